@@ -1,0 +1,5 @@
+"""Run the command line with `python -m judgewright`."""
+
+from .runs.cli import main
+
+main()

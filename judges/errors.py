@@ -1,0 +1,84 @@
+"""Every error Judgewright raises on purpose.
+
+JudgewrightError
+├── InputError              the caller's fault: a file, a flag, a name (exit code 2)
+│   ├── DataError           a row, with file, line and field
+│   ├── PromptError         a judge prompt that cannot be used
+│   └── LossError           a loss expression refused by the language or by an axiom
+└── WorldError              the world's fault: endpoint, disk, budget (exit code 3)
+    ├── ModelError          a model did not answer; says whether a retry may help
+    ├── BudgetSpent         the next call could exceed the budget
+    ├── Interrupted         the person asked to stop; what was in flight has been kept
+    └── WorkspaceError      the database cannot be opened, read or written
+"""
+
+
+class JudgewrightError(Exception):
+    """The root; `hint` says what to do next, in a sentence."""
+
+    def __init__(self, message: str, *, hint: str | None = None) -> None:
+        super().__init__(message)
+        self.hint = hint
+
+
+class InputError(JudgewrightError):
+    """What the caller handed in cannot be used."""
+
+
+class DataError(InputError):
+    """A data file has rows that cannot be read; the message names file, line and field."""
+
+
+class PromptError(InputError):
+    """A judge prompt is incomplete, inconsistent or unknown."""
+
+
+class LossError(InputError):
+    """A loss expression is outside the language, out of range, or breaks an axiom."""
+
+
+class WorldError(JudgewrightError):
+    """Something outside the program failed."""
+
+
+class ModelError(WorldError):
+    """A model call failed.
+
+    Args:
+        message: What happened, without key or header.
+        retryable: Whether the same request may succeed later.
+        status: The HTTP status, where there was one.
+        retry_after: Seconds the server asked us to wait, where it did.
+        refused_parameter: The request parameter the server does not accept, where it said so.
+        fatal: Whether every other request would fail as well (a wrong key, an unknown model).
+    """
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        retryable: bool = False,
+        status: int | None = None,
+        retry_after: float | None = None,
+        refused_parameter: str | None = None,
+        fatal: bool = False,
+        hint: str | None = None,
+    ) -> None:
+        super().__init__(message, hint=hint)
+        self.retryable = retryable
+        self.status = status
+        self.retry_after = retry_after
+        self.refused_parameter = refused_parameter
+        self.fatal = fatal
+
+
+class BudgetSpent(WorldError):
+    """The budget cannot cover the next call; nothing was sent."""
+
+
+class Interrupted(WorldError):
+    """The person asked to stop; calls in flight were awaited and kept."""
+
+
+class WorkspaceError(WorldError):
+    """The workspace database cannot be used."""

@@ -1,0 +1,153 @@
+"""Rows with their answers: the one table that metrics, slices and the gate read."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from .errors import InputError
+from .rows import Dataset, Row
+from .scale import OutputScale
+from .verdict import Answer, Unscored, Verdict
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+FloatArray = npt.NDArray[np.float64]
+BoolArray = npt.NDArray[np.bool_]
+IntArray = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Judged:
+    """A dataset and one answer per row, in the same order.
+
+    The arrays cover the *scored* rows: those with a human label and a verdict. Unscored rows are
+    counted in `unscored` and enter no mean.
+    """
+
+    dataset: Dataset
+    answers: tuple[Answer, ...]
+    scale: OutputScale
+    """The judge's scale; the label scale is the dataset's."""
+    judge: str = ""
+    """`name@version` of the prompt, or the file the verdicts came from."""
+    model: str = ""
+    simulated: bool = False
+
+    def __post_init__(self) -> None:
+        if len(self.answers) != len(self.dataset.rows):
+            raise InputError(f"{len(self.answers)} answers for {len(self.dataset.rows)} rows")
+        for row, answer in zip(self.dataset.rows, self.answers, strict=True):
+            if row.id != answer.row_id:
+                raise InputError(f"the answer for row {row.id!r} belongs to row {answer.row_id!r}")
+
+    @cached_property
+    def scored(self) -> IntArray:
+        """Positions of the rows with a label and a verdict; shape (n,)."""
+        pairs = zip(self.dataset.rows, self.answers, strict=True)
+        return np.array([i for i, (r, a) in enumerate(pairs) if r.label is not None and isinstance(a, Verdict)], np.int64)
+
+    @cached_property
+    def verdicts(self) -> tuple[Verdict, ...]:
+        """The verdicts of the scored rows."""
+        found = (self.answers[i] for i in self.scored)
+        return tuple(v for v in found if isinstance(v, Verdict))
+
+    @cached_property
+    def rows(self) -> tuple[Row, ...]:
+        """The scored rows."""
+        return tuple(self.dataset.rows[i] for i in self.scored)
+
+    @cached_property
+    def label(self) -> FloatArray:
+        """Human grades; shape (n,)."""
+        return np.array([r.label for r in self.rows], np.float64)
+
+    @cached_property
+    def score(self) -> FloatArray:
+        """The judge's grades; shape (n,)."""
+        return np.array([v.score for v in self.verdicts], np.float64)
+
+    @cached_property
+    def positive(self) -> BoolArray:
+        """Whether people call the row positive; shape (n,)."""
+        return self.label >= self.dataset.labels.threshold
+
+    @cached_property
+    def predicted(self) -> BoolArray:
+        """Whether the judge calls the row positive; shape (n,)."""
+        return np.array([v.positive for v in self.verdicts], np.bool_)
+
+    @cached_property
+    def confidence(self) -> FloatArray:
+        """Confidence in the verdict, NaN where none was given; shape (n,)."""
+        return np.array([np.nan if v.confidence is None else v.confidence for v in self.verdicts], np.float64)
+
+    @cached_property
+    def probability(self) -> FloatArray:
+        """Probability of the positive label, NaN where no confidence was given; shape (n,)."""
+        return np.where(self.predicted, self.confidence, 1.0 - self.confidence)
+
+    @cached_property
+    def groups(self) -> IntArray:
+        """Codes of the groups, 0..G-1 in order of first appearance; shape (n,). A row without a group is its own."""
+        codes: dict[str, int] = {}
+        keys = (r.group or f"\0{r.id}" for r in self.rows)
+        return np.array([codes.setdefault(key, len(codes)) for key in keys], np.int64)
+
+    @property
+    def unscored(self) -> dict[str, int]:
+        """How many rows have no verdict, by reason."""
+        return dict(sorted(Counter(a.reason for a in self.answers if isinstance(a, Unscored)).items()))
+
+    @property
+    def unlabelled(self) -> int:
+        """How many rows have no human label."""
+        return sum(row.label is None for row in self.dataset.rows)
+
+    @property
+    def coverage(self) -> float:
+        """Share of the labelled rows that have a verdict; 0 for no rows."""
+        labelled = len(self.dataset.rows) - self.unlabelled
+        return len(self.scored) / labelled if labelled else 0.0
+
+    @property
+    def same_scale(self) -> bool:
+        """Whether people and judge graded on the same levels, so that grades can be compared one by one."""
+        mine, theirs = self.scale, self.dataset.labels
+        return mine.levels == theirs.levels and len(mine.levels) > 0
+
+    def only(self, positions: Sequence[int] | IntArray) -> Judged:
+        """Return the table of the rows at these positions of the dataset."""
+        rows = tuple(self.dataset.rows[i] for i in positions)
+        kept = replace(self.dataset, rows=rows)
+        return replace(self, dataset=kept, answers=tuple(self.answers[i] for i in positions))
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return one line a row: id, group, label, score, positive, predicted, confidence, unscored, then the metadata."""
+        import pandas as pd
+
+        lines = []
+        for row, answer in zip(self.dataset.rows, self.answers, strict=True):
+            scored = answer if isinstance(answer, Verdict) else None
+            lines.append(
+                {
+                    "id": row.id,
+                    "group": row.group,
+                    "label": row.label,
+                    "score": scored.score if scored else None,
+                    "positive": None if row.label is None else self.dataset.positive(row),
+                    "predicted": scored.positive if scored else None,
+                    "confidence": scored.confidence if scored else None,
+                    "unscored": None if scored else getattr(answer, "reason", None),
+                    **row.meta,
+                }
+            )
+        return pd.DataFrame(lines)

@@ -1,0 +1,138 @@
+"""The seam to a language model: a request, a completion, and the protocol between them.
+
+A `Model` makes exactly one try. Retries, rate limits, the budget and the record of calls belong to
+`client.Client`, which is the only place where they are done, for every model alike.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal, Protocol
+
+import orjson
+
+REQUEST_SCHEMA = 1
+
+Purpose = Literal["judge", "optimizer", "loss"]
+"""Who asks: a judge about a row, a proposer about a prompt, the loss writer. Not part of the key."""
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One chat message."""
+
+    role: Literal["system", "user", "assistant"]
+    content: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Request:
+    """One chat completion asked for; everything that may change the answer is a field of it."""
+
+    messages: tuple[Message, ...]
+    temperature: float | None = 0.0
+    max_tokens: int | None = None
+    top_logprobs: int | None = None
+    """How many alternatives per token to ask log-probabilities for; None asks for none."""
+    response_format: Mapping[str, Any] | None = None  # Any: JSON as the endpoint defines it
+    repeat: int = 0
+    """Which repetition of an otherwise equal request this is; sent as `seed`, and part of the key."""
+    purpose: Purpose = "judge"
+
+    def body(self) -> dict[str, Any]:  # Any: JSON
+        """The parameters as an OpenAI-compatible endpoint names them, without the model."""
+        out: dict[str, Any] = {"messages": [{"role": m.role, "content": m.content} for m in self.messages]}
+        if self.temperature is not None:
+            out["temperature"] = self.temperature
+        if self.max_tokens is not None:
+            out["max_tokens"] = self.max_tokens
+        if self.top_logprobs is not None:
+            out["logprobs"] = True
+            out["top_logprobs"] = self.top_logprobs
+        if self.response_format is not None:
+            out["response_format"] = dict(self.response_format)
+        out["seed"] = self.repeat
+        return out
+
+    def key(self, *, endpoint: str, model: str) -> bytes:
+        """32 bytes that identify this request at this model; never depends on key, timeout or headers."""
+        body = {"schema": REQUEST_SCHEMA, "endpoint": endpoint, "model": model, **self.body()}
+        return hashlib.blake2b(orjson.dumps(body, option=orjson.OPT_SORT_KEYS), digest_size=32).digest()
+
+
+@dataclass(frozen=True, slots=True)
+class TokenLogprob:
+    """One generated token, its log-probability, and the alternatives the endpoint returned."""
+
+    token: str
+    logprob: float
+    top: tuple[tuple[str, float], ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Completion:
+    """What a model answered."""
+
+    text: str
+    finish_reason: str = "stop"
+    """`stop`, `length` (truncated) or `content_filter` (refused), as the endpoint says."""
+    refusal: str | None = None
+    tokens_in: int = 0
+    tokens_out: int = 0
+    tokens_cached: int = 0
+    model_returned: str = ""
+    fingerprint: str | None = None
+    logprobs: tuple[TokenLogprob, ...] = ()
+    dropped: tuple[str, ...] = ()
+    """Parameters that were asked for and left out because the endpoint refuses them."""
+    cost: float | None = None
+    """US dollars this completion cost when it was made; None where the price is unknown."""
+    latency: float = 0.0
+    """Seconds on the wire; 0 when answered from the record."""
+    recorded: bool = False
+    """Whether it came from the record and cost nothing now."""
+    extra: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def reply_hash(self) -> str:
+        """Sixteen hexadecimal digits of the text's hash."""
+        return hashlib.blake2b(self.text.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
+
+
+class Model(Protocol):
+    """A chat model that makes one try per call."""
+
+    @property
+    def name(self) -> str:
+        """The model's name at its endpoint, such as `gpt-4o-mini`."""
+        ...
+
+    @property
+    def endpoint(self) -> str:
+        """The endpoint's base URL, or `simulated:VERSION` for the embedded model."""
+        ...
+
+    @property
+    def simulated(self) -> bool:
+        """Whether its answers say nothing about real models."""
+        ...
+
+    async def complete(self, request: Request, *, leave_out: frozenset[str] = frozenset()) -> Completion:
+        """Make one try.
+
+        Args:
+            request: What to ask.
+            leave_out: Parameters to omit (`temperature`, `max_tokens`, `logprobs`, `response_format`,
+                `seed`), because the endpoint has refused them. Leaving out `max_tokens` means trying
+                `max_completion_tokens`; leaving out both names sends no limit.
+
+        Raises:
+            ModelError: The try failed; the error says whether another may help.
+        """
+        ...
+
+    async def close(self) -> None:
+        """Release connections."""
+        ...

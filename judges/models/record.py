@@ -1,0 +1,144 @@
+"""The record of calls: what was asked, what came back, what may have been charged.
+
+The client looks a request up before it asks, enters each attempt *before* it is sent, and settles it
+when the answer is kept. `MemoryRecord` is the stand-in for a notebook or a test; the workspace's
+SQLite record (`runs.calls.CallStore`) keeps the same promises across crashes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from concurrent.futures import Future
+from dataclasses import dataclass
+from typing import Protocol
+
+from .model import Completion, Purpose, Request
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FailedCall:
+    """A call that was given up in this run; replayed as the same failure when the run is resumed."""
+
+    message: str
+    status: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Spending:
+    """What calls have cost so far, in the three amounts a budget needs."""
+
+    settled_cost: float = 0.0
+    """US dollars of finished calls with a known price."""
+    settled_tokens: int = 0
+    in_doubt_cost: float = 0.0
+    """US dollars reserved for attempts that were sent and never answered: they may have been charged."""
+    in_doubt_tokens: int = 0
+
+
+class CallRecord(Protocol):
+    """Where calls are kept. Writes return a future that is done only once they are durable."""
+
+    def lookup(self, keys: Sequence[bytes]) -> Mapping[bytes, Completion | FailedCall]:
+        """Return what is known for these keys; unknown ones are absent.
+
+        A failed call is returned only inside the run that gave it up; elsewhere it is asked again.
+        """
+        ...
+
+    def sent(
+        self,
+        key: bytes,
+        request: Request,
+        *,
+        endpoint: str,
+        model: str,
+        reserved_cost: float | None,
+        reserved_tokens: int,
+    ) -> Future[None]:
+        """Enter one attempt that is about to be sent; await the future before sending it."""
+        ...
+
+    def done(self, key: bytes, completion: Completion) -> Future[None]:
+        """Keep the completion of the attempt last entered under this key."""
+        ...
+
+    def not_charged(self, key: bytes) -> Future[None]:
+        """Settle the last attempt at zero: the server refused it before doing any work."""
+        ...
+
+    def failed(self, key: bytes, failure: FailedCall) -> Future[None]:
+        """Give the call up in this run."""
+        ...
+
+    def spending(self) -> Spending:
+        """Return what this run has spent and may have spent, earlier sittings included."""
+        ...
+
+
+@dataclass(slots=True)
+class _Entry:
+    reserved_cost: float | None
+    reserved_tokens: int
+    attempts: int = 1
+    purpose: Purpose = "judge"
+
+
+class MemoryRecord:
+    """A record that lives as long as the process."""
+
+    def __init__(self) -> None:
+        self._answers: dict[bytes, Completion | FailedCall] = {}
+        self._open: dict[bytes, _Entry] = {}
+        self._cost = 0.0
+        self._tokens = 0
+
+    def lookup(self, keys: Sequence[bytes]) -> Mapping[bytes, Completion | FailedCall]:
+        """See `CallRecord.lookup`."""
+        return {key: self._answers[key] for key in keys if key in self._answers}
+
+    def sent(
+        self,
+        key: bytes,
+        request: Request,
+        *,
+        endpoint: str,
+        model: str,
+        reserved_cost: float | None,
+        reserved_tokens: int,
+    ) -> Future[None]:
+        """See `CallRecord.sent`."""
+        self._open[key] = _Entry(reserved_cost, reserved_tokens, purpose=request.purpose)
+        return _settled()
+
+    def done(self, key: bytes, completion: Completion) -> Future[None]:
+        """See `CallRecord.done`."""
+        self._open.pop(key, None)
+        self._answers[key] = completion
+        self._cost += completion.cost or 0.0
+        self._tokens += completion.tokens_in + completion.tokens_out
+        return _settled()
+
+    def not_charged(self, key: bytes) -> Future[None]:
+        """See `CallRecord.not_charged`."""
+        self._open.pop(key, None)
+        return _settled()
+
+    def failed(self, key: bytes, failure: FailedCall) -> Future[None]:
+        """See `CallRecord.failed`."""
+        self._answers[key] = failure
+        return _settled()
+
+    def spending(self) -> Spending:
+        """See `CallRecord.spending`."""
+        return Spending(
+            settled_cost=self._cost,
+            settled_tokens=self._tokens,
+            in_doubt_cost=sum(e.reserved_cost or 0.0 for e in self._open.values()),
+            in_doubt_tokens=sum(e.reserved_tokens for e in self._open.values()),
+        )
+
+
+def _settled() -> Future[None]:
+    future: Future[None] = Future()
+    future.set_result(None)
+    return future

@@ -1,0 +1,137 @@
+"""The scale a judge or a person grades on, and the decision rule that turns a grade into a label."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+import orjson
+
+from .errors import InputError, PromptError
+
+ScaleKind = Literal["graded", "binary", "probability", "choice"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OutputScale:
+    """What answers are possible: graded integers, yes/no, a probability, or one of k labels."""
+
+    kind: ScaleKind = "graded"
+    low: int = 0
+    high: int = 3
+    labels: tuple[str, ...] = ()
+    """The k labels of a choice, or the words for 0 and 1 of a binary scale."""
+    anchors: Mapping[str, str] = field(default_factory=dict)
+    """What each grade means, in the words the judge sees."""
+    threshold: float = 2.0
+    """A grade at or above it counts as positive."""
+
+    def __post_init__(self) -> None:
+        if self.kind == "graded" and self.low >= self.high:
+            raise PromptError(f"scale low {self.low!r} is not below high {self.high!r}")
+        if self.kind == "binary":
+            object.__setattr__(self, "low", 0)
+            object.__setattr__(self, "high", 1)
+            if self.labels and len(self.labels) != 2:
+                raise PromptError(f"a binary scale has two labels (negative, positive), got {list(self.labels)!r}")
+        if self.kind == "choice":
+            if len(self.labels) < 2 or len(set(self.labels)) != len(self.labels):
+                raise PromptError(f"a choice scale needs two or more different labels, got {list(self.labels)!r}")
+            object.__setattr__(self, "low", 0)
+            object.__setattr__(self, "high", len(self.labels) - 1)
+        if not math.isfinite(self.threshold):
+            raise PromptError(f"threshold {self.threshold!r} is not a number")
+
+    @property
+    def levels(self) -> tuple[float, ...]:
+        """Every grade in order; empty for a probability, which has no levels."""
+        if self.kind == "probability":
+            return ()
+        return tuple(float(g) for g in range(self.low, self.high + 1))
+
+    def positive(self, grade: float) -> bool:
+        """Whether a grade counts as positive at the threshold."""
+        return grade >= self.threshold
+
+    def contains(self, grade: float) -> bool:
+        """Whether a grade is possible on this scale."""
+        if not math.isfinite(grade):
+            return False
+        if self.kind == "probability":
+            return 0.0 <= grade <= 1.0
+        return float(grade).is_integer() and self.low <= grade <= self.high
+
+    def describe(self) -> str:
+        """Name the scale the way messages do, such as `0..3, positive at 2`."""
+        if self.kind == "choice":
+            return "one of " + ", ".join(self.labels)
+        if self.kind == "binary":
+            return "0/1"
+        if self.kind == "probability":
+            return f"a probability, positive at {self.threshold:g}"
+        return f"{self.low}..{self.high}, positive at {self.threshold:g}"
+
+
+BINARY = OutputScale(kind="binary", threshold=1.0)
+PROBABILITY = OutputScale(kind="probability", threshold=0.5)
+
+
+def infer_label_scale(labels: Iterable[float], judge_scale: OutputScale) -> OutputScale:
+    """Read from the labels themselves which scale people graded on.
+
+    Labels that are all 0 or 1 are binary, whatever the judge's scale; whole numbers inside the judge's
+    scale are its grades; fractions in [0, 1] are probabilities with 0.5 as the threshold.
+
+    Raises:
+        InputError: The labels fit none of these.
+    """
+    values = {float(v) for v in labels}
+    if judge_scale.kind == "choice" and all(judge_scale.contains(v) for v in values):
+        return judge_scale
+    if values <= {0.0, 1.0}:
+        return BINARY
+    if all(judge_scale.contains(v) for v in values):
+        return judge_scale
+    if all(0.0 <= v <= 1.0 for v in values):
+        return PROBABILITY
+    outside = sorted(v for v in values if not judge_scale.contains(v))[:5]
+    raise InputError(
+        f"labels {outside!r} are outside the judge's scale ({judge_scale.describe()})",
+        hint="give the scale of the labels with --label-scale, for example 1..5",
+    )
+
+
+def parse_label_scale(text: str) -> OutputScale:
+    """Read `binary`, `probability`, `0..3` or `1..5@4` (the part after @ is the threshold).
+
+    Raises:
+        InputError: The text is none of these.
+    """
+    body, _, threshold = text.partition("@")
+    try:
+        if body == "binary":
+            return BINARY
+        if body == "probability":
+            return OutputScale(kind="probability", threshold=float(threshold or 0.5))
+        low, _, high = body.partition("..")
+        bounds = int(low), int(high)
+        middle = math.ceil((bounds[0] + bounds[1]) / 2)
+        return OutputScale(low=bounds[0], high=bounds[1], threshold=float(threshold or middle))
+    except ValueError:
+        raise InputError(f"label scale {text!r} is not binary, probability, LOW..HIGH or LOW..HIGH@THRESHOLD") from None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DecisionRule:
+    """How a grade becomes a decision; it has a hash of its own beside the prompt's version."""
+
+    threshold: float
+
+    @property
+    def version(self) -> str:
+        """Twelve hexadecimal digits that change whenever the rule does."""
+        body = orjson.dumps({"threshold": self.threshold})
+        return hashlib.blake2b(body, digest_size=6).hexdigest()
