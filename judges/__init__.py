@@ -1,1 +1,111 @@
-"""Room."""
+"""What is asked of a judge, what came back, and how well it agrees with people.
+
+Read in this order: `rows` and `prompt` go into `judge`, which asks through `models` and reads the reply
+into a `verdict`; `judged` is the table of both, and `benchmark` measures it.
+"""
+
+from .benchmark import Benchmark, by_column, measure
+from .errors import (
+    BudgetSpent,
+    DataError,
+    InputError,
+    Interrupted,
+    JudgewrightError,
+    LossError,
+    ModelError,
+    PromptError,
+    WorkspaceError,
+    WorldError,
+)
+from .judge import JudgeSettings, judge, judge_request
+from .judged import BoolArray, FloatArray, IntArray, Judged
+from .metrics import Estimate, influence, point
+from .models import (
+    Client,
+    ClientStats,
+    Completion,
+    Endpoint,
+    Message,
+    Model,
+    Prices,
+    Progress,
+    Recorded,
+    Request,
+    Simulated,
+    estimate_tokens,
+)
+from .prompt import PLACEHOLDER, Example, JudgePrompt, load_prompt, render
+from .reading import load_dataset
+from .reply import read_reply, response_format
+from .rows import Dataset, Row
+from .scale import BINARY, PROBABILITY, DecisionRule, OutputScale, infer_label_scale, parse_label_scale
+from .shelf import Shelf, read_prompt, write_beside
+from .splits import SealedRows, Shares, Splits, parse_shares, split_dataset
+from .verdict import Answer, Unscored, Verdict
+from .verdict_file import load_verdicts
+
+__all__ = [
+    "BINARY",
+    "PLACEHOLDER",
+    "PROBABILITY",
+    "Answer",
+    "Benchmark",
+    "BoolArray",
+    "BudgetSpent",
+    "Client",
+    "ClientStats",
+    "Completion",
+    "DataError",
+    "Dataset",
+    "DecisionRule",
+    "Endpoint",
+    "Estimate",
+    "Example",
+    "FloatArray",
+    "InputError",
+    "IntArray",
+    "Interrupted",
+    "JudgePrompt",
+    "JudgeSettings",
+    "Judged",
+    "JudgewrightError",
+    "LossError",
+    "Message",
+    "Model",
+    "ModelError",
+    "OutputScale",
+    "Prices",
+    "Progress",
+    "PromptError",
+    "Recorded",
+    "Request",
+    "Row",
+    "SealedRows",
+    "Shares",
+    "Shelf",
+    "Simulated",
+    "Splits",
+    "Unscored",
+    "Verdict",
+    "WorkspaceError",
+    "WorldError",
+    "by_column",
+    "estimate_tokens",
+    "infer_label_scale",
+    "influence",
+    "judge",
+    "judge_request",
+    "load_dataset",
+    "load_prompt",
+    "load_verdicts",
+    "measure",
+    "parse_label_scale",
+    "parse_shares",
+    "point",
+    "read_prompt",
+    "read_reply",
+    "render",
+    "response_format",
+    "split_dataset",
+    "write_beside",
+]

@@ -187,8 +187,12 @@ class _TextDumper(yaml.SafeDumper):
 
 
 def _represent_text(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
-    block = "\n" in text and not any(line != line.rstrip() for line in text.split("\n"))
-    return dumper.represent_scalar("tag:yaml.org,2002:str", text, style="|" if block else None)
+    lines = text.split("\n")
+    if any(not line.isprintable() for line in lines):
+        style = '"'  # YAML folds or drops control characters and foreign line breaks in every other style
+    else:
+        style = "|" if len(lines) > 1 and all(line == line.rstrip() for line in lines) else None
+    return dumper.represent_scalar("tag:yaml.org,2002:str", text, style=style)
 
 
 _TextDumper.add_representer(str, _represent_text)

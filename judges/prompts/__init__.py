@@ -1,1 +1,1 @@
-"""Room."""
+"""The judges that ship with Judgewright, one YAML file each."""

@@ -1,1 +1,1 @@
-"""Room."""
+"""One file a command: each parses, calls one function, prints."""

@@ -1,0 +1,168 @@
+"""How well the judge's probability of the positive label orders the rows, and how far it can be believed.
+
+Like agreement, everything is computed from cells: for each distinct probability, the weight of negative and
+of positive rows. A cell table has shape (..., T, 2) for T distinct probabilities in ascending order, so a
+whole bootstrap is one call. The functions over rows take weights of shape (..., n) for the same purpose.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Literal
+
+import numpy as np
+
+from ..errors import InputError
+from ..judged import BoolArray, FloatArray, IntArray
+
+Edges = Literal["linspace", "tenths"]
+"""Where equal-width bins end, which matters for probabilities such as 1 - 0.7 = 0.30000000000000004.
+
+`linspace`: numpy.linspace(0, 1, bins + 1), as scikit-learn's calibration_curve has it: its third edge of ten
+is itself 0.30000000000000004, so that this row counts as 0.3. `tenths`: i / bins, as in DIRAS's published
+figures: the third edge is 0.3, and the same row falls into the bin above.
+"""
+
+
+def tally(label: BoolArray, probability: FloatArray) -> tuple[FloatArray, IntArray]:
+    """Return the T distinct probabilities in ascending order and each row's cell, 2 * rank + label; shape (n,).
+
+    Raises:
+        InputError: The two differ in length, or a probability is not a finite number.
+    """
+    if len(label) != len(probability):
+        raise InputError(f"{len(label)} labels for {len(probability)} probabilities")
+    if not np.isfinite(probability).all():
+        raise InputError("a probability is missing or not finite; leave such rows out")
+    values, rank = np.unique(np.asarray(probability, np.float64), return_inverse=True)
+    return values, 2 * rank.astype(np.int64) + np.asarray(label, np.int64)
+
+
+def cell_auroc(table: FloatArray, values: FloatArray) -> FloatArray:
+    """Return AUROC of cell tables (..., T, 2); see `auroc`."""
+    negative, positive = table[..., 0], table[..., 1]
+    below = np.cumsum(negative, axis=-1) - negative / 2
+    pairs = positive.sum(-1) * negative.sum(-1)
+    return _ratio((positive * below).sum(-1), pairs)
+
+
+def cell_average_precision(table: FloatArray, values: FloatArray) -> FloatArray:
+    """Return average precision of cell tables (..., T, 2); see `average_precision`."""
+    positive = table[..., ::-1, 1]
+    taken = np.cumsum(table[..., ::-1, :].sum(-1), axis=-1)
+    found = np.cumsum(positive, axis=-1)
+    precision = np.divide(found, taken, out=np.zeros_like(found), where=taken > 0)
+    return _ratio((positive * precision).sum(-1), positive.sum(-1))
+
+
+def cell_brier(table: FloatArray, values: FloatArray) -> FloatArray:
+    """Return the Brier score of cell tables (..., T, 2); see `brier`."""
+    loss = table[..., 0] @ values**2 + table[..., 1] @ (1.0 - values) ** 2
+    return _ratio(loss, table.sum((-2, -1)))
+
+
+def cell_ece(table: FloatArray, values: FloatArray, *, bins: int = 10, edges: Edges = "linspace") -> FloatArray:
+    """Return expected calibration error of cell tables (..., T, 2); see `ece`."""
+    inner = np.linspace(0, 1, bins + 1)[1:-1] if edges == "linspace" else np.arange(1, bins) / bins
+    member = np.searchsorted(inner, values, side="left")[:, None] == np.arange(bins)
+    positive = table[..., 1] @ member.astype(np.float64)
+    expected = (table.sum(-1) * values) @ member.astype(np.float64)
+    return _ratio(np.abs(positive - expected).sum(-1), table.sum((-2, -1)))
+
+
+CALIBRATION_METRICS: Mapping[str, Callable[[FloatArray, FloatArray], FloatArray]] = {
+    "auroc": cell_auroc,
+    "average_precision": cell_average_precision,
+    "brier": cell_brier,
+    "ece": cell_ece,
+}
+"""Metrics of a cell table (..., T, 2) and its T probabilities; each returns shape (...)."""
+
+UNDEFINED: Mapping[str, str] = {
+    "auroc": "the labels hold only one class",
+    "average_precision": "no row is labelled positive",
+}
+"""Why a metric does not exist on rows that have probabilities."""
+
+
+def auroc(label: BoolArray, probability: FloatArray, weights: FloatArray | None = None) -> FloatArray:
+    """Return the chance that a positive row is ranked above a negative one, ties counting half.
+
+    The area under the ROC curve (Hanley and McNeil 1982); any finite score will do. NaN for one class.
+    """
+    return _over_rows(cell_auroc, label, probability, weights)
+
+
+def average_precision(label: BoolArray, probability: FloatArray, weights: FloatArray | None = None) -> FloatArray:
+    """Return the precision at each distinct score, weighted by the recall it adds; NaN without positive rows.
+
+    Equal scores form one threshold and nothing is interpolated, as in scikit-learn.
+    """
+    return _over_rows(cell_average_precision, label, probability, weights)
+
+
+def brier(label: BoolArray, probability: FloatArray, weights: FloatArray | None = None) -> FloatArray:
+    """Return the mean squared difference between probability and label (Brier 1950).
+
+    Raises:
+        InputError: A probability is outside [0, 1].
+    """
+    require_probabilities(probability)
+    return _over_rows(cell_brier, label, probability, weights)
+
+
+def ece(
+    label: BoolArray,
+    probability: FloatArray,
+    weights: FloatArray | None = None,
+    *,
+    bins: int = 10,
+    edges: Edges = "linspace",
+) -> FloatArray:
+    """Return expected calibration error: |mean label - mean probability| per bin, weighted by the bin's share.
+
+    Bins of equal width on the probability of the positive label (Naeini et al. 2015), open below and closed
+    above, the first closed on both sides; `Edges` says which floats the edges are. The plug-in value is
+    biased upwards: a perfectly calibrated judge scores above 0 on few rows.
+
+    Raises:
+        InputError: A probability is outside [0, 1].
+    """
+    require_probabilities(probability)
+    return _over_rows(partial(cell_ece, bins=bins, edges=edges), label, probability, weights)
+
+
+def require_probabilities(values: FloatArray) -> None:
+    """Refuse numbers that are not probabilities.
+
+    Raises:
+        InputError: A value is outside [0, 1].
+    """
+    outside = values[(values < 0) | (values > 1)]
+    if outside.size:
+        raise InputError(
+            f"{outside.size} probabilities are outside [0, 1], such as {float(outside[0])!r}",
+            hint="divide percentages by 100",
+        )
+
+
+def _over_rows(
+    metric: Callable[[FloatArray, FloatArray], FloatArray],
+    label: BoolArray,
+    probability: FloatArray,
+    weights: FloatArray | None,
+) -> FloatArray:
+    if len(label) == 0:
+        return np.full(() if weights is None else weights.shape[:-1], np.nan)
+    values, cell = tally(label, probability)
+    row_weights = np.ones(len(cell)) if weights is None else np.asarray(weights, np.float64)
+    order = np.argsort(cell, kind="stable")
+    present, start = np.unique(cell[order], return_index=True)
+    flat = np.zeros((*row_weights.shape[:-1], 2 * len(values)))
+    flat[..., present] = np.add.reduceat(row_weights[..., order], start, axis=-1)
+    return metric(flat.reshape(*row_weights.shape[:-1], len(values), 2), values)
+
+
+def _ratio(top: FloatArray, bottom: FloatArray) -> FloatArray:
+    return np.divide(top, bottom, out=np.full(np.shape(bottom), np.nan), where=np.asarray(bottom) != 0)

@@ -1,0 +1,50 @@
+"""One reported number: its value, its interval, the rows behind it, and what to know about it."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Estimate:
+    """A metric with its 95 % interval and its n; None, never NaN, where a number does not exist."""
+
+    value: float | None
+    low: float | None
+    high: float | None
+    n: int
+    """How many rows went in, whether or not they are in the metric's denominator."""
+    reason: str = ""
+    """Why the value or the interval is missing, or is a convention; empty where nothing needs saying."""
+
+    def __post_init__(self) -> None:
+        for number in (self.value, self.low, self.high):
+            if number is not None and not math.isfinite(number):
+                raise ValueError(f"an estimate holds finite numbers or None, got {number!r}")
+        if self.value is None and not self.reason:
+            raise ValueError("an estimate without a value needs a reason")
+
+    @classmethod
+    def undefined(cls, n: int, reason: str) -> Estimate:
+        """Make the estimate of a metric that has no value on these rows."""
+        return cls(value=None, low=None, high=None, n=n, reason=reason)
+
+    def to_json(self) -> dict[str, float | int | str | None]:
+        """Return value, low, high and n, and the reason where there is one."""
+        out: dict[str, float | int | str | None] = {
+            "value": self.value,
+            "low": self.low,
+            "high": self.high,
+            "n": self.n,
+        }
+        if self.reason:
+            out["reason"] = self.reason
+        return out
+
+    def __str__(self) -> str:
+        if self.value is None:
+            return "undefined"
+        if self.low is None or self.high is None:
+            return f"{self.value:.4f}"
+        return f"{self.value:.4f} [{self.low:.4f}, {self.high:.4f}]"

@@ -1,0 +1,161 @@
+"""The budget: money or tokens are reserved before a call is sent and settled after it.
+
+Checking what was spent and then spending lets every call in flight pass the same check. Here each call holds its
+worst case until it is settled, so that the limit holds with any number in flight; near the end calls wait for
+the reservations of others to be settled for less.
+"""
+
+from __future__ import annotations
+
+import math
+import threading
+from dataclasses import dataclass
+
+from ..errors import BudgetSpent, InputError
+from .model import Completion, Request
+from .record import Spending
+from .tokens import estimate_tokens
+
+_MESSAGE_OVERHEAD = 12
+"""Tokens a chat template may add around one message."""
+_UNLIMITED_REPLY = 1024
+"""Tokens to reserve for a reply nobody limited, until a longer one has been seen."""
+_ROUNDING = 1e-9
+
+
+@dataclass(slots=True, eq=False)
+class Reservation:
+    """What one attempt may cost; it is closed once, by `settle`, `release` or `doubt`."""
+
+    cost: float | None
+    """US dollars; None where no price is known (the budget is then in tokens)."""
+    tokens: int
+    closed: bool = False
+
+
+class Budget:
+    """A limit on what calls may cost, shared by the clients of a run. Thread-safe.
+
+    Args:
+        money: US dollars; None for no limit.
+        tokens: Tokens in and out; None for no limit.
+        spent: What earlier sittings of the run spent. Attempts that were sent and never answered count in
+            full: they may have been charged.
+
+    Raises:
+        InputError: A limit is negative or not a number.
+    """
+
+    def __init__(self, *, money: float | None, tokens: int | None, spent: Spending) -> None:
+        for limit in (money, tokens):
+            if limit is not None and not (math.isfinite(limit) and limit >= 0):
+                raise InputError(f"a budget of {limit!r} is not an amount", hint="write --budget 5.00 or 200000tokens")
+        self.money = money
+        self.tokens = tokens
+        self._lock = threading.Lock()
+        self._cost = spent.settled_cost + spent.in_doubt_cost
+        self._used = spent.settled_tokens + spent.in_doubt_tokens
+        self._held_cost = 0.0
+        self._held_tokens = 0
+        self._open = 0
+
+    @property
+    def cost(self) -> float:
+        """US dollars spent or in doubt, without what is reserved now."""
+        return self._cost
+
+    @property
+    def used(self) -> int:
+        """Tokens spent or in doubt, without what is reserved now."""
+        return self._used
+
+    def reserve(self, *, cost: float | None, tokens: int, model: str) -> Reservation | None:
+        """Hold the worst case of one attempt.
+
+        Args:
+            cost: US dollars; None where the price is unknown.
+            tokens: Tokens in and out.
+            model: Its name, for errors.
+
+        Returns:
+            The reservation, or None when it may fit once others in flight are settled: ask again then.
+
+        Raises:
+            BudgetSpent: It does not fit even with nothing in flight.
+            InputError: The budget is in money and the price is unknown.
+        """
+        if self.money is not None and cost is None:
+            raise InputError(
+                f"the price of model {model!r} is unknown, so a budget of ${self.money:.2f} cannot be kept",
+                hint="give the budget in tokens (--budget 200000tokens), or name the model in a price file",
+            )
+        dollars = cost or 0.0
+        with self._lock:
+            if not self._fits(self._cost + dollars, self._used + tokens):
+                raise BudgetSpent(self._why(dollars, tokens), hint="raise --budget and resume the run")
+            if not self._fits(self._cost + self._held_cost + dollars, self._used + self._held_tokens + tokens):
+                return None
+            self._open += 1
+            self._held_cost += dollars
+            self._held_tokens += tokens
+            return Reservation(cost, tokens)
+
+    def settle(self, reservation: Reservation, *, cost: float | None, tokens: int) -> None:
+        """Replace a reservation by what the call cost; an unknown cost counts as reserved."""
+        self._close(reservation, reservation.cost if cost is None else cost, tokens)
+
+    def release(self, reservation: Reservation) -> None:
+        """Drop a reservation: nothing was charged."""
+        self._close(reservation, 0.0, 0)
+
+    def doubt(self, reservation: Reservation) -> None:
+        """Count a reservation as spent: the attempt was sent and may have been charged."""
+        self._close(reservation, reservation.cost, reservation.tokens)
+
+    def _close(self, reservation: Reservation, cost: float | None, tokens: int) -> None:
+        with self._lock:
+            if reservation.closed:
+                return
+            reservation.closed = True
+            self._open -= 1
+            # With nothing open the sum is exactly nothing: rounding must not pile up over a long run.
+            self._held_cost = self._held_cost - (reservation.cost or 0.0) if self._open else 0.0
+            self._held_tokens -= reservation.tokens
+            self._cost += cost or 0.0
+            self._used += tokens
+
+    def _fits(self, cost: float, tokens: int) -> bool:
+        money = self.money is None or cost <= self.money + _ROUNDING
+        return money and (self.tokens is None or tokens <= self.tokens)
+
+    def _why(self, cost: float, tokens: int) -> str:
+        if self.money is not None and self._cost + cost > self.money + _ROUNDING:
+            return f"the budget of ${self.money:.2f}: ${self._cost:.4f} is spent and the next call may cost ${cost:.4f}"
+        return f"the budget of {self.tokens:,} tokens: {self._used:,} are used and the next call may use {tokens:,}"
+
+
+class Forecast:
+    """How many tokens a call may use, at worst; learns from the calls that were answered."""
+
+    def __init__(self) -> None:
+        self._ratio = 1.0
+        self._longest = _UNLIMITED_REPLY
+        self._overrun = 0
+
+    def before(self, request: Request) -> tuple[int, int]:
+        """Return the tokens in and out to reserve for a request."""
+        tokens_in = math.ceil(self._ratio * _estimate(request))
+        if request.max_tokens is None:
+            return tokens_in, self._longest
+        return tokens_in, max(request.max_tokens, self._overrun)
+
+    def learn(self, request: Request, completion: Completion) -> None:
+        """Remember a call that used more than was foreseen."""
+        self._ratio = max(self._ratio, completion.tokens_in / _estimate(request))
+        self._longest = max(self._longest, completion.tokens_out)
+        if request.max_tokens is not None and completion.tokens_out > request.max_tokens:
+            self._overrun = max(self._overrun, completion.tokens_out)  # some servers ignore the limit
+
+
+def _estimate(request: Request) -> int:
+    return sum(estimate_tokens(message.content) + _MESSAGE_OVERHEAD for message in request.messages) or 1

@@ -1,0 +1,240 @@
+"""Any OpenAI-compatible endpoint: hosted, vLLM, Ollama, llama.cpp, or `judgewright simulate`.
+
+One try per call. The `openai` package does the talking with its own retries off, on the aiohttp transport and
+without its response models, which is most of what a call costs in CPU. It runs on openai 2.x (httpx) and 3.x
+(httpx2) alike, so no object of either HTTP package is named here.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import sys
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+from ..errors import InputError, ModelError
+from .model import Completion, Request
+from .wire import read_completion, read_fault, read_filtered
+
+if TYPE_CHECKING:
+    from openai import APIConnectionError, APIStatusError, AsyncOpenAI
+
+_MAX_BODY = 8 * 1024 * 1024
+_STREAMED = {"X-Stainless-Raw-Response": "stream"}
+"""The SDK's own switch for handing out the body unread, so that its size can be capped."""
+_NO_KEY = "none"
+_SHORTEST_SECRET = 8
+
+
+class UnreachedError(ModelError):
+    """The request never reached the endpoint, so that nothing can have been charged for it."""
+
+
+class Endpoint:
+    """A chat model behind an OpenAI-compatible base URL; implements `model.Model`.
+
+    Args:
+        name: The model's name at the endpoint.
+        base_url: Up to where `/chat/completions` begins, such as `https://api.openai.com/v1`.
+        api_key: The key; None for a server that asks for none. The environment is not read for one.
+        timeout: Seconds for one whole try.
+        max_connections: How many connections may be open at once.
+
+    Raises:
+        InputError: The base URL is not one, carries credentials, or the key cannot stand in a header.
+    """
+
+    def __init__(
+        self, *, name: str, base_url: str, api_key: str | None, timeout: float = 120.0, max_connections: int = 100
+    ) -> None:
+        self._name = name
+        self._base_url = _checked_url(base_url)
+        self._secret = _Secret(api_key)
+        self._timeout = timeout
+        self._max_connections = max_connections
+        self._client: AsyncOpenAI | None = None
+
+    def __repr__(self) -> str:
+        return f"Endpoint({self._name!r}, {self._base_url!r})"
+
+    @property
+    def name(self) -> str:
+        """See `Model.name`."""
+        return self._name
+
+    @property
+    def endpoint(self) -> str:
+        """See `Model.endpoint`."""
+        return self._base_url
+
+    @property
+    def simulated(self) -> bool:
+        """Whether the name is that of the embedded model, served over HTTP."""
+        return self._name == "simulated" or self._name.startswith("simulated:")
+
+    async def complete(self, request: Request, *, leave_out: frozenset[str] = frozenset()) -> Completion:
+        """See `Model.complete`."""
+        body = {"model": self._name, **_without(request, leave_out)}
+        answer = await self._try(body)
+        if isinstance(answer, ModelError):
+            raise answer
+        return answer if isinstance(answer, Completion) else read_completion(answer, request)
+
+    async def close(self) -> None:
+        """See `Model.close`."""
+        client, self._client = self._client, None
+        if client is not None:
+            await client.close()
+
+    async def _try(self, body: dict[str, Any]) -> bytes | Completion | ModelError:  # Any: JSON
+        """Send one body.
+
+        A fault is returned and raised by the caller: raised here it would carry the SDK's error as its context,
+        and with it the request and the key.
+        """
+        from openai import APIConnectionError, APIStatusError, OpenAIError
+
+        try:
+            async with asyncio.timeout(self._timeout):
+                return await self._post(body)
+        except APIStatusError as error:
+            return self._status_fault(error, body)
+        except APIConnectionError as error:
+            return self._connection_fault(error)
+        except TimeoutError:
+            return ModelError(f"no answer from {self._base_url} within {self._timeout:g} s", retryable=True)
+        except (OpenAIError, OSError, ValueError, *_transport_errors()) as error:
+            # The body broke off or cannot be decompressed.
+            said = self._secret.scrub(f"{type(error).__name__}: {error}")
+            return ModelError(f"the reply of {self._base_url} broke off: {said}", retryable=True)
+
+    async def _post(self, body: dict[str, Any]) -> bytes | ModelError:  # Any: JSON
+        client = self._connect()
+        options: Any = {"headers": _STREAMED}  # Any: the SDK keeps the type of its options to itself
+        # Any: the SDK types the unread response as the parsed body.
+        response: Any = await client.post("/chat/completions", body=body, cast_to=object, options=options)
+        chunks: list[bytes] = []
+        size = 0
+        try:
+            async for chunk in response.iter_bytes():
+                chunks.append(chunk)
+                size += len(chunk)
+                if size > _MAX_BODY:
+                    return ModelError(f"the reply of {self._base_url} is over {_MAX_BODY:,} bytes", status=200)
+        finally:
+            await response.close()
+        return self._secret.scrub_bytes(b"".join(chunks))
+
+    def _connect(self) -> AsyncOpenAI:
+        """Return the SDK's client, made on first use because it belongs to the running loop."""
+        if self._client is not None:
+            return self._client
+        from openai import DEFAULT_CONNECTION_LIMITS, AsyncOpenAI, DefaultAioHttpClient
+
+        limits = type(DEFAULT_CONNECTION_LIMITS)(max_connections=self._max_connections)
+        # A redirect would carry the row's text, if not the key, to a host nobody named.
+        http = DefaultAioHttpClient(timeout=self._timeout, limits=limits, follow_redirects=False)
+        client = AsyncOpenAI(
+            api_key=self._secret.reveal(),
+            base_url=self._base_url,
+            max_retries=0,
+            timeout=self._timeout,
+            http_client=http,
+        )
+        if urlsplit(self._base_url).hostname != "api.openai.com":
+            client.organization = client.project = None  # the SDK reads them from the environment for any host
+        self._client = client
+        return client
+
+    def _status_fault(self, error: APIStatusError, body: dict[str, Any]) -> Completion | ModelError:  # Any: JSON
+        raw = self._secret.scrub_bytes(error.response.content[:_MAX_BODY])
+        if error.status_code == 400 and (refusal := read_filtered(raw)):
+            return refusal
+        return read_fault(error.status_code, raw, error.response.headers, sent=body)
+
+    def _connection_fault(self, error: APIConnectionError) -> ModelError:
+        import aiohttp
+
+        causes = list(_causes(error))
+        said = self._secret.scrub(next((str(cause) for cause in reversed(causes) if str(cause)), "no reason given"))
+        if any(isinstance(cause, aiohttp.ClientConnectorCertificateError) for cause in causes):
+            return UnreachedError(f"the certificate of {self._base_url} is not trusted: {said}", fatal=True)
+        if any(isinstance(cause, aiohttp.ClientConnectorError | aiohttp.ConnectionTimeoutError) for cause in causes):
+            return UnreachedError(f"{self._base_url} cannot be reached: {said}", retryable=True)
+        return ModelError(f"the connection to {self._base_url} broke: {said}", retryable=True)
+
+
+class _Secret:
+    """A key that does not print, and that takes itself out of what does."""
+
+    __slots__ = ("_forms", "_key")
+
+    def __init__(self, key: str | None) -> None:
+        self._key = (key or "").strip()
+        if not (self._key.isascii() and self._key.isprintable()) or " " in self._key:
+            raise InputError("the API key has characters that cannot stand in a header", hint="check OPENAI_API_KEY")
+        self._forms: tuple[str, ...] = ()
+        if len(self._key) >= _SHORTEST_SECRET:
+            plain = base64.b64encode(self._key.encode()).decode().rstrip("=")
+            self._forms = (self._key, plain, plain.translate(str.maketrans("+/", "-_")), self._key[-8:])
+
+    def __repr__(self) -> str:
+        return "[key]"
+
+    def reveal(self) -> str:
+        return self._key or _NO_KEY
+
+    def scrub(self, text: str) -> str:
+        for form in self._forms:
+            text = text.replace(form, "[key]")
+        return text
+
+    def scrub_bytes(self, raw: bytes) -> bytes:
+        for form in self._forms:
+            raw = raw.replace(form.encode(), b"[key]")
+        return raw
+
+
+def _transport_errors() -> tuple[type[Exception], ...]:
+    """Return what reading a body may raise: the errors of aiohttp and of the HTTP package under the SDK."""
+    import aiohttp
+    from openai import DEFAULT_CONNECTION_LIMITS
+
+    package = sys.modules[type(DEFAULT_CONNECTION_LIMITS).__module__.partition(".")[0]]
+    return package.HTTPError, aiohttp.ClientError
+
+
+def _causes(error: BaseException) -> Iterator[BaseException]:
+    cause = error.__cause__
+    while cause is not None:
+        yield cause
+        cause = cause.__cause__
+
+
+def _checked_url(base_url: str) -> str:
+    try:
+        parts = urlsplit(base_url)
+        usable = parts.scheme in {"http", "https"} and parts.hostname and (parts.port is None or parts.port > 0)
+    except ValueError:  # a port that is no number
+        usable, parts = False, urlsplit("")
+    if parts.username is not None or parts.password is not None or parts.query or parts.fragment:
+        # Not quoted: what stands there is likely a secret.
+        raise InputError(
+            "the base URL carries a user, a password, a query or a fragment; it is kept in records",
+            hint="give the key in OPENAI_API_KEY and the URL as https://host/v1",
+        )
+    if not usable:
+        raise InputError(f"the base URL {base_url!r} is not an http(s) URL", hint="write it as https://host/v1")
+    return base_url.rstrip("/")
+
+
+def _without(request: Request, leave_out: frozenset[str]) -> dict[str, Any]:  # Any: JSON
+    """Return the request's parameters without those the endpoint refuses, under the names it may take."""
+    body = request.body()
+    if "max_tokens" in leave_out and "max_tokens" in body:
+        body["max_completion_tokens"] = body.pop("max_tokens")
+    if "logprobs" in leave_out:
+        body.pop("top_logprobs", None)
+    return {name: value for name, value in body.items() if name not in leave_out}

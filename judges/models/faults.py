@@ -1,0 +1,144 @@
+"""Faults on order: what a served model does wrong, how often, and always the same way for a seed.
+
+A spec is a comma-separated list such as `429=0.10,503=0.05,garbage=0.05,retry_after=0.05,seed=3`:
+
+* `408 409 429 5xx = RATE` answer with that status; `timeout = RATE` hold the connection, then drop it;
+  `badjson = RATE` answer with a body that is no JSON. These are drawn anew for every attempt of a body.
+* `garbage = RATE` answer 200 with a text that holds no verdict; `truncate = RATE` cut the text and say
+  `length`. These are properties of a body: asked again, it gives the same.
+* `latency`, `retry_after`, `hold` are seconds; `refuse = temperature+logprobs` names parameters to refuse;
+  `seed` is an integer; `once = true` spares every attempt of a body but the first.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from ..errors import InputError
+
+REFUSABLE = ("temperature", "max_tokens", "max_completion_tokens", "logprobs", "response_format", "seed")
+"""Request parameters that `refuse` may name."""
+
+_RATES = ("garbage", "truncate", "timeout", "badjson")
+_SECONDS = ("latency", "retry_after", "hold")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Faults:
+    """What goes wrong, as rates in [0, 1] and durations in seconds."""
+
+    statuses: tuple[tuple[int, float], ...] = ()
+    """HTTP status and the share of attempts that get it."""
+    garbage: float = 0.0
+    truncate: float = 0.0
+    timeout: float = 0.0
+    badjson: float = 0.0
+    latency: float = 0.0
+    retry_after: float | None = None
+    """Seconds in the Retry-After header of a 429 or 503; None sends no header."""
+    hold: float = 2.0
+    """Seconds a connection is held before it is dropped by `timeout`."""
+    refuse: frozenset[str] = frozenset()
+    seed: int = 0
+    once: bool = False
+
+    def __post_init__(self) -> None:
+        per_attempt = sum(rate for _, rate in self.statuses) + self.timeout + self.badjson
+        for what, total in (("per attempt", per_attempt), ("per body", self.garbage + self.truncate)):
+            if total > 1.0 + 1e-9:
+                raise InputError(f"the faults drawn {what} add up to {total:g}; at most 1 is possible")
+
+    @classmethod
+    def parse(cls, spec: str) -> Faults:
+        """Read a spec; the empty one orders no faults.
+
+        Raises:
+            InputError: A token is unknown, given twice, or its value is out of range; the message names it.
+        """
+        given: dict[str, Any] = {}  # Any: each field has its own type, made by _read below
+        statuses: dict[int, float] = {}
+        for token in filter(None, (part.strip() for part in spec.split(","))):
+            name, equals, value = (piece.strip() for piece in token.partition("="))
+            if not equals:
+                raise InputError(f"fault {token!r} is not NAME=VALUE")
+            if name in given or (name.isdecimal() and int(name) in statuses):
+                raise InputError(f"fault {token!r}: {name!r} is given twice")
+            if name.isdecimal():
+                statuses[_status(token, name)] = _number(token, value, high=1.0)
+            else:
+                given[name] = _read(token, name, value)
+        return cls(statuses=tuple(statuses.items()), **given)
+
+    def transient(self, body: bytes, attempt: int) -> str | None:
+        """Return what goes wrong with this attempt (counted from 1): a status, `timeout`, `badjson` or None."""
+        if self.once and attempt > 1:
+            return None
+        table = [(str(status), rate) for status, rate in self.statuses]
+        return self._draw([*table, ("timeout", self.timeout), ("badjson", self.badjson)], body, f"attempt {attempt}")
+
+    def sticky(self, body: bytes) -> str | None:
+        """Return what goes wrong with every answer to this body: `garbage`, `truncate` or None."""
+        return self._draw([("garbage", self.garbage), ("truncate", self.truncate)], body, "body")
+
+    def garbage_text(self, body: bytes) -> str:
+        """Return letters without a digit, a bracket or a word, the same for the same body."""
+        digest = hashlib.blake2b(body, digest_size=32, key=str(self.seed).encode()).digest()
+        return " ".join(
+            "".join("bcdfghjklmpqrstvwxz"[byte % 19] for byte in digest[i : i + 6]) for i in range(0, 30, 6)
+        )
+
+    def _draw(self, table: Iterable[tuple[str, float]], body: bytes, salt: str) -> str | None:
+        digest = hashlib.blake2b(f"{self.seed}/{salt}/".encode() + body, digest_size=8).digest()
+        left = int.from_bytes(digest, "big") / 2**64
+        for kind, rate in table:
+            if left < rate:
+                return kind
+            left -= rate
+        return None
+
+
+def _read(token: str, name: str, value: str) -> float | int | bool | frozenset[str]:
+    if name in _RATES:
+        return _number(token, value, high=1.0)
+    if name in _SECONDS:
+        return _number(token, value, high=3600.0)
+    if name == "seed":
+        if not value.removeprefix("-").isdecimal():
+            raise InputError(f"fault {token!r}: {value!r} is not an integer")
+        return int(value)
+    if name == "once":
+        if value not in {"true", "false"}:
+            raise InputError(f"fault {token!r}: {value!r} is neither 'true' nor 'false'")
+        return value == "true"
+    if name == "refuse":
+        return _parameters(token, value)
+    known = ", ".join(("a status", *_RATES, *_SECONDS, "refuse", "seed", "once"))
+    raise InputError(f"fault {token!r}: {name!r} is unknown", hint=f"known are {known}")
+
+
+def _parameters(token: str, value: str) -> frozenset[str]:
+    names = frozenset(value.split("+"))
+    if unknown := sorted(names - set(REFUSABLE)):
+        raise InputError(f"fault {token!r}: {unknown[0]!r} cannot be refused", hint="one of " + ", ".join(REFUSABLE))
+    return names
+
+
+def _status(token: str, name: str) -> int:
+    status = int(name)
+    if status not in {408, 409, 429} and not 500 <= status <= 599:
+        raise InputError(f"fault {token!r}: status {name!r} is not 408, 409, 429 or 5xx")
+    return status
+
+
+def _number(token: str, value: str, *, high: float) -> float:
+    try:
+        number = float(value)
+    except ValueError:
+        raise InputError(f"fault {token!r}: {value!r} is not a number") from None
+    if not math.isfinite(number) or not 0.0 <= number <= high:
+        raise InputError(f"fault {token!r}: {value!r} is not between 0 and {high:g}")
+    return number

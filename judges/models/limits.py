@@ -1,0 +1,115 @@
+"""How many requests may be on the wire at once, learned from what the endpoint refuses.
+
+The rule is additive-increase-like and multiplicative-decrease (the congestion control of TCP; Chiu and
+Jain 1989), with two gates: refusals of requests that were sent before the last cut belong to the same episode
+and cut nothing again, and the limit grows only after a whole round that was clean and had no room left.
+
+The limit is plain arithmetic over a clock: it never waits. Whoever sends asks `admit` and waits by itself,
+so that a pause is nobody's occupied slot.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from typing import Protocol
+
+CUT = 0.8
+GROWTH = 1.05
+
+
+class Clock(Protocol):
+    """Where the time comes from."""
+
+    def now(self) -> float:
+        """Return seconds that only ever grow."""
+        ...
+
+    async def sleep(self, seconds: float) -> None:
+        """Return after so many seconds."""
+        ...
+
+
+class SystemClock:
+    """The machine's monotonic clock."""
+
+    def now(self) -> float:
+        """See `Clock.now`."""
+        return time.monotonic()
+
+    async def sleep(self, seconds: float) -> None:
+        """See `Clock.sleep`."""
+        await asyncio.sleep(seconds)
+
+
+class AdaptiveLimit:
+    """A limit on requests in flight that finds the endpoint's own.
+
+    Args:
+        clock: For the shared pause.
+        start: The limit at first.
+        low: It is never cut below this.
+        high: It never grows above this.
+    """
+
+    def __init__(self, clock: Clock, *, start: int = 20, low: int = 4, high: int = 100) -> None:
+        self._clock = clock
+        self._high = high
+        self._low = min(low, high)
+        self._limit = float(min(start, high))
+        self._in_flight = 0
+        self._episode = 0
+        self._answered = 0
+        self._saturated = False
+        self._pause_until = 0.0
+
+    @property
+    def limit(self) -> int:
+        """How many requests may be in flight now."""
+        return int(self._limit)
+
+    @property
+    def in_flight(self) -> int:
+        """How many requests are in flight."""
+        return self._in_flight
+
+    @property
+    def paused(self) -> float:
+        """Seconds until anything may be sent again; 0 when it may."""
+        return max(0.0, self._pause_until - self._clock.now())
+
+    def pause(self, seconds: float) -> None:
+        """Let nobody send for so many seconds; of overlapping pauses the later end counts."""
+        self._pause_until = max(self._pause_until, self._clock.now() + seconds)
+
+    def admit(self) -> int | None:
+        """Take a slot and return the ticket to give back, or None when there is no room or a pause."""
+        if self._in_flight >= self.limit or self.paused:
+            return None
+        self._in_flight += 1
+        self._saturated = self._saturated or self._in_flight >= self.limit
+        return self._episode
+
+    def release(self, ticket: int, *, rate_limited: bool = False, answered: bool = False) -> None:
+        """Give a slot back, and say what the endpoint said.
+
+        Args:
+            ticket: What `admit` returned.
+            rate_limited: The endpoint refused because there were too many requests.
+            answered: The endpoint answered; neither counts for a failure that says nothing about the rate.
+        """
+        self._in_flight -= 1
+        if rate_limited and ticket == self._episode:
+            self._limit = max(self._low, self._limit * CUT)
+            self._episode += 1
+            self._new_round()
+        elif answered and ticket == self._episode:
+            self._answered += 1
+            if self._answered >= self.limit:
+                if self._saturated:
+                    self._limit = min(self._high, self._limit * GROWTH)
+                self._new_round()
+
+    def _new_round(self) -> None:
+        self._answered = 0
+        self._saturated = False

@@ -1,0 +1,105 @@
+"""What a call costs, from prices that are on this machine.
+
+`genai-prices` ships a snapshot of public prices and is never asked to update it. A price file of the user's wins.
+An unknown price is None and never 0: a budget in money then cannot be kept, and says so.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+import orjson
+from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, TypeAdapter, ValidationError
+
+from ..errors import InputError
+
+_MILLION = 1_000_000
+_MAX_FILE = 1_000_000
+
+
+class _Price(BaseModel):
+    """US dollars per million tokens."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    input: FiniteFloat = Field(ge=0)
+    output: FiniteFloat = Field(ge=0)
+    cached: FiniteFloat | None = Field(default=None, ge=0)
+
+    def cost(self, tokens_in: int, tokens_out: int, cached: int) -> float:
+        """Return US dollars; cached tokens are part of `tokens_in`."""
+        reread = self.input if self.cached is None else self.cached
+        dollars = (tokens_in - cached) * self.input + cached * reread + tokens_out * self.output
+        return dollars / _MILLION
+
+
+_FILE = TypeAdapter(dict[str, _Price])
+
+
+@dataclass(frozen=True)
+class Prices:
+    """Prices of models, from the user's file first and the bundled snapshot second.
+
+    The file is JSON or TOML: a model's name, or `NAME@https://host/v1` for one endpoint only, to its `input`,
+    `output` and, where it differs, `cached` price in US dollars per million tokens.
+    """
+
+    user_file: Path | None = None
+
+    def cost(self, model: str, endpoint: str, tokens_in: int, tokens_out: int, cached: int = 0) -> float | None:
+        """Return what a call costs in US dollars, or None where no price is known.
+
+        Args:
+            model: The model's name at its endpoint.
+            endpoint: The endpoint's base URL; `simulated:VERSION` costs nothing.
+            tokens_in: Prompt tokens, cached ones included.
+            tokens_out: Completion tokens.
+            cached: Prompt tokens the endpoint had cached.
+
+        Raises:
+            InputError: The user's price file cannot be read.
+        """
+        cached = min(cached, tokens_in)
+        own = self._own.get(f"{model}@{endpoint}") or self._own.get(model)
+        if own is not None:
+            return own.cost(tokens_in, tokens_out, cached)
+        if endpoint.startswith("simulated:") or model == "simulated":
+            return 0.0
+        return _public_cost(model, endpoint, tokens_in, tokens_out, cached)
+
+    @cached_property
+    def _own(self) -> Mapping[str, _Price]:
+        return {} if self.user_file is None else _read(self.user_file)
+
+
+def _public_cost(model: str, endpoint: str, tokens_in: int, tokens_out: int, cached: int) -> float | None:
+    from genai_prices import Usage, calc_price
+
+    usage = Usage(input_tokens=tokens_in, output_tokens=tokens_out, cache_read_tokens=cached)
+    try:
+        # By URL, so that a local server with a famous model's name is not billed as the famous one.
+        return float(calc_price(usage, model, provider_api_url=endpoint).total_price)
+    except LookupError:
+        return None
+
+
+def _read(path: Path) -> Mapping[str, _Price]:
+    hint = 'write {"my-model": {"input": 0.15, "output": 0.60}}, in US dollars per million tokens'
+    try:
+        raw = path.read_bytes()
+        if len(raw) > _MAX_FILE:
+            raise InputError(f"the price file {str(path)!r} is over {_MAX_FILE:,} bytes")
+        body = tomllib.loads(raw.decode()) if path.suffix.lower() == ".toml" else orjson.loads(raw)
+        return _FILE.validate_python(body)
+    except OSError as error:
+        raise InputError(f"the price file {str(path)!r} cannot be read: {error.strerror}") from error
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(str(part) for part in first["loc"])
+        raise InputError(f"the price file {str(path)!r}: {where}: {first['msg']}", hint=hint) from error
+    except ValueError as error:  # not UTF-8, not JSON, not TOML
+        raise InputError(f"the price file {str(path)!r} is neither JSON nor TOML: {error}", hint=hint) from error

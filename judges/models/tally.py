@@ -1,0 +1,86 @@
+"""What an `ask` counts: its calls with their outcomes, its progress, and the client's totals."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from ..errors import BudgetSpent, ModelError
+from .budget import Reservation
+from .model import Completion, Request
+
+Outcome = Completion | ModelError | BudgetSpent
+
+
+@dataclass(slots=True, eq=False)
+class Call:
+    """One distinct request of an `ask`, and how far it has come."""
+
+    key: bytes
+    request: Request
+    positions: list[int]
+    outcome: Outcome | None = None
+    tries: int = 0
+    deadline: float = 0.0
+    reservation: Reservation | None = None
+    last_status: int | None = None
+    same_status: int = 0
+    successes_before: int = 0
+
+
+@dataclass(slots=True)
+class ClientStats:
+    """What a client has done since it was made."""
+
+    asked: int = 0
+    recorded: int = 0
+    """Requests answered from the record, or by an equal request of the same `ask`."""
+    calls: int = 0
+    """Completions made."""
+    attempts: int = 0
+    retries: int = 0
+    failed: int = 0
+    """Requests given up, those given up earlier in the run included."""
+    tokens_in: int = 0
+    tokens_out: int = 0
+    cost: float = 0.0
+    """US dollars of the completions made, as far as their price is known."""
+    price_known: bool = True
+    dropped: set[str] = field(default_factory=set)
+    """Parameters that were asked for and that the endpoint refuses."""
+
+
+@dataclass(slots=True)
+class Tally:
+    """How far one `ask` has come: requests, dollars, tokens."""
+
+    total: int
+    stats: ClientStats
+    done: int = 0
+    failed: int = 0
+    recorded: int = 0
+    cost: float = 0.0
+    price_known: bool = True
+    tokens: int = 0
+
+    def count(self, call: Call) -> None:
+        """Count a call that has its outcome; equal requests beyond the first cost nothing."""
+        self.done += len(call.positions)
+        if isinstance(call.outcome, Completion):
+            free = len(call.positions) - (not call.outcome.recorded)
+            self.recorded += free
+            self.stats.recorded += free
+        else:
+            self.failed += len(call.positions)
+            self.stats.failed += len(call.positions)
+
+    def charge(self, made: Completion) -> None:
+        """Count the dollars and tokens of a completion that was made now."""
+        self.cost += made.cost or 0.0
+        self.price_known = self.price_known and made.cost is not None
+        self.tokens += made.tokens_in + made.tokens_out
+        self.stats.calls += 1
+        self.stats.cost += made.cost or 0.0
+        self.stats.price_known = self.stats.price_known and made.cost is not None
+        self.stats.tokens_in += made.tokens_in
+        self.stats.tokens_out += made.tokens_out
+        self.stats.dropped.update(made.dropped)

@@ -1,0 +1,157 @@
+"""Counting tokens without a network: exact where the encoding is on this disk, a stated estimate elsewhere.
+
+tiktoken downloads an encoding it does not have, without a time-out and under a lock. So its constructors run
+here with a loader that reads local files only; what is not on disk is estimated.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import math
+import re
+import tempfile
+import types
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import tiktoken
+
+ESTIMATE = "estimate: 1/4 token a character, 3/4 for Chinese, Japanese and Korean"
+
+# Ideographs with their extensions and compatibility forms, kana, hangul, full-width forms.
+_CJK = re.compile(
+    "[\u1100-\u11ff\u2e80-\u303f\u3040-\u30ff\u3100-\u9fff\ua960-\ua97f\uac00-\ud7ff\uf900-\ufaff\uff00-\uffef\U00020000-\U0003ffff]"
+)
+_SYMBOLS = re.compile("[\u2190-\u2bff\ue000-\uf8ff\U00010000-\U0001ffff]")
+"""Arrows, shapes, emoji and rare scripts: two or three tokens a character are usual."""
+
+_PIECE = 400_000
+"""Characters counted at once: tiktoken 0.14 panics on a run of a million spaces, past any `except Exception`."""
+
+
+@dataclass(frozen=True, slots=True)
+class TokenCount:
+    """A number of tokens and how it was found."""
+
+    n: int
+    exact: bool
+    method: str
+    """`tiktoken ENCODING`, or the rule of the estimate in words."""
+
+
+def count_tokens(text: str, model: str, *, cache_dir: Path | None = None) -> TokenCount:
+    """Count the tokens of a text for a model.
+
+    Args:
+        text: What to count; special tokens in it count as the plain text they are.
+        model: The model's name; a prefix such as `openai/` is ignored.
+        cache_dir: Where tiktoken's encoding files are kept (the caller reads TIKTOKEN_CACHE_DIR); looked at
+            before tiktoken's own temporary folder and litellm's bundled files.
+    """
+    name = _encoding_name(model)
+    encoding = _load(name, cache_dir) if name else None
+    if encoding is None:
+        return TokenCount(approximate_tokens(text), exact=False, method=ESTIMATE)
+    if len(text) <= _PIECE:
+        return TokenCount(len(encoding.encode_ordinary(text)), exact=True, method=f"tiktoken {name}")
+    pieces = (text[at : at + _PIECE] for at in range(0, len(text), _PIECE))
+    n = sum(len(encoding.encode_ordinary(piece)) for piece in pieces)
+    return TokenCount(n, exact=False, method=f"tiktoken {name}, in pieces")
+
+
+def approximate_tokens(text: str) -> int:
+    """Return the stated estimate: a quarter token a character, three quarters for CJK."""
+    cjk = 0 if text.isascii() else len(_CJK.findall(text))
+    return math.ceil((len(text) - cjk) / 4 + cjk * 3 / 4)
+
+
+def estimate_tokens(text: str) -> int:
+    """Return a cheap estimate that is rarely too low, for reserving a budget.
+
+    A third of a token per ASCII character, a half per letter of other alphabets, one per CJK character, three
+    per symbol or emoji.
+    """
+    if text.isascii():
+        return math.ceil(len(text) / 3)
+    ascii_only = len(text.encode("ascii", "ignore"))
+    cjk, symbols = len(_CJK.findall(text)), len(_SYMBOLS.findall(text))
+    return math.ceil(ascii_only / 3 + (len(text) - ascii_only - cjk - symbols) / 2 + cjk + symbols * 3)
+
+
+def _encoding_name(model: str) -> str | None:
+    from tiktoken.model import encoding_name_for_model
+
+    try:
+        return encoding_name_for_model(model.removeprefix("openai/"))
+    except KeyError:
+        return None
+
+
+class _NotOnDiskError(LookupError):
+    """An encoding file is in none of the local folders."""
+
+
+@lru_cache(maxsize=16)
+def _load(name: str, cache_dir: Path | None) -> tiktoken.Encoding | None:
+    import tiktoken
+
+    constructor = _local_constructors(_folders(cache_dir)).get(name)
+    try:
+        return tiktoken.Encoding(**constructor()) if constructor else None
+    except _NotOnDiskError:
+        return None
+
+
+def _folders(cache_dir: Path | None) -> list[Path]:
+    folders = [Path(tempfile.gettempdir(), "data-gym-cache")]
+    if cache_dir is not None:
+        folders.insert(0, cache_dir)
+    # Only the parent package is looked up: find_spec("litellm.x") would import litellm, which goes online.
+    spec = find_spec("litellm")
+    for place in (spec.submodule_search_locations or []) if spec else []:
+        folders.append(Path(place, "litellm_core_utils", "tokenizers"))
+    return folders
+
+
+def _local_constructors(folders: list[Path]) -> dict[str, Callable[[], dict[str, Any]]]:  # Any: tiktoken's arguments
+    """Return tiktoken's constructors of encodings, bound to a loader that reads these folders and nothing else.
+
+    Their code is run with globals of our own, so that tiktoken itself stays as it is in other threads.
+    """
+    from tiktoken_ext import openai_public
+
+    def load(url: str, expected_hash: str | None = None) -> dict[bytes, int]:
+        return _ranks(_read(url, expected_hash, folders))
+
+    def refuse(*_: str, **__: str) -> dict[bytes, int]:
+        raise _NotOnDiskError("gpt2 has another file format")
+
+    own = dict(vars(openai_public))
+    for name, value in vars(openai_public).items():
+        if isinstance(value, types.FunctionType) and value.__module__ == openai_public.__name__:
+            own[name] = types.FunctionType(value.__code__, own, name, value.__defaults__, value.__closure__)
+    own |= {"load_tiktoken_bpe": load, "data_gym_to_mergeable_bpe_ranks": refuse}
+    return {name: own[name] for name in openai_public.ENCODING_CONSTRUCTORS}
+
+
+def _read(url: str, expected_hash: str | None, folders: list[Path]) -> bytes:
+    name = hashlib.sha1(url.encode(), usedforsecurity=False).hexdigest()  # tiktoken's own naming of its cache
+    for folder in folders:
+        try:
+            content = (folder / name).read_bytes()
+        except OSError:
+            continue
+        if expected_hash is None or hashlib.sha256(content).hexdigest() == expected_hash:
+            return content
+    raise _NotOnDiskError(name)
+
+
+def _ranks(content: bytes) -> dict[bytes, int]:
+    pairs = (line.split() for line in content.splitlines() if line)
+    return {base64.b64decode(token): int(rank) for token, rank in pairs}

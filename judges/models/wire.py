@@ -1,0 +1,263 @@
+"""What an OpenAI-compatible endpoint sends back, read once and strictly: a completion or a fault.
+
+Pure functions over bytes, so that whatever carries them (one call, a batch file) is read alike. The wordings of
+refusals were collected from OpenAI, Azure, vLLM, llama.cpp, Ollama, Gemini, Mistral and OpenRouter.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from typing import Any
+
+import orjson
+from pydantic import BaseModel, Field, FiniteFloat, ValidationError
+
+from ..errors import ModelError
+from .model import Completion, Request, TokenLogprob
+from .tokens import approximate_tokens
+
+_MESSAGE_CAP = 300
+_ABOUT = 500
+"""Characters of an error that are looked at: some servers quote the request further down, row text included."""
+
+_NAMES = re.compile(r"\b(max_completion_tokens|max_tokens|temperature|(?:top_)?logprobs|response_format|seed)\b", re.I)
+_REFUSES = re.compile(
+    r"unsupported|not? (?:be )?support|n[o'’]t (?:support|permitted|allowed|enabled|available|compatible)"
+    r"|unrecogni[sz]ed|unknown|unexpected|extra_forbidden|incompatible|deprecated|cannot unmarshal"
+    r"|only the default|must be one of|cannot request more than|greater than max allowed",
+    re.I,
+)
+_TOO_LONG = re.compile(r"context (?:length|window)|too (?:large|long)|maximum context", re.I)
+_REFUSAL_CODES = {"unsupported_parameter", "unsupported_value", "unknown_parameter"}
+_QUOTA_CODES = {"insufficient_quota", "billing_hard_limit_reached", "billing_not_active"}
+_FILTER_CODES = {"content_filter", "ResponsibleAIPolicyViolation"}
+_FLAGGED = re.compile(r"flagged|moderation|content policy|safety", re.I)
+_MAY_REFUSE = {400, 403, 422, 500, 501}
+_FATAL = {401, 402, 404, 405, 410}
+_PASSING = {408, 409, 425, 429}
+_HINTS = {
+    401: "check the key in OPENAI_API_KEY, and that it belongs to this endpoint",
+    402: "the account has no credit left",
+    403: "the key may not use this model or endpoint",
+    404: "check the model's name, and that the base URL ends where /chat/completions begins (often in /v1)",
+}
+
+
+class _Part(BaseModel):
+    text: str | None = None
+
+
+class _Message(BaseModel):
+    content: str | list[_Part] | None = None
+    refusal: str | None = None
+
+
+class _Choice(BaseModel):
+    message: _Message
+    finish_reason: str | None = None
+    logprobs: Any = None  # Any: read by itself, so that a malformed one costs the log-probabilities and not the reply
+
+
+class _Reply(BaseModel):
+    choices: list[_Choice] = Field(min_length=1)
+    model: str | None = None
+    system_fingerprint: str | None = None
+    usage: Any = None  # Any: as for logprobs
+
+
+class _Cached(BaseModel):
+    cached_tokens: int | None = Field(default=None, ge=0)
+
+
+class _Usage(BaseModel):
+    prompt_tokens: int = Field(ge=0)
+    completion_tokens: int = Field(ge=0)
+    prompt_tokens_details: _Cached | None = None
+
+
+class _TopToken(BaseModel):
+    token: str
+    logprob: FiniteFloat
+
+
+class _Token(_TopToken):
+    top_logprobs: list[_TopToken] = []
+
+
+class _Logprobs(BaseModel):
+    content: list[_Token] | None = None
+
+
+def read_completion(raw: bytes, request: Request) -> Completion:
+    """Read the body of a 200.
+
+    Tokens the endpoint does not report are estimated, and `extra["tokens"]` then says `estimated`.
+
+    Raises:
+        ModelError: It is not a chat completion, or it is an error in disguise (some gateways answer 200).
+    """
+    body = _json(raw)
+    if isinstance(body, dict) and body.get("error") and not body.get("choices"):
+        raise read_fault(_disguised_status(body["error"]), raw, {}, sent=request.body())
+    try:
+        reply = _Reply.model_validate(body)
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(str(part) for part in first["loc"]) or "body"
+        raise ModelError(
+            f"the endpoint's reply is not a chat completion: {where}: {first['msg']}", retryable=True, status=200
+        ) from None
+    choice = reply.choices[0]
+    text = _text(choice.message)
+    tokens_in, tokens_out, cached, extra = _tokens(reply.usage, request, text)
+    return Completion(
+        text=text,
+        finish_reason=_finish(choice),
+        refusal=choice.message.refusal,
+        tokens_in=tokens_in,
+        tokens_out=tokens_out,
+        tokens_cached=cached,
+        model_returned=reply.model or "",
+        fingerprint=reply.system_fingerprint,
+        logprobs=_logprobs(choice.logprobs),
+        extra=extra,
+    )
+
+
+def read_fault(status: int, raw: bytes, headers: Mapping[str, str], *, sent: Iterable[str]) -> ModelError:
+    """Read an error the endpoint answered with.
+
+    Args:
+        status: The HTTP status.
+        raw: The body.
+        headers: With lower-case names or case-insensitive.
+        sent: The parameters that were in the request; only one of them can have been refused.
+    """
+    fault = _Fault.read(raw)
+    refused = _refused_parameter(status, fault, sent)
+    quota = fault.code in _QUOTA_CODES
+    blocked = status == 403 and not _FLAGGED.search(fault.message)
+    fatal = refused is None and (quota or blocked or status in _FATAL or 300 <= status < 400)
+    said = fault.message[:_MESSAGE_CAP] or "no message"
+    return ModelError(
+        f"the endpoint answered {status}: {said}",
+        retryable=refused is None and not fatal and (status in _PASSING or (status >= 500 and status != 501)),
+        status=status,
+        retry_after=read_retry_after(headers),
+        refused_parameter=refused,
+        fatal=fatal,
+        hint=_HINTS[402] if quota else _HINTS.get(status),
+    )
+
+
+def read_filtered(raw: bytes) -> Completion | None:
+    """Return a refusal where an error says that a content filter stopped the request (Azure), else None."""
+    fault = _Fault.read(raw)
+    if fault.code not in _FILTER_CODES:
+        return None
+    return Completion(text="", finish_reason="content_filter", refusal=fault.message[:_MESSAGE_CAP])
+
+
+def read_retry_after(headers: Mapping[str, str]) -> float | None:
+    """Return the seconds of `retry-after-ms` or `retry-after` (a number or a date), None without a usable one."""
+    for name, unit in (("retry-after-ms", 1000.0), ("retry-after", 1.0)):
+        try:
+            seconds = float(headers.get(name, "")) / unit
+        except ValueError:
+            continue
+        return max(0.0, seconds) if math.isfinite(seconds) else None
+    try:
+        until = parsedate_to_datetime(headers.get("retry-after", ""))
+        # Against the server's own clock where it shows one: ours may be off by minutes.
+        now = parsedate_to_datetime(headers["date"]) if "date" in headers else datetime.now(UTC)
+        return max(0.0, (until - now).total_seconds())
+    except (ValueError, TypeError):  # not a date; one date with a zone and one without
+        return None
+
+
+@dataclass(frozen=True, slots=True)
+class _Fault:
+    """An error body, whatever its shape."""
+
+    message: str
+    param: str
+    code: str
+
+    @classmethod
+    def read(cls, raw: bytes) -> _Fault:
+        body = _json(raw)
+        if isinstance(body, list) and body:
+            body = body[0]
+        if not isinstance(body, dict):
+            return cls(raw[: 2 * _ABOUT].decode("utf-8", "replace").strip(), "", "")
+        error = body.get("error", body)
+        if not isinstance(error, dict):
+            return cls(str(error), "", "")
+        said = error.get("message") or error.get("detail") or error
+        message = said if isinstance(said, str) else orjson.dumps(said).decode()
+        codes = [str(error.get(name) or "") for name in ("code", "type")]
+        known = _REFUSAL_CODES | _QUOTA_CODES | _FILTER_CODES
+        return cls(message, str(error.get("param") or ""), next((c for c in codes if c in known), codes[0]))
+
+
+def _refused_parameter(status: int, fault: _Fault, sent: Iterable[str]) -> str | None:
+    about = fault.message[:_ABOUT]
+    refuses = fault.code in _REFUSAL_CODES or bool(_REFUSES.search(about))
+    if status not in _MAY_REFUSE or not refuses or _TOO_LONG.search(about):
+        return None
+    ours = {_parameter(name) for name in sent}
+    # A named `param` that is none of ours, such as `messages`, means that something else is wrong.
+    named = _NAMES.finditer(fault.param or about)
+    return next((name for name in (_parameter(found[0]) for found in named) if name in ours), None)
+
+
+def _parameter(name: str) -> str:
+    name = name.lower()
+    return "logprobs" if name == "top_logprobs" else name
+
+
+def _disguised_status(error: Any) -> int:  # Any: JSON
+    code = error.get("code") if isinstance(error, dict) else None
+    return code if isinstance(code, int) and 400 <= code < 600 else 502
+
+
+def _json(raw: bytes) -> Any:  # Any: JSON
+    """Return the parsed body, None for what is no JSON; NaN, Infinity and lone surrogates are none."""
+    try:
+        return orjson.loads(raw)
+    except orjson.JSONDecodeError:
+        return None
+
+
+def _text(message: _Message) -> str:
+    if isinstance(message.content, list):
+        return "".join(part.text or "" for part in message.content)
+    return message.content or ""
+
+
+def _finish(choice: _Choice) -> str:
+    reason = (choice.finish_reason or "stop").lower()
+    return "length" if reason in {"max_tokens", "model_length"} else reason
+
+
+def _tokens(usage: Any, request: Request, text: str) -> tuple[int, int, int, dict[str, str]]:  # Any: JSON
+    try:
+        known = _Usage.model_validate(usage)
+    except ValidationError:
+        asked = sum(approximate_tokens(message.content) for message in request.messages)
+        return asked, approximate_tokens(text), 0, {"tokens": "estimated"}
+    cached = known.prompt_tokens_details.cached_tokens if known.prompt_tokens_details else None
+    return known.prompt_tokens, known.completion_tokens, min(cached or 0, known.prompt_tokens), {}
+
+
+def _logprobs(body: Any) -> tuple[TokenLogprob, ...]:  # Any: JSON
+    try:
+        tokens = _Logprobs.model_validate(body or {}).content or []
+    except ValidationError:
+        return ()
+    return tuple(TokenLogprob(t.token, t.logprob, tuple((o.token, o.logprob) for o in t.top_logprobs)) for t in tokens)

@@ -1,0 +1,95 @@
+"""The critique: what the judge got wrong on a minibatch, in words an optimizer can act on."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ..judges import FloatArray, Judged, Row, Verdict
+from .objective import Objective
+
+EXCERPT_CHARS = 700
+"""Characters shown of one input; the middle of a longer text is left out."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Critique:
+    """The numbers and the examples behind one textual gradient."""
+
+    loss: float
+    """Mean weighted loss of the minibatch, in [0, 1]."""
+    n: int
+    false_positives: int
+    false_negatives: int
+    examples: tuple[str, ...]
+    """The rows that cost most, each as a block of text."""
+    goal: str
+    slice: str
+
+    def text(self) -> str:
+        """The whole critique as the optimizer model reads it."""
+        head = (
+            f"Objective: {self.goal}\n"
+            f"Rows come from the slice: {self.slice}.\n"
+            f"Weighted loss {self.loss:.4f} over {self.n} rows (0 is perfect); "
+            f"{self.false_positives} false positives, {self.false_negatives} false negatives."
+        )
+        return "\n\n".join((head, *self.examples))
+
+
+def critique_batch(judged: Judged, losses: FloatArray, *, objective: Objective, slice_name: str, shown: int = 5) -> Critique:
+    """Describe the rows of a judged minibatch that cost most.
+
+    Args:
+        judged: The minibatch.
+        losses: Loss of each scored row; shape (n,).
+        objective: What the person asked for.
+        slice_name: The readable predicate the minibatch was drawn from.
+        shown: How many rows to quote at most; rows that cost nothing more than a right answer are not quoted.
+    """
+    wrong = judged.positive != judged.predicted
+    order = sorted(range(len(losses)), key=lambda i: (-losses[i], judged.rows[i].id))
+    worst = [i for i in order if wrong[i]][:shown]
+    return Critique(
+        loss=float(losses.mean()) if len(losses) else 0.0,
+        n=len(losses),
+        false_positives=int((judged.predicted & ~judged.positive).sum()),
+        false_negatives=int((~judged.predicted & judged.positive).sum()),
+        examples=tuple(
+            _example(k + 1, judged.rows[i], judged.verdicts[i], positive=bool(judged.positive[i]), loss=float(losses[i]))
+            for k, i in enumerate(worst)
+        ),
+        goal=objective.describe(),
+        slice=slice_name,
+    )
+
+
+def _example(number: int, row: Row, verdict: Verdict, *, positive: bool, loss: float) -> str:
+    error = "false negative" if positive else "false positive"
+    inputs = "\n".join(f"{name}: {excerpt(text)}" for name, text in row.inputs.items())
+    said = "positive" if verdict.positive else "negative"
+    return (
+        f"Example {number}, {error}, loss {loss:.2f}: the judge gave {verdict.score:g} ({said}), "
+        f"people say {'positive' if positive else 'negative'}.\n{inputs}\nThe judge's reasons: {excerpt(verdict.rationale, 300)}"
+    )
+
+
+def excerpt(text: str, most: int = EXCERPT_CHARS) -> str:
+    """Shorten a text to `most` characters by leaving out its middle, on one line."""
+    flat = " ".join(text.split())
+    half = most // 2
+    return flat if len(flat) <= most else f"{flat[:half]} [...] {flat[-half:]}"
+
+
+def minibatch(candidates: Sequence[int], weights: Sequence[float], size: int, *, seed: int) -> list[int]:
+    """Draw positions without replacement, each with a chance in proportion to its weight.
+
+    Uses the exponential-keys method of Efraimidis and Spirakis (2006): the `size` largest of u^(1/w).
+    Positions of weight 0 are drawn only when the others do not suffice. The result is in ascending order.
+    """
+    import numpy as np
+
+    rng = np.random.default_rng(seed)
+    keys = rng.random(len(candidates)) ** (1.0 / np.maximum(np.asarray(weights, float), 1e-9))
+    drawn = sorted(range(len(candidates)), key=lambda i: (-keys[i], candidates[i]))[:size]
+    return sorted(candidates[i] for i in drawn)

@@ -1,0 +1,126 @@
+"""What a candidate prompt must leave as it is. A candidate that breaks one is refused, never repaired."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Literal
+
+from ..judges import JudgePrompt, Row, estimate_tokens
+
+PHRASE_WORDS = 8
+"""A run of this many words shared with a row counts as quoting it."""
+
+ViolationName = Literal[
+    "unchanged",
+    "empty",
+    "placeholder_lost",
+    "placeholder_added",
+    "template_changed",
+    "scale_changed",
+    "reply_changed",
+    "part_not_editable",
+    "token_cap",
+    "quotes_row",
+    "hidden_characters",
+]
+
+_BRACED = re.compile(r"\{\{\s*([^{}]*?)\s*\}\}")
+_WORD = re.compile(r"\w+")
+_FREE_PARTS = ("system", "criteria", "reply", "examples")
+
+
+@dataclass(frozen=True, slots=True)
+class Violation:
+    """One broken invariant: its name in the journal, and a sentence for people."""
+
+    name: ViolationName
+    detail: str
+
+
+class PhraseIndex:
+    """The phrases of rows a candidate must not quote: every run of eight words in any input."""
+
+    def __init__(self, rows: Iterable[Row]) -> None:
+        self._owner: dict[int, str] = {}
+        for row in rows:
+            for text in row.inputs.values():
+                for phrase in _phrases(text):
+                    self._owner.setdefault(hash(phrase), row.id)
+
+    def quoted(self, text: str, *, allowed: str = "") -> tuple[str, str] | None:
+        """Return (row id, phrase) of the first phrase the text shares with a row and `allowed` does not have."""
+        known = {phrase for phrase in _phrases(allowed)}
+        for phrase in _phrases(text):
+            if phrase not in known and (owner := self._owner.get(hash(phrase))) is not None:
+                return owner, " ".join(phrase)
+        return None
+
+
+def _phrases(text: str) -> Iterable[tuple[str, ...]]:
+    words = _WORD.findall(text.lower())
+    return zip(*(words[i:] for i in range(PHRASE_WORDS)), strict=False)
+
+
+def token_cap(original: JudgePrompt) -> int:
+    """The most tokens a candidate's text may have: twice the original's, and 400 more."""
+    return 2 * estimate_tokens(_text(original)) + 400
+
+
+def check_candidate(
+    original: JudgePrompt,
+    candidate: JudgePrompt,
+    *,
+    phrases: PhraseIndex,
+    editable: tuple[str, ...] = ("criteria",),
+    cap: int | None = None,
+) -> tuple[Violation, ...]:
+    """Return every invariant the candidate breaks; an empty tuple means it may be tried.
+
+    Args:
+        original: The prompt the run started from.
+        candidate: The proposed prompt.
+        phrases: The rows it may not quote (training and validation rows; the holdout is sealed).
+        editable: The parts that were allowed to change.
+        cap: Tokens the candidate may have; `token_cap(original)` unless given.
+    """
+    found: list[Violation] = []
+    if candidate.version == original.version:
+        found.append(Violation("unchanged", "the candidate is the same prompt"))
+    if not candidate.criteria.strip():
+        found.append(Violation("empty", "the criteria are empty"))
+    found += _placeholders(original, candidate)
+    if candidate.template != original.template:
+        found.append(Violation("template_changed", "the user template differs"))
+    if candidate.scale != original.scale:
+        detail = f"the scale was {original.scale.describe()}, the candidate has {candidate.scale.describe()}"
+        found.append(Violation("scale_changed", detail if candidate.scale.levels != original.scale.levels else "the anchors or the threshold differ"))
+    if (candidate.reply, candidate.reply_schema) != (original.reply, original.reply_schema) and "reply" not in editable:
+        found.append(Violation("reply_changed", "the reply format differs"))
+    for part in _FREE_PARTS:
+        if part not in (*editable, "reply") and getattr(candidate, part) != getattr(original, part):
+            found.append(Violation("part_not_editable", f"{part} changed; this run may edit {', '.join(editable)}"))
+    tokens, most = estimate_tokens(_text(candidate)), cap or token_cap(original)
+    if tokens > most:
+        found.append(Violation("token_cap", f"about {tokens} tokens, the cap is {most}"))
+    if quoted := phrases.quoted(_text(candidate), allowed=_text(original)):
+        found.append(Violation("quotes_row", f"quotes row {quoted[0]!r}: {quoted[1]!r}"))
+    if hidden := sorted({c for c in _text(candidate) if unicodedata.category(c) in {"Cc", "Cf", "Co", "Cs"}} - {"\n", "\t"}):
+        found.append(Violation("hidden_characters", f"has invisible characters {[f'U+{ord(c):04X}' for c in hidden]}"))
+    return tuple(found)
+
+
+def _text(prompt: JudgePrompt) -> str:
+    replies = (example.reply for example in prompt.examples)
+    return "\n".join((prompt.system, prompt.criteria, prompt.reply, *replies))
+
+
+def _placeholders(original: JudgePrompt, candidate: JudgePrompt) -> list[Violation]:
+    """Compare `{{name}}` over all free text and the template; a renamed one is both lost and added."""
+    old = set(_BRACED.findall(original.template + _text(original)))
+    new = set(_BRACED.findall(candidate.template + _text(candidate)))
+    lost = [Violation("placeholder_lost", f"{{{{{name}}}}} is gone") for name in sorted(old - new)]
+    added = [Violation("placeholder_added", f"{{{{{name}}}}} is new") for name in sorted(new - old)]
+    return lost + added

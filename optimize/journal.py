@@ -1,0 +1,147 @@
+"""The journal of one walk: what was found, in order, and the same again when the walk is resumed.
+
+A resumed run walks its deterministic path from the start, over recorded replies. Where an event already
+stands, `record` compares instead of writing: the walk must find what it found before. What may differ,
+such as times, cost and latency, stands under the key `volatile` of a payload and is not compared.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any, Protocol
+
+from ..judges.errors import InputError, WorkspaceError
+
+Payload = Mapping[str, Any]
+"""JSON; Any because each kind of event has its own fields."""
+
+VOLATILE = "volatile"
+"""The key of a payload whose content may differ between two sittings of a run."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Event:
+    """One thing found, at its position in the run."""
+
+    seq: int
+    """Position in the run, from 0."""
+    kind: str
+    payload: Payload
+    created: str
+    """UTC, ISO 8601."""
+
+
+class Journal(Protocol):
+    """The append-only events of one run."""
+
+    def record(self, kind: str, payload: Payload) -> Event:
+        """Write the next event down, durably, or find it written already.
+
+        Returns:
+            The event as it stands in the journal, with its first sitting's volatile part.
+
+        Raises:
+            WorkspaceError: Another event stands at this position: the run is not what it was.
+            InputError: The payload is not JSON, or holds a number that is not finite.
+        """
+        ...
+
+    def events(self) -> tuple[Event, ...]:
+        """Return every event of the run, those not yet walked past included."""
+        ...
+
+
+class MemoryJournal:
+    """A journal that lives as long as the process.
+
+    Args:
+        events: What an earlier sitting recorded; the walk is compared with it.
+    """
+
+    def __init__(self, events: Sequence[Event] = ()) -> None:
+        self._events = list(events)
+        self._position = 0
+
+    def record(self, kind: str, payload: Payload) -> Event:
+        """See `Journal.record`."""
+        content = as_json(kind, payload)
+        if self._position < len(self._events):
+            event = require_same(self._events[self._position], kind, content)
+        else:
+            created = datetime.now(UTC).isoformat(timespec="microseconds")
+            event = Event(seq=self._position, kind=kind, payload=json.loads(content), created=created)
+            self._events.append(event)
+        self._position += 1
+        return event
+
+    def events(self) -> tuple[Event, ...]:
+        """See `Journal.events`."""
+        return tuple(self._events)
+
+
+def as_json(kind: str, payload: Payload) -> str:
+    """Return the payload as canonical JSON, in ASCII.
+
+    Raises:
+        InputError: It is not JSON, or holds a number that is not finite.
+    """
+    try:
+        return json.dumps(payload, sort_keys=True, allow_nan=False, separators=(",", ":"))
+    except (TypeError, ValueError) as error:
+        raise InputError(f"event {kind!r} cannot be kept as JSON: {error}") from error
+
+
+def require_same(event: Event, kind: str, content: str) -> Event:
+    """Return the event if its kind and payload are those found again.
+
+    Args:
+        content: The payload found again, as canonical JSON.
+
+    Raises:
+        WorkspaceError: They differ; the message names the first field that does.
+    """
+    if event.kind != kind:
+        difference: str | None = f"recorded {event.kind!r}, now {kind!r}"
+    else:
+        difference = first_difference(_lasting(event.payload), _lasting(json.loads(content)))
+    if difference is not None:
+        raise WorkspaceError(
+            f"resumed run diverged at event {event.seq} ({event.kind}): {difference}",
+            hint="the data, a prompt, the model or the program has changed since: start a new run",
+        )
+    return event
+
+
+def first_difference(recorded: object, found: object, path: str = "") -> str | None:
+    """Name the first field, in sorted order, in which two JSON values differ; None if they are equal."""
+    if isinstance(recorded, Mapping) and isinstance(found, Mapping):
+        for key in sorted({*recorded, *found}):
+            inner = f"{path}.{key}" if path else str(key)
+            if key not in found:
+                return f"{inner} was recorded and is not there now"
+            if key not in recorded:
+                return f"{inner} was not recorded and is there now"
+            if (difference := first_difference(recorded[key], found[key], inner)) is not None:
+                return difference
+        return None
+    if isinstance(recorded, list) and isinstance(found, list):
+        for i, (one, other) in enumerate(zip(recorded, found, strict=False)):
+            if (difference := first_difference(one, other, f"{path}[{i}]")) is not None:
+                return difference
+        return None if len(recorded) == len(found) else f"{path} had {len(recorded)} entries, now {len(found)}"
+    # True equals 1 in Python and is another value in JSON.
+    if recorded == found and isinstance(recorded, bool) == isinstance(found, bool):
+        return None
+    return f"{path or 'payload'} was {_short(recorded)}, now {_short(found)}"
+
+
+def _lasting(payload: Payload) -> Payload:
+    return {key: value for key, value in payload.items() if key != VOLATILE}
+
+
+def _short(value: object) -> str:
+    text = repr(value)
+    return text if len(text) <= 120 else text[:117] + "..."

@@ -1,0 +1,78 @@
+"""The command line: which commands there are. Each lives in a file of its own, loaded when it is called."""
+
+from __future__ import annotations
+
+import sys
+from importlib import import_module
+
+import click
+
+COMMANDS = {
+    "demo": ("demo:demo", "Walk the whole path on made-up rows and the simulated model; no key needed."),
+    "judges": ("judges:judges", "List, show and compare judge prompts."),
+    "bench": ("bench:bench", "Measure a judge against human labels."),
+    "score": ("score:score", "Measure verdicts from any judge, read from a file."),
+    "slices": ("slices:slices", "Find where a judge errs, from a run or a verdict file."),
+    "optimize": ("optimize:optimize", "Improve a judge on its weak slice and put the result through the gate."),
+    "runs": ("runs:runs", "List, show and resume runs."),
+    "diff": ("review:diff", "Show what a run wants to change in a prompt."),
+    "accept": ("review:accept", "Adopt the prompt that a run's gate accepted."),
+    "reject": ("review:reject", "Turn a run's prompt down, with a reason."),
+    "export": ("export:export", "Write a judge for use elsewhere."),
+    "simulate": ("simulate:simulate", "Serve the simulated model over HTTP, with faults on order."),
+}
+
+
+class _Lazy(click.Group):
+    """A group whose help is printed without importing any command."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in COMMANDS:
+            return None
+        module, _, attribute = COMMANDS[cmd_name][0].partition(":")
+        command = getattr(import_module(f".commands.{module}", __package__), attribute)
+        assert isinstance(command, click.Command)
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, text) for name, (_, text) in COMMANDS.items()])
+
+
+@click.group(cls=_Lazy, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
+@click.version_option(package_name="judgewright", prog_name="judgewright")
+def cli() -> None:
+    """Measure an LLM judge against human labels, find where it errs, improve its prompt, prove it on a holdout.
+
+    \b
+    Try it:     judgewright demo
+    Measure:    judgewright bench groundedness rows.jsonl --model gpt-4o-mini
+    Improve:    judgewright optimize groundedness rows.jsonl --objective "avoid false positives" --budget 5.00
+
+    MODEL is `simulated` (embedded, no key), a model name at OPENAI_BASE_URL with OPENAI_API_KEY,
+    or NAME@https://host/v1 with JUDGEWRIGHT_API_KEY.
+    """
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Run the command line; exit 0 done, 1 a check said no, 2 the caller's fault, 3 the world's."""
+    arguments = sys.argv[1:] if arguments is None else arguments
+    try:
+        cli.main(arguments, prog_name="judgewright", standalone_mode=False)
+    except click.exceptions.Exit as done:
+        sys.exit(done.exit_code)
+    except click.Abort:
+        sys.exit(3)
+    except click.ClickException as error:
+        error.show()
+        sys.exit(2)
+    except BrokenPipeError:
+        sys.stderr.close()
+        sys.exit(3)
+    except Exception as error:  # noqa: BLE001  # the one door around a command
+        from .commands.failure import report_failure
+
+        sys.exit(report_failure(error, as_json="--json" in arguments))

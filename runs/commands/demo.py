@@ -1,0 +1,41 @@
+"""`judgewright demo`: the whole path without a key."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from ..config import Environment
+from ..demo_rows import write_demo_rows
+from ..report import say_event
+from ..run import RunConfig, start_run
+from ..terminal import progress_on_stderr, say
+from ..workspace import Workspace
+from .optimize import finish
+from .options import json_option
+
+OBJECTIVE = "Precision matters most: do not call unsupported statements grounded. Do not lose more than 8 points of recall."
+
+
+@click.command(epilog="Example:  judgewright demo --dir demo")
+@click.option("--dir", "folder", type=click.Path(path_type=Path, file_okay=False), default=Path("demo"), show_default=True, help="Where to work.")
+@json_option
+def demo(folder: Path, as_json: bool) -> None:
+    """Benchmark, find the slice, write the loss, run TextGrad, decide: on made-up rows, with the simulated model.
+
+    Exits 0 whatever the gate decides.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    rows = folder / "rows.jsonl"
+    write_demo_rows(rows)
+    with Workspace(folder) as place, progress_on_stderr(quiet=as_json) as watch:
+        prompt = place.shelf.get("groundedness")
+        if not as_json:
+            say("This demo needs no key: rows and model are made up, and no figure says anything about a real model.\n")
+        config = RunConfig(prompt=prompt.to_yaml(), data=str(rows), objective=OBJECTIVE, steps=8)
+        listen = (lambda kind, payload: None) if as_json else say_event
+        result = start_run(place, config, Environment(), watch=watch, on_event=listen)
+    finish(result, as_json=as_json, always_zero=True)
+    if not as_json:
+        say(f"\nLook around:  judgewright runs show {result.run_id} --workspace {folder}")

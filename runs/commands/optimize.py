@@ -1,0 +1,100 @@
+"""`judgewright optimize`: the whole walk."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import click
+
+from ..config import read_environment
+from ..report import say_event, say_prompt_diff
+from ..run import RunConfig, RunResult, start_run
+from ..terminal import progress_on_stderr, say, say_json
+from .options import column_map, data_options, json_option, model_options, open_workspace, workspace_option
+
+
+@click.command(
+    epilog='Example:  judgewright optimize groundedness rows.jsonl --objective "do not call unsupported statements '
+    'grounded" --target precision --guard recall:-0.05 --model gpt-4o-mini --budget 5.00'
+)
+@click.argument("judge")
+@click.argument("data", type=click.Path(path_type=Path))
+@click.option("--objective", required=True, help="What to improve, in a sentence.")
+@click.option("--target", help="The metric to improve; beats what the objective says.")
+@click.option("--guard", "guards", multiple=True, metavar="METRIC:-MARGIN", help="A metric that must not fall by this much.")
+@click.option("--proposer", type=click.Choice(["textgrad"]), default="textgrad", show_default=True, help="Who rewrites the criteria.")
+@click.option("--optimizer-model", help="The model that writes loss and criteria [default: the judge's].")
+@model_options
+@data_options
+@click.option("--steps", default=15, show_default=True, type=click.IntRange(0, 1000), help="Optimizer steps.")
+@click.option("--batch", default=8, show_default=True, type=click.IntRange(1, 256), help="Rows in a minibatch.")
+@click.option("--slice", "slice_", default="auto", show_default=True, help="auto, all, or a predicate such as 'dataset = ragtruth'.")
+@click.option("--columns", "slice_columns", help="Comma-separated columns to search slices over [default: all honest ones].")
+@click.option("--exclude", help="Comma-separated columns never to slice by.")
+@click.option("--split", default="30/20/30/20", show_default=True, help="Per cent for training/validation/holdout/final.")
+@click.option("--by", help="Column of the closing table [default: dataset, if there is one].")
+@click.option("--seed", default=0, show_default=True, help="Seed of the split and the minibatches.")
+@workspace_option
+@json_option
+def optimize(
+    judge: str,
+    data: Path,
+    columns: tuple[str, ...],
+    slice_: str,
+    slice_columns: str | None,
+    exclude: str | None,
+    split: str,
+    workspace: Path | None,
+    as_json: bool,
+    **options: Any,  # Any: the remaining options carry RunConfig's own names
+) -> None:
+    """Improve JUDGE on the slice of DATA where it errs, and decide on rows nobody tuned on.
+
+    Exits 0 when the gate accepted, 1 when it refused or could not decide. A run that is stopped goes on
+    with `judgewright runs resume`.
+    """
+    from ...judges import parse_shares
+
+    with open_workspace(workspace) as place:
+        prompt = place.shelf.get(judge)
+        config = RunConfig(
+            prompt=prompt.to_yaml(),
+            data=str(data),
+            columns=column_map(columns),
+            slice=slice_,
+            slice_columns=_names(slice_columns),
+            exclude=_names(exclude),
+            shares=parse_shares(split),
+            **options,
+        )
+        with progress_on_stderr(quiet=as_json) as watch:
+            result = start_run(place, config, read_environment(), watch=watch, on_event=_silent if as_json else say_event)
+    finish(result, as_json=as_json)
+
+
+def _names(text: str | None) -> tuple[str, ...]:
+    return tuple(part.strip() for part in text.split(",") if part.strip()) if text else ()
+
+
+def _silent(kind: str, payload: object) -> None:
+    """Print nothing while the walk goes on; the JSON object comes at its end."""
+
+
+def finish(result: RunResult, *, as_json: bool, always_zero: bool = False) -> None:
+    """Print how a walk ended and leave with its exit code."""
+    body = result.to_json()
+    if as_json:
+        say_json(body)
+    else:
+        survivor = next(event.payload for event in result.events if event.kind == "survivor")
+        say_prompt_diff(result.outcome.before, survivor)
+        cost = "price unknown" if body["cost"] is None else f"${body['cost']:.4f}"
+        say(f"\nRun {result.run_id}: {body['calls']} calls, {body['recorded']} answers from the record, {cost}")
+        if body["dropped"]:
+            say(f"  left out because the endpoint refuses them: {', '.join(body['dropped'])}")
+        if body["decision"]["accepted"]:
+            say(f"Adopt it with: judgewright accept {result.run_id}")
+    if not body["decision"]["accepted"] and not always_zero:
+        sys.exit(1)

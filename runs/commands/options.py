@@ -1,0 +1,117 @@
+"""Options that several commands share, and what they are turned into."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+from ...judges import Dataset, InputError, JudgePrompt, load_dataset, parse_label_scale
+from ..config import read_environment
+from ..workspace import Workspace, find_workspace
+
+F = TypeVar("F", bound=Callable[..., Any])  # Any: click passes whatever a command declares
+
+
+def json_option(command: F) -> F:
+    """Add `--json`."""
+    return click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of text.")(command)
+
+
+def workspace_option(command: F) -> F:
+    """Add `--workspace`."""
+    text = "Folder of the workspace [default: the nearest with .judgewright/, else here]."
+    return click.option("--workspace", type=click.Path(path_type=Path, file_okay=False), help=text)(command)
+
+
+def data_options(command: F) -> F:
+    """Add the options that say how rows are read."""
+    options = (
+        click.option("--label", help="Column of the human label [default: label]."),
+        click.option("--id", "id_", help="Column of the row id [default: id, else the line number]."),
+        click.option(
+            "--group", help="Column whose rows stay on one side of a split [default: group_id, else the longest input]."
+        ),
+        click.option(
+            "--column",
+            "columns",
+            multiple=True,
+            metavar="INPUT=COLUMN",
+            help="Read a judge's input from another column.",
+        ),
+        click.option(
+            "--label-scale",
+            help="Scale of the labels: binary, probability, or LOW..HIGH@THRESHOLD [default: read from them].",
+        ),
+        click.option("--limit", type=click.IntRange(min=1), help="Read only the first rows."),
+    )
+    for option in reversed(options):
+        command = option(command)
+    return command
+
+
+def model_options(command: F) -> F:
+    """Add the options that say who is asked, how fast, and for how much."""
+    options = (
+        click.option(
+            "--model", default="simulated", show_default=True, help="simulated, NAME, or NAME@https://host/v1."
+        ),
+        click.option(
+            "--concurrency",
+            default=64,
+            show_default=True,
+            type=click.IntRange(1, 1000),
+            help="Calls in flight at most.",
+        ),
+        click.option("--budget", help="Dollars such as 5.00, or tokens such as 200000tokens."),
+        click.option(
+            "--max-tokens", default=512, show_default=True, type=click.IntRange(min=1), help="Tokens of one verdict."
+        ),
+    )
+    for option in reversed(options):
+        command = option(command)
+    return command
+
+
+def open_workspace(given: Path | None) -> Workspace:
+    """Return the workspace a command works in."""
+    return find_workspace(Path.cwd(), given=given or read_environment().workspace)
+
+
+def read_rows(
+    prompt: JudgePrompt,
+    data: Path,
+    *,
+    label: str | None,
+    id_: str | None,
+    group: str | None,
+    columns: tuple[str, ...],
+    label_scale: str | None,
+    limit: int | None,
+) -> Dataset:
+    """Read a data file with the options of `data_options`."""
+    return load_dataset(
+        data,
+        inputs=prompt.inputs,
+        scale=prompt.scale,
+        label=label,
+        id=id_,
+        group=group,
+        columns=column_map(columns),
+        label_scale=parse_label_scale(label_scale) if label_scale else None,
+        limit=limit,
+    )
+
+
+def column_map(columns: tuple[str, ...]) -> dict[str, str]:
+    """Read `INPUT=COLUMN` pairs.
+
+    Raises:
+        InputError: One of them is not such a pair.
+    """
+    for pair in columns:
+        if not all(pair.partition("=")):
+            raise InputError(f"--column {pair!r} is not INPUT=COLUMN")
+    return {pair.partition("=")[0]: pair.partition("=")[2] for pair in columns}

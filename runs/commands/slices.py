@@ -1,0 +1,85 @@
+"""`judgewright slices`: find where a judge errs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from ...judges import Judged, load_verdicts
+from ...slices import find_slices
+from ..report import number
+from ..run import baseline
+from ..terminal import say, say_json, say_table
+from .options import json_option, open_workspace, workspace_option
+
+
+@click.command(epilog="Example:  judgewright slices verdicts.jsonl --metric precision --threshold 2 --group metadata.query_id")
+@click.argument("run_or_verdicts")
+@click.option("--metric", default="precision", show_default=True, help="The metric that should be poor on the slice.")
+@click.option("--label", default="label", show_default=True, help="Column of the human label.")
+@click.option("--score", "score_column", default="score", show_default=True, help="Column of the judge's score or verdict.")
+@click.option("--threshold", type=float, help="Labels and scores at or above it are positive.")
+@click.option("--group", help="Column whose rows depend on each other.")
+@click.option("--columns", help="Comma-separated columns to search [default: all honest ones].")
+@click.option("--exclude", help="Comma-separated columns to leave out.")
+@click.option("--max-depth", default=2, show_default=True, type=click.IntRange(1, 3), help="Conditions in a slice at most.")
+@click.option("--seed", default=0, show_default=True, help="Seed of the two folds.")
+@workspace_option
+@json_option
+def slices(
+    run_or_verdicts: str,
+    metric: str,
+    label: str,
+    score_column: str,
+    threshold: float | None,
+    group: str | None,
+    columns: str | None,
+    exclude: str | None,
+    max_depth: int,
+    seed: int,
+    workspace: Path | None,
+    as_json: bool,
+) -> None:
+    """Find the slices of a run's benchmark, or of a verdict file, where a judge errs."""
+    judged = _judged(run_or_verdicts, label, score_column, threshold, group, workspace)
+    report = find_slices(
+        judged,
+        metric=metric,
+        columns=tuple(columns.split(",")) if columns else None,
+        exclude=tuple(exclude.split(",")) if exclude else (),
+        max_depth=max_depth,
+        seed=seed,
+    )
+    if as_json:
+        found = [s.to_json() for s in report.slices]
+        say_json({"metric": metric, "slices": found, "left_out": dict(report.left_out), "notes": list(report.notes)})
+        return
+    for note in (*judged.dataset.notes, *report.notes):
+        say(f"note: {note}")
+    for column, why in report.left_out.items():
+        say(f"left out: {column} ({why})")
+    if not report.slices:
+        say("no slice stands out")
+        return
+    head = ("slice", "n", metric, "rest", "95 % interval", "p", "direction", "gain", "confirmed", "target")
+    say_table(head, [_line(s.to_json()) for s in report.slices])
+
+
+def _judged(source: str, label: str, score: str, threshold: float | None, group: str | None, workspace: Path | None) -> Judged:
+    """The rows of a verdict file; where there is no such file, of a run."""
+    if Path(source).exists() or Path(source).suffix:
+        return load_verdicts(Path(source), label=label, score=score, threshold=threshold, group=group)
+    with open_workspace(workspace) as place:
+        return baseline(place, source)[0]
+
+
+def _line(s: dict[str, object]) -> tuple[str, ...]:
+    def figure(key: str, digits: int = 3) -> str:
+        value = s[key]
+        return number(value if isinstance(value, float) else None, digits)
+
+    interval = f"{figure('low')} .. {figure('high')}"
+    flags = ("yes" if s["confirmed"] else "no", "yes" if s["prompt_target"] else "no")
+    direction = str(s["direction"] or "-").upper()
+    return str(s["predicate"]), str(s["n"]), figure("value"), figure("rest"), interval, figure("p", 4), direction, figure("expected_gain", 4), *flags

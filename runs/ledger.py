@@ -1,0 +1,185 @@
+"""The ledger of looks in the workspace database: a chain that shows what was edited or taken away.
+
+Each entry carries a hash over itself and the hash before it. How many there are and the last hash are
+kept twice more, in a row of their own and in `ledger.head` beside the database, so that cutting off the
+last entry shows as well. It guards against slips and restored copies, not against somebody who
+rewrites all three.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import sqlite3
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from ..judges.errors import WorkspaceError
+from ..optimize.ledger import (
+    MAX_LOOKS,
+    Look,
+    LookOutcome,
+    LookRecord,
+    find_look,
+    look_asked,
+    require_allowed,
+    require_open,
+)
+from .database import Database
+from .schema import now
+
+_START = hashlib.blake2b(b"judgewright ledger", digest_size=32).digest()
+
+
+@dataclass(frozen=True, slots=True)
+class _Head:
+    """How many entries there are, and the hash of the last one in hexadecimal."""
+
+    entries: int
+    hash: str
+
+
+_EMPTY = _Head(0, _START.hex())
+
+
+class HoldoutLedger:
+    """A `Ledger` in the workspace database; it verifies itself before every entry.
+
+    Args:
+        max_looks: Looks on a holdout since its last accept after which `begin` refuses.
+    """
+
+    def __init__(self, database: Database, *, max_looks: int = MAX_LOOKS) -> None:
+        self._database = database
+        self._max_looks = max_looks
+        self._file = database.path.with_name("ledger.head")
+
+    def begin(self, holdout: str, *, run_id: str, before: str, after: str, purpose: str = "gate") -> Look:
+        """See `Ledger.begin`."""
+
+        def enter(connection: sqlite3.Connection) -> tuple[Look, _Head]:
+            entries = connection.execute(_ENTRIES).fetchall()
+            head = self._verify(entries, connection.execute(_HEAD).fetchall())
+            records = _records(entries, holdout)
+            look = look_asked(records, holdout, run_id=run_id, before=before, after=after, purpose=purpose)
+            if find_look(records, look) is None:
+                require_allowed(look, self._max_looks)
+                head = _append(connection, head, {"entry": "begin", **asdict(look)})
+            return look, head
+
+        look, head = self._database.submit(enter).result()
+        self._write_file(head)
+        return look
+
+    def conclude(self, look: Look, *, outcome: LookOutcome, reason: str) -> None:
+        """See `Ledger.conclude`."""
+
+        def enter(connection: sqlite3.Connection) -> _Head:
+            entries = connection.execute(_ENTRIES).fetchall()
+            head = self._verify(entries, connection.execute(_HEAD).fetchall())
+            if require_open(_records(entries, look.holdout), look, outcome):
+                end = {"entry": "conclude", **asdict(look), "outcome": outcome, "reason": reason}
+                head = _append(connection, head, end)
+            return head
+
+        self._write_file(self._database.submit(enter).result())
+
+    def looks(self, holdout: str) -> tuple[LookRecord, ...]:
+        """See `Ledger.looks`."""
+        return tuple(_records(self._database.read(_ENTRIES), holdout))
+
+    def verify(self) -> int:
+        """Walk the chain and return how many entries it has.
+
+        Raises:
+            WorkspaceError: An entry was edited, removed or added, here or in `ledger.head`.
+        """
+        entries, head = self._database.read(_ENTRIES), self._database.read(_HEAD)
+        return self._verify(entries, head).entries
+
+    def _verify(self, entries: list[tuple[Any, ...]], head: list[tuple[Any, ...]]) -> _Head:  # Any: SQL values
+        link, links = _START, [_START.hex()]
+        for i, (seq, holdout, content, stored) in enumerate(entries, 1):
+            link = _link(link, i, holdout, content)
+            if (seq, stored) != (i, link):
+                raise _broken(f"entry {i} has been edited or removed")
+            links.append(link.hex())
+        walked = _Head(len(entries), links[-1])
+        kept = _Head(head[0][0], head[0][1].hex()) if head else _EMPTY
+        if kept != walked:
+            raise _broken(f"it has {walked.entries} entries, its head says {kept.entries}")
+        beside = self._read_file()
+        # One entry behind is what a crash between the commit and the file leaves.
+        if beside.entries not in (walked.entries, walked.entries - 1) or beside.hash != links[beside.entries]:
+            raise _broken(f"it has {walked.entries} entries, {self._file.name} says {beside.entries}")
+        return walked
+
+    def _read_file(self) -> _Head:
+        try:
+            count, _, link = self._file.read_text(encoding="ascii").strip().partition(" ")
+            return _Head(int(count), link)
+        except FileNotFoundError:
+            return _EMPTY
+        except OSError as error:
+            raise WorkspaceError(f"cannot read {self._file}: {error.strerror}") from error
+        except ValueError:
+            raise _broken(f"{self._file.name} is not readable") from None
+
+    def _write_file(self, head: _Head) -> None:
+        if head == self._read_file():
+            return
+        try:
+            _replace(self._file, f"{head.entries} {head.hash}\n")
+        except OSError as error:
+            raise WorkspaceError(f"cannot write {self._file}: {error.strerror}") from error
+
+
+_ENTRIES = "SELECT seq, holdout, entry_json, hash FROM ledger ORDER BY seq"
+_HEAD = "SELECT entries, hash FROM ledger_head"
+
+
+def _append(connection: sqlite3.Connection, head: _Head, entry: dict[str, Any]) -> _Head:  # Any: JSON
+    seq = head.entries + 1
+    content = json.dumps({**entry, "created": now()}, sort_keys=True)
+    link = _link(bytes.fromhex(head.hash), seq, entry["holdout"], content)
+    values = (seq, entry["holdout"], content, link)
+    connection.execute("INSERT INTO ledger (seq, holdout, entry_json, hash) VALUES (?, ?, ?, ?)", values)
+    connection.execute("INSERT OR REPLACE INTO ledger_head (id, entries, hash) VALUES (1, ?, ?)", (seq, link))
+    return _Head(seq, link.hex())
+
+
+def _link(previous: bytes, seq: int, holdout: str, content: str) -> bytes:
+    body = json.dumps([seq, holdout, content]).encode()
+    return hashlib.blake2b(previous + body, digest_size=32).digest()
+
+
+def _records(entries: Iterable[tuple[Any, ...]], holdout: str) -> list[LookRecord]:  # Any: SQL values
+    records: dict[Look, LookRecord] = {}
+    for _, named, content, _ in entries:
+        if named != holdout:
+            continue
+        entry = json.loads(content)
+        look = Look(**{name: entry[name] for name in Look.__dataclass_fields__})
+        # A conclusion takes the place of the look it concludes, which keeps its position.
+        records[look] = LookRecord(look=look, outcome=entry.get("outcome"), reason=entry.get("reason"))
+    return list(records.values())
+
+
+def _replace(path: Path, text: str) -> None:
+    """Write a file beside and rename it; after a crash the old or the new one is there, whole."""
+    draft = path.with_name(path.name + ".part")
+    with open(draft, "w", encoding="ascii") as file:
+        file.write(text)
+        file.flush()
+        os.fsync(file.fileno())
+    os.replace(draft, path)
+
+
+def _broken(what: str) -> WorkspaceError:
+    return WorkspaceError(
+        f"the ledger of looks has been tampered with: {what}",
+        hint="put database and ledger.head back together from one backup, or label fresh rows in a new workspace",
+    )

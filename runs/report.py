@@ -1,0 +1,208 @@
+"""What a person reads: benchmarks as tables, and each event of a run as a few lines."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from ..judges import Benchmark, JudgePrompt, load_prompt
+from .terminal import say, say_diff, say_table
+
+Payload = Mapping[str, Any]  # Any: JSON out of the journal
+_BRIEF = ("precision", "recall", "f1", "kappa")
+
+
+def say_benchmark(benchmark: Benchmark, *, title: str, brief: bool = False) -> None:
+    """Print a benchmark: what was scored, the confusion table, the metrics with their intervals."""
+    _say_measured(benchmark.to_json(), title=title, only=_BRIEF if brief else None)
+
+
+def _say_measured(body: Payload, *, title: str, only: Sequence[str] | None = None) -> None:
+    simulated = "  [SIMULATED: says nothing about real models]" if body["simulated"] else ""
+    say(f"\n{title}{simulated}")
+    unscored = sum(body["unscored"].values())
+    why = ", ".join(f"{count} {reason}" for reason, count in body["unscored"].items())
+    say(f"  {body['n']:,} rows scored in {body['groups']:,} groups, {unscored} unscored{f' ({why})' if why else ''}")
+    cells = body["confusion"]
+    if only is None:
+        say(f"  judge says yes: {cells['tp']} right, {cells['fp']} wrong; no: {cells['tn']} right, {cells['fn']} wrong")
+    metrics = {name: m for name, m in body["metrics"].items() if only is None or name in only}
+    say_table(("metric", "value", "95 % interval", "n"), [_metric_line(name, m) for name, m in metrics.items()])
+    for note in body["notes"]:
+        say(f"  note: {note}")
+
+
+def _metric_line(name: str, metric: Payload) -> tuple[str, str, str, str]:
+    interval = "" if metric["low"] is None else f"{metric['low']:.3f} .. {metric['high']:.3f}"
+    return name, number(metric["value"]), interval, f"{metric['n']:,}"
+
+
+def number(value: float | None, digits: int = 3) -> str:
+    """Format a number for people; a missing one is `n/a`."""
+    return "n/a" if value is None else f"{value:.{digits}f}"
+
+
+def say_event(kind: str, payload: Payload) -> None:
+    """Print one event of a run; an unknown kind prints nothing."""
+    if kind in _SAY:
+        _SAY[kind](payload)
+
+
+def _started(p: Payload) -> None:
+    simulated = "  [SIMULATED: says nothing about real models]" if p["simulated"] else ""
+    say(f"Optimizing {p['judge']} on {p['data']} ({p['rows']:,} rows) with {p['model']}{simulated}")
+    say(f"  objective: {p['objective']['text']}")
+    say(f"  read as:   {p['objective']['read_as']}")
+    for note in (*p["notes"], *p["objective"]["notes"]):
+        say(f"  note: {note}")
+
+
+def _split(p: Payload) -> None:
+    parts = ", ".join(f"{name} {rows}" for name, rows in p["rows"].items())
+    say(f"\nSplit by group: {parts} rows (holdout and final are sealed)")
+    for note in p["notes"]:
+        say(f"  note: {note}")
+
+
+def _benchmark(p: Payload) -> None:
+    _say_measured(p, title="1. Benchmark: the judge as it is, on training and validation rows")
+
+
+def _slice(p: Payload) -> None:
+    say("\n2. Slice: where the errors point one way")
+    lines = [_slice_line(s) for s in p["found"][:8]]
+    if lines:
+        say_table(("slice", "n", "value", "rest", "p", "direction", "confirmed", "target"), lines)
+    for name, why in list(p.get("left_out", {}).items())[:40]:
+        say(f"  left out: {name} ({why})")
+    say(f"  chosen: {p['name']}")
+    say(f"  why:    {p['why']}")
+
+
+def _slice_line(s: Payload) -> tuple[str, ...]:
+    yes = {True: "yes", False: "no"}
+    return (
+        str(s["predicate"]),
+        str(s["n"]),
+        number(s["value"]),
+        number(s["rest"]),
+        number(s["p"], 4),
+        str(s["direction"] or "-").upper(),
+        yes[bool(s["confirmed"])],
+        yes[bool(s["prompt_target"])],
+    )
+
+
+def _loss(p: Payload) -> None:
+    say(f"\n3. Loss, written by {p['written_by']}, checked and frozen as {p['version']}")
+    for refusal in p["refusals"]:
+        say(f"  refused before: {refusal}")
+    say(f"  {p['expression']}")
+    say(f"  because: {p['reason']}")
+    table = p["cost_table"]
+    if table:
+        head = tuple(table[0])
+        say_table(head, [tuple(_cell(line[name]) for name in head) for line in table])
+
+
+def _cell(value: object) -> str:
+    return f"{value:.3f}" if isinstance(value, float) else str(value)
+
+
+def _validation(p: Payload) -> None:
+    say(f"\n4. TextGrad on the slice; validation loss to beat: {p['loss']:.4f} ({_named_metrics(p)})")
+
+
+def _named_metrics(p: Payload) -> str:
+    known = ("precision", "recall", "specificity", "f1", "accuracy", "balanced_accuracy", "kappa", "mcc", "off_by_one")
+    return ", ".join(f"{name} {number(p[name])}" for name in known if name in p)
+
+
+def _step(p: Payload) -> None:
+    line = f"  step {p['step']:>2}: batch loss {p['batch_loss']:.3f}"
+    if "loss" in p:
+        line += f", validation loss {p['loss']:.4f} ({_named_metrics(p)})"
+    say(f"{line}: {p['result']}")
+    for violation in p.get("violations", ()):
+        say(f"           {violation['name']}: {violation['detail']}")
+    if p.get("reason"):
+        say(f"           {p['reason']}")
+
+
+def _survivor(p: Payload) -> None:
+    say(f"  best on validation: {p['version'] or 'none; the prompt stays as it is'}")
+
+
+def _decision(p: Payload) -> None:
+    say(f"\n5. Gate, on the holdout: {p['outcome'].upper()}")
+    say(f"  {p['reason']}")
+    if p.get("target"):
+        lines = [_change_line("target", p["target"])]
+        lines += [_change_line("guard", g["change"]) for g in p["guards"] if g["change"]]
+        lines += [_change_line("slice", p["slice_change"])] if p["slice_change"] else []
+        say_table(("", "metric", "before", "after", "change", "95 % interval", "n", "groups"), lines, left=2)
+        say(
+            f"  look {p['look']} at this holdout, alpha {p['alpha']:.4f}; rows answered {p['coverage_before']:.1%} before, {p['coverage_after']:.1%} after"
+        )
+    if p.get("simulated"):
+        say("  [SIMULATED: says nothing about real models]")
+
+
+def _change_line(role: str, c: Payload) -> tuple[str, ...]:
+    interval = f"{c['low']:+.3f} .. {c['high']:+.3f}"
+    return (
+        role,
+        c["metric"],
+        number(c["before"]),
+        number(c["after"]),
+        f"{c['difference']:+.3f}",
+        interval,
+        str(c["n"]),
+        str(c["groups"]),
+    )
+
+
+def _everything(p: Payload) -> None:
+    say("\nThe whole benchmark, before and after (includes the rows the prompt was tuned on)")
+    sides = [side for side in ("before", "after") if side in p]
+    head = ("rows", "n", *(f"{name} {side}" for name in _BRIEF for side in sides))
+    names = ["pooled", *p["before"]["by"]]
+    lines = []
+    for name in names:
+        tables = [p[side]["pooled"] if name == "pooled" else p[side]["by"].get(name) for side in sides]
+        values = [number(t["metrics"][metric]["value"]) if t else "n/a" for metric in _BRIEF for t in tables]
+        lines.append((name, str(tables[0]["n"]), *values))
+    say_table(head, lines)
+    if "final" in p["before"]:
+        finals = [p[side]["final"] for side in sides]
+        values = [number(t["metrics"][metric]["value"]) for metric in _BRIEF for t in finals]
+        say("\nThe figure to report: the final rows, opened once, after the decision")
+        say_table(head, [("final", str(finals[0]["n"]), *values)])
+
+
+def _decided(p: Payload) -> None:
+    say(f"\n{p['verb'].capitalize()} by {p['who']}{': ' + p['comment'] if p['comment'] else ''}")
+
+
+_SAY: dict[str, Callable[[Payload], None]] = {
+    "started": _started,
+    "split": _split,
+    "benchmark": _benchmark,
+    "slice": _slice,
+    "loss": _loss,
+    "validation": _validation,
+    "step": _step,
+    "survivor": _survivor,
+    "decision": _decision,
+    "everything": _everything,
+    "decided": _decided,
+}
+
+
+def say_prompt_diff(before: JudgePrompt, survivor: Payload) -> None:
+    """Print the diff between a run's prompt and the one it found; says so when there is none."""
+    if survivor["prompt"] is None:
+        say("\nNo diff: no candidate beat the prompt on validation.")
+        return
+    say("\nThe diff")
+    say_diff(before.diff(load_prompt(survivor["prompt"], origin="the journal")))

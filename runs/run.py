@@ -1,0 +1,433 @@
+"""A run: one walk, kept. Start it, resume it, look at it, decide about it."""
+
+from __future__ import annotations
+
+import getpass
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from ..judges import (
+    Client,
+    ClientStats,
+    Dataset,
+    InputError,
+    Interrupted,
+    Judged,
+    JudgePrompt,
+    JudgeSettings,
+    JudgewrightError,
+    Progress,
+    Recorded,
+    Shares,
+    load_dataset,
+    load_prompt,
+    parse_label_scale,
+)
+from ..judges.models import Budget
+from ..optimize import (
+    Event,
+    Journal,
+    MemoryJournal,
+    MemoryLedger,
+    Objective,
+    Outcome,
+    TextGrad,
+    Tools,
+    WalkSettings,
+    benchmark,
+    optimize,
+    read_objective,
+    split_rows,
+)
+from .calls import CallStore
+from .config import Allowance, Environment, open_client, parse_budget
+from .journal import RunJournal, RunRecord, create_run, get_run, list_runs, set_config, set_state
+from .ledger import HoldoutLedger
+from .workspace import Workspace
+
+Watch = Callable[[str, Progress], None]
+OnEvent = Callable[[str, Mapping[str, Any]], None]  # Any: JSON
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunConfig:
+    """Everything a walk depends on but the answers; written when the run starts, read when it is resumed."""
+
+    prompt: str
+    """The judge's YAML."""
+    data: str
+    data_hash: str = ""
+    objective: str
+    target: str | None = None
+    guards: tuple[str, ...] = ()
+    model: str = "simulated"
+    optimizer_model: str | None = None
+    """The judge's model unless given."""
+    proposer: str = "textgrad"
+    budget: str | None = None
+    concurrency: int = 64
+    label: str | None = None
+    id_: str | None = None
+    group: str | None = None
+    columns: Mapping[str, str] = field(default_factory=dict)
+    label_scale: str | None = None
+    limit: int | None = None
+    steps: int = 15
+    batch: int = 8
+    slice: str = "auto"
+    slice_columns: tuple[str, ...] = ()
+    exclude: tuple[str, ...] = ()
+    shares: Shares = (30, 20, 30, 20)
+    by: str | None = None
+    seed: int = 0
+    max_tokens: int = 512
+
+    @classmethod
+    def from_json(cls, body: Mapping[str, Any]) -> RunConfig:  # Any: JSON
+        """Read what `to_json` wrote."""
+        tuples = {name: tuple(body[name]) for name in ("guards", "slice_columns", "exclude", "shares")}
+        return cls(**{**body, **tuples})
+
+    def to_json(self) -> dict[str, Any]:  # Any: JSON
+        """Return the configuration as JSON; it holds no key."""
+        return asdict(self)
+
+    @property
+    def judge(self) -> JudgePrompt:
+        """The prompt the run starts from."""
+        return load_prompt(self.prompt, origin="the run's prompt")
+
+    def settings(self) -> WalkSettings:
+        """The walk's settings."""
+        return WalkSettings(
+            steps=self.steps,
+            batch=self.batch,
+            slice=self.slice,
+            columns=self.slice_columns,
+            exclude=self.exclude,
+            shares=self.shares,
+            by=self.by,
+            seed=self.seed,
+            judge=JudgeSettings(max_tokens=self.max_tokens),
+        )
+
+    def dataset(self) -> Dataset:
+        """Read the rows, and make sure they are still the ones the run started with."""
+        prompt = self.judge
+        rows = load_dataset(
+            Path(self.data),
+            inputs=prompt.inputs,
+            scale=prompt.scale,
+            label=self.label,
+            id=self.id_,
+            group=self.group,
+            columns=self.columns,
+            label_scale=parse_label_scale(self.label_scale) if self.label_scale else None,
+            limit=self.limit,
+        )
+        if self.data_hash and rows.content_hash != self.data_hash:
+            raise InputError(f"{self.data} has changed since the run started", hint="start a new run on the new rows")
+        return rows
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunResult:
+    """How a walk ended, and what it took."""
+
+    run_id: str
+    outcome: Outcome
+    """The prompts and the gate's decision."""
+    events: tuple[Event, ...]
+    judge_stats: ClientStats
+    optimizer_stats: ClientStats
+
+    def to_json(self) -> dict[str, Any]:  # Any: JSON
+        """Return what `optimize --json` prints."""
+        found = {event.kind: dict(event.payload) for event in self.events}
+        stats = (self.judge_stats, self.optimizer_stats)
+        known = all(s.price_known for s in stats)
+        return {
+            "run": self.run_id,
+            "simulated": found["started"]["simulated"],
+            "decision": found["decision"],
+            "prompt": {
+                "before": self.outcome.before.version,
+                "after": self.outcome.after.version if self.outcome.after else None,
+            },
+            "slice": found["slice"]["name"],
+            "loss": found["loss"]["expression"],
+            "benchmark": found["benchmark"],
+            "everything": found["everything"],
+            "calls": sum(s.calls for s in stats),
+            "recorded": sum(s.recorded for s in stats),
+            "cost": sum(s.cost for s in stats) if known else None,
+            "dropped": sorted({name for s in stats for name in s.dropped}),
+        }
+
+
+def start_run(
+    workspace: Workspace, config: RunConfig, environment: Environment, *, watch: Watch, on_event: OnEvent
+) -> RunResult:
+    """Start a walk and follow it to its end, or to where it stops; `resume_run` goes on from there.
+
+    Args:
+        workspace: Where calls, events and looks are kept.
+        config: What to do.
+        environment: Base URL and keys.
+        watch: Called while answers come in.
+        on_event: Called with the kind and payload of each event, replayed ones included.
+
+    Raises:
+        InputError: The data or a name cannot be used; no run is made.
+        WorldError: The endpoint, the budget or the disk stopped it; the run can be resumed.
+    """
+    dataset = config.dataset()
+    config = replace(config, data=str(Path(config.data).resolve()), data_hash=dataset.content_hash)
+    read_objective(config.objective, target=config.target, guards=config.guards)
+    run_id = create_run(workspace.database, "optimize", config.to_json())
+    return _walk(workspace, run_id, config, dataset, environment, watch, on_event)
+
+
+def resume_run(
+    workspace: Workspace,
+    run_id: str,
+    environment: Environment,
+    *,
+    budget: str | None = None,
+    watch: Watch,
+    on_event: OnEvent,
+) -> RunResult:
+    """Walk a run again from its start, past everything that is already recorded.
+
+    Args:
+        budget: A new budget for the whole run, what it has spent included; the old one unless given.
+    """
+    info = optimization(workspace, run_id)
+    config = RunConfig.from_json(info.config)
+    if budget is not None:
+        config = replace(config, budget=budget)
+        set_config(workspace.database, info.run_id, config.to_json())
+    return _walk(workspace, info.run_id, config, config.dataset(), environment, watch, on_event)
+
+
+def optimization(workspace: Workspace, run_id: str) -> RunRecord:
+    """Return an optimization run by its id or the end of it.
+
+    Raises:
+        InputError: There is none, or it is a run of another kind.
+    """
+    if not workspace.exists:
+        raise InputError(f"there is no workspace at {workspace.root}", hint="give --workspace, or start a run here")
+    info = get_run(workspace.database, run_id)
+    if info.kind != "optimize":
+        raise InputError(f"run {info.run_id!r} is a {info.kind}, not an optimization")
+    return info
+
+
+def _walk(
+    workspace: Workspace,
+    run_id: str,
+    config: RunConfig,
+    dataset: Dataset,
+    environment: Environment,
+    watch: Watch,
+    on_event: OnEvent,
+) -> RunResult:
+    record = CallStore(workspace.database, run_id)
+    allowance = parse_budget(config.budget)
+    budget = Budget(money=allowance.money, tokens=allowance.tokens, spent=record.spending())
+    journal = _Heard(RunJournal(workspace.database, run_id), on_event)
+    objective = read_objective(config.objective, target=config.target, guards=config.guards)
+    set_state(workspace.database, run_id, "running")
+    settings = {"record": record, "budget": budget, "concurrency": config.concurrency}
+    try:
+        with (
+            open_client(config.model, environment, **settings) as judge_client,
+            open_client(config.optimizer_model or config.model, environment, **settings) as optimizer_client,
+        ):
+            tools = Tools(
+                judge_client=judge_client,
+                optimizer_client=optimizer_client,
+                proposer=TextGrad(),
+                journal=journal,
+                ledger=HoldoutLedger(workspace.database),
+                run_id=run_id,
+                watch=watch,
+            )
+            journal.record("started", _started(config, dataset, objective, judge_client, optimizer_client))
+            outcome = optimize(config.judge, dataset, objective, tools, config.settings())
+            stats = judge_client.stats, optimizer_client.stats
+    except (Interrupted, KeyboardInterrupt):
+        set_state(workspace.database, run_id, "stopped")
+        raise Interrupted(f"stopped; run {run_id} is kept", hint=f"judgewright runs resume {run_id}") from None
+    except JudgewrightError as error:
+        set_state(workspace.database, run_id, "failed" if isinstance(error, InputError) else "stopped")
+        error.hint = f"{error.hint}; " if error.hint else ""
+        error.hint += f"go on with: judgewright runs resume {run_id}"
+        raise
+    set_state(workspace.database, run_id, "done")
+    return RunResult(
+        run_id=run_id,
+        outcome=outcome,
+        events=journal.events(),
+        judge_stats=stats[0],
+        optimizer_stats=stats[1],
+    )
+
+
+def _started(
+    config: RunConfig, dataset: Dataset, objective: Objective, judge_client: Client, optimizer_client: Client
+) -> dict[str, Any]:  # Any: JSON
+    prompt = config.judge
+    models = [client.model for client in (judge_client, optimizer_client)]
+    return {
+        "judge": f"{prompt.name}@{prompt.version}",
+        "rule": prompt.rule.version,
+        "data": Path(config.data).name,
+        "data_hash": dataset.content_hash,
+        "rows": len(dataset),
+        "notes": list(dataset.notes),
+        "model": models[0].name,
+        "optimizer_model": models[1].name,
+        "endpoints": [model.endpoint for model in models],
+        "simulated": any(model.simulated for model in models),
+        "proposer": config.proposer,
+        "objective": {
+            "text": objective.text,
+            "read_as": objective.describe(),
+            "target": objective.target,
+            "guards": [{"metric": guard.metric, "margin": guard.margin} for guard in objective.guards],
+            "notes": list(objective.notes),
+        },
+    }
+
+
+@dataclass(frozen=True, slots=True)
+class _Heard:
+    """A journal that tells a listener each event once it is written."""
+
+    journal: Journal
+    on_event: OnEvent
+
+    def record(self, kind: str, payload: dict[str, Any]) -> Event:  # Any: JSON
+        """Write, then tell."""
+        event = self.journal.record(kind, payload)
+        self.on_event(event.kind, event.payload)
+        return event
+
+    def events(self) -> tuple[Event, ...]:
+        """Every event so far."""
+        return self.journal.events()
+
+
+def baseline(workspace: Workspace, run_id: str) -> tuple[Judged, Objective]:
+    """Return a run's benchmark rows with their verdicts, read from the record; asks no model.
+
+    Raises:
+        ModelError: The run stopped before its benchmark was complete.
+    """
+    info = optimization(workspace, run_id)
+    config = RunConfig.from_json(info.config)
+    objective = read_objective(config.objective, target=config.target, guards=config.guards)
+    started = next((e.payload for e in RunJournal(workspace.database, info.run_id).events() if e.kind == "started"), None)
+    if started is None:
+        raise InputError(f"run {info.run_id!r} has not begun; resume it first")
+    model = Recorded(name=started["model"], endpoint=started["endpoints"][0], simulated=started["simulated"])
+    with Client(model, record=CallStore(workspace.database, info.run_id)) as client:
+        tools = Tools(
+            judge_client=client,
+            optimizer_client=client,
+            proposer=TextGrad(),
+            journal=MemoryJournal(),
+            ledger=MemoryLedger(),
+            run_id=info.run_id,
+        )
+        settings = config.settings()
+        parts = split_rows(config.dataset(), tools, settings)
+        return benchmark(config.judge, parts, tools, settings), objective
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
+    """What a finished walk found: the prompts before and after, and the gate's decision as JSON."""
+
+    before: JudgePrompt
+    after: JudgePrompt | None
+    decision: Mapping[str, Any]  # Any: JSON
+    verdicts: tuple[Mapping[str, Any], ...]
+    """What people decided since, oldest first."""
+
+
+def finding(workspace: Workspace, run_id: str) -> Finding:
+    """Return what a run found.
+
+    Raises:
+        InputError: The run has no decision yet.
+    """
+    info = optimization(workspace, run_id)
+    events = RunJournal(workspace.database, info.run_id).events()
+    by_kind = {event.kind: event.payload for event in events}
+    if "decision" not in by_kind:
+        raise InputError(f"run {info.run_id!r} has no decision yet", hint=f"judgewright runs resume {info.run_id}")
+    text = by_kind["survivor"]["prompt"]
+    return Finding(
+        before=RunConfig.from_json(info.config).judge,
+        after=load_prompt(text, origin="the journal") if text else None,
+        decision=by_kind["decision"],
+        verdicts=tuple(event.payload for event in events if event.kind == "decided"),
+    )
+
+
+def settle(workspace: Workspace, run_id: str, *, adopt: bool, who: str | None, comment: str) -> JudgePrompt | None:
+    """Write a person's decision into the run; adopting puts the prompt on the shelf as the current version.
+
+    Returns:
+        The adopted prompt; None when it was turned down.
+
+    Raises:
+        InputError: There is no prompt to adopt, or the gate did not accept it.
+    """
+    info = optimization(workspace, run_id)
+    found = finding(workspace, run_id)
+    if adopt and (found.after is None or not found.decision["accepted"]):
+        raise NotAccepted(f"the gate did not accept this prompt: {found.decision['reason']}")
+    journal = RunJournal(workspace.database, info.run_id)
+    if found.verdicts:
+        last = found.verdicts[-1]
+        raise InputError(f"run {info.run_id!r} was already {last['verb']} by {last['who']}")
+    payload = {"verb": "accepted" if adopt else "rejected", "who": who or getpass.getuser(), "comment": comment}
+    journal.append("decided", payload | {"version": found.after.version if found.after else None})
+    if not adopt or found.after is None:
+        return None
+    config = RunConfig.from_json(info.config)
+    note = f"run {info.run_id}, gated on {config.model}: {found.decision['reason']}"
+    adopted = replace(found.after, parent=found.before.version, note=note)
+    if found.before.version not in {p.version for p in workspace.shelf.versions(found.before.name)}:
+        workspace.shelf.keep(found.before, current=False)
+    workspace.shelf.keep(adopted)
+    return adopted
+
+
+class NotAccepted(JudgewrightError):
+    """A check said no: the gate has not accepted this prompt (exit code 1)."""
+
+
+def provenance(workspace: Workspace, prompt: JudgePrompt) -> dict[str, object]:
+    """Say where a version comes from: the run that found it, the model it was gated on, and whether that was simulated."""
+    runs = list_runs(workspace.database) if workspace.exists else ()
+    for info in runs:
+        if info.kind != "optimize":
+            continue
+        events = {e.kind: e.payload for e in RunJournal(workspace.database, info.run_id).events()}
+        if events.get("survivor", {}).get("version") == prompt.version and "decision" in events:
+            started, decision = events["started"], events["decision"]
+            return {
+                "run": info.run_id,
+                "gated_on": started["model"],
+                "simulated": started["simulated"],
+                "outcome": decision["outcome"],
+                "reason": decision["reason"],
+            }
+    return {"run": None, "gated_on": None, "simulated": None, "outcome": "never gated"}

@@ -1,0 +1,154 @@
+"""The tables of a workspace, as ordered upgrades from an empty file.
+
+An upgrade that has been released is never edited: a later change is a new script at the end.
+Times are UTC in ISO 8601; money is in US dollars; hashes are BLAKE2b.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sqlite3
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+
+@dataclass(frozen=True, slots=True)
+class Migration:
+    """One upgrade: a name for messages, and SQL statements that run in one transaction."""
+
+    name: str
+    script: str
+
+
+_SPINE = """
+CREATE TABLE run (
+    seq INTEGER PRIMARY KEY,
+    run_id TEXT NOT NULL UNIQUE,
+    kind TEXT NOT NULL,
+    state TEXT NOT NULL CHECK (state IN ('running', 'done', 'stopped', 'failed')),
+    config_json TEXT NOT NULL,
+    created TEXT NOT NULL,
+    updated TEXT NOT NULL,
+    pid INTEGER NOT NULL,
+    host TEXT NOT NULL
+);
+
+-- Rows are appended under a counter; the 32-byte key stands in an index of its own, which is several
+-- times quicker than a table ordered by the key.
+CREATE TABLE call (
+    seq INTEGER PRIMARY KEY,
+    key BLOB NOT NULL UNIQUE CHECK (length(key) = 32),
+    run_id TEXT NOT NULL,
+    purpose TEXT NOT NULL,
+    request_json BLOB NOT NULL,
+    state TEXT NOT NULL CHECK (state IN ('sent', 'done', 'failed')),
+    attempts INTEGER NOT NULL,
+    response_json BLOB,
+    body_hash BLOB,
+    http_status INTEGER,
+    tokens_in INTEGER,
+    tokens_out INTEGER,
+    tokens_cached INTEGER,
+    cost REAL,
+    price TEXT,
+    model_returned TEXT,
+    system_fingerprint TEXT,
+    created TEXT NOT NULL,
+    finished TEXT
+);
+
+CREATE TABLE attempt (
+    seq INTEGER PRIMARY KEY,
+    call INTEGER NOT NULL REFERENCES call (seq),
+    run_id TEXT NOT NULL,
+    n INTEGER NOT NULL,
+    state TEXT NOT NULL CHECK (state IN ('sent', 'done', 'not_charged', 'lost')),
+    repeated INTEGER NOT NULL CHECK (repeated IN (0, 1)),
+    reserved_cost REAL,
+    reserved_tokens INTEGER NOT NULL,
+    cost REAL,
+    tokens INTEGER,
+    created TEXT NOT NULL,
+    settled TEXT
+);
+CREATE INDEX attempt_by_call ON attempt (call);
+CREATE INDEX attempt_by_run ON attempt (run_id);
+
+CREATE TABLE failure (
+    run_id TEXT NOT NULL,
+    key BLOB NOT NULL,
+    message TEXT NOT NULL,
+    status INTEGER,
+    created TEXT NOT NULL,
+    PRIMARY KEY (run_id, key)
+) WITHOUT ROWID;
+
+CREATE TABLE event (
+    run_id TEXT NOT NULL REFERENCES run (run_id),
+    seq INTEGER NOT NULL,
+    kind TEXT NOT NULL,
+    payload_json TEXT NOT NULL,
+    created TEXT NOT NULL,
+    hash BLOB NOT NULL,
+    PRIMARY KEY (run_id, seq)
+);
+
+CREATE TABLE ledger (
+    seq INTEGER PRIMARY KEY,
+    holdout TEXT NOT NULL,
+    entry_json TEXT NOT NULL,
+    hash BLOB NOT NULL
+);
+CREATE INDEX ledger_by_holdout ON ledger (holdout);
+
+CREATE TABLE ledger_head (
+    id INTEGER PRIMARY KEY CHECK (id = 1),
+    entries INTEGER NOT NULL,
+    hash BLOB NOT NULL
+);
+"""
+
+MIGRATIONS: tuple[Migration, ...] = (Migration("spine", _SPINE),)
+"""Every upgrade in order; a file's `user_version` says how many of them it has."""
+
+
+def version_of(connection: sqlite3.Connection) -> tuple[int, int]:
+    """Return a file's format and how many tables and indices it has."""
+    version = connection.execute("PRAGMA user_version").fetchone()[0]
+    return version, connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
+
+
+def upgrade(connection: sqlite3.Connection, migrations: Sequence[Migration], *, since: int) -> None:
+    """Run the upgrades that a file of format `since` lacks, all of them or none.
+
+    Raises:
+        sqlite3.Error: A statement failed; the file is as it was.
+    """
+    scripts = "".join(f"{migration.script};" for migration in migrations)
+    try:
+        connection.executescript(f"BEGIN IMMEDIATE; {scripts} PRAGMA user_version={since + len(migrations)}; COMMIT;")
+    finally:
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
+
+
+def back_up(connection: sqlite3.Connection, target: Path) -> None:
+    """Copy a database to a file that appears under its name only when it is whole."""
+    draft = target.with_name(target.name + ".part")
+    os.close(os.open(draft, os.O_RDWR | os.O_CREAT | os.O_TRUNC, 0o600))
+    with contextlib.closing(sqlite3.connect(draft)) as copy:
+        connection.backup(copy)
+    os.replace(draft, target)
+
+
+def stamp() -> str:
+    """Return the time in UTC, fit for a file name."""
+    return datetime.now(UTC).strftime("%Y%m%dT%H%M%S%fZ")
+
+
+def now() -> str:
+    """Return the time in UTC as the tables keep it."""
+    return datetime.now(UTC).isoformat(timespec="microseconds")

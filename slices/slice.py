@@ -1,0 +1,222 @@
+"""A slice: the rows for which a readable predicate over metadata columns holds.
+
+A predicate is a conjunction. Its text, such as `dataset = RAGTruth and source_words in [150, 400)`, is how it
+is shown, stored and typed, and parses back to an equal predicate.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import orjson
+
+from ..judges.errors import InputError
+from ..judges.judged import BoolArray
+from ..judges.rows import Row, Scalar
+
+_BARE = re.compile(r"[^\s\"()\[\],<>=!]+")
+_TOKEN = re.compile(r'\s*("(?:[^"\\]|\\.)*"|<=|>=|==|!=|[<>=\[\](),]|[^\s"()\[\],<>=!]+)')
+_WORDS = frozenset({"and", "in", "is", "missing"})
+_MAX_TEXT = 10_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Equals:
+    """The column holds this value; numbers and truth values are compared by their text (`3`, `0.5`, `true`)."""
+
+    column: str
+    value: str
+
+    def holds(self, value: Scalar) -> bool:
+        """Whether a row with this value in the column is inside."""
+        return not is_missing(value) and text_of(value) == self.value
+
+    def __str__(self) -> str:
+        return f"{_quoted(self.column)} = {_quoted(self.value)}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Missing:
+    """The column has no value: it is absent, null or NaN."""
+
+    column: str
+
+    def holds(self, value: Scalar) -> bool:
+        """Whether a row with this value in the column is inside."""
+        return is_missing(value)
+
+    def __str__(self) -> str:
+        return f"{_quoted(self.column)} is missing"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Interval:
+    """The column holds a number in [low, high); an infinite end is open."""
+
+    column: str
+    low: float = -math.inf
+    high: float = math.inf
+
+    def __post_init__(self) -> None:
+        if not self.low < self.high:
+            raise InputError(f"the interval of {self.column!r} is empty: [{self.low!r}, {self.high!r})")
+
+    def holds(self, value: Scalar) -> bool:
+        """Whether a row with this value in the column is inside."""
+        return is_number(value) and self.low <= float(value) < self.high  # type: ignore[arg-type]  # a number
+
+    def __str__(self) -> str:
+        name = _quoted(self.column)
+        if self.low == -math.inf:
+            return f"{name} < {number_text(self.high)}"
+        if self.high == math.inf:
+            return f"{name} >= {number_text(self.low)}"
+        return f"{name} in [{number_text(self.low)}, {number_text(self.high)})"
+
+
+Condition = Equals | Missing | Interval
+
+
+@dataclass(frozen=True, slots=True, init=False)
+class Predicate:
+    """Every condition holds; the order in which they are given does not matter. Without conditions: all rows."""
+
+    conditions: tuple[Condition, ...]
+
+    def __init__(self, conditions: Sequence[Condition] = ()) -> None:
+        object.__setattr__(self, "conditions", tuple(sorted(set(conditions), key=str)))
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns it looks at."""
+        return tuple(dict.fromkeys(condition.column for condition in self.conditions))
+
+    def mask(self, rows: Sequence[Row]) -> BoolArray:
+        """Return whether each row is inside; shape (rows,)."""
+        inside = np.ones(len(rows), np.bool_)
+        for condition in self.conditions:
+            name, holds = condition.column, condition.holds
+            inside &= np.fromiter((holds(row.meta.get(name)) for row in rows), np.bool_, len(rows))
+        return inside
+
+    def __str__(self) -> str:
+        return " and ".join(map(str, self.conditions)) or "all rows"
+
+
+def is_missing(value: Scalar) -> bool:
+    """Whether a metadata value stands for no value."""
+    return value is None or (isinstance(value, float) and math.isnan(value))
+
+
+def is_number(value: Scalar) -> bool:
+    """Whether a metadata value is a number; truth values are not."""
+    return isinstance(value, int | float) and not isinstance(value, bool) and not is_missing(value)
+
+
+def text_of(value: Scalar) -> str:
+    """Return the text by which a metadata value is compared and shown."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, int | float):
+        return number_text(float(value)) if abs(value) < 2**53 else str(value)
+    return str(value)
+
+
+def number_text(value: float) -> str:
+    """Write a number as short as it reads back exactly, whole ones without a point."""
+    return str(int(value)) if value.is_integer() and abs(value) < 1e15 else repr(value)
+
+
+def parse_predicate(text: str) -> Predicate:
+    """Read a predicate: conditions joined by `and`.
+
+    A condition is `column = value`, `column is missing`, `column in [low, high)`, or a column compared with a number by
+    `>=`, `>`, `<` or `<=`. Names and values that hold spaces, brackets or operators stand in double quotes, as in JSON.
+    `all rows` is the predicate without conditions.
+
+    Raises:
+        InputError: The text is none of that.
+    """
+    if text.strip() == "all rows":
+        return Predicate()
+    tokens = _tokens(text)
+    conditions: list[Condition] = []
+    while True:
+        condition, tokens = _condition(tokens, text)
+        conditions.append(condition)
+        if not tokens:
+            return Predicate(conditions)
+        if tokens[0] != "and":
+            raise _unreadable(text, f"expected `and` before {tokens[0]!r}")
+        tokens = tokens[1:]
+
+
+def _tokens(text: str) -> list[str]:
+    if len(text) > _MAX_TEXT:
+        raise InputError(f"a slice of {len(text):,} characters is not read; {_MAX_TEXT:,} are")
+    found: list[str] = []
+    position, end = 0, len(text.rstrip())
+    while position < end:
+        token = _TOKEN.match(text, position)
+        if token is None:
+            raise _unreadable(text, f"cannot read {text[position : position + 10]!r}")
+        found.append(token[1])
+        position = token.end()
+    return found
+
+
+def _condition(tokens: list[str], text: str) -> tuple[Condition, list[str]]:
+    match tokens:
+        case [column, "is", "missing", *rest]:
+            return Missing(column=_unquoted(column, text)), rest
+        case [column, "=" | "==", value, *rest]:
+            return Equals(column=_unquoted(column, text), value=_unquoted(value, text)), rest
+        case [column, "in", "[", low, ",", high, ")", *rest]:
+            return Interval(column=_unquoted(column, text), low=_number(low, text), high=_number(high, text)), rest
+        case [column, ">=" | ">" as sign, low, *rest]:
+            bound = _number(low, text)
+            return Interval(column=_unquoted(column, text), low=bound if sign == ">=" else _next(bound)), rest
+        case [column, "<" | "<=" as sign, high, *rest]:
+            bound = _number(high, text)
+            return Interval(column=_unquoted(column, text), high=bound if sign == "<" else _next(bound)), rest
+    raise _unreadable(text, "expected `column = value`, `column is missing`, `column in [low, high)` or `column >= number`")
+
+
+def _next(bound: float) -> float:
+    return math.nextafter(bound, math.inf)
+
+
+def _number(token: str, text: str) -> float:
+    try:
+        value = float(token)
+    except ValueError:
+        value = math.nan
+    if not math.isfinite(value):
+        raise _unreadable(text, f"{token!r} is not a number")
+    return value
+
+
+def _quoted(word: str) -> str:
+    return word if _BARE.fullmatch(word) and word not in _WORDS else orjson.dumps(word).decode()
+
+
+def _unquoted(token: str, text: str) -> str:
+    if not token.startswith('"'):
+        if token in _WORDS or not _BARE.fullmatch(token):
+            raise _unreadable(text, f"{token!r} is not a name or value here")
+        return token
+    try:
+        return str(orjson.loads(token))
+    except orjson.JSONDecodeError:
+        raise _unreadable(text, f"{token} is not a quoted text") from None
+
+
+def _unreadable(text: str, why: str) -> InputError:
+    return InputError(
+        f"slice {text[:200]!r} cannot be read: {why}",
+        hint="for example: dataset = RAGTruth and source_words in [150, 400)",
+    )

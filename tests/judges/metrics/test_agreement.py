@@ -1,0 +1,108 @@
+"""Agreement metrics against scikit-learn, and their answers where they do not exist."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from judgewright.judges.errors import InputError
+from judgewright.judges.metrics import agreement
+
+binary_rows = st.lists(st.tuples(st.booleans(), st.booleans()), min_size=1, max_size=60)
+graded_rows = st.lists(st.tuples(st.integers(0, 3), st.integers(0, 3)), min_size=1, max_size=60)
+
+
+@given(binary_rows)
+@settings(max_examples=60, deadline=None)
+def test_binary_metrics_equal_scikit_learn(rows: list[tuple[bool, bool]]) -> None:
+    """Precision, recall, F1 and MCC follow scikit-learn also where they are 0 by convention."""
+    from sklearn import metrics as sk
+
+    label, predicted = np.array(rows).T
+    table = agreement.confusion(label, predicted)
+    assert table.tolist() == sk.confusion_matrix(label, predicted, labels=[False, True]).tolist()
+    expected = {
+        "precision": sk.precision_score(label, predicted, zero_division=0),
+        "recall": sk.recall_score(label, predicted, zero_division=0),
+        "f1": sk.f1_score(label, predicted, zero_division=0),
+        "accuracy": sk.accuracy_score(label, predicted),
+    }
+    if len(set(label) | set(predicted)) == 2:
+        expected["kappa"] = sk.cohen_kappa_score(label, predicted)
+        expected["mcc"] = sk.matthews_corrcoef(label, predicted)
+    if len(set(label)) == 2:
+        expected["balanced_accuracy"] = sk.balanced_accuracy_score(label, predicted)
+        expected["specificity"] = sk.recall_score(label, predicted, pos_label=False, zero_division=0)
+    for name, value in expected.items():
+        assert agreement.point(name, table)[0] == pytest.approx(value, abs=1e-12), name
+
+
+@given(graded_rows)
+@settings(max_examples=60, deadline=None)
+def test_grade_metrics_equal_scikit_learn(rows: list[tuple[int, int]]) -> None:
+    """The three kappas and the mean distance follow scikit-learn wherever it gives a number."""
+    from sklearn import metrics as sk
+
+    label, predicted = np.array(rows).T
+    levels = (0, 1, 2, 3)
+    table = agreement.confusion(label, predicted, levels)
+    assert agreement.point("mae", table)[0] == pytest.approx(sk.mean_absolute_error(label, predicted))
+    assert agreement.point("off_by_one", table)[0] == pytest.approx(np.mean(abs(label - predicted) <= 1))
+    if len(set(label) | set(predicted)) == 1:
+        assert agreement.point("kappa_grades", table)[0] is None
+        return
+    for name, weights in [("kappa_grades", None), ("kappa_linear", "linear"), ("kappa_quadratic", "quadratic")]:
+        expected = sk.cohen_kappa_score(label, predicted, labels=levels, weights=weights)
+        assert agreement.point(name, table)[0] == pytest.approx(expected, abs=1e-12), name
+
+
+@given(st.lists(st.lists(st.integers(0, 9), min_size=4, max_size=4), min_size=1, max_size=8))
+@settings(max_examples=40, deadline=None)
+def test_many_tables_at_once_give_what_each_gives_alone(tables: list[list[int]]) -> None:
+    """Vectorising over leading axes changes no value, NaN included."""
+    stack = np.array(tables, np.float64).reshape(-1, 1, 2, 2)
+    for function in {**agreement.BINARY_METRICS, **agreement.GRADE_METRICS}.values():
+        together = function(stack)
+        assert together.shape == (len(tables), 1)
+        alone = [float(function(table[0])) for table in stack]
+        np.testing.assert_array_equal(together[:, 0], alone)
+
+
+@pytest.mark.parametrize(
+    ("metric", "table", "value", "reason"),
+    [
+        ("precision", [[4, 0], [4, 0]], 0.0, "the judge calls no row positive; 0 by convention"),
+        ("recall", [[2, 2], [0, 0]], 0.0, "no row is labelled positive; 0 by convention"),
+        ("f1", [[4, 0], [0, 0]], 0.0, "no row is positive, neither by label nor by verdict; 0 by convention"),
+        ("mcc", [[4, 0], [4, 0]], 0.0, "the labels or the verdicts hold only one class; 0 by convention"),
+        ("specificity", [[0, 0], [1, 3]], None, "no row is labelled negative"),
+        ("balanced_accuracy", [[0, 0], [1, 3]], None, "the labels hold only one class"),
+        ("kappa", [[0, 0], [0, 3]], None, "labels and verdicts hold one and the same class"),
+        ("f1", [[0, 0], [0, 0]], None, agreement.NO_ROWS),
+        ("accuracy", [[0, 0], [0, 0]], None, agreement.NO_ROWS),
+    ],
+)
+def test_a_metric_that_does_not_exist_has_a_stated_answer(
+    metric: str, table: list[list[int]], value: float | None, reason: str
+) -> None:
+    """Single-class and empty tables give 0 by convention or None, always with the reason."""
+    assert agreement.point(metric, np.array(table)) == (value, reason)
+
+
+def test_a_grade_off_the_scale_is_named() -> None:
+    """The error shows the value that is on no level."""
+    with pytest.raises(InputError, match=r"2\.5"):
+        agreement.confusion([0, 1], [1, 2.5], (0, 1, 2, 3))
+    with pytest.raises(InputError, match="2 labels for 1"):
+        agreement.confusion([0, 1], [1])
+    with pytest.raises(InputError, match="'f2'"):
+        agreement.point("f2", np.eye(2))
+
+
+def test_levels_need_not_start_at_zero() -> None:
+    """A scale of 1..5 counts by level, in the order the levels are given."""
+    table = agreement.confusion([1, 5, 3], [1, 4, 5], (1, 2, 3, 4, 5))
+    assert table[0, 0] == table[4, 3] == table[2, 4] == 1
+    assert agreement.point("mae", table)[0] == 1.0
+    assert agreement.confusion([True, False], [True, True], (1, 0)).tolist() == [[1, 0], [1, 0]]

@@ -1,0 +1,124 @@
+"""Influence functions against finite differences, the jackknife and the bootstrap."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from judgewright.judges.errors import InputError
+from judgewright.judges.judged import BoolArray, FloatArray
+from judgewright.judges.metrics import agreement
+from judgewright.judges.metrics.influence import METRICS, influence, point
+
+BINARY = [name for name in METRICS if name != "off_by_one"]
+
+
+def _rows(n: int = 240, seed: int = 3) -> tuple[BoolArray, BoolArray]:
+    rng = np.random.default_rng(seed)
+    label = rng.random(n) < 0.35
+    return label, np.where(rng.random(n) < np.where(label, 0.15, 0.3), ~label, label)
+
+
+def _weighted(metric: str, label: BoolArray, predicted: BoolArray, weights: FloatArray) -> float:
+    table = np.bincount(2 * label.astype(np.int64) + predicted, weights, 4).reshape(2, 2)
+    return float(agreement.BINARY_METRICS[metric](table))
+
+
+@pytest.mark.parametrize("metric", BINARY)
+@given(seed=st.integers(0, 2**32 - 1))
+@settings(max_examples=15, deadline=None)
+def test_influence_is_the_derivative_of_the_metric_in_the_row_weights(metric: str, seed: int) -> None:
+    """A small change of all weights moves the metric by the mean of change times influence."""
+    label, predicted = _rows(80, seed)
+    value = point(metric, label, predicted)
+    if value is None or len({*map(tuple, np.array([label, predicted]).T.tolist())}) < 4:
+        return
+    phi = influence(metric, label, predicted)
+    assert phi.mean() == pytest.approx(0, abs=1e-12)
+    direction = np.random.default_rng(seed).normal(size=80)
+    step = 1e-5
+    ahead, behind = (_weighted(metric, label, predicted, 1 + sign * step * direction) for sign in (1, -1))
+    assert (ahead - behind) / (2 * step) == pytest.approx((direction * phi).mean(), abs=1e-7)
+
+
+@pytest.mark.parametrize("metric", BINARY)
+def test_influence_agrees_with_leaving_each_row_out(metric: str) -> None:
+    """(n - 1) (M - M without row i) is the influence of row i up to terms of order 1/n."""
+    label, predicted = _rows()
+    n, value = len(label), point(metric, label, predicted)
+    assert value is not None
+    kept = ~np.eye(n, dtype=np.bool_)
+    left_out = np.array([point(metric, label[k], predicted[k]) for k in kept], np.float64)
+    jackknife = (n - 1) * (value - left_out)
+    phi = influence(metric, label, predicted)
+    np.testing.assert_allclose(phi, jackknife, atol=0.03 * np.abs(phi).max())
+
+
+def test_off_by_one_takes_grades() -> None:
+    """Its influence is the row's hit minus the share of hits."""
+    label, predicted = np.array([0.0, 3.0, 2.0, 1.0]), np.array([1.0, 1.0, 2.0, 0.0])
+    assert point("off_by_one", label, predicted) == 0.75
+    assert influence("off_by_one", label, predicted).tolist() == [0.25, -0.75, 0.25, 0.25]
+
+
+def test_the_standard_error_of_a_proportion_follows() -> None:
+    """std(phi) / sqrt(n) is the textbook error of accuracy, and of precision given its denominator."""
+    label, predicted = _rows(2000)
+    for metric, rows in [("accuracy", np.ones(2000, np.bool_)), ("precision", predicted), ("recall", label)]:
+        value = point(metric, label, predicted)
+        assert value is not None
+        se = influence(metric, label, predicted).std() / np.sqrt(2000)
+        assert se == pytest.approx(np.sqrt(value * (1 - value) / rows.sum()), rel=1e-9)
+
+
+def test_kappas_standard_error_is_the_published_one() -> None:
+    """On a textbook table the influence gives statsmodels' large-sample error of kappa, .12699606293110033."""
+    label = np.repeat([False, False, True, True], [20, 5, 10, 15])
+    predicted = np.repeat([False, True, False, True], [20, 5, 10, 15])
+    se = influence("kappa", label, predicted).std() / np.sqrt(50)
+    assert se == pytest.approx(0.12699606293110033, abs=1e-12)
+
+
+def test_the_paired_difference_of_f1_matches_its_bootstrap_interval() -> None:
+    """1.96 standard errors of the paired influence span about what SciPy's BCa and percentile intervals do."""
+    import json
+    from pathlib import Path
+
+    oracles = Path(__file__).resolve().parents[3] / "../shared/data/oracles.json"
+    if not oracles.exists():
+        pytest.skip("shared/data/oracles.json is not beside the checkout")
+    cases = json.loads(oracles.read_text(encoding="utf-8"))["cases"]
+    for metric in ("f1", "precision", "kappa"):
+        case = next(c for c in cases if c["metric"] == f"paired_delta_{metric}")
+        label, a, b = (np.array(case["inputs"][key], np.bool_) for key in ("gold", "a", "b"))
+        before, after = point(metric, label, a), point(metric, label, b)
+        assert before is not None
+        assert after is not None
+        assert after - before == pytest.approx(case["expected"]["delta"], abs=1e-9)
+        half = 1.96 * (influence(metric, label, b) - influence(metric, label, a)).std() / np.sqrt(len(label))
+        found = case["expected"]["bootstrap95"]["percentile"]
+        assert (after - before - half, after - before + half) == pytest.approx((found["low"], found["high"]), abs=0.006)
+
+
+def test_an_undefined_metric_has_no_point_and_no_influence() -> None:
+    """The gate sees None where a benchmark would print 0 by convention."""
+    label, never = np.array([True, False, True]), np.zeros(3, np.bool_)
+    assert point("precision", label, never) is None
+    assert point("recall", label, never) == 0.0
+    assert point("accuracy", never[:0], never[:0]) is None
+    with pytest.raises(InputError, match="the judge calls no row positive"):
+        influence("precision", label, never)
+    with pytest.raises(InputError, match="no row has both"):
+        influence("off_by_one", never[:0], never[:0])
+
+
+def test_wrong_arguments_are_named() -> None:
+    """An unknown metric, unequal lengths and grades in place of booleans are refused."""
+    yes = np.ones(3, np.bool_)
+    with pytest.raises(InputError, match="'ndcg'"):
+        point("ndcg", yes, yes)
+    with pytest.raises(InputError, match="3 labels for 2"):
+        point("f1", yes, yes[:2])
+    with pytest.raises(InputError, match="float64"):
+        influence("f1", yes.astype(np.float64), yes)

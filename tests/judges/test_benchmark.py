@@ -1,0 +1,327 @@
+"""measure and by: one judge against people, with a stated answer for every odd input."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from judgewright.judges.benchmark import Benchmark, by_column, measure
+from judgewright.judges.errors import InputError
+from judgewright.judges.judged import Judged
+from judgewright.judges.rows import Dataset, Row, Scalar
+from judgewright.judges.scale import BINARY, PROBABILITY, OutputScale
+from judgewright.judges.verdict import Answer, Unscored, Verdict
+
+VERDICTS = Path(__file__).resolve().parents[2] / "../shared/data/verdicts"
+GRADED = OutputScale()
+AT_THRESHOLD = ["precision", "recall", "specificity", "f1", "accuracy", "balanced_accuracy", "mcc", "kappa"]
+ON_GRADES = ["kappa_grades", "kappa_linear", "kappa_quadratic", "off_by_one", "mae"]
+ON_PROBABILITIES = ["auroc", "average_precision", "brier", "ece"]
+
+Line = tuple[float | None, float | None]
+"""A label and a score; None for no label, or for no verdict."""
+GroupedLine = tuple[float | None, float | None, str]
+
+
+def judged(
+    lines: Sequence[Line],
+    *,
+    scale: OutputScale = GRADED,
+    labels: OutputScale | None = None,
+    confidence: Sequence[float | None] | None = None,
+    groups: Sequence[str] | None = None,
+    meta: Sequence[dict[str, Scalar]] | None = None,
+) -> Judged:
+    """Make a table of labels and scores."""
+    rows = tuple(
+        Row(
+            id=f"r{i}",
+            inputs={},
+            label=label,
+            group=groups[i] if groups else "",
+            meta=meta[i] if meta else {},
+        )
+        for i, (label, _) in enumerate(lines)
+    )
+    answers: list[Answer] = []
+    for i, (_, score) in enumerate(lines):
+        stated = confidence[i] if confidence else None
+        answers.append(
+            Unscored(row_id=f"r{i}", reason="parse")
+            if score is None
+            else Verdict(row_id=f"r{i}", score=score, positive=scale.positive(score), confidence=stated)
+        )
+    dataset = Dataset(rows=rows, labels=labels or scale)
+    return Judged(dataset=dataset, answers=tuple(answers), scale=scale, judge="j@1", model="m", simulated=True)
+
+
+def _counts(tp: int, fp: int, fn: int, tn: int) -> list[Line]:
+    lines: list[Line] = [(1.0, 1.0)] * tp
+    return lines + [(0.0, 1.0)] * fp + [(1.0, 0.0)] * fn + [(0.0, 0.0)] * tn
+
+
+def test_the_json_has_the_shape_of_the_command_line_contract() -> None:
+    """schema_version, n, unscored, confusion and metrics stand as documented, and survive JSON."""
+    found = measure(judged([*_counts(6, 2, 1, 9), (1.0, None), (None, 1.0)], scale=BINARY)).to_json()
+    again = json.loads(json.dumps(found, allow_nan=False))
+    assert again["schema_version"] == 1
+    assert again["n"] == 18
+    assert again["unscored"] == {"parse": 1}
+    assert again["unlabelled"] == 1
+    assert again["coverage"] == pytest.approx(18 / 19)
+    assert again["confusion"] == {"tp": 6, "fp": 2, "fn": 1, "tn": 9}
+    assert list(again["metrics"]) == AT_THRESHOLD
+    assert set(again["metrics"]["f1"]) == {"value", "low", "high", "n"}
+    assert again["metrics"]["f1"]["value"] == pytest.approx(12 / 15)
+    assert again["metrics"]["f1"]["low"] < 12 / 15 < again["metrics"]["f1"]["high"]
+    assert (again["judge"], again["model"], again["simulated"]) == ("j@1", "m", True)
+    assert again["grades"] is None
+
+
+def test_the_published_diras_f1_is_reproduced() -> None:
+    """GPT-4's verdicts on ChatReportRetrieve give the published binary F1 of 86.32."""
+    name = "diras_chatreport.gpt-4-0125-preview.jsonl"
+    if not (VERDICTS / name).exists():
+        pytest.skip(f"shared/data/verdicts/{name} is not beside the checkout")
+    expected = json.loads((VERDICTS / "expected.json").read_text(encoding="utf-8"))[name]
+    lines = [json.loads(line) for line in (VERDICTS / name).read_text(encoding="utf-8").splitlines()]
+    table = judged(
+        [(float(line["label"]), float(line["verdict"])) for line in lines],
+        scale=BINARY,
+        labels=OutputScale(low=0, high=2, threshold=0.5),
+        confidence=[line["confidence"] for line in lines],
+        groups=[line["inputs"]["query"] for line in lines],
+    )
+    found = measure(table)
+    for metric, key in [
+        ("f1", "binary_F1"),
+        ("precision", "precision"),
+        ("recall", "recall"),
+        ("accuracy", "accuracy"),
+    ]:
+        value = found.metrics[metric].value
+        assert value is not None
+        assert 100 * value == pytest.approx(expected[key]["computed"], abs=1e-6)
+    assert f"{100 * (found.metrics['f1'].value or 0):.2f}" == "86.32" == str(expected["binary_F1"]["published"])
+    assert list(found.metrics) == AT_THRESHOLD + ON_PROBABILITIES
+    assert 1 < found.groups < found.n == 660
+
+
+def test_one_graded_scale_gives_grade_metrics_and_their_table() -> None:
+    """When judge and people grade 0..3 alike, the five grade metrics and the 4 x 4 table are there."""
+    from sklearn.metrics import cohen_kappa_score
+
+    rng = np.random.default_rng(1)
+    label = rng.integers(0, 4, 200)
+    score = (label + rng.integers(-1, 2, 200)).clip(0, 3)
+    found = measure(judged(list(zip(label.astype(float), score.astype(float), strict=True))))
+    assert list(found.metrics) == AT_THRESHOLD + ON_GRADES
+    for name, weights in [("kappa_grades", None), ("kappa_linear", "linear"), ("kappa_quadratic", "quadratic")]:
+        assert found.metrics[name].value == pytest.approx(cohen_kappa_score(label, score, weights=weights))
+    assert found.metrics["off_by_one"].value == 1.0
+    assert (found.metrics["off_by_one"].low or 1) < 1.0
+    assert found.metrics["kappa"].value == pytest.approx(cohen_kappa_score(label >= 2, score >= 2))
+    assert found.grades is not None
+    assert found.grades.levels == (0.0, 1.0, 2.0, 3.0)
+    assert np.sum(found.grades.counts) == 200
+    assert found.grades.counts[1][2] == int(((label == 1) & (score == 2)).sum())
+
+
+def test_two_scales_give_no_grade_metrics() -> None:
+    """Grades of 0..3 against yes/no labels are compared at the thresholds only."""
+    found = measure(judged([(1.0, 3.0), (0.0, 0.0), (1.0, 1.0)], labels=BINARY))
+    assert list(found.metrics) == AT_THRESHOLD
+    assert found.confusion == {"tp": 1, "fp": 0, "fn": 1, "tn": 1}
+
+
+def test_unordered_labels_have_no_neighbours() -> None:
+    """A choice among k labels gets the plain kappa alone."""
+    scale = OutputScale(kind="choice", labels=("a", "b", "c"))
+    found = measure(judged([(0.0, 0.0), (1.0, 2.0), (2.0, 2.0)], scale=scale))
+    assert list(found.metrics) == [*AT_THRESHOLD, "kappa_grades"]
+
+
+def test_a_probability_scale_is_its_own_probability() -> None:
+    """A judge that answers with a probability needs no separate confidence."""
+    found = measure(judged([(1.0, 0.9), (0.0, 0.2), (1.0, 0.4), (0.0, 0.6)], scale=PROBABILITY, labels=BINARY))
+    assert found.metrics["auroc"].value == 0.75
+    assert found.metrics["brier"].value == pytest.approx((0.01 + 0.04 + 0.36 + 0.36) / 4)
+    with pytest.raises(InputError, match=r"1\.5"):
+        measure(judged([(1.0, 1.5)], scale=PROBABILITY, labels=BINARY))
+
+
+def test_calibration_uses_the_rows_that_have_a_probability() -> None:
+    """Rows without a confidence leave those metrics, whose n and a note say so."""
+    lines = _counts(5, 1, 1, 5)
+    found = measure(judged(lines, scale=BINARY, confidence=[0.9, None] * 6))
+    assert {found.metrics[name].n for name in ON_PROBABILITIES} == {6}
+    assert found.metrics["f1"].n == 12
+    assert any("6 of 12" in note for note in found.notes)
+    grouped = judged(lines, scale=BINARY, confidence=[0.9, None] * 6, groups=list("aabbccddeeff"))
+    assert {measure(grouped).metrics[name].n for name in ON_PROBABILITIES} == {6}
+    assert "auroc" not in measure(judged(lines, scale=BINARY)).metrics
+
+
+@pytest.mark.parametrize(
+    "lines", [[], [(1.0, None), (0.0, None)], [(None, 1.0)]], ids=["empty", "unscored", "unlabelled"]
+)
+def test_nothing_to_measure_is_said_and_not_a_number(lines: list[Line]) -> None:
+    """Empty, all-unscored and all-unlabelled inputs give n = 0 and metrics that are None with a reason."""
+    found = measure(judged(lines, scale=BINARY))
+    assert found.n == 0
+    assert found.coverage == 0.0
+    assert set(found.confusion.values()) == {0}
+    for estimate in found.metrics.values():
+        assert (estimate.value, estimate.low, estimate.high, estimate.n) == (None, None, None, 0)
+        assert estimate.reason
+    assert not any("nan" in line for line in found.table())
+    graded = measure(judged(lines, scale=GRADED)).metrics
+    assert graded["kappa_quadratic"].value is None
+
+
+def test_a_single_class_has_a_stated_answer() -> None:
+    """All labels positive: recall and F1 exist, specificity and AUROC do not, and each says why."""
+    found = measure(judged(_counts(7, 0, 3, 0), scale=BINARY, confidence=[0.8] * 10)).metrics
+    assert found["recall"].value == 0.7
+    assert found["precision"].value == 1.0
+    assert found["kappa"].value == 0.0
+    assert found["specificity"].value is None
+    assert found["specificity"].reason == "no row is labelled negative"
+    assert found["auroc"].value is None
+    assert found["auroc"].reason == "the labels hold only one class"
+    never = measure(judged(_counts(0, 0, 4, 4), scale=BINARY)).metrics["precision"]
+    assert (never.value, never.low, never.high) == (0.0, None, None)
+    assert "by convention" in never.reason
+
+
+def test_a_perfect_judge_on_few_rows_is_not_certain() -> None:
+    """Every metric of ten right rows has an interval that reaches below 1."""
+    found = measure(judged(_counts(5, 0, 0, 5), scale=BINARY)).metrics
+    assert all(estimate.value == 1.0 for estimate in found.values())
+    assert all(estimate.low is not None and estimate.low < 0.95 for estimate in found.values())
+
+
+def test_rows_of_shared_groups_widen_the_interval() -> None:
+    """Ten copies of each row in one group add nothing; taken as rows they would."""
+    lines = [line for line in _counts(20, 8, 8, 24) for _ in range(10)]
+    apart = measure(judged(lines, scale=BINARY))
+    together = measure(judged(lines, scale=BINARY, groups=[f"g{i // 10}" for i in range(600)]))
+    once = measure(judged(_counts(20, 8, 8, 24), scale=BINARY))
+    assert (apart.groups, together.groups, once.groups) == (600, 60, 60)
+    for name in AT_THRESHOLD:
+        widths = [(b.metrics[name].high or 0) - (b.metrics[name].low or 0) for b in (apart, together, once)]
+        assert widths[1] > 2.5 * widths[0], name
+        assert widths[1] == pytest.approx(widths[2], rel=0.15), name
+
+
+def test_too_few_groups_are_named() -> None:
+    """Under twenty groups a note warns, and a single group has values without intervals."""
+    lines = _counts(8, 2, 2, 8)
+    few = measure(judged(lines, scale=BINARY, groups=[f"g{i % 5}" for i in range(20)]))
+    assert any("only 5 groups" in note for note in few.notes)
+    one = measure(judged(lines, scale=BINARY, groups=["g"] * 20)).metrics["f1"]
+    assert (one.value, one.low) == (0.8, None)
+    assert one.reason == "the rows of one group cannot show the spread"
+
+
+def test_the_worst_case_counts_every_missing_verdict_as_wrong_and_as_right() -> None:
+    """Two positives and one negative without a verdict bound the figures from both sides."""
+    table = judged([*_counts(6, 2, 2, 10), (1.0, None), (1.0, None), (0.0, None), (None, None)], scale=BINARY)
+    found = measure(table)
+    assert found.worst_case["accuracy"] == (16 / 23, 19 / 23)
+    assert found.worst_case["precision"] == (6 / 9, 8 / 10)
+    assert found.worst_case["recall"] == (6 / 10, 8 / 10)
+    assert found.worst_case["f1"] == (pytest.approx(12 / 19), pytest.approx(16 / 20))
+    assert any("4 rows have no verdict" in note for note in found.notes)
+
+
+@given(
+    st.lists(
+        st.tuples(st.sampled_from([0.0, 1.0, None]), st.sampled_from([0.0, 1.0, None]), st.sampled_from("abcd")),
+        max_size=30,
+    )
+)
+@settings(max_examples=60, deadline=None)
+def test_any_input_gives_finite_numbers_inside_their_bounds(
+    lines: list[tuple[float | None, float | None, str]],
+) -> None:
+    """No NaN leaves `measure`; intervals are ordered; the point lies within the worst case."""
+    table = judged([line[:2] for line in lines], scale=BINARY, groups=[line[2] for line in lines])
+    found = measure(table, resamples=100)
+    json.dumps(found.to_json(), allow_nan=False)
+    for name, estimate in found.metrics.items():
+        if estimate.low is not None and estimate.high is not None:
+            assert -1 <= estimate.low <= estimate.high <= 1, name
+    for name, (low, high) in found.worst_case.items():
+        value = found.metrics[name].value
+        if value is not None and low is not None and high is not None:
+            assert low - 1e-12 <= high
+            if not found.metrics[name].reason:
+                assert low - 1e-12 <= value <= high + 1e-12, name
+
+
+def test_the_order_of_rows_changes_no_value_and_the_seed_no_point() -> None:
+    """Values depend on the rows alone; the same seed gives the same benchmark."""
+    table = judged(_counts(9, 3, 4, 14), scale=BINARY)
+    turned = table.only(list(range(30))[::-1])
+    assert measure(table) == measure(table)
+    assert measure(table, seed=1).metrics["f1"].value == measure(turned).metrics["f1"].value
+    assert measure(table, seed=1).metrics["f1"] != measure(table, seed=2).metrics["f1"]
+
+
+def test_a_grade_off_the_shared_scale_is_refused() -> None:
+    """A score of 2.5 on 0..3 is named rather than rounded."""
+    with pytest.raises(InputError, match=r"2\.5"):
+        measure(judged([(0.0, 2.5), (3.0, 3.0)]))
+
+
+def test_by_measures_each_value_of_a_column() -> None:
+    """Each value gets its own benchmark with its own unscored rows; a missing value is `(none)`."""
+    lines = [*_counts(4, 1, 1, 4), (1.0, None)]
+    meta: list[dict[str, Scalar]] = [{"dataset": "wice"}] * 6 + [{"dataset": 7}] * 3 + [{"dataset": None}] + [{"x": 1}]
+    found = by_column(judged(lines, scale=BINARY, meta=meta), "dataset")
+    assert list(found) == ["(none)", "7", "wice"]
+    assert [b.n for b in found.values()] == [1, 3, 6]
+    assert found["(none)"].unscored == {"parse": 1}
+    assert all(isinstance(b, Benchmark) for b in found.values())
+    with pytest.raises(InputError, match="'nope'") as caught:
+        by_column(judged(lines, scale=BINARY, meta=meta), "nope")
+    assert "dataset, x" in (caught.value.hint or "")
+
+
+def test_the_table_has_a_line_per_metric() -> None:
+    """People read name, value, interval, n and remark."""
+    lines = measure(judged(_counts(4, 0, 0, 0), scale=BINARY)).table()
+    assert [line[0] for line in lines] == AT_THRESHOLD
+    assert lines[0][1] == "1.0000"
+    assert lines[0][2].startswith("[0.")
+    assert lines[2] == ("specificity", "-", "", "4", "no row is labelled negative")
+
+
+def test_a_real_table_of_graded_verdicts_is_measured_by_query() -> None:
+    """GPT-4o's 9,260 grades on TREC-DL 2019 give the figures scikit-learn gives, clustered by query."""
+    path = VERDICTS / "trecdl19.gpt-4o-umbrela.jsonl"
+    if not path.exists():
+        pytest.skip("shared/data/verdicts/trecdl19.gpt-4o-umbrela.jsonl is not beside the checkout")
+    from sklearn.metrics import cohen_kappa_score
+
+    lines = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+    label, score = ([float(line[key]) for line in lines] for key in ("label", "score"))
+    queries = [str(line["metadata"]["query_id"]) for line in lines]
+    table = judged(list(zip(label, score, strict=True)), groups=queries)
+    found = measure(table)
+    assert found.groups == len(set(queries))
+    assert found.metrics["kappa_quadratic"].value == pytest.approx(
+        cohen_kappa_score(label, score, weights="quadratic"), abs=1e-12
+    )
+    plain = measure(
+        replace(table, dataset=replace(table.dataset, rows=tuple(replace(r, group="") for r in table.rows)))
+    )
+    widths = [(b.metrics["f1"].high or 0) - (b.metrics["f1"].low or 0) for b in (found, plain)]
+    assert widths[0] > 1.5 * widths[1]

@@ -1,0 +1,131 @@
+"""An accepted loss obeys every axiom where an independent loop over the cells looks; a refused one is told why."""
+
+import itertools
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from judgewright.judges.errors import LossError
+from judgewright.optimize.axioms import check_axioms, cost_table
+from judgewright.optimize.expression import Expression, compile_expression
+from judgewright.optimize.outcomes import Outcomes
+
+FP_FIRST = {"fp_costs_more_than_fn": True}
+GOOD = {
+    "(fp + 0.4 * fn) * (1 if in_slice('target') else 0.6) * (0.6 + 0.4 * confidence)": FP_FIRST,
+    "1 - correct": {},
+    "fn + 0.2 * fp": {"fn_costs_more_than_fp": True, "fp_costs_more_than_fn": False},
+    "0.5 * (1 - correct) + 0.5 * rank_distance / (n_levels - 1)": {},
+    "(rank_distance / (n_levels - 1)) ** 2": {},
+    "min(1, (fp + 0.5 * fn) * (0.5 + 0.2 * rank_distance))": FP_FIRST,
+}
+
+
+@pytest.mark.parametrize("text", GOOD)
+def test_a_sensible_loss_is_accepted(text: str) -> None:
+    """Losses a careful person would write pass."""
+    check_axioms(compile_expression(text), declares=GOOD[text], levels=4)
+
+
+def one(expression: Expression, human: float, judge: float, confidence: float, inside: bool, first: int, levels: int) -> float:
+    """Cost of a single row, asked for on its own."""
+    rows = Outcomes(
+        label=np.array([float(human >= first)]),
+        prediction=np.array([float(judge >= first)]),
+        label_rank=np.array([float(human)]),
+        pred_rank=np.array([float(judge)]),
+        confidence=np.array([confidence]),
+        abstained=np.zeros(1),
+        n_levels=levels,
+        slices={"target": np.array([inside])},
+    )
+    return float(expression.evaluate(rows)[0])
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.sampled_from(["fp", "fn", "0.5 * fp", "(1 - correct)", "rank_distance / n_levels", "0"]),
+    st.sampled_from(["fn", "0.3 * fn", "0.1 * (1 - correct)", "0"]),
+    st.sampled_from(["1", "confidence", "(0.5 + 0.5 * confidence)", "(1 - 0.5 * confidence)", "in_slice('target')"]),
+    st.integers(2, 6),
+)
+def test_an_accepted_loss_obeys_the_axioms_cell_by_cell(left: str, right: str, weight: str, levels: int) -> None:
+    """A plain loop over confidences, membership and grades finds no broken axiom in what was accepted."""
+    expression = compile_expression(f"clip(({left} + {right}) * {weight}, 0, 1)")
+    first = -(-levels // 2)
+    try:
+        check_axioms(expression, declares={}, levels=levels)
+    except LossError:
+        return
+    for confidence, inside in itertools.product([0.0, 0.33, 0.5, 0.77, 1.0], [False, True]):
+        cost = {
+            (h, j): one(expression, h, j, confidence, inside, first, levels)
+            for h, j in itertools.product(range(levels), repeat=2)
+        }
+        right_costs = [c for (h, j), c in cost.items() if (h >= first) == (j >= first)]
+        wrong_costs = [c for (h, j), c in cost.items() if (h >= first) != (j >= first)]
+        assert max(right_costs) <= min(wrong_costs) + 1e-9
+        assert min(wrong_costs) >= max(cost[g, g] for g in range(levels)) + 0.01 - 1e-9
+
+
+@pytest.mark.parametrize(
+    ("text", "declares", "reasons"),
+    [
+        ("0.0", {}, ["it is constant"]),
+        ("correct", {}, ["a right answer costs more", "a false positive costs nothing extra", "a perfect answer costs 1"]),
+        ("fp", {}, ["a false negative costs nothing extra in 100% of the places"]),
+        ("1 - correct if in_slice('target') else 0", {}, ["costs nothing extra in 50%", "confidence 0 to 1, in no slice"]),
+        ("(1 - correct) * (confidence > 0.5)", {}, ["confidence 0 to 0.5"]),
+        ("0.4 * fp + fn", FP_FIRST, ["it declares that a false positive costs more than a false negative"]),
+        ("1 - correct", FP_FIRST, ["which does not hold"]),
+        ("fp + fn", {"fp_costs_more_than_fn": True, "fn_costs_more_than_fp": True}, ["declares both"]),
+        ("1 - correct", {"is_fair": True}, ["'is_fair'"]),
+        ("(1 - correct) * (1 - 0.5 * confidence)", {}, ["costs less when the judge is surer"]),
+        ("5 * fp", {}, ["outside [0, 1] on"]),
+        ("abstained * 2 + (1 - correct) * (1 - abstained)", {}, ["no verdict"]),
+    ],
+)
+def test_every_broken_axiom_is_named(text: str, declares: dict[str, bool], reasons: list[str]) -> None:
+    """The refusal lists each broken axiom with the place where it breaks."""
+    with pytest.raises(LossError) as refusal:
+        check_axioms(compile_expression(text), declares=declares, levels=4)
+    for reason in reasons:
+        assert reason in str(refusal.value)
+
+
+def test_the_threshold_decides_what_is_wrong() -> None:
+    """A loss blind to one grade is refused at the threshold where that grade is an error only."""
+    expression = compile_expression("min(1, (1 - correct) * (pred_rank != 1 or label_rank != 3))")
+    with pytest.raises(LossError):
+        check_axioms(expression, declares={}, levels=4, positive_from=2)
+    check_axioms(expression, declares={}, levels=4, positive_from=1)
+
+
+def test_a_probability_scale_is_checked_between_its_ends() -> None:
+    """Without levels the ranks run from 0 to 1, and a loss blind in the middle is refused."""
+    check_axioms(compile_expression("1 - correct"), declares={}, levels=0)
+    with pytest.raises(LossError):
+        check_axioms(compile_expression("(1 - correct) * (pred_rank < 0.55 or pred_rank > 0.65)"), declares={}, levels=0)
+
+
+def test_a_threshold_that_leaves_no_errors_is_refused() -> None:
+    """A scale on which every rank is positive has no right and wrong to compare."""
+    with pytest.raises(LossError, match="no right and wrong"):
+        check_axioms(compile_expression("1 - correct"), declares={}, levels=4, positive_from=0)
+
+
+def test_a_hundred_levels_are_checked_in_reasonable_time() -> None:
+    """The grid is bounded, whatever the scale."""
+    check_axioms(compile_expression("0.5 * (1 - correct) + 0.5 * rank_distance / (n_levels - 1)"), declares={}, levels=101)
+
+
+def test_the_cost_table_shows_what_each_outcome_costs() -> None:
+    """Two places by two confidences, with the same numbers as a calculation by hand."""
+    expression = compile_expression("(fp + 0.4 * fn) * (1 if in_slice('target') else 0.6) * (0.6 + 0.4 * confidence)")
+    table = {(row.place, row.confidence): row for row in cost_table(expression, levels=4)}
+    assert set(table) == {(p, c) for p in ("in no slice", "in slice target") for c in (0.5, 0.9)}
+    row = table["in slice target", 0.5]
+    assert (row.tp, row.tn) == (0.0, 0.0)
+    assert (row.fp, row.fn) == pytest.approx((0.8, 0.32))
+    assert table["in no slice", 0.9].fp_near == pytest.approx(0.6 * 0.96)

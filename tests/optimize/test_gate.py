@@ -1,0 +1,193 @@
+"""The gate: what it accepts, refuses and leaves undecided, and how often it is wrong."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from judgewright.judges.judged import Judged
+from judgewright.judges.metrics import point
+from judgewright.judges.rows import Dataset, Row
+from judgewright.judges.scale import BINARY, OutputScale
+from judgewright.judges.verdict import Unscored, Verdict
+from judgewright.optimize.gate import Decision, compare, decide
+from judgewright.optimize.objective import read_objective
+
+ORACLES = Path(__file__).resolve().parents[2].parent / "shared" / "data" / "oracles.json"
+OBJECTIVE = read_objective("improve precision", target="precision", guards=("recall:-0.05",))
+
+
+def judged(labels: np.ndarray, predicted: np.ndarray, groups: np.ndarray | None = None, missing: frozenset[int] = frozenset()) -> Judged:
+    """A table of binary labels and verdicts."""
+    groups = np.arange(len(labels)) if groups is None else groups
+    rows = tuple(
+        Row(id=f"r{i}", inputs={"x": "x"}, label=float(y), group=f"g{g}")
+        for i, (y, g) in enumerate(zip(labels, groups, strict=True))
+    )
+    answers = tuple(
+        Unscored(row_id=f"r{i}", reason="parse")
+        if i in missing
+        else Verdict(row_id=f"r{i}", score=3.0 * p, positive=bool(p))
+        for i, p in enumerate(predicted)
+    )
+    return Judged(dataset=Dataset(rows=rows, labels=BINARY), answers=answers, scale=OutputScale())
+
+
+def noisy(rng: np.random.Generator, labels: np.ndarray, fpr: float, fnr: float) -> np.ndarray:
+    """Verdicts with these error rates."""
+    wrong = rng.random(len(labels)) < np.where(labels, fnr, fpr)
+    return labels ^ wrong
+
+
+def test_a_large_gain_is_accepted_and_the_same_loss_refused() -> None:
+    """Half of the false positives gone, recall untouched: accepted; the other way round: refused."""
+    rng = np.random.default_rng(0)
+    labels = rng.random(800) < 0.5
+    old = noisy(rng, labels, 0.4, 0.1)
+    new = old & ~((rng.random(800) < 0.5) & ~labels)
+    assert decide(judged(labels, old), judged(labels, new), OBJECTIVE, alpha=0.03).outcome == "accepted"
+    back = decide(judged(labels, new), judged(labels, old), OBJECTIVE, alpha=0.03)
+    assert (back.outcome, back.accepted) == ("refused", False)
+
+
+def test_identical_verdicts_are_refused_as_no_change() -> None:
+    """Nothing changed, so there is nothing to accept."""
+    labels = np.arange(100) % 2 == 0
+    side = judged(labels, labels)
+    assert "no verdict" in decide(side, side, OBJECTIVE, alpha=0.05).reason
+
+
+def test_a_broken_guard_refuses_whatever_the_gain() -> None:
+    """Precision bought with twenty points of recall is refused, and the sentence says so."""
+    rng = np.random.default_rng(1)
+    labels = rng.random(1000) < 0.5
+    old = noisy(rng, labels, 0.4, 0.05)
+    new = old & ~(rng.random(1000) < np.where(labels, 0.2, 0.7))
+    decision = decide(judged(labels, old), judged(labels, new), OBJECTIVE, alpha=0.03)
+    assert decision.outcome == "refused"
+    assert "recall" in decision.reason
+
+
+def test_a_small_gain_is_undecided_and_says_how_many_rows_it_would_take() -> None:
+    """Too little evidence is not a no."""
+    labels = np.arange(200) % 2 == 0
+    old = np.ones(200, bool)
+    new = old.copy()
+    new[[1, 3]] = False
+    decision = decide(judged(labels, old), judged(labels, new), OBJECTIVE, alpha=0.03)
+    assert decision.outcome == "undecided"
+    assert decision.rows_needed is not None
+    assert decision.rows_needed > 200
+
+
+def test_few_groups_and_low_coverage_are_undecided() -> None:
+    """Under twenty groups, or under 95 % of the rows answered, there is no decision."""
+    rng = np.random.default_rng(2)
+    labels = rng.random(600) < 0.5
+    old = noisy(rng, labels, 0.5, 0.05)
+    new = old & ~((rng.random(600) < 0.6) & ~labels)
+    few = np.arange(600) % 15
+    assert "15 groups" in decide(judged(labels, old, few), judged(labels, new, few), OBJECTIVE, alpha=0.03).reason
+    gone = frozenset(range(40))
+    low = decide(judged(labels, old), judged(labels, new, missing=gone), OBJECTIVE, alpha=0.03)
+    assert low.outcome == "undecided"
+    assert "answered" in low.reason
+    assert low.worst_case is not None
+    assert low.worst_case[0] < low.target.difference < low.worst_case[1]  # type: ignore[union-attr]
+
+
+def test_a_slice_that_got_worse_refuses() -> None:
+    """The metric may rise overall; falling on the slice that was optimized is a refusal."""
+    rng = np.random.default_rng(3)
+    labels = rng.random(1000) < 0.5
+    inside = np.arange(1000) < 200
+    old = noisy(rng, labels, 0.4, 0.02)
+    better_outside = old & ~((rng.random(1000) < 0.7) & ~labels & ~inside)
+    new = better_outside | ((rng.random(1000) < 0.5) & ~labels & inside)
+    decision = decide(judged(labels, old), judged(labels, new), OBJECTIVE, alpha=0.03, in_slice=inside)
+    assert decision.outcome == "refused"
+    assert "slice" in decision.reason
+
+
+def test_the_paired_difference_and_its_error_agree_with_a_bootstrap() -> None:
+    """Published oracles: the difference to the digit, the interval to bootstrap accuracy."""
+    if not ORACLES.exists():
+        pytest.skip("shared/data is not beside this checkout")
+    cases = [c for c in json.loads(ORACLES.read_text())["cases"] if c["metric"].startswith("paired_delta_")]
+    assert cases
+    for case in cases:
+        name = case["metric"].removeprefix("paired_delta_")
+        gold, a, b = (np.array(case["inputs"][k], bool) for k in ("gold", "a", "b"))
+        change = compare(name, judged(gold, a), judged(gold, b))
+        assert change is not None
+        assert change.difference == pytest.approx(case["expected"]["delta"], abs=1e-9)
+        interval = case["expected"]["bootstrap95"]["percentile"]
+        assert change.low == pytest.approx(interval["low"], abs=0.006)
+        assert change.high == pytest.approx(interval["high"], abs=0.006)
+
+
+def test_mcnemar_would_accept_what_f1_refuses() -> None:
+    """The oracle's trap: accuracy rises, F1 falls; the gate looks at the metric that was asked for."""
+    if not ORACLES.exists():
+        pytest.skip("shared/data is not beside this checkout")
+    case = next(c for c in json.loads(ORACLES.read_text())["cases"] if c["id"] == "mcnemar_vs_f1_trap#0")
+    gold, a, b = (np.array(case["inputs"][k], bool) for k in ("gold", "a", "b"))
+    objective = read_objective("improve f1", target="f1", guards=())
+    assert decide(judged(gold, a), judged(gold, b), objective, alpha=0.05).outcome == "refused"
+
+
+def accepts(structure: np.ndarray, runs: int, *, seed: int, spread: float = 0.0) -> int:
+    """How many of `runs` comparisons of a prompt with itself, asked twice, are accepted."""
+    rng = np.random.default_rng(seed)
+    objective = replace(OBJECTIVE, guards=(replace(OBJECTIVE.guards[0], margin=0.2),))
+    accepted = 0
+    for _ in range(runs):
+        labels = rng.random(len(structure)) < 0.5
+        pull = rng.normal(0, spread, structure.max() + 1)[structure]
+        chance = 1 / (1 + np.exp(-(np.where(labels, 2.0, -0.6) + pull)))
+        base = rng.random(len(structure)) < chance
+        sides = [base ^ (rng.random(len(structure)) < 0.08) for _ in range(2)]
+        decision: Decision = decide(judged(labels, sides[0], structure), judged(labels, sides[1], structure), objective, alpha=0.05)
+        accepted += decision.accepted
+    return accepted
+
+
+def test_a_prompt_compared_with_itself_is_seldom_accepted() -> None:
+    """500 comparisons of identical prompts with noisy verdicts at alpha .05: at most 33 accepts, some but not none."""
+    accepted = accepts(np.arange(400), 500, seed=4)
+    assert 3 <= accepted <= 33
+
+
+def test_the_error_rate_holds_on_clustered_rows() -> None:
+    """73 groups of unequal size with group effects, like TREC-DL's queries: at most 33 of 500."""
+    rng = np.random.default_rng(5)
+    structure = np.repeat(np.arange(73), rng.integers(2, 30, 73))
+    assert accepts(structure, 500, seed=6, spread=1.0) <= 33
+
+
+def test_a_six_point_gain_is_found_at_two_thousand_rows() -> None:
+    """Planted +6 points of precision with a tenth of churn: accepted in at least 90 % of runs."""
+    rng = np.random.default_rng(7)
+    found = 0
+    for _ in range(60):
+        labels = rng.random(2000) < 0.5
+        old = noisy(rng, labels, 0.40, 0.10)
+        new = old & ~((rng.random(2000) < 0.28) & ~labels)
+        flips = rng.random(2000) < 0.02
+        found += decide(judged(labels, old), judged(labels, new ^ flips), OBJECTIVE, alpha=0.0304).accepted
+    assert found >= 54
+
+
+def test_the_change_is_the_difference_of_the_two_points() -> None:
+    """before, after and difference are the metric itself on the rows both answered."""
+    rng = np.random.default_rng(8)
+    labels = rng.random(300) < 0.4
+    a, b = noisy(rng, labels, 0.3, 0.2), noisy(rng, labels, 0.2, 0.2)
+    change = compare("kappa", judged(labels, a), judged(labels, b, missing=frozenset({0, 5})))
+    keep = np.array([i not in {0, 5} for i in range(300)])
+    assert change is not None
+    assert change.n == 298
+    assert change.before == pytest.approx(point("kappa", labels[keep], a[keep]))
+    assert change.after == pytest.approx(point("kappa", labels[keep], b[keep]))

@@ -1,0 +1,79 @@
+"""Candidate invariants: each violation is refused under its own name."""
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from judgewright.judges.prompt import Example, JudgePrompt
+from judgewright.judges.rows import Row
+from judgewright.judges.scale import OutputScale
+from judgewright.judges.shelf import Shelf
+from judgewright.optimize.invariants import PhraseIndex, check_candidate
+
+BASE = Shelf().get("groundedness")
+ROW = Row(id="train-7", inputs={"source": "The old harbour crane was sold to a museum in the spring of 1987 for one coin.", "statement": "s"})
+PHRASES = PhraseIndex([ROW])
+
+
+def names(candidate: JudgePrompt, base: JudgePrompt = BASE) -> set[str]:
+    """The names of what a candidate breaks."""
+    return {violation.name for violation in check_candidate(base, candidate, phrases=PHRASES)}
+
+
+def test_a_plain_edit_of_the_criteria_passes() -> None:
+    """One more rule breaks nothing."""
+    assert names(BASE.edited(criteria=BASE.criteria + "\nNumbers must match.")) == set()
+
+
+@pytest.mark.parametrize(
+    ("candidate", "expected"),
+    [
+        (BASE, "unchanged"),
+        (BASE.edited(criteria="  \n "), "empty"),
+        (BASE.edited(template="{{source}}"), "placeholder_lost"),
+        (BASE.edited(criteria="Use {{gold}} too."), "placeholder_added"),
+        (BASE.edited(template=BASE.template + "!"), "template_changed"),
+        (replace(BASE, scale=replace(BASE.scale, high=5)), "scale_changed"),
+        (replace(BASE, scale=replace(BASE.scale, threshold=1)), "scale_changed"),
+        (BASE.edited(reply="Say anything."), "reply_changed"),
+        (BASE.edited(system="You are kind."), "part_not_editable"),
+        (replace(BASE, examples=(Example(inputs={"source": "a", "statement": "b"}, reply="c"),)), "part_not_editable"),
+        (BASE.edited(criteria="word " * 3000), "token_cap"),
+        (BASE.edited(criteria="Such as: crane was sold to a museum in the spring"), "quotes_row"),
+        (BASE.edited(criteria="Be\u202e strict."), "hidden_characters"),
+        (BASE.edited(criteria="Be\u200b strict."), "hidden_characters"),
+    ],
+)
+def test_each_violation_has_its_name(candidate: JudgePrompt, expected: str) -> None:
+    """What is wrong with a candidate is said by name."""
+    assert expected in names(candidate)
+
+
+def test_a_renamed_placeholder_is_both_lost_and_added() -> None:
+    """Renaming source to context loses one placeholder and adds another."""
+    renamed = BASE.edited(template=BASE.template.replace("{{source}}", "{{context}}"))
+    assert {"placeholder_lost", "placeholder_added", "template_changed"} <= names(renamed)
+
+
+def test_what_the_prompt_said_already_may_be_kept() -> None:
+    """A phrase of the original prompt that also stands in a row is no quotation."""
+    shared = Row(id="r", inputs={"source": BASE.criteria, "statement": "s"})
+    kept = BASE.edited(criteria=BASE.criteria + "\nAnd more.")
+    assert check_candidate(BASE, kept, phrases=PhraseIndex([shared])) == ()
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.integers(0, 8), st.text(st.characters(whitelist_categories=("L",)), max_size=20))
+def test_any_eight_words_of_a_row_are_caught(start: int, before: str) -> None:
+    """Wherever the quotation begins, whatever stands before it, in any case."""
+    words = ROW.inputs["source"].split()
+    quotation = " ".join(words[start : start + 8]).upper()
+    expected = {"quotes_row"} if start + 8 <= len(words) else set()
+    assert names(BASE.edited(criteria=f"{before} {quotation}")) >= expected
+
+
+def test_the_scale_of_another_kind_is_another_scale() -> None:
+    """A binary scale in place of grades is refused."""
+    assert "scale_changed" in names(replace(BASE, scale=OutputScale(kind="binary", threshold=1)))
