@@ -10,6 +10,7 @@ import time
 from functools import partial
 
 import numpy as np
+
 from judgewright.judges.judged import BoolArray, FloatArray
 from judgewright.judges.metrics.agreement import BINARY_METRICS
 from judgewright.judges.metrics.intervals import Cells, bootstrap

@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -23,11 +23,17 @@ SIMILAR = 0.8
 _SHINGLE = 5
 # With 20 bands of 5 a pair at the limit of 0.8 is missed once in 2,500 times; most pairs under 0.4 are never compared.
 _BANDS, _BAND_WIDTH = 20, 5
+# The share of equal entries estimates the similarity: of pairs at 0.8 one in 5,000 agrees on fewer than 65 of 100.
+# Rows that merely share a template are told apart here, without looking at their texts.
+_AGREE = 65
 _CHUNK = 4096
+_REFRESH = 64
 # Chinese and Japanese put no spaces between words, so each character counts as one.
 _WORD = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]|[^\W\u3040-\u30ff\u3400-\u9fff]+")
 
 Hashes = npt.NDArray[np.uint64]
+Indices = npt.NDArray[np.int64]
+_NOBODY: Indices = np.empty(0, np.int64)
 
 
 class Clusters:
@@ -64,7 +70,6 @@ def join_near_duplicates(rows: Sequence[Row], clusters: Clusters, *, each_input:
     Returns:
         How many joins it took.
     """
-    hasher = _WordHasher()
     texts = [_text(row) for row in rows]
     first: dict[bytes, int] = {}
     joins = 0
@@ -75,18 +80,18 @@ def join_near_duplicates(rows: Sequence[Row], clusters: Clusters, *, each_input:
     distinct = sorted(first.values())
     if len(distinct) < 2:
         return joins
+    hasher = _WordHasher()
     signatures = np.stack([_signature(hasher.shingles(texts[position])) for position in distinct])
+    compared = (
+        [[row.inputs[name] for name in sorted(row.inputs)] for row in rows] if each_input else [[t] for t in texts]
+    )
     kept: dict[int, list[Hashes]] = {}
-    for pair in _candidates(distinct, signatures):
-        if clusters.find(pair[0]) == clusters.find(pair[1]):
-            continue
-        for position in pair:
+    for one, other in _apart(_candidates(signatures), distinct, clusters):
+        for position in (one, other):
             if position not in kept:
-                inputs = rows[position].inputs
-                compared = [inputs[name] for name in sorted(inputs)] if each_input else [texts[position]]
-                kept[position] = [hasher.shingles(text) for text in compared]
-        if all(jaccard(a, b) >= SIMILAR for a, b in zip(kept[pair[0]], kept[pair[1]], strict=True)):
-            joins += clusters.join(*pair)
+                kept[position] = [hasher.shingles(text) for text in compared[position]]
+        if all(jaccard(a, b) >= SIMILAR for a, b in zip(kept[one], kept[other], strict=True)):
+            joins += clusters.join(one, other)
     return joins
 
 
@@ -155,14 +160,35 @@ def _signature(shingles: Hashes) -> Hashes:
     return lowest
 
 
-def _candidates(positions: Sequence[int], signatures: Hashes) -> Iterator[tuple[int, int]]:
-    """Yield the pairs of positions that agree on a whole band of their signatures."""
+def _candidates(signatures: Hashes) -> Iterator[tuple[int, Indices]]:
+    """Yield each signature's index with the later ones that agree on a whole band, and on most of the rest."""
+    buckets: list[list[Indices]] = []
     for band in range(_BANDS):
         columns = np.ascontiguousarray(signatures[:, band * _BAND_WIDTH : (band + 1) * _BAND_WIDTH])
-        buckets: defaultdict[bytes, list[int]] = defaultdict(list)
-        for position, line in zip(positions, columns, strict=True):
-            buckets[line.tobytes()].append(position)
-        for bucket in buckets.values():
-            for i, one in enumerate(bucket):
-                for other in bucket[i + 1 :]:
-                    yield one, other
+        members: defaultdict[bytes, list[int]] = defaultdict(list)
+        keys = [line.tobytes() for line in columns]
+        for i, key in enumerate(keys):
+            members[key].append(i)
+        arrays = {key: np.array(found) for key, found in members.items() if len(found) > 1}
+        buckets.append([arrays.get(key, _NOBODY) for key in keys])
+    # Sixteen bits tell entries apart well enough to count the equal ones.
+    short = signatures.astype(np.uint16)
+    for i in range(len(signatures)):
+        mates = [bucket[i] for bucket in buckets if len(bucket[i])]
+        if mates:
+            later = np.unique(np.concatenate([found[np.searchsorted(found, i, side="right") :] for found in mates]))
+            yield i, later[(short[later] == short[i]).sum(axis=1) >= _AGREE]
+
+
+def _apart(
+    candidates: Iterable[tuple[int, Indices]], positions: Sequence[int], clusters: Clusters
+) -> Iterator[tuple[int, int]]:
+    """Yield the pairs of positions that are not in one cluster yet, looking at the clusters as they grow."""
+    roots = np.empty(0, np.int64)
+    for turn, (i, mates) in enumerate(candidates):
+        if turn % _REFRESH == 0:
+            roots = np.array([clusters.find(position) for position in positions])
+        # Clusters only grow: what was together at the last refresh still is.
+        for j in mates[roots[mates] != roots[i]].tolist():
+            if clusters.find(positions[i]) != clusters.find(positions[j]):
+                yield positions[i], positions[j]

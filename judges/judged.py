@@ -52,7 +52,9 @@ class Judged:
     def scored(self) -> IntArray:
         """Positions of the rows with a label and a verdict; shape (n,)."""
         pairs = zip(self.dataset.rows, self.answers, strict=True)
-        return np.array([i for i, (r, a) in enumerate(pairs) if r.label is not None and isinstance(a, Verdict)], np.int64)
+        return np.array(
+            [i for i, (r, a) in enumerate(pairs) if r.label is not None and isinstance(a, Verdict)], np.int64
+        )
 
     @cached_property
     def verdicts(self) -> tuple[Verdict, ...]:
@@ -131,7 +133,7 @@ class Judged:
         return replace(self, dataset=kept, answers=tuple(self.answers[i] for i in positions))
 
     def to_frame(self) -> pd.DataFrame:
-        """Return one line a row: id, group, label, score, positive, predicted, confidence, unscored, then the metadata."""
+        """Return one line a row: id, group, label, score, positive, predicted, confidence, unscored, metadata."""
         import pandas as pd
 
         lines = []

@@ -126,7 +126,9 @@ class JudgePrompt:
         return "\n\n".join(sections)
 
     def _user_text(self, inputs: Mapping[str, str]) -> str:
-        return "\n\n".join(part for part in (render(self.template, inputs, salt=self.version), self.reply.strip()) if part)
+        return "\n\n".join(
+            part for part in (render(self.template, inputs, salt=self.version), self.reply.strip()) if part
+        )
 
     def diff(self, other: JudgePrompt) -> str:
         """Return a unified diff of the two prompts' YAML, this one as the old side; empty when they are equal."""
@@ -159,7 +161,9 @@ def check_name(name: str) -> str:
         PromptError: It is not.
     """
     if not NAME.fullmatch(name) or name.split(".")[0] in _RESERVED:
-        raise PromptError(f"{name!r} is not a prompt name: use up to 64 of a-z 0-9 _ -, starting with a letter or digit")
+        raise PromptError(
+            f"{name!r} is not a prompt name: use up to 64 of a-z 0-9 _ -, starting with a letter or digit"
+        )
     return name
 
 

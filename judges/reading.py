@@ -9,7 +9,7 @@ from pathlib import Path
 from .columns import Draft, Roles, Table, read_table, words_of
 from .errors import DataError, InputError
 from .problems import Problems
-from .records import unit_of
+from .records import name_of, unit_of
 from .rows import Dataset, Row
 from .scale import OutputScale, infer_label_scale
 
@@ -74,7 +74,7 @@ def load_dataset(
     if limit is not None and len(table.drafts) == limit:
         notes.append(f"at most the first {limit:,} rows were read")
     rows = (Row(id=d.id, inputs=d.inputs, label=d.label, meta=d.meta, group=d.group) for d in table.drafts)
-    return Dataset.of(rows, labels=labels, name=path.name.split(".")[0], notes=notes)
+    return Dataset.of(rows, labels=labels, name=name_of(path), notes=notes)
 
 
 def _check_arguments(inputs: Sequence[str], columns: Mapping[str, str], limit: int | None) -> None:

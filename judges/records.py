@@ -66,6 +66,12 @@ def unit_of(path: Path) -> Literal["line", "row"]:
     return "row" if kind_of(path) in (".json", ".parquet") else "line"
 
 
+def name_of(path: Path) -> str:
+    """Return a file's name without its format."""
+    name = path.name
+    return Path(name[:-3] if name.lower().endswith(".gz") else name).stem
+
+
 def read_records(path: Path, problems: Problems) -> Iterator[Record]:
     """Yield a file's records one by one.
 
@@ -292,7 +298,11 @@ def _flat(value: Any, at: int, problems: Problems) -> Iterator[Record]:  # Any: 
             problems.add(at, f"the field {shorten(name)} stands twice once nested objects are flattened")
             return
         else:
-            fields[name] = _cell(inner)
+            try:
+                fields[name] = _cell(inner)
+            except RecursionError:
+                problems.add(at, f"the field {shorten(name)} is nested too deeply")
+                return
     yield Record(at, fields)
 
 
@@ -300,7 +310,7 @@ def _cell(value: Any) -> Cell:  # Any: JSON, or what Parquet holds
     if value is None or isinstance(value, str | int | float):
         return value
     if isinstance(value, list | tuple):
-        # Integers may be longer than orjson writes.
+        # Not orjson: it writes neither long integers nor deep lists.
         return json.dumps(value, ensure_ascii=False, default=str)
     if isinstance(value, bytes):
         return value.decode(errors="replace")

@@ -180,4 +180,3 @@ def _share(value: Any) -> float | None:  # Any: JSON from a model
     if isinstance(value, int | float) and not isinstance(value, bool) and 0.0 <= value <= 1.0:
         return float(value)
     return None
-

@@ -6,6 +6,7 @@ import os
 from importlib.resources import files
 from pathlib import Path
 
+from . import prompts
 from .errors import PromptError
 from .prompt import JudgePrompt, check_name, load_prompt
 
@@ -37,7 +38,9 @@ class Shelf:
             return read_prompt(Path(spec))
         name, _, version = spec.partition("@")
         if name not in self.names():
-            raise PromptError(f"there is no judge {name!r}", hint=f"known: {', '.join(self.names())}, or a path to a YAML file")
+            raise PromptError(
+                f"there is no judge {name!r}", hint=f"known: {', '.join(self.names())}, or a path to a YAML file"
+            )
         versions = self.versions(name)
         wanted = version or self._current(name) or versions[0].version
         found = [prompt for prompt in versions if prompt.version.startswith(wanted)]
@@ -54,7 +57,9 @@ class Shelf:
         ordered = {prompt.version: prompt for prompt in shipped}
         waiting = sorted((p for p in kept if p.version not in ordered), key=lambda p: p.version)
         while waiting:
-            ready = [p for p in waiting if p.parent in ordered or p.parent not in {w.version for w in waiting}] or waiting
+            ready = [
+                p for p in waiting if p.parent in ordered or p.parent not in {w.version for w in waiting}
+            ] or waiting
             ordered |= {prompt.version: prompt for prompt in ready}
             waiting = [p for p in waiting if p.version not in ordered]
         return tuple(ordered.values())
@@ -132,9 +137,9 @@ def write_beside(path: Path, text: str) -> None:
 
 
 def _shipped_names() -> tuple[str, ...]:
-    folder = files(__package__) / "prompts"
+    folder = files(prompts)
     return tuple(sorted(f.name.removesuffix(".yaml") for f in folder.iterdir() if f.name.endswith(".yaml")))
 
 
 def _shipped_text(name: str) -> str:
-    return (files(__package__) / "prompts" / f"{name}.yaml").read_text(encoding="utf-8")
+    return (files(prompts) / f"{name}.yaml").read_text(encoding="utf-8")

@@ -62,7 +62,7 @@ class SealedRows:
 
     @property
     def groups(self) -> int:
-        """How many groups the rows come from."""
+        """How many groups the rows come from; groups joined for near-duplicates count once."""
         return self._groups
 
     @property
@@ -178,13 +178,14 @@ def _group_name(row: Row) -> str:
 def _joined(dataset: Dataset, seed: int, groups: list[_Block], shares: Shares) -> tuple[list[_Block], list[str]]:
     """Join groups that hold nearly the same rows; note where only the stricter sense of it leaves a split."""
     blocks = _blocks(dataset, seed, "together")
-    room = max(shares) / 100 * len(dataset)
-    if max(map(_size, blocks), default=0) <= room or max(map(_size, groups)) > room:
+    half = len(dataset) / 2
+    split = len(blocks) >= sum(share > 0 for share in shares) and max(map(_size, blocks)) <= half
+    if split or len(groups) < len(PARTS) or max(map(_size, groups)) > half:
         return blocks, []
     # One pool of passages under a handful of questions would tie all of them into one block, and no split were left.
     note = (
-        "rows count as nearly the same only where every input is: groups that share texts could not be split otherwise, "
-        "so a text may stand on both sides under another question"
+        "groups that share texts could not be split, so rows count as nearly the same only where every input is: "
+        "a text may stand on both sides under another question"
     )
     return _blocks(dataset, seed, "each input"), [note]
 
@@ -228,9 +229,9 @@ def _hash(seed: int, *parts: str) -> bytes:
 def _require_enough(blocks: Sequence[_Block], merged: int, shares: Shares) -> None:
     wanted = sum(share > 0 for share in shares)
     if len(blocks) < wanted:
-        joined = f", after {merged} were joined because their rows are nearly the same" if merged else ""
+        joined = f", after {merged:,} were joined because their rows are nearly the same" if merged else ""
         raise InputError(
-            f"{len(blocks)} groups cannot fill {wanted} parts{joined}",
+            f"{len(blocks)} {'group' if len(blocks) == 1 else 'groups'} cannot fill {wanted} parts{joined}",
             hint="a group never straddles two parts: label rows of more groups, or name a finer column with --group",
         )
 
@@ -255,11 +256,10 @@ def _place(blocks: Sequence[_Block], shares: Shares, seed: int) -> dict[Part, li
 
     ordered = sorted(blocks, key=lambda block: (-len(block.rows), block.tie))
     for left, block in zip(range(len(ordered), 0, -1), ordered, strict=True):
-        empty = [part for part in wanted if not placed[part]]
+        empty: list[Part] = [part for part in wanted if not placed[part]]
         # The last blocks are kept for parts that have none yet, so that few groups still fill all parts.
-        lacks: dict[Part, tuple[float, bytes]] = {
-            part: lack(part, block) for part in (empty if len(empty) == left else wanted)
-        }
+        choices: list[Part] = empty if len(empty) == left else wanted
+        lacks: dict[Part, tuple[float, bytes]] = {part: lack(part, block) for part in choices}
         chosen = max(lacks, key=lambda part: lacks[part])
         placed[chosen].append(block)
         filled[chosen].update(block.classes)

@@ -11,7 +11,7 @@ from .columns import WORDS, Draft, Roles, Table, read_grade, read_table
 from .errors import DataError, InputError
 from .judged import Judged
 from .problems import Problems, shorten
-from .records import unit_of
+from .records import name_of, unit_of
 from .rows import Dataset, Row
 from .scale import BINARY, PROBABILITY, OutputScale
 from .verdict import Answer, Unscored, Verdict
@@ -84,7 +84,7 @@ def load_verdicts(
         for i, (draft, value, sure) in enumerate(zip(table.drafts, scores, confidences, strict=True))
     )
     _count_gaps(table, scores, notes)
-    dataset = Dataset.of(rows, labels=scales[0], name=path.name.split(".")[0], notes=notes)
+    dataset = Dataset.of(rows, labels=scales[0], name=name_of(path), notes=notes)
     return Judged(dataset=dataset, answers=answers, scale=scales[1], judge=path.name, model=_model(table))
 
 

@@ -1,1 +1,58 @@
-"""Room."""
+"""How a prompt gets better, and whether it did. Open `loop` first: `optimize` names the steps."""
+
+from .axioms import check_axioms, cost_table
+from .critique import Critique, critique_batch, minibatch
+from .expression import Expression, compile_expression
+from .gate import Change, Decision, GuardResult, compare, decide, gate
+from .invariants import PhraseIndex, Violation, check_candidate
+from .journal import Event, Journal, MemoryJournal
+from .ledger import Ledger, Look, MemoryLedger
+from .loop import Outcome, Target, Tools, WalkSettings, benchmark, optimize, split_rows
+from .loss import Loss, default_loss, mean_loss, row_losses, write_loss
+from .objective import Guard, Objective, read_objective
+from .proposers import Attempt, NoProposal, Proposal, Proposer, TextGrad
+
+__all__ = [
+    "Attempt",
+    "Change",
+    "Critique",
+    "Decision",
+    "Event",
+    "Expression",
+    "Guard",
+    "GuardResult",
+    "Journal",
+    "Ledger",
+    "Look",
+    "Loss",
+    "MemoryJournal",
+    "MemoryLedger",
+    "NoProposal",
+    "Objective",
+    "Outcome",
+    "PhraseIndex",
+    "Proposal",
+    "Proposer",
+    "Target",
+    "TextGrad",
+    "Tools",
+    "Violation",
+    "WalkSettings",
+    "benchmark",
+    "check_axioms",
+    "check_candidate",
+    "compare",
+    "compile_expression",
+    "cost_table",
+    "critique_batch",
+    "decide",
+    "default_loss",
+    "gate",
+    "mean_loss",
+    "minibatch",
+    "optimize",
+    "read_objective",
+    "row_losses",
+    "split_rows",
+    "write_loss",
+]

@@ -37,7 +37,9 @@ class Critique:
         return "\n\n".join((head, *self.examples))
 
 
-def critique_batch(judged: Judged, losses: FloatArray, *, objective: Objective, slice_name: str, shown: int = 5) -> Critique:
+def critique_batch(
+    judged: Judged, losses: FloatArray, *, objective: Objective, slice_name: str, shown: int = 5
+) -> Critique:
     """Describe the rows of a judged minibatch that cost most.
 
     Args:
@@ -56,7 +58,9 @@ def critique_batch(judged: Judged, losses: FloatArray, *, objective: Objective, 
         false_positives=int((judged.predicted & ~judged.positive).sum()),
         false_negatives=int((~judged.predicted & judged.positive).sum()),
         examples=tuple(
-            _example(k + 1, judged.rows[i], judged.verdicts[i], positive=bool(judged.positive[i]), loss=float(losses[i]))
+            _example(
+                k + 1, judged.rows[i], judged.verdicts[i], positive=bool(judged.positive[i]), loss=float(losses[i])
+            )
             for k, i in enumerate(worst)
         ),
         goal=objective.describe(),
@@ -68,9 +72,10 @@ def _example(number: int, row: Row, verdict: Verdict, *, positive: bool, loss: f
     error = "false negative" if positive else "false positive"
     inputs = "\n".join(f"{name}: {excerpt(text)}" for name, text in row.inputs.items())
     said = "positive" if verdict.positive else "negative"
+    people = "positive" if positive else "negative"
     return (
         f"Example {number}, {error}, loss {loss:.2f}: the judge gave {verdict.score:g} ({said}), "
-        f"people say {'positive' if positive else 'negative'}.\n{inputs}\nThe judge's reasons: {excerpt(verdict.rationale, 300)}"
+        f"people say {people}.\n{inputs}\nThe judge's reasons: {excerpt(verdict.rationale, 300)}"
     )
 
 

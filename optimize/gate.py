@@ -17,7 +17,7 @@ from typing import Any, Literal
 import numpy as np
 
 from ..judges import BoolArray, Dataset, FloatArray, IntArray, Judged, JudgePrompt, SealedRows, Splits, influence, point
-from .ledger import Ledger, Look
+from .ledger import Ledger
 from .objective import Guard, Objective
 
 Outcome = Literal["accepted", "refused", "undecided"]
@@ -27,6 +27,8 @@ MIN_GROUPS = 20
 MIN_COVERAGE = 0.95
 """Under this share of answered rows on either side a comparison is undecided."""
 GUARD_ALPHA = 0.05
+Z_GUARD = 1.645
+"""The normal quantile of GUARD_ALPHA."""
 POWER = 0.80
 
 
@@ -92,7 +94,11 @@ class Decision:
 
     def to_json(self) -> dict[str, Any]:  # Any: JSON
         """Return the decision as JSON, `accepted` first."""
-        return {"accepted": self.accepted, **asdict(self), "worst_case": list(self.worst_case) if self.worst_case else None}
+        return {
+            "accepted": self.accepted,
+            **asdict(self),
+            "worst_case": list(self.worst_case) if self.worst_case else None,
+        }
 
 
 def compare(metric: str, before: Judged, after: Judged, *, keep: BoolArray | None = None) -> Change | None:
@@ -122,7 +128,7 @@ def compare(metric: str, before: Judged, after: Judged, *, keep: BoolArray | Non
     by_group = np.bincount(a.groups, weights=pull)
     groups, changed = len(by_group), int((np.abs(by_group) > 1e-12).sum())
     difference = new - old
-    se = _clustered_se(by_group, len(rows))
+    se = clustered_se(pull, a.groups)
     p, reach = _one_sided(difference, se, changed)
     return Change(
         metric=metric,
@@ -144,12 +150,22 @@ def _common(before: Judged, after: Judged) -> IntArray:
     return np.intersect1d(before.scored, after.scored)
 
 
-def _clustered_se(by_group: FloatArray, n: int) -> float:
-    groups = len(by_group)
-    if groups < 2:
+def clustered_se(pull: FloatArray, groups: IntArray) -> float:
+    """Standard error of a mean from each row's pull on it, rows of a group depending on each other.
+
+    The pulls are summed by group and their variance taken over groups with the factor G/(G-1); infinite for
+    fewer than two groups.
+
+    Args:
+        pull: Influence of each row, centred; shape (n,).
+        groups: Group codes 0..G-1; shape (n,).
+    """
+    by_group = np.bincount(groups, weights=pull)
+    n_groups = len(by_group)
+    if n_groups < 2:
         return math.inf
     spread = by_group - by_group.mean()
-    return math.sqrt(groups / (groups - 1) * float(spread @ spread)) / n
+    return math.sqrt(n_groups / (n_groups - 1) * float(spread @ spread)) / len(pull)
 
 
 def _one_sided(difference: float, se: float, changed: int) -> tuple[float, float]:
@@ -218,7 +234,18 @@ def _hold(guard: Guard, before: Judged, after: Judged) -> GuardResult:
         state = "held"
     else:
         state = "undecided"
-    return GuardResult(metric=guard.metric, margin=guard.margin, change=change, low=low if decidable else None, state=state)
+    return GuardResult(
+        metric=guard.metric, margin=guard.margin, change=change, low=low if decidable else None, state=state
+    )
+
+
+def guard_could_hold(change: Change, guard: Guard, *, rows: int) -> bool:
+    """Say whether a change of this size would pass its guard's test on `rows` rows.
+
+    The standard error is scaled from the rows it was seen on; used to keep hopeless candidates from the gate.
+    """
+    se = 0.0 if change.changed_groups == 0 else change.se * math.sqrt(change.n / rows)
+    return change.difference - Z_GUARD * se > -guard.margin
 
 
 def _judge_evidence(
@@ -242,8 +269,8 @@ def _judge_evidence(
         return "refused", f"{name} did not improve on the holdout ({moved})", None
     for guard in guards:
         if guard.state == "broken" and guard.change is not None:
-            fall = f"{guard.metric} moved by {guard.change.difference:+.3f}, the guard allows a loss under {guard.margin:.3f}"
-            return "refused", fall, None
+            fall = f"{guard.metric} moved by {guard.change.difference:+.3f}"
+            return "refused", f"{fall}, the guard allows a loss under {guard.margin:.3f}", None
     if target.groups < MIN_GROUPS:
         return "undecided", f"the holdout has {target.groups} groups; fewer than {MIN_GROUPS} cannot decide", None
     if target.p > alpha:
@@ -251,12 +278,20 @@ def _judge_evidence(
         why = f"{name} rose {moved}, but p = {target.p:.3f} is above the {alpha:.3f} this look may spend"
         return "undecided", f"{why}; about {needed:,} holdout rows would decide", needed
     if slice_change is not None and slice_change.difference < 0:
-        return "refused", f"{name} fell on the slice that was optimized ({slice_change.before:.3f} -> {slice_change.after:.3f})", None
+        return (
+            "refused",
+            f"{name} fell on the slice that was optimized ({slice_change.before:.3f} -> {slice_change.after:.3f})",
+            None,
+        )
     for guard in guards:
         if guard.state == "undecided":
             needed = _guard_rows(guard)
             more = f"; about {needed:,} holdout rows would decide" if needed else ""
-            return "undecided", f"{name} rose {moved}, but a loss of {guard.margin:.3f} in {guard.metric} is not ruled out{more}", needed
+            return (
+                "undecided",
+                f"{name} rose {moved}, but a loss of {guard.margin:.3f} in {guard.metric} is not ruled out{more}",
+                needed,
+            )
     kept = "".join(f"; {g.metric} held within {g.margin:.3f}" for g in guards)
     return "accepted", f"{name} rose {moved} on the holdout (p = {target.p:.4f}, alpha {alpha:.4f}){kept}", None
 

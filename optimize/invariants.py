@@ -52,7 +52,7 @@ class PhraseIndex:
 
     def quoted(self, text: str, *, allowed: str = "") -> tuple[str, str] | None:
         """Return (row id, phrase) of the first phrase the text shares with a row and `allowed` does not have."""
-        known = {phrase for phrase in _phrases(allowed)}
+        known = set(_phrases(allowed))
         for phrase in _phrases(text):
             if phrase not in known and (owner := self._owner.get(hash(phrase))) is not None:
                 return owner, " ".join(phrase)
@@ -96,7 +96,12 @@ def check_candidate(
         found.append(Violation("template_changed", "the user template differs"))
     if candidate.scale != original.scale:
         detail = f"the scale was {original.scale.describe()}, the candidate has {candidate.scale.describe()}"
-        found.append(Violation("scale_changed", detail if candidate.scale.levels != original.scale.levels else "the anchors or the threshold differ"))
+        found.append(
+            Violation(
+                "scale_changed",
+                detail if candidate.scale.levels != original.scale.levels else "the anchors or the threshold differ",
+            )
+        )
     if (candidate.reply, candidate.reply_schema) != (original.reply, original.reply_schema) and "reply" not in editable:
         found.append(Violation("reply_changed", "the reply format differs"))
     for part in _FREE_PARTS:
@@ -107,7 +112,9 @@ def check_candidate(
         found.append(Violation("token_cap", f"about {tokens} tokens, the cap is {most}"))
     if quoted := phrases.quoted(_text(candidate), allowed=_text(original)):
         found.append(Violation("quotes_row", f"quotes row {quoted[0]!r}: {quoted[1]!r}"))
-    if hidden := sorted({c for c in _text(candidate) if unicodedata.category(c) in {"Cc", "Cf", "Co", "Cs"}} - {"\n", "\t"}):
+    if hidden := sorted(
+        {c for c in _text(candidate) if unicodedata.category(c) in {"Cc", "Cf", "Co", "Cs"}} - {"\n", "\t"}
+    ):
         found.append(Violation("hidden_characters", f"has invisible characters {[f'U+{ord(c):04X}' for c in hidden]}"))
     return tuple(found)
 

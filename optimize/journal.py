@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Protocol
 
-from ..judges.errors import InputError, WorkspaceError
+from ..judges import InputError, WorkspaceError
 
 Payload = Mapping[str, Any]
 """JSON; Any because each kind of event has its own fields."""

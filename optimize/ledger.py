@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
-from ..judges.errors import InputError, WorkspaceError
+from ..judges import InputError, WorkspaceError
 
 ALPHA = 0.05
 """What all looks between two accepts spend together."""
@@ -21,7 +21,7 @@ ALPHA = 0.05
 MAX_LOOKS = 20
 """Looks on a holdout since the last accept after which fresh labels are asked for."""
 
-LookOutcome = Literal["accepted", "rejected", "undecided"]
+LookOutcome = Literal["accepted", "refused", "undecided"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -18,6 +18,7 @@ from ..judges import (
     BudgetSpent,
     Client,
     Dataset,
+    FloatArray,
     InputError,
     Judged,
     JudgePrompt,
@@ -33,12 +34,13 @@ from ..judges import (
     split_dataset,
 )
 from ..slices import Predicate, SliceReport, choose_target, find_slices, parse_predicate
-from .critique import critique_batch, minibatch
-from .gate import Decision, gate, open_for_report
+from .axioms import cost_table
+from .critique import Critique, critique_batch, minibatch
+from .gate import Decision, clustered_se, compare, gate, guard_could_hold, open_for_report
 from .invariants import PhraseIndex, check_candidate
 from .journal import Journal
 from .ledger import Ledger
-from .loss import Loss, cost_table, mean_loss, row_losses, write_loss
+from .loss import Loss, row_losses, write_loss
 from .objective import Objective
 from .proposers import Attempt, NoProposal, Proposal, Proposer
 
@@ -100,9 +102,16 @@ class Candidate:
     """A prompt and what it did on the validation rows."""
 
     prompt: JudgePrompt
-    loss: float
+    judged: Judged
+    losses: FloatArray
+    """Of each scored row; shape (n,)."""
     metrics: Mapping[str, float | None]
     """The target metric and every guarded one."""
+
+    @property
+    def loss(self) -> float:
+        """Mean loss over the scored rows."""
+        return float(self.losses.mean()) if len(self.losses) else 1.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -118,7 +127,9 @@ class Outcome:
     """None where there was no candidate to decide about."""
 
 
-def optimize(prompt: JudgePrompt, dataset: Dataset, objective: Objective, tools: Tools, settings: WalkSettings) -> Outcome:
+def optimize(
+    prompt: JudgePrompt, dataset: Dataset, objective: Objective, tools: Tools, settings: WalkSettings
+) -> Outcome:
     """Walk the whole path once.
 
     Args:
@@ -187,7 +198,9 @@ def find_target(baseline: Judged, objective: Objective, tools: Tools, settings: 
     target = _choose(report, objective)
     found = [found.to_json() for found in report.slices]
     notes, left_out = list(report.notes), dict(report.left_out)
-    tools.journal.record("slice", {"name": target.name, "why": target.why, "found": found, "left_out": left_out, "notes": notes})
+    tools.journal.record(
+        "slice", {"name": target.name, "why": target.why, "found": found, "left_out": left_out, "notes": notes}
+    )
     return target
 
 
@@ -201,7 +214,10 @@ def _choose(report: SliceReport, objective: Objective) -> Target:
 def construct_loss(objective: Objective, target: Target, prompt: JudgePrompt, tools: Tools) -> Loss:
     """Have the model write a loss for the objective; check it, freeze it."""
     levels = prompt.scale.levels
-    scale = {"levels": len(levels), "positive_from": sum(not prompt.scale.positive(g) for g in levels) if levels else None}
+    scale = {
+        "levels": len(levels),
+        "positive_from": sum(not prompt.scale.positive(g) for g in levels) if levels else None,
+    }
     written = write_loss(objective, target.name, tools.optimizer_client.ask_one, **scale)
     loss = written.loss
     tools.journal.record(
@@ -230,46 +246,71 @@ def improve(
     settings: WalkSettings,
 ) -> JudgePrompt | None:
     """Step by step: critique a minibatch of the slice, propose, check, validate, keep what is better."""
-    n_train = len(parts.train.rows)
+    n_train = len(parts.train)
     train = baseline.only(range(n_train))
-    validation = baseline.only(range(n_train, len(baseline.dataset.rows)))
-    current = first = _candidate(prompt, validation, target, loss, objective)
+    first = _candidate(prompt, baseline.only(range(n_train, len(baseline.dataset))), target, loss, objective)
     tools.journal.record("validation", {"version": prompt.version, "loss": first.loss, **first.metrics})
-    phrases = PhraseIndex((*parts.train.rows, *parts.validation.rows))
-    weights = dict(zip((row.id for row in train.rows), row_losses(loss, train, _members(target, train)), strict=True))
-    past: list[Attempt] = []
-    tried = {prompt.version}
+    climb = _Climb(first=first, current=first, phrases=PhraseIndex((*parts.train.rows, *parts.validation.rows)))
+    climb.weigh(train, row_losses(loss, train, _members(target, train)))
     for step in range(1, settings.steps + 1):
-        batch = _draw(train, target, weights, settings, step)
-        judged = _judge(f"step {step}: minibatch", current.prompt, batch, tools, settings)
+        batch = _draw(train, target, climb.weights, settings, step)
+        judged = _judge(f"step {step}: minibatch", climb.current.prompt, batch, tools, settings)
         losses = row_losses(loss, judged, _members(target, judged))
-        weights |= dict(zip((row.id for row in judged.rows), losses, strict=True))
+        climb.weigh(judged, losses)
         critique = critique_batch(judged, losses, objective=objective, slice_name=target.name)
-        event: dict[str, Any] = {"step": step, "rows": [row.id for row in batch.rows], "batch_loss": critique.loss}  # Any: JSON
-        if not critique.examples:
-            tools.journal.record("step", event | {"result": "no errors in the minibatch"})
-            continue
-        proposal = tools.proposer.propose(
-            current.prompt, critique, past=past, ask=tools.optimizer_client.ask_one, step=step
-        )
+        event = {"step": step, "rows": [row.id for row in batch.rows], "batch_loss": critique.loss}
+        proposal = _propose(climb, critique, tools, step)
         if isinstance(proposal, NoProposal):
-            tools.journal.record("step", event | {"result": "no proposal", "reason": proposal.reason})
+            tools.journal.record("step", {**event, "result": "no proposal", "reason": proposal.reason})
             continue
-        event |= {"gradient": proposal.gradient, "version": proposal.prompt.version, "criteria": proposal.prompt.criteria}
-        if refusal := _refusal(prompt, proposal, phrases, tried):
+        new = proposal.prompt
+        event |= {"gradient": proposal.gradient, "version": new.version, "criteria": new.criteria}
+        if refusal := _refusal(climb, new):
             tools.journal.record("step", event | refusal)
             continue
-        tried.add(proposal.prompt.version)
-        validated = _judge(f"step {step}: validation", proposal.prompt, parts.validation, tools, settings)
-        candidate = _candidate(proposal.prompt, validated, target, loss, objective)
-        result = _validate(candidate, current, first, objective)
-        past.append(Attempt(criteria=candidate.prompt.criteria, loss=candidate.loss))
+        validated = _judge(f"step {step}: validation", new, parts.validation, tools, settings)
+        candidate = _candidate(new, validated, target, loss, objective)
+        result = climb.judge(candidate, objective, holdout_rows=len(parts.holdout))
         tools.journal.record("step", event | {"loss": candidate.loss, **candidate.metrics, "result": result})
-        if result == "kept":
-            current = candidate
-    survivor = None if current is first else current.prompt
-    tools.journal.record("survivor", {"version": survivor.version if survivor else None, "prompt": survivor.to_yaml() if survivor else None})
+    survivor = None if climb.current is first else climb.current.prompt
+    named = (
+        {"version": survivor.version, "prompt": survivor.to_yaml()} if survivor else {"version": None, "prompt": None}
+    )
+    tools.journal.record("survivor", named)
     return survivor
+
+
+@dataclass(slots=True, kw_only=True)
+class _Climb:
+    """Where the steps have got to."""
+
+    first: Candidate
+    current: Candidate
+    phrases: PhraseIndex
+    weights: dict[str, float] = field(default_factory=dict)
+    """The last known loss of each training row, by id."""
+    past: list[Attempt] = field(default_factory=list)
+
+    def weigh(self, judged: Judged, losses: FloatArray) -> None:
+        """Take note of what rows cost under the current prompt."""
+        self.weights |= dict(zip((row.id for row in judged.rows), losses.tolist(), strict=True))
+
+    def judge(self, candidate: Candidate, objective: Objective, *, holdout_rows: int) -> str:
+        """Keep a validated candidate, or say why not."""
+        result = _validate(candidate, self.current, self.first, objective, holdout_rows)
+        self.past.append(Attempt(criteria=candidate.prompt.criteria, loss=candidate.loss, result=result))
+        if result == "kept":
+            self.current = candidate
+        return result
+
+
+def _propose(climb: _Climb, critique: Critique, tools: Tools, step: int) -> Proposal | NoProposal:
+    """Ask the proposer, unless the minibatch holds nothing to learn from."""
+    if not critique.examples:
+        return NoProposal("no errors in the minibatch")
+    return tools.proposer.propose(
+        climb.current.prompt, critique, past=climb.past, ask=tools.optimizer_client.ask_one, step=step
+    )
 
 
 def _draw(train: Judged, target: Target, weights: Mapping[str, float], settings: WalkSettings, step: int) -> Dataset:
@@ -277,15 +318,17 @@ def _draw(train: Judged, target: Target, weights: Mapping[str, float], settings:
     inside = target.member(train.dataset)
     positions = [int(i) for i in train.scored if inside[i]] or [int(i) for i in train.scored]
     rows = train.dataset.rows
-    drawn = minibatch(positions, [weights[rows[i].id] for i in positions], settings.batch, seed=settings.seed * 1_000 + step)
+    drawn = minibatch(
+        positions, [weights[rows[i].id] for i in positions], settings.batch, seed=settings.seed * 1_000 + step
+    )
     return replace(train.dataset, rows=tuple(rows[i] for i in drawn))
 
 
-def _refusal(prompt: JudgePrompt, proposal: Proposal, phrases: PhraseIndex, tried: set[str]) -> dict[str, Any] | None:
+def _refusal(climb: _Climb, new: JudgePrompt) -> dict[str, Any] | None:  # Any: JSON
     """What to journal about a proposal that is not worth a validation; None for one that is."""
-    if violations := check_candidate(prompt, proposal.prompt, phrases=phrases):
-        return {"result": "refused", "violations": [{"name": v.name, "detail": v.detail} for v in violations]}
-    if proposal.prompt.version in tried:
+    if violations := check_candidate(climb.first.prompt, new, phrases=climb.phrases):
+        return {"result": "refused", "violations": [asdict(violation) for violation in violations]}
+    if new.criteria in {attempt.criteria for attempt in climb.past}:
         return {"result": "tried before"}
     return None
 
@@ -294,18 +337,38 @@ def _candidate(prompt: JudgePrompt, judged: Judged, target: Target, loss: Loss, 
     metrics = (objective.target, *(guard.metric for guard in objective.guards))
     return Candidate(
         prompt=prompt,
-        loss=mean_loss(loss, judged, _members(target, judged)),
+        judged=judged,
+        losses=row_losses(loss, judged, _members(target, judged)),
         metrics={name: point(name, judged.positive, judged.predicted) for name in dict.fromkeys(metrics)},
     )
 
 
-def _validate(candidate: Candidate, current: Candidate, first: Candidate, objective: Objective) -> str:
-    """Keep a candidate that lowers the validation loss and whose guarded metrics stay inside their margins."""
+def _validate(
+    candidate: Candidate, current: Candidate, first: Candidate, objective: Objective, holdout_rows: int
+) -> str:
+    """Keep a candidate that lowers the validation loss and whose guards the gate could find held.
+
+    The loss has to fall by more than one standard error of the paired difference, so that noise is not kept. A
+    guard is tried as the gate will try it, with the standard error that the holdout's size would give: a
+    candidate that is at its guard's limit here would spend a look for nothing.
+    """
     for guard in objective.guards:
-        old, new = first.metrics[guard.metric], candidate.metrics[guard.metric]
-        if old is not None and new is not None and new < old - guard.margin:
-            return f"worse: {guard.metric} fell below its guard"
-    return "kept" if candidate.loss < current.loss else "worse: the validation loss did not fall"
+        change = compare(guard.metric, first.judged, candidate.judged)
+        if change is not None and not guard_could_hold(change, guard, rows=holdout_rows):
+            return f"worse: {guard.metric} moved by {change.difference:+.3f}, too near its guard for the gate"
+    fall, se = _paired_fall(current, candidate)
+    if fall <= 0:
+        return "worse: the validation loss did not fall"
+    return "kept" if fall > se else "no better: the validation loss fell by less than its standard error"
+
+
+def _paired_fall(current: Candidate, candidate: Candidate) -> tuple[float, float]:
+    """The fall of the mean loss on the rows both answered, and its standard error, clustered by group."""
+    common = np.intersect1d(current.judged.scored, candidate.judged.scored)
+    sides = [side.losses[np.searchsorted(side.judged.scored, common)] for side in (current, candidate)]
+    falls = sides[0] - sides[1]
+    groups = current.judged.only(common).groups
+    return float(falls.mean()), clustered_se(falls - falls.mean(), groups)
 
 
 def _members(target: Target, judged: Judged) -> dict[str, BoolArray]:
@@ -324,7 +387,10 @@ def decide_on_holdout(
 ) -> Decision | None:
     """Put the survivor through the gate; without one there is nothing to decide."""
     if survivor is None:
-        tools.journal.record("decision", {"accepted": False, "outcome": "refused", "reason": "no candidate beat the prompt on validation"})
+        tools.journal.record(
+            "decision",
+            {"accepted": False, "outcome": "refused", "reason": "no candidate beat the prompt on validation"},
+        )
         return None
     decision = gate(
         prompt,
@@ -378,5 +444,7 @@ def _judge(doing: str, prompt: JudgePrompt, dataset: Dataset, tools: Tools, sett
     )
     unpaid = sum(isinstance(answer, Unscored) and answer.reason == "budget" for answer in judged.answers)
     if unpaid:
-        raise BudgetSpent(f"the budget ended while judging ({doing}): {unpaid} rows are left", hint="resume with a larger --budget")
+        raise BudgetSpent(
+            f"the budget ended while judging ({doing}): {unpaid} rows are left", hint="resume with a larger --budget"
+        )
     return judged

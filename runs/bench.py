@@ -105,9 +105,8 @@ def _self_agreement(rounds: list[Judged]) -> float | None:
 def describe_spending(stats: ClientStats) -> tuple[str, ...]:
     """Say what was asked, what it cost, and which parameters the endpoint would not take."""
     cost = f"${stats.cost:.4f}" if stats.price_known else "price unknown"
-    said = [
-        f"{stats.calls} calls, {stats.recorded} answers from the record, {stats.tokens_in + stats.tokens_out:,} tokens, {cost}"
-    ]
+    tokens = stats.tokens_in + stats.tokens_out
+    said = [f"{stats.calls} calls, {stats.recorded} answers from the record, {tokens:,} tokens, {cost}"]
     if stats.dropped:
         said.append(f"left out because the endpoint refuses them: {', '.join(sorted(stats.dropped))}")
     return tuple(said)

@@ -19,9 +19,8 @@ from urllib.parse import urlsplit, urlunsplit
 
 import orjson
 
-from ..judges.errors import WorkspaceError
-from ..judges.models.model import Completion, Request, TokenLogprob
-from ..judges.models.record import FailedCall, Spending
+from ..judges import WorkspaceError
+from ..judges.models import Completion, FailedCall, Request, Spending, TokenLogprob
 from .database import Database
 from .schema import now
 

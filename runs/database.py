@@ -1,9 +1,8 @@
 """The workspace's one SQLite file: many readers, one writer, nothing acknowledged before it is durable.
 
-Writes are functions over a connection, handed to a thread of their own. Whatever has queued up while
-the last commit was on its way to the disk goes into the next one, so that a lone write waits for
-nobody and a crowd of them shares one `fsync`. What is not promised: a disk that lies about `fsync`,
-and a bit that flips in the file (see `calls`, where bodies carry a hash).
+Writes are functions over a connection, handed to a thread of their own (see `writer`). What is not
+promised: a disk that lies about `fsync`, and a bit that flips in the file (see `calls`, where bodies
+carry a hash).
 """
 
 from __future__ import annotations
@@ -11,46 +10,22 @@ from __future__ import annotations
 import atexit
 import contextlib
 import os
-import queue
 import sqlite3
 import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
-from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
-from ..judges.errors import JudgewrightError, WorkspaceError
+from ..judges import WorkspaceError
 from .lock import WriterLock
 from .schema import MIGRATIONS, Migration, back_up, stamp, upgrade, version_of
+from .writer import Writer
 
 T = TypeVar("T")
 
-BATCH = 500
-"""Writes in one commit at most."""
-
-_ITEM_ERRORS = (sqlite3.Error, JudgewrightError, ValueError, TypeError, LookupError)
-"""What one write may fail with alone. Anything else is a fault of ours: it ends the writer, aloud."""
-
 _PRAGMAS = ("synchronous=FULL", "foreign_keys=ON", "wal_autocheckpoint=10000")
-
-
-@dataclass(slots=True)
-class _Write:
-    """One queued write; its future is settled after the commit that holds it."""
-
-    work: Callable[[sqlite3.Connection], Any]  # Any: each write returns what it likes
-    future: Future[Any]
-    value: Any = None
-    error: BaseException | None = None
-
-    def settle(self, failure: WorkspaceError | None = None) -> None:
-        error = self.error or failure
-        if error is None:
-            self.future.set_result(self.value)
-        else:
-            self.future.set_exception(error)
 
 
 class Database:
@@ -71,8 +46,7 @@ class Database:
         self._lock = WriterLock(path.parent / "workspace.lock")
         self._gate = threading.Lock()
         self._closed = False
-        self._queue: queue.SimpleQueue[_Write | None] = queue.SimpleQueue()
-        self._writer: threading.Thread | None = None
+        self._writer: Writer | None = None
         self._local = threading.local()
         self._readers: list[sqlite3.Connection] = []
         self._make_file()
@@ -87,17 +61,12 @@ class Database:
         Raises:
             WorkspaceError: Another process is writing, or the database has been closed.
         """
-        future: Future[T] = Future()
-        future.set_running_or_notify_cancel()
         with self._gate:
             if self._closed:
                 raise WorkspaceError(f"{self.path} has been closed")
             if self._writer is None:
                 self._writer = self._start()
-            elif not self._writer.is_alive():
-                raise WorkspaceError(f"the writer of {self.path} broke off; its traceback says why")
-            self._queue.put(_Write(work, future))
-        return future
+            return self._writer.submit(work)
 
     def read(self, sql: str, parameters: Sequence[Any] = ()) -> list[tuple[Any, ...]]:  # Any: SQL values
         """Return the rows of one SELECT, on a connection of the calling thread's own.
@@ -140,66 +109,21 @@ class Database:
     ) -> None:
         self.close()
 
-    def _start(self) -> threading.Thread:
+    def _start(self) -> Writer:
         self._lock.acquire()
         try:
-            connection = self._connect()
+            writer = Writer(self._connect(), self._ours)
         except WorkspaceError:
             self._lock.release()
             raise
-        self._queue = queue.SimpleQueue()
-        # A daemon, so that a program that forgot `close` can end; `atexit` still commits what it queued.
-        thread = threading.Thread(target=self._write_on, args=(connection, self._queue), daemon=True)
-        thread.start()
+        # A program that forgets `close` still commits what it queued.
         atexit.register(self.close)
-        return thread
+        return writer
 
-    def _stop(self, writer: threading.Thread) -> None:
-        self._queue.put(None)
-        writer.join()
+    def _stop(self, writer: Writer) -> None:
+        writer.stop()
         self._lock.release()
         atexit.unregister(self.close)
-
-    def _write_on(self, connection: sqlite3.Connection, writes: queue.SimpleQueue[_Write | None]) -> None:
-        batch: list[_Write] = []
-        try:
-            more = True
-            while more:
-                batch, more = _take(writes)
-                if batch:
-                    self._commit(connection, batch)
-                while batch:
-                    batch.pop(0).settle()
-        finally:
-            connection.close()
-            # Something is left only after a fault of ours, and then nobody may wait for ever.
-            for write in [*batch, *_rest(writes)]:
-                write.settle(WorkspaceError("the writer of the workspace broke off; its traceback says why"))
-
-    def _commit(self, connection: sqlite3.Connection, batch: Sequence[_Write]) -> None:
-        try:
-            connection.execute("BEGIN IMMEDIATE")
-            for write in batch:
-                self._run(connection, write)
-            connection.execute("COMMIT")
-        except sqlite3.Error as error:
-            if connection.in_transaction:
-                with contextlib.suppress(sqlite3.Error):
-                    connection.execute("ROLLBACK")
-            for write in batch:
-                write.error = write.error or self._ours(error)
-
-    def _run(self, connection: sqlite3.Connection, write: _Write) -> None:
-        connection.execute("SAVEPOINT item")
-        try:
-            write.value = write.work(connection)
-        except _ITEM_ERRORS as error:
-            if not connection.in_transaction:
-                # A full disk may end the whole transaction: then every write of the batch has failed.
-                raise
-            write.error = self._ours(error) if isinstance(error, sqlite3.Error) else error
-            connection.execute("ROLLBACK TO item")
-        connection.execute("RELEASE item")
 
     def _connect(self, *, reading: bool = False) -> sqlite3.Connection:
         connection: sqlite3.Connection | None = None
@@ -320,27 +244,3 @@ _WORDS: dict[int, tuple[str, str | None]] = {
     sqlite3.SQLITE_CORRUPT: ("is damaged", "put a backup in its place"),
     sqlite3.SQLITE_NOTADB: ("is not a database", "put a backup in its place"),
 }
-
-
-def _take(writes: queue.SimpleQueue[_Write | None]) -> tuple[list[_Write], bool]:
-    """Wait for a write, then take what else is there; the second value says whether to come back for more."""
-    batch: list[_Write] = []
-    write = writes.get()
-    while write is not None:
-        batch.append(write)
-        if len(batch) == BATCH:
-            return batch, True
-        try:
-            write = writes.get_nowait()
-        except queue.Empty:
-            return batch, True
-    return batch, False
-
-
-def _rest(writes: queue.SimpleQueue[_Write | None]) -> list[_Write]:
-    left: list[_Write] = []
-    with contextlib.suppress(queue.Empty):
-        while True:
-            if (write := writes.get_nowait()) is not None:
-                left.append(write)
-    return left

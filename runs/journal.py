@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Literal
 
-from ..judges.errors import InputError, WorkspaceError
+from ..judges import InputError, WorkspaceError
 from ..optimize.journal import Event, Payload, as_json, require_same
 from .database import Database
 from .schema import now

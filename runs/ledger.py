@@ -17,7 +17,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from ..judges.errors import WorkspaceError
+from ..judges import WorkspaceError
 from ..optimize.ledger import (
     MAX_LOOKS,
     Look,

@@ -11,7 +11,7 @@ import threading
 import time
 from pathlib import Path
 
-from ..judges.errors import WorkspaceError
+from ..judges import WorkspaceError
 
 _BUSY = {errno.EAGAIN, errno.EACCES, errno.EWOULDBLOCK, errno.EDEADLK}
 

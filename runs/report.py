@@ -9,6 +9,13 @@ from ..judges import Benchmark, JudgePrompt, load_prompt
 from .terminal import say, say_diff, say_table
 
 Payload = Mapping[str, Any]  # Any: JSON out of the journal
+METRIC_ORDER = (
+    *("precision", "recall", "specificity", "f1", "accuracy", "balanced_accuracy", "mcc", "kappa"),
+    *("kappa_grades", "kappa_linear", "kappa_quadratic", "off_by_one", "mae"),
+    *("auroc", "average_precision", "brier", "ece"),
+)
+PARTS = ("train", "validation", "holdout", "final")
+COST_COLUMNS = ("place", "confidence", "tp", "fp", "fn", "tn", "fp_near", "fn_near")
 _BRIEF = ("precision", "recall", "f1", "kappa")
 
 
@@ -26,7 +33,9 @@ def _say_measured(body: Payload, *, title: str, only: Sequence[str] | None = Non
     cells = body["confusion"]
     if only is None:
         say(f"  judge says yes: {cells['tp']} right, {cells['fp']} wrong; no: {cells['tn']} right, {cells['fn']} wrong")
-    metrics = {name: m for name, m in body["metrics"].items() if only is None or name in only}
+    found = body["metrics"]
+    ordered = [*(name for name in METRIC_ORDER if name in found), *sorted(set(found) - set(METRIC_ORDER))]
+    metrics = {name: found[name] for name in ordered if only is None or name in only}
     say_table(("metric", "value", "95 % interval", "n"), [_metric_line(name, m) for name, m in metrics.items()])
     for note in body["notes"]:
         say(f"  note: {note}")
@@ -58,10 +67,10 @@ def _started(p: Payload) -> None:
 
 
 def _split(p: Payload) -> None:
-    parts = ", ".join(f"{name} {rows}" for name, rows in p["rows"].items())
+    parts = ", ".join(f"{name} {p['rows'][name]}" for name in PARTS)
     say(f"\nSplit by group: {parts} rows (holdout and final are sealed)")
     for note in p["notes"]:
-        say(f"  note: {note}")
+        say(f"  {note}")
 
 
 def _benchmark(p: Payload) -> None:
@@ -73,10 +82,18 @@ def _slice(p: Payload) -> None:
     lines = [_slice_line(s) for s in p["found"][:8]]
     if lines:
         say_table(("slice", "n", "value", "rest", "p", "direction", "confirmed", "target"), lines)
-    for name, why in list(p.get("left_out", {}).items())[:40]:
-        say(f"  left out: {name} ({why})")
+    say_left_out(p.get("left_out", {}), indent="  ")
     say(f"  chosen: {p['name']}")
     say(f"  why:    {p['why']}")
+
+
+def say_left_out(left_out: Mapping[str, str], *, indent: str = "") -> None:
+    """Print the columns that were not searched, those with the same reason together."""
+    by_reason: dict[str, list[str]] = {}
+    for column, why in left_out.items():
+        by_reason.setdefault(why, []).append(column)
+    for why, columns in by_reason.items():
+        say(f"{indent}not searched: {', '.join(columns)} ({why})")
 
 
 def _slice_line(s: Payload) -> tuple[str, ...]:
@@ -99,10 +116,9 @@ def _loss(p: Payload) -> None:
         say(f"  refused before: {refusal}")
     say(f"  {p['expression']}")
     say(f"  because: {p['reason']}")
-    table = p["cost_table"]
-    if table:
-        head = tuple(table[0])
-        say_table(head, [tuple(_cell(line[name]) for name in head) for line in table])
+    if p["cost_table"]:
+        say("  what an answer costs (near: the two grades beside the threshold):")
+        say_table(COST_COLUMNS, [tuple(_cell(line[name]) for name in COST_COLUMNS) for line in p["cost_table"]])
 
 
 def _cell(value: object) -> str:
@@ -141,9 +157,8 @@ def _decision(p: Payload) -> None:
         lines += [_change_line("guard", g["change"]) for g in p["guards"] if g["change"]]
         lines += [_change_line("slice", p["slice_change"])] if p["slice_change"] else []
         say_table(("", "metric", "before", "after", "change", "95 % interval", "n", "groups"), lines, left=2)
-        say(
-            f"  look {p['look']} at this holdout, alpha {p['alpha']:.4f}; rows answered {p['coverage_before']:.1%} before, {p['coverage_after']:.1%} after"
-        )
+        answered = f"rows answered {p['coverage_before']:.1%} before, {p['coverage_after']:.1%} after"
+        say(f"  look {p['look']} at this holdout, alpha {p['alpha']:.4f}; {answered}")
     if p.get("simulated"):
         say("  [SIMULATED: says nothing about real models]")
 
@@ -163,21 +178,20 @@ def _change_line(role: str, c: Payload) -> tuple[str, ...]:
 
 
 def _everything(p: Payload) -> None:
-    say("\nThe whole benchmark, before and after (includes the rows the prompt was tuned on)")
-    sides = [side for side in ("before", "after") if side in p]
-    head = ("rows", "n", *(f"{name} {side}" for name in _BRIEF for side in sides))
-    names = ["pooled", *p["before"]["by"]]
-    lines = []
-    for name in names:
-        tables = [p[side]["pooled"] if name == "pooled" else p[side]["by"].get(name) for side in sides]
-        values = [number(t["metrics"][metric]["value"]) if t else "n/a" for metric in _BRIEF for t in tables]
-        lines.append((name, str(tables[0]["n"]), *values))
-    say_table(head, lines)
+    say("\nThe whole benchmark, before -> after (includes the rows the prompt was tuned on)")
+    sides = [p[side] for side in ("before", "after") if side in p]
+    lines = [_sides_line("pooled", [side["pooled"] for side in sides])]
+    lines += [_sides_line(name, [side["by"].get(name) for side in sides]) for name in p["before"]["by"]]
+    say_table((p["by"] or "rows", "n", *_BRIEF), lines)
     if "final" in p["before"]:
-        finals = [p[side]["final"] for side in sides]
-        values = [number(t["metrics"][metric]["value"]) for metric in _BRIEF for t in finals]
-        say("\nThe figure to report: the final rows, opened once, after the decision")
-        say_table(head, [("final", str(finals[0]["n"]), *values)])
+        say("\nThe figure to report: the final rows, opened once, after the decision, before -> after")
+        say_table(("rows", "n", *_BRIEF), [_sides_line("final", [side["final"] for side in sides])])
+
+
+def _sides_line(name: str, tables: Sequence[Payload | None]) -> tuple[str, ...]:
+    """One line of the closing table: each metric before and after."""
+    values = [[number(t["metrics"][metric]["value"]) if t else "n/a" for t in tables] for metric in _BRIEF]
+    return name, str(tables[0]["n"] if tables[0] else 0), *(" -> ".join(pair) for pair in values)
 
 
 def _decided(p: Payload) -> None:

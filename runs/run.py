@@ -42,7 +42,7 @@ from ..optimize import (
     split_rows,
 )
 from .calls import CallStore
-from .config import Allowance, Environment, open_client, parse_budget
+from .config import Environment, open_client, parse_budget
 from .journal import RunJournal, RunRecord, create_run, get_run, list_runs, set_config, set_state
 from .ledger import HoldoutLedger
 from .workspace import Workspace
@@ -311,7 +311,7 @@ class _Heard:
     journal: Journal
     on_event: OnEvent
 
-    def record(self, kind: str, payload: dict[str, Any]) -> Event:  # Any: JSON
+    def record(self, kind: str, payload: Mapping[str, Any]) -> Event:  # Any: JSON
         """Write, then tell."""
         event = self.journal.record(kind, payload)
         self.on_event(event.kind, event.payload)
@@ -331,7 +331,9 @@ def baseline(workspace: Workspace, run_id: str) -> tuple[Judged, Objective]:
     info = optimization(workspace, run_id)
     config = RunConfig.from_json(info.config)
     objective = read_objective(config.objective, target=config.target, guards=config.guards)
-    started = next((e.payload for e in RunJournal(workspace.database, info.run_id).events() if e.kind == "started"), None)
+    started = next(
+        (e.payload for e in RunJournal(workspace.database, info.run_id).events() if e.kind == "started"), None
+    )
     if started is None:
         raise InputError(f"run {info.run_id!r} has not begun; resume it first")
     model = Recorded(name=started["model"], endpoint=started["endpoints"][0], simulated=started["simulated"])
@@ -415,7 +417,7 @@ class NotAccepted(JudgewrightError):
 
 
 def provenance(workspace: Workspace, prompt: JudgePrompt) -> dict[str, object]:
-    """Say where a version comes from: the run that found it, the model it was gated on, and whether that was simulated."""
+    """Say which run found a version, on which model it was gated, and whether that was simulated."""
     runs = list_runs(workspace.database) if workspace.exists else ()
     for info in runs:
         if info.kind != "optimize":

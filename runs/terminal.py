@@ -68,7 +68,8 @@ def say_diff(diff: str) -> None:
     colours = {"+": "\x1b[32m", "-": "\x1b[31m", "@": "\x1b[36m"} if sys.stdout.isatty() else {}
     for line in diff.splitlines():
         colour = colours.get(line[:1], "")
-        sys.stdout.write(f"{colour}{visible(line)}{'\x1b[0m' if colour else ''}\n" if colour else visible(line) + "\n")
+        reset = "\x1b[0m" if colour else ""
+        sys.stdout.write(f"{colour}{visible(line)}{reset}\n")
     sys.stdout.flush()
 
 

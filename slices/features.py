@@ -7,6 +7,7 @@ the data alone, held out by group, and a short list of names that bear labels by
 from __future__ import annotations
 
 import difflib
+import itertools
 import math
 from collections import Counter
 from collections.abc import Sequence
@@ -37,9 +38,41 @@ PRESENCE_ROWS = 30
 PRESENCE_GROUPS = 5
 
 LABEL_NAMES = (
-    *("label", "label_*", "*_label", "*_label_*", "labels", "gold", "gold_*", "annotation*", "*_annotation", "human", "human_*"),
-    *("*_guess", "*_confidence", "judge_*", "verdict", "verdicts", "score", "hallucinated_*", "error_type", "error_text", "n_spans"),
-    *("implicit_true_only", "negative_kind", "worst_label", "best_label", "conditional_idk", "rl_f", "rb_llm", "rb_agg"),
+    *(
+        "label",
+        "label_*",
+        "*_label",
+        "*_label_*",
+        "labels",
+        "gold",
+        "gold_*",
+        "annotation*",
+        "*_annotation",
+        "human",
+        "human_*",
+    ),
+    *(
+        "*_guess",
+        "*_confidence",
+        "judge_*",
+        "verdict",
+        "verdicts",
+        "score",
+        "hallucinated_*",
+        "error_type",
+        "error_text",
+        "n_spans",
+    ),
+    *(
+        "implicit_true_only",
+        "negative_kind",
+        "worst_label",
+        "best_label",
+        "conditional_idk",
+        "rl_f",
+        "rb_llm",
+        "rb_agg",
+    ),
 )
 """Names that bear a label or a verdict by convention, matched against the first and last part of dotted names."""
 
@@ -142,7 +175,7 @@ def _numeric(name: str, values: Sequence[Scalar]) -> Column:
     known = numbers[np.isfinite(numbers)]
     edges = readable_edges(known)
     bounds = (-math.inf, *edges, math.inf)
-    conditions: list[Condition | None] = [Interval(column=name, low=a, high=b) for a, b in zip(bounds, bounds[1:], strict=False)]
+    conditions: list[Condition | None] = [Interval(column=name, low=a, high=b) for a, b in itertools.pairwise(bounds)]
     codes = np.searchsorted(np.array(edges), numbers, side="right").astype(np.int64)
     missing = np.isnan(numbers)
     if missing.any():
@@ -208,7 +241,9 @@ def leak_reason(column: Column, judged: Judged) -> str | None:
         return f"gives the label away: whether it has a value moves the rate of positives by {100 * gap:.0f} points"
     of_verdict = uncertainty_coefficient(column.codes, judged.predicted, groups)
     if of_verdict >= VERDICT_LEAK:
-        return f"gives the verdict away: on held-out groups it explains {of_verdict:.0%} of it (limit {VERDICT_LEAK:.0%})"
+        return (
+            f"gives the verdict away: on held-out groups it explains {of_verdict:.0%} of it (limit {VERDICT_LEAK:.0%})"
+        )
     return None
 
 
@@ -260,5 +295,3 @@ def _partition(codes: IntArray) -> bytes:
     """A key equal for columns that part the rows alike, whatever the values are called."""
     _, first, inverse = np.unique(codes, return_index=True, return_inverse=True)
     return np.argsort(np.argsort(first))[inverse].astype(np.int32).tobytes()
-
-

@@ -15,7 +15,7 @@ from ..judges.judged import BoolArray, FloatArray, IntArray
 from ..judges.metrics.intervals import wilson
 
 ALPHA = 0.05
-MIN_GROUPS = 3
+MIN_GROUPS = 5
 """Groups a slice must have on the rows that test it."""
 
 
@@ -27,7 +27,7 @@ class Comparison:
     inside: float
     rest: float
     se: float
-    """Standard error of the gap under the hypothesis of no gap, summed by group."""
+    """Standard error of the gap under the hypothesis of no gap, clustered by group."""
     p: float
     """One-sided, for more bad rows inside; 1 where the slice is too small to say."""
     design: float
@@ -42,8 +42,8 @@ class Comparison:
 def compare(bad: BoolArray, member: BoolArray, groups: IntArray) -> Comparison | None:
     """Test whether bad rows are more frequent inside a slice; None where slice or rest is empty.
 
-    A score test with the pooled share under the hypothesis, cluster-robust over groups, referred to Student's t with
-    as many degrees of freedom as the side with fewer groups has groups, less one.
+    A score test with the pooled share, its variance multiplied by the design effect of the groups, referred to
+    Student's t with as many degrees of freedom as the side with fewer groups has groups, less one.
 
     Args:
         bad: Whether each row is an error of the metric; shape (n,).
@@ -55,16 +55,27 @@ def compare(bad: BoolArray, member: BoolArray, groups: IntArray) -> Comparison |
     n, total = int(member.sum()), len(bad)
     if not 0 < n < total:
         return None
-    pooled = bad.mean()
+    pooled = float(bad.mean())
     inside, rest = float(bad[member].mean()), float(bad[~member].mean())
-    residual = (bad - pooled) * np.where(member, 1.0 / n, -1.0 / (total - n))
-    independent = pooled * (1 - pooled) * (1 / n + 1 / (total - n))
-    robust = _group_variance(residual, groups)
-    se = math.sqrt(max(independent, robust))
     fewest = min(len(np.unique(groups[member])), len(np.unique(groups[~member])))
+    design = _design(bad, member, groups, pooled)
+    se = math.sqrt(pooled * (1 - pooled) * (1 / n + 1 / (total - n)) * design)
     p = 1.0 if se == 0 or fewest < MIN_GROUPS else float(stdtr(fewest - 1, -(inside - rest) / se))
-    design = max(1.0, robust / independent) if independent else 1.0
     return Comparison(n=n, inside=inside, rest=rest, se=se, p=p, design=design)
+
+
+def _design(bad: BoolArray, member: BoolArray, groups: IntArray, pooled: float) -> float:
+    """How many times the gap's variance exceeds that of independent rows: sums by group over single rows."""
+    centre = np.empty(len(bad))
+    for side in (member, ~member):
+        rows = int(side.sum())
+        # One group's worth of pooled rows, so that a slice whose rows all err is not taken to have no spread.
+        prior = rows / len(np.unique(groups[side]))
+        centre[side] = (bad[side].sum() + prior * pooled) / (rows + prior)
+    weight = np.where(member, 1.0 / member.sum(), -1.0 / (~member).sum())
+    residual = (bad - centre) * weight
+    single = float((residual**2).sum())
+    return max(1.0, _group_variance(residual, groups) / single) if single else 1.0
 
 
 def one_direction(fp: BoolArray, fn: BoolArray, groups: IntArray) -> tuple[float | None, float]:
@@ -83,7 +94,7 @@ def one_direction(fp: BoolArray, fn: BoolArray, groups: IntArray) -> tuple[float
     share = float(fp.sum() / errors)
     if touched < MIN_GROUPS:
         return share, 1.0
-    spread = math.sqrt(max(float(errors), float((by_group**2).sum()) * 0.5))
+    spread = math.sqrt(max(float(errors), float((by_group**2).sum())))
     return share, min(1.0, 2 * float(stdtr(touched - 1, -abs(sign.sum()) / spread)))
 
 

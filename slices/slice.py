@@ -183,7 +183,9 @@ def _condition(tokens: list[str], text: str) -> tuple[Condition, list[str]]:
         case [column, "<" | "<=" as sign, high, *rest]:
             bound = _number(high, text)
             return Interval(column=_unquoted(column, text), high=bound if sign == "<" else _next(bound)), rest
-    raise _unreadable(text, "expected `column = value`, `column is missing`, `column in [low, high)` or `column >= number`")
+    raise _unreadable(
+        text, "expected `column = value`, `column is missing`, `column in [low, high)` or `column >= number`"
+    )
 
 
 def _next(bound: float) -> float:

@@ -7,22 +7,20 @@ what was asked, answered and spoilt. No key is asked for; headers are neither ke
 from __future__ import annotations
 
 import asyncio
-import hashlib
 import socket
 import threading
-import time
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import orjson
-from pydantic import BaseModel, ConfigDict, ValidationError
 
 from ..errors import ModelError, WorldError
+from .chat import RefusedError, read_body, read_request, write_answer
 from .faults import Faults
-from .model import Completion, Message, Model, Request, TokenLogprob
+from .model import Completion, Model, Request
 
 if TYPE_CHECKING:
     import uvicorn
@@ -48,57 +46,6 @@ class Stats:
     faults: Counter[str] = field(default_factory=Counter)
     refused: Counter[str] = field(default_factory=Counter)
     """Requests refused with 400, by the parameter refused."""
-
-
-class _Part(BaseModel):
-    type: Literal["text"]
-    text: str
-
-
-class _ChatMessage(BaseModel):
-    role: Literal["system", "developer", "user", "assistant"]
-    content: str | list[_Part]
-
-    def message(self) -> Message:
-        text = self.content if isinstance(self.content, str) else "".join(part.text for part in self.content)
-        return Message("system" if self.role == "developer" else self.role, text)
-
-
-class _ChatBody(BaseModel):
-    """The parameters we understand; others are accepted and do nothing, as most endpoints do."""
-
-    model_config = ConfigDict(extra="ignore", allow_inf_nan=False)
-
-    messages: list[_ChatMessage]
-    temperature: float | None = None
-    max_tokens: int | None = None
-    max_completion_tokens: int | None = None
-    logprobs: bool | None = None
-    top_logprobs: int | None = None
-    response_format: dict[str, Any] | None = None  # Any: JSON as the endpoint defines it
-    seed: int | None = None
-    n: int | None = None
-    stream: bool | None = None
-
-    def request(self) -> Request:
-        limit = self.max_tokens if self.max_completion_tokens is None else self.max_completion_tokens
-        return Request(
-            messages=tuple(m.message() for m in self.messages),
-            temperature=self.temperature,
-            max_tokens=limit,
-            top_logprobs=(self.top_logprobs or 0) if self.logprobs else None,
-            response_format=self.response_format,
-            repeat=self.seed or 0,
-        )
-
-
-class _RefusedError(Exception):
-    """A request answered with 400; it never reaches the model."""
-
-    def __init__(self, message: str, parameter: str | None = None, code: str | None = None) -> None:
-        super().__init__(message)
-        self.parameter = parameter
-        self.code = code
 
 
 class _Dropped:
@@ -128,10 +75,10 @@ class _Service:
 
     async def _chat(self, http: HttpRequest) -> Response | _Dropped:
         try:
-            body, digest = _read_body(await http.body())
+            body, digest = read_body(await http.body())
             self._refuse(body)
-            request = _parse(body).request()
-        except _RefusedError as refusal:
+            request = read_request(body)
+        except RefusedError as refusal:
             if refusal.parameter:
                 self.stats.refused[refusal.parameter] += 1
             return _error(400, str(refusal), code=refusal.code, parameter=refusal.parameter)
@@ -166,18 +113,18 @@ class _Service:
         if fault == "timeout":
             await asyncio.sleep(self.faults.hold)
             return _Dropped()
-        answer = orjson.dumps(_answer(completion, request, self.model.name))
+        answer = write_answer(completion, request, self.model.name)
         return _json(answer[: len(answer) // 2] if fault == "badjson" else answer)
 
     def _refuse(self, body: Mapping[str, Any]) -> None:  # Any: JSON before it is checked
         if body.get("stream"):
-            raise _RefusedError("streaming is not supported here: leave 'stream' out", "stream", "unsupported_value")
+            raise RefusedError("streaming is not supported here: leave 'stream' out", "stream", "unsupported_value")
         if body.get("n") not in (None, 1):
-            raise _RefusedError(f"n is {body['n']!r}; only one choice per request is served", "n", "unsupported_value")
+            raise RefusedError(f"n is {body['n']!r}; only one choice per request is served", "n", "unsupported_value")
         for name in sorted(self.faults.refuse):
             if body.get(name) is not None and body[name] is not False:
                 text = f"Unsupported parameter: '{name}' is not supported with this model."
-                raise _RefusedError(text, name, "unsupported_parameter")
+                raise RefusedError(text, name, "unsupported_parameter")
 
     async def models(self, http: HttpRequest) -> Response:
         """List the one model that is served."""
@@ -277,26 +224,6 @@ class Server:
         return uvicorn.Server(config)
 
 
-def _read_body(raw: bytes) -> tuple[dict[str, Any], bytes]:  # Any: JSON before it is checked
-    """Return the body and a digest of it that does not depend on the order of its keys."""
-    try:
-        body = orjson.loads(raw)
-    except orjson.JSONDecodeError as error:
-        raise _RefusedError(f"the body is not JSON: {error}") from None
-    if not isinstance(body, dict):
-        raise _RefusedError("the body is not a JSON object")
-    return body, hashlib.blake2b(orjson.dumps(body, option=orjson.OPT_SORT_KEYS), digest_size=16).digest()
-
-
-def _parse(body: Mapping[str, Any]) -> _ChatBody:  # Any: JSON before it is checked
-    try:
-        return _ChatBody.model_validate(body)
-    except ValidationError as error:
-        first = error.errors(include_url=False, include_input=False)[0]
-        where = ".".join(str(part) for part in first["loc"])
-        raise _RefusedError(f"{where}: {first['msg']}", where.partition(".")[0]) from None
-
-
 def _cut(completion: Completion) -> Completion:
     half = len(completion.text) // 2
     return replace(
@@ -306,40 +233,6 @@ def _cut(completion: Completion) -> Completion:
         tokens_out=max(1, completion.tokens_out // 2),
         logprobs=completion.logprobs[: len(completion.logprobs) // 2],
     )
-
-
-def _answer(completion: Completion, request: Request, model: str) -> dict[str, Any]:  # Any: JSON
-    message = {"role": "assistant", "content": completion.text, "refusal": completion.refusal}
-    wanted = request.top_logprobs is not None and completion.logprobs
-    choice = {
-        "index": 0,
-        "message": message,
-        "finish_reason": completion.finish_reason,
-        "logprobs": {"content": [_token(t) for t in completion.logprobs], "refusal": None} if wanted else None,
-    }
-    return {
-        "id": f"chatcmpl-{completion.reply_hash}",
-        "object": "chat.completion",
-        "created": int(time.time()),
-        "model": completion.model_returned or model,
-        "system_fingerprint": completion.fingerprint,
-        "choices": [choice],
-        "usage": {
-            "prompt_tokens": completion.tokens_in,
-            "completion_tokens": completion.tokens_out,
-            "total_tokens": completion.tokens_in + completion.tokens_out,
-            "prompt_tokens_details": {"cached_tokens": completion.tokens_cached},
-        },
-    }
-
-
-def _token(token: TokenLogprob) -> dict[str, Any]:  # Any: JSON
-    top = [_alternative(text, logprob) for text, logprob in token.top]
-    return {**_alternative(token.token, token.logprob), "top_logprobs": top}
-
-
-def _alternative(text: str, logprob: float) -> dict[str, Any]:  # Any: JSON
-    return {"token": text, "logprob": logprob, "bytes": list(text.encode("utf-8", "replace"))}
 
 
 def _json(content: bytes, *, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:

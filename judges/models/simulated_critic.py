@@ -103,9 +103,9 @@ class Critic:
 
     def _wrong_rows(self, text: str, criteria: str) -> list[WrongRow]:
         headers = list(_HEADER.finditer(text))
-        ends = [h.start() for h in headers[1:]] + [len(text)]
+        ends = [*(header.start() for header in headers[1:]), len(text)]
         found = []
-        for header, end in zip(headers, ends, strict=True):
+        for header, end in zip(headers, ends, strict=False):
             body = text[header.end() : end]
             fields = {b.name: b.text for b in self._finder.blocks(body)}
             pair = self._finder.pair(fields, criteria) if len(fields) > 1 else None

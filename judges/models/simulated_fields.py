@@ -76,9 +76,10 @@ class FieldFinder:
     def _headings(self, text: str) -> list[Block]:
         marks = list(self._heading.finditer(text))
         found: list[Block] = []
-        for mark, following in zip(marks, [*marks[1:], None], strict=True):
-            end = following.start() if following else len(text)
-            closing = self._closing.search(text, mark.end(), end) if following is None else None
+        for i, mark in enumerate(marks):
+            last = i + 1 == len(marks)
+            end = len(text) if last else marks[i + 1].start()
+            closing = self._closing.search(text, mark.end()) if last else None
             end = closing.start() if closing else end
             name = mark[1].lower().replace(" ", "_")
             found.append(Block(name=name, text=text[mark.end() : end].strip(), start=mark.start(), end=end))

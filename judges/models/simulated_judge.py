@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from .simulated_prompt import Instructions, Scale
 from .simulated_rules import Rules, TaskName, bell, draw
-from .simulated_text import FEATURES, Features, Reader
+from .simulated_text import Features, Reader
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,9 +32,6 @@ class Shown:
 
     features: Features
     position: float
-
-
-_COVERAGE, _ABSTAINS = FEATURES.index("coverage"), FEATURES.index("abstains")
 
 
 class Judge:
@@ -75,34 +72,14 @@ class Judge:
         sure = self._confidence(abs(latent - cut - cuts[1]), features, told, repeat)
         if not scale.ordered:
             level = self._choice(scale, texts)
-            return Opinion(
-                level=level,
-                score=scale.levels[level],
-                position=position,
-                confidence=sure,
-                shares=_shares_of_choice(level, len(scale.levels), sure),
-                features=features,
-            )
-        if not scale.levels:
-            return Opinion(
-                level=int(position >= 0.5),
-                score=f"{round(position, 2):g}",
-                position=position,
-                confidence=sure,
-                shares=(1.0 - position, position),
-                features=features,
-            )
-        count = len(scale.levels)
-        level = min(count - 1, int(position * count))
-        shares = _shares(position, count)
-        return Opinion(
-            level=level,
-            score=scale.levels[level],
-            position=position,
-            confidence=sure,
-            shares=shares,
-            features=features,
-        )
+            shares = _shares_of_choice(level, len(scale.levels), sure)
+        elif not scale.levels:
+            level, shares = int(position >= 0.5), (1.0 - position, position)
+        else:
+            count = len(scale.levels)
+            level, shares = min(count - 1, int(position * count)), _shares(position, count)
+        score = scale.levels[level] if scale.levels else f"{round(position, 2):g}"
+        return Opinion(level=level, score=score, position=position, confidence=sure, shares=shares, features=features)
 
     def _latent(self, told: Instructions, features: Features) -> float:
         return sum(w * v for w, v in zip(told.weights, features.values, strict=True) if w)

@@ -20,7 +20,7 @@ _REFUSED = re.compile(
     r"(?i)\b(?:earlier|last|previous) (?:answers?|repl(?:y|ies)|loss(?:es)?)\b[^.\n]{0,30}\b(?:refused|rejected)"
 )
 _SLICE = re.compile(r"in_slice\('([^']{1,80})'\)")
-_CLAUSE = re.compile(r"[.;!?,]\s+|\bbut\b|\bwhile\b")
+_CLAUSE = re.compile(r"[.;!?,]\s+|\bbut\b|\bwhile\b|(?=\bwithout\b)")
 
 
 def asks_for_loss(system: str, response_format: Mapping[str, Any] | None) -> bool:

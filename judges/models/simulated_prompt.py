@@ -216,9 +216,9 @@ def _scale(section: str, text: str, schema: Mapping[str, Mapping[str, Any]] | No
         return Scale(levels=tuple(str(g) for g in range(low, high + 1)) if whole else (), anchors=anchors)
     if len(anchors) > 1:
         return _labelled(list(anchors), anchors)
-    if _PROBABILITY.search(text):
-        return Scale(levels=(), anchors={})
     found = next(((int(a), int(b)) for a, b in _RANGE.findall(text) if int(a) < int(b) <= 100), None)
+    if _PROBABILITY.search(text) or (asked.get("type") == "number" and found in (None, (0, 1))):
+        return Scale(levels=(), anchors={})
     if found:
         return Scale(levels=tuple(str(g) for g in range(found[0], found[1] + 1)), anchors={})
     if _YES_NO.search(text):

@@ -112,7 +112,8 @@ class Writer:
             if active.get(name, 0.0) > 0 or not directive.wordings:
                 continue
             spoken = sum(cue.search(asked.feedback) is not None for cue in directive.cues)
-            guess = 0.5 if name in found.causes and not asked.feedback else 0.0
+            # Without feedback the diagnosis decides, its likeliest cause first.
+            guess = 0.5 - 0.1 * found.causes.index(name) if name in found.causes and not asked.feedback else 0.0
             if spoken or guess:
                 scores[name] = spoken + guess - 1.5 * (tried.get(name, 0.0) > 0)
         ranked = sorted(scores, key=lambda name: (-scores[name], name))
@@ -120,14 +121,16 @@ class Writer:
 
     def _with(self, asked: EditRequest, found: Diagnosis, names: Sequence[str], seed: str) -> str:
         added = [self._sentence(found, name, seed) for name in names]
-        sentences = [s for s in _SENTENCE_END.split(asked.criteria) if s.strip()]
-        words = sum(len(s.split()) for s in (*sentences, *added))
+        text = asked.criteria.strip()
+        ends = [end.start() for end in _SENTENCE_END.finditer(text)]
+        words = len(f"{text} {' '.join(added)}".split())
         if asked.limit and words > asked.limit:
             added = added[:1]
-            sentences = sentences[:-1]
-        if len(sentences) > 1 and draw(seed, "place") < self._rules.edits.in_front:
-            return " ".join((sentences[0], *added, *sentences[1:]))
-        return " ".join((*sentences, *added))
+            text = text[: ends[-1]] if ends else ""
+        if ends and draw(seed, "place") < self._rules.edits.in_front:
+            return f"{text[: ends[0]]} {' '.join(added)}{text[ends[0] :]}"
+        # A line of its own where the text has lines, so that the diff shows the added words alone.
+        return f"{text}{chr(10) if chr(10) in text else ' '}{' '.join(added)}".strip()
 
     def _sentence(self, found: Diagnosis, name: str, seed: str) -> str:
         wordings = self._rules.directives[name].wordings
@@ -139,9 +142,12 @@ class Writer:
         return f"{text} {self._choose(self._rules.edits.harmless_sentences, seed, 'harmless')}".strip()
 
     def _halved(self, asked: EditRequest, found: Diagnosis, seed: str) -> str:
-        sentences = _SENTENCE_END.split(asked.criteria)
-        half = max(1, len(sentences) // 2)
-        return " ".join(sentences[:half] if draw(seed, "half") < 0.5 else sentences[-half:])
+        text = asked.criteria
+        ends = [end.start() for end in _SENTENCE_END.finditer(text)]
+        if not ends:
+            return text
+        middle = ends[len(ends) // 2]
+        return text[:middle] if draw(seed, "half") < 0.5 else text[middle:].lstrip()
 
     def _contradicting(self, asked: EditRequest, found: Diagnosis, seed: str) -> str:
         named = [n for n in found.causes if self._rules.directives[n].against]

@@ -15,10 +15,12 @@ Ask = Callable[[Request], Completion]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Attempt:
-    """An earlier text of the criteria and the validation loss it reached."""
+    """An earlier text of the criteria, the validation loss it reached, and what was made of it."""
 
     criteria: str
     loss: float
+    result: str
+    """`kept`, or why it was not."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -119,7 +119,9 @@ def _parts() -> Any:  # Any: classes that exist only once textgrad is imported
             self.model_string = "judgewright"
             self.ask, self.settings, self.step = ask, settings, step
 
-        def generate(self, prompt: str, system_prompt: str | None = None, **_: object) -> str:
+        def generate(  # type: ignore[override]  # TextGrad annotates none
+            self, prompt: str, system_prompt: str | None = None, **_: object
+        ) -> str:
             messages = (Message("system", system_prompt or ""), Message("user", prompt))
             request = Request(
                 messages=messages,
@@ -130,14 +132,14 @@ def _parts() -> Any:  # Any: classes that exist only once textgrad is imported
             )
             return self.ask(request).text
 
-        def __call__(self, prompt: str, **kwargs: Any) -> str:  # Any: TextGrad's own signature
+        def __call__(self, prompt: str, **kwargs: Any) -> str:  # type: ignore[override]  # Any: TextGrad annotates none
             return self.generate(prompt, **kwargs)
 
     class Criteria(textgrad.Variable):
         """A parameter that is shown whole, not as its first and last ten words."""
 
         def get_short_value(self, n_words_offset: int = 10) -> str:
-            return self.value
+            return str(self.value)
 
     class CritiqueLoss(Function):
         """The weighted loss of a minibatch; its gradient is the optimizer model's feedback on the critique."""
@@ -175,7 +177,9 @@ def _parts() -> Any:  # Any: classes that exist only once textgrad is imported
         def request(self, criteria: Any, past: Sequence[Attempt]) -> str:  # Any: a TextGrad variable
             gradients = sorted((g for g in criteria.gradients if g.value.strip()), key=lambda g: g.value)
             shown = [GRADIENT_TEMPLATE.format(feedback=g.value, **criteria.gradients_context[g]) for g in gradients]
-            tried = [f"\nLoss {attempt.loss:.4f}: {attempt.criteria}\n" for attempt in past[-MOMENTUM:]]
+            tried = [
+                f"\nLoss {attempt.loss:.4f}, {attempt.result}:\n{attempt.criteria}\n" for attempt in past[-MOMENTUM:]
+            ]
             return construct_tgd_prompt(
                 do_momentum=bool(tried),
                 do_constrained=self.do_constrained,

@@ -15,11 +15,20 @@ from ..workspace import Workspace
 from .optimize import finish
 from .options import json_option
 
-OBJECTIVE = "Precision matters most: do not call unsupported statements grounded. Do not lose more than 8 points of recall."
+OBJECTIVE = (
+    "Precision matters most: do not call unsupported statements grounded. Do not lose more than 8 points of recall."
+)
 
 
 @click.command(epilog="Example:  judgewright demo --dir demo")
-@click.option("--dir", "folder", type=click.Path(path_type=Path, file_okay=False), default=Path("demo"), show_default=True, help="Where to work.")
+@click.option(
+    "--dir",
+    "folder",
+    type=click.Path(path_type=Path, file_okay=False),
+    default=Path("demo"),
+    show_default=True,
+    help="Where to work.",
+)
 @json_option
 def demo(folder: Path, as_json: bool) -> None:
     """Benchmark, find the slice, write the loss, run TextGrad, decide: on made-up rows, with the simulated model.

@@ -24,7 +24,13 @@ def list_(workspace: Path | None, as_json: bool) -> None:
         found = [(place.shelf.get(name), len(place.shelf.versions(name))) for name in place.shelf.names()]
     if as_json:
         keys = ("name", "version", "inputs", "scale", "versions")
-        say_json({"judges": [dict(zip(keys, (p.name, p.version, p.inputs, p.scale.describe(), n), strict=True)) for p, n in found]})
+        say_json(
+            {
+                "judges": [
+                    dict(zip(keys, (p.name, p.version, p.inputs, p.scale.describe(), n), strict=True)) for p, n in found
+                ]
+            }
+        )
         return
     lines = [(p.name, p.version, ", ".join(p.inputs), p.scale.describe(), str(n)) for p, n in found]
     say_table(("judge", "version", "inputs", "scale", "versions"), lines, left=4)

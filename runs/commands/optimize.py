@@ -23,17 +23,35 @@ from .options import column_map, data_options, json_option, model_options, open_
 @click.argument("data", type=click.Path(path_type=Path))
 @click.option("--objective", required=True, help="What to improve, in a sentence.")
 @click.option("--target", help="The metric to improve; beats what the objective says.")
-@click.option("--guard", "guards", multiple=True, metavar="METRIC:-MARGIN", help="A metric that must not fall by this much.")
-@click.option("--proposer", type=click.Choice(["textgrad"]), default="textgrad", show_default=True, help="Who rewrites the criteria.")
+@click.option(
+    "--guard", "guards", multiple=True, metavar="METRIC:-MARGIN", help="A metric that must not fall by this much."
+)
+@click.option(
+    "--proposer",
+    type=click.Choice(["textgrad"]),
+    default="textgrad",
+    show_default=True,
+    help="Who rewrites the criteria.",
+)
 @click.option("--optimizer-model", help="The model that writes loss and criteria [default: the judge's].")
 @model_options
 @data_options
 @click.option("--steps", default=15, show_default=True, type=click.IntRange(0, 1000), help="Optimizer steps.")
 @click.option("--batch", default=8, show_default=True, type=click.IntRange(1, 256), help="Rows in a minibatch.")
-@click.option("--slice", "slice_", default="auto", show_default=True, help="auto, all, or a predicate such as 'dataset = ragtruth'.")
-@click.option("--columns", "slice_columns", help="Comma-separated columns to search slices over [default: all honest ones].")
+@click.option(
+    "--slice",
+    "slice_",
+    default="auto",
+    show_default=True,
+    help="auto, all, or a predicate such as 'dataset = ragtruth'.",
+)
+@click.option(
+    "--columns", "slice_columns", help="Comma-separated columns to search slices over [default: all honest ones]."
+)
 @click.option("--exclude", help="Comma-separated columns never to slice by.")
-@click.option("--split", default="30/20/30/20", show_default=True, help="Per cent for training/validation/holdout/final.")
+@click.option(
+    "--split", default="30/20/30/20", show_default=True, help="Per cent for training/validation/holdout/final."
+)
 @click.option("--by", help="Column of the closing table [default: dataset, if there is one].")
 @click.option("--seed", default=0, show_default=True, help="Seed of the split and the minibatches.")
 @workspace_option
@@ -70,7 +88,9 @@ def optimize(
             **options,
         )
         with progress_on_stderr(quiet=as_json) as watch:
-            result = start_run(place, config, read_environment(), watch=watch, on_event=_silent if as_json else say_event)
+            result = start_run(
+                place, config, read_environment(), watch=watch, on_event=_silent if as_json else say_event
+            )
     finish(result, as_json=as_json)
 
 

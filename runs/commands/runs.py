@@ -35,7 +35,10 @@ def list_(workspace: Path | None, as_json: bool) -> None:
     elif not found:
         say("no runs here yet; try: judgewright demo")
     else:
-        lines = [(run.run_id, run.kind, run.state, run.created[:19].replace("T", " "), str(run.config.get("model", ""))) for run in found]
+        lines = [
+            (run.run_id, run.kind, run.state, run.created[:19].replace("T", " "), str(run.config.get("model", "")))
+            for run in found
+        ]
         say_table(("run", "kind", "state", "started (UTC)", "model"), lines, left=5)
 
 
@@ -60,7 +63,9 @@ def show(run: str, workspace: Path | None, as_json: bool) -> None:
         say_event(event.kind, event.payload)
     if found is not None:
         say_prompt_diff(found.before, {"prompt": found.after.to_yaml() if found.after else None})
-    say(f"\n{calls.done} calls answered, {calls.attempts} attempts, {calls.failed} given up, {calls.in_doubt} in doubt (may have been charged)")
+    say(f"\n{calls.done} calls answered, {calls.attempts} attempts, {calls.failed} given up")
+    if calls.in_doubt:
+        say(f"{calls.in_doubt} attempts were sent and never answered; they may have been charged")
 
 
 @runs.command(epilog="Example:  judgewright runs resume 20261121T031502-a1b2c3 --budget 10.00")

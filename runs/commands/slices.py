@@ -8,22 +8,28 @@ import click
 
 from ...judges import Judged, load_verdicts
 from ...slices import find_slices
-from ..report import number
+from ..report import number, say_left_out
 from ..run import baseline
 from ..terminal import say, say_json, say_table
 from .options import json_option, open_workspace, workspace_option
 
 
-@click.command(epilog="Example:  judgewright slices verdicts.jsonl --metric precision --threshold 2 --group metadata.query_id")
+@click.command(
+    epilog="Example:  judgewright slices verdicts.jsonl --metric precision --threshold 2 --group metadata.query_id"
+)
 @click.argument("run_or_verdicts")
 @click.option("--metric", default="precision", show_default=True, help="The metric that should be poor on the slice.")
 @click.option("--label", default="label", show_default=True, help="Column of the human label.")
-@click.option("--score", "score_column", default="score", show_default=True, help="Column of the judge's score or verdict.")
+@click.option(
+    "--score", "score_column", default="score", show_default=True, help="Column of the judge's score or verdict."
+)
 @click.option("--threshold", type=float, help="Labels and scores at or above it are positive.")
 @click.option("--group", help="Column whose rows depend on each other.")
 @click.option("--columns", help="Comma-separated columns to search [default: all honest ones].")
 @click.option("--exclude", help="Comma-separated columns to leave out.")
-@click.option("--max-depth", default=2, show_default=True, type=click.IntRange(1, 3), help="Conditions in a slice at most.")
+@click.option(
+    "--max-depth", default=2, show_default=True, type=click.IntRange(1, 3), help="Conditions in a slice at most."
+)
 @click.option("--seed", default=0, show_default=True, help="Seed of the two folds.")
 @workspace_option
 @json_option
@@ -57,8 +63,7 @@ def slices(
         return
     for note in (*judged.dataset.notes, *report.notes):
         say(f"note: {note}")
-    for column, why in report.left_out.items():
-        say(f"left out: {column} ({why})")
+    say_left_out(report.left_out)
     if not report.slices:
         say("no slice stands out")
         return
@@ -66,7 +71,9 @@ def slices(
     say_table(head, [_line(s.to_json()) for s in report.slices])
 
 
-def _judged(source: str, label: str, score: str, threshold: float | None, group: str | None, workspace: Path | None) -> Judged:
+def _judged(
+    source: str, label: str, score: str, threshold: float | None, group: str | None, workspace: Path | None
+) -> Judged:
     """The rows of a verdict file; where there is no such file, of a run."""
     if Path(source).exists() or Path(source).suffix:
         return load_verdicts(Path(source), label=label, score=score, threshold=threshold, group=group)
@@ -82,4 +89,14 @@ def _line(s: dict[str, object]) -> tuple[str, ...]:
     interval = f"{figure('low')} .. {figure('high')}"
     flags = ("yes" if s["confirmed"] else "no", "yes" if s["prompt_target"] else "no")
     direction = str(s["direction"] or "-").upper()
-    return str(s["predicate"]), str(s["n"]), figure("value"), figure("rest"), interval, figure("p", 4), direction, figure("expected_gain", 4), *flags
+    return (
+        str(s["predicate"]),
+        str(s["n"]),
+        figure("value"),
+        figure("rest"),
+        interval,
+        figure("p", 4),
+        direction,
+        figure("expected_gain", 4),
+        *flags,
+    )

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
 from judgewright.judges.benchmark import Benchmark, by_column, measure
 from judgewright.judges.errors import InputError
 from judgewright.judges.judged import Judged

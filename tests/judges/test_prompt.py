@@ -62,7 +62,17 @@ def test_the_version_changes_with_what_the_model_sees_and_with_nothing_else() ->
 
 @pytest.mark.parametrize(
     "body",
-    ["{{answer}}", "{x}", "{{ cycler }}", "%s %(a)s", "$HOME ${HOME}", "{{source}}", "{% for x in y %}", "a\\1\\g<0>", "</source>"],
+    [
+        "{{answer}}",
+        "{x}",
+        "{{ cycler }}",
+        "%s %(a)s",
+        "$HOME ${HOME}",
+        "{{source}}",
+        "{% for x in y %}",
+        "a\\1\\g<0>",
+        "</source>",
+    ],
 )
 def test_row_text_comes_through_byte_for_byte(body: str) -> None:
     """Template languages of any kind in a row mean nothing to the renderer."""

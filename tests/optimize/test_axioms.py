@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
 from judgewright.judges.errors import LossError
 from judgewright.optimize.axioms import check_axioms, cost_table
 from judgewright.optimize.expression import Expression, compile_expression
@@ -28,7 +29,9 @@ def test_a_sensible_loss_is_accepted(text: str) -> None:
     check_axioms(compile_expression(text), declares=GOOD[text], levels=4)
 
 
-def one(expression: Expression, human: float, judge: float, confidence: float, inside: bool, first: int, levels: int) -> float:
+def one(
+    expression: Expression, human: float, judge: float, confidence: float, inside: bool, first: int, levels: int
+) -> float:
     """Cost of a single row, asked for on its own."""
     rows = Outcomes(
         label=np.array([float(human >= first)]),
@@ -73,9 +76,17 @@ def test_an_accepted_loss_obeys_the_axioms_cell_by_cell(left: str, right: str, w
     ("text", "declares", "reasons"),
     [
         ("0.0", {}, ["it is constant"]),
-        ("correct", {}, ["a right answer costs more", "a false positive costs nothing extra", "a perfect answer costs 1"]),
+        (
+            "correct",
+            {},
+            ["a right answer costs more", "a false positive costs nothing extra", "a perfect answer costs 1"],
+        ),
         ("fp", {}, ["a false negative costs nothing extra in 100% of the places"]),
-        ("1 - correct if in_slice('target') else 0", {}, ["costs nothing extra in 50%", "confidence 0 to 1, in no slice"]),
+        (
+            "1 - correct if in_slice('target') else 0",
+            {},
+            ["costs nothing extra in 50%", "confidence 0 to 1, in no slice"],
+        ),
         ("(1 - correct) * (confidence > 0.5)", {}, ["confidence 0 to 0.5"]),
         ("0.4 * fp + fn", FP_FIRST, ["it declares that a false positive costs more than a false negative"]),
         ("1 - correct", FP_FIRST, ["which does not hold"]),
@@ -106,7 +117,9 @@ def test_a_probability_scale_is_checked_between_its_ends() -> None:
     """Without levels the ranks run from 0 to 1, and a loss blind in the middle is refused."""
     check_axioms(compile_expression("1 - correct"), declares={}, levels=0)
     with pytest.raises(LossError):
-        check_axioms(compile_expression("(1 - correct) * (pred_rank < 0.55 or pred_rank > 0.65)"), declares={}, levels=0)
+        check_axioms(
+            compile_expression("(1 - correct) * (pred_rank < 0.55 or pred_rank > 0.65)"), declares={}, levels=0
+        )
 
 
 def test_a_threshold_that_leaves_no_errors_is_refused() -> None:
@@ -117,7 +130,9 @@ def test_a_threshold_that_leaves_no_errors_is_refused() -> None:
 
 def test_a_hundred_levels_are_checked_in_reasonable_time() -> None:
     """The grid is bounded, whatever the scale."""
-    check_axioms(compile_expression("0.5 * (1 - correct) + 0.5 * rank_distance / (n_levels - 1)"), declares={}, levels=101)
+    check_axioms(
+        compile_expression("0.5 * (1 - correct) + 0.5 * rank_distance / (n_levels - 1)"), declares={}, levels=101
+    )
 
 
 def test_the_cost_table_shows_what_each_outcome_costs() -> None:

@@ -23,7 +23,9 @@ def test_the_critique_quotes_the_costliest_errors_with_direction_and_reasons() -
         Verdict(row_id=f"r{i}", score=s, positive=s >= 2, rationale=f"because {i}") for i, s in enumerate(scores)
     )
     judged = Judged(dataset=Dataset(rows=rows, labels=BINARY), answers=answers, scale=OutputScale())
-    critique = critique_batch(judged, np.array(losses), objective=read_objective("avoid false positives"), slice_name="channel = web")
+    critique = critique_batch(
+        judged, np.array(losses), objective=read_objective("avoid false positives"), slice_name="channel = web"
+    )
     assert (critique.false_positives, critique.false_negatives, critique.n) == (1, 1, 4)
     assert len(critique.examples) == 2
     text = critique.text()
@@ -43,7 +45,9 @@ def test_an_excerpt_leaves_out_the_middle() -> None:
 
 @settings(max_examples=60, deadline=None)
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=40), st.integers(1, 50), st.integers(0, 9))
-def test_a_minibatch_is_a_subset_without_repeats_and_the_same_for_a_seed(weights: list[float], size: int, seed: int) -> None:
+def test_a_minibatch_is_a_subset_without_repeats_and_the_same_for_a_seed(
+    weights: list[float], size: int, seed: int
+) -> None:
     """Never more than asked for, never a row twice, and reproducible."""
     candidates = list(range(100, 100 + len(weights)))
     drawn = minibatch(candidates, weights, size, seed=seed)

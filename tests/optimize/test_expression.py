@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
 from judgewright.judges.errors import LossError
 from judgewright.judges.judged import Judged
 from judgewright.judges.rows import Dataset, Row
@@ -192,7 +193,9 @@ def test_an_expression_means_on_columns_what_it_means_on_one_row(text: str, refe
     """Every construct of the language agrees with plain Python arithmetic, row by row."""
     rows = grid()
     columns = {**rows.columns(), "target": rows.slices["target"]}
-    expected = [float(reference({name: float(column[i]) for name, column in columns.items()})) for i in range(len(rows))]
+    expected = [
+        float(reference({name: float(column[i]) for name, column in columns.items()})) for i in range(len(rows))
+    ]
     assert compile_expression(text).evaluate(rows) == pytest.approx(expected)
 
 

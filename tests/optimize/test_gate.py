@@ -19,7 +19,9 @@ ORACLES = Path(__file__).resolve().parents[2].parent / "shared" / "data" / "orac
 OBJECTIVE = read_objective("improve precision", target="precision", guards=("recall:-0.05",))
 
 
-def judged(labels: np.ndarray, predicted: np.ndarray, groups: np.ndarray | None = None, missing: frozenset[int] = frozenset()) -> Judged:
+def judged(
+    labels: np.ndarray, predicted: np.ndarray, groups: np.ndarray | None = None, missing: frozenset[int] = frozenset()
+) -> Judged:
     """A table of binary labels and verdicts."""
     groups = np.arange(len(labels)) if groups is None else groups
     rows = tuple(
@@ -149,7 +151,9 @@ def accepts(structure: np.ndarray, runs: int, *, seed: int, spread: float = 0.0)
         chance = 1 / (1 + np.exp(-(np.where(labels, 2.0, -0.6) + pull)))
         base = rng.random(len(structure)) < chance
         sides = [base ^ (rng.random(len(structure)) < 0.08) for _ in range(2)]
-        decision: Decision = decide(judged(labels, sides[0], structure), judged(labels, sides[1], structure), objective, alpha=0.05)
+        decision: Decision = decide(
+            judged(labels, sides[0], structure), judged(labels, sides[1], structure), objective, alpha=0.05
+        )
         accepted += decision.accepted
     return accepted
 

@@ -13,7 +13,13 @@ from judgewright.judges.shelf import Shelf
 from judgewright.optimize.invariants import PhraseIndex, check_candidate
 
 BASE = Shelf().get("groundedness")
-ROW = Row(id="train-7", inputs={"source": "The old harbour crane was sold to a museum in the spring of 1987 for one coin.", "statement": "s"})
+ROW = Row(
+    id="train-7",
+    inputs={
+        "source": "The old harbour crane was sold to a museum in the spring of 1987 for one coin.",
+        "statement": "s",
+    },
+)
 PHRASES = PhraseIndex([ROW])
 
 

@@ -31,12 +31,12 @@ def look_and_say(ledger: Ledger, holdout: str, name: str, outcome: LookOutcome) 
 def test_each_look_spends_less_and_an_accept_starts_anew() -> None:
     """Rejected and undecided looks count; so does one that was never concluded."""
     ledger = MemoryLedger()
-    spent = [look_and_say(ledger, "h", str(i), outcome) for i, outcome in enumerate(("rejected", "undecided"))]
+    spent = [look_and_say(ledger, "h", str(i), outcome) for i, outcome in enumerate(("refused", "undecided"))]
     ledger.begin("h", run_id="run", before="a", after="cut off")
     spent.append(look_and_say(ledger, "h", "good", "accepted"))
-    spent.append(look_and_say(ledger, "h", "next", "rejected"))
+    spent.append(look_and_say(ledger, "h", "next", "refused"))
     assert spent == [alpha_of_look(t) for t in (1, 2, 4, 1)]
-    assert look_and_say(ledger, "another holdout", "x", "rejected") == alpha_of_look(1)
+    assert look_and_say(ledger, "another holdout", "x", "refused") == alpha_of_look(1)
 
 
 def test_the_same_look_begun_again_is_the_same_look() -> None:
@@ -56,7 +56,7 @@ def test_a_conclusion_stands() -> None:
     ledger.conclude(look, outcome="accepted", reason="one")
     ledger.conclude(look, outcome="accepted", reason="one")
     with pytest.raises(WorkspaceError, match="'accepted'"):
-        ledger.conclude(look, outcome="rejected", reason="two")
+        ledger.conclude(look, outcome="refused", reason="two")
     with pytest.raises(WorkspaceError, match="never begun"):
         MemoryLedger().conclude(look, outcome="accepted", reason="one")
     assert [(r.outcome, r.reason) for r in ledger.looks("h")] == [("accepted", "one")]
@@ -66,7 +66,7 @@ def test_a_spent_holdout_asks_for_fresh_labels() -> None:
     """Beyond the last look nothing is entered; the looks already begun can be gone on with."""
     ledger = MemoryLedger(max_looks=3)
     for i in range(3):
-        look_and_say(ledger, "h", str(i), "rejected")
+        look_and_say(ledger, "h", str(i), "refused")
     with pytest.raises(InputError, match="fresh labels"):
         ledger.begin("h", run_id="run", before="a", after="3")
     assert ledger.begin("h", run_id="run", before="a", after="1").number == 2

@@ -5,6 +5,7 @@ import orjson
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
 from judgewright.judges.errors import InputError, LossError, ModelError
 from judgewright.judges.judged import Judged
 from judgewright.judges.models.model import Completion, Request
@@ -83,7 +84,10 @@ def test_after_three_returns_the_default_is_taken() -> None:
         (Completion(text="", refusal="I cannot"), "refused to answer"),
         (Completion(text="", finish_reason="content_filter"), "refused to answer"),
         (Completion(text=reply()[:30], finish_reason="length"), "cut off"),
-        (Completion(text=reply("fn + 0.3 * fp", fp=False, fn=True)), "needs a loss that declares fp_costs_more_than_fn"),
+        (
+            Completion(text=reply("fn + 0.3 * fp", fp=False, fn=True)),
+            "needs a loss that declares fp_costs_more_than_fn",
+        ),
         (Completion(text=reply("fn + 0.3 * fp", fp=True)), "does not hold"),
     ],
 )

@@ -3,6 +3,7 @@
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
 from judgewright.judges.errors import InputError
 from judgewright.optimize.objective import TARGETS, Guard, metric_name, read_guard, read_objective
 
@@ -67,9 +68,7 @@ def test_the_default_guard_is_said_aloud() -> None:
 def test_an_objective_is_read_back_in_plain_words() -> None:
     """The description names target, errors and guards."""
     found = read_objective("precision matters most; do not lose more than 3 points of recall")
-    assert found.describe() == (
-        "Raise precision by making fewer false positives; recall may fall by at most 3 points."
-    )
+    assert found.describe() == ("Raise precision by making fewer false positives; recall may fall by at most 3 points.")
 
 
 @pytest.mark.parametrize("name", ["precison", "Recal", "accuracie", "ndcg", "", "precision:recall"])
@@ -83,7 +82,9 @@ def test_an_unknown_metric_is_refused_with_near_names(name: str) -> None:
         assert "near are precision" in str(refusal.value)
 
 
-@pytest.mark.parametrize("guard", ["recall", "recall:", "recall:-3", "recall:nan", "recall:inf", "recall:a", "recal:-.1"])
+@pytest.mark.parametrize(
+    "guard", ["recall", "recall:", "recall:-3", "recall:nan", "recall:inf", "recall:a", "recal:-.1"]
+)
 def test_a_guard_that_cannot_be_read_is_refused(guard: str) -> None:
     """Margins are fractions below 1 of a known metric."""
     with pytest.raises(InputError):

@@ -7,6 +7,7 @@ import signal
 import sqlite3
 import subprocess
 import sys
+import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -15,8 +16,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from judgewright.judges.errors import WorkspaceError
+from judgewright.judges.models.client import Client
+from judgewright.judges.models.endpoint import Endpoint
+from judgewright.judges.models.faults import Faults
 from judgewright.judges.models.model import Completion, Message, Request, TokenLogprob
 from judgewright.judges.models.record import CallRecord, FailedCall, MemoryRecord, Spending
+from judgewright.judges.models.serve import Server, make_app
+from judgewright.judges.models.simulated import Simulated
 from judgewright.runs.calls import CallStore
 from judgewright.runs.database import Database
 
@@ -309,3 +315,21 @@ def test_a_copied_workspace_still_answers(tmp_path: Path) -> None:
     shutil.copy(tmp_path / "a" / "j.db", tmp_path / "b" / "j.db")
     with Database(tmp_path / "b" / "j.db") as database:
         assert set(CallStore(database, "run-9").lookup([key(1)])) == {key(1)}
+
+
+def test_the_record_agrees_with_the_bill_of_a_faulty_endpoint(tmp_path: Path) -> None:
+    """What the server billed is what the record holds as paid or in doubt; asked again, nothing is billed."""
+    faults = Faults.parse("429=0.15,503=0.1,timeout=0.05,badjson=0.05,garbage=0.1,retry_after=0.01,hold=0.01,once=true")
+    with Server(make_app(Simulated(), faults)) as server, Database(tmp_path / "j.db") as database:
+        for run_id in ("run-1", "run-2"):
+            endpoint = Endpoint(name="simulated", base_url=server.base_url, api_key=None)
+            with Client(endpoint, record=CallStore(database, run_id), concurrency=16) as client:
+                assert all(isinstance(answer, Completion) for answer in client.ask([request(i) for i in range(80)]))
+        with urllib.request.urlopen(server.base_url.removesuffix("/v1") + "/stats") as answer:
+            stats = json.load(answer)
+        first, second = (CallStore(database, run_id).summary() for run_id in ("run-1", "run-2"))
+    assert (first.done, second.done, second.attempts) == (80, 0, 0)
+    assert first.attempts == stats["requests"] > 80
+    assert first.done + first.in_doubt == stats["billed"] > 80
+    assert first.not_charged == stats["faults"]["429"] + stats["faults"]["503"]
+    assert first.repeated == 0

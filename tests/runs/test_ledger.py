@@ -32,7 +32,7 @@ def database(path: Path) -> Iterator[Database]:
 
 def fill(ledger: HoldoutLedger) -> None:
     """Enter four looks on two holdouts: seven entries."""
-    for holdout, after, outcome in (("h", "1", "rejected"), ("h", "2", "accepted"), ("k", "1", "undecided")):
+    for holdout, after, outcome in (("h", "1", "refused"), ("h", "2", "accepted"), ("k", "1", "undecided")):
         look = ledger.begin(holdout, run_id="run", before="0", after=after)
         ledger.conclude(look, outcome=outcome, reason="because")
     ledger.begin("h", run_id="run", before="2", after="3")
@@ -44,7 +44,7 @@ STEPS = st.lists(
         st.sampled_from(["h", "k"]),
         st.sampled_from(["run 1", "run 2"]),
         st.integers(0, 6),
-        st.sampled_from(["accepted", "rejected", "undecided", None]),
+        st.sampled_from(["accepted", "refused", "undecided", None]),
     ),
     max_size=12,
 )
@@ -83,7 +83,7 @@ def test_looks_survive_the_process(path: Path) -> None:
         assert (resumed.number, resumed.alpha) == (1, alpha_of_look(1))
         assert ledger.begin("h", run_id="run", before="2", after="4").number == 2
         assert [(r.look.after, r.outcome) for r in ledger.looks("h")] == [
-            ("1", "rejected"),
+            ("1", "refused"),
             ("2", "accepted"),
             ("3", None),
             ("4", None),
@@ -123,14 +123,16 @@ def test_a_look_is_on_disk_before_begin_returns(path: Path) -> None:
 def edit(path: Path, script: str) -> None:
     """Change the file behind the ledger's back."""
     with sqlite3.connect(path) as other:
+        before = "\n".join(other.iterdump())
         other.executescript(script)
+        assert "\n".join(other.iterdump()) != before, "the tampering has changed nothing"
     other.close()
 
 
 LAST = "DELETE FROM ledger WHERE seq = (SELECT max(seq) FROM ledger);"
 TAMPERINGS = {
     "a reason edited": "UPDATE ledger SET entry_json = replace(entry_json, 'because', 'anyway') WHERE seq = 4",
-    "an outcome edited": "UPDATE ledger SET entry_json = replace(entry_json, 'rejected', 'accepted')",
+    "an outcome edited": "UPDATE ledger SET entry_json = replace(entry_json, 'refused', 'accepted')",
     "a holdout renamed": "UPDATE ledger SET holdout = 'z' WHERE seq = 1",
     "the first deleted": "DELETE FROM ledger WHERE seq = 1",
     "one in the middle deleted": "DELETE FROM ledger WHERE seq = 3",

@@ -6,6 +6,7 @@ from functools import partial
 
 import numpy as np
 import pytest
+
 from judgewright.judges.judged import FloatArray
 from judgewright.judges.metrics import agreement
 from judgewright.judges.metrics.intervals import Cells, bootstrap, percentile_interval, wilson

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+
 from judgewright.judges.metrics import agreement, calibration
 from judgewright.judges.metrics.intervals import wilson
 

@@ -1,0 +1,183 @@
+"""What a slice means for a metric: who is in the denominator, what the gap is made of, what mending it would gain."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from ..judges.errors import InputError
+from ..judges.judged import BoolArray, Judged
+
+Direction = Literal["fp", "fn"]
+"""Which errors prevail: false positives or false negatives."""
+
+SEARCHED: Mapping[str, str] = {
+    "precision": "precision",
+    "recall": "recall",
+    "specificity": "specificity",
+    "f1": "f1",
+    "accuracy": "accuracy",
+    "off_by_one": "off_by_one",
+    # No row-wise denominator of their own yet: errors of either kind are what pulls them down.
+    "balanced_accuracy": "accuracy",
+    "kappa": "accuracy",
+    "mcc": "accuracy",
+}
+"""For each target metric, the metric whose slices are searched."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Parts:
+    """What a gap between slice and rest is made of; the three add up to the gap.
+
+    For precision they are parts of its log-odds (exact: the log-odds of the prevalence, plus log TPR, minus log FPR);
+    for every other metric they are Shapley shares of the difference itself.
+    """
+
+    prevalence: float
+    tpr: float
+    fpr: float
+
+    def judges_doing(self, direction: Direction) -> bool:
+        """Whether errors of this direction lower the metric in the slice, and by more than the base rate does."""
+        own = self.fpr if direction == "fp" else self.tpr
+        return own < 0 and -own > -min(self.prevalence, 0.0)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cells:
+    """Counts of the four outcomes."""
+
+    tp: float
+    fp: float
+    fn: float
+    tn: float
+
+    @classmethod
+    def of(cls, judged: Judged, member: BoolArray) -> Cells:
+        """Count the outcomes of the scored rows marked; member has shape (n,)."""
+        y, p = judged.positive[member], judged.predicted[member]
+        return cls(tp=int((y & p).sum()), fp=int((~y & p).sum()), fn=int((y & ~p).sum()), tn=int((~y & ~p).sum()))
+
+    @property
+    def rates(self) -> tuple[float, float, float]:
+        """Prevalence, TPR and FPR, with half a row added to each cell where one is empty."""
+        cells = np.array([self.tp, self.fp, self.fn, self.tn], np.float64)
+        tp, fp, fn, tn = (float(cell) for cell in (cells + 0.5 if (cells == 0).any() else cells))
+        return (tp + fn) / (tp + fp + fn + tn), tp / (tp + fn), fp / (fp + tn)
+
+
+def denominator(metric: str, judged: Judged) -> tuple[BoolArray, BoolArray]:
+    """Return which scored rows a metric is about, and which of all rows are errors of it; shape (n,) each.
+
+    Raises:
+        InputError: The metric cannot be searched, or needs grades on one scale that this table does not have.
+    """
+    y, p = judged.positive, judged.predicted
+    everything = np.ones(len(y), np.bool_)
+    match metric:
+        case "precision":
+            return p, p & ~y
+        case "recall":
+            return y, y & ~p
+        case "specificity":
+            return ~y, p & ~y
+        case "f1":
+            return y | p, y != p
+        case "accuracy":
+            return everything, y != p
+        case "off_by_one":
+            if not judged.same_scale:
+                raise InputError("off_by_one needs people and judge to grade on the same scale")
+            return everything, np.abs(judged.label - judged.score) > 1
+    raise InputError(f"slices cannot be searched for {metric!r}", hint="metrics: " + ", ".join(SEARCHED))
+
+
+def metric_value(metric: str, bad_share: float) -> float:
+    """Turn the share of bad rows of a denominator into the metric; F1 = 2J / (1 + J) with J = 1 - share."""
+    good = 1.0 - bad_share
+    return 2 * good / (1 + good) if metric == "f1" else good
+
+
+def decompose(metric: str, inside: Cells, rest: Cells) -> Parts | None:
+    """Split the gap between slice and rest into prevalence, TPR and FPR; None for a metric of the grades."""
+    formula = _FORMULAS.get(metric)
+    if formula is None:
+        return None
+    here, there = inside.rates, rest.rates
+    shares = [0.0, 0.0, 0.0]
+    for order in itertools.permutations(range(3)):
+        mixed = list(there)
+        for factor in order:
+            before = formula(*mixed)
+            mixed[factor] = here[factor]
+            shares[factor] += (formula(*mixed) - before) / 6
+    return Parts(prevalence=shares[0], tpr=shares[1], fpr=shares[2])
+
+
+def expected_gain(
+    metric: str, everything: Cells, inside: Cells, n: int, total: int, share: float, rest: float
+) -> float:
+    """Return how much the whole metric would rise if the slice did as well as the rest; never below 0.
+
+    Args:
+        metric: The metric searched.
+        everything: Outcomes of all rows.
+        inside: Outcomes of the slice.
+        n: Rows of the slice in the metric's denominator.
+        total: All rows of the denominator.
+        share: Share of bad rows in the slice.
+        rest: Share of bad rows in the rest.
+    """
+    if share <= rest or rest >= 1:
+        return 0.0
+    if metric == "precision":
+        # A false positive that becomes a true negative leaves the denominator as well.
+        mended = n * (share - (1 - share) * rest / (1 - rest))
+        judged_positive = everything.tp + everything.fp
+        return everything.tp / max(judged_positive - mended, everything.tp) - everything.tp / judged_positive
+    if metric == "f1":
+        mended = _share_to_mend(inside, share, rest)
+        errors = everything.fp + everything.fn - mended * (inside.fp + inside.fn)
+        found = everything.tp + mended * inside.fn
+        return 2 * found / (2 * found + errors) - _f1(everything)
+    return n * (share - rest) / total
+
+
+def _share_to_mend(inside: Cells, share: float, rest: float) -> float:
+    """Share of the slice's errors to mend so that TP / (TP + FP + FN) rises to that of the rest."""
+    n = inside.tp + inside.fp + inside.fn
+    fn = n * share * inside.fn / max(inside.fp + inside.fn, 1)
+    fp = n * share - fn
+    goal = 1.0 - rest
+    return min(1.0, (goal * n - (n - fn - fp)) / (fn + goal * fp))
+
+
+def _f1(cells: Cells) -> float:
+    return 2 * cells.tp / (2 * cells.tp + cells.fp + cells.fn)
+
+
+def _precision(prevalence: float, tpr: float, fpr: float) -> float:
+    return math.log(prevalence / (1 - prevalence)) + math.log(tpr) - math.log(fpr)
+
+
+def _accuracy(prevalence: float, tpr: float, fpr: float) -> float:
+    return prevalence * tpr + (1 - prevalence) * (1 - fpr)
+
+
+def _f1_of_rates(prevalence: float, tpr: float, fpr: float) -> float:
+    return 2 * prevalence * tpr / (prevalence * (1 + tpr) + (1 - prevalence) * fpr)
+
+
+_FORMULAS: Mapping[str, Callable[[float, float, float], float]] = {
+    "precision": _precision,
+    "recall": lambda prevalence, tpr, fpr: tpr,
+    "specificity": lambda prevalence, tpr, fpr: 1 - fpr,
+    "accuracy": _accuracy,
+    "f1": _f1_of_rates,
+}

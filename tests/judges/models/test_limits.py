@@ -1,0 +1,102 @@
+"""The adaptive limit, as arithmetic over a clock."""
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from judgewright.judges.models.limits import AdaptiveLimit, SystemClock
+
+
+def fill(limit: AdaptiveLimit) -> list[int]:
+    tickets = []
+    while (ticket := limit.admit()) is not None:
+        tickets.append(ticket)
+    return tickets
+
+
+def test_no_more_are_admitted_than_the_limit_says(instant):
+    """Twenty at first, and one more only when one has come back."""
+    limit = AdaptiveLimit(instant)
+    tickets = fill(limit)
+    assert (len(tickets), limit.in_flight) == (20, 20)
+    limit.release(tickets[0])
+    assert limit.admit() is not None
+    assert limit.admit() is None
+
+
+def test_one_episode_of_refusals_cuts_once(instant):
+    """Everything in flight is refused together: the limit falls by a fifth, not by its twentieth power."""
+    limit = AdaptiveLimit(instant)
+    for ticket in fill(limit):
+        limit.release(ticket, rate_limited=True)
+    assert limit.limit == 16
+    for ticket in fill(limit):
+        limit.release(ticket, rate_limited=True)
+    assert limit.limit == 12  # 12.8
+
+
+def test_the_limit_is_never_cut_below_its_floor(instant):
+    """Fifty episodes leave four in flight."""
+    limit = AdaptiveLimit(instant)
+    for _ in range(50):
+        ticket = limit.admit()
+        assert ticket is not None
+        limit.release(ticket, rate_limited=True)
+    assert limit.limit == 4
+
+
+def test_a_clean_saturated_round_grows_the_limit_by_a_twentieth(instant):
+    """Twenty answers with all slots taken make it twenty-one."""
+    limit = AdaptiveLimit(instant)
+    for ticket in fill(limit):
+        limit.release(ticket, answered=True)
+    assert limit.limit == 21
+
+
+def test_an_unsaturated_round_does_not_grow_the_limit(instant):
+    """A hundred answers one at a time say nothing about what the endpoint could bear."""
+    limit = AdaptiveLimit(instant)
+    for _ in range(100):
+        ticket = limit.admit()
+        assert ticket is not None
+        limit.release(ticket, answered=True)
+    assert limit.limit == 20
+
+
+def test_a_pause_admits_nobody_until_its_latest_end(instant):
+    """Of two pauses the later end counts."""
+    limit = AdaptiveLimit(instant)
+    limit.pause(10.0)
+    limit.pause(3.0)
+    assert limit.paused == 10.0
+    assert limit.admit() is None
+    instant.time = 10.0
+    assert limit.paused == 0.0
+    assert limit.admit() is not None
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    start=st.integers(1, 100),
+    high=st.integers(1, 200),
+    steps=st.lists(st.sampled_from(["admit", "answer", "limit", "fail"]), max_size=300),
+)
+def test_the_limit_stays_within_its_bounds_and_counts_right(start, high, steps):
+    """Whatever happens, in-flight matches the tickets out and the limit stays between floor and ceiling."""
+    limit = AdaptiveLimit(SystemClock(), start=start, high=high)
+    out: list[int] = []
+    for step in steps:
+        if step == "admit":
+            if (ticket := limit.admit()) is not None:
+                out.append(ticket)
+        elif out:
+            limit.release(out.pop(0), rate_limited=step == "limit", answered=step == "answer")
+        assert limit.in_flight == len(out)
+        assert min(4, start, high) <= limit.limit <= high
+
+
+def test_the_system_clock_only_grows():
+    """Two readings are in order."""
+    clock = SystemClock()
+    assert clock.now() <= clock.now()
+    assert clock.now() == pytest.approx(clock.now(), abs=1.0)

@@ -1,0 +1,89 @@
+"""Prices: bundled, the user's own, and unknown."""
+
+import socket
+
+import pytest
+
+from judgewright.judges.errors import InputError
+from judgewright.judges.models.price import Prices
+
+OPENAI = "https://api.openai.com/v1"
+
+
+def test_a_public_price_is_the_published_one():
+    """OpenAI's price list: gpt-4o-mini at 0.15 in, 0.075 cached and 0.60 out per million tokens."""
+    prices = Prices()
+    assert prices.cost("gpt-4o-mini", OPENAI, 1_000_000, 0) == pytest.approx(0.15)
+    assert prices.cost("gpt-4o-mini", OPENAI, 0, 1_000_000) == pytest.approx(0.60)
+    assert prices.cost("gpt-4o-mini", OPENAI, 1_000_000, 0, 1_000_000) == pytest.approx(0.075)
+
+
+@pytest.mark.parametrize(
+    ("model", "endpoint"),
+    [("no-such-model-9", OPENAI), ("gpt-4o-mini", "http://127.0.0.1:8000/v1"), ("llama3", "http://localhost:11434/v1")],
+)
+def test_an_unknown_price_is_none_and_never_zero(model, endpoint):
+    """A local server with a famous model's name is not billed as the famous one either."""
+    assert Prices().cost(model, endpoint, 1000, 1000) is None
+
+
+def test_simulated_models_cost_nothing():
+    """In process, and served over HTTP."""
+    assert Prices().cost("simulated", "simulated:abc", 1000, 1000) == 0.0
+    assert Prices().cost("simulated", "http://127.0.0.1:9/v1", 1000, 1000) == 0.0
+
+
+def test_the_users_file_wins(tmp_path):
+    """JSON: over the public price, for one endpoint only where it says so, cached at its own price."""
+    path = tmp_path / "prices.json"
+    path.write_text(
+        '{"gpt-4o-mini": {"input": 1, "output": 2}, '
+        '"gpt-4o-mini@http://gate/v1": {"input": 10, "output": 20, "cached": 5}}'
+    )
+    prices = Prices(path)
+    assert prices.cost("gpt-4o-mini", OPENAI, 1_000_000, 500_000, 1_000_000) == pytest.approx(2.0)
+    assert prices.cost("gpt-4o-mini", "http://gate/v1", 1_000_000, 0, 500_000) == pytest.approx(7.5)
+
+
+def test_a_price_file_may_be_toml(tmp_path):
+    """The same words in TOML."""
+    path = tmp_path / "prices.toml"
+    path.write_text('["my-llama"]\ninput = 0.5\noutput = 0.5\n')
+    assert Prices(path).cost("my-llama", "http://x/v1", 2_000_000, 0) == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "said"),
+    [
+        ("p.json", "{", "neither JSON nor TOML"),
+        ("p.toml", "a =", "neither JSON nor TOML"),
+        ("p.json", '{"m": {"input": 1}}', "m.output: Field required"),
+        ("p.json", '{"m": {"input": -1, "output": 0}}', "m.input"),
+        ("p.json", '{"m": {"input": 1, "output": 1, "per": "token"}}', "m.per"),
+        ("p.json", "[1]", "valid dictionary"),
+    ],
+)
+def test_a_price_file_that_cannot_be_used_says_where(tmp_path, name, text, said):
+    """A wrong price is worse than none."""
+    path = tmp_path / name
+    path.write_text(text)
+    with pytest.raises(InputError, match=said):
+        Prices(path).cost("m", OPENAI, 1, 1)
+
+
+def test_a_missing_price_file_is_named(tmp_path):
+    """With its path."""
+    with pytest.raises(InputError, match="absent.json' cannot be read"):
+        Prices(tmp_path / "absent.json").cost("m", OPENAI, 1, 1)
+
+
+def test_prices_never_touch_the_network(monkeypatch):
+    """No socket is opened, for a known and for an unknown model."""
+
+    def refuse(*args: object, **kwargs: object) -> None:
+        raise AssertionError("the network was touched")
+
+    monkeypatch.setattr(socket.socket, "connect", refuse)
+    monkeypatch.setattr(socket, "getaddrinfo", refuse)
+    assert Prices().cost("gpt-4o", OPENAI, 1, 1) is not None
+    assert Prices().cost("gpt-99", OPENAI, 1, 1) is None

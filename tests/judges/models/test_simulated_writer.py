@@ -1,0 +1,178 @@
+"""The simulated model as an optimizer and as a loss writer."""
+
+import asyncio
+import json
+from collections import Counter
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from judgewright.judges.errors import LossError
+from judgewright.judges.models.model import Message, Request
+from judgewright.judges.models.simulated import Simulated
+from judgewright.judges.models.simulated_loss import Side
+from judgewright.judges.models.simulated_rules import load_rules
+from judgewright.optimize.axioms import check_axioms
+from judgewright.optimize.expression import compile_expression
+
+BACKWARD = "You are part of an optimization system that improves a given text. You are the gradient (feedback) engine."
+OPTIMIZER = (
+    "You are part of an optimization system that improves text (i.e., variable). You MUST give your response by "
+    "sending the improved variable between <IMPROVED_VARIABLE> {improved variable} </IMPROVED_VARIABLE> tags."
+)
+CRITERIA = (
+    "Score how far the source supports the statement.\nDirect support scores high, no support low.\n"
+    "Indirect evidence counts. An abstention counts as fully grounded."
+)
+ROWS = [
+    ("The bridge opened in 1931 and cost 4 million crowns.", "The bridge opened in 1951 and cost 9 million crowns."),
+    ("The club has 300 members and two halls.", "The club has 450 members and two halls."),
+    ("The path is 12 km long and leads to the lake.", "The path is 21 km long and leads to the lake."),
+]
+
+
+def critique(error: str = "false positive") -> str:
+    examples = "\n\n".join(
+        f"Example {i}, {error}, loss 0.80: the judge gave 3 (positive), people say negative.\n"
+        f"source: {source}\nstatement: {statement}\nThe judge's reasons: the wording is found."
+        for i, (source, statement) in enumerate(ROWS, 1)
+    )
+    return f"Objective: Raise precision.\nWeighted loss 0.5 over 8 rows; 3 {error}s, 0 others.\n\n{examples}"
+
+
+def say(system: str, user: str, repeat: int = 0, **changes: object) -> str:
+    messages = (Message("system", system), Message("user", user))
+    return asyncio.run(MODEL.complete(Request(messages=messages, repeat=repeat, **changes))).text  # type: ignore[arg-type]
+
+
+def backward(repeat: int) -> str:
+    return say(BACKWARD, f"<CRITERIA>\n{CRITERIA}\n</CRITERIA>\n\n<CRITIQUE>\n{critique()}\n</CRITIQUE>", repeat)
+
+
+def step(feedback: str, repeat: int, criteria: str = CRITERIA, more: str = "") -> str:
+    user = (
+        f"The variable is the text within the following span: <VARIABLE> {criteria} </VARIABLE>\n\n"
+        f"<CONTEXT>{critique()}\n<FEEDBACK>{feedback}</FEEDBACK></CONTEXT>\nImprove the variable.{more}"
+    )
+    return say(OPTIMIZER, user, repeat)
+
+
+MODEL = Simulated()
+
+
+def test_feedback_names_what_the_quoted_rows_show() -> None:
+    """Where every quoted row has a wrong number, most feedback speaks of numbers; some of it is no help."""
+    said = [backward(repeat) for repeat in range(60)]
+    share = sum("umber" in text or "igure" in text for text in said) / len(said)
+    assert 0.6 <= share <= 0.95
+    assert said == [backward(repeat) for repeat in range(60)]
+
+
+def test_feedback_does_not_ask_for_what_the_criteria_have() -> None:
+    """A directive that is there already is not named as the cause."""
+    found = MODEL._critic.diagnose(critique(), f"{CRITERIA} Every number must match the source.")
+    assert "numbers" in MODEL._critic.diagnose(critique(), CRITERIA).causes
+    assert "numbers" not in found.causes
+
+
+def test_the_direction_is_read_from_the_rows() -> None:
+    """False negatives lead to other causes than false positives."""
+    assert MODEL._critic.diagnose(critique(), CRITERIA).direction == "fp"
+    found = MODEL._critic.diagnose(critique("false negative"), CRITERIA)
+    assert found.direction == "fn"
+    assert "strict" not in found.causes
+
+
+def test_the_optimizer_step_adds_the_asked_directive_in_tags() -> None:
+    """Most edits realise the feedback and keep the rest; a few are harmless or harmful, hardly any lack the tags."""
+    kinds: Counter[str] = Counter()
+    for repeat in range(200):
+        reply = step("Numbers are not being checked against the source.", repeat)
+        tagged = reply.startswith("<IMPROVED_VARIABLE>") and reply.endswith("</IMPROVED_VARIABLE>")
+        kinds["tagged"] += tagged
+        kinds["numbers"] += "numbers" in MODEL._prompts.directives(reply)[0]
+        kinds["placeholder"] += "{{" in reply
+        kinds["quoted"] += any(statement in reply for _, statement in ROWS)
+        kinds["kept"] += all(line in reply for line in CRITERIA.split("\n"))
+    assert 185 <= kinds["tagged"] < 200
+    assert kinds["numbers"] >= 130
+    assert kinds["placeholder"] >= 1
+    assert kinds["quoted"] >= 1
+    assert 120 <= kinds["kept"] < 200
+
+
+def test_a_rejected_reply_is_answered_with_tags() -> None:
+    """Once told that its answer could not be used, it keeps to the format."""
+    more = "\n\nYour last answer could not be used: it has no <IMPROVED_VARIABLE> tags."
+    assert all("</IMPROVED_VARIABLE>" in step("Be strict.", repeat, more=more) for repeat in range(100))
+
+
+def test_a_plain_rewrite_request_is_answered_in_the_tags_it_names() -> None:
+    """Our own words do as well as TextGrad's."""
+    system = (
+        "You improve the criteria of an LLM judge. Put the new text between <NEW_CRITERIA> and </NEW_CRITERIA> tags."
+    )
+    replies = [say(system, f"Current criteria:\n{CRITERIA}\n\n{critique()}", repeat) for repeat in range(40)]
+    tagged = [r for r in replies if r.startswith("<NEW_CRITERIA>") and r.endswith("</NEW_CRITERIA>")]
+    assert len(tagged) >= 36
+    assert sum("umber" in r or "figures" in r for r in tagged) > 15
+
+
+def test_every_shipped_loss_keeps_the_axioms_and_every_bad_one_breaks_them() -> None:
+    """The expressions are in the language and declared rightly; the invalid ones are refused."""
+    losses = load_rules().losses
+    sides: dict[Side, list[str]] = {"fp": losses.fp, "fn": losses.fn, "even": losses.even}
+    for side, expressions in sides.items():
+        declares = {"fp_costs_more_than_fn": side == "fp", "fn_costs_more_than_fp": side == "fn"}
+        for text in (*expressions, *(f"({e}) * (1 if in_slice('target') else 0.7)" for e in expressions)):
+            check_axioms(compile_expression(text, slices=("target",)), declares=declares, levels=4)
+    for text in losses.invalid:
+        with pytest.raises(LossError):
+            check_axioms(compile_expression(text), declares={}, levels=4)
+
+
+@pytest.mark.parametrize(
+    ("objective", "side"),
+    [
+        ("do not call unsupported statements grounded", "fp"),
+        ("avoid false positives", "fp"),
+        ("precision matters most; do not lose more than 3 points of recall; ignore abstentions", "fp"),
+        ("raise recall without losing precision", "fn"),
+        ("the judge misses relevant passages", "fn"),
+        ("agree with people", "even"),
+    ],
+)
+def test_a_loss_follows_the_objective(objective: str, side: Side) -> None:
+    """The dearer error is the one the objective fights; a guard does not count."""
+    assert MODEL._losses.side(f"Objective: {objective}") == side
+
+
+def test_a_refused_loss_is_mended() -> None:
+    """First answers are sometimes outside the rules; after a refusal they never are."""
+    user = "Objective: avoid false positives\nSlice under repair (in_slice('target')): dataset = wice"
+    losses = load_rules().losses
+    first = [json.loads(say("You write a loss.", user, repeat)) for repeat in range(60)]
+    assert 5 <= sum(answer["expression"] in losses.invalid for answer in first) <= 25
+    again = f"{user}\nEarlier answers were refused:\n1. the loss is constant"
+    for repeat in range(60):
+        answer = json.loads(say("You write a loss.", again, repeat))
+        assert set(answer) == {"expression", "declares", "reason"}
+        compiled = compile_expression(answer["expression"], slices=("target",))
+        check_axioms(compiled, declares=answer["declares"], levels=4)
+        assert answer["declares"] == {"fp_costs_more_than_fn": True, "fn_costs_more_than_fp": False}
+
+
+@pytest.mark.parametrize("system", [BACKWARD, OPTIMIZER, "You write a loss."])
+@given(user=st.text(max_size=400), repeat=st.integers(0, 50))
+@settings(max_examples=60, deadline=None)
+def test_any_request_gets_an_answer(system: str, user: str, repeat: int) -> None:
+    """Nothing in a request makes the writing side fail, and it never answers with nothing."""
+    assert say(system, user, repeat)
+
+
+def test_a_critique_without_rows_is_answered_from_its_words() -> None:
+    """Counts and words of the head give the direction where no row is quoted."""
+    head = "Weighted loss 0.3 over 8 rows; 1 false positives, 6 false negatives."
+    assert MODEL._critic.diagnose(head, CRITERIA).direction == "fn"
+    assert say(BACKWARD, f"<CRITERIA>{CRITERIA}</CRITERIA>\n{head}")

@@ -1,0 +1,103 @@
+"""Near-duplicates found by MinHash are those that comparing every pair finds."""
+
+import itertools
+import random
+import re
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from judgewright.judges.duplicates import SIMILAR, Clusters, join_near_duplicates
+from judgewright.judges.rows import Row
+
+
+def rows_of(*texts: str) -> list[Row]:
+    """Return a row for each text."""
+    return [Row(id=str(i), inputs={"source": text}) for i, text in enumerate(texts)]
+
+
+def parts(rows: list[Row], **options: bool) -> set[frozenset[str]]:
+    """Return the ids of rows that ended in one cluster."""
+    clusters = Clusters(len(rows))
+    join_near_duplicates(rows, clusters, **options)
+    found: dict[int, set[str]] = {}
+    for position, row in enumerate(rows):
+        found.setdefault(clusters.find(position), set()).add(row.id)
+    return {frozenset(ids) for ids in found.values()}
+
+
+def shingles(text: str) -> set[tuple[str, ...]]:
+    """Return the five-word shingles as sets of words, by the definition."""
+    words = re.findall(r"\w+", text.lower())
+    width = max(min(5, len(words)), 1)
+    return {tuple(words[i : i + width]) for i in range(len(words) - width + 1)}
+
+
+def test_minhash_finds_what_comparing_all_pairs_finds() -> None:
+    """On 150 texts with edits of every size, the clusters are those of the exact Jaccard similarity."""
+    draw = random.Random(7)
+    vocabulary = [f"w{i}" for i in range(300)]
+    originals = [[draw.choice(vocabulary) for _ in range(draw.randint(3, 120))] for _ in range(30)]
+    texts = []
+    for words in originals:
+        for edits in (0, 0, 1, 2, 6):
+            copy = list(words)
+            for _ in range(edits):
+                copy[draw.randrange(len(copy))] = draw.choice(vocabulary)
+            texts.append(" ".join(copy))
+    rows = rows_of(*texts)
+    expected = Clusters(len(rows))
+    for one, other in itertools.combinations(range(len(rows)), 2):
+        a, b = shingles(texts[one]), shingles(texts[other])
+        if len(a & b) / len(a | b) >= SIMILAR:
+            expected.join(one, other)
+    by_root: dict[int, set[str]] = {}
+    for position, row in enumerate(rows):
+        by_root.setdefault(expected.find(position), set()).add(row.id)
+    assert parts(rows) == {frozenset(ids) for ids in by_root.values()}
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "same"),
+    [
+        ("The sky is blue.", "the  SKY is blue", True),
+        ("the sky is blue", "the sky is red", False),
+        ("", "", True),
+        ("!!!", "???", False),
+        ("一二三四五六七八九十一二三四五六七八九十百千万", "一二三四五六七八九十一二三四五六七八九十百千億", True),
+        ("一二三四五", "六七八九十", False),
+    ],
+)
+def test_texts_are_compared_by_their_words(one: str, other: str, same: bool) -> None:
+    """Case, spaces and punctuation do not count; without spaces each character is a word."""
+    assert (len(parts(rows_of(one, other))) == 1) is same
+
+
+def test_each_input_can_be_asked_for() -> None:
+    """Two questions about one long passage are alike taken together, and not one by one."""
+    passage = " ".join(f"word{i}" for i in range(200))
+    rows = [Row(id=q, inputs={"query": q, "passage": passage}) for q in ("who wrote it", "what is the price")]
+    assert len(parts(rows)) == 1
+    assert len(parts(rows, each_input=True)) == 2
+
+
+@given(st.lists(st.text("ab \ud800é", max_size=12), max_size=8), st.randoms(use_true_random=False))
+@settings(max_examples=60, deadline=None)
+def test_the_clusters_do_not_depend_on_order(texts: list[str], draw: random.Random) -> None:
+    """Any permutation gives the same clusters, whatever the text holds."""
+    rows = rows_of(*texts)
+    shuffled = draw.sample(rows, len(rows))
+    assert parts(rows) == parts(shuffled)
+
+
+def test_ten_thousand_copies_are_joined_at_once() -> None:
+    """Equal rows are collapsed before any pair is compared."""
+    rows = rows_of(*["the same text over and over again"] * 10_000)
+    assert len(parts(rows)) == 1
+
+
+def test_a_very_long_row_is_compared_in_bounded_memory() -> None:
+    """Two rows of 100,000 words that differ in one."""
+    words = [f"w{i}" for i in range(100_000)]
+    assert len(parts(rows_of(" ".join(words), " ".join([*words[:-1], "other"])))) == 1

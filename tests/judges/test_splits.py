@@ -1,0 +1,286 @@
+"""Splits are stable, disjoint, complete and by whole groups; two of their parts stay sealed."""
+
+import copy
+import dataclasses
+import json
+import pickle
+import random
+import time
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from judgewright.judges.errors import InputError
+from judgewright.judges.reading import load_dataset
+from judgewright.judges.rows import Dataset, Row
+from judgewright.judges.scale import BINARY, OutputScale
+from judgewright.judges.splits import DEFAULT_SHARES, SealedRows, Splits, parse_shares, split_dataset
+
+SHARED = Path(__file__).resolve().parents[2] / "../shared/data"
+
+
+@dataclass(frozen=True)
+class Look:
+    """A permit as the ledger would give it."""
+
+    holdout: str
+
+
+def opened(splits: Splits) -> dict[str, Dataset]:
+    """Return all four parts, opened."""
+    sealed = {part.name: part.open(Look(part.content_hash)) for part in (splits.holdout, splits.final)}
+    return {"train": splits.train, "validation": splits.validation, **sealed}
+
+
+def numbered(count: int, *, group_size: int = 1, positives: float = 0.5) -> Dataset:
+    """Return rows with unlike texts, in groups of one size."""
+    draw = random.Random(count)
+    rows = [
+        Row(
+            id=f"r{i}",
+            inputs={"source": " ".join(f"w{draw.randrange(10**6)}" for _ in range(12))},
+            label=float(draw.random() < positives),
+            group=f"g{i // group_size}",
+        )
+        for i in range(count)
+    ]
+    return Dataset.of(rows, labels=BINARY, name="numbered")
+
+
+WORDS = st.lists(st.sampled_from("abcdefgh"), min_size=1, max_size=9).map(" ".join)
+DATASETS = st.lists(
+    st.tuples(WORDS, st.sampled_from([None, 0.0, 1.0]), st.integers(0, 30)), min_size=1, max_size=40
+).map(
+    lambda rows: Dataset.of(
+        [
+            Row(id=f"r{i}", inputs={"source": text}, label=label, group=f"g{group}" if group else "")
+            for i, (text, label, group) in enumerate(rows)
+        ],
+        labels=BINARY,
+    )
+)
+
+
+@given(dataset=DATASETS, draw=st.randoms(use_true_random=False), near=st.booleans())
+@settings(max_examples=80, deadline=None)
+def test_a_split_is_stable_disjoint_complete_and_by_group(dataset: Dataset, draw: random.Random, near: bool) -> None:
+    """For any rows: the order they come in does not matter, each stands in one part, and so does each group."""
+    groups = {row.group or row.id for row in dataset.rows}
+    try:
+        splits = split_dataset(dataset, near_duplicates=near)
+    except InputError:
+        assert near or len(groups) < 4, "only too few groups are a reason"
+        return
+    found = opened(splits)
+    ids = [row.id for part in found.values() for row in part.rows]
+    assert sorted(ids) == sorted(row.id for row in dataset.rows)
+    homes: dict[str, set[str]] = {}
+    for name, part in found.items():
+        assert len(part) > 0
+        for row in part.rows:
+            if row.group:
+                homes.setdefault(row.group, set()).add(name)
+    assert all(len(home) == 1 for home in homes.values())
+    shuffled = replace(dataset, rows=tuple(draw.sample(dataset.rows, len(dataset))))
+    again = split_dataset(shuffled, near_duplicates=near)
+    assert opened(again) == found
+    assert again.notes == splits.notes
+
+
+@given(size=st.integers(1, 5), positives=st.floats(0.1, 0.9), seed=st.integers(0, 1000))
+@settings(max_examples=20, deadline=None)
+def test_small_groups_give_the_shares_that_were_asked_for(size: int, positives: float, seed: int) -> None:
+    """Rows and positives of each part are within one group, or 2 % of the rows, of their share."""
+    dataset = numbered(400, group_size=size, positives=positives)
+    found = opened(split_dataset(dataset, seed=seed))
+    slack = max(size, 0.02 * len(dataset))
+    total = sum(row.label == 1 for row in dataset.rows)
+    for share, part in zip(DEFAULT_SHARES, found.values(), strict=True):
+        assert abs(len(part) - share / 100 * len(dataset)) <= slack
+        assert abs(sum(row.label == 1 for row in part.rows) - share / 100 * total) <= slack
+
+
+def test_the_seed_changes_the_split_and_nothing_else_does() -> None:
+    """Two calls agree to the row; another seed does not; metadata do not count."""
+    dataset = numbered(100)
+    tagged = replace(dataset, rows=tuple(replace(row, meta={"n": i}) for i, row in enumerate(dataset.rows)))
+    holdout = split_dataset(dataset).holdout.content_hash
+    assert split_dataset(dataset).holdout.content_hash == holdout
+    assert split_dataset(tagged).holdout.content_hash == holdout
+    assert split_dataset(dataset, seed=1).holdout.content_hash != holdout
+
+
+def test_large_groups_are_not_all_in_the_large_parts() -> None:
+    """A part's share of the ten largest groups follows its share of the rows, over many seeds."""
+    rows = [
+        Row(id=f"{g}-{i}", inputs={"source": f"text {g} {i} " * 3}, label=float(i % 2), group=f"g{g}")
+        for g in range(60)
+        for i in range(20 if g < 10 else 2)
+    ]
+    dataset = Dataset.of(rows, labels=BINARY)
+    counts = []
+    for seed in range(40):
+        part = split_dataset(dataset, seed=seed, near_duplicates=False).validation
+        counts.append(len({row.group for row in part.rows if int(row.group[1:]) < 10}))
+    assert 1.5 <= sum(counts) / len(counts) <= 3
+
+
+def test_near_duplicates_stand_on_one_side() -> None:
+    """A copy with one word changed follows its original into another group's part, and the count is said."""
+    dataset = numbered(200)
+    draw = random.Random(1)
+    copies = []
+    for row in dataset.rows[:60]:
+        long = " ".join(f"v{draw.randrange(10**6)}" for _ in range(60))
+        copies += [
+            Row(id=f"{row.id}-a", inputs={"source": long}, label=1.0, group=f"{row.id}-a"),
+            Row(id=f"{row.id}-b", inputs={"source": f"{long} indeed"}, label=0.0, group=f"{row.id}-b"),
+        ]
+    splits = split_dataset(Dataset.of([*dataset.rows, *copies], labels=BINARY))
+    assert splits.merged == 60
+    assert "320 groups became 260, as some have nearly the same rows" in splits.notes
+    home = {row.id: name for name, part in opened(splits).items() for row in part.rows}
+    assert all(home[f"r{i}-a"] == home[f"r{i}-b"] for i in range(60))
+
+
+def test_one_pool_of_passages_under_few_questions_can_still_be_split() -> None:
+    """Where joining would leave no split, rows must be alike in every input, and a note says what that means."""
+    passages = [" ".join(f"p{i}w{j}" for j in range(100)) for i in range(10)]
+    questions = ["who is it", "why so late", "what price", "how many wolves", "when exactly", "where to"]
+    rows = [
+        Row(id=f"{q}{p}", inputs={"query": question, "passage": passage}, label=float(p % 2), group=f"q{q}")
+        for q, question in enumerate(questions)
+        for p, passage in enumerate(passages)
+    ]
+    splits = split_dataset(Dataset.of(rows, labels=BINARY))
+    assert splits.merged == 0
+    assert any("only where every input is" in note for note in splits.notes)
+
+
+def test_the_first_rows_of_a_part_are_a_fair_sample() -> None:
+    """Rows sorted by label on the way in are mixed inside a part."""
+    rows = sorted(numbered(400).rows, key=lambda row: row.label or 0.0)
+    train = split_dataset(Dataset.of(rows, labels=BINARY)).train
+    assert 15 < sum(row.label == 1 for row in train.rows[:60]) < 45
+
+
+def test_too_few_groups_are_refused_with_their_number() -> None:
+    """The message counts groups and parts, the hint says what to do."""
+    rows = [Row(id=f"r{i}", inputs={"source": f"text {i}"}, label=1.0, group=f"g{i % 3}") for i in range(99)]
+    with pytest.raises(InputError, match="3 groups cannot fill 4 parts") as caught:
+        split_dataset(Dataset.of(rows, labels=BINARY))
+    assert "--group" in (caught.value.hint or "")
+    with pytest.raises(InputError, match="0 groups"):
+        split_dataset(Dataset.of([], labels=BINARY))
+    splits = split_dataset(Dataset.of(rows, labels=BINARY), shares=(40, 20, 40, 0))
+    assert (len(splits.final), len(splits.train)) == (0, 33)
+    assert "train has only positive rows" in splits.notes
+
+
+@pytest.mark.parametrize(
+    "text", ["", "30/20/30", "30/20/30/30", "0/30/50/20", "-10/40/50/20", "a/b/c/d", "nan/20/30/20"]
+)
+def test_shares_that_make_no_sense_are_refused(text: str) -> None:
+    """The message shows what was given and the hint an example."""
+    with pytest.raises(InputError, match="four percentages") as caught:
+        parse_shares(text)
+    assert "30/20/30/20" in (caught.value.hint or "")
+
+
+def test_shares_are_read_in_order() -> None:
+    """Train, validation, holdout, final; decimals are fine."""
+    assert parse_shares("30/20/30/20") == DEFAULT_SHARES
+    assert parse_shares("40/22.5/37.5/0") == (40, 22.5, 37.5, 0)
+
+
+# The seal
+
+
+def test_a_sealed_part_opens_to_its_own_permit_only() -> None:
+    """Another part's hash, another type, or nothing at all is refused."""
+    splits = split_dataset(numbered(100))
+    assert len(splits.holdout.open(Look(splits.holdout.content_hash))) == len(splits.holdout) == 30
+    for look in (Look(splits.final.content_hash), Look(""), None, splits.holdout.content_hash, object()):
+        with pytest.raises(InputError, match="the holdout is sealed"):
+            splits.holdout.open(look)  # type: ignore[arg-type]
+
+
+def test_a_sealed_part_tells_its_size_and_nothing_of_its_rows() -> None:
+    """Number, groups, hash and name; no labels, no texts."""
+    sealed = split_dataset(numbered(100, group_size=2)).holdout
+    assert (len(sealed), sealed.groups, sealed.name) == (30, 15, "holdout")
+    public = {name for name in dir(SealedRows) if not name.startswith("_")}
+    assert public == {"name", "groups", "content_hash", "open"}
+
+
+def test_a_sealed_part_cannot_be_walked_copied_or_pickled() -> None:
+    """Nor can the splits that hold it be turned into a dictionary."""
+    splits = split_dataset(numbered(100))
+    sealed = splits.holdout
+    for attempt in (
+        lambda: list(sealed),  # type: ignore[call-overload]
+        lambda: "r1" in sealed,  # type: ignore[operator]
+        lambda: sealed[0],  # type: ignore[index]
+        lambda: vars(sealed),
+        lambda: pickle.dumps(sealed),
+        lambda: copy.copy(sealed),
+        lambda: copy.deepcopy(splits),
+        lambda: pickle.dumps(splits),
+        lambda: dataclasses.asdict(splits),
+        lambda: json.dumps(sealed),
+    ):
+        with pytest.raises(TypeError):
+            attempt()
+
+
+def test_a_canary_in_the_holdout_shows_nowhere() -> None:
+    """Every row carries its own canary: those of the sealed parts are in no text made of the splits."""
+    dataset = numbered(200)
+    marked = Dataset.of(
+        [
+            replace(row, inputs={"source": f"canary-{row.id}-end {row.inputs['source']}"}, group=f"canary-{row.id}-end")
+            for row in dataset.rows
+        ],
+        labels=BINARY,
+    )
+    splits = split_dataset(marked)
+    fields = {f.name: getattr(splits, f.name) for f in dataclasses.fields(splits)}
+    shown = [repr(splits), str(splits), repr(fields), f"{splits.holdout} {splits.final!r}", repr(dir(splits.holdout))]
+    with pytest.raises(InputError) as caught:
+        splits.holdout.open(Look("wrong"))
+    shown.append(f"{caught.value} {caught.value.hint}")
+    sealed = {**opened(splits)}
+    for name in ("holdout", "final"):
+        for row in sealed[name].rows:
+            assert not any(f"canary-{row.id}-end" in text for text in shown)
+
+
+# Real files
+
+
+@pytest.mark.parametrize(
+    ("name", "inputs"),
+    [
+        ("context_relevance_trec_dl", ("query", "passage")),
+        ("groundedness_multi", ("source", "statement")),
+        ("context_relevance_climretrieve", ("query", "passage")),
+        ("diras", ("question", "relevance_definition", "paragraph")),
+    ],
+)
+def test_real_files_split_within_three_seconds(name: str, inputs: tuple[str, ...]) -> None:
+    """Thousands of rows, and also the two with a handful of questions; no group straddles."""
+    path = SHARED / f"{name}.jsonl"
+    if not path.exists():
+        pytest.skip("the shared data are not beside the checkout")
+    dataset = load_dataset(path, inputs=inputs, scale=OutputScale())
+    started = time.process_time()
+    splits = split_dataset(dataset)
+    assert time.process_time() - started < 3
+    groups = [{row.group for row in part.rows} for part in opened(splits).values()]
+    assert sum(map(len, groups)) == len(set().union(*groups))
+    if len(dataset) > 1000:
+        rates = [sum(map(dataset.positive, part.rows)) / len(part) for part in opened(splits).values()]
+        assert max(rates) - min(rates) < 0.03

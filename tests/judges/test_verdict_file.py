@@ -1,0 +1,252 @@
+"""Reading somebody's verdicts, and agreeing with what was published about them."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from judgewright.judges.errors import DataError, InputError
+from judgewright.judges.judged import Judged
+from judgewright.judges.scale import BINARY, PROBABILITY
+from judgewright.judges.verdict import Unscored, Verdict
+from judgewright.judges.verdict_file import infer_scale, load_verdicts
+
+VERDICTS = Path(__file__).resolve().parents[2] / "../shared/data/verdicts"
+needs_verdicts = pytest.mark.skipif(not VERDICTS.exists(), reason="the shared data are not beside the checkout")
+
+
+def load(folder: Path, rows: list[dict[str, object]], **options: object) -> Judged:
+    """Write rows as JSONL and load them as verdicts."""
+    path = folder / "verdicts.jsonl"
+    path.write_text("\n".join(json.dumps(row) for row in rows))
+    return load_verdicts(path, **options)  # type: ignore[arg-type]
+
+
+def pairs(*values: tuple[object, object]) -> list[dict[str, object]]:
+    """Return rows with a label and a score each."""
+    return [{"id": f"r{i}", "label": label, "score": score} for i, (label, score) in enumerate(values)]
+
+
+@given(values=st.lists(st.floats(-100, 100), min_size=1))
+@settings(max_examples=100, deadline=None)
+def test_an_inferred_scale_spans_its_values(values: list[float]) -> None:
+    """Whatever the values, they lie between the scale's ends and whole ones are on it."""
+    scale = infer_scale(values)
+    low, high = (0, 1) if scale.kind != "graded" else (scale.low, scale.high)
+    assert all(low <= value <= high for value in values)
+    assert all(scale.contains(value) for value in values if value.is_integer())
+
+
+@pytest.mark.parametrize(
+    ("values", "kind", "threshold", "high"),
+    [
+        ((0, 1), "binary", 1, 1),
+        ((1,), "binary", 1, 1),
+        ((0, 1, 2, 3), "graded", 2, 3),
+        ((0, 1, 2), "graded", 1, 2),
+        ((1, 2, 5), "graded", 3, 5),
+        ((3,), "graded", 2, 3),
+        ((0, 0.5, 1), "probability", 0.5, None),
+        ((0.2, 4.5), "graded", 3, 5),
+    ],
+)
+def test_scales_have_their_own_thresholds(
+    values: tuple[float, ...], kind: str, threshold: float, high: int | None
+) -> None:
+    """1 for 0/1, 2 for 0..3, the middle rounded up for other grades, 0.5 for a probability."""
+    scale = infer_scale(values)
+    assert (scale.kind, scale.threshold) == (kind, threshold)
+    assert high is None or scale.high == high
+
+
+def test_one_threshold_binarises_both_sides_but_not_a_binary_one(tmp_path: Path) -> None:
+    """Labels 0..3 and scores 0..3 are cut at the same grade; a 0/1 verdict stays as it is."""
+    graded = load(tmp_path, pairs((0, 3), (1, 1), (2, 0), (3, 2)), threshold=1)
+    assert graded.positive.tolist() == [False, True, True, True]
+    assert graded.predicted.tolist() == [True, True, False, True]
+    mixed = load(tmp_path, pairs((0, 0), (1, 1), (2, 0), (3, 1)), threshold=3)
+    assert mixed.positive.tolist() == [False, False, False, True]
+    assert mixed.predicted.tolist() == [False, True, False, True]
+
+
+def test_labels_may_have_a_threshold_of_their_own(tmp_path: Path) -> None:
+    """A grade and a probability have no threshold in common."""
+    judged = load(tmp_path, pairs((0, 0.1), (1, 0.7), (2, 0.4), (3, 0.9)), threshold=0.6, label_threshold=3)
+    assert judged.positive.tolist() == [False, False, False, True]
+    assert judged.predicted.tolist() == [False, True, False, True]
+    with pytest.raises(InputError, match="scores are fractions") as caught:
+        load(tmp_path, pairs((0, 0.1), (3, 0.7)), threshold=2)
+    assert "--threshold" in (caught.value.hint or "")
+
+
+def test_a_grade_the_judge_never_gives_does_not_move_its_threshold(tmp_path: Path) -> None:
+    """Scores 0..2 beside labels 0..3 are read on 0..3, and a note says so."""
+    judged = load(tmp_path, pairs((0, 0), (1, 1), (2, 2), (3, 2)))
+    assert judged.scale.threshold == 2
+    assert judged.same_scale
+    assert any("one scale, 0..3" in note for note in judged.dataset.notes)
+    apart = load(tmp_path, pairs((1, 0), (5, 1), (3, 3)))
+    assert (apart.dataset.labels.low, apart.dataset.labels.high, apart.scale.high) == (1, 5, 3)
+
+
+def test_a_missing_score_is_unscored_and_never_zero(tmp_path: Path) -> None:
+    """Null, NaN and text are kept with their reason; the coverage falls."""
+    judged = load(tmp_path, pairs((0, 0), (1, 1), (1, None), (1, "NaN"), (0, "ERROR: timeout")))
+    assert len(judged.scored) == 2
+    assert judged.coverage == pytest.approx(2 / 5)
+    assert judged.unscored == {"parse": 3}
+    details = [answer.detail for answer in judged.answers if isinstance(answer, Unscored)]
+    assert details == ["no score in the file", "no score in the file", "the file's score is 'ERROR: timeout'"]
+    assert "3 of 5 rows have no score; they are unscored, not wrong" in judged.dataset.notes
+
+
+def test_words_and_booleans_are_verdicts(tmp_path: Path) -> None:
+    """Yes and no, true and false, on both sides."""
+    judged = load(tmp_path, pairs(("yes", True), ("no", False), (1, "No")))
+    assert (judged.dataset.labels, judged.scale) == (BINARY, BINARY)
+    assert judged.predicted.tolist() == [True, False, False]
+
+
+def test_confidence_is_confidence_in_the_verdict(tmp_path: Path) -> None:
+    """The probability of the positive label follows from it; values outside [0, 1] are left out and named."""
+    rows = pairs((0, 0), (1, 1), (1, 1), (0, 0))
+    for row, sure in zip(rows, (0.9, 0.8, 80, None), strict=True):
+        row["sure"] = sure
+    judged = load(tmp_path, rows, confidence="sure")
+    np.testing.assert_allclose(judged.probability, [0.1, 0.8, np.nan, np.nan])
+    assert "sure outside [0, 1], left out: 1 (the first is 80 in row 'r2')" in judged.dataset.notes
+    assert all("sure" not in row.meta for row in judged.rows)
+    rows[1]["sure"] = "high"
+    with pytest.raises(DataError, match="line 2: field 'sure': 'high' is not a number"):
+        load(tmp_path, rows, confidence="sure")
+
+
+def test_metadata_flatten_and_inputs_stay_inputs(tmp_path: Path) -> None:
+    """Texts under `inputs.` are not columns to slice by; the rationale goes to the verdict."""
+    row = {
+        "id": "a",
+        "label": 1,
+        "score": 1,
+        "rationale": "because",
+        "inputs": {"query": "why?", "passage": "so"},
+        "metadata": {"query_id": "q1", "query_type": "how", "tags": [1]},
+        "judge_model": "gpt",
+    }
+    judged = load(tmp_path, [row, {**row, "id": "b", "label": 0}])
+    first, answer = judged.rows[0], judged.answers[0]
+    assert first.meta == {"metadata.query_type": "how", "metadata.tags": "[1]", "judge_model": "gpt"}
+    assert first.inputs == {"query": "why?", "passage": "so"}
+    assert isinstance(answer, Verdict)
+    assert (answer.rationale, answer.parser) == ("because", "file")
+    assert (judged.model, judged.judge) == ("gpt", "verdicts.jsonl")
+
+
+def test_groups_are_found_named_or_said_to_be_missing(tmp_path: Path) -> None:
+    """Without a group every row is its own, and the note names the option."""
+    rows = [{**row, "metadata": {"query_id": f"q{i // 2}", "doc": "d"}} for i, row in enumerate(pairs(*[(0, 1)] * 4))]
+    assert load(tmp_path, rows).groups.tolist() == [0, 0, 1, 1]
+    assert load(tmp_path, rows, group="metadata.doc").groups.tolist() == [0, 0, 0, 0]
+    alone = load(tmp_path, pairs((0, 1), (1, 0)))
+    assert alone.groups.tolist() == [0, 1]
+    assert any("--group" in note for note in alone.dataset.notes)
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"score": "verdict"}, "the column 'verdict' is missing"),
+        ({"label": "gold"}, "the column 'gold' is missing"),
+        ({"confidence": "scor"}, "did you mean 'score'"),
+        ({"rationale": "why"}, "the column 'why' is missing"),
+        ({"id": "key"}, "the column 'key' is missing"),
+    ],
+)
+def test_a_column_that_is_not_there_is_named(tmp_path: Path, options: dict[str, str], said: str) -> None:
+    """No other column is taken in its place."""
+    with pytest.raises(DataError, match=said):
+        load(tmp_path, pairs((0, 1), (1, 1)), **options)
+
+
+def test_files_without_labels_or_scores_are_refused(tmp_path: Path) -> None:
+    """There is nothing to measure, and the option to name the column is given."""
+    with pytest.raises(DataError, match="no row has a score"):
+        load(tmp_path, pairs((0, None), (1, "?")))
+    with pytest.raises(DataError, match="no row has a label"):
+        load(tmp_path, pairs((None, 1), ("", 0)))
+    with pytest.raises(InputError, match="are no grades"):
+        load(tmp_path, pairs((0, 1), (1, 1e15)))
+
+
+# Published figures
+
+
+@needs_verdicts
+@pytest.mark.parametrize(
+    ("name", "rows", "groups"),
+    [
+        ("diras_chatreport.gpt-3.5-turbo", 660, 660),
+        ("diras_chatreport.gpt-4-0125-preview", 660, 660),
+        ("diras_chatreport.gpt-4-nocot", 660, 660),
+        ("diras_chatreport.gpt-4-nodef", 660, 660),
+        ("diras_chatreport.llama3-8b-instruct", 660, 660),
+    ],
+)
+def test_diras_verdicts_give_the_published_f1(name: str, rows: int, groups: int) -> None:
+    """F1 of the verdict column is the figure kept beside the file, and the score is the probability of relevance."""
+    from sklearn.metrics import f1_score
+
+    judged = load_verdicts(VERDICTS / f"{name}.jsonl", score="verdict", confidence="confidence")
+    expected = json.loads((VERDICTS / "expected.json").read_text())[f"{name}.jsonl"]["binary_F1"]
+    assert (len(judged.rows), len(set(judged.groups))) == (rows, groups)
+    assert 100 * f1_score(judged.positive, judged.predicted) == pytest.approx(expected["computed"], abs=1e-4)
+    by_score = load_verdicts(VERDICTS / f"{name}.jsonl")
+    assert by_score.scale == PROBABILITY
+    np.testing.assert_allclose(judged.probability, by_score.score, atol=1e-9)
+
+
+@needs_verdicts
+def test_real_gpt_4o_grades_are_grouped_by_query() -> None:
+    """9,260 rows on NIST grades, of which the file's own binary verdict is grade 2 and above."""
+    judged = load_verdicts(VERDICTS / "trecdl19.gpt-4o-umbrela.jsonl")
+    assert (len(judged.rows), len(set(judged.groups))) == (9260, 43)
+    assert (judged.dataset.labels.high, judged.scale.high) == (3, 3)
+    assert judged.predicted.tolist() == [row.meta["verdict"] == 1 for row in judged.rows]
+    assert judged.positive.tolist() == [row.meta["label_binary"] == 1 for row in judged.rows]
+
+
+@needs_verdicts
+@pytest.mark.parametrize("judge", ["Olz-gpt4o", "NISTRetrieval-instruct0", "TREMA-rubric0"])
+def test_a_matrix_of_judges_is_read_judge_by_judge(judge: str) -> None:
+    """Nested columns are named with a dot; a judge that never gives a 3 is still on 0..3."""
+    from sklearn.metrics import cohen_kappa_score
+
+    name = "llmjudge_test.verdicts_matrix_dev12.jsonl"
+    judged = load_verdicts(VERDICTS / name, score=f"verdicts.{judge}")
+    assert (judged.scale.high, judged.scale.threshold, judged.same_scale) == (3, 2, True)
+    expected = json.loads((VERDICTS / "expected.json").read_text())[name].get(f"{judge}: kappa 4-point")
+    if expected is not None:
+        assert cohen_kappa_score(judged.label, judged.score) == pytest.approx(expected["computed"], abs=1e-4)
+
+
+@needs_verdicts
+def test_claim_verdicts_keep_partial_support_apart() -> None:
+    """WiCE labels are 0..2 and scores probabilities; the rationale is the verdict's and no metadata."""
+    judged = load_verdicts(VERDICTS / "wice_claim.gpt-4-0613.jsonl", label_threshold=2)
+    assert (judged.dataset.labels.high, judged.scale.kind) == (2, "probability")
+    assert judged.positive.tolist() == [row.meta["label_binary"] == 1 for row in judged.rows]
+    assert all(verdict.rationale for verdict in judged.verdicts)
+    assert "rationale" not in judged.rows[0].meta
+
+
+@needs_verdicts
+def test_human_faithfulness_ranks_as_recomputed() -> None:
+    """Spearman's correlation with the graded label's source is close to the figure beside the file."""
+    from sklearn.metrics import roc_auc_score
+
+    judged = load_verdicts(VERDICTS / "mtrag_faithfulness.rl-f.jsonl")
+    expected = json.loads((VERDICTS / "expected.json").read_text())["mtrag_faithfulness.rl-f.jsonl"]
+    auroc = roc_auc_score(judged.positive, judged.score)
+    assert auroc == pytest.approx(expected["AUROC (median human>=3)"]["computed"], abs=1e-4)
