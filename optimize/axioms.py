@@ -13,8 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..judges.errors import LossError
-from ..judges.judged import BoolArray, FloatArray
+from ..judges import BoolArray, FloatArray, LossError
 from .expression import Expression
 from .outcomes import Outcomes
 

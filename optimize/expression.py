@@ -17,8 +17,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import orjson
 
-from ..judges.errors import LossError
-from ..judges.judged import BoolArray, FloatArray
+from ..judges import BoolArray, FloatArray, LossError
 from .outcomes import Outcomes
 
 LANGUAGE = 1

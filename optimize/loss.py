@@ -14,9 +14,7 @@ from typing import Any
 import orjson
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from ..judges.errors import InputError, LossError
-from ..judges.judged import BoolArray, FloatArray, Judged
-from ..judges.models.model import Completion, Message, Request
+from ..judges import BoolArray, Completion, FloatArray, InputError, Judged, LossError, Message, Request
 from .axioms import DECLARATIONS, EXTRA, PERFECT, check_axioms
 from .expression import (
     FUNCTIONS,

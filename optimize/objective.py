@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from ..judges.errors import InputError
+from ..judges import InputError
 
 Direction = Literal["fp", "fn"]
 
@@ -55,7 +55,8 @@ _CLAUSE = re.compile(
     r"[;,:!?\n]+|\.(?!\d)|\b(?:but|without|while|although|though|and (?=do not|don't|never|keep|ignore))\b"
 )
 _ALLOWANCE = re.compile(
-    r"\b(?:los(?:e|es|ing|s)|drop(?:s|ping)?|fall(?:s|ing)?|decreas(?:e|es|ing)|declin(?:e|es|ing)|sacrific(?:e|es|ing)|keep(?:ing)?|hold"
+    r"\b(?:los(?:e|es|ing|s)|drop(?:s|ping)?|fall(?:s|ing)?|decreas(?:e|es|ing)|declin(?:e|es|ing)|sacrific(?:e|es|ing)"
+    r"|keep(?:ing)?|hold"
     r"|giv(?:e|ing) up|hurt(?:s|ing)?|harm(?:s|ing)?|within"
     r"|at most|maintain(?:ing)?|preserv(?:e|ing)|cost(?:s|ing)?)\b"
 )
@@ -66,8 +67,9 @@ _UNIMPORTANT = re.compile(
 _ABSTAIN = re.compile(r"\babst(?:ain|ention)\w*|\bunscored\b|\bno verdict\b")
 
 _BAD = (
-    r"(?:un(?:supported|grounded|faithful|helpful|related|true|acceptable)|irrelevant|incorrect|inaccurate|invalid|false"
-    r"|wrong|bad|hallucinat\w*|fabricat\w*|invented|made[ -]up|not (?:supported|grounded|relevant|correct|faithful|true|acceptable))"
+    r"(?:un(?:supported|grounded|faithful|helpful|related|true|acceptable)|irrelevant|incorrect|inaccurate"
+    r"|invalid|false|wrong|bad|hallucinat\w*|fabricat\w*|invented|made[ -]up"
+    r"|not (?:supported|grounded|relevant|correct|faithful|true|acceptable))"
 )
 _GOOD = r"(?:supported|grounded|faithful|relevant|correct|accurate|valid|true|good|helpful|acceptable|right)"
 _WORTH = re.compile(rf"\b(?:(?P<bad>{_BAD})|(?P<good>{_GOOD}))\b")

@@ -10,8 +10,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from ..judges.errors import LossError
-from ..judges.judged import BoolArray, FloatArray, Judged
+from ..judges import BoolArray, FloatArray, Judged, LossError
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

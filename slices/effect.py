@@ -10,8 +10,7 @@ from typing import Literal
 
 import numpy as np
 
-from ..judges.errors import InputError
-from ..judges.judged import BoolArray, Judged
+from ..judges import BoolArray, InputError, Judged
 
 Direction = Literal["fp", "fn"]
 """Which errors prevail: false positives or false negatives."""

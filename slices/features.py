@@ -16,9 +16,8 @@ from fnmatch import fnmatchcase
 
 import numpy as np
 
-from ..judges.errors import InputError
-from ..judges.judged import BoolArray, FloatArray, IntArray, Judged
-from ..judges.rows import Row, Scalar
+from ..judges import BoolArray, FloatArray, InputError, IntArray, Judged, Row
+from ..judges.rows import Scalar
 from .slice import Condition, Equals, Interval, Missing, is_missing, is_number, text_of
 
 MAX_VALUES = 64

@@ -15,9 +15,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from ..judges.errors import InputError
-from ..judges.judged import BoolArray, IntArray, Judged
-from ..judges.metrics.estimate import Estimate
+from ..judges import BoolArray, Estimate, InputError, IntArray, Judged
 from .effect import SEARCHED, Cells, Direction, decompose, denominator, expected_gain, metric_value
 from .features import Column, Features, read_features
 from .found import FoundSlice, HeldOut, SliceReport

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from ..judges.metrics.estimate import Estimate
+from ..judges import Estimate
 from .effect import Direction, Parts
 from .significance import ALPHA
 from .slice import Predicate

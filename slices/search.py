@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..judges.judged import BoolArray, FloatArray, IntArray
+from ..judges import BoolArray, FloatArray, IntArray
 from .features import Column
 from .significance import MIN_GROUPS, compare, scan_llr
 from .slice import Condition, Predicate

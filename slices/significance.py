@@ -11,8 +11,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..judges.judged import BoolArray, FloatArray, IntArray
-from ..judges.metrics.intervals import wilson
+from ..judges import BoolArray, FloatArray, IntArray
+from ..judges.metrics import wilson
 
 ALPHA = 0.05
 MIN_GROUPS = 5

@@ -14,9 +14,8 @@ from dataclasses import dataclass
 import numpy as np
 import orjson
 
-from ..judges.errors import InputError
-from ..judges.judged import BoolArray
-from ..judges.rows import Row, Scalar
+from ..judges import BoolArray, InputError, Row
+from ..judges.rows import Scalar
 
 _BARE = re.compile(r"[^\s\"()\[\],<>=!]+")
 _TOKEN = re.compile(r'\s*("(?:[^"\\]|\\.)*"|<=|>=|==|!=|[<>=\[\](),]|[^\s"()\[\],<>=!]+)')

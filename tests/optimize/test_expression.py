@@ -223,7 +223,7 @@ def test_the_version_depends_on_the_meaning_and_not_on_the_spacing() -> None:
 
 def test_an_unknown_name_is_answered_with_a_near_one() -> None:
     """A typing error is told with what was probably meant."""
-    with pytest.raises(LossError, match="'confidense'.*confidence"):
+    with pytest.raises(LossError, match=r"'confidense'.*confidence"):
         compile_expression("confidense * fp")
 
 

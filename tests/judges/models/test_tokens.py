@@ -1,8 +1,10 @@
 """Token counts: exact from local files, estimated elsewhere, never downloaded."""
 
+import hashlib
 import socket
 import subprocess
 import sys
+import tempfile
 
 import pytest
 from hypothesis import given, settings
@@ -56,20 +58,20 @@ def test_an_unknown_model_is_estimated_and_says_so():
 
 
 def test_an_encoding_that_is_not_on_disk_is_estimated(monkeypatch, tmp_path):
-    """With no folder to find it in, nothing is downloaded."""
-    monkeypatch.setattr(tokens, "_folders", lambda cache_dir: [tmp_path])
-    tokens._load.cache_clear()
-    try:
-        assert not count_tokens("some text", "gpt-4").exact
-    finally:
-        tokens._load.cache_clear()
+    """Nobody bundles GPT-3's r50k_base, and nothing is downloaded; a damaged file of it is passed over."""
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    assert not count_tokens("some text", "davinci", cache_dir=tmp_path / "absent").exact
+    url = "https://openaipublic.blob.core.windows.net/encodings/r50k_base.tiktoken"
+    (tmp_path / hashlib.sha1(url.encode()).hexdigest()).write_text("IQ== 0\n")
+    assert not count_tokens("some text", "davinci", cache_dir=tmp_path).exact
 
 
-def test_a_damaged_encoding_file_is_not_used(tmp_path, monkeypatch):
-    """A file under the right name with the wrong content is passed over."""
-    (tmp_path / "9b5ad71b2ce5302211f9c61530b329a4922fc6a4").write_text("IQ== 0\n")
-    monkeypatch.setattr(tokens, "_folders", lambda cache_dir: [cache_dir])
-    assert not count_tokens("some text", "gpt-4", cache_dir=tmp_path).exact
+@needs_files
+def test_the_callers_folder_is_looked_in(tmp_path, monkeypatch):
+    """What stands in TIKTOKEN_CACHE_DIR is handed in; a file there is enough."""
+    found = next(f for folder in tokens._folders(None) for f in folder.glob("ec7223*"))  # p50k_base
+    (tmp_path / found.name).write_bytes(found.read_bytes())
+    assert count_tokens("some text", "text-davinci-003", cache_dir=tmp_path).exact
 
 
 def test_counting_does_not_import_litellm():
@@ -111,8 +113,9 @@ def test_the_stated_estimate_is_a_quarter_and_three_quarters(text, n):
     ],
 )
 def test_the_reserving_estimate_covers_the_exact_count(text):
-    """English, JSON, Chinese, Russian, Hindi and emoji, against tiktoken's newer encoding."""
-    assert estimate_tokens(text) >= count_tokens(text, "gpt-4o").n
+    """English, JSON, Chinese, Russian, Hindi and emoji, against both of tiktoken's usual encodings."""
+    for model in ("gpt-4o", "gpt-4"):
+        assert estimate_tokens(text) >= count_tokens(text, model).n
 
 
 @settings(max_examples=100, deadline=None)

@@ -1,0 +1,242 @@
+"""One try over real HTTP."""
+
+import asyncio
+import base64
+import logging
+import traceback
+
+import pytest
+
+from judgewright.judges.errors import InputError, ModelError
+from judgewright.judges.models.endpoint import Endpoint, UnreachedError
+from judgewright.judges.models.model import Completion
+
+KEY = "sk-test-CANARY-5f3a9c1e7b"
+
+
+def try_once(fake, request, *, timeout=10.0, key=KEY, leave_out=frozenset(), url=None) -> Completion:
+    async def run() -> Completion:
+        model = Endpoint(name="m1", base_url=url or fake.url, api_key=key, timeout=timeout)
+        try:
+            return await model.complete(request, leave_out=leave_out)
+        finally:
+            await model.close()
+
+    return asyncio.run(run())
+
+
+def failure(*args, **kwargs) -> ModelError:
+    with pytest.raises(ModelError) as caught:
+        try_once(*args, **kwargs)
+    return caught.value
+
+
+def test_a_request_goes_out_as_written_and_comes_back_read(fake, ask_for):
+    """Every parameter under its name, the key in the header, the answer as a completion."""
+    asked = ask_for("the row", max_tokens=9, top_logprobs=3, response_format={"type": "json_object"}, repeat=4)
+    got = try_once(fake, asked)
+    assert fake.seen[0].body == {"model": "m1", **asked.body()}
+    assert fake.seen[0].headers["authorization"] == f"Bearer {KEY}"
+    assert (got.text, got.tokens_in, got.tokens_out, got.model_returned) == ("echo the row", 20, 5, "fake-1")
+
+
+@pytest.mark.parametrize(
+    ("leave_out", "absent", "present"),
+    [
+        ({"temperature", "seed"}, {"temperature", "seed"}, {"max_tokens", "logprobs"}),
+        ({"logprobs"}, {"logprobs", "top_logprobs"}, {"seed"}),
+        ({"max_tokens"}, {"max_tokens"}, {"max_completion_tokens"}),
+        ({"max_tokens", "max_completion_tokens"}, {"max_tokens", "max_completion_tokens"}, {"seed"}),
+        ({"response_format"}, {"response_format"}, {"temperature"}),
+    ],
+)
+def test_what_is_left_out_is_not_sent(fake, ask_for, leave_out, absent, present):
+    """A limit that may not be called max_tokens is sent as max_completion_tokens."""
+    asked = ask_for(max_tokens=9, top_logprobs=3, response_format={"type": "json_object"})
+    try_once(fake, asked, leave_out=frozenset(leave_out))
+    sent = fake.seen[0].body
+    assert not absent & sent.keys()
+    assert present <= sent.keys()
+
+
+def test_without_a_key_none_is_taken_from_the_environment(fake, ask_for, monkeypatch):
+    """Nor an organisation: a local server is not told who pays whom."""
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    monkeypatch.setenv("OPENAI_ORG_ID", "org-secret")
+    try_once(fake, ask_for(), key=None)
+    assert KEY not in str(fake.seen[0].headers)
+    assert "org-secret" not in str(fake.seen[0].headers)
+
+
+def test_a_dropped_connection_may_have_been_charged(fake, ask_for):
+    """It reached the server: retryable, and not `UnreachedError`."""
+    fake.answer = lambda seen: fake.Reply(drop=True)
+    error = failure(fake, ask_for())
+    assert error.retryable
+    assert not isinstance(error, UnreachedError)
+    assert len(fake.seen) == 1  # no retries hidden in the SDK or below it
+
+
+def test_an_endpoint_that_is_not_there_was_not_charged(fake, ask_for):
+    """Nobody listens on the port: `UnreachedError`, which a retry may mend."""
+    error = failure(fake, ask_for(), url="http://127.0.0.1:9/v1")
+    assert isinstance(error, UnreachedError)
+    assert error.retryable
+    assert "127.0.0.1:9" in str(error)
+
+
+def test_a_slow_endpoint_times_out(fake, ask_for):
+    """The time-out holds for the whole try and is retryable."""
+    fake.answer = lambda seen: fake.Reply(delay=5.0)
+    error = failure(fake, ask_for(), timeout=0.2)
+    assert error.retryable
+    assert "within 0.2 s" in str(error) or "broke" in str(error)
+
+
+def test_a_reply_cut_in_the_middle_is_retryable(fake, ask_for):
+    """The server announces more than it sends."""
+    fake.answer = lambda seen: fake.Reply(body=fake.completion("x" * 5000), cut=True)
+    assert failure(fake, ask_for()).retryable
+
+
+def test_garbage_is_retryable(fake, ask_for):
+    """A page of HTML with status 200."""
+    fake.answer = lambda seen: fake.Reply(body=b"<html>hello</html>", headers={"content-type": "text/html"})
+    error = failure(fake, ask_for())
+    assert (error.retryable, error.status) == (True, 200)
+
+
+def test_a_reply_over_the_cap_is_not_read_to_its_end(fake, ask_for):
+    """Nine mebibytes of reply are refused, and not asked for again."""
+    fake.answer = lambda seen: fake.Reply(body=fake.completion("x" * 9 * 2**20))
+    error = failure(fake, ask_for())
+    assert "over 8,388,608 bytes" in str(error)
+    assert not error.retryable
+
+
+def test_a_compressed_reply_is_read(fake, ask_for):
+    """gzip, as most gateways send."""
+    import gzip
+
+    import orjson
+
+    packed = gzip.compress(orjson.dumps(fake.completion("zipped")))
+    fake.answer = lambda seen: fake.Reply(body=packed, headers={"content-encoding": "gzip"})
+    assert try_once(fake, ask_for()).text == "zipped"
+
+
+def test_a_redirect_is_not_followed(fake, ask_for):
+    """The row's text goes to the host that was named and to no other."""
+    fake.answer = lambda seen: fake.Reply(status=307, body={}, headers={"location": f"{fake.url}/elsewhere"})
+    error = failure(fake, ask_for())
+    assert (error.status, error.fatal) == (307, True)
+    assert len(fake.seen) == 1
+
+
+def test_a_rate_limit_says_how_long(fake, ask_for):
+    """From the header, in seconds."""
+    fake.answer = lambda seen: fake.Reply(status=429, body={"error": {"message": "slow"}}, headers={"Retry-After": "7"})
+    error = failure(fake, ask_for())
+    assert (error.retryable, error.status, error.retry_after) == (True, 429, 7.0)
+
+
+def test_a_refused_parameter_is_named(fake, ask_for):
+    """So that it can be left out."""
+    fake.answer = lambda seen: fake.Reply(status=400, body={"error": {"message": "Unsupported param: logprobs"}})
+    assert failure(fake, ask_for(top_logprobs=2)).refused_parameter == "logprobs"
+
+
+def test_a_filtered_request_is_a_refusal_and_no_failure(fake, ask_for):
+    """Azure's content filter."""
+    fake.answer = lambda seen: fake.Reply(status=400, body={"error": {"message": "filtered", "code": "content_filter"}})
+    got = try_once(fake, ask_for())
+    assert (got.finish_reason, got.refusal) == ("content_filter", "filtered")
+
+
+def forms(key: str) -> set[str]:
+    return {key, key[-8:], base64.b64encode(key.encode()).decode(), base64.b64encode(key.encode()).decode().rstrip("=")}
+
+
+@pytest.mark.parametrize("status", [200, 400, 401, 429, 500])
+def test_the_key_appears_nowhere_even_if_the_server_says_it(fake, ask_for, status, caplog):
+    """Not in the error, its causes, its traceback, the reply, a repr, or a log at DEBUG."""
+    echo = f"key {KEY} also {base64.b64encode(KEY.encode()).decode()} ends {KEY[-8:]}"
+    fake.answer = lambda seen: fake.Reply(
+        status=status, body=fake.completion(echo) if status == 200 else {"error": {"message": echo}}
+    )
+    with caplog.at_level(logging.DEBUG):
+        if status == 200:
+            said = repr(try_once(fake, ask_for()))
+        else:
+            error = failure(fake, ask_for())
+            assert error.__cause__ is None
+            assert error.__context__ is None
+            said = repr(error) + "".join(traceback.format_exception(error))
+    assert "[key]" in said
+    everything = said + caplog.text + repr(Endpoint(name="m", base_url=fake.url, api_key=KEY))
+    assert caplog.text
+    assert not [form for form in forms(KEY) if form in everything]
+
+
+def test_the_key_is_not_in_a_connection_error(fake, ask_for, caplog):
+    """Dropped, unreachable, timed out."""
+    with caplog.at_level(logging.DEBUG):
+        fake.answer = lambda seen: fake.Reply(drop=True)
+        errors = [failure(fake, ask_for()), failure(fake, ask_for(), url="http://127.0.0.1:9/v1")]
+        fake.answer = lambda seen: fake.Reply(delay=3.0)
+        errors.append(failure(fake, ask_for(), timeout=0.1))
+    everything = caplog.text + "".join("".join(traceback.format_exception(error)) for error in errors)
+    assert not [form for form in forms(KEY) if form in everything]
+
+
+@pytest.mark.parametrize(
+    "url",
+    ["", "api.openai.com/v1", "ftp://host/v1", "http://", "http://host:x/v1", "http://host:99999/v1"],
+)
+def test_what_is_no_url_is_refused(url):
+    """With the value and an example."""
+    with pytest.raises(InputError, match="is not an http"):
+        Endpoint(name="m", base_url=url, api_key=None)
+
+
+@pytest.mark.parametrize(
+    "url", ["https://me:hunter2@host/v1", "https://host/v1?key=hunter2", "https://hunter2@host/v1"]
+)
+def test_a_url_with_a_secret_is_refused_without_quoting_it(url):
+    """The URL is part of records and reports."""
+    with pytest.raises(InputError) as caught:
+        Endpoint(name="m", base_url=url, api_key=None)
+    assert "hunter2" not in str(caught.value)
+
+
+@pytest.mark.parametrize("key", ["sk-a b", "sk-\u00e9t\u00e9-secret", "sk-one\nX-Evil: 1"])
+def test_a_key_that_cannot_stand_in_a_header_is_refused_without_quoting_it(key):
+    """Else the HTTP library quotes it in its own error."""
+    with pytest.raises(InputError) as caught:
+        Endpoint(name="m", base_url="http://h/v1", api_key=key)
+    assert key not in str(caught.value)
+
+
+def test_a_trailing_newline_of_a_key_file_is_forgiven(fake, ask_for):
+    """`cat key.txt` ends in one."""
+    try_once(fake, ask_for(), key=KEY + "\n")
+    assert fake.seen[0].headers["authorization"] == f"Bearer {KEY}"
+
+
+def test_an_endpoint_can_be_used_again_after_close(fake, ask_for):
+    """In another event loop too."""
+    model = Endpoint(name="m", base_url=fake.url + "/", api_key=KEY)
+    assert model.endpoint == fake.url
+
+    async def once() -> str:
+        text = (await model.complete(ask_for("twice"))).text
+        await model.close()
+        return text
+
+    assert [asyncio.run(once()), asyncio.run(once())] == ["echo twice"] * 2
+
+
+def test_the_served_embedded_model_is_known_by_its_name():
+    """What it says is labelled simulated, over HTTP too."""
+    assert Endpoint(name="simulated", base_url="http://h/v1", api_key=None).simulated
+    assert not Endpoint(name="gpt-4o", base_url="http://h/v1", api_key=None).simulated

@@ -1,0 +1,294 @@
+"""Bodies of completions and of faults, in the shapes and wordings servers really use."""
+
+import orjson
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from judgewright.judges.errors import ModelError
+from judgewright.judges.models.model import Completion, Message, Request
+from judgewright.judges.models.wire import read_completion, read_fault, read_filtered, read_retry_after
+
+ASKED = Request(
+    messages=(Message("system", "s" * 40), Message("user", "u" * 40)),
+    max_tokens=50,
+    top_logprobs=5,
+    response_format={"type": "json_object"},
+)
+SENT = [*ASKED.body(), "model"]
+
+
+def body(content: object = "hi", *, usage: object = None, **choice: object) -> bytes:
+    first = {"message": {"role": "assistant", "content": content}, "finish_reason": "stop", **choice}
+    return orjson.dumps({"choices": [first], "usage": usage})
+
+
+def test_a_whole_reply_is_read():
+    """Text, reason, usage with the cached part, model, fingerprint and log-probabilities."""
+    raw = orjson.dumps(
+        {
+            "model": "gpt-x-2025",
+            "system_fingerprint": "fp_1",
+            "choices": [
+                {
+                    "message": {"role": "assistant", "content": "2", "reasoning_content": "hm", "refusal": None},
+                    "finish_reason": "stop",
+                    "logprobs": {
+                        "content": [
+                            {
+                                "token": "2",
+                                "logprob": -0.1,
+                                "bytes": [50],
+                                "top_logprobs": [{"token": "2", "logprob": -0.1}, {"token": "1", "logprob": -2.5}],
+                            }
+                        ]
+                    },
+                }
+            ],
+            "usage": {"prompt_tokens": 9, "completion_tokens": 1, "prompt_tokens_details": {"cached_tokens": 4}},
+        }
+    )
+    got = read_completion(raw, ASKED)
+    assert (got.text, got.finish_reason, got.refusal) == ("2", "stop", None)
+    assert (got.tokens_in, got.tokens_out, got.tokens_cached) == (9, 1, 4)
+    assert (got.model_returned, got.fingerprint) == ("gpt-x-2025", "fp_1")
+    assert got.logprobs[0].top == (("2", -0.1), ("1", -2.5))
+    assert got.extra == {}
+
+
+@pytest.mark.parametrize(
+    ("content", "text"),
+    [
+        (None, ""),
+        ("", ""),
+        ([{"type": "text", "text": "a"}, {"type": "image_url"}, {"type": "text", "text": "b"}], "ab"),
+        ("漢\u0000\u202e", "漢\u0000\u202e"),
+    ],
+)
+def test_content_comes_in_several_shapes(content, text):
+    """Null, empty, a list of parts, any characters."""
+    assert read_completion(body(content), ASKED).text == text
+
+
+def test_a_refusal_is_kept():
+    """OpenAI's own field."""
+    raw = orjson.dumps({"choices": [{"message": {"content": None, "refusal": "I can't."}, "finish_reason": "stop"}]})
+    assert read_completion(raw, ASKED).refusal == "I can't."
+
+
+@pytest.mark.parametrize(
+    ("reason", "read"),
+    [("length", "length"), ("MAX_TOKENS", "length"), (None, "stop"), ("content_filter", "content_filter")],
+)
+def test_the_reason_for_the_end_is_kept(reason, read):
+    """Gemini's word for a truncated reply means the same."""
+    assert read_completion(body(finish_reason=reason), ASKED).finish_reason == read
+
+
+@pytest.mark.parametrize(
+    "usage", [None, {}, {"prompt_tokens": None}, {"prompt_tokens": -1, "completion_tokens": 2}, "x"]
+)
+def test_missing_usage_is_estimated_and_said(usage):
+    """80 characters asked, 8 answered, at a quarter token each."""
+    got = read_completion(body("12345678", usage=usage), ASKED)
+    assert (got.tokens_in, got.tokens_out, got.extra) == (20, 2, {"tokens": "estimated"})
+
+
+@pytest.mark.parametrize(
+    "logprobs", ["x", {"content": [{"token": 1}]}, {"tokens": ["a"], "token_logprobs": [-1]}, {"content": None}]
+)
+def test_malformed_log_probabilities_cost_only_themselves(logprobs):
+    """The old completions format, or nonsense: the reply stands."""
+    got = read_completion(body("hi", logprobs=logprobs), ASKED)
+    assert (got.text, got.logprobs) == ("hi", ())
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [
+        b"",
+        b"<html>502 Bad Gateway</html>",
+        b"null",
+        b"[]",
+        b'{"choices": []}',
+        b'{"choices": [{}]}',
+        b'{"choices": [{"message": {"content": 5}}]}',
+        b'{"choices": [{"message": {"content": "a"}}], "x": NaN}',
+        b'{"choices": [{"message": {"content": "\\ud800"}}]}',
+        b"[" * 100_000,
+        b'{"choices": [{"message": {"content": "cut',
+        b"\xff\xfe",
+    ],
+)
+def test_garbage_is_a_fault_that_may_pass(raw):
+    """A broken proxy answers 200; the same request may succeed."""
+    with pytest.raises(ModelError) as caught:
+        read_completion(raw, ASKED)
+    assert caught.value.retryable
+    assert caught.value.status == 200
+    assert not caught.value.fatal
+
+
+def test_an_error_in_a_200_is_read_as_the_error_it_is():
+    """OpenRouter sends upstream faults so."""
+    raw = b'{"error": {"code": 429, "message": "Provider returned error"}}'
+    with pytest.raises(ModelError, match="answered 429: Provider returned error") as caught:
+        read_completion(raw, ASKED)
+    assert caught.value.retryable
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    st.binary(max_size=300)
+    | st.recursive(
+        st.none() | st.integers() | st.text(),
+        lambda c: (
+            st.lists(c)
+            | st.dictionaries(st.sampled_from(["choices", "message", "content", "error", "usage", "code"]), c)
+        ),
+    ).map(lambda v: orjson.dumps(v, option=orjson.OPT_NON_STR_KEYS) if not _too_big(v) else b"")
+)
+def test_no_bytes_raise_anything_but_a_model_error(raw):
+    """Whatever the body, it is a completion or a fault."""
+    try:
+        assert isinstance(read_completion(raw, ASKED), Completion)
+    except ModelError as error:
+        assert len(str(error)) < 600
+    assert isinstance(read_fault(400, raw, {}, sent=SENT), ModelError)
+    read_filtered(raw)
+
+
+def _too_big(value: object) -> bool:
+    try:
+        orjson.dumps(value)
+    except (TypeError, orjson.JSONEncodeError):
+        return True
+    return False
+
+
+def openai(message: str, param: str | None = None, code: str | None = None) -> dict:
+    return {"error": {"message": message, "type": "invalid_request_error", "param": param, "code": code}}
+
+
+REFUSALS = [
+    # OpenAI
+    (400, openai("Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead.", "max_tokens", "unsupported_parameter"), "max_tokens"),
+    (400, openai("Unsupported value: 'temperature' does not support 0.0 with this model. Only the default (1) value is supported.", "temperature", "unsupported_value"), "temperature"),
+    (403, openai("You are not allowed to request logprobs from this model"), "logprobs"),
+    (400, openai("This model does not support logprobs.", None, None), "logprobs"),
+    (400, openai("Unrecognized request argument supplied: seed"), "seed"),
+    (400, openai("Invalid parameter: 'response_format' of type 'json_schema' is not supported with this model.", "response_format"), "response_format"),
+    # vLLM
+    (400, {"object": "error", "message": "[{'type': 'extra_forbidden', 'loc': ('body', 'seed'), 'msg': 'Extra inputs are not permitted', 'input': 0}]", "type": "BadRequestError", "param": None, "code": 400}, "seed"),
+    (400, {"object": "error", "message": "Cannot request more than 5 logprobs.", "type": "BadRequestError", "param": None, "code": 400}, "logprobs"),
+    (400, {"error": {"message": "Gaudi doesn't support logprobs. Please remove 'logprobs'/'top_logprobs' from your request", "type": "BadRequestError", "param": None, "code": 400}}, "logprobs"),
+    # llama.cpp, before and after it learned to answer 400
+    (500, {"error": {"code": 500, "message": "Unsupported param: logprobs", "type": "server_error"}}, "logprobs"),
+    (400, {"error": {"code": 400, "message": 'response_format type must be one of "text" or "json_object", but got: json_schema', "type": "invalid_request_error"}}, "response_format"),
+    # Ollama
+    (400, {"error": {"message": "json: cannot unmarshal string into Go struct field ChatCompletionRequest.response_format of type openai.ResponseFormat", "type": "invalid_request_error", "param": None, "code": None}}, "response_format"),
+    # FastAPI in front of it, Mistral
+    (422, {"detail": [{"type": "extra_forbidden", "loc": ["body", "seed"], "msg": "Extra inputs are not permitted", "input": 0}]}, "seed"),
+    # Gemini's OpenAI layer answers a list
+    (400, [{"error": {"code": 400, "message": "Logprobs is not enabled for models/gemini-2.5-pro", "status": "INVALID_ARGUMENT"}}], "logprobs"),
+    (400, [{"error": {"code": 400, "message": 'Invalid JSON payload received. Unknown name "seed": Cannot find field.'}}], "seed"),
+    # Anthropic's
+    (400, {"error": {"type": "invalid_request_error", "message": "`temperature` is deprecated for this model."}}, "temperature"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("status", "said", "name"), REFUSALS, ids=[f"{n}-{i}" for i, (_, _, n) in enumerate(REFUSALS)])
+def test_a_refused_parameter_is_recognised(status, said, name):
+    """In the words of OpenAI, vLLM, llama.cpp, Ollama, Mistral, Gemini and Anthropic."""
+    error = read_fault(status, orjson.dumps(said), {}, sent=SENT)
+    assert error.refused_parameter == name
+    assert not error.fatal
+    assert not error.retryable
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        openai("This model's maximum context length is 8192 tokens. However, you requested 9000 tokens", "messages", "context_length_exceeded"),
+        openai("'max_tokens' is too large: 4096. This model's maximum context length is 4096 tokens", "max_tokens"),
+        openai("Invalid value for 'temperature': expected a number", "temperature", "invalid_type"),
+        openai("Invalid content: seed is not supported here", "messages[1].content"),
+        openai("'n_probs' is not supported"),
+        openai("max_tokens must be at least 1, got -186."),
+    ],
+)  # fmt: skip
+def test_a_row_that_does_not_fit_is_not_a_refused_parameter(said):
+    """Leaving the parameter out would not help, or would lift the limit on the reply."""
+    error = read_fault(400, orjson.dumps(said), {}, sent=SENT)
+    assert (error.refused_parameter, error.retryable, error.fatal) == (None, False, False)
+
+
+def test_only_a_parameter_that_was_sent_can_be_refused():
+    """A server that goes on refusing what it no longer gets is not believed."""
+    raw = orjson.dumps(openai("Unsupported parameter: 'seed'", "seed", "unsupported_parameter"))
+    assert read_fault(400, raw, {}, sent=["messages", "temperature"]).refused_parameter is None
+
+
+@pytest.mark.parametrize(
+    ("status", "code", "retryable", "fatal"),
+    [
+        (401, None, False, True),
+        (402, None, False, True),
+        (403, None, False, True),
+        (404, "model_not_found", False, True),
+        (307, None, False, True),
+        (429, None, True, False),
+        (429, "insufficient_quota", False, True),
+        (400, None, False, False),
+        (408, None, True, False),
+        (409, None, True, False),
+        (500, None, True, False),
+        (502, None, True, False),
+        (503, None, True, False),
+        (529, None, True, False),
+    ],
+)
+def test_each_status_is_fatal_passing_or_the_rows_own(status, code, retryable, fatal):
+    """A wrong key stops the run, an overload is tried again, a bad request is one row's."""
+    error = read_fault(status, orjson.dumps(openai("no", code=code)), {}, sent=SENT)
+    assert (error.retryable, error.fatal, error.status) == (retryable, fatal, status)
+
+
+def test_one_flagged_row_does_not_stop_a_run():
+    """OpenRouter answers 403 for an input its moderation flagged."""
+    raw = orjson.dumps({"error": {"code": 403, "message": "Your input was flagged", "metadata": {}}})
+    assert not read_fault(403, raw, {}, sent=SENT).fatal
+
+
+def test_azures_content_filter_is_a_refusal():
+    """A 400 that says content_filter is an answer about the row, not a failed call."""
+    raw = orjson.dumps(openai("The response was filtered", "prompt", "content_filter"))
+    got = read_filtered(raw)
+    assert got is not None
+    assert (got.finish_reason, got.refusal) == ("content_filter", "The response was filtered")
+    assert read_filtered(orjson.dumps(openai("else"))) is None
+
+
+@pytest.mark.parametrize(
+    ("headers", "seconds"),
+    [
+        ({}, None),
+        ({"retry-after": "3"}, 3.0),
+        ({"retry-after": "0.5"}, 0.5),
+        ({"retry-after-ms": "250", "retry-after": "9"}, 0.25),
+        ({"retry-after": "-4"}, 0.0),
+        ({"retry-after": "nan"}, None),
+        ({"retry-after": "inf"}, None),
+        ({"retry-after": "soon"}, None),
+        ({"retry-after": "Wed, 21 Oct 2015 07:28:30 GMT", "date": "Wed, 21 Oct 2015 07:28:00 GMT"}, 30.0),
+        ({"retry-after": "Wed, 21 Oct 2015 07:28:30 GMT"}, 0.0),
+    ],
+)
+def test_retry_after_is_read_in_every_form(headers, seconds):
+    """Milliseconds, seconds, and a date against the server's own clock."""
+    assert read_retry_after(headers) == seconds
+
+
+def test_a_long_error_is_cut():
+    """A server may quote the whole request back."""
+    assert len(str(read_fault(400, b"x" * 100_000, {}, sent=SENT))) < 400

@@ -1,0 +1,288 @@
+"""Runs: the walk on real calls, kept, killed, resumed, and what never leaves it."""
+
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from judgewright.judges.errors import BudgetSpent, InputError
+from judgewright.judges.judge import judge
+from judgewright.judges.models import Client, Completion, Faults, Request, Simulated
+from judgewright.judges.models.serve import Server, make_app
+from judgewright.judges.shelf import Shelf
+from judgewright.judges.splits import split_dataset
+from judgewright.judges.verdict import Unscored
+from judgewright.optimize import MemoryJournal, MemoryLedger, TextGrad, Tools, WalkSettings, optimize, read_objective
+from judgewright.runs.calls import CallStore
+from judgewright.runs.config import Environment, open_client
+from judgewright.runs.demo_rows import write_demo_rows
+from judgewright.runs.journal import RunJournal, create_run, list_runs
+from judgewright.runs.run import (
+    NotAccepted,
+    RunConfig,
+    RunResult,
+    baseline,
+    finding,
+    provenance,
+    resume_run,
+    settle,
+    start_run,
+)
+from judgewright.runs.workspace import Workspace
+
+OBJECTIVE = "Precision matters most: do not call unsupported statements grounded."
+PROMPT = Shelf().get("groundedness")
+
+
+@pytest.fixture
+def rows(tmp_path: Path) -> Path:
+    """About three hundred made-up labelled rows."""
+    path = tmp_path / "rows.jsonl"
+    write_demo_rows(path, documents=90)
+    return path
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Iterator[Workspace]:
+    """An empty workspace."""
+    with Workspace(tmp_path / "work") as workspace:
+        yield workspace
+
+
+def config(rows: Path, **changes: Any) -> RunConfig:
+    """A short walk."""
+    return RunConfig(**{"prompt": PROMPT.to_yaml(), "data": str(rows), "objective": OBJECTIVE, "steps": 4, **changes})
+
+
+def start(place: Workspace, chosen: RunConfig) -> RunResult:
+    """Start a run and watch nothing."""
+    return start_run(place, chosen, Environment(), watch=lambda *_: None, on_event=lambda *_: None)
+
+
+def lasting(result: RunResult) -> list[tuple[str, Mapping[str, Any]]]:
+    """Every event of a run, without times."""
+    return [(event.kind, event.payload) for event in result.events]
+
+
+def test_a_walk_writes_its_steps_in_order_and_resuming_it_asks_nothing(place: Workspace, rows: Path) -> None:
+    """The events name the path; walking again gives the same events from the record alone."""
+    first = start(place, config(rows))
+    kinds = list(dict.fromkeys(event.kind for event in first.events))
+    path = ["started", "split", "benchmark", "slice", "loss", "validation", "step", "survivor", "decision", "everything"]
+    assert kinds == path
+    again = resume_run(place, first.run_id, Environment(), watch=lambda *_: None, on_event=lambda *_: None)
+    assert lasting(again) == lasting(first)
+    assert again.judge_stats.calls + again.optimizer_stats.calls == 0
+    summary = CallStore(place.database, first.run_id).summary()
+    assert (summary.repeated, summary.in_doubt) == (0, 0)
+
+
+def test_another_run_in_the_workspace_pays_for_nothing_it_already_knows(place: Workspace, rows: Path) -> None:
+    """Recorded replies are shared; the second run spends its own look at the holdout."""
+    first, second = start(place, config(rows)), start(place, config(rows))
+    assert second.judge_stats.calls == 0
+    looks = [next(e.payload for e in r.events if e.kind == "decision").get("look") for r in (first, second)]
+    if looks[0] is not None and not first.outcome.decision.accepted:  # type: ignore[union-attr]
+        assert looks == [1, 2]
+
+
+def test_everything_simulated_is_marked(place: Workspace, rows: Path) -> None:
+    """Run, decision and benchmark say that the model was simulated, with the version of its rules."""
+    result = start(place, config(rows, steps=1))
+    started = result.events[0].payload
+    assert started["simulated"]
+    assert started["endpoints"][0] == Simulated().endpoint
+    assert result.to_json()["benchmark"]["simulated"]
+    assert result.to_json()["everything"]["includes_tuned_rows"]
+
+
+class Overheard:
+    """The simulated model, with a note of every request."""
+
+    def __init__(self) -> None:
+        self.inner = Simulated()
+        self.name, self.endpoint, self.simulated = self.inner.name, self.inner.endpoint, True
+        self.heard: list[Request] = []
+
+    async def complete(self, request: Request, *, leave_out: frozenset[str] = frozenset()) -> Completion:
+        """Note, then answer."""
+        self.heard.append(request)
+        return await self.inner.complete(request, leave_out=leave_out)
+
+    async def close(self) -> None:
+        """Close the inner model."""
+        await self.inner.close()
+
+
+def test_no_sealed_row_ever_reaches_the_optimizer_model(rows: Path) -> None:
+    """A canary in each row's text: those of holdout and final rows are in no optimizer or loss request, nor in an event."""
+    data = config(rows).dataset()
+    marked = tuple(
+        replace(row, inputs={name: f"CANARY<{row.id}> {text}" for name, text in row.inputs.items()}) for row in data.rows
+    )
+    data = replace(data, rows=marked, content_hash="marked")
+    parts = split_dataset(data, shares=(30, 20, 30, 20), seed=0)
+    open_ids = {row.id for part in (parts.train, parts.validation) for row in part.rows}
+    sealed = [f"CANARY<{row.id}>" for row in data.rows if row.id not in open_ids]
+    assert len(sealed) == len(parts.holdout) + len(parts.final) > 100
+    model, journal = Overheard(), MemoryJournal()
+    with Client(model) as client:
+        tools = Tools(
+            judge_client=client,
+            optimizer_client=client,
+            proposer=TextGrad(),
+            journal=journal,
+            ledger=MemoryLedger(),
+            run_id="r",
+        )
+        optimize(PROMPT, data, read_objective(OBJECTIVE), tools, WalkSettings(steps=8))
+    written = [r for r in model.heard if r.purpose != "judge"]
+    assert len(written) > 10
+    said = "\n".join(message.content for request in written for message in request.messages)
+    said += "\n".join(json.dumps(dict(event.payload)) for event in journal.events())
+    assert "CANARY<" in said
+    assert [mark for mark in sealed if mark in said] == []
+
+
+def test_a_spent_budget_stops_the_run_and_a_larger_one_finishes_it(place: Workspace, rows: Path) -> None:
+    """The run stops with a hint how to go on; resumed, it ends like a run that never stopped."""
+    with pytest.raises(BudgetSpent, match="budget") as stopped:
+        start(place, config(rows, budget="60000tokens"))
+    assert stopped.value.hint is not None
+    run_id = stopped.value.hint.rsplit(" ", 1)[-1]
+    assert CallStore(place.database, run_id).summary().tokens <= 60_000
+    resumed = resume_run(
+        place, run_id, Environment(), budget="90000000tokens", watch=lambda *_: None, on_event=lambda *_: None
+    )
+    with Workspace(place.root / "other") as other:
+        undisturbed = start(other, config(rows))
+    assert lasting(resumed)[1:] == lasting(undisturbed)[1:]
+
+
+def test_changed_rows_are_noticed_on_resume(place: Workspace, rows: Path) -> None:
+    """A run goes on only with the rows it started with."""
+    result = start(place, config(rows, steps=0))
+    lines = rows.read_text().splitlines()
+    rows.write_text("\n".join(lines[1:]) + "\n")
+    with pytest.raises(InputError, match="has changed since"):
+        resume_run(place, result.run_id, Environment(), watch=lambda *_: None, on_event=lambda *_: None)
+
+
+def test_the_baseline_of_a_run_is_read_without_asking(place: Workspace, rows: Path) -> None:
+    """`slices RUN` works on the recorded verdicts."""
+    result = start(place, config(rows, steps=0))
+    judged, _ = baseline(place, result.run_id)
+    recorded = next(event.payload for event in result.events if event.kind == "benchmark")
+    assert len(judged.scored) == recorded["n"]
+
+
+def test_accepting_needs_the_gates_word_and_happens_once(place: Workspace, rows: Path) -> None:
+    """A refused prompt cannot be adopted; a decision stands."""
+    result = start(place, config(rows, steps=0))
+    with pytest.raises(NotAccepted, match="did not accept"):
+        settle(place, result.run_id, adopt=True, who="ann", comment="")
+    settle(place, result.run_id, adopt=False, who="ann", comment="nothing new")
+    assert finding(place, result.run_id).verdicts[0]["who"] == "ann"
+    with pytest.raises(InputError, match="already rejected by ann"):
+        settle(place, result.run_id, adopt=False, who="bob", comment="")
+
+
+def test_an_accepted_prompt_becomes_current_with_its_parent_beside_it(place: Workspace, rows: Path) -> None:
+    """Once a person adopts what the gate accepted, the plain name means it, the log leads back, exports name the run."""
+    child = PROMPT.edited(criteria=PROMPT.criteria + "\nNumbers must match.")
+    run_id = create_run(place.database, "optimize", config(rows).to_json())
+    journal = RunJournal(place.database, run_id)
+    journal.record("started", {"model": "simulated", "simulated": True})
+    journal.record("survivor", {"version": child.version, "prompt": child.to_yaml()})
+    journal.record("decision", {"accepted": True, "outcome": "accepted", "reason": "precision rose"})
+    adopted = settle(place, run_id, adopt=True, who="ann", comment="reads well")
+    assert adopted is not None
+    assert place.shelf.get("groundedness").version == adopted.version == child.version
+    assert [p.version for p in place.shelf.log("groundedness")] == [child.version, PROMPT.version]
+    assert "gated on simulated" in place.shelf.get("groundedness").note
+    origin = provenance(place, adopted)
+    assert (origin["run"], origin["simulated"], origin["outcome"]) == (run_id, True, "accepted")
+    assert provenance(place, PROMPT)["outcome"] == "never gated"
+
+
+def command(*arguments: str, folder: Path, **options: Any) -> subprocess.Popen[bytes]:
+    """Run the command line in a process of its own."""
+    return subprocess.Popen([sys.executable, "-m", "judgewright", *arguments], cwd=folder, **options)
+
+
+def test_a_run_killed_at_random_moments_ends_as_if_nothing_had_happened(rows: Path, tmp_path: Path) -> None:
+    """SIGKILL four times, resume each time: same prompt, decision and events; no finished call is repeated."""
+    calm, rough = tmp_path / "calm", tmp_path / "rough"
+    calm.mkdir()
+    rough.mkdir()
+    walk = ("optimize", "groundedness", str(rows), "--objective", OBJECTIVE, "--steps", "6", "--workspace")
+    undisturbed = command(*walk, ".", "--json", folder=calm, stdout=subprocess.PIPE)
+    expected = json.loads(undisturbed.communicate()[0])
+    rng = random.Random(11)
+    run_id, finished = "", b""
+    for attempt in range(12):
+        arguments = ("runs", "resume", run_id, "--workspace") if run_id else walk
+        process = command(*arguments, ".", "--json", folder=rough, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+        try:
+            finished = process.communicate(timeout=rng.uniform(0.9, 2.2) if attempt < 4 else 120)[0]
+            break
+        except subprocess.TimeoutExpired:
+            os.kill(process.pid, signal.SIGKILL)
+            process.communicate()
+        with Workspace(rough) as place:
+            run_id = list_runs(place.database)[-1].run_id if place.exists and list_runs(place.database) else ""
+    found = json.loads(finished)
+    for key in ("decision", "prompt", "slice", "loss", "benchmark", "everything"):
+        assert found[key] == expected[key]
+    with Workspace(rough) as place:
+        summary = CallStore(place.database, found["run"]).summary()
+    assert summary.repeated == 0
+    assert summary.attempts == summary.done + summary.in_doubt + summary.not_charged
+
+
+def test_over_http_with_faults_garbage_is_unscored_and_the_rest_is_the_same(rows: Path) -> None:
+    """10 % 429, 5 % 503, 5 % garbage: nothing is lost but the garbage, which is unscored as unreadable, never zero."""
+    data = config(rows).dataset()
+    with Client(Simulated()) as client:
+        inside = judge(PROMPT, data, client)
+    faults = Faults.parse("429=0.10,503=0.05,garbage=0.05,retry_after=0.01,seed=5")
+    with Server(make_app(Simulated(), faults)) as server:
+        with open_client(f"simulated@{server.base_url}", Environment(), concurrency=32) as client:
+            outside = judge(PROMPT, data, client)
+            assert client.stats.retries > 0
+    lost = [answer for answer in outside.answers if isinstance(answer, Unscored)]
+    assert {answer.reason for answer in lost} == {"parse"}
+    assert 0.01 < len(lost) / len(data) < 0.12
+    for here, there in zip(inside.answers, outside.answers, strict=True):
+        if not isinstance(there, Unscored):
+            assert (here.score, here.positive) == (there.score, there.positive)  # type: ignore[union-attr]
+
+
+def test_a_whole_walk_over_http_with_faults_ends_in_a_decision(place: Workspace, rows: Path) -> None:
+    """The same walk against a served model with faults: it finishes, and its record says what was unscored."""
+    faults = Faults.parse("429=0.10,503=0.05,garbage=0.05,retry_after=0.01,seed=5")
+    with Server(make_app(Simulated(), faults)) as server:
+        result = start(place, config(rows, steps=2, model=f"simulated@{server.base_url}"))
+    body = result.to_json()
+    assert body["benchmark"]["unscored"]["parse"] > 0
+    assert body["decision"]["outcome"] in ("accepted", "refused", "undecided")
+    again = resume_run(place, result.run_id, Environment(), watch=lambda *_: None, on_event=lambda *_: None)
+    assert lasting(again) == lasting(result)
+
+
+def test_a_resumed_run_does_not_ask_a_given_up_row_again(place: Workspace, rows: Path) -> None:
+    """A row that failed for good in a run stays failed in it, so that resuming changes nothing."""
+    faults = Faults.parse("500=0.5,seed=1")
+    with Server(make_app(Simulated(), faults)) as server:
+        chosen = config(rows, steps=1, limit=120, model=f"simulated@{server.base_url}")
+        result = start(place, chosen)
+    again = resume_run(place, result.run_id, Environment(), watch=lambda *_: None, on_event=lambda *_: None)
+    assert lasting(again) == lasting(result)

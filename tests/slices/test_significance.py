@@ -1,0 +1,116 @@
+"""The tests behind a slice hold their level, also where rows come in groups."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from judgewright.slices.significance import compare, holm, one_direction, rows_to_find, scan_llr, share_interval
+
+ORACLES = Path(__file__).resolve().parents[2].parent / "shared" / "data" / "oracles.json"
+
+
+def test_holm_agrees_with_the_oracle() -> None:
+    """Unsorted p-values come back adjusted in their own places, as statsmodels gives them."""
+    if not ORACLES.exists():
+        pytest.skip(f"{ORACLES.name} is not beside the checkout")
+    cases = [c for c in json.loads(ORACLES.read_text())["cases"] if c["metric"] == "multipletests_holm"]
+    assert cases
+    for case in cases:
+        p = next(v for k, v in case["inputs"].items() if isinstance(v, list))
+        expected = case["expected"]
+        expected = expected["p_adjusted"] if isinstance(expected, dict) else expected
+        assert holm(np.array(p, float)) == pytest.approx(expected, abs=case["tol"])
+
+
+def test_holm_by_hand() -> None:
+    """The textbook example of four hypotheses."""
+    assert holm(np.array([0.01, 0.04, 0.03, 0.005])) == pytest.approx([0.03, 0.06, 0.06, 0.02])
+    assert holm(np.array([])).shape == (0,)
+
+
+def test_independent_rows_give_the_two_sample_score_test() -> None:
+    """With one row a group, the gap's z is the pooled two-proportion z."""
+    bad = np.zeros(400, np.bool_)
+    bad[:60], bad[200:230] = True, True
+    member = np.arange(400) < 200
+    found = compare(bad, member, np.arange(400))
+    assert found is not None
+    pooled = 90 / 400
+    expected = (0.3 - 0.15) / np.sqrt(pooled * (1 - pooled) * (2 / 200))
+    assert found.gap / found.se == pytest.approx(expected, rel=0.01)
+    assert found.design == pytest.approx(1.0, abs=0.01)
+
+
+@pytest.mark.parametrize("agreement", [0.0, 1.0])
+def test_grouped_noise_is_called_significant_at_the_nominal_rate(agreement: float) -> None:
+    """Under no difference at most about 5 % of tests come out below .05, with and without correlated groups."""
+    rng = np.random.default_rng(1)
+    hits = 0
+    for _ in range(600):
+        groups = np.repeat(np.arange(60), 6)
+        shared = np.repeat(rng.random(60) < 0.3, 6)
+        bad = np.where(rng.random(360) < agreement, shared, rng.random(360) < 0.3)
+        found = compare(bad, np.repeat(rng.random(60) < 0.3, 6), groups)
+        hits += found is not None and found.p < 0.05
+    assert hits / 600 < 0.08
+
+
+def test_a_slice_of_few_groups_is_never_significant() -> None:
+    """Four groups that all err prove nothing about other groups."""
+    bad = np.zeros(200, np.bool_)
+    bad[:40] = True
+    found = compare(bad, bad.copy(), np.arange(200) // 10)
+    assert found is not None
+    assert found.p == 1.0
+
+
+def test_an_empty_side_cannot_be_compared() -> None:
+    """A slice of no rows or of all rows has no comparison."""
+    bad = np.array([True, False])
+    assert compare(bad, np.zeros(2, np.bool_), np.arange(2)) is None
+    assert compare(bad, np.ones(2, np.bool_), np.arange(2)) is None
+
+
+def test_the_scan_statistic_is_half_of_g_squared() -> None:
+    """For a cell that is worse than the rest, the ratio is G^2 / 2 of the 2x2 table; otherwise 0."""
+    from scipy.stats import chi2_contingency
+
+    n, bad = np.array([50.0, 50.0]), np.array([20.0, 2.0])
+    found = scan_llr(n, bad, 400.0, 60.0)
+    g = chi2_contingency([[20, 30], [40, 310]], correction=False, lambda_="log-likelihood").statistic
+    assert found[0] == pytest.approx(g / 2)
+    assert found[1] == 0.0
+
+
+def test_the_interval_widens_with_the_groups() -> None:
+    """Perfectly correlated groups of five give the Wilson interval of a fifth of the rows."""
+    from scipy.stats import binomtest
+
+    good = np.repeat(np.arange(40) % 4 > 0, 5)
+    independent = share_interval(good, np.arange(200))
+    grouped = share_interval(good, np.repeat(np.arange(40), 5))
+    assert independent is not None
+    assert grouped is not None
+    assert independent == pytest.approx(tuple(binomtest(150, 200).proportion_ci(method="wilson")), abs=0.002)
+    assert grouped == pytest.approx(tuple(binomtest(30, 40).proportion_ci(method="wilson")), abs=0.005)
+    assert share_interval(np.zeros(0, np.bool_), np.zeros(0, np.int64)) is None
+
+
+def test_direction_is_a_sign_test() -> None:
+    """Nine of ten errors one way are a direction; five of ten, or nine in one group, are not."""
+    errors = np.ones(40, np.bool_)
+    mostly = np.arange(40) < 36
+    share, p = one_direction(errors & mostly, errors & ~mostly, np.arange(40))
+    assert share == pytest.approx(0.9)
+    assert p < 0.001
+    assert one_direction(errors & (np.arange(40) % 2 == 0), errors & (np.arange(40) % 2 == 1), np.arange(40))[1] == 1.0
+    assert one_direction(errors, ~errors, np.zeros(40, np.int64))[1] == 1.0
+    assert one_direction(~errors, ~errors, np.arange(40)) == (None, 1.0)
+
+
+def test_the_power_rule_gives_the_published_figure() -> None:
+    """.42 against .21 needs about 98 rows at 3,000 candidates and about 125 at 61,000."""
+    assert rows_to_find(0.42, 0.21, 3_000) == pytest.approx(98, abs=4)
+    assert rows_to_find(0.42, 0.21, 61_000) == pytest.approx(125, abs=5)
+    assert rows_to_find(0.2, 0.2, 10) == float("inf")

@@ -1,0 +1,143 @@
+"""The house: which rooms there are, who may import whom, what the faces show, what is installed."""
+
+import ast
+import re
+import subprocess
+import sys
+import tomllib
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+ROOMS = ("judges", "slices", "optimize", "runs")
+"""In order: a room imports only rooms that stand before it."""
+FACES = ("judges", "judges.metrics", "judges.models", "slices", "optimize", "optimize.proposers", "runs.exports")
+HEAVY = {"pandas", "sklearn", "scipy", "openai", "aiohttp", "textgrad", "dspy", "optuna", "litellm", "pyarrow", "rich"}
+ASKED_FOR = {"textgrad", "dspy-ai", "optuna", "pandas", "scikit-learn", "jsonlines", "openai", "tiktoken"}
+MODULES = sorted(path for room in ROOMS for path in (ROOT / room).rglob("*.py"))
+
+
+def imports(path: Path) -> list[tuple[str, bool]]:
+    """Every module a file imports by its full name, and whether at the top of the file."""
+    here = path.relative_to(ROOT).with_suffix("").parts
+    package = here[:-1]
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    checking = {
+        id(inner)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.dump(node.test)
+        for inner in ast.walk(node)
+    }
+    found = []
+    for node in ast.walk(tree):
+        if id(node) in checking:
+            continue
+        top = node in tree.body
+        if isinstance(node, ast.Import):
+            found += [(alias.name, top) for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            base = package[: len(package) - node.level + 1] if node.level else ()
+            parts = [node.module] if node.module else [alias.name for alias in node.names]
+            found += [(".".join((*base, part)), top) for part in parts]
+    return found
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda p: str(p.relative_to(ROOT)))
+def test_imports_run_downwards(path: Path) -> None:
+    """A file imports its own room and the rooms before it, nothing above."""
+    room = ROOMS.index(path.relative_to(ROOT).parts[0])
+    above = {name for name, _ in imports(path) if name.split(".")[0] in ROOMS[room + 1 :]}
+    assert above == set()
+
+
+def test_there_is_no_circle_of_imports() -> None:
+    """Following imports between files, nobody comes back to where they started."""
+    names = {".".join(p.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__"): p for p in MODULES}
+    graph = {
+        name: {found for found, _ in imports(path) if found in names and found != name} for name, path in names.items()
+    }
+    done: set[str] = set()
+
+    def visit(name: str, trail: tuple[str, ...]) -> None:
+        assert name not in trail, " -> ".join((*trail, name))
+        if name not in done:
+            for found in sorted(graph[name]):
+                visit(found, (*trail, name))
+            done.add(name)
+
+    for name in graph:
+        visit(name, ())
+
+
+@pytest.mark.parametrize("face", FACES)
+def test_a_face_shows_what_is_there_in_order(face: str) -> None:
+    """`__all__` is sorted and every name in it exists; a face defines nothing of its own."""
+    module = import_module(f"judgewright.{face}")
+    assert module.__doc__
+    assert sorted(module.__all__, key=_case_order) == list(module.__all__)
+    assert all(hasattr(module, name) for name in module.__all__)
+    tree = ast.parse((ROOT / face.replace(".", "/") / "__init__.py").read_text(encoding="utf-8"))
+    assert not [node for node in tree.body if isinstance(node, ast.FunctionDef | ast.ClassDef)]
+
+
+def _case_order(name: str) -> tuple[int, str]:
+    """Constants, then classes, then functions: the order the linter keeps."""
+    return (0 if name.isupper() else 1 if name[0].isupper() else 2), name
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda p: str(p.relative_to(ROOT)))
+def test_heavy_libraries_are_imported_where_they_are_used(path: Path) -> None:
+    """Importing any of our files imports none of the heavy ones."""
+    assert {name for name, top in imports(path) if top and name.split(".")[0] in HEAVY} == set()
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda p: str(p.relative_to(ROOT)))
+def test_nothing_dangerous_or_hidden_is_used(path: Path) -> None:
+    """No pickle, no eval or exec; the environment is read in runs/config.py alone (textgrad.py shields an import)."""
+    text = path.read_text(encoding="utf-8")
+    used = {name.split(".")[0] for name, _ in imports(path)}
+    assert not used & {"pickle", "diskcache", "joblib", "shelve", "dill", "cloudpickle"}
+    calls = {n.func.id for n in ast.walk(ast.parse(text)) if isinstance(n, ast.Call) and isinstance(n.func, ast.Name)}
+    assert not calls & {"eval", "exec", "compile"}
+    if path.name not in ("config.py", "textgrad.py"):
+        assert "os.environ" not in text
+        assert "getenv" not in text
+
+
+def test_no_other_code_folder_and_nothing_nested_deeper() -> None:
+    """Four rooms; a family of kinds may have one sub-folder, and no more."""
+    tracked = subprocess.run(["git", "ls-files", "*.py"], cwd=ROOT, capture_output=True, text=True, check=False).stdout.split()
+    if not tracked:
+        pytest.skip("not a git checkout")
+    tops = {name.split("/")[0] for name in tracked if "/" in name}
+    assert tops <= {*ROOMS, "tests", "notebooks", "benchmarks", "docs"}
+    assert all(name.count("/") <= 2 for name in tracked if name.split("/")[0] in ROOMS)
+
+
+def test_the_packages_people_asked_for_are_dependencies() -> None:
+    """The list is real, with the litellm floor and the openai range, and each is in the constraints."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    names = {re.split(r"[\[<>=!~; ]", line)[0]: line for line in project["dependencies"]}
+    assert set(names) >= ASKED_FOR
+    assert names["litellm"] == "litellm>=1.84,<2"
+    assert names["openai"] == "openai[aiohttp]>=2.20,<4"
+    pinned = (ROOT / "constraints.txt").read_text()
+    assert all(re.search(rf"^{re.escape(name)}==", pinned, re.MULTILINE) for name in names)
+    assert "://" not in pinned
+
+
+def test_every_package_folder_is_packaged() -> None:
+    """A new folder that is not listed would be missing from the wheel."""
+    listed = set(tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["setuptools"]["packages"])
+    folders = {".".join(("judgewright", *p.parent.relative_to(ROOT).parts)) for p in MODULES}
+    assert listed == folders | {"judgewright"}
+
+
+def test_importing_us_and_asking_for_help_is_light() -> None:
+    """`--help` loads no numpy and none of the heavy libraries."""
+    code = "import sys; from judgewright.runs.cli import main\ntry: main(['--help'])\nexcept SystemExit: pass\nprint(*sys.modules)"
+    out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    loaded = {name.split(".")[0] for name in out.splitlines()[-1].split()}
+    assert not loaded & (HEAVY | {"numpy", "yaml", "pydantic"})
