@@ -104,6 +104,19 @@ class Judged:
         keys = (r.group or f"\0{r.id}" for r in self.rows)
         return np.array([codes.setdefault(key, len(codes)) for key in keys], np.int64)
 
+    def compared(self, metric: str) -> tuple[BoolArray, BoolArray] | tuple[FloatArray, FloatArray]:
+        """Return people's side and the judge's as a metric compares them: decisions, or grades for `off_by_one`.
+
+        Raises:
+            InputError: The metric compares grades, and people graded on another scale than the judge.
+        """
+        if metric != "off_by_one":
+            return self.positive, self.predicted
+        if not self.same_scale:
+            theirs = self.dataset.labels.describe()
+            raise InputError(f"off_by_one compares grades, but labels are {theirs} and the judge's {self.scale.describe()}")
+        return self.label, self.score
+
     @property
     def unscored(self) -> dict[str, int]:
         """How many rows have no verdict, by reason."""

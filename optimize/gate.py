@@ -121,10 +121,10 @@ def compare(metric: str, before: Judged, after: Judged, *, keep: BoolArray | Non
     if len(rows) == 0:
         return None
     a, b = before.only(rows), after.only(rows)
-    old, new = point(metric, a.positive, a.predicted), point(metric, b.positive, b.predicted)
+    old, new = point(metric, *a.compared(metric)), point(metric, *b.compared(metric))
     if old is None or new is None:
         return None
-    pull = influence(metric, b.positive, b.predicted) - influence(metric, a.positive, a.predicted)
+    pull = influence(metric, *b.compared(metric)) - influence(metric, *a.compared(metric))
     by_group = np.bincount(a.groups, weights=pull)
     groups, changed = len(by_group), int((np.abs(by_group) > 1e-12).sum())
     difference = new - old
@@ -316,7 +316,7 @@ def _guard_rows(guard: GuardResult) -> int | None:
 def _worst_case(metric: str, before: Judged, after: Judged) -> tuple[float, float] | None:
     """Bound the change when each row that one side left unscored is counted against that side, then for it."""
     labelled = np.array([i for i, row in enumerate(before.dataset.rows) if row.label is not None], np.int64)
-    if len(labelled) == 0:
+    if len(labelled) == 0 or metric == "off_by_one":
         return None
     truth = np.array([before.dataset.positive(before.dataset.rows[i]) for i in labelled], np.bool_)
 

@@ -339,7 +339,7 @@ def _candidate(prompt: JudgePrompt, judged: Judged, target: Target, loss: Loss, 
         prompt=prompt,
         judged=judged,
         losses=row_losses(loss, judged, _members(target, judged)),
-        metrics={name: point(name, judged.positive, judged.predicted) for name in dict.fromkeys(metrics)},
+        metrics={name: point(name, *judged.compared(name)) for name in dict.fromkeys(metrics)},
     )
 
 

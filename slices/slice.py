@@ -127,7 +127,8 @@ def text_of(value: Scalar) -> str:
 
 def number_text(value: float) -> str:
     """Write a number as short as it reads back exactly, whole ones without a point."""
-    return str(int(value)) if value.is_integer() and abs(value) < 1e15 else repr(value)
+    exact = float(value)
+    return str(int(exact)) if exact.is_integer() and abs(exact) < 1e15 else repr(exact)
 
 
 def parse_predicate(text: str) -> Predicate:

@@ -6,6 +6,7 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
 from judgewright.judges.errors import InputError
 from judgewright.judges.rows import Row
 from judgewright.slices.slice import Equals, Interval, Missing, Predicate, parse_predicate, text_of
@@ -42,7 +43,9 @@ def test_a_predicate_reads_back_from_its_text(parts: list) -> None:
 
 def test_the_readable_form_is_the_documented_one() -> None:
     """The text is what people type."""
-    predicate = Predicate([Interval(column="source_words", low=150, high=400), Equals(column="dataset", value="RAGTruth")])
+    predicate = Predicate(
+        [Interval(column="source_words", low=150, high=400), Equals(column="dataset", value="RAGTruth")]
+    )
     assert str(predicate) == "dataset = RAGTruth and source_words in [150, 400)"
     assert parse_predicate("source_words in [150,400)  and dataset==RAGTruth") == predicate
     assert str(Predicate()) == "all rows"
@@ -69,7 +72,7 @@ def test_a_typed_condition_selects_what_it_says(text: str, holds: list) -> None:
     rows = [Row(id=str(i), inputs={}, meta={"words": value}) for i, value in enumerate(everything)]
     mask = parse_predicate(text).mask(rows)
     for value in holds:
-        assert mask[next(i for i, v in enumerate(everything) if v is value or v == value and type(v) is type(value))]
+        assert mask[next(i for i, v in enumerate(everything) if v is value or (v == value and type(v) is type(value)))]
     if ">" in text or "<" in text:
         assert not any(mask[i] for i, v in enumerate(everything) if not isinstance(v, int | float) or v is True)
 
@@ -94,7 +97,20 @@ def test_masks_agree_with_pandas(table: list) -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["", "a", "a =", "a = b c", "a = b or c = d", "a in [2, 1)", "a in (1, 2]", "a >= x", "a >= nan", "a != b", '"a = b', "= b"],
+    [
+        "",
+        "a",
+        "a =",
+        "a = b c",
+        "a = b or c = d",
+        "a in [2, 1)",
+        "a in (1, 2]",
+        "a >= x",
+        "a >= nan",
+        "a != b",
+        '"a = b',
+        "= b",
+    ],
 )
 def test_a_text_that_is_no_predicate_is_refused(text: str) -> None:
     """The error quotes the text and shows an example."""

@@ -1,0 +1,215 @@
+"""Columns become readable conditions, and those that give the label away are found without being told."""
+
+import json
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from judgewright.judges.errors import InputError
+from judgewright.judges.judged import Judged
+from judgewright.judges.rows import Dataset, Row, Scalar
+from judgewright.judges.scale import BINARY, OutputScale
+from judgewright.judges.verdict import Verdict
+from judgewright.slices.features import (
+    MAX_VALUES,
+    convention_reason,
+    encode,
+    leak_reason,
+    read_features,
+    readable_edges,
+    uncertainty_coefficient,
+)
+from judgewright.slices.slice import Missing
+
+DATA = Path(__file__).resolve().parents[2].parent / "shared" / "data"
+
+
+def rows_of(**columns: list[Scalar]) -> list[Row]:
+    """Rows with these metadata columns."""
+    names = list(columns)
+    return [
+        Row(id=str(i), inputs={}, meta=dict(zip(names, values, strict=True)))
+        for i, values in enumerate(zip(*columns.values(), strict=True))
+    ]
+
+
+def judged_of(
+    labels: list[float], columns: dict[str, list[Scalar]], groups: list[str] | None = None, seed: int = 0
+) -> Judged:
+    """A table with these labels and columns and a coin-tossing judge."""
+    coin = np.random.default_rng(seed).random(len(labels)) < 0.5
+    rows = tuple(
+        Row(
+            id=str(i), inputs={}, label=y, meta={k: v[i] for k, v in columns.items()}, group=groups[i] if groups else ""
+        )
+        for i, y in enumerate(labels)
+    )
+    answers = tuple(Verdict(row_id=str(i), score=float(p), positive=bool(p)) for i, p in enumerate(coin))
+    return Judged(dataset=Dataset(rows=rows, labels=BINARY), answers=answers, scale=BINARY)
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.lists(
+        st.one_of(st.none(), st.integers(-50, 50), st.floats(-1e6, 1e6), st.just(math.nan)), min_size=1, max_size=80
+    )
+)
+def test_every_row_satisfies_the_condition_of_its_code(values: list[Scalar]) -> None:
+    """A code stands for exactly the rows for which its condition holds."""
+    rows = rows_of(a=values)
+    column = encode("a", rows)
+    for code, condition in enumerate(column.conditions):
+        assert condition is not None
+        assert [condition.holds(row.meta["a"]) for row in rows] == (column.codes == code).tolist()
+
+
+def test_rare_values_are_folded_and_not_searched() -> None:
+    """Beyond the 64 most frequent values there is one code without a condition; missing stays its own."""
+    values: list[Scalar] = [f"v{i:03}" for i in range(200) for _ in range(2)] + ["often"] * 50 + [None] * 7
+    column = encode("a", rows_of(a=values))
+    assert len(column.conditions) == MAX_VALUES + 2
+    assert column.conditions[-1] is None
+    assert isinstance(column.conditions[-2], Missing)
+    assert (column.codes == MAX_VALUES).sum() == 7
+    assert str(column.conditions[0]) == "a = often"
+
+
+def test_numbers_are_cut_at_readable_places() -> None:
+    """Edges have few digits and bins of about equal size."""
+    known = np.random.default_rng(0).lognormal(5, 1, 2000)
+    edges = readable_edges(known)
+    assert len(edges) == 4
+    assert all(edge == float(f"{edge:.2g}") for edge in edges)
+    counts = np.bincount(np.searchsorted(edges, known, side="right"))
+    assert counts.min() > 300
+    assert readable_edges(np.array([1.0] * 50 + [2.0] * 50)) == (2.0,)
+
+
+def test_columns_are_left_out_with_the_reason() -> None:
+    """Constant, unique, group-naming, duplicated, label-named and excluded columns each say why."""
+    rng = np.random.default_rng(0)
+    n = 400
+    groups = [f"g{i // 4}" for i in range(n)]
+    kind = rng.choice(["a", "b", "c"], n).tolist()
+    labels = (rng.random(n) < 0.5).astype(float).tolist()
+    columns: dict[str, list[Scalar]] = {
+        "kind": kind,
+        "kind_again": [{"a": "x", "b": "y", "c": "z"}[k] for k in kind],
+        "constant": ["same"] * n,
+        "key": [f"k{i}" for i in range(n)],
+        "document": [f"d{g}" for g in groups],
+        "gold_note": rng.choice(["p", "q"], n).tolist(),
+        "mine": rng.choice(["p", "q"], n).tolist(),
+        "copy": ["yes" if y else "no" for y in labels],
+    }
+    found = read_features(judged_of(labels, columns, groups), exclude=["mine"])
+    assert [column.name for column in found.columns] == ["kind"]
+    for name, reason in {
+        "kind_again": "exactly as 'kind'",
+        "constant": "one value",
+        "key": "value of its own",
+        "document": "one group only",
+        "gold_note": "by convention",
+        "mine": "on request",
+        "copy": "gives the label away",
+    }.items():
+        assert reason in found.left_out[name]
+
+
+def test_an_unknown_column_is_refused_with_near_names() -> None:
+    """A misspelt column is an error, not an empty search."""
+    judged = judged_of([0.0, 1.0], {"dataset": ["a", "b"]})
+    with pytest.raises(InputError, match=r"'datset'.*dataset"):
+        read_features(judged, columns=["datset"])
+    with pytest.raises(InputError, match="'datset'"):
+        read_features(judged, exclude=["datset"])
+
+
+def test_a_column_that_foretells_the_verdict_is_left_out() -> None:
+    """The judge's own output under another name is found."""
+    judged = judged_of([0.0, 1.0] * 100, {"output": [None] * 200})
+    output: list[Scalar] = ["yes" if p else "no" for p in judged.predicted]
+    again = judged_of([0.0, 1.0] * 100, {"output": output})
+    assert "verdict away" in (leak_reason(encode("output", again.rows), again) or "")
+
+
+def test_high_cardinality_is_not_taken_for_a_leak() -> None:
+    """A column that names groups explains nothing on held-out groups, however pure its values."""
+    rng = np.random.default_rng(3)
+    groups = np.repeat(np.arange(100), 5)
+    label = np.repeat(rng.random(100) < 0.5, 5)
+    assert uncertainty_coefficient(groups, label, groups) < 0.05
+    assert uncertainty_coefficient(label.astype(np.int64), label, groups) > 0.95
+    assert uncertainty_coefficient(rng.integers(0, 4, 500), label, groups) < 0.05
+
+
+def load(name: str, threshold: float) -> Judged:
+    """A real file with every column but id and label as metadata, and a coin-tossing judge."""
+    path = DATA / f"{name}.jsonl"
+    if not path.exists():
+        pytest.skip(f"{path.name} is not beside the checkout")
+    with path.open(encoding="utf-8") as lines:
+        table = [json.loads(line) for line in lines]
+    rows = tuple(
+        Row(
+            id=row["id"],
+            inputs={},
+            label=float(row["label"]),
+            meta={k: v for k, v in row.items() if k not in ("id", "label", "group_id")},
+            group=row["group_id"],
+        )
+        for row in table
+    )
+    coin = np.random.default_rng(0).random(len(rows)) < 0.5
+    answers = tuple(Verdict(row_id=r.id, score=float(p), positive=bool(p)) for r, p in zip(rows, coin, strict=True))
+    scale = OutputScale(kind="probability", threshold=threshold)
+    return Judged(dataset=Dataset(rows=rows, labels=scale), answers=answers, scale=BINARY)
+
+
+@pytest.mark.parametrize(
+    ("name", "threshold", "leaking", "honest"),
+    [
+        (
+            "groundedness_multi",
+            0.5,
+            ["label_raw", "hallucinated_text", "error_type"],
+            ["dataset", "task_type", "granularity", "model", "domain", "source_words", "agreement", "n_annotators"],
+        ),
+        (
+            "groundedness_ragtruth_qa_response",
+            0.5,
+            ["label_raw", "error_type", "hallucinated_text", "n_spans"],
+            ["model"],
+        ),
+        ("context_relevance_climretrieve", 2, ["label_raw", "label_norm", "label_origin"], ["length_bucket"]),
+        ("context_relevance_trec_dl", 2, ["label_raw", "label_norm"], ["dataset", "query_term_overlap"]),
+        ("answer_relevance", 0.5, ["negative_kind"], ["dataset", "answer_kind", "domain"]),
+        ("diras", 0.5, ["label_text", "label_binary", "annotation_1", "annotation_2", "gpt4_guess"], ["uncertain"]),
+    ],
+)
+def test_real_leaks_are_found_unaided(name: str, threshold: float, leaking: list[str], honest: list[str]) -> None:
+    """The detector alone, without names, finds the columns the data's README warns of and spares the honest ones."""
+    judged = load(name, threshold)
+    for column in leaking:
+        assert "gives the label away" in (leak_reason(encode(column, judged.rows), judged) or ""), column
+    for column in honest:
+        assert leak_reason(encode(column, judged.rows), judged) is None, column
+        assert convention_reason(column) is None, column
+
+
+README_LISTS = """
+label_raw label_text label_binary label_norm label_origin hallucinated_text error_type n_spans implicit_true_only
+negative_kind worst_label best_label annotation_1 meta_annotation benchmark_label benchmark_label_2 gpt4_guess
+gpt4_confidence metadata.gold_3way metadata.label_3way metadata.judge_3way metadata.raw_guess metadata.human
+metadata.human_range metadata.conditional_idk metadata.rl_f metadata.rb_llm metadata.rb_agg verdicts.Olz
+"""
+
+
+@pytest.mark.parametrize("name", README_LISTS.split())
+def test_names_that_bear_labels_by_convention_are_left_out(name: str) -> None:
+    """Every column the data's README lists is left out by name as well, whatever the rows at hand show."""
+    assert convention_reason(name) is not None
