@@ -114,7 +114,9 @@ class Judged:
             return self.positive, self.predicted
         if not self.same_scale:
             theirs = self.dataset.labels.describe()
-            raise InputError(f"off_by_one compares grades, but labels are {theirs} and the judge's {self.scale.describe()}")
+            raise InputError(
+                f"off_by_one compares grades, but labels are {theirs} and the judge's {self.scale.describe()}"
+            )
         return self.label, self.score
 
     @property

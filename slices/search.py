@@ -17,7 +17,7 @@ import numpy as np
 
 from ..judges import BoolArray, FloatArray, IntArray
 from .features import Column
-from .significance import MIN_GROUPS, compare, scan_llr
+from .significance import MIN_GROUPS, design_effect, scan_llr
 from .slice import Condition, Predicate
 
 SHORTLIST = 300
@@ -80,11 +80,11 @@ def propose(rows: Rows, *, depth: int, min_rows: int) -> list[Predicate]:
     for cell in best:
         member = rows.member(cell.predicate)
         same = np.packbits(member).tobytes()
-        compared = compare(rows.bad, member, rows.groups)
-        if same in seen or compared is None or len(np.unique(rows.groups[member])) < MIN_GROUPS:
+        if same in seen or member.all() or len(np.unique(rows.groups[member])) < MIN_GROUPS:
             continue
         seen.add(same)
-        shortlist.append(_Cell(cell.predicate, cell.price, cell.llr, compared.design))
+        design = design_effect(rows.bad, member, rows.groups)
+        shortlist.append(_Cell(cell.predicate, cell.price, cell.llr, design))
         members.append(member)
     return _cover(shortlist, np.array(members, np.bool_).reshape(len(members), len(rows)), rows.bad, min_rows)
 

@@ -43,7 +43,8 @@ def compare(bad: BoolArray, member: BoolArray, groups: IntArray) -> Comparison |
     """Test whether bad rows are more frequent inside a slice; None where slice or rest is empty.
 
     A score test with the pooled share, its variance multiplied by the design effect of the groups, referred to
-    Student's t with as many degrees of freedom as the side with fewer groups has groups, less one.
+    Student's t with as many degrees of freedom as the side with fewer groups has groups, less one; never below the
+    p-value of Fisher's exact test, which knows no groups.
 
     Args:
         bad: Whether each row is an error of the metric; shape (n,).
@@ -58,14 +59,24 @@ def compare(bad: BoolArray, member: BoolArray, groups: IntArray) -> Comparison |
     pooled = float(bad.mean())
     inside, rest = float(bad[member].mean()), float(bad[~member].mean())
     fewest = min(len(np.unique(groups[member])), len(np.unique(groups[~member])))
-    design = _design(bad, member, groups, pooled)
+    design = design_effect(bad, member, groups)
     se = math.sqrt(pooled * (1 - pooled) * (1 / n + 1 / (total - n)) * design)
-    p = 1.0 if se == 0 or fewest < MIN_GROUPS else float(stdtr(fewest - 1, -(inside - rest) / se))
+    p = 1.0
+    if se > 0 and fewest >= MIN_GROUPS:
+        # The exact tail takes over where the slice is small and errors are rare, which Student's t flatters.
+        p = max(
+            float(stdtr(fewest - 1, -(inside - rest) / se)),
+            _exact_tail(int(bad[member].sum()), n, int(bad.sum()), total),
+        )
     return Comparison(n=n, inside=inside, rest=rest, se=se, p=p, design=design)
 
 
-def _design(bad: BoolArray, member: BoolArray, groups: IntArray, pooled: float) -> float:
-    """How many times the gap's variance exceeds that of independent rows: sums by group over single rows."""
+def design_effect(bad: BoolArray, member: BoolArray, groups: IntArray) -> float:
+    """Return how many times the gap's variance exceeds that of independent rows; at least 1.
+
+    Sums of residuals by group over residuals of single rows, for a slice that is neither empty nor everything.
+    """
+    pooled = float(bad.mean())
     centre = np.empty(len(bad))
     for side in (member, ~member):
         rows = int(side.sum())
@@ -76,6 +87,17 @@ def _design(bad: BoolArray, member: BoolArray, groups: IntArray, pooled: float) 
     residual = (bad - centre) * weight
     single = float((residual**2).sum())
     return max(1.0, _group_variance(residual, groups) / single) if single else 1.0
+
+
+def _exact_tail(hits: int, n: int, bad: int, total: int) -> float:
+    """Chance of at least so many bad rows among n drawn without replacement (hypergeometric)."""
+    from scipy.special import gammaln
+
+    def ways(of: int, taken: IntArray | int) -> FloatArray:
+        return gammaln(of + 1) - gammaln(np.add(taken, 1)) - gammaln(np.subtract(of, taken) + 1)
+
+    more = np.arange(max(hits, n + bad - total), min(n, bad) + 1)
+    return min(1.0, float(np.exp(ways(bad, more) + ways(total - bad, n - more) - ways(total, n)).sum()))
 
 
 def one_direction(fp: BoolArray, fn: BoolArray, groups: IntArray) -> tuple[float | None, float]:

@@ -227,33 +227,42 @@ class Asking:
         await self._record_lost()
 
     async def _failed(self, call: Call, error: ModelError, leave_out: frozenset[str]) -> None:
+        news = error.refused_parameter is not None and error.refused_parameter not in leave_out
+        self._heed(error)  # before anything is awaited: what concerns every request must not be sent meanwhile
         if _free_of_charge(error):
             self._settle_free(call)
             await _durable(self._wiring.record.not_charged(call.key))
         else:
             self._settle_in_doubt(call)
-        if error.refused_parameter is not None and error.refused_parameter not in leave_out:
-            self._wiring.leave_out.add(error.refused_parameter)
+        if news:
             call.tries -= 1
             self._ready.append(call)
-        elif error.fatal:
-            self.stop(error)
-        else:
+        elif not error.fatal:
             await self._retry_or_give_up(call, error)
+
+    def _heed(self, error: ModelError) -> None:
+        """Take in what an error says about the endpoint and not about its request."""
+        wiring = self._wiring
+        if error.fatal:
+            self.stop(error)
+        if error.refused_parameter is not None:
+            wiring.leave_out.add(error.refused_parameter)
+        if error.retryable and error.retry_after:
+            if error.retry_after > wiring.row_seconds:
+                self.stop(_closed_for(error.retry_after, error))
+            wiring.limit.pause(error.retry_after)
 
     async def _retry_or_give_up(self, call: Call, error: ModelError) -> None:
         wiring = self._wiring
-        wait = error.retry_after or 0.0
-        if error.retryable and wait > wiring.row_seconds:
-            self.stop(_closed_for(wait, error))
-            return
-        if wait:
-            wiring.limit.pause(wait)
+        pause = error.retry_after or 0.0
         delay = wiring.rng.uniform(0.0, min(_BACKOFF_CAP, _BACKOFF_BASE * 2 ** (call.tries - 1)))
-        late = wiring.clock.now() + max(wait, delay) > call.deadline
-        if not error.retryable or call.tries >= wiring.tries or late or self._poisonous(call, error):
+        late = wiring.clock.now() + max(pause, delay) > call.deadline
+        poisonous = self._poisonous(call, error)
+        if self.stopped is not None:
+            return
+        if not error.retryable or call.tries >= wiring.tries or late or poisonous:
             await self._give_up(call, error)
-        elif wait:
+        elif pause:
             self._ready.append(call)  # the shared pause is its delay
         else:
             self._delayed += 1

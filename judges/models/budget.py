@@ -16,8 +16,10 @@ from .model import Completion, Request
 from .record import Spending
 from .tokens import estimate_tokens
 
-_MESSAGE_OVERHEAD = 12
-"""Tokens a chat template may add around one message."""
+_REQUEST_OVERHEAD = 32
+"""Tokens a chat template may add of its own, such as a default system text."""
+_MESSAGE_OVERHEAD = 8
+"""Tokens it may add around one message."""
 _UNLIMITED_REPLY = 1024
 """Tokens to reserve for a reply nobody limited, until a longer one has been seen."""
 _ROUNDING = 1e-9
@@ -158,4 +160,4 @@ class Forecast:
 
 
 def _estimate(request: Request) -> int:
-    return sum(estimate_tokens(message.content) + _MESSAGE_OVERHEAD for message in request.messages) or 1
+    return _REQUEST_OVERHEAD + sum(estimate_tokens(m.content) + _MESSAGE_OVERHEAD for m in request.messages)

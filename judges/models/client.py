@@ -250,13 +250,15 @@ class _LoopThread:
     def __init__(self) -> None:
         self._loop: asyncio.AbstractEventLoop | None = None
         self._thread: threading.Thread | None = None
+        self._lock = threading.Lock()
 
     def start(self, work: Coroutine[None, None, None]) -> Future[None]:
         """Run a coroutine in the loop."""
-        if self._loop is None:
-            self._loop = asyncio.new_event_loop()
-            self._thread = threading.Thread(target=self._loop.run_forever, name="judgewright-client", daemon=True)
-            self._thread.start()
+        with self._lock:
+            if self._loop is None:
+                self._loop = asyncio.new_event_loop()
+                self._thread = threading.Thread(target=self._loop.run_forever, name="judgewright-client", daemon=True)
+                self._thread.start()
         return asyncio.run_coroutine_threadsafe(work, self._loop)
 
     def call(self, what: Callable[[], None]) -> None:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Any
 
 import click
 
 from ...judges import JudgeSettings
-from ..bench import run_bench
+from ..bench import BenchResult, run_bench
 from ..config import parse_budget, read_environment
 from ..report import say_benchmark
 from ..terminal import progress_on_stderr, say, say_json
@@ -63,6 +64,7 @@ def bench(
         )
     if as_json:
         say_json(result.to_json())
+        _leave(result)
         return
     for note in (*dataset.notes, *result.notes):
         say(f"note: {note}")
@@ -71,3 +73,15 @@ def bench(
         say_benchmark(part, title=f"{by} = {value}", brief=True)
     if out:
         say(f"verdicts written to {out}")
+    _leave(result)
+
+
+def _leave(result: BenchResult) -> None:
+    """Leave with 3 where the world kept rows from being judged: no budget left, or an endpoint that answered none."""
+    unscored = result.benchmark.unscored
+    if unscored.get("budget"):
+        say(f"error: the budget ended before {unscored['budget']} rows were judged", to_stderr=True)
+        sys.exit(3)
+    if unscored.get("endpoint") and not result.benchmark.n:
+        say("error: the endpoint answered no row", to_stderr=True)
+        sys.exit(3)

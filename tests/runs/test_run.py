@@ -76,7 +76,18 @@ def test_a_walk_writes_its_steps_in_order_and_resuming_it_asks_nothing(place: Wo
     """The events name the path; walking again gives the same events from the record alone."""
     first = start(place, config(rows))
     kinds = list(dict.fromkeys(event.kind for event in first.events))
-    path = ["started", "split", "benchmark", "slice", "loss", "validation", "step", "survivor", "decision", "everything"]
+    path = [
+        "started",
+        "split",
+        "benchmark",
+        "slice",
+        "loss",
+        "validation",
+        "step",
+        "survivor",
+        "decision",
+        "everything",
+    ]
     assert kinds == path
     again = resume_run(place, first.run_id, Environment(), watch=lambda *_: None, on_event=lambda *_: None)
     assert lasting(again) == lasting(first)
@@ -126,7 +137,8 @@ def test_no_sealed_row_ever_reaches_the_optimizer_model(rows: Path) -> None:
     """A canary in each row's text: those of holdout and final rows are in no optimizer or loss request, nor in an event."""
     data = config(rows).dataset()
     marked = tuple(
-        replace(row, inputs={name: f"CANARY<{row.id}> {text}" for name, text in row.inputs.items()}) for row in data.rows
+        replace(row, inputs={name: f"CANARY<{row.id}> {text}" for name, text in row.inputs.items()})
+        for row in data.rows
     )
     data = replace(data, rows=marked, content_hash="marked")
     parts = split_dataset(data, shares=(30, 20, 30, 20), seed=0)

@@ -57,6 +57,18 @@ def test_grouped_noise_is_called_significant_at_the_nominal_rate(agreement: floa
     assert hits / 600 < 0.08
 
 
+def test_rare_errors_in_a_small_slice_get_the_exact_p() -> None:
+    """Where Student's t would flatter, the p-value is Fisher's."""
+    from scipy.stats import fisher_exact
+
+    bad, member = np.zeros(600, np.bool_), np.arange(600) < 20
+    bad[:3], bad[100:112] = True, True
+    found = compare(bad, member, np.arange(600))
+    assert found is not None
+    exact = fisher_exact([[3, 17], [12, 568]], alternative="greater").pvalue
+    assert found.p == pytest.approx(exact, rel=1e-6)
+
+
 def test_a_slice_of_few_groups_is_never_significant() -> None:
     """Four groups that all err prove nothing about other groups."""
     bad = np.zeros(200, np.bool_)

@@ -12,7 +12,11 @@ from judgewright.optimize.critique import Critique
 from judgewright.optimize.proposers.proposer import Attempt, NoProposal, Proposal
 from judgewright.optimize.proposers.textgrad import TextGrad, read_variable
 
-PROMPT = Shelf().get("groundedness").edited(criteria="Old rule one. " + "Filler words in the middle. " * 12 + "Old rule {last}.")
+PROMPT = (
+    Shelf()
+    .get("groundedness")
+    .edited(criteria="Old rule one. " + "Filler words in the middle. " * 12 + "Old rule {last}.")
+)
 CRITIQUE = Critique(
     loss=0.5,
     n=8,

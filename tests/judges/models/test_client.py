@@ -1,0 +1,735 @@
+"""Many requests through one client: over real HTTP, and against scripted models where time must be free."""
+
+import _thread
+import asyncio
+import base64
+import logging
+import random
+import threading
+import time
+from collections import Counter
+from concurrent.futures import Future
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from judgewright.judges.errors import BudgetSpent, InputError, Interrupted, ModelError, WorkspaceError
+from judgewright.judges.models.budget import Budget
+from judgewright.judges.models.client import Client, Progress
+from judgewright.judges.models.endpoint import Endpoint
+from judgewright.judges.models.model import Completion, Message, Request
+from judgewright.judges.models.price import Prices
+from judgewright.judges.models.record import MemoryRecord, Spending
+
+KEY = "sk-test-CANARY-5f3a9c1e7b"
+
+
+class Eager(random.Random):
+    """Draws the shortest jitter, so that a retry comes at once."""
+
+    def uniform(self, a: float, b: float) -> float:
+        return a
+
+
+class Scripted:
+    """A model in this process that answers from a function of the text and how often it came."""
+
+    name = "scripted"
+    endpoint = "test:1"
+    simulated = False
+
+    def __init__(self, answer=lambda text, nth: Completion(text=f"echo {text}", tokens_in=20, tokens_out=5)):
+        self.answer = answer
+        self.counts: Counter[str] = Counter()
+        self.left_out: list[frozenset[str]] = []
+        self.closed = 0
+
+    async def complete(self, request, *, leave_out=frozenset()):
+        text = request.messages[-1].content
+        self.counts[text] += 1
+        self.left_out.append(leave_out)
+        await asyncio.sleep(0)
+        answer = self.answer(text, self.counts[text])
+        if isinstance(answer, BaseException):
+            raise answer
+        return answer
+
+    async def close(self):
+        self.closed += 1
+
+
+def fault(status=None, **more) -> ModelError:
+    return ModelError(f"scripted {status}", retryable=True, status=status, **more)
+
+
+def rows(n: int, **more) -> list[Request]:
+    return [Request(messages=(Message("user", f"row {i}"),), **more) for i in range(n)]
+
+
+def over_http(fake, **more) -> Client:
+    return Client(Endpoint(name="m", base_url=fake.url, api_key=KEY, timeout=5.0), rng=Eager(), **more)
+
+
+@pytest.fixture
+def prices(tmp_path):
+    """A dollar per thousand tokens, for the scripted model and the served one."""
+    path = tmp_path / "prices.json"
+    path.write_text('{"m": {"input": 1000, "output": 1000}, "scripted": {"input": 1000, "output": 1000}}')
+    return Prices(path)
+
+
+# Order, duplicates, the record.
+
+
+def test_answers_come_in_the_order_of_the_requests(fake):
+    """However long each takes."""
+    fake.answer = lambda seen: fake.Reply(body=fake.completion(f"echo {seen.text}"), delay=(seen.total * 7 % 5) / 500)
+    with over_http(fake) as client:
+        got = client.ask(rows(100))
+    assert [c.text for c in got] == [f"echo row {i}" for i in range(100)]
+    assert (client.stats.calls, client.stats.attempts, client.stats.tokens_in) == (100, 100, 2000)
+
+
+def test_equal_requests_are_sent_once(fake):
+    """And answered at every place; beyond the first as recorded, because they cost nothing."""
+    asked = [*rows(3), *rows(3), *rows(1)]
+    with over_http(fake) as client:
+        got = client.ask(asked)
+    assert [c.text for c in got] == [f"echo row {i}" for i in (0, 1, 2, 0, 1, 2, 0)]
+    assert [c.recorded for c in got] == [False] * 3 + [True] * 4
+    assert len(fake.seen) == 3
+    assert (client.stats.asked, client.stats.recorded, client.stats.calls) == (7, 4, 3)
+
+
+def test_another_repeat_is_another_request(fake):
+    """Its seed is part of the key."""
+    asked = [Request(messages=(Message("user", "same"),), repeat=i) for i in range(3)]
+    with over_http(fake) as client:
+        client.ask(asked)
+    assert sorted(seen.body["seed"] for seen in fake.seen) == [0, 1, 2]
+
+
+def test_what_the_record_knows_is_not_asked_again(fake):
+    """A resumed run sends nothing, pays nothing, and says so; a failure is replayed as the same failure."""
+    record = MemoryRecord()
+    ok = fake.answer
+    fake.answer = lambda seen: (
+        fake.Reply(status=400, body={"error": {"message": "bad row"}}) if seen.text == "row 7" else ok(seen)
+    )
+    with over_http(fake, record=record) as client:
+        first = client.ask(rows(1200))
+    sent = len(fake.seen)
+    with over_http(fake, record=record) as client:
+        again = client.ask(rows(1200))
+    assert len(fake.seen) == sent == 1200
+    assert all(c.recorded and c.latency == 0.0 for c in again if isinstance(c, Completion))
+    assert [c.text for c in again if isinstance(c, Completion)] == [c.text for c in first if isinstance(c, Completion)]
+    assert str(again[7]) == str(first[7]) == "the endpoint answered 400: bad row"
+    assert (client.stats.calls, client.stats.recorded, client.stats.failed) == (0, 1199, 1)
+
+
+class Journal(MemoryRecord):
+    """A record whose writes become durable on another thread, and which writes down their order."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.events: list[str] = []
+
+    def _later(self, event: str) -> Future[None]:
+        future: Future[None] = Future()
+
+        def commit() -> None:
+            self.events.append(event)
+            future.set_result(None)
+
+        threading.Timer(0.005, commit).start()
+        return future
+
+    def sent(self, key, request, **more):
+        super().sent(key, request, **more)
+        return self._later("sent " + request.messages[-1].content)
+
+    def done(self, key, completion):
+        super().done(key, completion)
+        return self._later("done " + completion.text.removeprefix("echo "))
+
+
+def test_an_attempt_is_committed_before_it_is_sent_and_an_answer_before_it_is_returned():
+    """Committed, sent, answered, committed, returned: for every row."""
+    record = Journal()
+
+    def answer(text, nth):
+        assert f"sent {text}" in record.events
+        record.events.append(f"wire {text}")
+        return Completion(text=f"echo {text}")
+
+    with Client(Scripted(answer), record=record, concurrency=16) as client:
+        client.ask(rows(60))
+        assert sum(e.startswith("done") for e in record.events) == 60
+    for i in range(60):
+        order = [record.events.index(f"{what} row {i}") for what in ("sent", "wire", "done")]
+        assert order == sorted(order)
+
+
+def test_no_more_than_concurrency_attempts_are_sent_and_not_yet_committed():
+    """That is what a crash may bill again."""
+    open_calls: set[str] = set()
+    most = 0
+    record = Journal()
+    settle = record.done
+
+    def answer(text, nth):
+        nonlocal most
+        open_calls.add(text)
+        most = max(most, len(open_calls))
+        return Completion(text=text)
+
+    def done(key, completion):
+        future = settle(key, completion)
+        future.add_done_callback(lambda _: open_calls.discard(completion.text))
+        return future
+
+    record.done = done
+    with Client(Scripted(answer), record=record, concurrency=8) as client:
+        client.ask(rows(100))
+    assert most <= 8
+
+
+def test_a_record_that_cannot_be_written_stops_the_ask():
+    """The disk is full: nothing more is sent, and the error is the record's."""
+
+    class Full(MemoryRecord):
+        def done(self, key, completion):
+            future: Future[None] = Future()
+            future.set_exception(WorkspaceError("disk full"))
+            return future
+
+    model = Scripted()
+    with Client(model, record=Full()) as client, pytest.raises(WorkspaceError, match="disk full"):
+        client.ask(rows(1000))
+    assert sum(model.counts.values()) < 100
+
+
+# Retries.
+
+
+def test_passing_faults_are_retried_until_they_pass(fake):
+    """503, 500, a dropped connection, garbage, a cut reply: once each, for every row."""
+    faults = [
+        fake.Reply(status=503, body={"error": {"message": "overloaded"}}),
+        fake.Reply(status=500, body=b"oops"),
+        fake.Reply(drop=True),
+        fake.Reply(body=b"<html>"),
+        fake.Reply(body=fake.completion("x" * 3000), cut=True),
+    ]
+    ok = fake.answer
+    fake.answer = lambda seen: faults[seen.nth - 1] if seen.nth <= len(faults) else ok(seen)
+    with over_http(fake) as client:
+        got = client.ask(rows(20))
+    assert [c.text for c in got] == [f"echo row {i}" for i in range(20)]
+    assert set(fake.counts.values()) == {6}
+    assert (client.stats.attempts, client.stats.retries, client.stats.failed) == (120, 100, 0)
+
+
+def test_retry_after_pauses_everyone(fake):
+    """One 429 with a quarter second: nothing is sent meanwhile, by nobody."""
+    ok = fake.answer
+
+    def answer(seen):
+        if seen.total == 30:
+            return fake.Reply(status=429, body={"error": {"message": "slow"}}, headers={"retry-after-ms": "250"})
+        reply = ok(seen)
+        reply.delay = 0.002
+        return reply
+
+    fake.answer = answer
+    with over_http(fake, concurrency=8) as client:
+        got = client.ask(rows(60))
+    assert all(isinstance(c, Completion) for c in got)
+    gaps = [b - a for a, b in zip(fake.times, fake.times[1:], strict=False)]
+    # Those that were on the wire already may still arrive; then nobody sends until the pause is over.
+    assert max(gaps) >= 0.2
+    assert fake.times[-1] - fake.times[30] < 5.0
+
+
+def test_a_pause_holds_while_the_record_is_being_written():
+    """Between the refusal and the end of the pause nothing is sent, though the record takes its time."""
+    times: list[float] = []
+
+    def answer(text, nth):
+        times.append(time.monotonic())
+        limited = text == "row 0" and nth == 1
+        return fault(429, retry_after=0.3) if limited else Completion(text=text)
+
+    class Slow(Journal):
+        def not_charged(self, key):
+            super().not_charged(key)
+            return self._later("not charged")
+
+    with Client(Scripted(answer), record=Slow(), concurrency=2) as client:
+        client.ask(rows(30))
+    assert len(times) == 31
+    assert times[3] - times[0] > 0.25
+
+
+def test_a_rate_limited_endpoint_loses_no_row(fake):
+    """A server that bears 10 at once and refuses the rest: every row is answered, and the client learns."""
+
+    def answer(seen):
+        if fake.in_flight >= 10:
+            return fake.Reply(status=429, body={"error": {"message": "slow"}}, headers={"retry-after-ms": "10"})
+        return fake.Reply(body=fake.completion(f"echo {seen.text}"), delay=0.005)
+
+    fake.answer = answer
+    with over_http(fake) as client:
+        got = client.ask(rows(300))
+    assert [c.text for c in got if isinstance(c, Completion)] == [f"echo row {i}" for i in range(300)]
+    assert fake.most_in_flight <= 24
+
+
+def test_the_concurrency_ramps_up_and_stays_below_its_ceiling(fake):
+    """It starts at twenty and never exceeds what was asked for."""
+    fake.answer = lambda seen: fake.Reply(body=fake.completion(), delay=0.01)
+    with over_http(fake, concurrency=24) as client:
+        client.ask(rows(400))
+    assert 20 < fake.most_in_flight <= 24
+
+
+def test_tries_are_counted_and_then_the_row_is_a_failure(instant):
+    """Eight attempts at most, then an error in the list and in the record; the others are answered."""
+    model = Scripted(lambda text, nth: fault() if text == "row 3" else Completion(text=text))
+    record = MemoryRecord()
+    with Client(model, record=record, clock=instant) as client:
+        got = client.ask(rows(10))
+        again = client.ask(rows(10))
+    assert model.counts["row 3"] == 8
+    assert isinstance(got[3], ModelError)
+    assert "given up after 8 tries" in str(got[3])
+    assert str(again[3]) == str(got[3])
+    assert client.stats.calls == 9
+
+
+def test_backoff_grows_with_full_jitter_and_has_a_ceiling(instant):
+    """Each wait is drawn from zero to half a second doubled per try, at most half a minute."""
+
+    class Latest(random.Random):
+        def uniform(self, a: float, b: float) -> float:
+            return b
+
+    model = Scripted(lambda text, nth: fault(503) if nth < 10 else Completion(text=text))
+    with Client(model, clock=instant, rng=Latest(), tries=10) as client:
+        assert client.ask_one(rows(1)[0]).text == "row 0"
+    assert instant.slept == [0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 30.0, 30.0, 30.0]
+
+
+def test_a_row_is_given_up_after_its_wall_time(instant):
+    """With many tries left, but no more seconds."""
+
+    class Latest(random.Random):
+        def uniform(self, a: float, b: float) -> float:
+            return b
+
+    model = Scripted(lambda text, nth: fault(503) if text == "row 0" else Completion(text=text))
+    with Client(model, clock=instant, rng=Latest(), tries=1000, row_seconds=100.0) as client:
+        got = client.ask(rows(3))
+    assert isinstance(got[0], ModelError)
+    assert 5 <= model.counts["row 0"] <= 9
+
+
+def test_a_poison_row_is_given_up_early_while_others_succeed(instant):
+    """The same 500 three times, in the middle of successes."""
+    model = Scripted(lambda text, nth: fault(500) if text == "row 5" else Completion(text=text))
+    with Client(model, clock=instant) as client:
+        got = client.ask(rows(200))
+    assert isinstance(got[5], ModelError)
+    assert model.counts["row 5"] == 3
+    assert sum(isinstance(c, Completion) for c in got) == 199
+
+
+def test_an_overload_is_nobodys_poison(instant):
+    """503 says nothing about the row: it keeps its tries."""
+    model = Scripted(lambda text, nth: fault(503) if text == "row 5" and nth < 7 else Completion(text=text))
+    with Client(model, clock=instant) as client:
+        got = client.ask(rows(100))
+    assert all(isinstance(c, Completion) for c in got)
+
+
+def test_an_endpoint_that_is_down_stops_the_ask_and_is_asked_again_on_resume(instant):
+    """Ten rows given up in a row without a success: an outage; none of them is recorded as failed."""
+    down = True
+    model = Scripted(lambda text, nth: fault(502) if down else Completion(text=text))
+    record = MemoryRecord()
+    with Client(model, record=record, clock=instant, concurrency=16) as client:
+        with pytest.raises(ModelError, match="requests in a row were given up") as caught:
+            client.ask(rows(2000))
+        assert caught.value.fatal
+        assert sum(model.counts.values()) < 1500
+        down = False
+        assert all(isinstance(c, Completion) for c in client.ask(rows(50)))
+
+
+def test_a_pause_longer_than_a_row_may_take_stops_the_ask(instant):
+    """A daily limit: better resumed than slept out."""
+    model = Scripted(lambda text, nth: fault(429, retry_after=3600.0))
+    with Client(model, clock=instant) as client, pytest.raises(ModelError, match="another 3,600 s") as caught:
+        client.ask(rows(5))
+    assert caught.value.fatal
+
+
+def test_a_row_the_endpoint_refuses_is_one_failure(fake):
+    """A 400 about the row is not tried again."""
+    ok = fake.answer
+    refused = fake.Reply(
+        status=400, body={"error": {"message": "maximum context length", "code": "context_length_exceeded"}}
+    )
+    fake.answer = lambda seen: refused if seen.text == "row 2" else ok(seen)
+    with over_http(fake) as client:
+        got = client.ask(rows(5))
+    assert isinstance(got[2], ModelError)
+    assert fake.counts["row 2"] == 1
+    assert client.stats.failed == 1
+
+
+@pytest.mark.parametrize("status", [401, 404])
+def test_a_wrong_key_or_model_stops_at_once(fake, status):
+    """What every other row would meet as well is raised after a handful of attempts."""
+    fake.answer = lambda seen: fake.Reply(status=status, body={"error": {"message": "no"}}, delay=0.005)
+    with over_http(fake) as client, pytest.raises(ModelError, match=f"answered {status}: no") as caught:
+        client.ask(rows(500))
+    assert caught.value.fatal
+    assert len(fake.seen) <= 20
+
+
+def test_a_programming_error_in_a_model_is_raised_as_it_is():
+    """It is not retried and not hidden."""
+    model = Scripted(lambda text, nth: ZeroDivisionError("a bug"))
+    with Client(model) as client, pytest.raises(ZeroDivisionError, match="a bug"):
+        client.ask(rows(100))
+    assert sum(model.counts.values()) <= 40
+
+
+# Parameters.
+
+
+def test_refused_parameters_are_left_out_once_and_said(fake):
+    """A server that refuses four of them in turn still completes every row, at no tries and no cost."""
+    refusals = {
+        "temperature": "Unsupported value: 'temperature' does not support 0.0 with this model.",
+        "max_tokens": "Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead.",
+        "logprobs": "Unsupported param: logprobs",
+        "response_format": 'response_format type must be one of "text" or "json_object", but got: json_schema',
+    }
+
+    def answer(seen):
+        for name, message in refusals.items():
+            if name in seen.body:
+                return fake.Reply(status=400, body={"error": {"message": message, "param": None}})
+        return fake.Reply(body=fake.completion())
+
+    fake.answer = answer
+    asked = rows(60, max_tokens=9, top_logprobs=2, response_format={"type": "json_schema"})
+    with over_http(fake, tries=1) as client:
+        got = client.ask(asked)
+        before = len(fake.seen)
+        more = client.ask_one(Request(messages=(Message("user", "one more"),), max_tokens=9))
+    assert {c.dropped for c in got} == {("logprobs", "response_format", "temperature")}
+    assert client.stats.dropped == {"logprobs", "response_format", "temperature"}
+    assert more.dropped == ("temperature",)  # it asked for no log-probabilities
+    assert len(fake.seen) == before + 1
+    assert fake.seen[-1].body["max_completion_tokens"] == 9
+
+
+def test_a_server_that_keeps_refusing_what_it_does_not_get_ends_in_a_failure():
+    """No endless loop."""
+    refusal = ModelError("again", status=400, refused_parameter="seed")
+    model = Scripted(lambda text, nth: refusal)
+    with Client(model) as client:
+        got = client.ask(rows(1))
+    assert isinstance(got[0], ModelError)
+    assert model.left_out == [frozenset(), frozenset({"seed"})]
+
+
+# The budget.
+
+
+def test_a_budget_in_money_is_never_exceeded_with_64_in_flight(fake, prices):
+    """A dollar at 25 tokens of a dollar a thousand each: at most forty are billed, the rest is told so."""
+    fake.answer = lambda seen: fake.Reply(body=fake.completion(), delay=0.003)
+    budget = Budget(money=1.0, tokens=None, spent=Spending())
+    with over_http(fake, budget=budget, prices=prices) as client:
+        got = client.ask(rows(200, max_tokens=5))
+    made = [c for c in got if isinstance(c, Completion)]
+    assert len(fake.seen) * 0.025 <= 1.0
+    assert len(made) == len(fake.seen) >= 38  # it waits for releases: all but a last worst case is used
+    assert sum(c.cost for c in made) == pytest.approx(client.stats.cost) == pytest.approx(budget.cost)
+    assert all(isinstance(c, BudgetSpent) for c in got[len(made) :])
+    assert [isinstance(c, Completion) for c in got] == [i < len(made) for i in range(200)]
+
+
+def test_a_budget_in_tokens_needs_no_price(fake):
+    """A thousand tokens cover at most forty calls of 25."""
+    budget = Budget(money=None, tokens=1000, spent=Spending())
+    with over_http(fake, budget=budget) as client:
+        got = client.ask(rows(100, max_tokens=5))
+    made = [c for c in got if isinstance(c, Completion)]
+    assert 36 <= len(made) <= 40
+    assert {c.cost for c in made} == {None}
+    assert not client.stats.price_known
+    assert budget.used == 25 * len(made) <= 1000
+
+
+def test_a_budget_in_money_without_a_price_is_refused_before_anything_is_sent(fake):
+    """With the way out."""
+    budget = Budget(money=1.0, tokens=None, spent=Spending())
+    with over_http(fake, budget=budget) as client, pytest.raises(InputError, match="price of model 'm' is unknown"):
+        client.ask(rows(3))
+    assert not fake.seen
+
+
+def test_what_was_refused_at_the_door_is_not_charged_and_a_lost_answer_is(fake, prices):
+    """429 and 400 cost nothing; a dropped connection counts with its worst case."""
+    budget = Budget(money=10.0, tokens=None, spent=Spending())
+    record = MemoryRecord()
+    limited = fake.Reply(status=429, body={"error": {"message": "slow"}}, headers={"retry-after-ms": "5"})
+    fake.answer = lambda seen: limited if seen.nth < 4 else fake.Reply(status=400, body={"error": {"message": "no"}})
+    with over_http(fake, budget=budget, prices=prices, record=record) as client:
+        client.ask(rows(1))
+    assert budget.cost == 0.0
+    assert record.spending() == Spending()
+    fake.answer = lambda seen: fake.Reply(drop=True) if seen.nth == 1 else fake.Reply(body=fake.completion())
+    with over_http(fake, budget=budget, prices=prices) as client:
+        client.ask([Request(messages=(Message("user", "another"),), max_tokens=5)])
+    assert budget.cost > 0.025
+
+
+def test_two_clients_share_a_budget_and_wait_for_each_other():
+    """The judge's and the optimizer's: one holds the whole budget until it is answered, the other then goes on."""
+    gate, held = threading.Event(), threading.Event()
+    budget = Budget(money=None, tokens=1500, spent=Spending())
+
+    class Held(Scripted):
+        async def complete(self, request, *, leave_out=frozenset()):
+            held.set()
+            await asyncio.to_thread(gate.wait)
+            return Completion(text="held", tokens_in=1, tokens_out=1)
+
+    asked = Request(messages=(Message("user", "x"),), max_tokens=1400)
+    with Client(Held(), budget=budget) as one, Client(Scripted(), budget=budget) as two:
+        first = threading.Thread(target=lambda: one.ask([asked]))
+        first.start()
+        assert held.wait(10)
+        # The first report comes while the second client has had to wait.
+        got = two.ask([asked], progress=lambda progress: gate.set())
+        assert [c.text for c in got] == ["echo x"]
+        first.join()
+
+
+# Stopping.
+
+
+def interrupt_when(claim):
+    """Return a progress callback that presses Ctrl-C once, as soon as the claim about the progress holds."""
+    pressed: list[float] = []
+
+    def report(progress: Progress) -> None:
+        if not pressed and claim(progress):
+            pressed.append(time.monotonic())
+            _thread.interrupt_main()
+
+    report.pressed = pressed
+    return report
+
+
+def test_ctrl_c_keeps_what_is_in_flight_and_resuming_asks_only_the_rest(fake):
+    """The signal arrives in the middle: what was sent is answered and recorded, nothing is asked twice."""
+    fake.answer = lambda seen: fake.Reply(body=fake.completion(f"echo {seen.text}"), delay=0.05)
+    record = MemoryRecord()
+    with over_http(fake, record=record) as client:
+        with pytest.raises(Interrupted, match=r"requests answered, all of them kept") as caught:
+            client.ask(rows(3000), progress=interrupt_when(lambda p: p.done >= 30))
+        assert caught.value.hint is not None
+        kept = client.stats.calls
+        assert 30 <= kept == len(fake.seen) < 3000
+        assert record.spending().in_doubt_tokens == 0
+        got = client.ask(rows(200))
+    assert sum(c.recorded for c in got) == min(kept, 200)
+    assert max(fake.counts.values()) == 1
+
+
+def test_a_second_ctrl_c_gives_up_what_is_in_flight(fake):
+    """The server hangs: the person need not wait for it, and the attempts stay in doubt."""
+    fake.answer = lambda seen: fake.Reply(body=fake.completion(), delay=30.0)
+    record = MemoryRecord()
+    press = interrupt_when(lambda p: fake.in_flight > 0)
+    with over_http(fake, record=record) as client:
+        again = threading.Timer(0.4, _thread.interrupt_main)
+
+        def report(progress: Progress) -> None:
+            if fake.in_flight > 0 and not press.pressed:
+                again.start()
+            press(progress)
+
+        with pytest.raises(Interrupted, match="may have been charged"):
+            client.ask(rows(100), progress=report)
+        assert time.monotonic() - press.pressed[0] < 3.0
+    assert record.spending().in_doubt_tokens > 0
+
+
+def test_an_interrupt_does_not_wait_for_a_pause(fake):
+    """A minute's Retry-After is not slept out by one who wants to stop."""
+    fake.answer = lambda seen: fake.Reply(status=429, body={"error": {"message": "m"}}, headers={"retry-after": "60"})
+    press = interrupt_when(lambda p: len(fake.seen) > 0 and fake.in_flight == 0)
+    with over_http(fake) as client:
+        with pytest.raises(Interrupted):
+            client.ask(rows(50), progress=press)
+        assert time.monotonic() - press.pressed[0] < 3.0
+
+
+def test_a_progress_callback_that_raises_ctrl_c_stops_the_ask(fake):
+    """As the signal itself does."""
+    fake.answer = lambda seen: fake.Reply(body=fake.completion(), delay=0.02)
+
+    def report(progress: Progress) -> None:
+        raise KeyboardInterrupt
+
+    with over_http(fake) as client, pytest.raises(Interrupted):
+        client.ask(rows(2000), progress=report)
+    assert len(fake.seen) == client.stats.calls
+
+
+def test_a_failing_progress_callback_drains_and_is_raised(fake):
+    """Its own error comes out, and nothing paid is lost."""
+    fake.answer = lambda seen: fake.Reply(body=fake.completion(), delay=0.02)
+
+    def report(progress: Progress) -> None:
+        raise RuntimeError("the bar broke")
+
+    with over_http(fake) as client, pytest.raises(RuntimeError, match="the bar broke"):
+        client.ask(rows(2000), progress=report)
+    assert len(fake.seen) == client.stats.calls < 2000
+
+
+# Progress and the rest.
+
+
+def test_progress_is_reported_in_the_calling_thread_and_ends_complete(fake, prices):
+    """About ten times a second, never backwards, with cost and tokens."""
+    fake.answer = lambda seen: fake.Reply(body=fake.completion(), delay=0.05)
+    seen: list[tuple[Progress, int]] = []
+    with over_http(fake, prices=prices) as client:
+        client.ask([*rows(150), *rows(10)], progress=lambda p: seen.append((p, threading.get_ident())))
+    assert {thread for _, thread in seen} == {threading.get_ident()}
+    assert [p.done for p, _ in seen] == sorted(p.done for p, _ in seen)
+    last = seen[-1][0]
+    assert (last.done, last.total, last.failed, last.recorded, last.tokens) == (160, 160, 0, 10, 150 * 25)
+    assert last.cost == pytest.approx(150 * 0.025)
+    assert 2 <= len(seen) <= 40
+
+
+def test_an_empty_ask_is_answered_at_once():
+    """With no thread, no loop, and one report."""
+    seen: list[Progress] = []
+    client = Client(Scripted())
+    assert client.ask([], progress=seen.append) == []
+    assert [p.total for p in seen] == [0]
+    client.close()
+
+
+def test_ask_one_raises_what_ask_would_list(instant):
+    """A failure, or the spent budget."""
+    with (
+        Client(Scripted(lambda text, nth: ModelError("no", status=400))) as client,
+        pytest.raises(ModelError, match="no"),
+    ):
+        client.ask_one(rows(1)[0])
+    budget = Budget(money=None, tokens=0, spent=Spending())
+    with Client(Scripted(), budget=budget) as client, pytest.raises(BudgetSpent):
+        client.ask_one(rows(1)[0])
+
+
+def test_it_works_where_a_loop_is_already_running():
+    """As in a notebook."""
+
+    async def notebook() -> str:
+        with Client(Scripted()) as client:
+            return client.ask_one(rows(1)[0]).text
+
+    assert asyncio.run(notebook()) == "echo row 0"
+
+
+def test_a_closed_client_may_be_asked_again():
+    """Its model is closed once per use, and its thread is gone."""
+    model = Scripted()
+    client = Client(model)
+    for i in range(2):
+        client.ask(rows(1, repeat=i))
+        client.close()
+        client.close()
+    assert model.closed == 2
+    assert "judgewright-client" not in {thread.name for thread in threading.enumerate()}
+
+
+@pytest.mark.parametrize("bad", [{"concurrency": 0}, {"tries": 0}, {"row_seconds": 0}])
+def test_numbers_below_one_are_refused(bad):
+    """Before anything is asked."""
+    with pytest.raises(InputError, match="at least 1"):
+        Client(Scripted(), **bad)
+
+
+def test_the_key_is_in_no_error_record_or_log(fake, caplog):
+    """A server that says the key back in every way it can: as an answer, an error, a refusal."""
+    echo = f"{KEY} {base64.b64encode(KEY.encode()).decode()} {KEY[-8:]}"
+    replies = [
+        fake.Reply(body=fake.completion(echo)),
+        fake.Reply(status=400, body={"error": {"message": echo}}),
+        fake.Reply(status=500, body={"error": {"message": echo}}),
+        fake.Reply(body=echo.encode()),
+    ]
+    fake.answer = lambda seen: replies[int(seen.text.split()[-1]) % 4]
+    record = MemoryRecord()
+    with caplog.at_level(logging.DEBUG), over_http(fake, record=record, tries=2) as client:
+        got = client.ask(rows(8))
+        keys = [r.key(endpoint=client.model.endpoint, model="m") for r in rows(8)]
+        everything = f"{got} {record.lookup(keys)} {client.stats} {client.model!r} {caplog.text}"
+    assert sum(isinstance(c, ModelError) for c in got) == 6
+    assert "[key]" in everything
+    for form in (KEY, KEY[-8:], base64.b64encode(KEY.encode()).decode().rstrip("=")):
+        assert form not in everything
+
+
+def test_an_embedded_model_answers_thousands_a_second():
+    """Through the same path: keys, record, budget, limit, order."""
+    model = Scripted()
+    model.endpoint = "simulated:1"
+    with Client(model) as client:
+        client.ask(rows(10))
+        began = time.perf_counter()
+        client.ask(rows(4000))
+        assert 4000 / (time.perf_counter() - began) > 2000
+
+
+@settings(max_examples=25, deadline=None)
+@given(
+    texts=st.lists(st.integers(0, 12), max_size=40),
+    bad=st.sets(st.integers(0, 12)),
+    flaky=st.sets(st.integers(0, 12)),
+    concurrency=st.integers(1, 8),
+)
+def test_every_request_has_its_own_outcome_in_its_place(texts, bad, flaky, concurrency):
+    """Whatever fails, repeats or hiccups, outcome i belongs to request i."""
+    bad_rows, flaky_rows = {f"row {i}" for i in bad}, {f"row {i}" for i in flaky}
+
+    def answer(text, nth):
+        if text in bad_rows:
+            return ModelError(f"bad {text}", status=400)
+        return fault(503) if text in flaky_rows and nth < 3 else Completion(text=text)
+
+    asked = [Request(messages=(Message("user", f"row {i}"),)) for i in texts]
+    with Client(Scripted(answer), rng=Eager(), concurrency=concurrency) as client:
+        got = client.ask(asked)
+    assert len(got) == len(asked)
+    for i, outcome in zip(texts, got, strict=True):
+        said = outcome.text if isinstance(outcome, Completion) else str(outcome)
+        assert said == (f"bad row {i}" if i in bad else f"row {i}")
+    assert client.stats.calls == len(set(texts) - bad)
