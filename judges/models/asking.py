@@ -17,22 +17,13 @@ from dataclasses import dataclass, field, replace
 
 from ..errors import JudgewrightError, ModelError
 from .budget import Budget, Forecast
-from .endpoint import UnreachedError
 from .limits import AdaptiveLimit, Clock
 from .model import Completion, Model, Request
 from .price import Prices
 from .record import CallRecord, FailedCall
+from .retries import OUTAGE, backoff, closed, free_of_charge, given_up, outage, poisonous, refused
 from .tally import Call, Outcome, Tally
 
-_BACKOFF_BASE = 0.5
-_BACKOFF_CAP = 30.0
-_POISON = 3
-"""The same server error so often for one request, while others succeed, is the request's fault."""
-_OUTAGE = 10
-"""Requests given up in a row without one success between them are the endpoint's fault."""
-_RATE_LIMITED = {429, 529}
-_OVERLOADED = {503, 529}
-"""Server errors that say nothing about the request."""
 _BUDGET_POLL = 0.2
 
 
@@ -56,6 +47,10 @@ class Wiring:
     forecast: Forecast = field(default_factory=Forecast)
     leave_out: set[str] = field(default_factory=set)
     """Parameters the endpoint has refused."""
+    on_the_wire: int = 0
+    """Attempts sent and not yet committed."""
+    wakes: set[asyncio.Event] = field(default_factory=set)
+    """One per ask under way: a slot that one of them frees is for any of them."""
 
 
 class Asking:
@@ -68,7 +63,6 @@ class Asking:
         self._ready: deque[Call] = deque()
         self._entered: deque[Call] = deque()
         self._entering = 0
-        self._on_the_wire = 0
         self._delayed = 0
         self._tasks: set[asyncio.Task[None]] = set()
         self._timers: set[asyncio.Task[None]] = set()
@@ -81,6 +75,7 @@ class Asking:
 
     async def run(self) -> None:
         """Move every request to its outcome; after a stop, only those already on the wire."""
+        self._wiring.wakes.add(self._wake)
         try:
             while not self._over():
                 self._claim()
@@ -88,8 +83,10 @@ class Asking:
                 if not self._over():
                     await self._wake.wait()
                     self._wake.clear()
-            await self._record_lost()
+            if self.stopped is None:
+                await self._record_lost()
         finally:
+            self._wiring.wakes.discard(self._wake)
             for task in self._tasks | self._timers:
                 task.cancel()
             await asyncio.gather(*self._tasks, *self._timers, return_exceptions=True)
@@ -169,8 +166,8 @@ class Asking:
                 call = self._entered.popleft()
                 self._settle_free(call)
                 self._start(_durable(wiring.record.not_charged(call.key)))
-            elif self._on_the_wire < wiring.concurrency and (ticket := wiring.limit.admit()) is not None:
-                self._on_the_wire += 1
+            elif wiring.on_the_wire < wiring.concurrency and (ticket := wiring.limit.admit()) is not None:
+                wiring.on_the_wire += 1
                 self._start(self._attempt(self._entered.popleft(), ticket))
             else:
                 break
@@ -195,7 +192,8 @@ class Asking:
             else:
                 await self._failed(call, answer, leave_out)
         finally:
-            self._on_the_wire -= 1
+            wiring.on_the_wire -= 1
+            self._wake_all()
 
     async def _complete(self, call: Call, ticket: int, leave_out: frozenset[str]) -> Completion | ModelError:
         answer: Completion | ModelError | None = None
@@ -206,9 +204,9 @@ class Asking:
         finally:
             if answer is None:  # cancelled, or a fault of our own
                 self._settle_in_doubt(call)
-            limited = isinstance(answer, ModelError) and answer.status in _RATE_LIMITED
-            self._wiring.limit.release(ticket, rate_limited=limited, answered=isinstance(answer, Completion))
-            self._wake.set()
+            turned_away = isinstance(answer, ModelError) and refused(answer)
+            self._wiring.limit.release(ticket, refused=turned_away, answered=isinstance(answer, Completion))
+            self._wake_all()
         assert answer is not None
         return answer
 
@@ -229,7 +227,7 @@ class Asking:
     async def _failed(self, call: Call, error: ModelError, leave_out: frozenset[str]) -> None:
         news = error.refused_parameter is not None and error.refused_parameter not in leave_out
         self._heed(error)  # before anything is awaited: what concerns every request must not be sent meanwhile
-        if _free_of_charge(error):
+        if free_of_charge(error):
             self._settle_free(call)
             await _durable(self._wiring.record.not_charged(call.key))
         else:
@@ -249,40 +247,32 @@ class Asking:
             wiring.leave_out.add(error.refused_parameter)
         if error.retryable and error.retry_after:
             if error.retry_after > wiring.row_seconds:
-                self.stop(_closed_for(error.retry_after, error))
-            wiring.limit.pause(error.retry_after)
+                self.stop(closed(error))
+            if wiring.limit.crowded:
+                wiring.limit.pause(error.retry_after)
 
     async def _retry_or_give_up(self, call: Call, error: ModelError) -> None:
         wiring = self._wiring
-        pause = error.retry_after or 0.0
-        delay = wiring.rng.uniform(0.0, min(_BACKOFF_CAP, _BACKOFF_BASE * 2 ** (call.tries - 1)))
-        late = wiring.clock.now() + max(pause, delay) > call.deadline
-        poisonous = self._poisonous(call, error)
-        if self.stopped is not None:
-            return
-        if not error.retryable or call.tries >= wiring.tries or late or poisonous:
+        delay = max(error.retry_after or 0.0, backoff(wiring.rng, call.tries))
+        late = wiring.clock.now() + delay > call.deadline
+        call.same_status = call.same_status + 1 if error.status == call.last_status else 1
+        call.last_status = error.status
+        poison = self._successes > call.successes_before and poisonous(error, call.same_status)
+        if error.retryable and self.stopped is not None:
+            return  # a resumed run tries again
+        if not error.retryable or call.tries >= wiring.tries or late or poison:
             await self._give_up(call, error)
-        elif pause:
-            self._ready.append(call)  # the shared pause is its delay
         else:
             self._delayed += 1
             self._start_timer(delay, call)
 
-    def _poisonous(self, call: Call, error: ModelError) -> bool:
-        call.same_status = call.same_status + 1 if error.status == call.last_status else 1
-        call.last_status = error.status
-        status = error.status or 0
-        blames_request = status == 200 or (status >= 500 and status not in _OVERLOADED)
-        return blames_request and call.same_status >= _POISON and self._successes > call.successes_before
-
     async def _give_up(self, call: Call, error: ModelError) -> None:
-        tried = f" (given up after {call.tries} tries)" if error.retryable else ""
-        final = ModelError(f"{error}{tried}", retryable=error.retryable, status=error.status, hint=error.hint)
+        final = given_up(error, call.tries)
         failure = FailedCall(message=str(final), status=error.status)
         if error.retryable:
             self._lost.append((call, failure))
-            if len(self._lost) >= _OUTAGE:
-                self.stop(_down(len(self._lost), error))
+            if len(self._lost) >= OUTAGE:
+                self.stop(outage(error))
         else:
             await _durable(self._wiring.record.failed(call.key, failure))
         self._finish(call, final)
@@ -290,7 +280,7 @@ class Asking:
     async def _record_lost(self) -> None:
         """Record the requests that were given up, once a success shows that the endpoint works.
 
-        Until then the fault may be the endpoint's, and a resumed run shall ask again.
+        Until then the fault may be the endpoint's, and a resumed run is to ask again.
         """
         while self._lost and self._successes:
             call, failure = self._lost.pop()
@@ -309,6 +299,10 @@ class Asking:
     def _settle_in_doubt(self, call: Call) -> None:
         if call.reservation is not None:
             self._wiring.budget.doubt(call.reservation)
+
+    def _wake_all(self) -> None:
+        for wake in self._wiring.wakes:
+            wake.set()
 
     def _start(self, work: Coroutine[None, None, None]) -> None:
         task = asyncio.get_running_loop().create_task(work)
@@ -342,13 +336,6 @@ async def _durable(future: Future[None]) -> None:
         await asyncio.wrap_future(future)
 
 
-def _free_of_charge(error: ModelError) -> bool:
-    """Return whether nobody bills for this failure: it never arrived, or it was turned away at the door."""
-    status = error.status or 0
-    turned_away = 300 <= status < 500 or status in _OVERLOADED or error.refused_parameter is not None
-    return turned_away or isinstance(error, UnreachedError)
-
-
 def _dropped(request: Request, leave_out: frozenset[str]) -> set[str]:
     """Return the parameters this request asked for and did not get; a limit under its other name is no loss."""
     if not leave_out:
@@ -356,18 +343,3 @@ def _dropped(request: Request, leave_out: frozenset[str]) -> set[str]:
     asked = {"logprobs" if name == "top_logprobs" else name for name in request.body()}
     lost = asked & leave_out
     return lost if "max_completion_tokens" in leave_out else lost - {"max_tokens"}
-
-
-def _closed_for(seconds: float, error: ModelError) -> ModelError:
-    return ModelError(
-        f"the endpoint takes no requests for another {seconds:,.0f} s: {error}",
-        status=error.status,
-        retry_after=seconds,
-        fatal=True,
-        hint="resume the run then",
-    )
-
-
-def _down(n: int, error: ModelError) -> ModelError:
-    message = f"{n} requests in a row were given up; the last: {error}"
-    return ModelError(message, status=error.status, fatal=True, hint="resume the run when the endpoint answers")

@@ -43,7 +43,7 @@ class Progress:
 
 
 class Client:
-    """Ask a model many things at once, safely.
+    """Ask a model many things at once, safely; several threads may ask at the same time.
 
     Args:
         model: Makes one try.
@@ -84,6 +84,7 @@ class Client:
         start = in_flight if embedded else 20
         self.model = model
         self._stats = ClientStats()
+        self._counting = threading.Lock()
         self._wiring = Wiring(
             model=model,
             record=MemoryRecord() if record is None else record,
@@ -129,9 +130,10 @@ class Client:
             WorkspaceError: The record cannot be written.
         """
         calls = self._distinct(requests)
-        self.stats.asked += len(requests)
-        tally = Tally(len(requests), self.stats)
-        self._look_up(calls, tally)
+        tally = Tally(len(requests), self._stats)
+        with self._counting:
+            self._stats.asked += len(requests)
+            self._look_up(calls, tally)
         open_calls = [call for call in calls if call.outcome is None]
         if open_calls:
             spent = self._run(open_calls, tally, progress)

@@ -1,8 +1,10 @@
 """How many requests may be on the wire at once, learned from what the endpoint refuses.
 
-The rule is additive-increase-like and multiplicative-decrease (the congestion control of TCP; Chiu and
-Jain 1989), with two gates: refusals of requests that were sent before the last cut belong to the same episode
-and cut nothing again, and the limit grows only after a whole round that was clean and had no room left.
+The limit grows slowly and is cut by a share (the congestion control of TCP; Chiu and Jain 1989), with three gates.
+A refusal counts as crowding only when refusals are frequent: some endpoints refuse one request in ten at any rate,
+and slowing down for those would buy nothing. Refusals of requests that were sent before the last cut belong to the
+same episode and cut nothing again. And the limit grows only after a whole round that was not crowded and had no
+room left.
 
 The limit is plain arithmetic over a clock: it never waits. Whoever sends asks `admit` and waits by itself,
 so that a pause is nobody's occupied slot.
@@ -12,10 +14,13 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections import deque
 from typing import Protocol
 
 CUT = 0.8
 GROWTH = 1.05
+_WINDOW = 20
+_CROWDED = 0.25
 
 
 class Clock(Protocol):
@@ -62,6 +67,7 @@ class AdaptiveLimit:
         self._answered = 0
         self._saturated = False
         self._pause_until = 0.0
+        self._refusals: deque[bool] = deque(maxlen=_WINDOW)
 
     @property
     def limit(self) -> int:
@@ -78,6 +84,11 @@ class AdaptiveLimit:
         """Seconds until anything may be sent again; 0 when it may."""
         return max(0.0, self._pause_until - self._clock.now())
 
+    @property
+    def crowded(self) -> bool:
+        """Whether a quarter or more of the last twenty answers were refusals: the endpoint means everybody."""
+        return sum(self._refusals) >= _CROWDED * max(1, len(self._refusals))
+
     def pause(self, seconds: float) -> None:
         """Let nobody send for so many seconds; of overlapping pauses the later end counts."""
         self._pause_until = max(self._pause_until, self._clock.now() + seconds)
@@ -90,23 +101,27 @@ class AdaptiveLimit:
         self._saturated = self._saturated or self._in_flight >= self.limit
         return self._episode
 
-    def release(self, ticket: int, *, rate_limited: bool = False, answered: bool = False) -> None:
+    def release(self, ticket: int, *, refused: bool = False, answered: bool = False) -> None:
         """Give a slot back, and say what the endpoint said.
 
         Args:
             ticket: What `admit` returned.
-            rate_limited: The endpoint refused because there were too many requests.
+            refused: The endpoint had too many requests, or asked for a pause.
             answered: The endpoint answered; neither counts for a failure that says nothing about the rate.
         """
         self._in_flight -= 1
-        if rate_limited and ticket == self._episode:
+        if refused or answered:
+            self._refusals.append(refused)
+        if ticket != self._episode:
+            return
+        if refused and self.crowded:
             self._limit = max(self._low, self._limit * CUT)
             self._episode += 1
             self._new_round()
-        elif answered and ticket == self._episode:
+        elif answered:
             self._answered += 1
             if self._answered >= self.limit:
-                if self._saturated:
+                if self._saturated and not self.crowded:
                     self._limit = min(self._high, self._limit * GROWTH)
                 self._new_round()
 

@@ -21,6 +21,7 @@ from ..errors import ModelError
 from .model import Completion, Request, TokenLogprob
 from .tokens import approximate_tokens
 
+_MAX_TEXT = 2**20
 _MESSAGE_CAP = 300
 _ABOUT = 500
 """Characters of an error that are looked at: some servers quote the request further down, row text included."""
@@ -99,7 +100,7 @@ def read_completion(raw: bytes, request: Request) -> Completion:
     Tokens the endpoint does not report are estimated, and `extra["tokens"]` then says `estimated`.
 
     Raises:
-        ModelError: It is not a chat completion, or it is an error in disguise (some gateways answer 200).
+        ModelError: It is not a chat completion, is far too long, or is an error in disguise (some gateways answer 200).
     """
     body = _json(raw)
     if isinstance(body, dict) and body.get("error") and not body.get("choices"):
@@ -114,6 +115,10 @@ def read_completion(raw: bytes, request: Request) -> Completion:
         ) from None
     choice = reply.choices[0]
     text = _text(choice.message)
+    if len(text) > _MAX_TEXT:
+        raise ModelError(
+            f"the endpoint's reply is {len(text):,} characters; more than {_MAX_TEXT:,} are not kept", status=200
+        )
     tokens_in, tokens_out, cached, extra = _tokens(reply.usage, request, text)
     return Completion(
         text=text,

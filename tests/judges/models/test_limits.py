@@ -28,10 +28,10 @@ def test_one_episode_of_refusals_cuts_once(instant):
     """Everything in flight is refused together: the limit falls by a fifth, not by its twentieth power."""
     limit = AdaptiveLimit(instant)
     for ticket in fill(limit):
-        limit.release(ticket, rate_limited=True)
+        limit.release(ticket, refused=True)
     assert limit.limit == 16
     for ticket in fill(limit):
-        limit.release(ticket, rate_limited=True)
+        limit.release(ticket, refused=True)
     assert limit.limit == 12  # 12.8
 
 
@@ -41,8 +41,29 @@ def test_the_limit_is_never_cut_below_its_floor(instant):
     for _ in range(50):
         ticket = limit.admit()
         assert ticket is not None
-        limit.release(ticket, rate_limited=True)
+        limit.release(ticket, refused=True)
     assert limit.limit == 4
+
+
+def test_a_refusal_now_and_then_cuts_nothing(instant):
+    """One in ten is refused at any rate: the limit goes on growing, and nobody else need pause."""
+    limit = AdaptiveLimit(instant)
+    for _ in range(20):
+        for i, ticket in enumerate(fill(limit)):
+            limit.release(ticket, refused=i % 10 == 9, answered=i % 10 != 9)
+            assert not limit.crowded
+    assert limit.limit > 30
+
+
+def test_the_limit_finds_what_an_endpoint_bears(instant):
+    """An endpoint that takes 30 at once and refuses the rest is sent not much more than that."""
+    limit = AdaptiveLimit(instant, start=90)
+    limits = []
+    for _ in range(200):
+        for i, ticket in enumerate(fill(limit)):
+            limit.release(ticket, refused=i >= 30, answered=i < 30)
+        limits.append(limit.limit)
+    assert all(24 <= one <= 42 for one in limits[20:])
 
 
 def test_a_clean_saturated_round_grows_the_limit_by_a_twentieth(instant):
@@ -90,7 +111,7 @@ def test_the_limit_stays_within_its_bounds_and_counts_right(start, high, steps):
             if (ticket := limit.admit()) is not None:
                 out.append(ticket)
         elif out:
-            limit.release(out.pop(0), rate_limited=step == "limit", answered=step == "answer")
+            limit.release(out.pop(0), refused=step == "limit", answered=step == "answer")
         assert limit.in_flight == len(out)
         assert min(4, start, high) <= limit.limit <= high
 

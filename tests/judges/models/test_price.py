@@ -73,7 +73,7 @@ def test_a_price_file_that_cannot_be_used_says_where(tmp_path, name, text, said)
 
 def test_a_missing_price_file_is_named(tmp_path):
     """With its path."""
-    with pytest.raises(InputError, match="absent.json' cannot be read"):
+    with pytest.raises(InputError, match=r"absent\.json' cannot be read"):
         Prices(tmp_path / "absent.json").cost("m", OPENAI, 1, 1)
 
 

@@ -1,0 +1,68 @@
+"""What a failed attempt means: whether it was billed, when to try again, whose fault it is."""
+
+from __future__ import annotations
+
+import random
+
+from ..errors import ModelError
+from .endpoint import UnreachedError
+
+OUTAGE = 10
+"""Requests given up in a row without one success between them are the endpoint's fault."""
+
+_BACKOFF_BASE = 0.5
+_BACKOFF_CAP = 30.0
+_POISON = 3
+_RATE_LIMITED = {429, 529}
+_OVERLOADED = {503, 529}
+"""Server errors that say nothing about the request."""
+
+
+def backoff(rng: random.Random, tries: int) -> float:
+    """Return the seconds to wait after so many tries: exponential with full jitter (Brooker 2015)."""
+    return rng.uniform(0.0, min(_BACKOFF_CAP, _BACKOFF_BASE * 2 ** (tries - 1)))
+
+
+def refused(error: ModelError) -> bool:
+    """Return whether the endpoint had too many requests, or asked for a pause."""
+    return error.retryable and (error.status in _RATE_LIMITED or bool(error.retry_after))
+
+
+def free_of_charge(error: ModelError) -> bool:
+    """Return whether nobody bills for this failure: it never arrived, or it was turned away at the door."""
+    status = error.status or 0
+    turned_away = 300 <= status < 500 or status in _OVERLOADED or error.refused_parameter is not None
+    return turned_away or isinstance(error, UnreachedError)
+
+
+def poisonous(error: ModelError, times: int) -> bool:
+    """Return whether the same fault so many times in a row, while others succeed, is the request's own.
+
+    A server that says it is overloaded says nothing about the request; one that breaks, or answers garbage, may.
+    """
+    status = error.status or 0
+    breaks = status == 200 or (status >= 500 and status not in _OVERLOADED)
+    return breaks and times >= _POISON
+
+
+def given_up(error: ModelError, tries: int) -> ModelError:
+    """Return the error a request ends with."""
+    tried = f" (given up after {tries} tries)" if error.retryable and tries > 1 else ""
+    return ModelError(f"{error}{tried}", retryable=error.retryable, status=error.status, hint=error.hint)
+
+
+def closed(error: ModelError) -> ModelError:
+    """Return the error that ends an ask because the endpoint wants a longer pause than a request may take."""
+    return ModelError(
+        f"the endpoint takes no requests for another {error.retry_after or 0:,.0f} s: {error}",
+        status=error.status,
+        retry_after=error.retry_after,
+        fatal=True,
+        hint="resume the run then",
+    )
+
+
+def outage(error: ModelError) -> ModelError:
+    """Return the error that ends an ask because nothing gets through any more."""
+    message = f"{OUTAGE} requests in a row were given up; the last: {error}"
+    return ModelError(message, status=error.status, fatal=True, hint="resume the run when the endpoint answers")
