@@ -346,7 +346,7 @@ def _candidate(prompt: JudgePrompt, judged: Judged, target: Target, loss: Loss, 
 def _validate(
     candidate: Candidate, current: Candidate, first: Candidate, objective: Objective, holdout_rows: int
 ) -> str:
-    """Keep a candidate that lowers the validation loss and whose guards the gate could find held.
+    """Keep a candidate that lowers the loss, raises the target metric, and whose guards the gate could find held.
 
     The loss has to fall by more than one standard error of the paired difference, so that noise is not kept. A
     guard is tried as the gate will try it, with the standard error that the holdout's size would give: a
@@ -356,6 +356,9 @@ def _validate(
         change = compare(guard.metric, first.judged, candidate.judged)
         if change is not None and not guard_could_hold(change, guard, rows=holdout_rows):
             return f"worse: {guard.metric} moved by {change.difference:+.3f}, too near its guard for the gate"
+    risen = compare(objective.target, first.judged, candidate.judged)
+    if risen is None or risen.difference <= 0:
+        return f"worse: {objective.target} did not rise"
     fall, se = _paired_fall(current, candidate)
     if fall <= 0:
         return "worse: the validation loss did not fall"

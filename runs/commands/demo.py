@@ -15,8 +15,10 @@ from ..workspace import Workspace
 from .optimize import finish
 from .options import json_option
 
+DOCUMENTS = 600
+"""Enough rows for the slice search and the gate to have a say."""
 OBJECTIVE = (
-    "Precision matters most: do not call unsupported statements grounded. Do not lose more than 8 points of recall."
+    "Precision matters most: do not call unsupported statements grounded. Do not lose more than 10 points of recall."
 )
 
 
@@ -37,14 +39,14 @@ def demo(folder: Path, as_json: bool) -> None:
     """
     folder.mkdir(parents=True, exist_ok=True)
     rows = folder / "rows.jsonl"
-    write_demo_rows(rows)
+    write_demo_rows(rows, documents=DOCUMENTS)
     with Workspace(folder) as place, progress_on_stderr(quiet=as_json) as watch:
         prompt = place.shelf.get("groundedness")
         if not as_json:
             say("This demo needs no key: rows and model are made up, and no figure says anything about a real model.\n")
-        config = RunConfig(prompt=prompt.to_yaml(), data=str(rows), objective=OBJECTIVE, steps=8)
+        config = RunConfig(prompt=prompt.to_yaml(), data=str(rows), objective=OBJECTIVE, steps=8, by="channel")
         listen = (lambda kind, payload: None) if as_json else say_event
         result = start_run(place, config, Environment(), watch=watch, on_event=listen)
-    finish(result, as_json=as_json, always_zero=True)
+    finish(result, place.root, as_json=as_json, always_zero=True)
     if not as_json:
         say(f"\nLook around:  judgewright runs show {result.run_id} --workspace {folder}")

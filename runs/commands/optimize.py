@@ -91,7 +91,7 @@ def optimize(
             result = start_run(
                 place, config, read_environment(), watch=watch, on_event=_silent if as_json else say_event
             )
-    finish(result, as_json=as_json)
+    finish(result, place.root, as_json=as_json)
 
 
 def _names(text: str | None) -> tuple[str, ...]:
@@ -102,7 +102,7 @@ def _silent(kind: str, payload: object) -> None:
     """Print nothing while the walk goes on; the JSON object comes at its end."""
 
 
-def finish(result: RunResult, *, as_json: bool, always_zero: bool = False) -> None:
+def finish(result: RunResult, root: Path, *, as_json: bool, always_zero: bool = False) -> None:
     """Print how a walk ended and leave with its exit code."""
     body = result.to_json()
     if as_json:
@@ -115,6 +115,7 @@ def finish(result: RunResult, *, as_json: bool, always_zero: bool = False) -> No
         if body["dropped"]:
             say(f"  left out because the endpoint refuses them: {', '.join(body['dropped'])}")
         if body["decision"]["accepted"]:
-            say(f"Adopt it with: judgewright accept {result.run_id}")
+            elsewhere = "" if root.resolve() == Path.cwd() else f" --workspace {root}"
+            say(f"Adopt it with: judgewright accept {result.run_id}{elsewhere}")
     if not body["decision"]["accepted"] and not always_zero:
         sys.exit(1)

@@ -78,4 +78,4 @@ def resume(run: str, budget: str | None, workspace: Path | None, as_json: bool) 
     with open_workspace(workspace) as place, progress_on_stderr(quiet=as_json) as watch:
         listen = (lambda kind, payload: None) if as_json else say_event
         result = resume_run(place, run, read_environment(), budget=budget, watch=watch, on_event=listen)
-    finish(result, as_json=as_json)
+    finish(result, place.root, as_json=as_json)
