@@ -14,6 +14,9 @@ from .reply import read_reply, response_format
 from .rows import Dataset, Row
 from .verdict import Answer, Unscored
 
+SIMULATED_FINGERPRINT = "simulated-"
+"""How the simulated model signs its replies, so that it is known for what it is under any name."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JudgeSettings:
@@ -56,6 +59,7 @@ def judge(
     settings = settings or JudgeSettings()
     answers: dict[str, Answer] = {}
     sent: list[Row] = []
+    simulated = client.model.simulated
     for row in dataset.rows:
         size = sum(len(text) for text in row.inputs.values())
         if size > settings.max_chars:
@@ -66,6 +70,7 @@ def judge(
     requests = [judge_request(prompt, row, settings=settings, repeat=repeat) for row in sent]
     for row, reply in zip(sent, client.ask(requests, progress=progress), strict=True):
         if isinstance(reply, Completion):
+            simulated = simulated or (reply.fingerprint or "").startswith(SIMULATED_FINGERPRINT)
             answers[row.id] = read_reply(prompt, row.id, reply)
         else:
             reason = "budget" if isinstance(reply, BudgetSpent) else "endpoint"
@@ -76,7 +81,7 @@ def judge(
         scale=prompt.scale,
         judge=f"{prompt.name}@{prompt.version}",
         model=client.model.name,
-        simulated=client.model.simulated,
+        simulated=simulated,
     )
 
 

@@ -139,7 +139,15 @@ def test_every_package_folder_is_packaged() -> None:
 
 def test_importing_us_and_asking_for_help_is_light() -> None:
     """`--help` loads no numpy and none of the heavy libraries."""
-    code = "import sys; from judgewright.runs.cli import main\ntry: main(['--help'])\nexcept SystemExit: pass\nprint(*sys.modules)"
+    code = "\n".join(
+        (
+            "import sys",
+            "from judgewright.runs.cli import main",
+            "try: main(['--help'])",
+            "except SystemExit: pass",
+            "print(*sys.modules)",
+        )
+    )
     out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
     loaded = {name.split(".")[0] for name in out.splitlines()[-1].split()}
     assert not loaded & (HEAVY | {"numpy", "yaml", "pydantic"})

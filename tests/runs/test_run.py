@@ -1,5 +1,6 @@
 """Runs: the walk on real calls, kept, killed, resumed, and what never leaves it."""
 
+import base64
 import json
 import os
 import random
@@ -134,7 +135,7 @@ class Overheard:
 
 
 def test_no_sealed_row_ever_reaches_the_optimizer_model(rows: Path) -> None:
-    """A canary in each row's text: those of holdout and final rows are in no optimizer or loss request, nor in an event."""
+    """A canary in each row's text: those of sealed rows are in no optimizer or loss request, nor in an event."""
     data = config(rows).dataset()
     marked = tuple(
         replace(row, inputs={name: f"CANARY<{row.id}> {text}" for name, text in row.inputs.items()})
@@ -208,7 +209,7 @@ def test_accepting_needs_the_gates_word_and_happens_once(place: Workspace, rows:
 
 
 def test_an_accepted_prompt_becomes_current_with_its_parent_beside_it(place: Workspace, rows: Path) -> None:
-    """Once a person adopts what the gate accepted, the plain name means it, the log leads back, exports name the run."""
+    """Once a person adopts what the gate accepted, the name means it, the log leads back, exports name the run."""
     child = PROMPT.edited(criteria=PROMPT.criteria + "\nNumbers must match.")
     run_id = create_run(place.database, "optimize", config(rows).to_json())
     journal = RunJournal(place.database, run_id)
@@ -266,10 +267,13 @@ def test_over_http_with_faults_garbage_is_unscored_and_the_rest_is_the_same(rows
     with Client(Simulated()) as client:
         inside = judge(PROMPT, data, client)
     faults = Faults.parse("429=0.10,503=0.05,garbage=0.05,retry_after=0.01,seed=5")
-    with Server(make_app(Simulated(), faults)) as server:
-        with open_client(f"simulated@{server.base_url}", Environment(), concurrency=32) as client:
-            outside = judge(PROMPT, data, client)
-            assert client.stats.retries > 0
+    with (
+        Server(make_app(Simulated(), faults)) as server,
+        open_client(f"any-name@{server.base_url}", Environment(), concurrency=32) as client,
+    ):
+        outside = judge(PROMPT, data, client)
+        assert client.stats.retries > 0
+    assert outside.simulated
     lost = [answer for answer in outside.answers if isinstance(answer, Unscored)]
     assert {answer.reason for answer in lost} == {"parse"}
     assert 0.01 < len(lost) / len(data) < 0.12
@@ -298,3 +302,18 @@ def test_a_resumed_run_does_not_ask_a_given_up_row_again(place: Workspace, rows:
         result = start(place, chosen)
     again = resume_run(place, result.run_id, Environment(), watch=lambda *_: None, on_event=lambda *_: None)
     assert lasting(again) == lasting(result)
+
+
+def test_a_key_is_in_no_file_and_no_event(place: Workspace, rows: Path) -> None:
+    """A canary key is sent to the endpoint and found nowhere else: not in the workspace, nor in what a run says."""
+    key = "sk-test-CANARY-4f9d81c27ab3"
+    environment = Environment(openai_key=key, own_key=key)
+    with Server(make_app(Simulated(), Faults.parse("429=0.05,retry_after=0.01"))) as server:
+        chosen = config(rows, steps=1, limit=150, model=f"simulated@{server.base_url}")
+        result = start_run(place, chosen, environment, watch=lambda *_: None, on_event=lambda *_: None)
+    place.close()
+    told = [repr(environment), json.dumps(result.to_json())]
+    kept = [path.read_bytes() for path in place.root.rglob("*") if path.is_file()]
+    assert len(kept) >= 2
+    forms = (key.encode(), base64.b64encode(key.encode()), key[-8:].encode())
+    assert not [form for form in forms for blob in (*kept, *(t.encode() for t in told)) if form in blob]
