@@ -7,6 +7,7 @@ JudgewrightError
 │   └── LossError           a loss expression refused by the language or by an axiom
 └── WorldError              the world's fault: endpoint, disk, budget (exit code 3)
     ├── ModelError          a model did not answer; says whether a retry may help
+    │   └── UnreachedError  the request never arrived, so that nothing was charged
     ├── BudgetSpent         the next call could exceed the budget
     ├── Interrupted         the person asked to stop; what was in flight has been kept
     └── WorkspaceError      the database cannot be opened, read or written
@@ -70,6 +71,10 @@ class ModelError(WorldError):
         self.retry_after = retry_after
         self.refused_parameter = refused_parameter
         self.fatal = fatal
+
+
+class UnreachedError(ModelError):
+    """The request never reached the endpoint, so that nothing can have been charged for it."""
 
 
 class BudgetSpent(WorldError):

@@ -1,9 +1,9 @@
-"""A run: one walk, kept. Start it, resume it, look at it, decide about it."""
+"""A run: one walk, kept. Start it, and resume it after whatever stopped it."""
 
 from __future__ import annotations
 
-import getpass
 from collections.abc import Callable, Mapping
+from contextlib import ExitStack
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -14,12 +14,10 @@ from ..judges import (
     Dataset,
     InputError,
     Interrupted,
-    Judged,
     JudgePrompt,
     JudgeSettings,
     JudgewrightError,
     Progress,
-    Recorded,
     Shares,
     load_dataset,
     load_prompt,
@@ -29,21 +27,17 @@ from ..judges.models import Budget
 from ..optimize import (
     Event,
     Journal,
-    MemoryJournal,
-    MemoryLedger,
     Objective,
     Outcome,
     TextGrad,
     Tools,
     WalkSettings,
-    benchmark,
     optimize,
     read_objective,
-    split_rows,
 )
 from .calls import CallStore
 from .config import Environment, open_client, parse_budget
-from .journal import RunJournal, RunRecord, create_run, get_run, list_runs, set_config, set_state
+from .journal import RunJournal, RunRecord, create_run, get_run, set_config, set_state
 from .ledger import HoldoutLedger
 from .workspace import Workspace
 
@@ -140,14 +134,13 @@ class RunResult:
     outcome: Outcome
     """The prompts and the gate's decision."""
     events: tuple[Event, ...]
-    judge_stats: ClientStats
-    optimizer_stats: ClientStats
+    stats: tuple[ClientStats, ...]
+    """Of the judge's client, and of the optimizer's where that is another model."""
 
     def to_json(self) -> dict[str, Any]:  # Any: JSON
         """Return what `optimize --json` prints."""
         found = {event.kind: dict(event.payload) for event in self.events}
-        stats = (self.judge_stats, self.optimizer_stats)
-        known = all(s.price_known for s in stats)
+        known = all(s.price_known for s in self.stats)
         return {
             "run": self.run_id,
             "simulated": found["started"]["simulated"],
@@ -160,10 +153,10 @@ class RunResult:
             "loss": found["loss"]["expression"],
             "benchmark": found["benchmark"],
             "everything": found["everything"],
-            "calls": sum(s.calls for s in stats),
-            "recorded": sum(s.recorded for s in stats),
-            "cost": sum(s.cost for s in stats) if known else None,
-            "dropped": sorted({name for s in stats for name in s.dropped}),
+            "calls": sum(s.calls for s in self.stats),
+            "recorded": sum(s.recorded for s in self.stats),
+            "cost": sum(s.cost for s in self.stats) if known else None,
+            "dropped": sorted({name for s in self.stats for name in s.dropped}),
         }
 
 
@@ -241,24 +234,26 @@ def _walk(
     journal = _Heard(RunJournal(workspace.database, run_id), on_event)
     objective = read_objective(config.objective, target=config.target, guards=config.guards)
     set_state(workspace.database, run_id, "running")
-    settings = {"record": record, "budget": budget, "concurrency": config.concurrency}
+    asking = {"record": record, "budget": budget, "concurrency": config.concurrency}
     try:
-        with (
-            open_client(config.model, environment, **settings) as judge_client,
-            open_client(config.optimizer_model or config.model, environment, **settings) as optimizer_client,
-        ):
+        with ExitStack() as open_clients:
+            judge_client = open_clients.enter_context(open_client(config.model, environment, **asking))
+            clients = {config.model: judge_client}
+            writer = config.optimizer_model or config.model
+            if writer not in clients:
+                clients[writer] = open_clients.enter_context(open_client(writer, environment, **asking))
             tools = Tools(
                 judge_client=judge_client,
-                optimizer_client=optimizer_client,
+                optimizer_client=clients[writer],
                 proposer=TextGrad(),
                 journal=journal,
                 ledger=HoldoutLedger(workspace.database),
                 run_id=run_id,
                 watch=watch,
             )
-            journal.record("started", _started(config, dataset, objective, judge_client, optimizer_client))
+            journal.record("started", _started(config, dataset, objective, judge_client, clients[writer]))
             outcome = optimize(config.judge, dataset, objective, tools, config.settings())
-            stats = judge_client.stats, optimizer_client.stats
+            stats = tuple(client.stats for client in clients.values())
     except (Interrupted, KeyboardInterrupt):
         set_state(workspace.database, run_id, "stopped")
         raise Interrupted(f"stopped; run {run_id} is kept", hint=f"judgewright runs resume {run_id}") from None
@@ -272,8 +267,7 @@ def _walk(
         run_id=run_id,
         outcome=outcome,
         events=journal.events(),
-        judge_stats=stats[0],
-        optimizer_stats=stats[1],
+        stats=stats,
     )
 
 
@@ -320,116 +314,3 @@ class _Heard:
     def events(self) -> tuple[Event, ...]:
         """Every event so far."""
         return self.journal.events()
-
-
-def baseline(workspace: Workspace, run_id: str) -> tuple[Judged, Objective]:
-    """Return a run's benchmark rows with their verdicts, read from the record; asks no model.
-
-    Raises:
-        ModelError: The run stopped before its benchmark was complete.
-    """
-    info = optimization(workspace, run_id)
-    config = RunConfig.from_json(info.config)
-    objective = read_objective(config.objective, target=config.target, guards=config.guards)
-    started = next(
-        (e.payload for e in RunJournal(workspace.database, info.run_id).events() if e.kind == "started"), None
-    )
-    if started is None:
-        raise InputError(f"run {info.run_id!r} has not begun; resume it first")
-    model = Recorded(name=started["model"], endpoint=started["endpoints"][0], simulated=started["simulated"])
-    with Client(model, record=CallStore(workspace.database, info.run_id)) as client:
-        tools = Tools(
-            judge_client=client,
-            optimizer_client=client,
-            proposer=TextGrad(),
-            journal=MemoryJournal(),
-            ledger=MemoryLedger(),
-            run_id=info.run_id,
-        )
-        settings = config.settings()
-        parts = split_rows(config.dataset(), tools, settings)
-        return benchmark(config.judge, parts, tools, settings), objective
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Finding:
-    """What a finished walk found: the prompts before and after, and the gate's decision as JSON."""
-
-    before: JudgePrompt
-    after: JudgePrompt | None
-    decision: Mapping[str, Any]  # Any: JSON
-    verdicts: tuple[Mapping[str, Any], ...]
-    """What people decided since, oldest first."""
-
-
-def finding(workspace: Workspace, run_id: str) -> Finding:
-    """Return what a run found.
-
-    Raises:
-        InputError: The run has no decision yet.
-    """
-    info = optimization(workspace, run_id)
-    events = RunJournal(workspace.database, info.run_id).events()
-    by_kind = {event.kind: event.payload for event in events}
-    if "decision" not in by_kind:
-        raise InputError(f"run {info.run_id!r} has no decision yet", hint=f"judgewright runs resume {info.run_id}")
-    text = by_kind["survivor"]["prompt"]
-    return Finding(
-        before=RunConfig.from_json(info.config).judge,
-        after=load_prompt(text, origin="the journal") if text else None,
-        decision=by_kind["decision"],
-        verdicts=tuple(event.payload for event in events if event.kind == "decided"),
-    )
-
-
-def settle(workspace: Workspace, run_id: str, *, adopt: bool, who: str | None, comment: str) -> JudgePrompt | None:
-    """Write a person's decision into the run; adopting puts the prompt on the shelf as the current version.
-
-    Returns:
-        The adopted prompt; None when it was turned down.
-
-    Raises:
-        InputError: There is no prompt to adopt, or the gate did not accept it.
-    """
-    info = optimization(workspace, run_id)
-    found = finding(workspace, run_id)
-    if adopt and (found.after is None or not found.decision["accepted"]):
-        raise NotAccepted(f"the gate did not accept this prompt: {found.decision['reason']}")
-    journal = RunJournal(workspace.database, info.run_id)
-    if found.verdicts:
-        last = found.verdicts[-1]
-        raise InputError(f"run {info.run_id!r} was already {last['verb']} by {last['who']}")
-    payload = {"verb": "accepted" if adopt else "rejected", "who": who or getpass.getuser(), "comment": comment}
-    journal.append("decided", payload | {"version": found.after.version if found.after else None})
-    if not adopt or found.after is None:
-        return None
-    config = RunConfig.from_json(info.config)
-    note = f"run {info.run_id}, gated on {config.model}: {found.decision['reason']}"
-    adopted = replace(found.after, parent=found.before.version, note=note)
-    if found.before.version not in {p.version for p in workspace.shelf.versions(found.before.name)}:
-        workspace.shelf.keep(found.before, current=False)
-    workspace.shelf.keep(adopted)
-    return adopted
-
-
-class NotAccepted(JudgewrightError):
-    """A check said no: the gate has not accepted this prompt (exit code 1)."""
-
-
-def provenance(workspace: Workspace, prompt: JudgePrompt) -> dict[str, object]:
-    """Say which run found a version, on which model it was gated, and whether that was simulated."""
-    runs = list_runs(workspace.database) if workspace.exists else ()
-    for info in runs:
-        if info.kind != "optimize":
-            continue
-        events = {e.kind: e.payload for e in RunJournal(workspace.database, info.run_id).events()}
-        if events.get("survivor", {}).get("version") == prompt.version and "decision" in events:
-            started, decision = events["started"], events["decision"]
-            return {
-                "run": info.run_id,
-                "gated_on": started["model"],
-                "simulated": started["simulated"],
-                "outcome": decision["outcome"],
-                "reason": decision["reason"],
-            }
-    return {"run": None, "gated_on": None, "simulated": None, "outcome": "never gated"}

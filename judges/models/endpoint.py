@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from ..errors import InputError, ModelError
+from ..errors import InputError, ModelError, UnreachedError
 from .model import Completion, Request
 from .wire import read_completion, read_fault, read_filtered
 
@@ -26,10 +26,6 @@ _STREAMED = {"X-Stainless-Raw-Response": "stream"}
 """The SDK's own switch for handing out the body unread, so that its size can be capped."""
 _NO_KEY = "none"
 _SHORTEST_SECRET = 8
-
-
-class UnreachedError(ModelError):
-    """The request never reached the endpoint, so that nothing can have been charged for it."""
 
 
 class Endpoint:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import random
 
-from ..errors import ModelError
-from .endpoint import UnreachedError
+from ..errors import ModelError, UnreachedError
 
 OUTAGE = 10
 """Requests given up in a row without one success between them are the endpoint's fault."""

@@ -8,7 +8,7 @@ import click
 
 from ...judges import write_beside
 from ..exports import judge_json, judge_yaml, messages_json
-from ..run import provenance
+from ..finding import provenance
 from ..terminal import say, say_json
 from .options import json_option, open_workspace, workspace_option
 

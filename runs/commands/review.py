@@ -7,8 +7,8 @@ from pathlib import Path
 
 import click
 
+from ..finding import NotAccepted, finding, settle
 from ..report import say_prompt_diff
-from ..run import NotAccepted, finding, settle
 from ..terminal import say, say_json
 from .options import json_option, open_workspace, workspace_option
 

@@ -10,9 +10,10 @@ import click
 from ...judges import InputError
 from ..calls import CallStore
 from ..config import read_environment
+from ..finding import finding
 from ..journal import RunJournal, get_run, list_runs
 from ..report import say_event, say_prompt_diff
-from ..run import finding, resume_run
+from ..run import resume_run
 from ..terminal import progress_on_stderr, say, say_json, say_table
 from .optimize import finish
 from .options import json_option, open_workspace, workspace_option

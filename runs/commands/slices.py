@@ -8,8 +8,8 @@ import click
 
 from ...judges import Judged, load_verdicts
 from ...slices import find_slices
+from ..finding import baseline
 from ..report import number, say_left_out
-from ..run import baseline
 from ..terminal import say, say_json, say_table
 from .options import json_option, open_workspace, workspace_option
 
@@ -78,7 +78,7 @@ def _judged(
     if Path(source).exists() or Path(source).suffix:
         return load_verdicts(Path(source), label=label, score=score, threshold=threshold, group=group)
     with open_workspace(workspace) as place:
-        return baseline(place, source)[0]
+        return baseline(place, source)
 
 
 def _line(s: dict[str, object]) -> tuple[str, ...]:

@@ -25,18 +25,9 @@ from judgewright.optimize import MemoryJournal, MemoryLedger, TextGrad, Tools, W
 from judgewright.runs.calls import CallStore
 from judgewright.runs.config import Environment, open_client
 from judgewright.runs.demo_rows import write_demo_rows
+from judgewright.runs.finding import NotAccepted, baseline, finding, provenance, settle
 from judgewright.runs.journal import RunJournal, create_run, list_runs
-from judgewright.runs.run import (
-    NotAccepted,
-    RunConfig,
-    RunResult,
-    baseline,
-    finding,
-    provenance,
-    resume_run,
-    settle,
-    start_run,
-)
+from judgewright.runs.run import RunConfig, RunResult, resume_run, start_run
 from judgewright.runs.workspace import Workspace
 
 OBJECTIVE = "Precision matters most: do not call unsupported statements grounded."
@@ -92,7 +83,7 @@ def test_a_walk_writes_its_steps_in_order_and_resuming_it_asks_nothing(place: Wo
     assert kinds == path
     again = resume_run(place, first.run_id, Environment(), watch=lambda *_: None, on_event=lambda *_: None)
     assert lasting(again) == lasting(first)
-    assert again.judge_stats.calls + again.optimizer_stats.calls == 0
+    assert sum(stats.calls for stats in again.stats) == 0
     summary = CallStore(place.database, first.run_id).summary()
     assert (summary.repeated, summary.in_doubt) == (0, 0)
 
@@ -100,7 +91,7 @@ def test_a_walk_writes_its_steps_in_order_and_resuming_it_asks_nothing(place: Wo
 def test_another_run_in_the_workspace_pays_for_nothing_it_already_knows(place: Workspace, rows: Path) -> None:
     """Recorded replies are shared; the second run spends its own look at the holdout."""
     first, second = start(place, config(rows)), start(place, config(rows))
-    assert second.judge_stats.calls == 0
+    assert sum(stats.calls for stats in second.stats) == 0
     looks = [next(e.payload for e in r.events if e.kind == "decision").get("look") for r in (first, second)]
     if looks[0] is not None and not first.outcome.decision.accepted:  # type: ignore[union-attr]
         assert looks == [1, 2]
@@ -192,7 +183,7 @@ def test_changed_rows_are_noticed_on_resume(place: Workspace, rows: Path) -> Non
 def test_the_baseline_of_a_run_is_read_without_asking(place: Workspace, rows: Path) -> None:
     """`slices RUN` works on the recorded verdicts."""
     result = start(place, config(rows, steps=0))
-    judged, _ = baseline(place, result.run_id)
+    judged = baseline(place, result.run_id)
     recorded = next(event.payload for event in result.events if event.kind == "benchmark")
     assert len(judged.scored) == recorded["n"]
 

@@ -7,8 +7,8 @@ import traceback
 
 import pytest
 
-from judgewright.judges.errors import InputError, ModelError
-from judgewright.judges.models.endpoint import Endpoint, UnreachedError
+from judgewright.judges.errors import InputError, ModelError, UnreachedError
+from judgewright.judges.models.endpoint import Endpoint
 from judgewright.judges.models.model import Completion
 
 KEY = "sk-test-CANARY-5f3a9c1e7b"
