@@ -7,12 +7,14 @@ from .gate import Change, Decision, GuardResult, compare, decide, gate
 from .invariants import PhraseIndex, Violation, check_candidate
 from .journal import Event, Journal, MemoryJournal
 from .ledger import Ledger, Look, MemoryLedger
-from .loop import Outcome, Target, Tools, WalkSettings, benchmark, optimize, split_rows
+from .loop import Outcome, benchmark, optimize, split_rows
 from .loss import Loss, default_loss, mean_loss, row_losses, write_loss
 from .objective import Guard, Objective, read_objective
 from .proposers import Attempt, NoProposal, Proposal, Proposer, TextGrad
+from .walk import Aim, Target, Tools, WalkSettings
 
 __all__ = [
+    "Aim",
     "Attempt",
     "Change",
     "Critique",

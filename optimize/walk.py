@@ -1,0 +1,106 @@
+"""What a walk is given and what it aims at: settings, seams, the target slice."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from ..judges import (
+    BoolArray,
+    BudgetSpent,
+    Client,
+    Dataset,
+    Judged,
+    JudgePrompt,
+    JudgeSettings,
+    Progress,
+    Shares,
+    Unscored,
+    judge,
+)
+from ..slices import Predicate
+from .journal import Journal
+from .ledger import Ledger
+from .loss import Loss
+from .objective import Objective
+from .proposers import Proposer
+
+SLICE = "target"
+"""What the optimized slice is called inside a loss: `in_slice('target')`."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WalkSettings:
+    """How long and how carefully to walk; written into the run."""
+
+    steps: int = 15
+    batch: int = 8
+    """Training rows in a minibatch."""
+    slice: str = "auto"
+    """`auto`, `all`, or a predicate such as `dataset = ragtruth and source_words >= 400`."""
+    columns: tuple[str, ...] = ()
+    """Metadata columns to search slices over; all honest ones unless given."""
+    exclude: tuple[str, ...] = ()
+    shares: Shares = (30, 20, 30, 20)
+    """Per cent of the rows for training, validation, holdout and final."""
+    by: str | None = None
+    """Metadata column of the closing table; `dataset` where there is one."""
+    seed: int = 0
+    judge: JudgeSettings = field(default_factory=JudgeSettings)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tools:
+    """Everything the walk reaches the world through."""
+
+    judge_client: Client
+    optimizer_client: Client
+    proposer: Proposer
+    journal: Journal
+    ledger: Ledger
+    run_id: str
+    watch: Callable[[str, Progress], None] = lambda doing, progress: None
+    """Called with what is being done and how far it is."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Target:
+    """The rows to improve on: a slice, or everything."""
+
+    name: str
+    why: str
+    predicate: Predicate | None
+
+    def member(self, dataset: Dataset) -> BoolArray:
+        """Say which rows of a dataset belong to the target; shape (rows,)."""
+        if self.predicate is None:
+            return np.ones(len(dataset.rows), np.bool_)
+        return self.predicate.mask(dataset.rows)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Aim:
+    """What a better prompt is: the objective, on which rows, by which loss."""
+
+    objective: Objective
+    target: Target
+    loss: Loss
+
+
+def judge_rows(doing: str, prompt: JudgePrompt, dataset: Dataset, tools: Tools, settings: WalkSettings) -> Judged:
+    """Judge rows, and stop the walk rather than go on without the rows the budget did not cover."""
+    judged = judge(
+        prompt,
+        dataset,
+        tools.judge_client,
+        settings=settings.judge,
+        progress=lambda progress: tools.watch(doing, progress),
+    )
+    unpaid = sum(isinstance(answer, Unscored) and answer.reason == "budget" for answer in judged.answers)
+    if unpaid:
+        raise BudgetSpent(
+            f"the budget ended while judging ({doing}): {unpaid} rows are left", hint="resume with a larger --budget"
+        )
+    return judged
