@@ -4,7 +4,7 @@ Read in this order: `rows` and `prompt` go into `judge`, which asks through `mod
 into a `verdict`; `judged` is the table of both, and `benchmark` measures it.
 """
 
-from .benchmark import Benchmark, by_column, measure
+from .benchmark import Benchmark, by_column, measure, require_column
 from .errors import (
     BudgetSpent,
     DataError,
@@ -105,6 +105,7 @@ __all__ = [
     "read_prompt",
     "read_reply",
     "render",
+    "require_column",
     "response_format",
     "split_dataset",
     "write_beside",

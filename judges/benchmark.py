@@ -15,6 +15,7 @@ from .metrics.agreement import BINARY_METRICS, GRADE_METRICS, PROPORTIONS
 from .metrics.calibration import CALIBRATION_METRICS
 from .metrics.estimate import Estimate
 from .metrics.intervals import Cells, Statistic, bootstrap, wilson
+from .rows import Dataset
 from .verdict import Unscored
 
 SCHEMA_VERSION = 1
@@ -130,15 +131,24 @@ def measure(judged: Judged, *, resamples: int = 2000, seed: int = 0) -> Benchmar
     )
 
 
+def require_column(dataset: Dataset, column: str) -> None:
+    """Make sure that some row has a metadata column.
+
+    Raises:
+        InputError: None has.
+    """
+    if not any(column in row.meta for row in dataset.rows):
+        known = sorted({name for row in dataset.rows for name in row.meta})
+        raise InputError(f"no row has a column {column!r}", hint=f"the columns are {', '.join(known) or 'none'}")
+
+
 def by_column(judged: Judged, column: str, *, resamples: int = 2000, seed: int = 0) -> dict[str, Benchmark]:
     """Measure the judge on the rows of each value of a metadata column, values in order; None counts as `(none)`.
 
     Raises:
         InputError: No row has the column, or as `measure`.
     """
-    if not any(column in row.meta for row in judged.dataset.rows):
-        known = sorted({name for row in judged.dataset.rows for name in row.meta})
-        raise InputError(f"no row has a column {column!r}", hint=f"the columns are {', '.join(known) or 'none'}")
+    require_column(judged.dataset, column)
     positions: dict[str, list[int]] = {}
     for i, row in enumerate(judged.dataset.rows):
         value = row.meta.get(column)

@@ -7,11 +7,11 @@ from .gate import Change, Decision, GuardResult, compare, decide, gate
 from .invariants import PhraseIndex, Violation, check_candidate
 from .journal import Event, Journal, MemoryJournal
 from .ledger import Ledger, Look, MemoryLedger
-from .loop import Outcome, benchmark, optimize, split_rows
-from .loss import Loss, default_loss, mean_loss, row_losses, write_loss
+from .loop import Outcome, optimize
+from .loss import Loss, default_loss, row_losses, write_loss
 from .objective import Guard, Objective, read_objective
 from .proposers import Attempt, NoProposal, Proposal, Proposer, TextGrad
-from .walk import Aim, Target, Tools, WalkSettings
+from .walk import Aim, Target, Tools, WalkSettings, open_rows
 
 __all__ = [
     "Aim",
@@ -40,7 +40,6 @@ __all__ = [
     "Tools",
     "Violation",
     "WalkSettings",
-    "benchmark",
     "check_axioms",
     "check_candidate",
     "compare",
@@ -50,11 +49,10 @@ __all__ = [
     "decide",
     "default_loss",
     "gate",
-    "mean_loss",
     "minibatch",
+    "open_rows",
     "optimize",
     "read_objective",
     "row_losses",
-    "split_rows",
     "write_loss",
 ]

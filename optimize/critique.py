@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from ..judges import FloatArray, Judged, Row, Verdict
 from .objective import Objective
 
+QUOTED = 5
+"""Rows quoted at most; a row is quoted when its decision is wrong, or its grade where both sides grade alike."""
 EXCERPT_CHARS = 700
 """Characters shown of one input; the middle of a longer text is left out."""
 
@@ -37,9 +39,7 @@ class Critique:
         return "\n\n".join((head, *self.examples))
 
 
-def critique_batch(
-    judged: Judged, losses: FloatArray, *, objective: Objective, slice_name: str, shown: int = 5
-) -> Critique:
+def critique_batch(judged: Judged, losses: FloatArray, *, objective: Objective, slice_name: str) -> Critique:
     """Describe the rows of a judged minibatch that cost most.
 
     Args:
@@ -47,11 +47,12 @@ def critique_batch(
         losses: Loss of each scored row; shape (n,).
         objective: What the person asked for.
         slice_name: The readable predicate the minibatch was drawn from.
-        shown: How many rows to quote at most; rows that cost nothing more than a right answer are not quoted.
     """
-    wrong = judged.positive != judged.predicted
     order = sorted(range(len(losses)), key=lambda i: (-losses[i], judged.rows[i].id))
-    worst = [i for i in order if wrong[i]][:shown]
+    wrong = judged.positive != judged.predicted
+    if judged.same_scale:
+        wrong |= judged.label != judged.score
+    worst = [i for i in order if wrong[i]][:QUOTED]
     return Critique(
         loss=float(losses.mean()) if len(losses) else 0.0,
         n=len(losses),
@@ -69,13 +70,13 @@ def critique_batch(
 
 
 def _example(number: int, row: Row, verdict: Verdict, *, positive: bool, loss: float) -> str:
-    error = "false negative" if positive else "false positive"
+    error = "grade off" if positive == verdict.positive else "false negative" if positive else "false positive"
     inputs = "\n".join(f"{name}: {excerpt(text)}" for name, text in row.inputs.items())
     said = "positive" if verdict.positive else "negative"
     people = "positive" if positive else "negative"
     return (
         f"Example {number}, {error}, loss {loss:.2f}: the judge gave {verdict.score:g} ({said}), "
-        f"people say {people}.\n{inputs}\nThe judge's reasons: {excerpt(verdict.rationale, 300)}"
+        f"people say {people} ({row.label:g}).\n{inputs}\nThe judge's reasons: {excerpt(verdict.rationale, 300)}"
     )
 
 

@@ -20,15 +20,13 @@ from ..judges import BoolArray, Dataset, FloatArray, IntArray, Judged, JudgeProm
 from .ledger import Ledger
 from .objective import Guard, Objective
 
-Outcome = Literal["accepted", "refused", "undecided"]
+DecisionOutcome = Literal["accepted", "refused", "undecided"]
 
 MIN_GROUPS = 20
 """Under this many groups a clustered standard error is not to be trusted."""
 MIN_COVERAGE = 0.95
 """Under this share of answered rows on either side a comparison is undecided."""
 GUARD_ALPHA = 0.05
-Z_GUARD = 1.645
-"""The normal quantile of GUARD_ALPHA."""
 POWER = 0.80
 
 
@@ -40,11 +38,11 @@ class Change:
     before: float
     after: float
     difference: float
-    se: float
-    """Standard error of the difference, clustered by group."""
-    low: float
-    high: float
-    """Two-sided 95 % interval of the difference."""
+    se: float | None
+    """Standard error of the difference, clustered by group; None for fewer than two groups."""
+    low: float | None
+    high: float | None
+    """Two-sided 95 % interval of the difference; None where fewer than two groups changed."""
     p: float
     """One-sided p-value against no improvement."""
     n: int
@@ -70,7 +68,7 @@ class GuardResult:
 class Decision:
     """Accepted, refused or undecided, with the paired evidence and one sentence why."""
 
-    outcome: Outcome
+    outcome: DecisionOutcome
     reason: str
     target: Change | None
     guards: tuple[GuardResult, ...]
@@ -130,14 +128,15 @@ def compare(metric: str, before: Judged, after: Judged, *, keep: BoolArray | Non
     difference = new - old
     se = clustered_se(pull, a.groups)
     p, reach = _one_sided(difference, se, changed)
+    spread = None if reach is None else reach * se
     return Change(
         metric=metric,
         before=old,
         after=new,
         difference=difference,
-        se=se,
-        low=difference - reach * se,
-        high=difference + reach * se,
+        se=se if math.isfinite(se) else None,
+        low=None if spread is None else difference - spread,
+        high=None if spread is None else difference + spread,
         p=p,
         n=len(rows),
         groups=groups,
@@ -168,12 +167,12 @@ def clustered_se(pull: FloatArray, groups: IntArray) -> float:
     return math.sqrt(n_groups / (n_groups - 1) * float(spread @ spread)) / len(pull)
 
 
-def _one_sided(difference: float, se: float, changed: int) -> tuple[float, float]:
-    """Return the one-sided p-value and the t quantile of a two-sided 95 % interval."""
+def _one_sided(difference: float, se: float, changed: int) -> tuple[float, float | None]:
+    """Return the one-sided p-value and the t quantile of a two-sided 95 % interval, None where there is none."""
     from scipy.stats import t as student
 
     if changed < 2 or not 0.0 < se < math.inf:
-        return 1.0, 0.0
+        return 1.0, None
     df = changed - 1
     return float(student.sf(difference / se, df)), float(student.ppf(0.975, df))
 
@@ -199,7 +198,7 @@ def decide(
     target = compare(objective.target, before, after)
     guards = tuple(_hold(guard, before, after) for guard in objective.guards)
     slice_change = None if in_slice is None else compare(objective.target, before, after, keep=in_slice)
-    outcome, reason, needed = _judge_evidence(target, guards, slice_change, alpha, before, after)
+    outcome, reason, needed = _weigh(target, guards, slice_change, alpha, before, after)
     return Decision(
         outcome=outcome,
         reason=reason,
@@ -224,19 +223,16 @@ def _hold(guard: Guard, before: Judged, after: Judged) -> GuardResult:
     change = compare(guard.metric, before, after)
     if change is None:
         return GuardResult(metric=guard.metric, margin=guard.margin, change=None, low=None, state="undecided")
-    reach = float(student.ppf(1 - GUARD_ALPHA, change.changed_groups - 1)) if change.changed_groups > 1 else 0.0
-    unmoved = change.changed_groups == 0
-    low = 0.0 if unmoved else change.difference - reach * change.se
-    decidable = unmoved or (change.changed_groups > 1 and math.isfinite(change.se))
+    low: float | None = None
+    if change.changed_groups == 0:
+        low = 0.0
+    elif change.changed_groups > 1 and change.se is not None:
+        low = change.difference - float(student.ppf(1 - GUARD_ALPHA, change.changed_groups - 1)) * change.se
     if change.difference <= -guard.margin:
         state = "broken"
-    elif decidable and low > -guard.margin:
-        state = "held"
     else:
-        state = "undecided"
-    return GuardResult(
-        metric=guard.metric, margin=guard.margin, change=change, low=low if decidable else None, state=state
-    )
+        state = "held" if low is not None and low > -guard.margin else "undecided"
+    return GuardResult(metric=guard.metric, margin=guard.margin, change=change, low=low, state=state)
 
 
 def guard_could_hold(change: Change, guard: Guard, *, rows: int) -> bool:
@@ -244,18 +240,22 @@ def guard_could_hold(change: Change, guard: Guard, *, rows: int) -> bool:
 
     The standard error is scaled from the rows it was seen on; used to keep hopeless candidates from the gate.
     """
-    se = 0.0 if change.changed_groups == 0 else change.se * math.sqrt(change.n / rows)
-    return change.difference - Z_GUARD * se > -guard.margin
+    from scipy.stats import norm
+
+    if change.se is None:
+        return False
+    se = change.se * math.sqrt(change.n / rows)
+    return change.difference - float(norm.isf(GUARD_ALPHA)) * se > -guard.margin
 
 
-def _judge_evidence(
+def _weigh(
     target: Change | None,
     guards: Sequence[GuardResult],
     slice_change: Change | None,
     alpha: float,
     before: Judged,
     after: Judged,
-) -> tuple[Outcome, str, int | None]:
+) -> tuple[DecisionOutcome, str, int | None]:
     """Weigh the evidence, the weightiest objection first; each line is one rule of the gate."""
     if target is None:
         return "undecided", "the target metric is undefined on the holdout (no positive rows or verdicts)", None
@@ -276,7 +276,7 @@ def _judge_evidence(
     if target.p > alpha:
         needed = rows_needed(target, alpha)
         why = f"{name} rose {moved}, but p = {target.p:.3f} is above the {alpha:.3f} this look may spend"
-        return "undecided", f"{why}; about {needed:,} holdout rows would decide", needed
+        return "undecided", why + _more(needed), needed
     if slice_change is not None and slice_change.difference < 0:
         return (
             "refused",
@@ -286,7 +286,7 @@ def _judge_evidence(
     for guard in guards:
         if guard.state == "undecided":
             needed = _guard_rows(guard)
-            more = f"; about {needed:,} holdout rows would decide" if needed else ""
+            more = _more(needed)
             return (
                 "undecided",
                 f"{name} rose {moved}, but a loss of {guard.margin:.3f} in {guard.metric} is not ruled out{more}",
@@ -296,10 +296,16 @@ def _judge_evidence(
     return "accepted", f"{name} rose {moved} on the holdout (p = {target.p:.4f}, alpha {alpha:.4f}){kept}", None
 
 
-def rows_needed(change: Change, alpha: float) -> int:
+def _more(needed: int | None) -> str:
+    return f"; about {needed:,} holdout rows would decide" if needed else ""
+
+
+def rows_needed(change: Change, alpha: float) -> int | None:
     """Rows at which a change of this size would be found with 80 % power: n ((z_alpha + z_power) se / difference)^2."""
     from scipy.stats import norm
 
+    if change.se is None or change.difference == 0:
+        return None
     z = float(norm.isf(alpha) + norm.ppf(POWER))
     return math.ceil(change.n * (z * change.se / change.difference) ** 2)
 
@@ -307,7 +313,7 @@ def rows_needed(change: Change, alpha: float) -> int:
 def _guard_rows(guard: GuardResult) -> int | None:
     from scipy.stats import norm
 
-    if guard.change is None or not math.isfinite(guard.change.se) or guard.change.difference <= -guard.margin:
+    if guard.change is None or guard.change.se is None or guard.change.difference <= -guard.margin:
         return None
     z = float(norm.isf(GUARD_ALPHA) + norm.ppf(POWER))
     return math.ceil(guard.change.n * (z * guard.change.se / (guard.change.difference + guard.margin)) ** 2)
@@ -334,21 +340,21 @@ def _worst_case(metric: str, before: Judged, after: Judged) -> tuple[float, floa
     return low_after - high_before, high_after - low_before
 
 
-@dataclass(frozen=True, slots=True)
-class ReportLook:
-    """The permit for the closing report: after the decision, for figures in aggregate only."""
+def open_for_report(
+    parts: Splits, before: JudgePrompt, after: JudgePrompt, decision: Decision, *, ledger: Ledger, run_id: str
+) -> tuple[Dataset, int]:
+    """Open every row for the closing report, the final rows last, and say how often those were opened so far.
 
-    holdout: str
-
-
-def open_for_report(parts: Splits) -> Dataset:
-    """Open every row for the closing report; the final rows stand last.
-
-    It comes after the decision of a walk, and what leaves it are aggregates: no proposer runs after it.
+    It comes after the decision of a walk, and what leaves it are aggregates: no proposer runs after it. On the
+    holdout it goes on with the gate's look; opening the final rows is a look of its own in the ledger.
     """
-    sealed = [part.open(ReportLook(part.content_hash)) for part in (parts.holdout, parts.final)]
-    rows = (parts.train.rows, parts.validation.rows, *(part.rows for part in sealed))
-    return replace(parts.train, rows=tuple(row for part in rows for row in part))
+    rows = [*parts.train.rows, *parts.validation.rows]
+    for part in (parts.holdout, parts.final):
+        if len(part):
+            look = ledger.begin(part.content_hash, run_id=run_id, before=before.version, after=after.version)
+            rows += part.open(look).rows
+            ledger.conclude(look, outcome=decision.outcome, reason=decision.reason)
+    return replace(parts.train, rows=tuple(rows)), len(ledger.looks(parts.final.content_hash))
 
 
 def gate(

@@ -12,10 +12,10 @@ from ..judges import BoolArray, Dataset, FloatArray, Judged, JudgePrompt, Splits
 from .critique import Critique, critique_batch, minibatch
 from .gate import clustered_se, compare, guard_could_hold
 from .invariants import PhraseIndex, check_candidate
-from .loss import row_losses
+from .loss import TARGET_SLICE, row_losses
 from .objective import Objective
 from .proposers import Attempt, NoProposal, Proposal
-from .walk import SLICE, Aim, Target, Tools, WalkSettings, judge_rows
+from .walk import Aim, Target, Tools, WalkSettings, judge_rows
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,7 +32,7 @@ class Candidate:
     @property
     def loss(self) -> float:
         """Mean loss over the scored rows."""
-        return float(self.losses.mean()) if len(self.losses) else 1.0
+        return float(self.losses.mean()) if len(self.losses) else 1.0  # the worst there is: nothing was answered
 
 
 def improve(
@@ -68,7 +68,7 @@ def improve(
             continue
         validated = judge_rows(f"step {step}: validation", new, parts.validation, tools, settings)
         candidate = _candidate(new, validated, aim)
-        result = climb.judge(candidate, aim.objective, holdout_rows=len(parts.holdout))
+        result = climb.keep_if_better(candidate, aim.objective, holdout_rows=len(parts.holdout))
         tools.journal.record("step", event | {"loss": candidate.loss, **candidate.metrics, "result": result})
     survivor = None if climb.current is first else climb.current.prompt
     named = (
@@ -93,7 +93,7 @@ class _Climb:
         """Take note of what rows cost under the current prompt."""
         self.weights |= dict(zip((row.id for row in judged.rows), losses.tolist(), strict=True))
 
-    def judge(self, candidate: Candidate, objective: Objective, *, holdout_rows: int) -> str:
+    def keep_if_better(self, candidate: Candidate, objective: Objective, *, holdout_rows: int) -> str:
         """Keep a validated candidate, or say why not."""
         result = _validate(candidate, self.current, self.first, objective, holdout_rows)
         self.past.append(Attempt(criteria=candidate.prompt.criteria, loss=candidate.loss, result=result))
@@ -174,4 +174,4 @@ def _paired_fall(current: Candidate, candidate: Candidate) -> tuple[float, float
 
 def _members(aim: Aim, judged: Judged) -> dict[str, BoolArray]:
     """Membership of the scored rows, as the loss wants it."""
-    return {SLICE: aim.target.member(judged.dataset)[judged.scored]}
+    return {TARGET_SLICE: aim.target.member(judged.dataset)[judged.scored]}

@@ -7,7 +7,7 @@ killed is resumed by walking again from the start, past the calls that are alrea
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from ..judges import Dataset, InputError, Judged, JudgePrompt, Splits, by_column, measure, split_dataset
@@ -17,7 +17,7 @@ from .gate import Decision, gate, open_for_report
 from .improve import improve
 from .loss import Loss, write_loss
 from .objective import Objective
-from .walk import Aim, Target, Tools, WalkSettings, judge_rows
+from .walk import Aim, Target, Tools, WalkSettings, judge_rows, open_rows, require_columns
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,6 +38,9 @@ def optimize(
 ) -> Outcome:
     """Walk the whole path once.
 
+    Inside `improve`, each step critiques a minibatch of the slice, lets TextGrad propose a text, checks what a
+    candidate may not do, and validates it; the best one goes to the gate.
+
     Args:
         prompt: The judge to improve.
         dataset: Labelled rows.
@@ -49,6 +52,7 @@ def optimize(
         InputError: The data cannot be split, or the slice named does not exist.
         ModelError, BudgetSpent, Interrupted: The walk stopped; it can be resumed.
     """
+    require_columns(dataset, settings)
     parts = split_rows(dataset, tools, settings)
     baseline = benchmark(prompt, parts, tools, settings)
     target = find_target(baseline, objective, tools, settings)
@@ -76,8 +80,7 @@ def split_rows(dataset: Dataset, tools: Tools, settings: WalkSettings) -> Splits
 
 def benchmark(prompt: JudgePrompt, parts: Splits, tools: Tools, settings: WalkSettings) -> Judged:
     """Measure the judge as it is on the open rows (training and validation)."""
-    open_rows = replace(parts.train, rows=parts.train.rows + parts.validation.rows)
-    judged = judge_rows("benchmark", prompt, open_rows, tools, settings)
+    judged = judge_rows("benchmark", prompt, open_rows(parts), tools, settings)
     tools.journal.record("benchmark", measure(judged, seed=settings.seed).to_json())
     return judged
 
@@ -121,10 +124,8 @@ def _choose(report: SliceReport, objective: Objective) -> Target:
 def construct_loss(objective: Objective, target: Target, prompt: JudgePrompt, tools: Tools) -> Loss:
     """Have the model write a loss for the objective; check it, freeze it."""
     levels = prompt.scale.levels
-    scale = {
-        "levels": len(levels),
-        "positive_from": sum(not prompt.scale.positive(g) for g in levels) if levels else None,
-    }
+    first_positive = sum(not prompt.scale.positive(g) for g in levels) if levels else prompt.scale.threshold
+    scale = {"levels": len(levels), "positive_from": first_positive}
     written = write_loss(objective, target.name, tools.optimizer_client.ask_one, **scale)
     loss = written.loss
     tools.journal.record(
@@ -179,19 +180,25 @@ def remeasure_everything(
     tools: Tools,
     settings: WalkSettings,
 ) -> None:
-    """Measure before and after on the whole benchmark, tuned rows included, and on the final rows after an accept."""
+    """Measure before and after on the whole benchmark, tuned rows included, and on the final rows after an accept.
+
+    Without a survivor there is no after: the sealed rows stay sealed, and the open rows are told.
+    """
     column = settings.by or ("dataset" if any("dataset" in row.meta for row in parts.train.rows) else None)
-    sides = {"before": prompt} | ({"after": survivor} if survivor is not None else {})
-    rows = open_for_report(parts)
-    payload: dict[str, Any] = {"includes_tuned_rows": True, "by": column}  # Any: JSON
-    for side, asked in sides.items():
+    rows, opened = open_rows(parts), 0
+    if survivor is not None and decision is not None:
+        rows, opened = open_for_report(parts, prompt, survivor, decision, ledger=tools.ledger, run_id=tools.run_id)
+    payload: dict[str, Any] = {"includes_tuned_rows": True, "by": column, "final_opened": opened}  # Any: JSON
+    for side, asked in (("before", prompt), ("after", survivor)):
+        if asked is None:
+            continue
         whole = judge_rows(f"whole benchmark, {side}", asked, rows, tools, settings)
-        tables = by_column(whole, column) if column else {}
+        tables = by_column(whole, column, seed=settings.seed) if column else {}
         payload[side] = {
             "pooled": measure(whole, seed=settings.seed).to_json(),
             "by": {value: table.to_json() for value, table in sorted(tables.items())},
         }
-        if decision is not None and decision.accepted:
-            final = whole.only(range(len(rows.rows) - len(parts.final), len(rows.rows)))
+        if decision is not None and decision.accepted and len(parts.final):
+            final = whole.only(range(len(rows) - len(parts.final), len(rows)))
             payload[side]["final"] = measure(final, seed=settings.seed).to_json()
     tools.journal.record("everything", payload)

@@ -14,7 +14,7 @@ from typing import Any
 import orjson
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from ..judges import BoolArray, Completion, FloatArray, InputError, Judged, LossError, Message, Request
+from ..judges import BoolArray, Completion, FloatArray, Judged, LossError, Message, Request
 from .axioms import DECLARATIONS, EXTRA, PERFECT, check_axioms
 from .expression import (
     FUNCTIONS,
@@ -223,19 +223,6 @@ def row_losses(loss: Loss, judged: Judged, membership: Mapping[str, BoolArray]) 
         LossError: Some row's loss is not in [0, 1], or a slice is missing.
     """
     return loss.expression.evaluate(outcomes(judged, membership))
-
-
-def mean_loss(loss: Loss, judged: Judged, membership: Mapping[str, BoolArray]) -> float:
-    """Return the mean loss over the scored rows.
-
-    Raises:
-        InputError: There is no scored row.
-        LossError: As in `row_losses`.
-    """
-    values = row_losses(loss, judged, membership)
-    if not len(values):
-        raise InputError("no row has both a label and a verdict, so there is no loss to average")
-    return float(values.mean())
 
 
 def _accept(completion: Completion, objective: Objective, levels: int, positive_from: float | None) -> Loss:

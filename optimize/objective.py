@@ -52,8 +52,11 @@ _SPELLINGS = {
 }
 _METRIC = re.compile(r"\b(?:" + "|".join(f"(?P<{name}>{words})" for name, words in _SPELLINGS.items()) + r")\b")
 _CLAUSE = re.compile(
-    r"[;,:!?\n]+|\.(?!\d)|\b(?:but|without|while|although|though|and (?=do not|don't|never|keep|ignore))\b"
+    r"[;,:!?\n]+|\.(?!\d)|\b(?:but|without|while|although|though"
+    r"|and (?=do not|don't|never|keep|ignore|raise|improve|increase|maximi[sz]e))\b"
 )
+_FLOOR = re.compile(r"\b(?:below|under|above|over|at least|(?:stays?|remains?) (?:at|above|over)|minimum)\b(?=.*\d)")
+"""A floor for the metric itself, rather than how far it may fall."""
 _ALLOWANCE = re.compile(
     r"\b(?:los(?:e|es|ing|s)|drop(?:s|ping)?|fall(?:s|ing)?|decreas(?:e|es|ing)|declin(?:e|es|ing)|sacrific(?:e|es|ing)"
     r"|keep(?:ing)?|hold"
@@ -136,7 +139,7 @@ def read_objective(text: str, *, target: str | None = None, guards: Sequence[str
     asked, direction = _read_target(clauses)
     chosen = _settle_target(asked, direction, target, notes)
     named = [read_guard(guard) for guard in guards]
-    kept = _settle_guards(list(_read_guards(clauses)), named, chosen, notes)
+    kept = _settle_guards(list(_read_guards(clauses, notes)), named, chosen, notes)
     if any(_ABSTAIN.search(clause) for clause in clauses):
         notes.append("rows without a verdict are unscored: they enter no mean and no loss, and their share is reported")
     own = _DIRECTIONS.get(chosen) or direction
@@ -229,12 +232,20 @@ def _settle_target(asked: str | None, direction: Direction | None, flag: str | N
     return implied
 
 
-def _read_guards(clauses: Sequence[str]) -> Iterator[Guard]:
+def _read_guards(clauses: Sequence[str], notes: list[str]) -> Iterator[Guard]:
     for clause in clauses:
         found = _METRIC.search(clause)
         if found and found.lastgroup and _ALLOWANCE.search(clause):
             # The metric's own digit (f1, off by 1) is not the amount.
-            yield Guard(metric=found.lastgroup, margin=_margin(_METRIC.sub(" ", clause)))
+            rest = _METRIC.sub(" ", clause)
+            if _FLOOR.search(rest):
+                notes.append(
+                    f"{clause.strip()!r} names a floor, which is not a guard: {found.lastgroup} may fall by at most "
+                    f"{100 * DEFAULT_MARGIN:g} points; say how far with --guard {found.lastgroup}:-0.03"
+                )
+                yield Guard(metric=found.lastgroup, margin=DEFAULT_MARGIN)
+            else:
+                yield Guard(metric=found.lastgroup, margin=_margin(rest))
 
 
 def _margin(clause: str) -> float:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -17,18 +17,17 @@ from ..judges import (
     JudgeSettings,
     Progress,
     Shares,
+    Splits,
     Unscored,
     judge,
+    require_column,
 )
-from ..slices import Predicate
+from ..slices import Predicate, parse_predicate
 from .journal import Journal
 from .ledger import Ledger
 from .loss import Loss
 from .objective import Objective
 from .proposers import Proposer
-
-SLICE = "target"
-"""What the optimized slice is called inside a loss: `in_slice('target')`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,6 +86,24 @@ class Aim:
     objective: Objective
     target: Target
     loss: Loss
+
+
+def open_rows(parts: Splits) -> Dataset:
+    """Return the rows that may be looked at: training, then validation."""
+    return replace(parts.train, rows=parts.train.rows + parts.validation.rows)
+
+
+def require_columns(dataset: Dataset, settings: WalkSettings) -> None:
+    """Make sure, before anything is spent, that every column the settings name is there.
+
+    Raises:
+        InputError: One is not, or the slice cannot be read.
+    """
+    named = [*settings.columns, *settings.exclude, *([settings.by] if settings.by else [])]
+    if settings.slice not in ("auto", "all"):
+        named += parse_predicate(settings.slice).columns
+    for column in named:
+        require_column(dataset, column)
 
 
 def judge_rows(doing: str, prompt: JudgePrompt, dataset: Dataset, tools: Tools, settings: WalkSettings) -> Judged:

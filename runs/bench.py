@@ -21,11 +21,13 @@ from ..judges import (
     by_column,
     judge,
     measure,
+    require_column,
+    write_beside,
 )
 from ..judges.models import Budget
 from .calls import CallStore
 from .config import Allowance, Environment, open_client
-from .journal import create_run, set_state
+from .journal import create_run, sitting
 from .workspace import Workspace
 
 Watch = Callable[[str, Progress], None]
@@ -69,10 +71,15 @@ def run_bench(
     watch: Watch,
 ) -> BenchResult:
     """Benchmark a judge in a workspace, where every reply is recorded and none is paid for twice."""
+    if by is not None:
+        require_column(dataset, by)
     run_id = create_run(workspace.database, "bench", {"judge": prompt.name, "version": prompt.version, "model": model})
     record = CallStore(workspace.database, run_id)
     budget = Budget(money=allowance.money, tokens=allowance.tokens, spent=record.spending())
-    with open_client(model, environment, record=record, budget=budget, concurrency=concurrency) as client:
+    with (
+        sitting(workspace.database, run_id),
+        open_client(model, environment, record=record, budget=budget, concurrency=concurrency) as client,
+    ):
         rounds = [
             judge(
                 prompt, dataset, client, settings=settings, repeat=k, progress=lambda p, k=k: watch(f"round {k + 1}", p)
@@ -80,7 +87,6 @@ def run_bench(
             for k in range(repeats)
         ]
         stats = client.stats
-    set_state(workspace.database, run_id, "done")
     if out is not None:
         write_verdicts(rounds[0], out)
     return BenchResult(
@@ -114,10 +120,12 @@ def describe_spending(stats: ClientStats) -> tuple[str, ...]:
 
 def write_verdicts(judged: Judged, path: Path) -> None:
     """Write one line a row as JSONL: what `score` and `slices` read, with reasons for unscored rows."""
+    import io
+
     import jsonlines
 
-    beside = path.with_name(f".{path.name}.tmp")
-    with jsonlines.open(beside, "w") as file:
+    text = io.StringIO()
+    with jsonlines.Writer(text) as file:
         for row, answer in zip(judged.dataset.rows, judged.answers, strict=True):
             line: dict[str, Any] = {"id": row.id, "judge": judged.judge, "judge_model": judged.model}  # Any: JSON
             line |= {"simulated": judged.simulated, "label": row.label, "group": row.group}
@@ -125,12 +133,7 @@ def write_verdicts(judged: Judged, path: Path) -> None:
                 line |= {"verdict": int(answer.positive), "score": answer.score, "confidence": answer.confidence}
                 line |= {"rationale": answer.rationale, "unscored": None}
             else:
-                line |= {
-                    "verdict": None,
-                    "score": None,
-                    "confidence": None,
-                    "unscored": answer.reason,
-                    "detail": answer.detail,
-                }
+                line |= {"verdict": None, "score": None, "confidence": None}
+                line |= {"unscored": answer.reason, "detail": answer.detail}
             file.write(line | {"metadata": dict(row.meta)})
-    beside.replace(path)
+    write_beside(path, text.getvalue())

@@ -7,8 +7,18 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from ..judges import Client, InputError, Judged, JudgePrompt, JudgewrightError, Recorded, load_prompt
-from ..optimize import MemoryJournal, MemoryLedger, TextGrad, Tools, benchmark, split_rows
+from ..judges import (
+    Client,
+    InputError,
+    Judged,
+    JudgePrompt,
+    JudgewrightError,
+    Recorded,
+    judge,
+    load_prompt,
+    split_dataset,
+)
+from ..optimize import open_rows
 from .calls import CallStore
 from .journal import RunJournal, list_runs
 from .run import RunConfig, optimization
@@ -29,18 +39,10 @@ def baseline(workspace: Workspace, run_id: str) -> Judged:
     if started is None:
         raise InputError(f"run {info.run_id!r} has not begun; resume it first")
     model = Recorded(name=started["model"], endpoint=started["endpoints"][0], simulated=started["simulated"])
+    settings = config.settings()
+    rows = open_rows(split_dataset(config.dataset(), shares=settings.shares, seed=settings.seed))
     with Client(model, record=CallStore(workspace.database, info.run_id)) as client:
-        tools = Tools(
-            judge_client=client,
-            optimizer_client=client,
-            proposer=TextGrad(),
-            journal=MemoryJournal(),
-            ledger=MemoryLedger(),
-            run_id=info.run_id,
-        )
-        settings = config.settings()
-        parts = split_rows(config.dataset(), tools, settings)
-        return benchmark(config.judge, parts, tools, settings)
+        return judge(config.judge, rows, client, settings=settings.judge)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,6 +90,8 @@ def settle(workspace: Workspace, run_id: str, *, adopt: bool, who: str | None, c
     if adopt and (found.after is None or not found.decision["accepted"]):
         raise NotAccepted(f"the gate did not accept this prompt: {found.decision['reason']}")
     journal = RunJournal(workspace.database, info.run_id)
+    if not any(event.kind == "everything" for event in journal.events()):
+        raise InputError(f"run {info.run_id!r} has not finished", hint=f"judgewright runs resume {info.run_id}")
     if found.verdicts:
         last = found.verdicts[-1]
         raise InputError(f"run {info.run_id!r} was already {last['verb']} by {last['who']}")
@@ -120,7 +124,7 @@ def provenance(workspace: Workspace, prompt: JudgePrompt) -> dict[str, object]:
             return {
                 "run": info.run_id,
                 "gated_on": started["model"],
-                "simulated": started["simulated"],
+                "simulated": bool(decision.get("simulated")),
                 "outcome": decision["outcome"],
                 "reason": decision["reason"],
             }

@@ -12,7 +12,8 @@ import os
 import secrets
 import socket
 import sqlite3
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Literal
@@ -95,6 +96,21 @@ def get_run(database: Database, run_id: str) -> RunRecord:
 def list_runs(database: Database) -> tuple[RunRecord, ...]:
     """Return every run in the order they were created."""
     return tuple(_run(row) for row in database.read(f"{_SELECT} ORDER BY seq"))
+
+
+@contextmanager
+def sitting(database: Database, run_id: str) -> Iterator[None]:
+    """Keep a run's state true while somebody works on it: running, then done, stopped or failed."""
+    set_state(database, run_id, "running")
+    try:
+        yield
+    except InputError:
+        set_state(database, run_id, "failed")
+        raise
+    except BaseException:
+        set_state(database, run_id, "stopped")
+        raise
+    set_state(database, run_id, "done")
 
 
 class RunJournal:

@@ -164,7 +164,7 @@ def _decision(p: Payload) -> None:
 
 
 def _change_line(role: str, c: Payload) -> tuple[str, ...]:
-    interval = f"{c['low']:+.3f} .. {c['high']:+.3f}"
+    interval = "n/a" if c["low"] is None else f"{c['low']:+.3f} .. {c['high']:+.3f}"
     return (
         role,
         c["metric"],
@@ -178,14 +178,30 @@ def _change_line(role: str, c: Payload) -> tuple[str, ...]:
 
 
 def _everything(p: Payload) -> None:
-    say("\nThe whole benchmark, before -> after (includes the rows the prompt was tuned on)")
     sides = [p[side] for side in ("before", "after") if side in p]
+    if len(sides) == 1:
+        say("\nThe open rows as they are (there is no new prompt, so the sealed rows stay sealed)")
+    else:
+        say("\nThe whole benchmark, before -> after (includes the rows the prompt was tuned on)")
     lines = [_sides_line("pooled", [side["pooled"] for side in sides])]
     lines += [_sides_line(name, [side["by"].get(name) for side in sides]) for name in p["before"]["by"]]
     say_table((p["by"] or "rows", "n", *_BRIEF), lines)
+    _say_intervals("pooled", [side["pooled"] for side in sides])
     if "final" in p["before"]:
-        say("\nThe figure to report: the final rows, opened once, after the decision, before -> after")
-        say_table(("rows", "n", *_BRIEF), [_sides_line("final", [side["final"] for side in sides])])
+        say("\nThe figure to report: the final rows, opened after the decision, before -> after")
+        _say_intervals("final", [side["final"] for side in sides])
+    if p["final_opened"] > 1:
+        say(f"  these final rows have been opened {p['final_opened']} times by now; fresh labels would say more")
+
+
+def _say_intervals(name: str, tables: Sequence[Payload]) -> None:
+    """The few metrics of a closing table with their 95 % intervals."""
+    head = (f"{name}, n = {tables[0]['n']:,}", "before", "95 % interval", "after", "95 % interval")
+    lines = []
+    for metric in _BRIEF:
+        sides = [_metric_line(metric, table["metrics"][metric])[1:3] for table in tables]
+        lines.append((metric, *(cell for side in sides for cell in side)))
+    say_table(head[: 1 + 2 * len(tables)], lines)
 
 
 def _sides_line(name: str, tables: Sequence[Payload | None]) -> tuple[str, ...]:
@@ -211,6 +227,10 @@ _SAY: dict[str, Callable[[Payload], None]] = {
     "everything": _everything,
     "decided": _decided,
 }
+
+
+def say_nothing(kind: str, payload: Payload) -> None:
+    """Listen to a run without printing; the JSON object comes at its end."""
 
 
 def say_prompt_diff(before: JudgePrompt, survivor: Payload) -> None:

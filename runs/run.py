@@ -29,6 +29,7 @@ from ..optimize import (
     Journal,
     Objective,
     Outcome,
+    Proposer,
     TextGrad,
     Tools,
     WalkSettings,
@@ -37,12 +38,15 @@ from ..optimize import (
 )
 from .calls import CallStore
 from .config import Environment, open_client, parse_budget
-from .journal import RunJournal, RunRecord, create_run, get_run, set_config, set_state
+from .journal import RunJournal, RunRecord, create_run, get_run, set_config, sitting
 from .ledger import HoldoutLedger
 from .workspace import Workspace
 
 Watch = Callable[[str, Progress], None]
 OnEvent = Callable[[str, Mapping[str, Any]], None]  # Any: JSON
+
+
+PROPOSERS: Mapping[str, Proposer] = {"textgrad": TextGrad()}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -143,7 +147,7 @@ class RunResult:
         known = all(s.price_known for s in self.stats)
         return {
             "run": self.run_id,
-            "simulated": found["started"]["simulated"],
+            "simulated": found["benchmark"]["simulated"],
             "decision": found["decision"],
             "prompt": {
                 "before": self.outcome.before.version,
@@ -206,7 +210,7 @@ def resume_run(
 
 
 def optimization(workspace: Workspace, run_id: str) -> RunRecord:
-    """Return an optimization run by its id or the end of it.
+    """Return an optimization run by its id.
 
     Raises:
         InputError: There is none, or it is a run of another kind.
@@ -233,10 +237,9 @@ def _walk(
     budget = Budget(money=allowance.money, tokens=allowance.tokens, spent=record.spending())
     journal = _Heard(RunJournal(workspace.database, run_id), on_event)
     objective = read_objective(config.objective, target=config.target, guards=config.guards)
-    set_state(workspace.database, run_id, "running")
     asking = {"record": record, "budget": budget, "concurrency": config.concurrency}
     try:
-        with ExitStack() as open_clients:
+        with sitting(workspace.database, run_id), ExitStack() as open_clients:
             judge_client = open_clients.enter_context(open_client(config.model, environment, **asking))
             clients = {config.model: judge_client}
             writer = config.optimizer_model or config.model
@@ -245,7 +248,7 @@ def _walk(
             tools = Tools(
                 judge_client=judge_client,
                 optimizer_client=clients[writer],
-                proposer=TextGrad(),
+                proposer=PROPOSERS[config.proposer],
                 journal=journal,
                 ledger=HoldoutLedger(workspace.database),
                 run_id=run_id,
@@ -255,14 +258,13 @@ def _walk(
             outcome = optimize(config.judge, dataset, objective, tools, config.settings())
             stats = tuple(client.stats for client in clients.values())
     except (Interrupted, KeyboardInterrupt):
-        set_state(workspace.database, run_id, "stopped")
         raise Interrupted(f"stopped; run {run_id} is kept", hint=f"judgewright runs resume {run_id}") from None
-    except JudgewrightError as error:
-        set_state(workspace.database, run_id, "failed" if isinstance(error, InputError) else "stopped")
-        error.hint = f"{error.hint}; " if error.hint else ""
-        error.hint += f"go on with: judgewright runs resume {run_id}"
+    except InputError:
         raise
-    set_state(workspace.database, run_id, "done")
+    except JudgewrightError as error:
+        go_on = f"go on with: judgewright runs resume {run_id}"
+        error.hint = f"{error.hint}; {go_on}" if error.hint else go_on
+        raise
     return RunResult(
         run_id=run_id,
         outcome=outcome,

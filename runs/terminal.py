@@ -85,7 +85,8 @@ def progress_on_stderr(*, quiet: bool = False) -> Iterator[Callable[[str, Progre
 
 
 def _summary(progress: Progress) -> str:
-    failed = f", {progress.failed} failed" if progress.failed else ""
+    answered = (progress.done - progress.failed) / progress.done if progress.done else 1.0
+    failed = f", {progress.failed} failed (coverage {answered:.1%})" if progress.failed else ""
     cost = "" if progress.cost is None else f", ${progress.cost:.4f}"
     return f"{progress.recorded} from the record{failed}{cost}"
 

@@ -8,7 +8,7 @@ import click
 
 from ..config import Environment
 from ..demo_rows import write_demo_rows
-from ..report import say_event
+from ..report import say_event, say_nothing
 from ..run import RunConfig, start_run
 from ..terminal import progress_on_stderr, say
 from ..workspace import Workspace
@@ -45,7 +45,7 @@ def demo(folder: Path, as_json: bool) -> None:
         if not as_json:
             say("This demo needs no key: rows and model are made up, and no figure says anything about a real model.\n")
         config = RunConfig(prompt=prompt.to_yaml(), data=str(rows), objective=OBJECTIVE, steps=8, by="channel")
-        listen = (lambda kind, payload: None) if as_json else say_event
+        listen = say_nothing if as_json else say_event
         result = start_run(place, config, Environment(), watch=watch, on_event=listen)
     finish(result, place.root, as_json=as_json, always_zero=True)
     if not as_json:

@@ -9,10 +9,10 @@ from typing import Any
 import click
 
 from ..config import read_environment
-from ..report import say_event, say_prompt_diff
-from ..run import RunConfig, RunResult, start_run
+from ..report import say_event, say_nothing, say_prompt_diff
+from ..run import PROPOSERS, RunConfig, RunResult, start_run
 from ..terminal import progress_on_stderr, say, say_json
-from .options import column_map, data_options, json_option, model_options, open_workspace, workspace_option
+from .options import column_map, data_options, json_option, model_options, names, open_workspace, workspace_option
 
 
 @click.command(
@@ -28,7 +28,7 @@ from .options import column_map, data_options, json_option, model_options, open_
 )
 @click.option(
     "--proposer",
-    type=click.Choice(["textgrad"]),
+    type=click.Choice(list(PROPOSERS)),
     default="textgrad",
     show_default=True,
     help="Who rewrites the criteria.",
@@ -82,24 +82,16 @@ def optimize(
             data=str(data),
             columns=column_map(columns),
             slice=slice_,
-            slice_columns=_names(slice_columns),
-            exclude=_names(exclude),
+            slice_columns=names(slice_columns),
+            exclude=names(exclude),
             shares=parse_shares(split),
             **options,
         )
         with progress_on_stderr(quiet=as_json) as watch:
             result = start_run(
-                place, config, read_environment(), watch=watch, on_event=_silent if as_json else say_event
+                place, config, read_environment(), watch=watch, on_event=say_nothing if as_json else say_event
             )
     finish(result, place.root, as_json=as_json)
-
-
-def _names(text: str | None) -> tuple[str, ...]:
-    return tuple(part.strip() for part in text.split(",") if part.strip()) if text else ()
-
-
-def _silent(kind: str, payload: object) -> None:
-    """Print nothing while the walk goes on; the JSON object comes at its end."""
 
 
 def finish(result: RunResult, root: Path, *, as_json: bool, always_zero: bool = False) -> None:

@@ -115,3 +115,8 @@ def column_map(columns: tuple[str, ...]) -> dict[str, str]:
         if not all(pair.partition("=")):
             raise InputError(f"--column {pair!r} is not INPUT=COLUMN")
     return {pair.partition("=")[0]: pair.partition("=")[2] for pair in columns}
+
+
+def names(text: str | None) -> tuple[str, ...]:
+    """Read comma-separated names; nothing gives none."""
+    return tuple(part.strip() for part in text.split(",") if part.strip()) if text else ()

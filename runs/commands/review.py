@@ -13,7 +13,7 @@ from ..terminal import say, say_json
 from .options import json_option, open_workspace, workspace_option
 
 
-@click.command(epilog="Example:  judgewright diff 20261121T031502-a1b2c3")
+@click.command(epilog="Example:  judgewright diff 20261121-031502-a1b2c3")
 @click.argument("run")
 @workspace_option
 @json_option
@@ -48,7 +48,7 @@ def _settle(run: str, *, adopt: bool, who: str | None, comment: str, workspace: 
         say(f"run {run} is rejected; its prompt stays off the shelf")
 
 
-@click.command(epilog='Example:  judgewright accept 20261121T031502-a1b2c3 --comment "reads well"')
+@click.command(epilog='Example:  judgewright accept 20261121-031502-a1b2c3 --comment "reads well"')
 @click.argument("run")
 @click.option("--by", "who", help="Who decides [default: your user name].")
 @click.option("--comment", default="", help="Why.")
@@ -59,7 +59,7 @@ def accept(run: str, who: str | None, comment: str, workspace: Path | None, as_j
     _settle(run, adopt=True, who=who, comment=comment, workspace=workspace, as_json=as_json)
 
 
-@click.command(epilog='Example:  judgewright reject 20261121T031502-a1b2c3 --comment "rule 3 is too narrow"')
+@click.command(epilog='Example:  judgewright reject 20261121-031502-a1b2c3 --comment "rule 3 is too narrow"')
 @click.argument("run")
 @click.option("--by", "who", help="Who decides [default: your user name].")
 @click.option("--comment", default="", help="Why.")

@@ -12,7 +12,7 @@ from ..calls import CallStore
 from ..config import read_environment
 from ..finding import finding
 from ..journal import RunJournal, get_run, list_runs
-from ..report import say_event, say_prompt_diff
+from ..report import say_event, say_nothing, say_prompt_diff
 from ..run import resume_run
 from ..terminal import progress_on_stderr, say, say_json, say_table
 from .optimize import finish
@@ -43,7 +43,7 @@ def list_(workspace: Path | None, as_json: bool) -> None:
         say_table(("run", "kind", "state", "started (UTC)", "model"), lines, left=5)
 
 
-@runs.command(epilog="Example:  judgewright runs show 20261121T031502-a1b2c3")
+@runs.command(epilog="Example:  judgewright runs show 20261121-031502-a1b2c3")
 @click.argument("run")
 @workspace_option
 @json_option
@@ -69,7 +69,7 @@ def show(run: str, workspace: Path | None, as_json: bool) -> None:
         say(f"{calls.in_doubt} attempts were sent and never answered; they may have been charged")
 
 
-@runs.command(epilog="Example:  judgewright runs resume 20261121T031502-a1b2c3 --budget 10.00")
+@runs.command(epilog="Example:  judgewright runs resume 20261121-031502-a1b2c3 --budget 10.00")
 @click.argument("run")
 @click.option("--budget", help="A new budget for the whole run, what it has spent included.")
 @workspace_option
@@ -77,6 +77,6 @@ def show(run: str, workspace: Path | None, as_json: bool) -> None:
 def resume(run: str, budget: str | None, workspace: Path | None, as_json: bool) -> None:
     """Go on with a run that was stopped, killed or out of budget; finished calls are not paid for again."""
     with open_workspace(workspace) as place, progress_on_stderr(quiet=as_json) as watch:
-        listen = (lambda kind, payload: None) if as_json else say_event
+        listen = say_nothing if as_json else say_event
         result = resume_run(place, run, read_environment(), budget=budget, watch=watch, on_event=listen)
     finish(result, place.root, as_json=as_json)

@@ -22,6 +22,7 @@ from .options import json_option
 )
 @click.option("--confidence", help="Column of the judge's confidence in its verdict, 0 to 1.")
 @click.option("--threshold", type=float, help="Labels and scores at or above it are positive.")
+@click.option("--label-threshold", type=float, help="What the label must reach, where that differs.")
 @click.option("--group", help="Column whose rows depend on each other; intervals resample it.")
 @click.option("--id", "id_", default="id", show_default=True, help="Column of the row id.")
 @click.option("--by", help="Also measure per value of this column.")
@@ -33,6 +34,7 @@ def score(
     score_column: str,
     confidence: str | None,
     threshold: float | None,
+    label_threshold: float | None,
     group: str | None,
     id_: str,
     by: str | None,
@@ -41,7 +43,14 @@ def score(
 ) -> None:
     """Measure the verdicts in a JSONL, CSV or Parquet file against the human labels beside them."""
     judged = load_verdicts(
-        verdicts, label=label, score=score_column, confidence=confidence, threshold=threshold, group=group, id=id_
+        verdicts,
+        label=label,
+        score=score_column,
+        confidence=confidence,
+        threshold=threshold,
+        label_threshold=label_threshold,
+        group=group,
+        id=id_,
     )
     whole = measure(judged, seed=seed)
     parts = by_column(judged, by, seed=seed) if by else {}

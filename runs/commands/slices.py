@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -11,7 +12,7 @@ from ...slices import find_slices
 from ..finding import baseline
 from ..report import number, say_left_out
 from ..terminal import say, say_json, say_table
-from .options import json_option, open_workspace, workspace_option
+from .options import json_option, names, open_workspace, workspace_option
 
 
 @click.command(
@@ -24,11 +25,12 @@ from .options import json_option, open_workspace, workspace_option
     "--score", "score_column", default="score", show_default=True, help="Column of the judge's score or verdict."
 )
 @click.option("--threshold", type=float, help="Labels and scores at or above it are positive.")
+@click.option("--label-threshold", type=float, help="What the label must reach, where that differs.")
 @click.option("--group", help="Column whose rows depend on each other.")
 @click.option("--columns", help="Comma-separated columns to search [default: all honest ones].")
 @click.option("--exclude", help="Comma-separated columns to leave out.")
 @click.option(
-    "--max-depth", default=2, show_default=True, type=click.IntRange(1, 3), help="Conditions in a slice at most."
+    "--max-depth", default=3, show_default=True, type=click.IntRange(1, 3), help="Conditions in a slice at most."
 )
 @click.option("--seed", default=0, show_default=True, help="Seed of the two folds.")
 @workspace_option
@@ -39,6 +41,7 @@ def slices(
     label: str,
     score_column: str,
     threshold: float | None,
+    label_threshold: float | None,
     group: str | None,
     columns: str | None,
     exclude: str | None,
@@ -48,18 +51,18 @@ def slices(
     as_json: bool,
 ) -> None:
     """Find the slices of a run's benchmark, or of a verdict file, where a judge errs."""
-    judged = _judged(run_or_verdicts, label, score_column, threshold, group, workspace)
+    reading = {"label": label, "score": score_column, "threshold": threshold, "group": group}
+    judged = _judged(run_or_verdicts, workspace, **reading, label_threshold=label_threshold)
     report = find_slices(
         judged,
         metric=metric,
-        columns=tuple(columns.split(",")) if columns else None,
-        exclude=tuple(exclude.split(",")) if exclude else (),
+        columns=names(columns) or None,
+        exclude=names(exclude),
         max_depth=max_depth,
         seed=seed,
     )
     if as_json:
-        found = [s.to_json() for s in report.slices]
-        say_json({"metric": metric, "slices": found, "left_out": dict(report.left_out), "notes": list(report.notes)})
+        say_json({**report.to_json(), "metric": metric})
         return
     for note in (*judged.dataset.notes, *report.notes):
         say(f"note: {note}")
@@ -71,12 +74,10 @@ def slices(
     say_table(head, [_line(s.to_json()) for s in report.slices])
 
 
-def _judged(
-    source: str, label: str, score: str, threshold: float | None, group: str | None, workspace: Path | None
-) -> Judged:
+def _judged(source: str, workspace: Path | None, **reading: Any) -> Judged:  # Any: load_verdicts' own options
     """The rows of a verdict file; where there is no such file, of a run."""
     if Path(source).exists() or Path(source).suffix:
-        return load_verdicts(Path(source), label=label, score=score, threshold=threshold, group=group)
+        return load_verdicts(Path(source), **reading)
     with open_workspace(workspace) as place:
         return baseline(place, source)
 

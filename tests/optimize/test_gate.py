@@ -113,6 +113,21 @@ def test_a_slice_that_got_worse_refuses() -> None:
     assert "slice" in decision.reason
 
 
+def test_a_slice_of_one_group_is_told_without_an_interval() -> None:
+    """One group gives no standard error; the decision is still finite JSON."""
+    rng = np.random.default_rng(9)
+    labels = rng.random(800) < 0.5
+    old = noisy(rng, labels, 0.4, 0.05)
+    new = old & ~((rng.random(800) < 0.5) & ~labels)
+    groups = np.where(np.arange(800) < 12, 0, np.arange(800))
+    inside = groups == 0
+    decision = decide(judged(labels, old, groups), judged(labels, new, groups), OBJECTIVE, alpha=0.03, in_slice=inside)
+    assert decision.slice_change is not None
+    assert decision.slice_change.groups == 1
+    assert (decision.slice_change.se, decision.slice_change.low) == (None, None)
+    json.dumps(decision.to_json(), allow_nan=False)
+
+
 def test_the_paired_difference_and_its_error_agree_with_a_bootstrap() -> None:
     """Published oracles: the difference to the digit, the interval to bootstrap accuracy."""
     if not ORACLES.exists():

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from judgewright.judges.errors import InputError, LossError, ModelError
+from judgewright.judges.errors import LossError, ModelError
 from judgewright.judges.judged import Judged
 from judgewright.judges.models.model import Completion, Request
 from judgewright.judges.rows import Dataset, Row
@@ -18,7 +18,6 @@ from judgewright.optimize.loss import (
     Loss,
     default_loss,
     loss_request,
-    mean_loss,
     parse_loss,
     row_losses,
     write_loss,
@@ -201,10 +200,3 @@ def test_row_losses_follow_the_expression_and_the_membership() -> None:
     expected = [0.0, 1.0 * 1.0 * 0.75, 0.3 * 0.5 * 1.0, 0.0]
     loss = parse_loss(reply())
     assert row_losses(loss, table(), members) == pytest.approx(expected)
-    assert mean_loss(loss, table(), members) == pytest.approx(sum(expected) / 4)
-
-
-def test_no_scored_row_has_no_mean_loss() -> None:
-    """An average over nothing is refused, not 0."""
-    with pytest.raises(InputError, match="no row"):
-        mean_loss(parse_loss(reply()), table().only([]), {"target": np.zeros(0, np.bool_)})

@@ -117,3 +117,14 @@ def test_any_text_is_read_or_refused_cleanly(text: str) -> None:
     assert found.target in TARGETS
     assert all(guard.metric != found.target and 0 <= guard.margin < 1 for guard in found.guards)
     assert found.describe().endswith(".")
+
+
+@pytest.mark.parametrize(
+    "text", ["raise precision; recall must not drop below 0.9", "keep recall above 0.8 and raise precision"]
+)
+def test_a_floor_is_not_taken_for_a_margin(text: str) -> None:
+    """A number the metric must stay above is no amount it may fall by; the default margin stands, aloud."""
+    objective = read_objective(text)
+    assert objective.target == "precision"
+    assert objective.guards == (Guard(metric="recall", margin=0.05),)
+    assert any("floor" in note for note in objective.notes)

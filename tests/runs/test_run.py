@@ -27,9 +27,12 @@ from judgewright.runs.config import Environment, open_client
 from judgewright.runs.demo_rows import write_demo_rows
 from judgewright.runs.finding import NotAccepted, baseline, finding, provenance, settle
 from judgewright.runs.journal import RunJournal, create_run, list_runs
+from judgewright.runs.ledger import HoldoutLedger
 from judgewright.runs.run import RunConfig, RunResult, resume_run, start_run
 from judgewright.runs.workspace import Workspace
 
+IN_FLIGHT = 512
+"""What the client has in flight at an embedded model at most."""
 OBJECTIVE = "Precision matters most: do not call unsupported statements grounded."
 PROMPT = Shelf().get("groundedness")
 
@@ -206,7 +209,11 @@ def test_an_accepted_prompt_becomes_current_with_its_parent_beside_it(place: Wor
     journal = RunJournal(place.database, run_id)
     journal.record("started", {"model": "simulated", "simulated": True})
     journal.record("survivor", {"version": child.version, "prompt": child.to_yaml()})
-    journal.record("decision", {"accepted": True, "outcome": "accepted", "reason": "precision rose"})
+    decision = {"accepted": True, "outcome": "accepted", "reason": "precision rose", "simulated": True}
+    journal.record("decision", decision)
+    with pytest.raises(InputError, match="has not finished"):
+        settle(place, run_id, adopt=True, who="ann", comment="")
+    journal.record("everything", {})
     adopted = settle(place, run_id, adopt=True, who="ann", comment="reads well")
     assert adopted is not None
     assert place.shelf.get("groundedness").version == adopted.version == child.version
@@ -231,7 +238,7 @@ def test_a_run_killed_at_random_moments_ends_as_if_nothing_had_happened(rows: Pa
     undisturbed = command(*walk, ".", "--json", folder=calm, stdout=subprocess.PIPE)
     expected = json.loads(undisturbed.communicate()[0])
     rng = random.Random(11)
-    run_id, finished = "", b""
+    run_id, finished, kills = "", b"", 0
     for attempt in range(12):
         arguments = ("runs", "resume", run_id, "--workspace") if run_id else walk
         process = command(*arguments, ".", "--json", folder=rough, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
@@ -240,16 +247,18 @@ def test_a_run_killed_at_random_moments_ends_as_if_nothing_had_happened(rows: Pa
             break
         except subprocess.TimeoutExpired:
             os.kill(process.pid, signal.SIGKILL)
+            kills += 1
             process.communicate()
         with Workspace(rough) as place:
             run_id = list_runs(place.database)[-1].run_id if place.exists and list_runs(place.database) else ""
+    assert kills > 0
     found = json.loads(finished)
     for key in ("decision", "prompt", "slice", "loss", "benchmark", "everything"):
         assert found[key] == expected[key]
     with Workspace(rough) as place:
         summary = CallStore(place.database, found["run"]).summary()
     assert summary.repeated == 0
-    assert summary.attempts == summary.done + summary.in_doubt + summary.not_charged
+    assert summary.in_doubt <= kills * IN_FLIGHT
 
 
 def test_over_http_with_faults_garbage_is_unscored_and_the_rest_is_the_same(rows: Path) -> None:
@@ -308,3 +317,30 @@ def test_a_key_is_in_no_file_and_no_event(place: Workspace, rows: Path) -> None:
     assert len(kept) >= 2
     forms = (key.encode(), base64.b64encode(key.encode()), key[-8:].encode())
     assert not [form for form in forms for blob in (*kept, *(t.encode() for t in told)) if form in blob]
+
+
+@pytest.mark.parametrize("wrong", [{"by": "colour"}, {"slice": "colour = red"}, {"slice_columns": ("colour",)}])
+def test_a_column_that_is_not_there_is_refused_before_anything_is_asked(
+    place: Workspace, rows: Path, wrong: dict[str, Any]
+) -> None:
+    """A typing error costs nothing."""
+    with pytest.raises(InputError, match="colour"):
+        start(place, config(rows, **wrong))
+    run_id = list_runs(place.database)[-1].run_id
+    assert CallStore(place.database, run_id).summary().attempts == 0
+    assert list_runs(place.database)[-1].state == "failed"
+
+
+def test_every_opening_of_sealed_rows_stands_in_the_ledger(place: Workspace, rows: Path) -> None:
+    """A walk with a survivor opens holdout and final once each, and the ledger says so; one without opens nothing."""
+    result = start(place, config(rows, steps=6, guards=("recall:-0.30",)))
+    ledger = HoldoutLedger(place.database)
+    seals = next(event.payload["seals"] for event in result.events if event.kind == "split")
+    opened = [len(ledger.looks(seals[part])) for part in ("holdout", "final")]
+    assert opened == ([1, 1] if result.outcome.after is not None else [0, 0])
+    idle = start(place, config(rows, steps=0))
+    assert idle.outcome.after is None
+    everything = idle.to_json()["everything"]
+    assert everything["final_opened"] == 0
+    assert everything["before"]["pooled"]["n"] == idle.to_json()["benchmark"]["n"]
+    assert [len(ledger.looks(seals[part])) for part in ("holdout", "final")] == opened
