@@ -142,8 +142,17 @@ def require_column(dataset: Dataset, column: str) -> None:
         raise InputError(f"no row has a column {column!r}", hint=f"the columns are {', '.join(known) or 'none'}")
 
 
-def by_column(judged: Judged, column: str, *, resamples: int = 2000, seed: int = 0) -> dict[str, Benchmark]:
+def by_column(
+    judged: Judged, column: str, *, least: int = 1, resamples: int = 2000, seed: int = 0
+) -> dict[str, Benchmark]:
     """Measure the judge on the rows of each value of a metadata column, values in order; None counts as `(none)`.
+
+    Args:
+        judged: Rows with their answers.
+        column: The metadata column.
+        least: Values with fewer rows than this are told together, as `(fewer than N rows)`.
+        resamples: How many to draw for each interval.
+        seed: Of the draws.
 
     Raises:
         InputError: No row has the column, or as `measure`.
@@ -153,6 +162,10 @@ def by_column(judged: Judged, column: str, *, resamples: int = 2000, seed: int =
     for i, row in enumerate(judged.dataset.rows):
         value = row.meta.get(column)
         positions.setdefault("(none)" if value is None else str(value), []).append(i)
+    rare = [value for value, rows in positions.items() if len(rows) < least]
+    if rare:
+        together = sorted(i for value in rare for i in positions.pop(value))
+        positions[f"(fewer than {least} rows)"] = together
     return {
         value: measure(judged.only(positions[value]), resamples=resamples, seed=seed) for value in sorted(positions)
     }

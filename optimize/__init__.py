@@ -1,9 +1,10 @@
 """How a prompt gets better, and whether it did. Open `loop` first: `optimize` names the steps."""
 
 from .axioms import check_axioms, cost_table
+from .compare import Change, compare
 from .critique import Critique, critique_batch, minibatch
 from .expression import Expression, compile_expression
-from .gate import Change, Decision, GuardResult, compare, decide, gate
+from .gate import Decision, GuardResult, decide, gate
 from .invariants import PhraseIndex, Violation, check_candidate
 from .journal import Event, Journal, MemoryJournal
 from .ledger import Ledger, Look, MemoryLedger

@@ -10,13 +10,23 @@ groups that changed keeps a handful of flips from looking certain. Guards are te
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
 
-from ..judges import BoolArray, Dataset, FloatArray, IntArray, Judged, JudgePrompt, SealedRows, Splits, influence, point
+from ..judges import (
+    BoolArray,
+    Dataset,
+    Judged,
+    JudgePrompt,
+    SealedRows,
+    Splits,
+    Verdict,
+    point,
+)
+from .compare import POWER, Change, compare, rows_needed
 from .ledger import Ledger
 from .objective import Guard, Objective
 
@@ -24,31 +34,11 @@ DecisionOutcome = Literal["accepted", "refused", "undecided"]
 
 MIN_GROUPS = 20
 """Under this many groups a clustered standard error is not to be trusted."""
+MIN_EFFECTIVE = 10
+"""Nor where a few large groups dominate so far that all weigh as much as fewer than this many equal ones."""
 MIN_COVERAGE = 0.95
 """Under this share of answered rows on either side a comparison is undecided."""
 GUARD_ALPHA = 0.05
-POWER = 0.80
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Change:
-    """A metric before and after on the same rows, with the evidence for the difference."""
-
-    metric: str
-    before: float
-    after: float
-    difference: float
-    se: float | None
-    """Standard error of the difference, clustered by group; None for fewer than two groups."""
-    low: float | None
-    high: float | None
-    """Two-sided 95 % interval of the difference; None where fewer than two groups changed."""
-    p: float
-    """One-sided p-value against no improvement."""
-    n: int
-    groups: int
-    changed_groups: int
-    """Groups in which the two prompts' verdicts pull the metric differently."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,84 +89,6 @@ class Decision:
         }
 
 
-def compare(metric: str, before: Judged, after: Judged, *, keep: BoolArray | None = None) -> Change | None:
-    """Compare one metric on the rows both sides answered.
-
-    The variance is that of the influence functions' difference summed by group, with the factor G/(G-1);
-    p comes from Student's t with (groups that changed - 1) degrees of freedom.
-
-    Args:
-        metric: A metric that has an influence function.
-        before, after: Two answers to the same dataset, rows in the same order.
-        keep: Which rows of the dataset to compare, shape (rows,); all unless given.
-
-    Returns:
-        The change, or None where the metric is undefined on either side.
-    """
-    rows = _common(before, after)
-    if keep is not None:
-        rows = rows[keep[rows]]
-    if len(rows) == 0:
-        return None
-    a, b = before.only(rows), after.only(rows)
-    old, new = point(metric, *a.compared(metric)), point(metric, *b.compared(metric))
-    if old is None or new is None:
-        return None
-    pull = influence(metric, *b.compared(metric)) - influence(metric, *a.compared(metric))
-    by_group = np.bincount(a.groups, weights=pull)
-    groups, changed = len(by_group), int((np.abs(by_group) > 1e-12).sum())
-    difference = new - old
-    se = clustered_se(pull, a.groups)
-    p, reach = _one_sided(difference, se, changed)
-    spread = None if reach is None else reach * se
-    return Change(
-        metric=metric,
-        before=old,
-        after=new,
-        difference=difference,
-        se=se if math.isfinite(se) else None,
-        low=None if spread is None else difference - spread,
-        high=None if spread is None else difference + spread,
-        p=p,
-        n=len(rows),
-        groups=groups,
-        changed_groups=changed,
-    )
-
-
-def _common(before: Judged, after: Judged) -> IntArray:
-    """Positions of the rows that both sides answered, in order."""
-    return np.intersect1d(before.scored, after.scored)
-
-
-def clustered_se(pull: FloatArray, groups: IntArray) -> float:
-    """Standard error of a mean from each row's pull on it, rows of a group depending on each other.
-
-    The pulls are summed by group and their variance taken over groups with the factor G/(G-1); infinite for
-    fewer than two groups.
-
-    Args:
-        pull: Influence of each row, centred; shape (n,).
-        groups: Group codes 0..G-1; shape (n,).
-    """
-    by_group = np.bincount(groups, weights=pull)
-    n_groups = len(by_group)
-    if n_groups < 2:
-        return math.inf
-    spread = by_group - by_group.mean()
-    return math.sqrt(n_groups / (n_groups - 1) * float(spread @ spread)) / len(pull)
-
-
-def _one_sided(difference: float, se: float, changed: int) -> tuple[float, float | None]:
-    """Return the one-sided p-value and the t quantile of a two-sided 95 % interval, None where there is none."""
-    from scipy.stats import t as student
-
-    if changed < 2 or not 0.0 < se < math.inf:
-        return 1.0, None
-    df = changed - 1
-    return float(student.sf(difference / se, df)), float(student.ppf(0.975, df))
-
-
 def decide(
     before: Judged,
     after: Judged,
@@ -195,16 +107,22 @@ def decide(
         look: Its number, for the record.
         in_slice: Which rows belong to the slice that was optimized, shape (rows,).
     """
-    target = compare(objective.target, before, after)
-    guards = tuple(_hold(guard, before, after) for guard in objective.guards)
-    slice_change = None if in_slice is None else compare(objective.target, before, after, keep=in_slice)
-    outcome, reason, needed = _weigh(target, guards, slice_change, alpha, before, after)
+    evidence = _Evidence(
+        target=compare(objective.target, before, after),
+        guards=tuple(_hold(guard, before, after) for guard in objective.guards),
+        in_slice=in_slice is not None,
+        slice_change=None if in_slice is None else compare(objective.target, before, after, keep=in_slice),
+        against=_count_against(objective.target, before, after),
+        coverage=min(before.coverage, after.coverage),
+    )
+    outcome, reason, needed = _weigh(evidence, alpha)
+    target = evidence.target
     return Decision(
         outcome=outcome,
         reason=reason,
         target=target,
-        guards=guards,
-        slice_change=slice_change,
+        guards=evidence.guards,
+        slice_change=evidence.slice_change,
         alpha=alpha,
         look=look,
         n=target.n if target else 0,
@@ -225,13 +143,14 @@ def _hold(guard: Guard, before: Judged, after: Judged) -> GuardResult:
         return GuardResult(metric=guard.metric, margin=guard.margin, change=None, low=None, state="undecided")
     low: float | None = None
     if change.changed_groups == 0:
-        low = 0.0
-    elif change.changed_groups > 1 and change.se is not None:
-        low = change.difference - float(student.ppf(1 - GUARD_ALPHA, change.changed_groups - 1)) * change.se
+        low = change.difference - 3.0 / max(change.bearing_rows, 1)  # the rule of three: no flip seen among so many
+    elif change.freedom > 0 and change.se is not None:
+        low = change.difference - float(student.ppf(1 - GUARD_ALPHA, change.freedom)) * change.se
     if change.difference <= -guard.margin:
         state = "broken"
     else:
-        state = "held" if low is not None and low > -guard.margin else "undecided"
+        clear = low is not None and low > -guard.margin and change.bearing_groups >= MIN_GROUPS
+        state = "held" if clear else "undecided"
     return GuardResult(metric=guard.metric, margin=guard.margin, change=change, low=low, state=state)
 
 
@@ -248,22 +167,52 @@ def guard_could_hold(change: Change, guard: Guard, *, rows: int) -> bool:
     return change.difference - float(norm.isf(GUARD_ALPHA)) * se > -guard.margin
 
 
-def _weigh(
-    target: Change | None,
-    guards: Sequence[GuardResult],
-    slice_change: Change | None,
-    alpha: float,
-    before: Judged,
-    after: Judged,
-) -> tuple[DecisionOutcome, str, int | None]:
-    """Weigh the evidence, the weightiest objection first; each line is one rule of the gate."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Evidence:
+    """All that the rules of the gate look at."""
+
+    target: Change | None
+    guards: tuple[GuardResult, ...]
+    in_slice: bool
+    slice_change: Change | None
+    against: Change | None
+    """The target's change if the new prompt were wrong on every row that it alone left unanswered."""
+    coverage: float
+
+
+def _count_against(metric: str, before: Judged, after: Judged) -> Change | None:
+    """Compare again with a wrong verdict for each row that the old prompt answered and the new one did not.
+
+    None where there is no such row. It keeps a prompt from winning by making its errors unreadable.
+    """
+    lost = set(before.scored.tolist()) - set(after.scored.tolist())
+    if not lost:
+        return None
+    scale = after.scale
+    answers = []
+    for i, (row, answer) in enumerate(zip(after.dataset.rows, after.answers, strict=True)):
+        if i in lost:
+            wrong = not after.dataset.positive(row)
+            worst = float(scale.high if wrong else scale.low)
+            answers.append(Verdict(row_id=row.id, score=worst, positive=wrong))
+        else:
+            answers.append(answer)
+    return compare(metric, before, replace(after, answers=tuple(answers)))
+
+
+def _weigh(evidence: _Evidence, alpha: float) -> tuple[DecisionOutcome, str, int | None]:
+    """Weigh the evidence, the weightiest objection first; each `if` is one rule of the gate."""
+    target, guards, slice_change = evidence.target, evidence.guards, evidence.slice_change
     if target is None:
         return "undecided", "the target metric is undefined on the holdout (no positive rows or verdicts)", None
     name, moved = target.metric, f"{target.before:.3f} -> {target.after:.3f}"
-    coverage = min(before.coverage, after.coverage)
-    if coverage < MIN_COVERAGE:
-        return "undecided", f"only {coverage:.1%} of the rows were answered; {MIN_COVERAGE:.0%} are needed", None
-    if target.changed_groups == 0:
+    if evidence.coverage < MIN_COVERAGE:
+        return (
+            "undecided",
+            f"only {evidence.coverage:.1%} of the rows were answered; {MIN_COVERAGE:.0%} are needed",
+            None,
+        )
+    if target.changed_groups == 0 and target.difference == 0:
         return "refused", f"no verdict that matters to {name} changed on the holdout", None
     if target.difference <= 0:
         return "refused", f"{name} did not improve on the holdout ({moved})", None
@@ -271,12 +220,25 @@ def _weigh(
         if guard.state == "broken" and guard.change is not None:
             fall = f"{guard.metric} moved by {guard.change.difference:+.3f}"
             return "refused", f"{fall}, the guard allows a loss under {guard.margin:.3f}", None
-    if target.groups < MIN_GROUPS:
-        return "undecided", f"the holdout has {target.groups} groups; fewer than {MIN_GROUPS} cannot decide", None
+    if target.bearing_groups < MIN_GROUPS:
+        few = f"only {target.bearing_groups} groups of the holdout bear on {name}"
+        return "undecided", f"{few}; fewer than {MIN_GROUPS} cannot decide", None
+    if target.effective_groups < MIN_EFFECTIVE:
+        few = f"a few large groups of the holdout weigh as much as {target.effective_groups:.1f} equal ones"
+        return "undecided", f"{few}; fewer than {MIN_EFFECTIVE} cannot decide", None
     if target.p > alpha:
         needed = rows_needed(target, alpha)
         why = f"{name} rose {moved}, but p = {target.p:.3f} is above the {alpha:.3f} this look may spend"
         return "undecided", why + _more(needed), needed
+    if evidence.against is not None and evidence.against.difference <= 0:
+        unanswered = "the new prompt leaves rows unanswered that the old one answered"
+        return "undecided", f"{unanswered}; if it is wrong on them, nothing is gained", None
+    if evidence.in_slice and slice_change is None:
+        return (
+            "undecided",
+            f"{name} cannot be compared on the slice that was optimized: too few rows were answered",
+            None,
+        )
     if slice_change is not None and slice_change.difference < 0:
         return (
             "refused",
@@ -298,16 +260,6 @@ def _weigh(
 
 def _more(needed: int | None) -> str:
     return f"; about {needed:,} holdout rows would decide" if needed else ""
-
-
-def rows_needed(change: Change, alpha: float) -> int | None:
-    """Rows at which a change of this size would be found with 80 % power: n ((z_alpha + z_power) se / difference)^2."""
-    from scipy.stats import norm
-
-    if change.se is None or change.difference == 0:
-        return None
-    z = float(norm.isf(alpha) + norm.ppf(POWER))
-    return math.ceil(change.n * (z * change.se / change.difference) ** 2)
 
 
 def _guard_rows(guard: GuardResult) -> int | None:

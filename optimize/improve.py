@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 
 from ..judges import BoolArray, Dataset, FloatArray, Judged, JudgePrompt, Splits, point
+from .compare import clustered_se, compare
 from .critique import Critique, critique_batch, minibatch
-from .gate import clustered_se, compare, guard_could_hold
+from .gate import guard_could_hold
 from .invariants import PhraseIndex, check_candidate
 from .loss import TARGET_SLICE, row_losses
 from .objective import Objective

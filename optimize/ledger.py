@@ -117,13 +117,17 @@ def alpha_of_look(number: int, *, alpha: float = ALPHA) -> float:
 def look_asked(
     records: Sequence[LookRecord], holdout: str, *, run_id: str, before: str, after: str, purpose: str
 ) -> Look:
-    """Return the look that is asked for: the one this run has begun with these prompts, else the next."""
+    """Return the look that is asked for: the one this run has begun with these prompts, else the next.
+
+    Looks are counted anew only where the old prompt is one that this holdout accepted: what was tried before
+    that was about another prompt. A look that goes on from any other prompt counts all earlier ones.
+    """
     asked = (run_id, before, after, purpose)
     for record in records:
         look = record.look
         if (look.run_id, look.before, look.after, look.purpose) == asked:
             return look
-    accepted = [i for i, record in enumerate(records) if record.outcome == "accepted"]
+    accepted = [i for i, r in enumerate(records) if r.outcome == "accepted" and r.look.after == before]
     number = len(records) - (accepted[-1] + 1 if accepted else 0) + 1
     return Look(
         holdout=holdout,

@@ -19,6 +19,9 @@ from .loss import Loss, write_loss
 from .objective import Objective
 from .walk import Aim, Target, Tools, WalkSettings, judge_rows, open_rows, require_columns
 
+LEAST_ROWS = 20
+"""Rows a value needs to have a line of its own in the closing table, which would else tell single sealed rows."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
@@ -65,8 +68,11 @@ def optimize(
 
 
 def split_rows(dataset: Dataset, tools: Tools, settings: WalkSettings) -> Splits:
-    """Cut the rows into training, validation, holdout and final; the last two are sealed."""
-    parts = split_dataset(dataset, shares=settings.shares, seed=settings.seed)
+    """Cut the rows into training, validation, holdout and final; the last two are sealed.
+
+    The cut depends on the rows and the shares alone, so that another seed cannot make a fresh holdout of tuned rows.
+    """
+    parts = split_dataset(dataset, shares=settings.shares)
     sizes = {
         "train": len(parts.train),
         "validation": len(parts.validation),
@@ -193,7 +199,7 @@ def remeasure_everything(
         if asked is None:
             continue
         whole = judge_rows(f"whole benchmark, {side}", asked, rows, tools, settings)
-        tables = by_column(whole, column, seed=settings.seed) if column else {}
+        tables = by_column(whole, column, least=LEAST_ROWS, seed=settings.seed) if column else {}
         payload[side] = {
             "pooled": measure(whole, seed=settings.seed).to_json(),
             "by": {value: table.to_json() for value, table in sorted(tables.items())},

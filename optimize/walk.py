@@ -47,6 +47,7 @@ class WalkSettings:
     by: str | None = None
     """Metadata column of the closing table; `dataset` where there is one."""
     seed: int = 0
+    """Of minibatches and resamples; the split does not depend on it."""
     judge: JudgeSettings = field(default_factory=JudgeSettings)
 
 

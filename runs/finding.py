@@ -40,7 +40,7 @@ def baseline(workspace: Workspace, run_id: str) -> Judged:
         raise InputError(f"run {info.run_id!r} has not begun; resume it first")
     model = Recorded(name=started["model"], endpoint=started["endpoints"][0], simulated=started["simulated"])
     settings = config.settings()
-    rows = open_rows(split_dataset(config.dataset(), shares=settings.shares, seed=settings.seed))
+    rows = open_rows(split_dataset(config.dataset(), shares=settings.shares))
     with Client(model, record=CallStore(workspace.database, info.run_id)) as client:
         return judge(config.judge, rows, client, settings=settings.judge)
 

@@ -38,7 +38,7 @@ from ..optimize import (
 )
 from .calls import CallStore
 from .config import Environment, open_client, parse_budget
-from .journal import RunJournal, RunRecord, create_run, get_run, set_config, sitting
+from .journal import RunJournal, RunRecord, create_run, get_run, list_runs, set_config, sitting
 from .ledger import HoldoutLedger
 from .workspace import Workspace
 
@@ -183,8 +183,22 @@ def start_run(
     dataset = config.dataset()
     config = replace(config, data=str(Path(config.data).resolve()), data_hash=dataset.content_hash)
     read_objective(config.objective, target=config.target, guards=config.guards)
+    _require_same_split(workspace, config)
     run_id = create_run(workspace.database, "optimize", config.to_json())
     return _walk(workspace, run_id, config, dataset, environment, watch, on_event)
+
+
+def _require_same_split(workspace: Workspace, config: RunConfig) -> None:
+    """Refuse another split of rows that were split before: it would put tuned rows into the holdout."""
+    for info in list_runs(workspace.database):
+        if info.kind == "optimize" and info.config["data_hash"] == config.data_hash:
+            before = tuple(info.config["shares"])
+            if before != config.shares:
+                shown = "/".join(f"{share:g}" for share in before)
+                raise InputError(
+                    f"run {info.run_id} split these rows {shown}; another split would put tuned rows into the holdout",
+                    hint=f"use --split {shown}, or fresh rows",
+                )
 
 
 def resume_run(

@@ -53,7 +53,12 @@ from .options import column_map, data_options, json_option, model_options, names
     "--split", default="30/20/30/20", show_default=True, help="Per cent for training/validation/holdout/final."
 )
 @click.option("--by", help="Column of the closing table [default: dataset, if there is one].")
-@click.option("--seed", default=0, show_default=True, help="Seed of the split and the minibatches.")
+@click.option(
+    "--seed",
+    default=0,
+    show_default=True,
+    help="Seed of minibatches and resamples; never of the split.",
+)
 @workspace_option
 @json_option
 def optimize(

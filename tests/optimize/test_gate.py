@@ -12,7 +12,8 @@ from judgewright.judges.metrics import point
 from judgewright.judges.rows import Dataset, Row
 from judgewright.judges.scale import BINARY, OutputScale
 from judgewright.judges.verdict import Unscored, Verdict
-from judgewright.optimize.gate import Decision, compare, decide
+from judgewright.optimize.compare import compare
+from judgewright.optimize.gate import Decision, decide
 from judgewright.optimize.objective import read_objective
 
 ORACLES = Path(__file__).resolve().parents[2].parent / "shared" / "data" / "oracles.json"
@@ -126,6 +127,58 @@ def test_a_slice_of_one_group_is_told_without_an_interval() -> None:
     assert decision.slice_change.groups == 1
     assert (decision.slice_change.se, decision.slice_change.low) == (None, None)
     json.dumps(decision.to_json(), allow_nan=False)
+
+
+def test_errors_made_unreadable_win_nothing() -> None:
+    """A prompt that answers garbage where it would be wrong is undecided: its gain may be what it left out."""
+    rng = np.random.default_rng(10)
+    labels = rng.random(1000) < 0.5
+    old = noisy(rng, labels, 0.4, 0.05)
+    new = old.copy()
+    false_positives, negatives = np.flatnonzero(old & ~labels), np.flatnonzero(~old & ~labels)
+    new[rng.choice(false_positives, 48, replace=False)] = False
+    hidden = frozenset(rng.choice(negatives, 48, replace=False).tolist())
+    decision = decide(judged(labels, old), judged(labels, new, missing=hidden), OBJECTIVE, alpha=0.03)
+    assert decision.outcome == "undecided"
+    assert "unanswered" in decision.reason
+
+
+def test_a_slice_left_unanswered_is_undecided() -> None:
+    """No verdict on the optimized slice means no word about it."""
+    rng = np.random.default_rng(11)
+    labels = rng.random(1000) < 0.5
+    old = noisy(rng, labels, 0.4, 0.05)
+    new = old & ~((rng.random(1000) < 0.8) & ~labels)
+    inside = np.arange(1000) < 20
+    after = judged(labels, new, missing=frozenset(range(20)))
+    assert decide(judged(labels, old), after, OBJECTIVE, alpha=0.03, in_slice=inside).outcome == "undecided"
+
+
+def test_a_guard_does_not_hold_on_a_handful_of_rows() -> None:
+    """With eight positive rows and no flip among them, a loss of five points of recall is not ruled out."""
+    rng = np.random.default_rng(12)
+    labels = np.arange(1000) < 8
+    old = labels | (rng.random(1000) < 0.3)
+    new = labels | (old & (rng.random(1000) < 0.5))
+    decision = decide(judged(labels, old), judged(labels, new), OBJECTIVE, alpha=0.03)
+    assert decision.guards[0].state == "undecided"
+    assert not decision.accepted
+
+
+def test_a_few_dominating_groups_do_not_decide() -> None:
+    """Two huge groups whose flips share a sign by chance: seldom accepted, whatever the number of rows."""
+    rng = np.random.default_rng(13)
+    groups = np.concatenate([np.repeat([0, 1], 400), np.arange(2, 42)])
+    accepted = 0
+    objective = replace(OBJECTIVE, guards=())
+    for _ in range(200):
+        labels = rng.random(len(groups)) < 0.5
+        old = noisy(rng, labels, 0.4, 0.1)
+        helps = (rng.random(42) < 0.5)[groups]
+        flips = (rng.random(len(groups)) < 0.15) & ~labels
+        new = np.where(flips & helps, False, np.where(flips & ~helps, True, old))
+        accepted += decide(judged(labels, old, groups), judged(labels, new, groups), objective, alpha=0.0304).accepted
+    assert accepted <= 14
 
 
 def test_the_paired_difference_and_its_error_agree_with_a_bootstrap() -> None:

@@ -21,21 +21,22 @@ def test_looks_are_counted_from_one() -> None:
         alpha_of_look(0)
 
 
-def look_and_say(ledger: Ledger, holdout: str, name: str, outcome: LookOutcome) -> float:
+def look_and_say(ledger: Ledger, holdout: str, name: str, outcome: LookOutcome, *, before: str = "a") -> float:
     """Open a holdout for one candidate and conclude; return what it spent."""
-    look = ledger.begin(holdout, run_id="run", before="a", after=name)
+    look = ledger.begin(holdout, run_id="run", before=before, after=name)
     ledger.conclude(look, outcome=outcome, reason="because")
     return look.alpha
 
 
-def test_each_look_spends_less_and_an_accept_starts_anew() -> None:
-    """Rejected and undecided looks count; so does one that was never concluded."""
+def test_each_look_spends_less_and_an_accept_starts_anew_from_the_accepted_prompt() -> None:
+    """Refused and undecided looks count, and one never concluded; from the old prompt, an accept counts."""
     ledger = MemoryLedger()
     spent = [look_and_say(ledger, "h", str(i), outcome) for i, outcome in enumerate(("refused", "undecided"))]
     ledger.begin("h", run_id="run", before="a", after="cut off")
     spent.append(look_and_say(ledger, "h", "good", "accepted"))
-    spent.append(look_and_say(ledger, "h", "next", "refused"))
-    assert spent == [alpha_of_look(t) for t in (1, 2, 4, 1)]
+    spent.append(look_and_say(ledger, "h", "next", "refused", before="good"))
+    spent.append(look_and_say(ledger, "h", "again", "refused"))
+    assert spent == [alpha_of_look(t) for t in (1, 2, 4, 1, 6)]
     assert look_and_say(ledger, "another holdout", "x", "refused") == alpha_of_look(1)
 
 

@@ -136,7 +136,7 @@ def test_no_sealed_row_ever_reaches_the_optimizer_model(rows: Path) -> None:
         for row in data.rows
     )
     data = replace(data, rows=marked, content_hash="marked")
-    parts = split_dataset(data, shares=(30, 20, 30, 20), seed=0)
+    parts = split_dataset(data, shares=(30, 20, 30, 20))
     open_ids = {row.id for part in (parts.train, parts.validation) for row in part.rows}
     sealed = [f"CANARY<{row.id}>" for row in data.rows if row.id not in open_ids]
     assert len(sealed) == len(parts.holdout) + len(parts.final) > 100
@@ -344,3 +344,20 @@ def test_every_opening_of_sealed_rows_stands_in_the_ledger(place: Workspace, row
     assert everything["final_opened"] == 0
     assert everything["before"]["pooled"]["n"] == idle.to_json()["benchmark"]["n"]
     assert [len(ledger.looks(seals[part])) for part in ("holdout", "final")] == opened
+
+
+def test_no_seed_and_no_other_split_makes_a_fresh_holdout(place: Workspace, rows: Path) -> None:
+    """Another seed keeps the sealed rows and their count of looks; another split of the same rows is refused."""
+    first, second = start(place, config(rows, seed=0)), start(place, config(rows, seed=1))
+    seals = [next(e.payload["seals"] for e in r.events if e.kind == "split") for r in (first, second)]
+    assert seals[0] == seals[1]
+    with pytest.raises(InputError, match="30/20/30/20"):
+        start(place, config(rows, shares=(30, 20, 30.01, 19.99)))
+
+
+def test_the_closing_table_tells_no_single_row(place: Workspace, rows: Path) -> None:
+    """A column with a value of its own for every row has one line, of all rows together."""
+    lines = [json.loads(line) for line in rows.read_text().splitlines()]
+    rows.write_text("".join(json.dumps({**line, "mine": line["id"]}) + "\n" for line in lines))
+    result = start(place, config(rows, steps=2, by="mine"))
+    assert list(result.to_json()["everything"]["before"]["by"]) == ["(fewer than 20 rows)"]
