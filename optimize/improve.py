@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from ..judges import BoolArray, Dataset, FloatArray, Judged, JudgePrompt, Splits, point
+from ..judges import Dataset, FloatArray, Judged, JudgePrompt, LossError, Splits, point
 from .compare import clustered_se, compare
 from .critique import Critique, critique_batch, minibatch
 from .gate import guard_could_hold
 from .invariants import PhraseIndex, check_candidate
-from .loss import TARGET_SLICE, row_losses
+from .loss import row_losses
 from .objective import Objective
 from .proposers import Attempt, NoProposal, Proposal
 from .walk import Aim, Target, Tools, WalkSettings, judge_rows
@@ -50,11 +50,11 @@ def improve(
     first = _candidate(prompt, baseline.only(range(n_train, len(baseline.dataset))), aim)
     tools.journal.record("validation", {"version": prompt.version, "loss": first.loss, **first.metrics})
     climb = _Climb(first=first, current=first, phrases=PhraseIndex((*parts.train.rows, *parts.validation.rows)))
-    climb.weigh(train, row_losses(aim.loss, train, _members(aim, train)))
+    climb.weigh(train, row_losses(aim.loss, train, aim.target.members(train)))
     for step in range(1, settings.steps + 1):
         batch = _draw(train, aim.target, climb.weights, settings, step)
         judged = judge_rows(f"step {step}: minibatch", climb.current.prompt, batch, tools, settings)
-        losses = row_losses(aim.loss, judged, _members(aim, judged))
+        losses = row_losses(aim.loss, judged, aim.target.members(judged))
         climb.weigh(judged, losses)
         critique = critique_batch(judged, losses, objective=aim.objective, slice_name=aim.target.name)
         event = {"step": step, "rows": [row.id for row in batch.rows], "batch_loss": critique.loss}
@@ -68,7 +68,11 @@ def improve(
             tools.journal.record("step", event | refusal)
             continue
         validated = judge_rows(f"step {step}: validation", new, parts.validation, tools, settings)
-        candidate = _candidate(new, validated, aim)
+        try:
+            candidate = _candidate(new, validated, aim)
+        except LossError as error:
+            tools.journal.record("step", event | {"result": f"no loss: {error}"})
+            continue
         result = climb.keep_if_better(candidate, aim.objective, holdout_rows=len(parts.holdout))
         tools.journal.record("step", event | {"loss": candidate.loss, **candidate.metrics, "result": result})
     survivor = None if climb.current is first else climb.current.prompt
@@ -137,7 +141,7 @@ def _candidate(prompt: JudgePrompt, judged: Judged, aim: Aim) -> Candidate:
     return Candidate(
         prompt=prompt,
         judged=judged,
-        losses=row_losses(aim.loss, judged, _members(aim, judged)),
+        losses=row_losses(aim.loss, judged, aim.target.members(judged)),
         metrics={name: point(name, *judged.compared(name)) for name in dict.fromkeys(metrics)},
     )
 
@@ -171,8 +175,3 @@ def _paired_fall(current: Candidate, candidate: Candidate) -> tuple[float, float
     falls = sides[0] - sides[1]
     groups = current.judged.only(common).groups
     return float(falls.mean()), clustered_se(falls - falls.mean(), groups)
-
-
-def _members(aim: Aim, judged: Judged) -> dict[str, BoolArray]:
-    """Membership of the scored rows, as the loss wants it."""
-    return {TARGET_SLICE: aim.target.member(judged.dataset)[judged.scored]}

@@ -15,7 +15,7 @@ from ..slices import SliceReport, choose_target, find_slices, parse_predicate
 from .axioms import cost_table
 from .gate import Decision, gate, open_for_report
 from .improve import improve
-from .loss import Loss, write_loss
+from .loss import Loss, row_losses, write_loss
 from .objective import Objective
 from .walk import Aim, Target, Tools, WalkSettings, judge_rows, open_rows, require_columns
 
@@ -59,7 +59,7 @@ def optimize(
     parts = split_rows(dataset, tools, settings)
     baseline = benchmark(prompt, parts, tools, settings)
     target = find_target(baseline, objective, tools, settings)
-    loss = construct_loss(objective, target, prompt, tools)
+    loss = construct_loss(objective, target, baseline, tools)
     aim = Aim(objective=objective, target=target, loss=loss)
     survivor = improve(prompt, parts, baseline, aim, tools, settings)
     decision = decide_on_holdout(prompt, survivor, parts, aim, tools, settings)
@@ -127,12 +127,19 @@ def _choose(report: SliceReport, objective: Objective) -> Target:
     return Target(name=str(chosen.predicate), why=why, predicate=chosen.predicate)
 
 
-def construct_loss(objective: Objective, target: Target, prompt: JudgePrompt, tools: Tools) -> Loss:
-    """Have the model write a loss for the objective; check it, freeze it."""
-    levels = prompt.scale.levels
-    first_positive = sum(not prompt.scale.positive(g) for g in levels) if levels else prompt.scale.threshold
+def construct_loss(objective: Objective, target: Target, baseline: Judged, tools: Tools) -> Loss:
+    """Have the model write a loss for the objective; check it, also on the verdicts at hand, and freeze it."""
+    judge_scale = baseline.scale
+    levels = judge_scale.levels
+    first_positive = sum(not judge_scale.positive(g) for g in levels) if levels else judge_scale.threshold
     scale = {"levels": len(levels), "positive_from": first_positive}
-    written = write_loss(objective, target.name, tools.optimizer_client.ask_one, **scale)
+    written = write_loss(
+        objective,
+        target.name,
+        tools.optimizer_client.ask_one,
+        **scale,
+        trial=lambda loss: row_losses(loss, baseline, target.members(baseline)),
+    )
     loss = written.loss
     tools.journal.record(
         "loss",

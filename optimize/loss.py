@@ -189,6 +189,7 @@ def write_loss(
     *,
     levels: int,
     positive_from: float | None = None,
+    trial: Callable[[Loss], object] = lambda loss: None,
 ) -> WrittenLoss:
     """Have a model write the loss; a refused one goes back with the reasons, three times, then the default is taken.
 
@@ -198,12 +199,14 @@ def write_loss(
         ask: Makes one completion; what it raises (endpoint, budget) passes through.
         levels: How many grades the judge's scale has; 0 for a probability.
         positive_from: The first rank that counts as positive; the upper half where it is not given.
+        trial: Tries an accepted loss, on the verdicts at hand for one; a LossError from it refuses the loss.
     """
     refusals: list[str] = []
     for _ in range(1 + RETURNS):
         completion = ask(loss_request(objective, slice_description, refusals))
         try:
             loss = _accept(completion, objective, levels, positive_from)
+            trial(loss)
         except LossError as error:
             refusals.append(str(error))
         else:

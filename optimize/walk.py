@@ -25,7 +25,7 @@ from ..judges import (
 from ..slices import Predicate, parse_predicate
 from .journal import Journal
 from .ledger import Ledger
-from .loss import Loss
+from .loss import TARGET_SLICE, Loss
 from .objective import Objective
 from .proposers import Proposer
 
@@ -78,6 +78,10 @@ class Target:
         if self.predicate is None:
             return np.ones(len(dataset.rows), np.bool_)
         return self.predicate.mask(dataset.rows)
+
+    def members(self, judged: Judged) -> dict[str, BoolArray]:
+        """Return the membership of the scored rows under the name a loss asks for; shape (n,)."""
+        return {TARGET_SLICE: self.member(judged.dataset)[judged.scored]}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
