@@ -255,7 +255,11 @@ def _weigh(evidence: _Evidence, alpha: float) -> tuple[DecisionOutcome, str, int
                 needed,
             )
     kept = "".join(f"; {g.metric} held within {g.margin:.3f}" for g in guards)
-    return "accepted", f"{name} rose {moved} on the holdout (p = {target.p:.4f}, alpha {alpha:.4f}){kept}", None
+    return "accepted", f"{name} rose {moved} on the holdout ({_p(target.p)}, alpha {alpha:.4f}){kept}", None
+
+
+def _p(p: float) -> str:
+    return "p < 0.0001" if p < 0.0001 else f"p = {p:.4f}"
 
 
 def _more(needed: int | None) -> str:
