@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import hashlib
 import re
+import unicodedata
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -21,6 +22,8 @@ SIMILAR = 0.8
 """Jaccard similarity of shingles from which two rows are near-duplicates."""
 
 _SHINGLE = 5
+# One changed word spoils five shingles of a long row's hundreds, but most of a short row's; three-word ones bear it.
+_SHORT_ROW, _SHORT_SHINGLE = 60, 3
 # With 20 bands of 5 a pair at the limit of 0.8 is missed once in 2,500 times; most pairs under 0.4 are never compared.
 _BANDS, _BAND_WIDTH = 20, 5
 # The share of equal entries estimates the similarity: of pairs at 0.8 one in 5,000 agrees on fewer than 65 of 100.
@@ -70,26 +73,39 @@ def join_near_duplicates(rows: Sequence[Row], clusters: Clusters, *, each_input:
     Returns:
         How many joins it took.
     """
-    texts = [_text(row) for row in rows]
+    coder = _WordCoder()
+    codes: dict[int, Hashes] = {}
     first: dict[bytes, int] = {}
     joins = 0
-    for position, text in enumerate(texts):
-        body = "\0".join(_words(text)).encode("utf-8", "surrogatepass")
-        twin = first.setdefault(hashlib.blake2b(body, digest_size=16).digest(), position)
+    for position, row in enumerate(rows):
+        words = coder.codes(_text(row))
+        twin = first.setdefault(hashlib.blake2b(words.tobytes(), digest_size=16).digest(), position)
+        if twin == position:
+            codes[position] = words
         joins += clusters.join(twin, position)
-    distinct = sorted(first.values())
-    if len(distinct) < 2:
-        return joins
-    hasher = _WordHasher()
-    signatures = np.stack([_signature(hasher.shingles(texts[position])) for position in distinct])
-    compared = (
-        [[row.inputs[name] for name in sorted(row.inputs)] for row in rows] if each_input else [[t] for t in texts]
-    )
+    short = {position: words for position, words in codes.items() if len(words) < _SHORT_ROW}
+
+    def compared(position: int) -> list[Hashes]:
+        row = rows[position]
+        return [coder.codes(row.inputs[name]) for name in sorted(row.inputs)] if each_input else [codes[position]]
+
+    joins += _join_similar(codes, compared, clusters, width=_SHINGLE)
+    return joins + _join_similar(short, compared, clusters, width=_SHORT_SHINGLE)
+
+
+def _join_similar(
+    codes: Mapping[int, Hashes], compared: Callable[[int], list[Hashes]], clusters: Clusters, *, width: int
+) -> int:
+    """Join what is similar among some positions; whole rows find the candidates, what is compared decides."""
+    if len(codes) < 2:
+        return 0
+    joins = 0
+    signatures = np.stack([_signature(_shingles(words, width)) for words in codes.values()])
     kept: dict[int, list[Hashes]] = {}
-    for one, other in _apart(_candidates(signatures), distinct, clusters):
+    for one, other in _apart(_candidates(signatures), list(codes), clusters):
         for position in (one, other):
             if position not in kept:
-                kept[position] = [hasher.shingles(text) for text in compared[position]]
+                kept[position] = [_shingles(words, width) for words in compared(position)]
         if all(jaccard(a, b) >= SIMILAR for a, b in zip(kept[one], kept[other], strict=True)):
             joins += clusters.join(one, other)
     return joins
@@ -103,21 +119,16 @@ def jaccard(one: Hashes, other: Hashes) -> float:
     return common / (len(one) + len(other) - common)
 
 
-class _WordHasher:
-    """Turns a text into the hashes of its shingles; remembers the hash of each word."""
+class _WordCoder:
+    """Turns a text into a number for each of its words; remembers the number of each word."""
 
     def __init__(self) -> None:
         self._known: dict[str, int] = {}
 
-    def shingles(self, text: str) -> Hashes:
-        """Return the different five-word shingles of a text, sorted; a shorter text is one shingle. Shape (k,)."""
-        words = _words(text)
-        codes = np.fromiter((self._code(word) for word in words), np.uint64, len(words))
-        width = max(min(_SHINGLE, len(codes)), 1)
-        total = np.full(max(len(codes) - width + 1, 1), width, np.uint64)
-        for offset in range(min(width, len(codes))):
-            total = _mix(total ^ codes[offset : offset + len(total)])
-        return np.unique(total)
+    def codes(self, text: str) -> Hashes:
+        """Return the hashes of a text's words in order, shape (words,)."""
+        words = words_of(text)
+        return np.fromiter((self._code(word) for word in words), np.uint64, len(words))
 
     def _code(self, word: str) -> int:
         code = self._known.get(word)
@@ -127,12 +138,32 @@ class _WordHasher:
         return code
 
 
+def _shingles(codes: Hashes, width: int) -> Hashes:
+    """Return the different shingles of so many words, sorted; a shorter text is one shingle. Shape (k,)."""
+    width = max(min(width, len(codes)), 1)
+    total = np.full(max(len(codes) - width + 1, 1), width, np.uint64)
+    for offset in range(min(width, len(codes))):
+        total = _mix(total ^ codes[offset : offset + len(total)])
+    return np.unique(total)
+
+
 def _text(row: Row) -> str:
     return "\n".join(row.inputs[name] for name in sorted(row.inputs))
 
 
-def _words(text: str) -> list[str]:
-    return _WORD.findall(text.casefold()) or text.split()
+def words_of(text: str) -> list[str]:
+    """Return a text's words as a reader sees them: without case, accents, width variants and invisible characters.
+
+    Where no spaces stand between words each character is one; a text without any word is split at its spaces.
+    """
+    if text.isascii():
+        plain = text.casefold()
+    else:
+        # Compatibility forms of Unicode Standard Annex 15; decomposed, so that a mark added to a letter falls away.
+        plain = unicodedata.normalize("NFKD", text).casefold()
+        unseen = {c for c in set(plain) if unicodedata.category(c) in {"Mn", "Me", "Cf"}}
+        plain = plain.translate(dict.fromkeys(map(ord, unseen)))
+    return _WORD.findall(plain) or text.split()
 
 
 def _mix(values: Hashes) -> Hashes:

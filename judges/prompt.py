@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import hashlib
 import re
-from collections.abc import Mapping
+from collections.abc import Hashable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Annotated, Any, Literal
 
@@ -21,6 +21,7 @@ from .scale import DecisionRule, OutputScale, ScaleKind
 PLACEHOLDER = re.compile(r"\{\{([a-z][a-z0-9_]*)\}\}")
 NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
 _RESERVED = {"con", "prn", "aux", "nul", *(f"{d}{i}" for d in ("com", "lpt") for i in range(1, 10))}
+_SURROGATE = re.compile(r"[\ud800-\udfff]")
 _MAX_YAML = 1_000_000
 
 PromptPart = Literal["system", "criteria", "reply"]
@@ -64,13 +65,29 @@ class JudgePrompt:
         check_name(self.name)
         if not self.inputs:
             raise PromptError(f"prompt {self.name!r}: the template names no field; write at least one {{{{field}}}}")
-        for part in ("system", "criteria", "template", "reply"):
+        for part in ("system", "criteria", "template", "reply", "note"):
             if not isinstance(getattr(self, part), str):
                 raise PromptError(f"prompt {self.name!r}: {part} is not text")
+        for part, text in self._texts():
+            if found := _SURROGATE.search(text):
+                raise PromptError(
+                    f"prompt {self.name!r}: {part} has the lone surrogate {found.group()!r}, half a letter"
+                )
         for example in self.examples:
             missing = [f for f in self.inputs if f not in example.inputs]
             if missing:
                 raise PromptError(f"prompt {self.name!r}: an example has no field {missing[0]!r}")
+
+    def _texts(self) -> Iterator[tuple[str, str]]:
+        """Every text of the prompt with what to call it; none of them can be hashed or sent if it is not Unicode."""
+        for part in ("system", "criteria", "template", "reply", "note"):
+            yield part, getattr(self, part)
+        yield from (("parent", self.parent or ""), *(("a label", label) for label in self.scale.labels))
+        pairs = (*self.scale.anchors.items(), *self.reply_schema.items())
+        yield from (("an anchor or a reply field", text) for pair in pairs for text in pair)
+        for example in self.examples:
+            yield "an example", example.reply
+            yield from (("an example", text) for pair in example.inputs.items() for text in pair)
 
     @property
     def inputs(self) -> tuple[str, ...]:
@@ -209,13 +226,21 @@ class _TextLoader(yaml.SafeLoader):
     def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:
         if self.check_event(yaml.AliasEvent):
             raise PromptError("YAML aliases (*name) are not accepted in a prompt file")
+        tag = getattr(self.peek_event(), "tag", None)
+        if tag is not None:
+            shown = tag.replace("tag:yaml.org,2002:", "!!")
+            raise PromptError(f"the YAML tag {shown!r} is not accepted in a prompt file; every value is text")
         return super().compose_node(parent, index)
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
-        keys = [self.construct_object(key, deep=True) for key, _ in node.value]
-        doubled = next((k for i, k in enumerate(keys) if k in keys[:i]), None)
-        if doubled is not None:
-            raise PromptError(f"the key {doubled!r} stands twice (line {node.start_mark.line + 1})")
+        seen: set[Hashable] = set()
+        for name, _ in node.value:
+            key = self.construct_object(name, deep=True)
+            if not isinstance(key, Hashable):
+                raise PromptError(f"a key is a list or a mapping (line {name.start_mark.line + 1}); write a name")
+            if key in seen:
+                raise PromptError(f"the key {key!r:.80} stands twice (line {node.start_mark.line + 1})")
+            seen.add(key)
         return super().construct_mapping(node, deep)
 
 
@@ -285,8 +310,9 @@ def load_prompt(text: str, *, origin: str = "<text>") -> JudgePrompt:
         first = error.errors()[0]
         where = ".".join(str(part) for part in first["loc"]) or "the file"
         raise PromptError(f"{origin}: {where}: {first['msg']} (got {first['input']!r:.80})") from None
-    except (yaml.YAMLError, RecursionError) as error:
-        raise PromptError(f"{origin}: not valid YAML: {str(error).splitlines()[0]}") from None
+    except (yaml.YAMLError, RecursionError, KeyError, ValueError, TypeError, OverflowError) as error:
+        reason = next(iter(str(error).splitlines()), type(error).__name__)
+        raise PromptError(f"{origin}: not valid YAML: {reason}") from None
     scale = parsed.scale
     default = {"graded": 2.0, "binary": 1.0, "probability": 0.5, "choice": 1.0}[scale.kind]
     prompt = JudgePrompt(

@@ -10,6 +10,7 @@ import gzip
 import io
 import json
 import zlib
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -226,7 +227,7 @@ def _header(row: list[str], problems: Problems) -> list[str]:
 
 
 def _refuse_doubles(names: list[str], path: Path) -> None:
-    doubled = sorted({name for name in names if names.count(name) > 1})
+    doubled = sorted(name for name, count in Counter(names).items() if count > 1)
     if doubled:
         raise DataError(f"{path}: the column {doubled[0]!r} stands twice", hint="rename one of the two")
 
@@ -264,8 +265,7 @@ def parse_strictly(text: str) -> Any:  # Any: JSON
 def _single_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) != len(pairs):
-        keys = [key for key, _ in pairs]
-        doubled = next(key for i, key in enumerate(keys) if key in keys[:i])
+        doubled = next(key for key, count in Counter(key for key, _ in pairs).items() if count > 1)
         raise ValueError(f"the key {shorten(doubled)} stands twice")
     return found
 

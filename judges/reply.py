@@ -1,18 +1,18 @@
 """Read a verdict out of a model's reply.
 
-Structured output is trusted first: a JSON object with the prompt's score field. Otherwise the text is
-searched, and the LAST verdict in it counts, because a reply may quote the row, the scale or its own draft
-before it decides. A reply without a readable verdict is `Unscored`; it is never a zero.
+JSON decides first: the last top-level object with the prompt's score field, and then nothing around it is read.
+In prose the last line that names a verdict decides, because a reply may quote the row, the scale or its own draft
+before it decides. Where the deciding place is not readable, nothing else is tried: a reply without a readable
+verdict is `Unscored`; it is never a zero, and never an earlier grade.
 """
 
 from __future__ import annotations
 
+import json
 import math
 import re
 from dataclasses import dataclass
 from typing import Any
-
-import orjson
 
 from .models.model import Completion
 from .prompt import JudgePrompt
@@ -21,12 +21,28 @@ from .verdict import Answer, Unscored, Verdict
 
 MAX_REPLY = 1 << 20
 """Characters; a longer reply is not read."""
+MAX_OBJECTS = 200
+"""Opening braces at which a JSON object is tried; a reply with more of them has no last one that we know."""
 
-_THINKING = re.compile(r"<think(?:ing)?>.*?(?:</think(?:ing)?>|\Z)", re.DOTALL | re.IGNORECASE)
-_FENCE = re.compile(r"\A\s*```[a-z]*\s*\n(.*?)\n?\s*```\s*\Z", re.DOTALL | re.IGNORECASE)
-_SCORE_WORDS = ("score", "grade", "rating", "verdict", "label", "final answer", "answer")
+_THINKING = re.compile(r"\s*<think(?:ing)?>", re.IGNORECASE)
+_THOUGHT = re.compile(r"</think(?:ing)?>", re.IGNORECASE)
+_SCORE_WORDS = ("score", "grade", "rating", "verdict", "label", "answer")
 _WORDS_FOR_ONE = frozenset({"yes", "true", "1", "positive"})
 _WORDS_FOR_ZERO = frozenset({"no", "false", "0", "negative"})
+
+# Every repeat below is bounded or possessive, so that no reply can stall us.
+_MARK = r"\s\"'*_`\[\](){}“”‘’«»"
+_MARKS = rf"[{_MARK}]{{0,40}}+"
+_LINE_HEAD = (
+    r"^[ \t>*_#`\"'“‘«|•(\[+-]{0,40}+(?:[0-9]{1,2}[.)][ \t*_]{0,8}+)?"
+    r"(?:(?:the|my)[ \t*_]{1,8}+)?(?:(?:final|overall)[ \t*_]{1,8}+)?"
+)
+_SENTENCE = re.compile(
+    r"\b(?:the|my|final|overall)[\s*_]{1,8}+(?:score|grade|rating|verdict)[\s*_]{1,8}+is\b:?", re.IGNORECASE
+)
+_CONFIDENCE = re.compile(rf"confidence{_MARKS}[:=]{_MARKS}", re.IGNORECASE)
+_SHARE = re.compile(r"(?:[01]?\.[0-9]{1,9}+|[01])(?!\w|[.,][0-9]|\s{0,9}(?:[%/–-]|to\b|of\b|out\b))")
+_NUMBER = r"-?[0-9]{1,9}+(?:\.[0-9]{1,9}+)?+"
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +51,16 @@ class _Found:
     parser: str
     confidence: float | None = None
     rationale: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class _Objects:
+    """The last top-level object with a score field, and whether there is any object, a broken one after it, or more."""
+
+    body: dict[str, Any] | None  # Any: JSON from a model
+    some: bool
+    broken: bool
+    cut: bool = False
 
 
 def response_format(prompt: JudgePrompt) -> dict[str, Any] | None:  # Any: JSON schema
@@ -73,9 +99,8 @@ def read_reply(prompt: JudgePrompt, row_id: str, completion: Completion) -> Answ
         return Unscored(reason="truncated", detail="the reply was cut at max_tokens", **common)
     if len(completion.text) > MAX_REPLY:
         return Unscored(reason="parse", detail=f"a reply of {len(completion.text):,} characters is not read", **common)
-    text = _THINKING.sub("", completion.text).strip()
-    body = _json_object(text)
-    found = _from_text(prompt, text) if body is None else _from_json(prompt, body)
+    text = _without_thinking(completion.text)
+    found = _find(prompt, text)
     if found is None:
         return Unscored(reason="parse", detail=f"no verdict in {text[:120]!r}", **common)
     if not prompt.scale.contains(found.score):
@@ -85,73 +110,167 @@ def read_reply(prompt: JudgePrompt, row_id: str, completion: Completion) -> Answ
         score=found.score,
         positive=prompt.scale.positive(found.score),
         confidence=found.confidence,
-        rationale=found.rationale,
+        rationale=found.rationale.encode("utf-8", "replace").decode(),  # lone surrogates cannot be stored
         parser=found.parser,
         **common,
     )
 
 
-def _json_object(text: str) -> dict[str, Any] | None:  # Any: JSON from a model
-    """The reply as a JSON object; None where it is not one, and its prose is searched instead."""
-    fence = _FENCE.match(text)
-    try:
-        body = orjson.loads((fence.group(1) if fence else text).encode("utf-8", "replace"))
-    except orjson.JSONDecodeError:
+def _without_thinking(text: str) -> str:
+    """Drop the thinking a reply opens with; all of it where it never ends. One quoted later is text like any other."""
+    at = 0
+    while opened := _THINKING.match(text, at):
+        closed = _THOUGHT.search(text, opened.end())
+        if closed is None:
+            return ""
+        at = closed.end()
+    return text[at:].strip()
+
+
+def _find(prompt: JudgePrompt, text: str) -> _Found | None:
+    """The verdict of a reply: of its JSON where there is any, else of its prose."""
+    names = _score_names(prompt)
+    objects = _objects(text, names)
+    if objects.body is not None:
+        unsure = objects.cut or (objects.broken and prompt.reply_schema)
+        return None if unsure else _from_json(prompt, names, objects.body)
+    if objects.some or (prompt.reply_schema and ("{" in text or "}" in text)):
         return None
-    return body if isinstance(body, dict) else None
+    return _from_text(prompt, _without_fence(text))
 
 
-def _from_json(prompt: JudgePrompt, body: dict[str, Any]) -> _Found | None:  # Any: JSON from a model
-    """The verdict of a JSON reply; its texts may quote the row and are not searched for one."""
-    for name in (*_fields(prompt, "score"), "score"):
-        if name in body:
-            score = _grade(prompt.scale, body[name])
-            if score is None:
-                return None
-            confidence = next((_share(body[f]) for f in _fields(prompt, "confidence") if f in body), None)
-            rationale = "\n".join(str(body[f]) for f in _fields(prompt, "text") if f in body)
-            return _Found(score, "json", confidence, rationale)
-    return None
+def _score_names(prompt: JudgePrompt) -> tuple[str, ...]:
+    """The fields that may hold the score; plain `score` too, unless the schema uses that name for something else."""
+    plain = ("score",) if prompt.reply_schema.get("score", "score") == "score" else ()
+    return tuple(dict.fromkeys((*_fields(prompt, "score"), *plain)))
+
+
+def _objects(text: str, names: tuple[str, ...]) -> _Objects:
+    """Find the top-level JSON objects of a reply, in one pass from left to right.
+
+    What a failed attempt has passed over is not tried again, and an object inside braces that failed and are
+    still open is not top-level: it may be a quotation in a JSON reply that is broken further out.
+    """
+
+    def opened(start: int, end: int) -> int:
+        return text.count("{", start, end) - text.count("}", start, end)
+
+    refused: list[str] = []
+    # float reads a number of any length at once; int would refuse thousands of digits
+    decoder = json.JSONDecoder(strict=False, parse_constant=refused.append, parse_int=float)
+    body, some, broken, depth, at = None, False, False, 0, 0
+    for _ in range(MAX_OBJECTS):
+        start = text.find("{", at)
+        if start < 0:
+            return _Objects(body, some, broken)
+        depth = max(0, depth + opened(at, start))
+        refused.clear()
+        try:
+            found, length = decoder.raw_decode(text[start:])  # a slice: an error counts the line breaks before it
+        except json.JSONDecodeError as error:
+            found, length = None, max(1, error.pos)
+            depth = max(0, depth + opened(start, start + length))
+        except RecursionError:
+            return _Objects(body, some, broken, cut=True)
+        at = start + length
+        if found is None or refused or depth:
+            broken = True
+            continue
+        some = True
+        if any(name in found for name in names):
+            body, broken = found, False
+    return _Objects(body, some, broken, cut=text.find("{", at) >= 0)
+
+
+def _from_json(prompt: JudgePrompt, names: tuple[str, ...], body: dict[str, Any]) -> _Found | None:
+    """The verdict of a JSON object; its texts may quote the row and are not searched for one."""
+    score = _grade(prompt.scale, next(body[name] for name in names if name in body))
+    if score is None:
+        return None
+    confidence = next((_share(body[f]) for f in _fields(prompt, "confidence") if f in body), None)
+    try:
+        rationale = "\n".join(str(body[f]) for f in _fields(prompt, "text") if f in body)
+    except RecursionError:  # a text field that holds lists a thousand deep
+        rationale = ""
+    return _Found(score, "json", confidence, rationale)
 
 
 def _fields(prompt: JudgePrompt, kind: str) -> tuple[str, ...]:
     return tuple(name for name, found in prompt.reply_schema.items() if found == kind)
 
 
+def _without_fence(text: str) -> str:
+    if not text.startswith("```"):
+        return text
+    lines = text.splitlines()
+    return "\n".join(lines[1:-1]).strip() if len(lines) > 2 and lines[-1].strip() == "```" else text
+
+
 def _from_text(prompt: JudgePrompt, text: str) -> _Found | None:
-    words = dict.fromkeys((*(n.replace("_", " ") for n in _fields(prompt, "score")), *_SCORE_WORDS))
-    named = "|".join(re.escape(w).replace(r"\ ", r"[ _]") for w in sorted(words, key=len, reverse=True))
+    """The verdict of a prose reply: its last verdict line, else its last sentence with one, else the whole of it."""
+    text = text.replace("\r\n", "\n").replace("\r", "\n")
     value = _value_pattern(prompt.scale)
-    said = rf"(?<!\w)(?:{named}){_MARKS}(?:[:=]|\bis\b){_MARKS}({value})"
-    matches = list(re.finditer(said, text, re.IGNORECASE))
-    if matches:
-        written, parser = matches[-1].group(1), "last"
-    elif whole := re.fullmatch(rf"{_MARKS}({value}){_MARKS}\.?", text, re.IGNORECASE):
-        written, parser = whole.group(1), "whole"
+    if line := _last(_line_pattern(prompt), text):
+        written, parser = _value_after(value, text, line.end()), "last"
+    elif sentence := _last(_SENTENCE, text):
+        written, parser = _value_after(value, text, sentence.end()), "sentence"
     else:
-        return None
-    score = _grade(prompt.scale, re.sub(r"\s*(?:/|out of)\s*\d+$", "", written))
+        written, parser = _only_value(value, text), "whole"
+    score = None if written is None else _grade(prompt.scale, written)
     if score is None:
         return None
-    stated = re.findall(rf"confidence{_MARKS}\s*[:=]{_MARKS}(\d*\.?\d+)(?![\w.%])", text, re.IGNORECASE)
-    return _Found(score, parser, _share(float(stated[-1])) if stated else None, text)
+    stated = _last(_CONFIDENCE, text)
+    share = _SHARE.match(text, stated.end()) if stated else None
+    return _Found(score, parser, _share(float(share.group())) if share else None, text)
 
 
-_MARKS = r"[\s\"'*_`\[\](){}]{0,40}+"
-"""Markdown, quotes and brackets around a name or a value; possessive and bounded, so that no reply can stall us."""
+def _last(pattern: re.Pattern[str], text: str) -> re.Match[str] | None:
+    last = None
+    for found in pattern.finditer(text):
+        last = found
+    return last
+
+
+def _line_pattern(prompt: JudgePrompt) -> re.Pattern[str]:
+    """A line that opens with the name of a verdict and a colon or equals sign."""
+    words = dict.fromkeys((*_score_names(prompt), *(w for w in _SCORE_WORDS if w not in prompt.reply_schema)))
+    named = "|".join(re.escape(w).replace("_", "[ _]") for w in sorted(words, key=len, reverse=True))
+    gap = r"[ \t\"'*_`\])”’»]{0,40}+"
+    return re.compile(rf"{_LINE_HEAD}(?:{named}){gap}[:=：]", re.IGNORECASE | re.MULTILINE)
+
+
+def _value_after(value: str, text: str, at: int) -> str | None:
+    """The value on the rest of a line; where nothing stands there, a next line that is nothing but a value."""
+    rest = text[at:].partition("\n")[0]
+    if not rest.strip(" \t*_`"):
+        return _only_value(value, text[at + len(rest) :].lstrip().partition("\n")[0])
+    found = re.match(rf"[{_MARK}]{{0,40}}{value}", " ".join(rest.split()), re.IGNORECASE)
+    return found.group(1) if found else None
+
+
+def _only_value(value: str, text: str) -> str | None:
+    found = re.fullmatch(rf"[{_MARK}]{{0,40}}{value}{_MARKS}\.?{_MARKS}", text, re.IGNORECASE)
+    return found.group(1) if found else None
 
 
 def _value_pattern(scale: OutputScale) -> str:
-    """A pattern for one value of the scale that does not match part of a longer word or number."""
-    end = r"(?![\w]|\.\d|\s*[-–/]\s*\d)"
-    words = [re.escape(label) for label in sorted(scale.labels, key=len, reverse=True)]
-    if scale.kind == "choice":
-        return rf"(?:{'|'.join(words)}){end}"
-    if scale.kind == "binary":
-        plain = ("yes", "no", "true", "false", "1", "0")
-        return rf"(?:{'|'.join(dict.fromkeys((*words, *plain)))}){end}"
-    out_of = rf"\s*(?:/|out of)\s*{scale.high}(?![\w.])"
-    return rf"-?\d+(?:\.\d+)?(?:{out_of}|{end})"
+    """A pattern with one group for a value of the scale that is not part of a word, number, range or choice."""
+    labels = scale.labels if scale.kind in ("choice", "binary") else ()
+    plain = ("yes", "no", "true", "false", "1", "0") if scale.kind == "binary" else ()
+    words = sorted(dict.fromkeys((*(" ".join(label.split()) for label in labels), *plain)), key=len, reverse=True)
+    one = "|".join(map(re.escape, words)) or _NUMBER
+    end = (
+        r"(?!_{0,8}[^\W_]|[-+>=&^~°]|<(?!/?[a-z])|\.[0-9]"
+        rf"|{_MARKS}(?:[?？/／…→]|\\?[%‰％]|\.\.|[-=]>|[-–—−~]{{1,3}}\s?[0-9]|[,;]\s?[0-9]|[,;]?\s?(?:to|or)\b"
+        rf"|(?:of|out\sof|through|until|versus|vs|per\s?cent)\b|(?:and\s|[|]\s?)(?:a\shalf|{one})\b))"
+    )
+    if words:
+        # "no evidence", "I think", "A bit" open a phrase, unless the word after them gives a reason
+        alone = r"(?!\s(?!(?:because|since|as)\b)[^\W\d_])"
+        phrase = {w for w in words if w.lower() == "no" or (len(w) == 1 and w.isalpha())}
+        return rf"({'|'.join(re.escape(w) + alone * (w in phrase) for w in words)}){end}"
+    high = 1 if scale.kind == "probability" else scale.high
+    return rf"({_NUMBER})(?:{_MARKS}(?:[/／]|(?:out\s)?of\b){_MARKS}{high}{end}|{end})"
 
 
 def _grade(scale: OutputScale, value: Any) -> float | None:  # Any: JSON from a model
@@ -167,7 +286,7 @@ def _grade(scale: OutputScale, value: Any) -> float | None:  # Any: JSON from a 
             return None
         if scale.kind == "binary":
             return 1.0 if word.lower() in _WORDS_FOR_ONE else 0.0 if word.lower() in _WORDS_FOR_ZERO else None
-        return float(word) if re.fullmatch(r"-?\d{1,9}(?:\.\d{1,9})?", word) else None
+        return float(word) if re.fullmatch(_NUMBER, word) else None
     if isinstance(value, bool):
         return float(value) if scale.kind == "binary" else None
     if isinstance(value, int | float) and math.isfinite(value) and scale.kind != "choice":

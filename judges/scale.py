@@ -12,6 +12,11 @@ import orjson
 
 from .errors import InputError, PromptError
 
+MOST_LEVELS = 1001
+"""The most grades a scale may have; a table of all pairs of grades still fits into memory."""
+FARTHEST_GRADE = 1_000_000
+"""The farthest from zero a grade may lie."""
+
 ScaleKind = Literal["graded", "binary", "probability", "choice"]
 
 
@@ -32,6 +37,11 @@ class OutputScale:
     def __post_init__(self) -> None:
         if self.kind == "graded" and self.low >= self.high:
             raise PromptError(f"scale low {self.low!r} is not below high {self.high!r}")
+        if self.kind == "graded":
+            _refuse_wide(self.low, self.high)
+        if self.kind == "probability":
+            object.__setattr__(self, "low", 0)
+            object.__setattr__(self, "high", 1)
         if self.kind == "binary":
             object.__setattr__(self, "low", 0)
             object.__setattr__(self, "high", 1)
@@ -73,6 +83,15 @@ class OutputScale:
         if self.kind == "probability":
             return f"a probability, positive at {self.threshold:g}"
         return f"{self.low}..{self.high}, positive at {self.threshold:g}"
+
+
+def _refuse_wide(low: int, high: int) -> None:
+    if max(abs(low), abs(high)) > FARTHEST_GRADE:
+        raise PromptError(
+            f"scale {low!r:.20}..{high!r:.20} reaches beyond {FARTHEST_GRADE:,}; grades are small whole numbers"
+        )
+    if high - low >= MOST_LEVELS:
+        raise PromptError(f"scale {low!r}..{high!r} has {high - low + 1:,} levels, the most is {MOST_LEVELS:,}")
 
 
 BINARY = OutputScale(kind="binary", threshold=1.0)

@@ -13,14 +13,13 @@ from .judged import Judged
 from .problems import Problems, shorten
 from .records import name_of, unit_of
 from .rows import Dataset, Row
-from .scale import BINARY, PROBABILITY, OutputScale
+from .scale import BINARY, FARTHEST_GRADE, MOST_LEVELS, PROBABILITY, OutputScale
 from .verdict import Answer, Unscored, Verdict
 
 GROUP_COLUMNS = ("metadata.query_id", "query_id", "group_id")
 """Columns that hold the group where none is named."""
 
 _INPUTS = "inputs."
-_MOST_LEVELS = 1000
 
 
 def load_verdicts(
@@ -96,7 +95,7 @@ def infer_scale(values: Iterable[float], threshold: float | None = None) -> Outp
         threshold: What counts as positive; a binary scale keeps 1, and None takes each scale's own default.
 
     Raises:
-        InputError: The values are spread too wide to be grades.
+        InputError: The values are spread too wide, or too far from zero, to be grades.
     """
     found = set(values)
     if found <= {0.0, 1.0}:
@@ -104,9 +103,9 @@ def infer_scale(values: Iterable[float], threshold: float | None = None) -> Outp
     if all(0.0 <= value <= 1.0 for value in found):
         return PROBABILITY if threshold is None else replace(PROBABILITY, threshold=threshold)
     low, high = math.floor(min(found)), math.ceil(max(found))
-    if high - low > _MOST_LEVELS:
-        raise InputError(f"values from {min(found):g} to {max(found):g} are no grades", hint="is it the right column?")
     low = low if low < high else min(0, low - 1)  # a lone grade is the top of its scale
+    if high - low >= MOST_LEVELS or max(-low, high) > FARTHEST_GRADE:
+        raise InputError(f"values from {min(found):g} to {max(found):g} are no grades", hint="is it the right column?")
     return OutputScale(low=low, high=high, threshold=_middle(low, high) if threshold is None else threshold)
 
 

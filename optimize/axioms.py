@@ -29,6 +29,11 @@ PERFECT = 0.5
 """The most a perfect answer may cost."""
 _CELLS = 400_000
 _SAME = 1e-9
+_STEPS = (10_001, 5001, 2001, 1001, 501, 201, 101, 51, 21, 11, 5)
+_FINE_RANKS, _FEW_RANKS = 101, 11
+# A loss could be blind between even steps; it cannot know these.
+_OFFSETS = 2000
+_SEED = 20240519
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -111,8 +116,8 @@ def check_axioms(
     The axioms: every cost is a finite number in [0, 1], on abstentions too; the loss is not constant; at the same
     confidence and slice membership a right answer never costs more than a wrong one; a wrong answer costs at least
     `EXTRA` more than a perfect one in every cell; being surer of a wrong answer is never cheaper; a perfect answer
-    costs at most `PERFECT`; what the loss declares about false positives and false negatives holds, like compared
-    with like (the same two grades swapped).
+    costs at most `PERFECT`; a wrong answer costs something where people's grade lies between two ranks; what the loss
+    declares about false positives and false negatives holds, like compared with like (the same two grades swapped).
 
     Args:
         expression: The compiled loss.
@@ -123,12 +128,14 @@ def check_axioms(
     Raises:
         LossError: At least one axiom is broken.
     """
-    grid = _grid(expression, levels, positive_from)
-    broken = list(_range_faults(expression, grid))
-    if not broken:
-        costs = expression.evaluate(grid.outcomes(expression.slices)).reshape(grid.shape)
-        broken = [*_order_faults(costs, grid), *_declaration_faults(costs, grid, declares)]
-    if broken:
+    for ranks in _rank_axes(levels, positive_from):
+        grid = _grid(expression, levels, positive_from, ranks)
+        broken, costs = _range_faults(expression, grid)
+        if costs is not None:
+            broken = [*_order_faults(costs, grid), *_declaration_faults(costs, grid, declares)]
+        if broken:
+            raise LossError("the loss is refused: " + "; ".join(broken))
+    if broken := _between_faults(expression, levels, positive_from):
         raise LossError("the loss is refused: " + "; ".join(broken))
 
 
@@ -138,7 +145,8 @@ def cost_table(expression: Expression, *, levels: int = 4, positive_from: float 
     Raises:
         LossError: Some cost of the table is outside [0, 1].
     """
-    grid = _grid(expression, levels, positive_from, confidences=np.array([0.5, 0.9]))
+    ranks = _rank_axes(levels, positive_from)[-1] if levels == 0 else np.arange(levels, dtype=np.float64)
+    grid = _grid(expression, levels, positive_from, ranks, confidences=np.array([0.5, 0.9]))
     costs = expression.evaluate(grid.outcomes(expression.slices)).reshape(grid.shape)
     last = len(grid.ranks) - 1
     first_positive = int(np.argmax(grid.positive))
@@ -159,28 +167,62 @@ def cost_table(expression: Expression, *, levels: int = 4, positive_from: float 
     ]
 
 
+def _first_positive(levels: int, positive_from: float | None) -> float:
+    if positive_from is not None:
+        return positive_from
+    return levels / 2 if levels else 0.5
+
+
+def _rank_axes(levels: int, positive_from: float | None) -> tuple[FloatArray, ...]:
+    """Return the ranks to look at: all of them up to 101, and for the many confidences only a few where they are many.
+
+    Wherever ranks are left out, the two beside the threshold stay.
+    """
+    if not levels:
+        return np.linspace(0.0, 1.0, _FINE_RANKS), np.linspace(0.0, 1.0, _FEW_RANKS)
+    if levels <= _FEW_RANKS:
+        return (np.arange(levels, dtype=np.float64),)
+    edge = float(np.ceil(_first_positive(levels, positive_from)))
+    beside = [rank for rank in (edge - 1.0, edge) if 0.0 <= rank < levels]
+    return tuple(
+        np.unique([*np.round(np.linspace(0.0, levels - 1.0, min(size, levels))), *beside])
+        for size in (_FINE_RANKS, _FEW_RANKS)
+    )
+
+
 def _grid(
-    expression: Expression, levels: int, positive_from: float | None, confidences: FloatArray | None = None
+    expression: Expression,
+    levels: int,
+    positive_from: float | None,
+    ranks: FloatArray,
+    confidences: FloatArray | None = None,
 ) -> _Grid:
-    n_levels = levels or 2
-    ranks = np.arange(n_levels, dtype=np.float64) if levels else np.linspace(0.0, 1.0, 11)
-    first = positive_from if positive_from is not None else (n_levels / 2 if levels else 0.5)
+    first = _first_positive(levels, positive_from)
     positive = ranks >= first
     if positive.all() or not positive.any():
         raise LossError(f"rank {first!r} as the first positive one leaves no right and wrong on {len(ranks)} ranks")
     memberships = _memberships(expression.slices)
     if confidences is None:
         confidences = _confidences(expression, _CELLS // (len(memberships) * len(ranks) ** 2))
+    n_levels = levels or 2
     return _Grid(confidences=confidences, memberships=memberships, ranks=ranks, positive=positive, n_levels=n_levels)
 
 
 def _confidences(expression: Expression, room: int) -> FloatArray:
-    """Even steps over [0, 1], and both sides of every number the expression could compare a confidence with."""
+    """Even steps over [0, 1], points off those steps, and both sides of every number a confidence may be held against.
+
+    At most `room` points, but never fewer than five.
+    """
+    room = max(room, _STEPS[-1])
     edges = np.array([c for c in expression.constants if 0.0 <= c <= 1.0], np.float64)
     between = (edges[1:] + edges[:-1]) / 2.0
-    steps = np.linspace(0.0, 1.0, 101 if room >= 300 else 21)
-    points = np.concatenate([steps, edges, edges - 1e-6, edges + 1e-6, between])
-    return np.unique(points[(points >= 0.0) & (points <= 1.0)])
+    edges = np.concatenate([edges, edges - 1e-6, edges + 1e-6, between])
+    left = max(room - len(edges), _STEPS[-1])
+    steps = np.linspace(0.0, 1.0, next(size for size in _STEPS if size <= left))
+    offsets = np.random.default_rng(_SEED).random(min(max(left - len(steps), 0), _OFFSETS))
+    points = np.unique(np.concatenate([steps, edges, offsets]))
+    points = points[(points >= 0.0) & (points <= 1.0)]
+    return points if len(points) <= room else points[np.linspace(0, len(points) - 1, room).astype(np.int64)]
 
 
 def _memberships(slices: tuple[str, ...]) -> tuple[tuple[str, ...], ...]:
@@ -190,12 +232,35 @@ def _memberships(slices: tuple[str, ...]) -> tuple[tuple[str, ...], ...]:
     return ((), *((name,) for name in slices), slices)
 
 
-def _range_faults(expression: Expression, grid: _Grid) -> Iterator[str]:
-    for rows in (grid.outcomes(expression.slices), _abstentions(expression, grid)):
-        try:
-            expression.evaluate(rows)
-        except LossError as error:
-            yield str(error)
+def _range_faults(expression: Expression, grid: _Grid) -> tuple[list[str], FloatArray | None]:
+    """Return what is out of range, and the costs of all cells where nothing is."""
+    broken: list[str] = []
+    costs: FloatArray | None = None
+    try:
+        costs = expression.evaluate(grid.outcomes(expression.slices)).reshape(grid.shape)
+    except LossError as error:
+        broken.append(str(error))
+    try:
+        expression.evaluate(_abstentions(expression, grid))
+    except LossError as error:
+        broken.append(str(error))
+    return broken, None if broken else costs
+
+
+def _between_faults(expression: Expression, levels: int, positive_from: float | None) -> list[str]:
+    """Look at people's grades between two ranks, which a label on a scale of its own may have.
+
+    There a loss by distance has no perfect answer to start from, so a wrong one must only cost something.
+    """
+    if not 2 <= levels <= _FEW_RANKS:
+        return []
+    grid = _grid(expression, levels, positive_from, np.arange(4 * levels - 3) / 4.0)
+    broken, costs = _range_faults(expression, grid)
+    if costs is None:
+        return broken
+    whole = grid.ranks % 1.0 == 0.0
+    free = ~grid.right & whole[None, :] & (costs <= _SAME)
+    return [f"a wrong answer costs nothing: {grid.cell(free)}"] if free.any() else []
 
 
 def _abstentions(expression: Expression, grid: _Grid) -> Outcomes:

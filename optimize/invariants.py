@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from ..judges import JudgePrompt, Row, estimate_tokens
+from ..judges.duplicates import words_of
 
 PHRASE_WORDS = 8
 """A run of this many words shared with a row counts as quoting it."""
@@ -27,8 +28,18 @@ ViolationName = Literal[
     "hidden_characters",
 ]
 
-_BRACED = re.compile(r"\{\{\s*([^{}]*?)\s*\}\}")
-_WORD = re.compile(r"\w+")
+_BRACED = re.compile(r"\{\{([^{}]*)\}\}")
+_TAGGED = re.compile(r"\{[%#][^{}]*[%#]\}")
+# A name as template languages write one; `{"score": 1}` and `{a, b}` are only braces.
+_SINGLE = re.compile(r"\$?\{\s*[\w.\[\]]+(?:![rsa])?(?::[^{}\s\"']*)?\s*\}")
+_HIDDEN = frozenset({"Cc", "Cf", "Co", "Cs", "Zl", "Zp"})
+# Letters and marks that show nothing, though their category does not say so; variation selectors among them.
+_BLANK = frozenset(
+    [
+        *(0x34F, 0x115F, 0x1160, 0x2800, 0x3164, 0xFFA0),
+        *(*range(0x180B, 0x1810), *range(0xFE00, 0xFE10), *range(0xE0100, 0xE01F0)),
+    ]
+)
 _FREE_PARTS = ("system", "criteria", "reply", "examples")
 
 
@@ -60,8 +71,10 @@ class PhraseIndex:
 
 
 def _phrases(text: str) -> Iterable[tuple[str, ...]]:
-    words = _WORD.findall(text.lower())
-    return zip(*(words[i:] for i in range(PHRASE_WORDS)), strict=False)
+    """Yield every run of eight words; an underscore may stand between words or inside one, so both are tried."""
+    for spelling in dict.fromkeys((text.replace("_", " "), text.replace("_", ""))):
+        words = words_of(spelling)
+        yield from zip(*(words[i:] for i in range(PHRASE_WORDS)), strict=False)
 
 
 def token_cap(original: JudgePrompt) -> int:
@@ -84,8 +97,12 @@ def check_candidate(
         candidate: The proposed prompt.
         phrases: The rows it may not quote (training and validation rows; the holdout is sealed).
         editable: The parts that were allowed to change.
-        cap: Tokens the candidate may have; `token_cap(original)` unless given.
+        cap: Tokens the candidate may have; `token_cap(original)` unless given. A candidate over it is not looked
+            at further.
     """
+    tokens, most = estimate_tokens(_text(candidate)), cap or token_cap(original)
+    if tokens > most:
+        return (Violation("token_cap", f"about {tokens} tokens, the cap is {most}"),)
     found: list[Violation] = []
     if candidate.version == original.version:
         found.append(Violation("unchanged", "the candidate is the same prompt"))
@@ -107,16 +124,16 @@ def check_candidate(
     for part in _FREE_PARTS:
         if part not in (*editable, "reply") and getattr(candidate, part) != getattr(original, part):
             found.append(Violation("part_not_editable", f"{part} changed; this run may edit {', '.join(editable)}"))
-    tokens, most = estimate_tokens(_text(candidate)), cap or token_cap(original)
-    if tokens > most:
-        found.append(Violation("token_cap", f"about {tokens} tokens, the cap is {most}"))
     if quoted := phrases.quoted(_text(candidate), allowed=_text(original)):
         found.append(Violation("quotes_row", f"quotes row {quoted[0]!r}: {quoted[1]!r}"))
-    if hidden := sorted(
-        {c for c in _text(candidate) if unicodedata.category(c) in {"Cc", "Cf", "Co", "Cs"}} - {"\n", "\t"}
-    ):
+    if hidden := sorted(_hidden(_text(candidate)) - _hidden(_text(original))):
         found.append(Violation("hidden_characters", f"has invisible characters {[f'U+{ord(c):04X}' for c in hidden]}"))
     return tuple(found)
+
+
+def _hidden(text: str) -> set[str]:
+    found = {c for c in set(text) if unicodedata.category(c) in _HIDDEN or ord(c) in _BLANK}
+    return found - {"\n", "\t"}
 
 
 def _text(prompt: JudgePrompt) -> str:
@@ -125,9 +142,16 @@ def _text(prompt: JudgePrompt) -> str:
 
 
 def _placeholders(original: JudgePrompt, candidate: JudgePrompt) -> list[Violation]:
-    """Compare `{{name}}` over all free text and the template; a renamed one is both lost and added."""
-    old = set(_BRACED.findall(original.template + _text(original)))
-    new = set(_BRACED.findall(candidate.template + _text(candidate)))
-    lost = [Violation("placeholder_lost", f"{{{{{name}}}}} is gone") for name in sorted(old - new)]
-    added = [Violation("placeholder_added", f"{{{{{name}}}}} is new") for name in sorted(new - old)]
+    """Compare the placeholders of all free text and the template; a renamed one is both lost and added."""
+    old = _names(original.template + "\n" + _text(original))
+    new = _names(candidate.template + "\n" + _text(candidate))
+    lost = [Violation("placeholder_lost", f"{name} is gone") for name in sorted(old - new)]
+    added = [Violation("placeholder_added", f"{name} is new") for name in sorted(new - old)]
     return lost + added
+
+
+def _names(text: str) -> set[str]:
+    """Return `{{name}}`, and what other template languages would fill in: `{name}`, `${name}`, `{% name %}`."""
+    found = {f"{{{{{name.strip()}}}}}" for name in _BRACED.findall(text)}
+    rest = _BRACED.sub(" ", text)
+    return found | set(_TAGGED.findall(rest)) | set(_SINGLE.findall(rest))

@@ -13,6 +13,8 @@ from ..judges import Client, Endpoint, InputError, Model, Prices, Simulated
 from ..judges.models import Budget, CallRecord
 
 DEFAULT_BASE_URL = "https://api.openai.com/v1"
+_OTHER_SCHEME = re.compile(r"@[A-Za-z][A-Za-z0-9+.-]*://")
+_SECRET = re.compile(r"//[^/]*@")
 _LOOPBACK = {"127.0.0.1", "localhost", "::1"}
 
 
@@ -68,12 +70,21 @@ def open_model(spec: str, environment: Environment, *, concurrency: int) -> Mode
 
 
 def split_model(spec: str, environment: Environment) -> tuple[str, str]:
-    """Return the model's name and its base URL."""
+    """Return the model's name and its base URL.
+
+    Raises:
+        InputError: The name is empty, or the URL is none or carries a password.
+    """
     name, at, url = spec.partition("@http")
     base_url = f"http{url}".rstrip("/") if at else environment.base_url
-    parts = urlsplit(base_url)
-    if not name or parts.scheme not in ("http", "https") or not parts.hostname:
-        raise InputError(f"model {spec!r} is not simulated, NAME, or NAME@https://host/v1")
+    refusal = InputError(f"model {_SECRET.sub('//***@', spec)!r} is not simulated, NAME, or NAME@https://host/v1")
+    try:
+        parts = urlsplit(base_url)
+        usable = parts.scheme in ("http", "https") and parts.hostname and parts.port != 0
+    except ValueError:  # an unclosed bracket, or a port that is no number
+        raise refusal from None
+    if not name or not usable or (not at and _OTHER_SCHEME.search(spec)):
+        raise refusal
     if parts.username or parts.password:
         raise InputError(
             "the endpoint's URL carries a user name or password", hint="put the key into JUDGEWRIGHT_API_KEY"

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from ..judges import Benchmark, JudgePrompt, load_prompt
-from .terminal import say, say_diff, say_table
+from .terminal import inline, say, say_diff, say_table
 
 Payload = Mapping[str, Any]  # Any: JSON out of the journal
 METRIC_ORDER = (
@@ -26,7 +26,7 @@ def say_benchmark(benchmark: Benchmark, *, title: str, brief: bool = False) -> N
 
 def _say_measured(body: Payload, *, title: str, only: Sequence[str] | None = None) -> None:
     simulated = "  [SIMULATED: says nothing about real models]" if body["simulated"] else ""
-    say(f"\n{title}{simulated}")
+    say(f"\n{inline(title)}{simulated}")
     unscored = sum(body["unscored"].values())
     why = ", ".join(f"{count} {reason}" for reason, count in body["unscored"].items())
     say(f"  {body['n']:,} rows scored in {body['groups']:,} groups, {unscored} unscored{f' ({why})' if why else ''}")
@@ -38,7 +38,7 @@ def _say_measured(body: Payload, *, title: str, only: Sequence[str] | None = Non
     metrics = {name: found[name] for name in ordered if only is None or name in only}
     say_table(("metric", "value", "95 % interval", "n"), [_metric_line(name, m) for name, m in metrics.items()])
     for note in body["notes"]:
-        say(f"  note: {note}")
+        say(f"  note: {inline(note)}")
 
 
 def _metric_line(name: str, metric: Payload) -> tuple[str, str, str, str]:
@@ -59,18 +59,19 @@ def say_event(kind: str, payload: Payload) -> None:
 
 def _started(p: Payload) -> None:
     simulated = "  [SIMULATED: says nothing about real models]" if p["simulated"] else ""
-    say(f"Optimizing {p['judge']} on {p['data']} ({p['rows']:,} rows) with {p['model']}{simulated}")
-    say(f"  objective: {p['objective']['text']}")
-    say(f"  read as:   {p['objective']['read_as']}")
+    on, model = inline(p["data"]), inline(p["model"])
+    say(f"Optimizing {inline(p['judge'])} on {on} ({p['rows']:,} rows) with {model}{simulated}")
+    say(f"  objective: {inline(p['objective']['text'])}")
+    say(f"  read as:   {inline(p['objective']['read_as'])}")
     for note in (*p["notes"], *p["objective"]["notes"]):
-        say(f"  note: {note}")
+        say(f"  note: {inline(note)}")
 
 
 def _split(p: Payload) -> None:
     parts = ", ".join(f"{name} {p['rows'][name]}" for name in PARTS)
     say(f"\nSplit by group: {parts} rows (holdout and final are sealed)")
     for note in p["notes"]:
-        say(f"  {note}")
+        say(f"  {inline(note)}")
 
 
 def _benchmark(p: Payload) -> None:
@@ -83,8 +84,8 @@ def _slice(p: Payload) -> None:
     if lines:
         say_table(("slice", "n", "value", "rest", "p", "direction", "confirmed", "target"), lines)
     say_left_out(p.get("left_out", {}), indent="  ")
-    say(f"  chosen: {p['name']}")
-    say(f"  why:    {p['why']}")
+    say(f"  chosen: {inline(p['name'])}")
+    say(f"  why:    {inline(p['why'])}")
 
 
 def say_left_out(left_out: Mapping[str, str], *, indent: str = "") -> None:
@@ -93,7 +94,7 @@ def say_left_out(left_out: Mapping[str, str], *, indent: str = "") -> None:
     for column, why in left_out.items():
         by_reason.setdefault(why, []).append(column)
     for why, columns in by_reason.items():
-        say(f"{indent}not searched: {', '.join(columns)} ({why})")
+        say(f"{indent}not searched: {inline(', '.join(columns))} ({inline(why)})")
 
 
 def _slice_line(s: Payload) -> tuple[str, ...]:
@@ -111,11 +112,11 @@ def _slice_line(s: Payload) -> tuple[str, ...]:
 
 
 def _loss(p: Payload) -> None:
-    say(f"\n3. Loss, written by {p['written_by']}, checked and frozen as {p['version']}")
+    say(f"\n3. Loss, written by {inline(p['written_by'])}, checked and frozen as {p['version']}")
     for refusal in p["refusals"]:
-        say(f"  refused before: {refusal}")
-    say(f"  {p['expression']}")
-    say(f"  because: {p['reason']}")
+        say(f"  refused before: {inline(refusal)}")
+    say(f"  {inline(p['expression'])}")
+    say(f"  because: {inline(p['reason'])}")
     if p["cost_table"]:
         say("  what an answer costs (near: the two grades beside the threshold):")
         say_table(COST_COLUMNS, [tuple(_cell(line[name]) for name in COST_COLUMNS) for line in p["cost_table"]])
@@ -140,9 +141,9 @@ def _step(p: Payload) -> None:
         line += f", validation loss {p['loss']:.4f} ({_named_metrics(p)})"
     say(f"{line}: {p['result']}")
     for violation in p.get("violations", ()):
-        say(f"           {violation['name']}: {violation['detail']}")
+        say(f"           {violation['name']}: {inline(violation['detail'])}")
     if p.get("reason"):
-        say(f"           {p['reason']}")
+        say(f"           {inline(p['reason'])}")
 
 
 def _survivor(p: Payload) -> None:
@@ -151,7 +152,7 @@ def _survivor(p: Payload) -> None:
 
 def _decision(p: Payload) -> None:
     say(f"\n5. Gate, on the holdout: {p['outcome'].upper()}")
-    say(f"  {p['reason']}")
+    say(f"  {inline(p['reason'])}")
     if p.get("target"):
         lines = [_change_line("target", p["target"])]
         lines += [_change_line("guard", g["change"]) for g in p["guards"] if g["change"]]

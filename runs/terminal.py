@@ -26,8 +26,14 @@ def visible(text: str) -> str:
     if text.isascii() and text.isprintable():
         return text
     return "".join(
-        c if c in "\n\t" or unicodedata.category(c) not in {"Cc", "Cf", "Cs", "Co"} else _escape(c) for c in text
+        c if c in "\n\t" or unicodedata.category(c) not in {"Cc", "Cf", "Cs", "Co", "Zl", "Zp"} else _escape(c)
+        for c in text
     )
+
+
+def inline(text: str) -> str:
+    """Return text that stays on its line: newlines and tabs become visible too, as `\\n` and `\\t`."""
+    return visible(text).replace("\n", "\\n").replace("\t", "\\t")
 
 
 def _escape(character: str) -> str:
@@ -51,7 +57,7 @@ def say_json(body: dict[str, Any]) -> None:  # Any: JSON
 
 def say_table(head: Sequence[str], lines: Iterable[Sequence[str]], *, left: int = 1) -> None:
     """Print an aligned table; the first `left` columns are flush left, the others flush right."""
-    cells = [[visible(cell) for cell in line] for line in (head, *lines)]
+    cells = [[inline(cell) for cell in line] for line in (head, *lines)]
     widths = [max(len(line[i]) for line in cells) for i in range(len(head))]
     for number, line in enumerate(cells):
         fitted = [

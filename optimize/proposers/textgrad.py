@@ -28,7 +28,8 @@ ROLE = "evaluation criteria that an LLM judge follows when it grades a row"
 MOMENTUM = 3
 """How many earlier texts the optimizer is shown with their losses."""
 
-_THINKING = re.compile(r"<think(?:ing)?>.*?(?:</think(?:ing)?>|\Z)", re.DOTALL | re.IGNORECASE)
+_THINKING = re.compile(r"\s*<think(?:ing)?>", re.IGNORECASE)
+_THOUGHT = re.compile(r"</think(?:ing)?>", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,12 +77,21 @@ class TextGrad:
 
 
 def read_variable(reply: str) -> tuple[str | None, str]:
-    """Return the text between the last pair of tags, or None and what was wrong with the reply."""
-    text = _THINKING.sub("", reply)
-    found = re.findall(f"{re.escape(OPEN_TAG)}(.*?){re.escape(CLOSE_TAG)}", text, flags=re.DOTALL)
-    if not found:
-        return None, "the closing tag is missing" if OPEN_TAG in text else f"it has no {OPEN_TAG} tags"
-    new = found[-1].strip()
+    """Return the text between the last pair of tags, or None and what was wrong with the reply.
+
+    Only thinking that the reply opens with is dropped; where it never ends, all of it is thinking.
+    """
+    at = 0
+    while thinking := _THINKING.match(reply, at):
+        thought = _THOUGHT.search(reply, thinking.end())
+        at = thought.end() if thought else len(reply)
+    closed = reply.rfind(CLOSE_TAG, at)
+    opened = reply.rfind(OPEN_TAG, at, closed) if closed >= 0 else -1
+    if opened < 0:
+        missing = reply.find(OPEN_TAG, at) >= 0
+        return None, "the closing tag is missing" if missing else f"it has no {OPEN_TAG} tags"
+    start = opened + len(OPEN_TAG)
+    new = reply[start : reply.find(CLOSE_TAG, start)].strip()
     return (new, "") if new else (None, "the text between the tags is empty")
 
 

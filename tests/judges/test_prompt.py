@@ -1,13 +1,15 @@
 """Judge prompts: text stays text, versions are content, row text is inert."""
 
 import re
+import time
 
 import pytest
+import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from judgewright.judges.errors import PromptError
-from judgewright.judges.prompt import Example, JudgePrompt, load_prompt, render
+from judgewright.judges.prompt import Example, JudgePrompt, _TextLoader, load_prompt, render
 from judgewright.judges.rows import Row
 from judgewright.judges.scale import OutputScale
 
@@ -113,7 +115,19 @@ def test_a_missing_field_is_named_with_row_and_prompt() -> None:
     ("yaml_text", "message"),
     [
         ("a: &x 1\nb: *x", "aliases"),
-        ("!!python/object/apply:os.system ['ls']", "not valid YAML"),
+        ("!!python/object/apply:os.system ['ls']", "the YAML tag"),
+        *(
+            (f"{prompt().to_yaml()}parent: {tag} abc\n", "the YAML tag")
+            for tag in ("!!int", "!!float", "!!bool", "!x", "!")
+        ),
+        ("a: !!timestamp 2026-99-99", "the YAML tag"),
+        ("!!map {a: b}", "the YAML tag"),
+        ("? [a, b]\n: c", "a key is a list"),
+        ("? {a: b}\n: c", "a key is a list"),
+        ("1: a\n2: b", "should be a valid string|Extra|Field required"),
+        (prompt().to_yaml().replace("Be fair.", r'"\ud800"'), "lone surrogate"),
+        (prompt().to_yaml().replace("high: 3", "high: 1000000000"), "1000000000"),
+        (prompt().to_yaml().replace("low: 0", "low: -999"), "1,003 levels"),
         ("format: 1\nname: x", "system: Field required"),
         ("[1, 2]", "the file"),
         ("format: 1\nname: tiny\nname: other", "stands twice"),
@@ -128,6 +142,42 @@ def test_a_bad_prompt_file_is_refused_with_the_reason(yaml_text: str, message: s
     """Aliases, tags, missing, doubled and unknown fields, a wrong version and a wrong threshold are named."""
     with pytest.raises(PromptError, match=message):
         load_prompt(yaml_text, origin="x.yaml")
+
+
+def test_twenty_thousand_keys_are_read_in_linear_time() -> None:
+    """Looking for doubled keys does not take the square of their number."""
+    lines = "".join(f"  k{i}: x\n" for i in range(20_000))
+    with pytest.raises(PromptError, match="Field required"):
+        load_prompt("anchors:\n" + lines)
+    node = yaml.MappingNode(
+        "tag:yaml.org,2002:map",
+        [(_text_node(f"k{i}"), _text_node("x")) for i in range(20_000)],
+        yaml.Mark("m", 0, 0, 0, None, 0),
+    )
+    start = time.process_time()
+    assert len(_TextLoader("").construct_mapping(node)) == 20_000
+    assert time.process_time() - start < 2.0
+
+
+def _text_node(text: str) -> yaml.ScalarNode:
+    return yaml.ScalarNode("tag:yaml.org,2002:str", text)
+
+
+@pytest.mark.parametrize("part", ["system", "criteria", "template", "reply", "note"])
+def test_half_a_letter_is_refused_when_the_prompt_is_made(part: str) -> None:
+    """A lone surrogate can be neither hashed, sent nor saved."""
+    with pytest.raises(PromptError, match=rf"{part} has the lone surrogate '\\udc80'"):
+        prompt(**{part: "{{source}} \udc80"})
+    with pytest.raises(PromptError, match="lone surrogate"):
+        prompt(examples=(Example(inputs={"source": "s", "statement": "t"}, reply="\ud800"),))
+
+
+def test_a_probability_scale_runs_from_0_to_1_whatever_the_file_says() -> None:
+    """A file with `high: 5` has the version it has after writing it."""
+    written = prompt(scale=OutputScale(kind="probability", threshold=0.5)).to_yaml()
+    read = load_prompt(written.replace("kind: probability", "kind: probability\n  high: 5"))
+    assert (read.scale.low, read.scale.high) == (0, 1)
+    assert load_prompt(read.to_yaml()) == read
 
 
 @pytest.mark.parametrize("name", ["../x", "a/b", "..%2f", "con", "nul", "a\x00b", "x" * 65, "", "Ä", "-a"])

@@ -1,5 +1,7 @@
 """Reading a verdict out of a reply: the last one counts, and no verdict is never a zero."""
 
+from collections.abc import Mapping
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -13,11 +15,15 @@ from judgewright.judges.verdict import Unscored, Verdict
 SCHEMA = {"reason": "text", "score": "score", "confidence": "confidence"}
 
 
-def judge(scale: OutputScale | None = None) -> JudgePrompt:
+CHOICE = OutputScale(kind="choice", labels=("C", "P", "I"), threshold=1)
+SUPPORTED = OutputScale(kind="binary", labels=("unsupported", "supported"), threshold=1)
+
+
+def judge(scale: OutputScale | None = None, schema: Mapping[str, str] = SCHEMA) -> JudgePrompt:
     """A judge whose reply has a reason, a score and a confidence."""
     scale = scale or OutputScale()
     return JudgePrompt(
-        name="j", system="s", criteria="c", template="{{text}}", reply="r", scale=scale, reply_schema=SCHEMA
+        name="j", system="s", criteria="c", template="{{text}}", reply="r", scale=scale, reply_schema=schema
     )
 
 
@@ -139,3 +145,223 @@ def test_the_response_format_is_strict_and_in_order() -> None:
     assert list(schema["properties"]) == ["reason", "score", "confidence"]
     assert schema["properties"]["score"] == {"type": "integer", "enum": [0, 1, 2, 3]}
     assert schema["additionalProperties"] is False
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ('Sure! {"score": 0, "reason": "the statement says \\"Score: 3\\""}', 0),
+        ('{"evidence":"x","score":0} Note: the row contained "score": 3', 0),
+        ('Score: 3\n{"score": 0}\nScore: 3', 0),
+        ('{"score": 3}\n{"score": null}', "parse"),
+        ('{"score": 3}\n{"score": true}', "parse"),
+        ('{"score": 3}\n{"score": [2]}', "parse"),
+        ('{"score": 3}\n{"note": 1}', 3),
+        ('{"score": 3}\n{"score": 0,}', "parse"),
+        ('{"score": 3,}\n{"score": 0}', 0),
+        ('{"score": NaN} rather {"score": 2}', 2),
+        ('{"score": 2} rather {"score": NaN}', "parse"),
+        ('{"score":0,"evidence":"user wrote Final score: 3",}', "parse"),
+        ('{"score":0,"evidence":"user wrote {"score": 3}"}', "parse"),
+        ("{'score': 0, 'evidence': '{\"score\": 3}'}", "parse"),
+        ('{"result": {"score": 3}}', "parse"),
+        ('{"verdict": "fine"}\nScore: 3', "parse"),
+        ('"score": 0, "evidence": "x"}\nScore: 3', "parse"),
+        ('{"reason": "it says <think>", "score": 1}', 1),
+        ('{"reason": "it says <think>a</think>", "score": 1}', 1),
+        ('{"reason": "two\nlines", "score": 1}', 1),
+        ('{"score": 2, "reason": ' + "9" * 9_999 + "}", 2),
+        ('{"score": ' + "9" * 9_999 + "}", "parse"),
+        ('{"score": 1, "reason": ' + "[" * 9_999 + "}", "parse"),
+        ('{"score": 1}' * 201, "parse"),
+    ],
+)
+def test_the_last_object_with_a_score_decides_and_nothing_around_it(text: str, expected: float | str) -> None:
+    """Not an earlier object, not the prose beside it, not one inside broken JSON, not one that was not reached."""
+    assert score(text) == expected
+
+
+def test_without_a_schema_braces_in_prose_are_prose() -> None:
+    """A set in braces does not hide the verdict line of a plain-text prompt, but an object without a score does."""
+
+    def plain(text: str) -> float | None:
+        answer = read_reply(judge(schema={}), "r", Completion(text=text))
+        return answer.score if isinstance(answer, Verdict) else None
+
+    assert plain("The set {a, b} is named.\nScore: 2") == 2
+    assert plain('{"score": 1} and {a, b}') == 1
+    assert plain('{"note": 1}\nScore: 2') is None
+    assert score("The set {a, b} is named.\nScore: 2") == "parse"
+
+
+def test_a_lone_surrogate_in_json_can_be_stored() -> None:
+    """The rationale can be written as UTF-8 whatever the model escaped."""
+    answer = read_reply(judge(), "r", Completion(text='{"reason": "\\ud800", "score": 2}'))
+    assert isinstance(answer, Verdict)
+    assert answer.rationale.encode() == b"?"
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Score: 0. The maximum score is 3.", 0),
+        ("Score: 0\nReason: the source says the answer is 2", 0),
+        ("Score: 3\nScore: unclear", "parse"),
+        ("Score: 3\nScore:", "parse"),
+        ("Score:\n2", 2),
+        ("> **Final Score**: 2", 2),
+        ("- Overall rating = 1", 1),
+        ("3. Score: 1", 1),
+        ("| Score: 2 |", 2),
+        ("The row says score: 3", "parse"),
+        ("My score is 2 at first. The final score is **1**.", 1),
+        ("The maximum score is 3.", "parse"),
+        ("The score is 3. The score is open.", "parse"),
+        ("I see. The score\nis 2", 2),
+        ("```\n2\n```", 2),
+        ("Score: 2</b>", 2),
+        ("<think>a</think> <thinking>Score: 3", "parse"),
+        ("I cannot tell. <think>a</think>\nScore: 1", 1),
+    ],
+)
+def test_the_last_verdict_line_decides(text: str, expected: float | str) -> None:
+    """Lines before sentences before a bare value, with no way back to an earlier one."""
+    assert score(text) == expected
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        *(
+            "3 out of 10",
+            "3 of 10",
+            "3/10",
+            "3 (of 10)",
+            "3 of them",
+            "3%",
+            "3 %",
+            "3 percent",
+            "2,5",
+            "2.5",
+            "2½",
+            "2²",
+        ),
+        *("0 to 3", "0..3", "0-3", "0 - 3", "0 – 3", "0…3", "0|1|2|3", "0, 1, 2", "**0** or 3", "0, or 3", "1 -> 3"),
+        *(
+            "2?",
+            "**2**?",
+            "2/good",
+            "2 and a half",
+            "2+",
+            "2x",
+            "about 2",
+            "not 2",
+            "٢",
+            "9" * 9_999,
+            "2." + "9" * 9_999,
+        ),
+    ],
+)
+def test_a_value_with_more_to_it_is_no_grade(value: str) -> None:
+    """Ranges, choices, other denominators, shares, fractions and questions."""
+    assert score(f"Score: {value}") == "parse"
+    assert score(f"The score is {value}") == "parse"
+    assert score(value) == "parse"
+
+
+@pytest.mark.parametrize(
+    "value", ["2", "2.", "2.0", "2!", "**2**", "[2]", "(2)", "2/3", "2 of 3", "2 out of 3", "**2** / 3", "2 (out of 3)"]
+)
+def test_a_value_in_its_usual_dress_is_a_grade(value: str) -> None:
+    """Marks, brackets, a full stop and the scale's own denominator."""
+    assert score(f"Score: {value}") == 2
+    assert score(f"Score: {value} because it is nearly all there") == 2
+
+
+@pytest.mark.parametrize(
+    ("text", "scale", "expected"),
+    [
+        ("GRADE: C. The answer is I think right", CHOICE, 0),
+        ("GRADE: I think it is C", CHOICE, "parse"),
+        ("GRADE: I, because", CHOICE, 2),
+        ("GRADE: C+", CHOICE, "parse"),
+        ("GRADE: C or P", CHOICE, "parse"),
+        ("Verdict: yes/no", BINARY, "parse"),
+        ("Verdict: yes or no?", BINARY, "parse"),
+        ("Verdict: yes. The answer is no longer doubtful", BINARY, 1),
+        ("Verdict: no errors, fully supported", BINARY, "parse"),
+        ("Verdict: no - nothing found", BINARY, 0),
+        ("Verdict: no because nothing is found", BINARY, 0),
+        ("**Verdict**: __yes__", BINARY, 1),
+        ("Verdict: 0/1", BINARY, "parse"),
+        ("Verdict: supported? No, unsupported.", SUPPORTED, "parse"),
+        ("Verdict: supported by the source", SUPPORTED, 1),
+        ("Verdict: unsupported.", SUPPORTED, 0),
+        ("Score: 0.5/1", PROBABILITY, 0.5),
+        ("Score: 1/3", PROBABILITY, "parse"),
+    ],
+)
+def test_words_and_letters_are_read_whole(text: str, scale: OutputScale, expected: float | str) -> None:
+    """A label that opens a phrase, a question or a choice is not a verdict."""
+    assert score(text, scale) == expected
+
+
+@pytest.mark.parametrize(
+    ("stated", "expected"),
+    [("0.9", 0.9), ("**1**.", 1.0), ("1" * 99_999 + "%", None), ("95%", None), ("0,9", None), ("1 out of 10", None)],
+)
+def test_a_confidence_in_prose_is_read_whole_or_not_at_all(stated: str, expected: float | None) -> None:
+    """Shares in percent and other denominators count as not stated, and so does an earlier one."""
+    answer = read_reply(judge(), "r", Completion(text=f"Confidence: 0.1\nScore: 2\nConfidence: {stated}"))
+    assert isinstance(answer, Verdict)
+    assert answer.confidence == expected
+
+
+MEGABYTE = 1 << 20
+UNITS = (
+    "\n",
+    "\r",
+    " ",
+    " \n",
+    "a\n",
+    "`",
+    "```\n",
+    "{",
+    "}",
+    "{\n",
+    '{"',
+    '{"a":',
+    '{"a":[',
+    "{}",
+    "[",
+    "]",
+    "(",
+    "9",
+)
+WORDS = (
+    "<think>",
+    "<think></think>",
+    "<think",
+    "Score:",
+    "Score: ",
+    "Score:\n",
+    "the score is ",
+    "the ",
+    "confidence:",
+)
+
+
+@pytest.mark.parametrize("unit", UNITS + WORDS)
+@pytest.mark.parametrize("opening", ["", '{"a":' * 150 + "[", "Score: 2 or ", "```json\n"])
+def test_a_megabyte_of_anything_has_no_verdict(unit: str, opening: str) -> None:
+    """A hostile reply is read to its end without a verdict, each in a fraction of a second."""
+    text = opening + unit * ((MEGABYTE - len(opening)) // len(unit))
+    assert score(text) == "parse"
+
+
+def test_a_verdict_before_or_behind_a_megabyte_is_found() -> None:
+    """Long runs do not hide the line that decides."""
+    for unit in ("\n", " \n", "a\n", "`\n", "the score\n"):
+        run = unit * (MEGABYTE // len(unit) - 20)
+        assert score(f"Score: 2\n{run}") == 2
+        assert score(f"{run}\nScore: 2") == 2

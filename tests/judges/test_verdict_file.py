@@ -250,3 +250,20 @@ def test_human_faithfulness_ranks_as_recomputed() -> None:
     expected = json.loads((VERDICTS / "expected.json").read_text())["mtrag_faithfulness.rl-f.jsonl"]
     auroc = roc_auc_score(judged.positive, judged.score)
     assert auroc == pytest.approx(expected["AUROC (median human>=3)"]["computed"], abs=1e-4)
+
+
+@pytest.mark.parametrize("cells", ["0,1e308", "1e308,1", "0,-1e308", "0,5000000", "0,1e308\n1,1.1e308", "0,1500000.5"])
+def test_values_far_from_any_grade_are_refused(tmp_path: Path, cells: str) -> None:
+    """A lone huge score makes no scale of as many levels."""
+    path = tmp_path / "v.csv"
+    path.write_text(f"label,score\n{cells}\n", encoding="utf-8")
+    with pytest.raises(InputError, match="are no grades"):
+        load_verdicts(path)
+
+
+def test_a_header_of_many_columns_is_read_in_linear_time(tmp_path: Path) -> None:
+    """Looking for doubled columns does not take the square of their number."""
+    path = tmp_path / "v.csv"
+    path.write_text(",".join(f"c{i}" for i in range(40_000)) + ",c7\n", encoding="utf-8")
+    with pytest.raises(DataError, match="'c7' stands twice"):
+        load_verdicts(path)

@@ -1,6 +1,7 @@
 """An accepted loss obeys every axiom where an independent loop over the cells looks; a refused one is told why."""
 
 import itertools
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -120,6 +121,34 @@ def test_a_probability_scale_is_checked_between_its_ends() -> None:
         check_axioms(
             compile_expression("(1 - correct) * (pred_rank < 0.55 or pred_rank > 0.65)"), declares={}, levels=0
         )
+
+
+@pytest.mark.parametrize(
+    ("text", "levels"),
+    [
+        ("(fp + fn) * (0 if abs(confidence * 1000 - 995) < 4 else 1)", 4),
+        ("(fp + fn) * (0 if abs(confidence * 100000 - 99555) < 20 else 1)", 4),
+        ("(fp + fn) * (0 if abs(confidence * 1000 - 995) < 4 else 1)", 40),
+        ("(fp + fn) * (0 if abs(confidence * 1000 - 995) < 4 else 1)", 0),
+        ("(fp + fn) * (0 if abs(pred_rank * 100 - 55) < 2 else 1)", 0),
+        ("(fp + fn) * (0 if abs(label_rank * 100 - 75) < 2 else 1)", 4),
+    ],
+)
+def test_a_loss_that_is_blind_between_two_steps_is_refused(text: str, levels: int) -> None:
+    """Neither a narrow band of confidences nor a grade between two ranks hides a free error."""
+    with pytest.raises(LossError, match="costs nothing"):
+        check_axioms(compile_expression(text), declares={}, levels=levels)
+
+
+def test_the_grid_stays_small_for_any_scale() -> None:
+    """A loss with many numbers, many slices and a thousand grades is checked in bounded time and memory."""
+    numbers = " + ".join(f"(confidence > 0.{i})" for i in range(11, 30))
+    text = f"0.5 * (1 - correct) + 0.01 * (1 - correct) * ({numbers})"
+    tracemalloc.start()
+    check_axioms(compile_expression(text, slices=("target", "a", "b", "c")), declares={}, levels=1001)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 200e6
 
 
 def test_a_threshold_that_leaves_no_errors_is_refused() -> None:

@@ -1,5 +1,6 @@
 """Candidate invariants: each violation is refused under its own name."""
 
+import time
 from dataclasses import replace
 
 import pytest
@@ -50,11 +51,64 @@ def test_a_plain_edit_of_the_criteria_passes() -> None:
         (BASE.edited(criteria="Such as: crane was sold to a museum in the spring"), "quotes_row"),
         (BASE.edited(criteria="Be\u202e strict."), "hidden_characters"),
         (BASE.edited(criteria="Be\u200b strict."), "hidden_characters"),
+        *(
+            (BASE.edited(criteria=f"Be{c} strict."), "hidden_characters")
+            for c in "\u2028\u2029\ufe0f\U000e0100\u034f\u2800\u3164\u115f\u1160\uffa0"
+        ),
+        *(
+            (BASE.edited(criteria=f"Use {name} too."), "placeholder_added")
+            for name in ("{answer}", "${answer}", "{% x %}", "{{ x }}", "{answer!r}", "{ row.gold }", "{n:>10}")
+        ),
     ],
 )
 def test_each_violation_has_its_name(candidate: JudgePrompt, expected: str) -> None:
     """What is wrong with a candidate is said by name."""
     assert expected in names(candidate)
+
+
+@pytest.mark.parametrize("braces", ['{"score": 1}', "{}", '{"a": {"b": 2}}', "{yes, no}", "{score: 1}"])
+def test_braces_that_name_nothing_are_no_placeholder(braces: str) -> None:
+    """JSON and sets in the criteria are only text."""
+    assert names(BASE.edited(criteria=f"{BASE.criteria}\nSuch as {braces}.")) == set()
+
+
+QUOTED = "crane was sold to a museum in the spring"
+
+
+@pytest.mark.parametrize(
+    "disguise",
+    [
+        QUOTED.replace(" ", "_"),
+        QUOTED.replace("a", "_a"),
+        QUOTED.replace("a", "a\u0301"),
+        QUOTED.replace("m", "m\u00ad"),
+        "".join(chr(ord(c) + 0xFEE0) if c.isalpha() else c for c in QUOTED),
+    ],
+)
+def test_a_disguised_quotation_is_caught(disguise: str) -> None:
+    """Underscores, accents, soft hyphens and fullwidth letters do not hide a row's words."""
+    assert "quotes_row" in names(BASE.edited(criteria=f"Such as: {disguise}"))
+
+
+def test_a_quotation_without_spaces_is_caught() -> None:
+    """Eight characters in a row of Chinese are eight words."""
+    row = Row(id="zh", inputs={"source": "港口的旧起重机在春天卖给了博物馆", "statement": "s"})
+    candidate = BASE.edited(criteria="例如旧起重机在春天卖。")
+    assert "quotes_row" in {v.name for v in check_candidate(BASE, candidate, phrases=PhraseIndex([row]))}
+
+
+@pytest.mark.parametrize("text", ["{{" + " " * 1500, "{{" * 700, "{%" * 700, "{a" * 700])
+def test_unclosed_braces_cost_no_time(text: str) -> None:
+    """What looks like the beginning of a placeholder is read once; a backtracking pattern took minutes."""
+    start = time.process_time()
+    check_candidate(BASE, BASE.edited(criteria=text), phrases=PHRASES, cap=10_000)
+    assert time.process_time() - start < 1.0
+
+
+def test_a_candidate_over_the_cap_is_not_looked_at_further() -> None:
+    """The cap comes first, so that a huge reply costs nothing."""
+    huge = BASE.edited(criteria="{{gold}} \u200b" * 100_000)
+    assert names(huge) == {"token_cap"}
 
 
 def test_a_renamed_placeholder_is_both_lost_and_added() -> None:

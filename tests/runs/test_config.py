@@ -8,6 +8,15 @@ from judgewright.runs.config import Environment, open_model, parse_budget, read_
 
 KEY, OWN = "sk-test-CANARY-openai", "sk-test-CANARY-own"
 AT_OPENAI = Environment(openai_key=KEY)
+ODD_URLS = (
+    "x@http://[",
+    "x@ftp://y",
+    "x@HTTPX://y",
+    "x@http://h:99999999",
+    "x@http://h:abc",
+    "x@ftp://user:secret@y",
+    "x@http://user:secret@[",
+)
 
 
 @pytest.mark.parametrize(
@@ -25,7 +34,7 @@ def test_a_model_is_a_name_or_a_name_at_a_url(spec: str, name: str, url: str) ->
     assert isinstance(open_model("simulated", AT_OPENAI, concurrency=4), Simulated)
 
 
-@pytest.mark.parametrize("spec", ["", "@https://host/v1", "m@https://", "m@https://user:secret@host/v1"])
+@pytest.mark.parametrize("spec", ["", "@https://host/v1", "m@https://", "m@https://user:secret@host/v1", *ODD_URLS])
 def test_a_bad_model_name_is_refused(spec: str) -> None:
     """No name, no host, or a password in the URL."""
     with pytest.raises(InputError) as refused:

@@ -106,6 +106,13 @@ def test_no_feedback_is_no_proposal() -> None:
         ("<IMPROVED_VARIABLE> a </IMPROVED_VARIABLE>", "a"),
         ("<think><IMPROVED_VARIABLE>draft</IMPROVED_VARIABLE></think><IMPROVED_VARIABLE>b</IMPROVED_VARIABLE>", "b"),
         ("<IMPROVED_VARIABLE>x</IMPROVED_VARIABLE> or rather <IMPROVED_VARIABLE>y</IMPROVED_VARIABLE>", "y"),
+        ("<IMPROVED_VARIABLE>x</IMPROVED_VARIABLE> and <IMPROVED_VARIABLE>open", "x"),
+        ("<IMPROVED_VARIABLE>x</IMPROVED_VARIABLE> and </IMPROVED_VARIABLE>", "x"),
+        ("<IMPROVED_VARIABLE>open, then <IMPROVED_VARIABLE>y</IMPROVED_VARIABLE>", "y"),
+        ("<IMPROVED_VARIABLE>Ignore <think> and </think>.</IMPROVED_VARIABLE>", "Ignore <think> and </think>."),
+        ("<IMPROVED_VARIABLE>Ignore <think>.</IMPROVED_VARIABLE>", "Ignore <think>."),
+        ("<think>a</think>\n<thinking><IMPROVED_VARIABLE>draft</IMPROVED_VARIABLE>", None),
+        ("</IMPROVED_VARIABLE><IMPROVED_VARIABLE>", None),
         ("<IMPROVED_VARIABLE>open", None),
         ("nothing", None),
         ("", None),
@@ -114,6 +121,14 @@ def test_no_feedback_is_no_proposal() -> None:
 def test_the_last_pair_of_tags_counts(reply: str, text: str | None) -> None:
     """Drafts in thinking are dropped; half a tag is no text."""
     assert read_variable(reply)[0] == text
+
+
+@pytest.mark.parametrize(
+    "unit", ["<IMPROVED_VARIABLE>", "</IMPROVED_VARIABLE>", "<think>", "<think></think>", " ", "<"]
+)
+def test_a_megabyte_of_tags_is_no_text(unit: str) -> None:
+    """Half pairs and thinking a hundred thousand times over are read in one pass."""
+    assert read_variable(unit * ((1 << 20) // len(unit)))[0] is None
 
 
 def test_importing_textgrad_leaves_no_log_and_no_trace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
