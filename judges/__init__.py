@@ -36,7 +36,7 @@ from .models import (
 )
 from .prompt import PLACEHOLDER, Example, JudgePrompt, load_prompt, render
 from .reading import load_dataset
-from .reply import read_reply, response_format
+from .reply import read_reply, response_format, without_thinking
 from .rows import Dataset, Row
 from .scale import BINARY, PROBABILITY, DecisionRule, OutputScale, infer_label_scale, parse_label_scale
 from .shelf import Shelf, read_prompt, write_beside
@@ -108,5 +108,6 @@ __all__ = [
     "require_column",
     "response_format",
     "split_dataset",
+    "without_thinking",
     "write_beside",
 ]

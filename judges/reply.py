@@ -99,7 +99,7 @@ def read_reply(prompt: JudgePrompt, row_id: str, completion: Completion) -> Answ
         return Unscored(reason="truncated", detail="the reply was cut at max_tokens", **common)
     if len(completion.text) > MAX_REPLY:
         return Unscored(reason="parse", detail=f"a reply of {len(completion.text):,} characters is not read", **common)
-    text = _without_thinking(completion.text)
+    text = without_thinking(completion.text)
     found = _find(prompt, text)
     if found is None:
         return Unscored(reason="parse", detail=f"no verdict in {text[:120]!r}", **common)
@@ -116,7 +116,7 @@ def read_reply(prompt: JudgePrompt, row_id: str, completion: Completion) -> Answ
     )
 
 
-def _without_thinking(text: str) -> str:
+def without_thinking(text: str) -> str:
     """Drop the thinking a reply opens with; all of it where it never ends. One quoted later is text like any other."""
     at = 0
     while opened := _THINKING.match(text, at):

@@ -10,14 +10,12 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import sqlite3
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
-from pathlib import Path
 from typing import Any
 
-from ..judges import WorkspaceError
+from ..judges import WorkspaceError, write_beside
 from ..optimize.ledger import (
     MAX_LOOKS,
     Look,
@@ -132,7 +130,7 @@ class HoldoutLedger:
         if head == self._read_file():
             return
         try:
-            _replace(self._file, f"{head.entries} {head.hash}\n")
+            write_beside(self._file, f"{head.entries} {head.hash}\n")
         except OSError as error:
             raise WorkspaceError(f"cannot write {self._file}: {error.strerror}") from error
 
@@ -166,16 +164,6 @@ def _records(entries: Iterable[tuple[Any, ...]], holdout: str) -> list[LookRecor
         # A conclusion takes the place of the look it concludes, which keeps its position.
         records[look] = LookRecord(look=look, outcome=entry.get("outcome"), reason=entry.get("reason"))
     return list(records.values())
-
-
-def _replace(path: Path, text: str) -> None:
-    """Write a file beside and rename it; after a crash the old or the new one is there, whole."""
-    draft = path.with_name(path.name + ".part")
-    with open(draft, "w", encoding="ascii") as file:
-        file.write(text)
-        file.flush()
-        os.fsync(file.fileno())
-    os.replace(draft, path)
 
 
 def _broken(what: str) -> WorkspaceError:

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import logging
 import os
-import re
 import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -19,7 +18,7 @@ from functools import cache
 from types import SimpleNamespace
 from typing import Any
 
-from ...judges import JudgePrompt, Message, Request
+from ...judges import JudgePrompt, Message, Request, without_thinking
 from ..critique import Critique
 from .proposer import Ask, Attempt, NoProposal, Proposal
 
@@ -27,9 +26,6 @@ OPEN_TAG, CLOSE_TAG = "<IMPROVED_VARIABLE>", "</IMPROVED_VARIABLE>"
 ROLE = "evaluation criteria that an LLM judge follows when it grades a row"
 MOMENTUM = 3
 """How many earlier texts the optimizer is shown with their losses."""
-
-_THINKING = re.compile(r"\s*<think(?:ing)?>", re.IGNORECASE)
-_THOUGHT = re.compile(r"</think(?:ing)?>", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,17 +77,14 @@ def read_variable(reply: str) -> tuple[str | None, str]:
 
     Only thinking that the reply opens with is dropped; where it never ends, all of it is thinking.
     """
-    at = 0
-    while thinking := _THINKING.match(reply, at):
-        thought = _THOUGHT.search(reply, thinking.end())
-        at = thought.end() if thought else len(reply)
-    closed = reply.rfind(CLOSE_TAG, at)
-    opened = reply.rfind(OPEN_TAG, at, closed) if closed >= 0 else -1
+    text = without_thinking(reply)
+    closed = text.rfind(CLOSE_TAG)
+    opened = text.rfind(OPEN_TAG, 0, closed) if closed >= 0 else -1
     if opened < 0:
-        missing = reply.find(OPEN_TAG, at) >= 0
+        missing = OPEN_TAG in text
         return None, "the closing tag is missing" if missing else f"it has no {OPEN_TAG} tags"
     start = opened + len(OPEN_TAG)
-    new = reply[start : reply.find(CLOSE_TAG, start)].strip()
+    new = text[start : text.find(CLOSE_TAG, start)].strip()
     return (new, "") if new else (None, "the text between the tags is empty")
 
 
