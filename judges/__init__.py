@@ -34,6 +34,7 @@ from .models import (
     Simulated,
     estimate_tokens,
 )
+from .paired import POWER, Change, clustered_se, compare, rows_needed
 from .prompt import PLACEHOLDER, Example, JudgePrompt, load_prompt, render
 from .reading import load_dataset
 from .reply import read_reply, response_format, without_thinking
@@ -47,11 +48,13 @@ from .verdict_file import load_verdicts
 __all__ = [
     "BINARY",
     "PLACEHOLDER",
+    "POWER",
     "PROBABILITY",
     "Answer",
     "Benchmark",
     "BoolArray",
     "BudgetSpent",
+    "Change",
     "Client",
     "ClientStats",
     "Completion",
@@ -90,6 +93,8 @@ __all__ = [
     "WorkspaceError",
     "WorldError",
     "by_column",
+    "clustered_se",
+    "compare",
     "estimate_tokens",
     "infer_label_scale",
     "influence",
@@ -107,6 +112,7 @@ __all__ = [
     "render",
     "require_column",
     "response_format",
+    "rows_needed",
     "split_dataset",
     "without_thinking",
     "write_beside",

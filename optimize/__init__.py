@@ -1,7 +1,6 @@
 """How a prompt gets better, and whether it did. Open `loop` first: `optimize` names the steps."""
 
 from .axioms import check_axioms, cost_table
-from .compare import Change, compare
 from .critique import Critique, critique_batch, minibatch
 from .expression import Expression, compile_expression
 from .gate import Decision, GuardResult, decide, gate
@@ -17,7 +16,6 @@ from .walk import Aim, Target, Tools, WalkSettings, open_rows
 __all__ = [
     "Aim",
     "Attempt",
-    "Change",
     "Critique",
     "Decision",
     "Event",
@@ -43,7 +41,6 @@ __all__ = [
     "WalkSettings",
     "check_axioms",
     "check_candidate",
-    "compare",
     "compile_expression",
     "cost_table",
     "critique_batch",

@@ -17,16 +17,19 @@ from typing import Any, Literal
 import numpy as np
 
 from ..judges import (
+    POWER,
     BoolArray,
+    Change,
     Dataset,
     Judged,
     JudgePrompt,
     SealedRows,
     Splits,
     Verdict,
+    compare,
     point,
+    rows_needed,
 )
-from .compare import POWER, Change, compare, rows_needed
 from .ledger import Ledger
 from .objective import Guard, Objective
 

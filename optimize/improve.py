@@ -8,8 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..judges import Dataset, FloatArray, Judged, JudgePrompt, LossError, Splits, point
-from .compare import clustered_se, compare
+from ..judges import Dataset, FloatArray, Judged, JudgePrompt, LossError, Splits, clustered_se, compare, point
 from .critique import Critique, critique_batch, minibatch
 from .gate import guard_could_hold
 from .invariants import PhraseIndex, check_candidate

@@ -9,10 +9,10 @@ import pytest
 
 from judgewright.judges.judged import Judged
 from judgewright.judges.metrics import point
+from judgewright.judges.paired import compare
 from judgewright.judges.rows import Dataset, Row
 from judgewright.judges.scale import BINARY, OutputScale
 from judgewright.judges.verdict import Unscored, Verdict
-from judgewright.optimize.compare import compare
 from judgewright.optimize.gate import Decision, decide
 from judgewright.optimize.objective import read_objective
 

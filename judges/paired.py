@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..judges import BoolArray, FloatArray, IntArray, Judged, influence, point
+from .judged import BoolArray, FloatArray, IntArray, Judged
+from .metrics import influence, point
 
 POWER = 0.80
 """The power that `rows_needed` asks for."""
