@@ -1,4 +1,4 @@
-"""Time 95 % intervals for F1 and kappa on 30,000 rows against a bootstrap loop over scikit-learn.
+"""Time 95 % intervals for F1, kappa and the calibration metrics on 30,000 rows against a loop over scikit-learn.
 
 Both are measured in one run on the same rows; the loop runs a few resamples and is scaled to as many as ours.
 Run it as `python benchmarks/intervals.py`.
@@ -13,6 +13,7 @@ import numpy as np
 
 from judgewright.judges.judged import BoolArray, FloatArray
 from judgewright.judges.metrics.agreement import BINARY_METRICS
+from judgewright.judges.metrics.calibration import calibration_intervals
 from judgewright.judges.metrics.intervals import Cells, bootstrap
 
 ROWS = 30_000
@@ -37,6 +38,10 @@ def main() -> None:
     print(f"{GROUPS} groups of rows      {clustered:9.4f} s")
     print(f"ratio                    {slow / quick:9.0f}")
     print(f"ratio with groups        {slow / clustered:9.0f}")
+    probability = np.where(label, rng.beta(2, 1, ROWS), rng.beta(1, 2, ROWS))
+    for name, units in (("rows", None), (f"{GROUPS} groups", groups)):
+        seconds = calibration(label, probability, units)
+        print(f"AUROC, AP, Brier, ECE of distinct probabilities, {name:11} {seconds:9.4f} s")
 
 
 def scikit_learn_loop(label: BoolArray, predicted: BoolArray) -> tuple[str, float]:
@@ -67,6 +72,16 @@ def cell_bootstrap(label: BoolArray, predicted: BoolArray, groups: np.ndarray | 
         best = min(best, time.perf_counter() - start)
         shown = "  ".join(f"[{i[0]:.4f}, {i[1]:.4f}]" for i in found.values() if i)
     return shown, best
+
+
+def calibration(label: BoolArray, probability: FloatArray, groups: np.ndarray | None) -> float:
+    """Return the seconds that the intervals of all calibration metrics take, the best of five."""
+    best = float("inf")
+    for _ in range(5):
+        start = time.perf_counter()
+        calibration_intervals(label, probability, groups, resamples=RESAMPLES)
+        best = min(best, time.perf_counter() - start)
+    return best
 
 
 def _on_tables(name: str, counts: FloatArray) -> FloatArray:

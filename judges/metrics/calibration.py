@@ -15,6 +15,10 @@ import numpy as np
 
 from ..errors import InputError
 from ..judged import BoolArray, FloatArray, IntArray
+from .intervals import Cells, Interval, Statistic, bootstrap
+
+MOST_CELLS = 64
+"""Distinct probabilities above which the resamples, though never the values, are drawn from cells of equal size."""
 
 Edges = Literal["linspace", "tenths"]
 """Where equal-width bins end, which matters for probabilities such as 1 - 0.7 = 0.30000000000000004.
@@ -64,11 +68,16 @@ def cell_brier(table: FloatArray, values: FloatArray) -> FloatArray:
 
 def cell_ece(table: FloatArray, values: FloatArray, *, bins: int = 10, edges: Edges = "linspace") -> FloatArray:
     """Return expected calibration error of cell tables (..., T, 2); see `ece`."""
-    inner = np.linspace(0, 1, bins + 1)[1:-1] if edges == "linspace" else np.arange(1, bins) / bins
-    member = np.searchsorted(inner, values, side="left")[:, None] == np.arange(bins)
+    member = _bins(values, bins, edges)[:, None] == np.arange(bins)
     positive = table[..., 1] @ member.astype(np.float64)
     expected = (table.sum(-1) * values) @ member.astype(np.float64)
     return _ratio(np.abs(positive - expected).sum(-1), table.sum((-2, -1)))
+
+
+def _bins(values: FloatArray, bins: int, edges: Edges) -> IntArray:
+    """Return the bin of each probability, 0..bins-1, upper edges closed."""
+    inner = np.linspace(0, 1, bins + 1)[1:-1] if edges == "linspace" else np.arange(1, bins) / bins
+    return np.searchsorted(inner, values, side="left")
 
 
 CALIBRATION_METRICS: Mapping[str, Callable[[FloatArray, FloatArray], FloatArray]] = {
@@ -78,6 +87,68 @@ CALIBRATION_METRICS: Mapping[str, Callable[[FloatArray, FloatArray], FloatArray]
     "ece": cell_ece,
 }
 """Metrics of a cell table (..., T, 2) and its T probabilities; each returns shape (...)."""
+
+
+def calibration_intervals(
+    label: BoolArray, probability: FloatArray, groups: IntArray | None, *, resamples: int = 2000, seed: int = 0
+) -> dict[str, tuple[float | None, Interval | None]]:
+    """Return each of `CALIBRATION_METRICS` with its 95 % interval, None for what is undefined.
+
+    Values are exact. Where nearly every row has a probability of its own, resampling each of them would cost seconds;
+    the resamples then draw cells of rows with neighbouring probabilities, cut at the bins of ECE too, and the
+    interval is moved by what that changes in the value.
+
+    Args:
+        label: Whether people call the row positive; shape (n,), at least one row.
+        probability: Of the positive label; shape (n,).
+        groups: Codes 0..G-1 of rows that belong together; None where rows are independent.
+        resamples: How many to draw.
+        seed: Of the draws.
+
+    Raises:
+        InputError: A probability is outside [0, 1] or not finite.
+    """
+    require_probabilities(probability)
+    values, code = tally(label, probability)
+    exact = _points(values, code)
+    values, code = _coarse(values, code)
+    drawn_from = _points(values, code)
+    defined = [name for name, value in exact.items() if np.isfinite(value)]
+    statistics: dict[str, Statistic] = {name: partial(_on_masses, name, values) for name in defined}
+    cells = Cells(code=code, size=2 * len(values), groups=groups)
+    centre = {"ece": drawn_from["ece"]}
+    intervals = bootstrap(statistics, cells, resamples=resamples, seed=seed, centre=centre)
+    found: dict[str, tuple[float | None, Interval | None]] = dict.fromkeys(exact, (None, None))
+    for name in defined:
+        found[name] = exact[name], _moved(intervals[name], exact[name] - drawn_from[name])
+    return found
+
+
+def _points(values: FloatArray, code: IntArray) -> dict[str, float]:
+    table = np.bincount(code, minlength=2 * len(values)).reshape(-1, 2).astype(np.float64)
+    return {name: float(metric(table, values)) for name, metric in CALIBRATION_METRICS.items()}
+
+
+def _on_masses(name: str, values: FloatArray, counts: FloatArray) -> FloatArray:
+    return CALIBRATION_METRICS[name](counts.reshape(-1, len(values), 2), values)
+
+
+def _moved(interval: Interval | None, by: float) -> Interval | None:
+    return interval and (min(1.0, max(0.0, interval[0] + by)), min(1.0, max(0.0, interval[1] + by)))
+
+
+def _coarse(values: FloatArray, code: IntArray) -> tuple[FloatArray, IntArray]:
+    """Merge neighbouring probabilities into about `MOST_CELLS` cells of equal weight, each with its rows' mean."""
+    if len(values) <= MOST_CELLS:
+        return values, code
+    rank, label = np.divmod(code, 2)
+    weight = np.bincount(rank, minlength=len(values)).astype(np.float64)
+    before = np.cumsum(weight) - weight
+    share = (before * MOST_CELLS / len(code)).astype(np.int64)
+    cell = np.unique(share * 10 + _bins(values, 10, "linspace"), return_inverse=True)[1]
+    mean = np.bincount(cell, weight * values) / np.bincount(cell, weight)
+    return mean, 2 * cell[rank].astype(np.int64) + label
+
 
 UNDEFINED: Mapping[str, str] = {
     "auroc": "the labels hold only one class",

