@@ -1,4 +1,4 @@
-"""What a slice means for a metric: who is in the denominator, what the gap is made of, what mending it would gain."""
+"""What a slice's gap is made of, and what mending it would gain."""
 
 from __future__ import annotations
 
@@ -10,24 +10,11 @@ from typing import Literal
 
 import numpy as np
 
-from ..judges import BoolArray, InputError, Judged
+from ..judges import BoolArray
+from .outcomes import Outcomes
 
 Direction = Literal["fp", "fn"]
 """Which errors prevail: false positives or false negatives."""
-
-SEARCHED: Mapping[str, str] = {
-    "precision": "precision",
-    "recall": "recall",
-    "specificity": "specificity",
-    "f1": "f1",
-    "accuracy": "accuracy",
-    "off_by_one": "off_by_one",
-    # No row-wise denominator of their own yet: errors of either kind are what pulls them down.
-    "balanced_accuracy": "accuracy",
-    "kappa": "accuracy",
-    "mcc": "accuracy",
-}
-"""For each target metric, the metric whose slices are searched."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,10 +45,11 @@ class Cells:
     tn: float
 
     @classmethod
-    def of(cls, judged: Judged, member: BoolArray) -> Cells:
-        """Count the outcomes of the scored rows marked; member has shape (n,)."""
-        y, p = judged.positive[member], judged.predicted[member]
-        return cls(tp=int((y & p).sum()), fp=int((~y & p).sum()), fn=int((y & ~p).sum()), tn=int((~y & ~p).sum()))
+    def of(cls, outcomes: Outcomes, member: BoolArray) -> Cells:
+        """Count the outcomes of the rows marked; member has shape (n,)."""
+        pairs = 2 * outcomes.positive[member] + outcomes.predicted[member]
+        tn, fp, fn, tp = np.bincount(pairs, minlength=4).tolist()
+        return cls(tp=tp, fp=fp, fn=fn, tn=tn)
 
     @property
     def rates(self) -> tuple[float, float, float]:
@@ -69,38 +57,6 @@ class Cells:
         cells = np.array([self.tp, self.fp, self.fn, self.tn], np.float64)
         tp, fp, fn, tn = (float(cell) for cell in (cells + 0.5 if (cells == 0).any() else cells))
         return (tp + fn) / (tp + fp + fn + tn), tp / (tp + fn), fp / (fp + tn)
-
-
-def denominator(metric: str, judged: Judged) -> tuple[BoolArray, BoolArray]:
-    """Return which scored rows a metric is about, and which of all rows are errors of it; shape (n,) each.
-
-    Raises:
-        InputError: The metric cannot be searched, or needs grades on one scale that this table does not have.
-    """
-    y, p = judged.positive, judged.predicted
-    everything = np.ones(len(y), np.bool_)
-    match metric:
-        case "precision":
-            return p, p & ~y
-        case "recall":
-            return y, y & ~p
-        case "specificity":
-            return ~y, p & ~y
-        case "f1":
-            return y | p, y != p
-        case "accuracy":
-            return everything, y != p
-        case "off_by_one":
-            if not judged.same_scale:
-                raise InputError("off_by_one needs people and judge to grade on the same scale")
-            return everything, np.abs(judged.label - judged.score) > 1
-    raise InputError(f"slices cannot be searched for {metric!r}", hint="metrics: " + ", ".join(SEARCHED))
-
-
-def metric_value(metric: str, bad_share: float) -> float:
-    """Turn the share of bad rows of a denominator into the metric; F1 = 2J / (1 + J) with J = 1 - share."""
-    good = 1.0 - bad_share
-    return 2 * good / (1 + good) if metric == "f1" else good
 
 
 def decompose(metric: str, inside: Cells, rest: Cells) -> Parts | None:
@@ -130,10 +86,12 @@ def expected_gain(
         inside: Outcomes of the slice.
         n: Rows of the slice in the metric's denominator.
         total: All rows of the denominator.
-        share: Share of bad rows in the slice.
-        rest: Share of bad rows in the rest.
+        share: Mean loss in the slice; of bad rows, their share.
+        rest: Mean loss in the rest.
     """
-    if share <= rest or rest >= 1:
+    if share <= rest:
+        return 0.0
+    if metric in ("precision", "f1") and rest >= 1:
         return 0.0
     if metric == "precision":
         # A false positive that becomes a true negative leaves the denominator as well.
@@ -173,10 +131,24 @@ def _f1_of_rates(prevalence: float, tpr: float, fpr: float) -> float:
     return 2 * prevalence * tpr / (prevalence * (1 + tpr) + (1 - prevalence) * fpr)
 
 
+def _kappa(prevalence: float, tpr: float, fpr: float) -> float:
+    judged = prevalence * tpr + (1 - prevalence) * fpr
+    chance = prevalence * judged + (1 - prevalence) * (1 - judged)
+    return (_accuracy(prevalence, tpr, fpr) - chance) / (1 - chance)
+
+
+def _mcc(prevalence: float, tpr: float, fpr: float) -> float:
+    judged = prevalence * tpr + (1 - prevalence) * fpr
+    return (tpr - fpr) * math.sqrt(prevalence * (1 - prevalence) / (judged * (1 - judged)))
+
+
 _FORMULAS: Mapping[str, Callable[[float, float, float], float]] = {
     "precision": _precision,
     "recall": lambda prevalence, tpr, fpr: tpr,
     "specificity": lambda prevalence, tpr, fpr: 1 - fpr,
     "accuracy": _accuracy,
+    "balanced_accuracy": lambda prevalence, tpr, fpr: (1 + tpr - fpr) / 2,
     "f1": _f1_of_rates,
+    "kappa": _kappa,
+    "mcc": _mcc,
 }

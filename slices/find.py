@@ -8,20 +8,26 @@ recompute them from the predicate.
 
 from __future__ import annotations
 
-import hashlib
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..judges import BoolArray, Estimate, InputError, IntArray, Judged
-from .effect import SEARCHED, Cells, Direction, decompose, denominator, expected_gain, metric_value
-from .features import Column, Features, read_features
+from ..judges import BoolArray, Estimate, FloatArray, InputError, Judged
+from .consistency import Consistency, check_consistency, is_origin
+from .effect import Cells, Direction, decompose, expected_gain
+from .features import Column, Features, choose_columns, read_features
 from .found import FoundSlice, HeldOut, SliceReport
-from .search import Rows, count_candidates, propose
-from .significance import ALPHA, compare, holm, one_direction, rows_to_find, share_interval
+from .outcomes import Outcomes, compress
+from .search import Rows, propose, still_poor
+from .significance import ALPHA, Comparison, compare, holm, one_direction, rows_to_find
 from .slice import Predicate
+from .target import Target, target_of
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 FEW_ROWS = 2000
 """Below so many rows in the denominator, slices have at most two conditions and eight columns are searched."""
@@ -32,23 +38,31 @@ LOWER = 1.645
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Search:
-    """One search under way: the table, the denominator rows and the halves."""
+    """One search under way: the outcomes, the rows the metric is about and the halves."""
 
-    judged: Judged
-    metric: str
+    outcomes: Outcomes
+    target: Target
     inside: BoolArray
-    """Which scored rows are in the denominator; shape (n,)."""
-    bad: BoolArray
+    """Which scored rows the metric is about; shape (n,)."""
+    loss: BoolArray | FloatArray
     half: BoolArray
     """In which half each scored row lies; shape (n,)."""
     columns: tuple[Column, ...]
+    origins: tuple[Column, ...]
+    """Columns that say where rows come from, whether or not they are searched."""
     depth: int
     min_support: int
     notes: list[str] = field(default_factory=list)
 
     def rows(self, chosen: BoolArray) -> Rows:
-        everything = Rows(columns=self.columns, bad=self.bad, groups=self.judged.groups)
+        everything = Rows(columns=self.columns, loss=self.loss, groups=self.outcomes.groups)
         return everything.only(chosen & self.inside)
+
+    def member(self, predicate: Predicate) -> BoolArray:
+        return Rows(columns=self.columns, loss=self.loss, groups=self.outcomes.groups).member(predicate)
+
+    def worse(self, value: float, rest: float) -> bool:
+        return value < rest if self.target.lower_is_worse else value > rest
 
 
 def find_slices(
@@ -61,11 +75,11 @@ def find_slices(
     min_support: int | None = None,
     seed: int = 0,
 ) -> SliceReport:
-    """Find the slices on which a metric is lower than elsewhere.
+    """Find the slices on which a metric is poorer than elsewhere.
 
     Args:
         judged: The table; unscored rows are left out.
-        metric: What to look for. Kappa, MCC and balanced accuracy are searched through accuracy, which is said.
+        metric: What to look for, a name of `TARGETS`.
         columns: Metadata columns to search; all honest ones unless given.
         exclude: Metadata columns to leave out.
         max_depth: The most conditions of a slice, 1 to 3.
@@ -75,36 +89,117 @@ def find_slices(
     Raises:
         InputError: The metric, the depth or a column cannot be used.
     """
-    if metric not in SEARCHED:
-        raise InputError(f"slices cannot be searched for {metric!r}", hint="metrics: " + ", ".join(SEARCHED))
-    if max_depth not in (1, 2, 3):
-        raise InputError(f"max_depth {max_depth!r} is not 1, 2 or 3")
-    searched = SEARCHED[metric]
-    inside, bad = denominator(searched, judged)
+    target = target_of(metric)
     features = read_features(judged, columns=columns, exclude=exclude)
-    notes = _notes(judged, metric)
-    total = int(inside.sum())
-    support = max(min_support or max(30, math.ceil(0.005 * total)), 2)
-    kept, depth = _restrict(features, inside, support, max_depth, columns is not None, notes)
-    half = _halves(judged, seed)
+    limits = Limits(max_depth=max_depth, min_support=min_support, seed=seed, named=columns is not None)
+    notes = []
+    if not any(row.group for row in judged.rows):
+        notes.append("the rows have no group: each is taken to be independent of the others")
+    if judged.unscored:
+        notes.append(f"{sum(judged.unscored.values())} unscored rows are left out")
+    return search_slices(Outcomes.of(judged), features, target, limits, notes=notes)
+
+
+def find_in_frame(
+    frame: pd.DataFrame,
+    *,
+    label: str = "label",
+    predicted: str = "predicted",
+    group: str | None = None,
+    probability: str | None = None,
+    metric: str = "precision",
+    max_depth: int = 2,
+    seed: int = 0,
+) -> SliceReport:
+    """Find slices in a table of one line a verdict, such as `Judged.to_frame()` or one made elsewhere.
+
+    Args:
+        frame: The rows; every column that has no other part is searched.
+        label: The column of people's decisions, true or 1 for positive.
+        predicted: The column of the judge's.
+        group: The column whose rows depend on each other; each row stands alone without one, which is said.
+        probability: The column of the probability of the positive label, for the Brier score and ECE.
+        metric: What to look for, a name of `TARGETS`.
+        max_depth: The most conditions of a slice, 1 to 3.
+        seed: Of the cut into halves.
+
+    Raises:
+        InputError: A column or the metric cannot be used.
+    """
+    import pandas as pd
+
+    parts = [name for name in (label, predicted, group, probability) if name]
+    missing = [name for name in parts if name not in frame.columns]
+    if missing:
+        raise InputError(f"the frame has no column {missing[0]!r}", hint=f"it has {', '.join(map(str, frame.columns))}")
+    codes, names = pd.factorize(frame[group]) if group else (np.arange(len(frame)), frame.index)
+    unknown = np.full(len(frame), np.nan)
+    outcomes = Outcomes(
+        positive=frame[label].to_numpy(np.bool_),
+        predicted=frame[predicted].to_numpy(np.bool_),
+        groups=np.asarray(codes, np.int64),
+        group_names=[str(name) for name in names],
+        probability=frame[probability].to_numpy(np.float64) if probability else unknown,
+    )
+    values = {str(name): pd.Series(frame[name]) for name in frame.columns if name not in parts}
+    notes = [] if group else ["the rows have no group: each is taken to be independent of the others"]
+    limits = Limits(max_depth=max_depth, min_support=None, seed=seed, named=False)
+    return search_slices(outcomes, choose_columns(values, outcomes), target_of(metric), limits, notes=notes)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """How far a search goes."""
+
+    max_depth: int
+    min_support: int | None
+    """The fewest rows of the denominator; None for 30 or half a per cent."""
+    seed: int
+    named: bool
+    """Whether the columns were asked for by name, and none is dropped for want of rows."""
+
+    def __post_init__(self) -> None:
+        if self.max_depth not in (1, 2, 3):
+            raise InputError(f"max_depth {self.max_depth!r} is not 1, 2 or 3")
+
+
+def search_slices(
+    outcomes: Outcomes, features: Features, target: Target, limits: Limits, *, notes: Sequence[str] = ()
+) -> SliceReport:
+    """Search columns for the slices on which a metric is poorer; `find_slices` for a table of rows.
+
+    Args:
+        outcomes: What people and judge said.
+        features: The columns.
+        target: The metric.
+        limits: How far to go.
+        notes: What is known before the search begins.
+
+    Raises:
+        InputError: The rows do not have what the metric needs.
+    """
+    inside, loss = target.losses(outcomes)
+    said = list(notes)
+    support = max(limits.min_support or max(30, math.ceil(0.005 * int(inside.sum()))), 2)
+    kept, depth = _restrict(features, inside, support, limits, said)
     search = _Search(
-        judged=judged,
-        metric=searched,
+        outcomes=outcomes,
+        target=target,
         inside=inside,
-        bad=bad,
-        half=half,
+        loss=loss,
+        half=outcomes.halves(limits.seed),
         columns=kept,
+        origins=tuple(c for c in features.columns if is_origin(c.name)),
         depth=depth,
         min_support=support,
-        notes=notes,
+        notes=said,
     )
     found = _cross_confirm(search)
-    _note_power(search, notes)
     return SliceReport(
         slices=tuple(sorted(found, key=_merit)),
         left_out=features.left_out,
-        notes=tuple(notes),
-        metric=searched,
+        notes=tuple(said),
+        metric=target.name,
         overall=_overall(search),
     )
 
@@ -133,7 +228,7 @@ def choose_target(report: SliceReport, direction: Direction | None) -> tuple[Fou
         return best, f"no slice is a confirmed target; the likeliest is taken, {best.describe()}"
     if report.slices:
         return None, f"no slice's errors go the objective's way by the judge's own doing; {report.slices[0].describe()}"
-    return None, f"no slice stands out with {report.metric} lower than elsewhere"
+    return None, f"no slice stands out with a poorer {report.metric} than elsewhere"
 
 
 def _leans(found: FoundSlice, direction: Direction | None) -> bool:
@@ -163,19 +258,8 @@ def _merit(found: FoundSlice) -> tuple[bool, bool, float, float, str]:
     return (not found.prompt_target, not found.confirmed, -found.held_out.gain_low, found.p, str(found.predicate))
 
 
-def _notes(judged: Judged, metric: str) -> list[str]:
-    notes = []
-    if SEARCHED[metric] != metric:
-        notes.append(f"{metric} has no slices of its own yet: slices of {SEARCHED[metric]} are searched")
-    if not any(row.group for row in judged.rows):
-        notes.append("the rows have no group: each is taken to be independent of the others")
-    if judged.unscored:
-        notes.append(f"{sum(judged.unscored.values())} unscored rows are left out")
-    return notes
-
-
 def _restrict(
-    features: Features, inside: BoolArray, support: int, max_depth: int, named: bool, notes: list[str]
+    features: Features, inside: BoolArray, support: int, limits: Limits, notes: list[str]
 ) -> tuple[tuple[Column, ...], int]:
     """Leave out columns without a frequent value, and search less deeply where rows are few."""
     spread: dict[str, float] = {}
@@ -190,10 +274,10 @@ def _restrict(
     kept = [column for column in features.columns if column.name in spread]
     total = int(inside.sum())
     if total >= FEW_ROWS:
-        return tuple(kept), max_depth
-    if max_depth > 2:
+        return tuple(kept), limits.max_depth
+    if limits.max_depth > 2:
         notes.append(f"with {total} rows in the denominator, slices have at most two conditions")
-    if len(kept) > FEW_COLUMNS and not named:
+    if len(kept) > FEW_COLUMNS and not limits.named:
         # Those that part the rows most evenly; chosen without a look at the errors, so it costs no significance.
         ranked = sorted(kept, key=lambda column: (-spread[column.name], column.name))
         dropped = sorted(column.name for column in ranked[FEW_COLUMNS:])
@@ -204,135 +288,140 @@ def _restrict(
             f"with {total} rows in the denominator, only {FEW_COLUMNS} columns are searched; name others to have them"
         )
         kept = [column for column in kept if column.name not in dropped]
-    return tuple(kept), min(max_depth, 2)
-
-
-def _halves(judged: Judged, seed: int) -> BoolArray:
-    """Cut the groups in two, by a hash of their names, so that the order of rows does not matter."""
-    names = [row.group or f"\0{row.id}" for row in judged.rows]
-    ranked = sorted(set(names), key=lambda name: hashlib.blake2b(f"{seed}\0{name}".encode(), digest_size=8).digest())
-    side = {name: bool(rank % 2) for rank, name in enumerate(ranked)}
-    return np.array([side[name] for name in names], np.bool_)
+    return tuple(kept), min(limits.max_depth, 2)
 
 
 def _cross_confirm(search: _Search) -> list[FoundSlice]:
     """Propose on one half and test on the other, both ways, and correct for all proposals."""
     tested: list[tuple[Predicate, BoolArray, HeldOut]] = []
+    looked_at = 0
     for side in (False, True):
         proposer = search.rows(search.half == side)
-        for predicate in propose(proposer, depth=search.depth, min_rows=max(2, search.min_support // 2)):
-            held_out = _test(search, predicate, search.half != side)
-            tested.append((predicate, search.half != side, held_out))
+        proposed, count = propose(proposer, depth=search.depth, min_rows=max(2, search.min_support // 2))
+        looked_at = max(looked_at, count)
+        for predicate in proposed:
+            rows = search.half != side
+            tested.append((predicate, rows, _test(search, predicate, rows)))
     adjusted = holm(np.array([held_out.p for _, _, held_out in tested], np.float64))
     best: dict[Predicate, tuple[float, BoolArray, HeldOut]] = {}
     for (predicate, rows, held_out), p in zip(tested, adjusted, strict=True):
         if predicate not in best or p < best[predicate][0]:
             best[predicate] = (float(p), rows, held_out)
-    repeated = {predicate: kept for predicate, kept in best.items() if kept[2].value < kept[2].rest}
+    repeated = {name: kept for name, kept in best.items() if search.worse(kept[2].value, kept[2].rest)}
     if len(repeated) < len(best):
         search.notes.append(
             f"{len(best) - len(repeated)} slices of one half did not show on the other and are not listed"
         )
-    return [_describe(search, predicate, *kept) for predicate, kept in repeated.items()]
+    _note_power(search, looked_at)
+    described = [_describe(search, predicate, *kept) for predicate, kept in _apart(search, repeated).items()]
+    return [found for found in described if found is not None]
+
+
+def _apart(
+    search: _Search, proposed: Mapping[Predicate, tuple[float, BoolArray, HeldOut]]
+) -> dict[Predicate, tuple[float, BoolArray, HeldOut]]:
+    """Drop what is poor only for the rows it shares with a stronger slice: both halves may tell of one weakness."""
+    everything = search.rows(np.ones(len(search.inside), np.bool_))
+    confirmed = [predicate for predicate, kept in proposed.items() if kept[0] < ALPHA]
+    kept = still_poor(everything, confirmed, min_rows=search.min_support)
+    others = [predicate for predicate in proposed if predicate not in confirmed]
+    kept += still_poor(everything, others, min_rows=search.min_support, after=kept)
+    if len(kept) < len(proposed):
+        search.notes.append(
+            f"{len(proposed) - len(kept)} slices are poor only for rows of stronger ones and not listed"
+        )
+    return {predicate: proposed[predicate] for predicate in kept}
 
 
 def _test(search: _Search, predicate: Predicate, held_out: BoolArray) -> HeldOut:
     """Measure a slice on the half that did not propose it."""
-    rows = search.rows(held_out)
-    compared = compare(rows.bad, rows.member(predicate), rows.groups)
-    if compared is None:
+    part, member = search.outcomes.only(held_out), search.member(predicate)[held_out]
+    tested = search.target.test(part, member)
+    inside, loss = search.target.losses(part)
+    compared = compare(loss[inside], member[inside], compress(part.groups[inside]))
+    values = [search.target.value(part, side) for side in (member, ~member)]
+    if tested is None or compared is None or values[0] is None or values[1] is None:
         return HeldOut(n=0, value=1.0, rest=1.0, p=1.0, gain=0.0, gain_low=0.0)
+    gain, gain_low = _gains(search.target.name, part, member, inside, compared)
+    return HeldOut(n=compared.n, value=values[0], rest=values[1], p=tested.p, gain=gain, gain_low=gain_low)
+
+
+def _gains(
+    metric: str, part: Outcomes, member: BoolArray, inside: BoolArray, compared: Comparison
+) -> tuple[float, float]:
+    """What mending the slice would gain on these rows, and the same by the gap's lower bound."""
+    everything, here = Cells.of(part, np.ones(len(part), np.bool_)), Cells.of(part, member)
     cautious = compared.rest + max(0.0, compared.gap - LOWER * compared.se)
-    gain, gain_low = (_gain(search, predicate, held_out, share, compared.rest) for share in (compared.inside, cautious))
-    return HeldOut(
-        n=compared.n,
-        value=metric_value(search.metric, compared.inside),
-        rest=metric_value(search.metric, compared.rest),
-        p=compared.p,
-        gain=gain,
-        gain_low=gain_low,
+    n, total = compared.n, int(inside.sum())
+    gain, low = (
+        expected_gain(metric, everything, here, n, total, loss, compared.rest) for loss in (compared.inside, cautious)
     )
+    return gain, low
 
 
-def _gain(search: _Search, predicate: Predicate, chosen: BoolArray, share: float, rest: float) -> float:
-    inside = _member(search, predicate) & chosen
-    return expected_gain(
-        search.metric,
-        Cells.of(search.judged, chosen),
-        Cells.of(search.judged, inside),
-        int((inside & search.inside).sum()),
-        int((chosen & search.inside).sum()),
-        share,
-        rest,
-    )
-
-
-def _describe(search: _Search, predicate: Predicate, p: float, rows: BoolArray, held_out: HeldOut) -> FoundSlice:
-    judged, inside, bad = search.judged, search.inside, search.bad
-    member = _member(search, predicate)
-    value, low, high = _interval(search, member & inside)
+def _describe(search: _Search, predicate: Predicate, p: float, rows: BoolArray, held_out: HeldOut) -> FoundSlice | None:
+    outcomes, target = search.outcomes, search.target
+    member = search.member(predicate)
+    value, rest = target.value(outcomes, member), target.value(outcomes, ~member)
+    if value is None or rest is None:
+        return None
+    interval = target.interval(outcomes, member)
+    fp, fn = outcomes.predicted & ~outcomes.positive, ~outcomes.predicted & outcomes.positive
     seen = member & rows
-    fp, fn = judged.predicted & ~judged.positive & seen, ~judged.predicted & judged.positive & seen
-    share, direction_p = one_direction(fp, fn, judged.groups)
-    one_way = share is not None and direction_p < ALPHA
+    share, direction_p = one_direction(fp & seen, fn & seen, outcomes.groups)
+    one_way: Direction | None = None
+    if share is not None and direction_p < ALPHA:
+        one_way = "fp" if share > 0.5 else "fn"
     return FoundSlice(
         predicate=predicate,
-        n=int((member & inside).sum()),
+        n=int((member & search.inside).sum()),
         support=int(member.sum()),
-        metric=search.metric,
+        metric=target.name,
         value=value,
-        rest=metric_value(search.metric, float(bad[inside & ~member].mean())),
-        low=low,
-        high=high,
+        rest=rest,
+        low=interval[0] if interval else None,
+        high=interval[1] if interval else None,
         p=p,
-        direction=("fp" if share > 0.5 else "fn") if one_way and share is not None else None,
+        direction=one_way,
         fp_share=share,
         direction_p=direction_p,
-        parts=decompose(search.metric, Cells.of(judged, member), Cells.of(judged, ~member)),
+        consistency=_consistency(search, member, one_way),
+        parts=decompose(target.name, Cells.of(outcomes, member), Cells.of(outcomes, ~member)),
         held_out=held_out,
     )
 
 
-def _member(search: _Search, predicate: Predicate) -> BoolArray:
-    return Rows(columns=search.columns, bad=search.bad, groups=search.judged.groups).member(predicate)
-
-
-def _interval(search: _Search, chosen: BoolArray) -> tuple[float, float | None, float | None]:
-    bad, groups = search.bad[chosen], _compress(search.judged.groups[chosen])
-    found = share_interval(~bad, groups)
-    value = metric_value(search.metric, float(bad.mean()))
-    if found is None:
-        return value, None, None
-    return value, metric_value(search.metric, 1 - found[0]), metric_value(search.metric, 1 - found[1])
-
-
-def _compress(groups: IntArray) -> IntArray:
-    return np.unique(groups, return_inverse=True)[1].astype(np.int64)
+def _consistency(search: _Search, member: BoolArray, direction: Direction | None) -> Consistency | None:
+    return direction and check_consistency(search.outcomes, member, direction, search.half, search.origins)
 
 
 def _overall(search: _Search) -> Estimate:
     n = len(search.inside)
-    if not search.inside.any():
-        return Estimate.undefined(n, f"no row is in the denominator of {search.metric}")
-    value, low, high = _interval(search, search.inside)
-    return Estimate(value=value, low=low, high=high, n=n, reason="" if low is not None else "all rows are one group")
+    everything = np.ones(n, np.bool_)
+    value = search.target.value(search.outcomes, everything)
+    if value is None:
+        return Estimate.undefined(n, f"no row is in the denominator of {search.target.name}")
+    interval = search.target.interval(search.outcomes, everything)
+    low, high = interval or (None, None)
+    return Estimate(value=value, low=low, high=high, n=n, reason="" if interval else "all rows are one group")
 
 
-def _note_power(search: _Search, notes: list[str]) -> None:
+def _note_power(search: _Search, candidates: int) -> None:
     """Say how large a slice must be to be found here."""
-    rows = search.rows(np.ones(len(search.inside), np.bool_))
-    base = float(rows.bad.mean()) if len(rows) else 0.0
-    if not 0 < base < 1:
-        notes.append(
-            f"{search.metric}: {'no' if base == 0 else 'every'} row of the {len(rows)} in the denominator is an error"
-        )
+    loss = search.loss[search.inside]
+    if loss.dtype != np.bool_:
+        search.notes.append(f"{candidates} candidate slices on {len(loss)} rows")
         return
-    candidates = count_candidates(rows, depth=search.depth, min_rows=search.min_support)
+    base = float(loss.mean()) if len(loss) else 0.0
+    if not 0 < base < 1:
+        every = "no" if base == 0 else "every"
+        search.notes.append(f"{search.target.name}: {every} row of the {len(loss)} in the denominator is an error")
+        return
     share = min(2 * base, (1 + base) / 2)
     # Each half proposes on its own rows.
     needed = 2 * rows_to_find(share, base, candidates)
-    verdict = "findable" if needed < len(rows) / 2 else "hardly findable"
-    notes.append(
-        f"{candidates} candidate slices on {len(rows)} rows with {base:.1%} errors: a slice with {share:.1%} errors "
+    verdict = "findable" if needed < len(loss) / 2 else "hardly findable"
+    search.notes.append(
+        f"{candidates} candidate slices on {len(loss)} rows with {base:.1%} errors: a slice with {share:.1%} errors "
         f"needs about {math.ceil(needed)} rows, so it is {verdict} here"
     )

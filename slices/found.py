@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from ..judges import Estimate
+from .consistency import Consistency
 from .effect import Direction, Parts
 from .significance import ALPHA
 from .slice import Predicate
@@ -29,7 +30,7 @@ class HeldOut:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FoundSlice:
-    """A slice in which the metric is lower than elsewhere."""
+    """A slice in which the metric is poorer than elsewhere."""
 
     predicate: Predicate
     n: int
@@ -51,6 +52,8 @@ class FoundSlice:
     fp_share: float | None
     """Share of false positives among the slice's errors on held-out rows."""
     direction_p: float
+    consistency: Consistency | None
+    """How widely the direction holds; None without one."""
     parts: Parts | None
     held_out: HeldOut
 
@@ -66,8 +69,8 @@ class FoundSlice:
 
     @property
     def prompt_target(self) -> bool:
-        """Whether a prompt could mend it: confirmed, errors of one kind, and not only a matter of the base rate."""
-        if not self.confirmed or self.direction is None:
+        """Whether a prompt could mend it: confirmed, errors of one kind everywhere, not only the base rate's doing."""
+        if not self.confirmed or self.direction is None or not (self.consistency and self.consistency.holds):
             return False
         return self.parts is None or self.parts.judges_doing(self.direction)
 
@@ -87,6 +90,7 @@ class FoundSlice:
             "direction": self.direction,
             "parts": parts,
             "expected_gain": self.expected_gain,
+            "consistency": self.consistency and asdict(self.consistency),
             "confirmed": self.confirmed,
             "prompt_target": self.prompt_target,
         }

@@ -13,6 +13,7 @@ import numpy as np
 
 from ..judges import BoolArray, FloatArray, IntArray
 from ..judges.metrics import wilson
+from .outcomes import count_groups
 
 ALPHA = 0.05
 MIN_GROUPS = 5
@@ -21,7 +22,7 @@ MIN_GROUPS = 5
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Comparison:
-    """The share of bad rows inside a slice against the rest."""
+    """The mean loss inside a slice against the rest; of bad rows, their share."""
 
     n: int
     inside: float
@@ -29,64 +30,100 @@ class Comparison:
     se: float
     """Standard error of the gap under the hypothesis of no gap, clustered by group."""
     p: float
-    """One-sided, for more bad rows inside; 1 where the slice is too small to say."""
+    """One-sided, for a greater loss inside; 1 where the slice is too small to say."""
     design: float
     """How many times the variance exceeds that of independent rows; at least 1."""
 
     @property
     def gap(self) -> float:
-        """Share of bad rows inside minus share outside."""
+        """Mean loss inside minus mean loss outside."""
         return self.inside - self.rest
 
 
-def compare(bad: BoolArray, member: BoolArray, groups: IntArray) -> Comparison | None:
-    """Test whether bad rows are more frequent inside a slice; None where slice or rest is empty.
+def compare(loss: BoolArray | FloatArray, member: BoolArray, groups: IntArray) -> Comparison | None:
+    """Test whether rows lose more inside a slice; None where slice or rest is empty.
 
-    A score test with the pooled share, its variance multiplied by the design effect of the groups, referred to
-    Student's t with as many degrees of freedom as the side with fewer groups has groups, less one; never below the
+    A score test with the pooled variance, multiplied by the design effect of the groups, referred to Student's t with
+    as many degrees of freedom as the side with fewer groups has groups, less one; for bad rows never below the
     p-value of Fisher's exact test, which knows no groups.
 
     Args:
-        bad: Whether each row is an error of the metric; shape (n,).
+        loss: What each row costs; booleans mark bad rows. Shape (n,).
         member: Whether each row is in the slice; shape (n,).
         groups: Group code of each row; shape (n,).
     """
     from scipy.special import stdtr
 
-    n, total = int(member.sum()), len(bad)
+    n, total = int(member.sum()), len(loss)
     if not 0 < n < total:
         return None
-    pooled = float(bad.mean())
-    inside, rest = float(bad[member].mean()), float(bad[~member].mean())
-    fewest = min(len(np.unique(groups[member])), len(np.unique(groups[~member])))
-    design = design_effect(bad, member, groups)
-    se = math.sqrt(pooled * (1 - pooled) * (1 / n + 1 / (total - n)) * design)
+    pooled = float(loss.var())
+    inside, rest = float(loss[member].mean()), float(loss[~member].mean())
+    fewest = min(count_groups(groups[member]), count_groups(groups[~member]))
+    design = design_effect(loss, member, groups)
+    se = math.sqrt(pooled * (1 / n + 1 / (total - n)) * design)
     p = 1.0
     if se > 0 and fewest >= MIN_GROUPS:
-        # The exact tail takes over where the slice is small and errors are rare, which Student's t flatters.
-        p = max(
-            float(stdtr(fewest - 1, -(inside - rest) / se)),
-            _exact_tail(int(bad[member].sum()), n, int(bad.sum()), total),
-        )
+        p = float(stdtr(fewest - 1, -(inside - rest) / se))
+        if loss.dtype == np.bool_:
+            # The exact tail takes over where the slice is small and errors are rare, which Student's t flatters.
+            p = max(p, _exact_tail(int(loss[member].sum()), n, int(loss.sum()), total))
     return Comparison(n=n, inside=inside, rest=rest, se=se, p=p, design=design)
 
 
-def design_effect(bad: BoolArray, member: BoolArray, groups: IntArray) -> float:
+def design_effect(loss: BoolArray | FloatArray, member: BoolArray, groups: IntArray) -> float:
     """Return how many times the gap's variance exceeds that of independent rows; at least 1.
 
     Sums of residuals by group over residuals of single rows, for a slice that is neither empty nor everything.
     """
-    pooled = float(bad.mean())
-    centre = np.empty(len(bad))
-    for side in (member, ~member):
-        rows = int(side.sum())
-        # One group's worth of pooled rows, so that a slice whose rows all err is not taken to have no spread.
-        prior = rows / len(np.unique(groups[side]))
-        centre[side] = (bad[side].sum() + prior * pooled) / (rows + prior)
-    weight = np.where(member, 1.0 / member.sum(), -1.0 / (~member).sum())
-    residual = (bad - centre) * weight
-    single = float((residual**2).sum())
-    return max(1.0, _group_variance(residual, groups) / single) if single else 1.0
+    return Clustered.of(loss, groups).design(np.flatnonzero(member))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Clustered:
+    """Losses summed by group once, so that the design effect of each of many slices costs only its own rows."""
+
+    loss: BoolArray | FloatArray
+    groups: IntArray
+    rows_of: FloatArray
+    """Rows of each group; shape (G,)."""
+    loss_of: FloatArray
+    square: float
+    """Sum of all squared losses."""
+
+    @classmethod
+    def of(cls, loss: BoolArray | FloatArray, groups: IntArray) -> Clustered:
+        """Sum up; groups are codes, shape (n,)."""
+        summed = np.bincount(groups, loss).astype(np.float64)
+        square = float(loss.sum() if loss.dtype == np.bool_ else loss @ loss)
+        rows = np.bincount(groups).astype(np.float64)
+        return cls(loss=loss, groups=groups, rows_of=rows, loss_of=summed, square=square)
+
+    def groups_in(self, rows: IntArray) -> int:
+        """Return how many groups some rows belong to."""
+        return count_groups(self.groups[rows])
+
+    def design(self, rows: IntArray) -> float:
+        """Return the design effect of the slice with these rows, see `design_effect`; rows are positions."""
+        groups, loss = self.groups[rows], self.loss[rows].astype(np.float64)
+        rows_in = np.bincount(groups, minlength=len(self.rows_of))
+        loss_in = np.bincount(groups, loss, len(self.rows_of))
+        pooled = float(self.loss_of.sum() / self.rows_of.sum())
+        square_in = float(loss @ loss)
+        single, residual = 0.0, np.zeros(len(self.rows_of))
+        sides = (
+            (1.0, rows_in.astype(np.float64), loss_in, square_in),
+            (-1.0, self.rows_of - rows_in, self.loss_of - loss_in, self.square - square_in),
+        )
+        for sign, n_of, sum_of, square in sides:
+            n, total = float(n_of.sum()), float(sum_of.sum())
+            # One group's worth of pooled rows, so that a slice whose rows all err is not taken to have no spread.
+            prior = n / np.count_nonzero(n_of)
+            centre = (total + prior * pooled) / (n + prior)
+            residual += sign * (sum_of - centre * n_of) / n
+            single += max(0.0, square - 2 * centre * total + n * centre**2) / n**2
+        present = int(np.count_nonzero(self.rows_of))
+        return max(1.0, _spread_of(residual, present) / single) if single > 1e-15 else 1.0
 
 
 def _exact_tail(hits: int, n: int, bad: int, total: int) -> float:
@@ -129,7 +166,7 @@ def share_interval(good: BoolArray, groups: IntArray, level: float = 0.95) -> tu
     if n == 0:
         return None
     share = float(good.mean())
-    present = len(np.unique(groups))
+    present = count_groups(groups)
     independent = share * (1 - share) / n
     design = max(1.0, _group_variance((good - share) / n, groups) / independent) if independent else n / present
     return wilson(float(good.sum()) / design, n / design, level)
@@ -161,6 +198,21 @@ def scan_llr(n: FloatArray, bad: FloatArray, total: float, total_bad: float) -> 
     return np.where(worse, np.maximum(ratio, 0.0), 0.0)
 
 
+def gaussian_llr(n: FloatArray, loss: FloatArray, total: float, mean: float, variance: float) -> FloatArray:
+    """Return the one-sided log-likelihood ratio of a shifted mean of known variance in each cell; 0 where not worse.
+
+    Args:
+        n: Rows in each cell; shape (cells,).
+        loss: Their summed loss; shape (cells,).
+        total: All rows.
+        mean: Mean loss of all rows.
+        variance: Variance of the loss of all rows, positive.
+    """
+    rest = np.maximum(total - n, 1.0)
+    gap = (loss / np.maximum(n, 1.0) - mean) * total / rest
+    return np.where(gap > 0, gap**2 * n * rest / (2 * total * variance), 0.0)
+
+
 def rows_to_find(share: float, base: float, candidates: int) -> float:
     """Return how many rows a slice with this share of bad rows needs to stand out among the candidates.
 
@@ -182,8 +234,8 @@ def _log_likelihood(n: FloatArray | float, bad: FloatArray | float) -> FloatArra
 
 def _group_variance(residual: FloatArray, groups: IntArray) -> float:
     """Variance of the sum of residuals, summed by group, with the small-sample factor G / (G - 1)."""
-    present = len(np.unique(groups))
-    if present < 2:
-        return math.inf
-    sums = np.bincount(groups, residual)
-    return float((sums**2).sum() * present / (present - 1))
+    return _spread_of(np.bincount(groups, residual).astype(np.float64), count_groups(groups))
+
+
+def _spread_of(sums: FloatArray, present: int) -> float:
+    return float((sums**2).sum() * present / (present - 1)) if present > 1 else math.inf

@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from judgewright.slices.effect import Cells, decompose, expected_gain, metric_value
+from judgewright.slices.effect import Cells, decompose, expected_gain
+from judgewright.slices.target import of_bad_share
 
 COUNT = st.integers(1, 400)
 CELLS = st.builds(lambda a, b, c, d: Cells(tp=a, fp=b, fn=c, tn=d), COUNT, COUNT, COUNT, COUNT)
@@ -86,5 +87,5 @@ def test_a_slice_no_worse_than_the_rest_gains_nothing() -> None:
 
 def test_the_share_of_errors_gives_f1() -> None:
     """F1 = 2J / (1 + J) with J = TP / (TP + FP + FN)."""
-    assert metric_value("f1", 150 / 600) == pytest.approx(2 * 450 / (900 + 150))
-    assert metric_value("recall", 0.25) == 0.75
+    assert of_bad_share("f1", 150 / 600) == pytest.approx(2 * 450 / (900 + 150))
+    assert of_bad_share("recall", 0.25) == 0.75

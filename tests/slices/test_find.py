@@ -1,6 +1,7 @@
 """Planted slices are found and confirmed, noise is not, and every number can be recomputed from the predicate."""
 
 import random
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -13,13 +14,13 @@ from judgewright.judges.rows import Dataset, Row, Scalar
 from judgewright.judges.scale import BINARY, OutputScale
 from judgewright.judges.verdict import Unscored, Verdict
 from judgewright.judges.verdict_file import load_verdicts
-from judgewright.slices.find import choose_target, find_slices
+from judgewright.slices.find import choose_target, find_in_frame, find_slices
 from judgewright.slices.slice import parse_predicate
 
 VERDICTS = Path(__file__).resolve().parents[2].parent / "shared" / "data" / "verdicts"
 KEYS = (
     *("predicate", "n", "support", "metric", "value", "rest", "low", "high", "p", "direction", "parts"),
-    *("expected_gain", "confirmed", "prompt_target"),
+    *("expected_gain", "consistency", "confirmed", "prompt_target"),
 )
 
 
@@ -279,15 +280,84 @@ def test_unscored_rows_are_left_out_and_counted() -> None:
     assert any("1 unscored" in note for note in report.notes)
 
 
-def test_other_metrics_are_searched_through_accuracy_aloud() -> None:
-    """Kappa, MCC and balanced accuracy have no row-wise denominator; an unknown metric is refused."""
-    report = find_slices(planted(1000), metric="kappa")
-    assert report.metric == "accuracy"
-    assert any("kappa" in note for note in report.notes)
+@pytest.mark.parametrize("metric", ["kappa", "mcc", "balanced_accuracy"])
+def test_a_metric_without_rows_of_its_own_is_measured_as_itself(metric: str) -> None:
+    """Kappa, MCC and balanced accuracy on slice and rest are scikit-learn's, and the planted weakness is confirmed."""
+    from sklearn import metrics as sk
+
+    oracle = {
+        "kappa": sk.cohen_kappa_score,
+        "mcc": sk.matthews_corrcoef,
+        "balanced_accuracy": sk.balanced_accuracy_score,
+    }
+    judged = planted(12_000)
+    report = find_slices(judged, metric=metric)
+    assert report.metric == metric
+    assert any("kind = a" in str(s.predicate) for s in report.slices if s.confirmed)
+    for found in report.slices:
+        inside = found.predicate.mask(judged.rows)
+        for part, value in ((inside, found.value), (~inside, found.rest)):
+            assert value == pytest.approx(oracle[metric](judged.positive[part], judged.predicted[part]))
+        if found.parts is not None and found.low is not None and found.high is not None:
+            assert found.low <= found.value <= found.high
+            gap = found.value - found.rest
+            parts = found.parts
+            assert parts.prevalence + parts.tpr + parts.fpr == pytest.approx(gap, abs=0.02)
+
+
+def test_what_cannot_be_searched_is_refused() -> None:
+    """An unknown metric, a depth of four, and the Brier score without a confidence."""
     with pytest.raises(InputError, match="'bleu'"):
         find_slices(planted(100), metric="bleu")
     with pytest.raises(InputError, match="max_depth"):
         find_slices(planted(100), max_depth=4)
+    with pytest.raises(InputError, match="confidence"):
+        find_slices(planted(100), metric="brier")
+
+
+def miscalibrated(n: int = 8000, seed: int = 1) -> pd.DataFrame:
+    """A judge whose probabilities are right, but far too sure where `topic = law`."""
+    rng = np.random.default_rng(seed)
+    topic = rng.choice(["law", "art", "food", "sport"], n)
+    truth = rng.beta(2, 2, n)
+    stated = np.where(topic == "law", np.clip(0.5 + 6 * (truth - 0.5) + 0.2, 0.01, 0.99), truth)
+    return pd.DataFrame(
+        {
+            "topic": topic,
+            "noise": rng.choice(list("pqrst"), n),
+            "label": rng.random(n) < truth,
+            "predicted": stated >= 0.5,
+            "p": stated,
+            "doc": rng.integers(0, n // 4, n),
+        }
+    )
+
+
+@pytest.mark.parametrize("metric", ["brier", "ece"])
+def test_a_miscalibrated_slice_is_found_where_the_metric_is_high(metric: str) -> None:
+    """A frame is searched as a table of rows is; poor means a high Brier score or calibration error."""
+    report = find_in_frame(miscalibrated(), metric=metric, group="doc", probability="p")
+    assert [str(s.predicate) for s in report.slices if s.confirmed] == ["topic = law"]
+    found = report.slices[0]
+    assert found.value > found.rest
+    assert found.low is not None
+    assert found.low > found.rest
+    null = miscalibrated().assign(topic="law", other=np.random.default_rng(3).choice(list("ab"), 8000))
+    assert not [s for s in find_in_frame(null, metric=metric, group="doc", probability="p").slices if s.confirmed]
+
+
+def test_a_frame_and_a_table_of_the_same_rows_give_the_same_slices() -> None:
+    """Both doors lead to one search."""
+    judged = planted()
+    rows = tuple(replace(row, group=f"g{i % 900}") for i, row in enumerate(judged.rows))
+    judged = replace(judged, dataset=replace(judged.dataset, rows=rows))
+    frame = frame_of(judged).drop(columns=["id", "label", "score", "confidence", "unscored"])
+    by_frame = find_in_frame(frame, label="positive", group="group")
+    by_rows = find_slices(judged)
+    assert by_rows.slices
+    assert [s.to_json() for s in by_frame.slices] == [s.to_json() for s in by_rows.slices]
+    with pytest.raises(InputError, match="no column 'gold'"):
+        find_in_frame(frame, label="gold")
 
 
 def test_an_unconfirmed_leaning_slice_is_named_as_such() -> None:

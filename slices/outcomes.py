@@ -1,0 +1,91 @@
+"""What people and judge said of each scored row: all that a search for slices reads beside the columns."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..judges import BoolArray, FloatArray, InputError, IntArray, Judged
+
+
+@dataclass(frozen=True, kw_only=True)
+class Outcomes:
+    """The scored rows as arrays, shape (n,) each."""
+
+    positive: BoolArray
+    """Whether people call the row positive."""
+    predicted: BoolArray
+    """Whether the judge does."""
+    groups: IntArray
+    """Codes 0..G-1; rows of one group depend on each other."""
+    group_names: Sequence[str]
+    """The group of each code."""
+    probability: FloatArray
+    """Of the positive label, NaN where the judge stated none."""
+    distance: FloatArray | None = None
+    """|label - grade|; None where people and judge grade on different scales."""
+
+    def __post_init__(self) -> None:
+        n = len(self.positive)
+        for name in ("predicted", "groups", "probability"):
+            if len(getattr(self, name)) != n:
+                raise InputError(f"{len(getattr(self, name))} values of {name} for {n} labels")
+
+    @classmethod
+    def of(cls, judged: Judged) -> Outcomes:
+        """Take the scored rows of a table."""
+        names = dict.fromkeys(row.group or f"\0{row.id}" for row in judged.rows)
+        scores = judged.scale.kind == "probability"
+        return cls(
+            positive=judged.positive,
+            predicted=judged.predicted,
+            groups=judged.groups,
+            group_names=tuple(names),
+            probability=judged.score if scores else judged.probability,
+            distance=np.abs(judged.label - judged.score) if judged.same_scale else None,
+        )
+
+    def __len__(self) -> int:
+        return len(self.positive)
+
+    @property
+    def clustered(self) -> bool:
+        """Whether any group has two rows."""
+        return len(self.group_names) < len(self)
+
+    def only(self, chosen: BoolArray) -> Outcomes:
+        """Return some of the rows, group codes as they were; chosen has shape (n,)."""
+        return Outcomes(
+            positive=self.positive[chosen],
+            predicted=self.predicted[chosen],
+            groups=self.groups[chosen],
+            group_names=self.group_names,
+            probability=self.probability[chosen],
+            distance=None if self.distance is None else self.distance[chosen],
+        )
+
+    def halves(self, seed: int) -> BoolArray:
+        """Cut the groups in two, by a hash of their names, so that the order of rows does not matter; shape (n,)."""
+        key = str(seed).encode() + b"\0"
+        digests = [
+            hashlib.blake2b(key + name.encode("utf-8", "surrogatepass"), digest_size=8).digest()
+            for name in self.group_names
+        ]
+        ranked = np.argsort(np.frombuffer(b"".join(digests), ">u8"), kind="stable")
+        side = np.empty(len(digests), np.bool_)
+        side[ranked] = np.arange(len(digests)) % 2
+        return side[self.groups]
+
+
+def compress(groups: IntArray) -> IntArray:
+    """Return codes 0..G-1 without gaps, in the order of the old ones; shape (n,)."""
+    present = np.bincount(groups) > 0
+    return (np.cumsum(present) - 1)[groups]
+
+
+def count_groups(groups: IntArray) -> int:
+    """Return how many different groups there are."""
+    return int(np.count_nonzero(np.bincount(groups)))

@@ -1,0 +1,239 @@
+"""What a metric means for a search: which rows it is about, what each of them costs, and how it is compared.
+
+There are three kinds. A *share* metric is one minus a share of bad rows, or a monotone map of it. A *pulled* metric
+has no rows of its own, so each row costs what it pulls the metric down (minus its influence function). A
+*probability* metric scores the judge's probability, and is poor where it is high.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from ..judges import BoolArray, FloatArray, InputError, clustered_se, influence, point
+from ..judges.metrics.calibration import calibration_intervals, ece
+from .outcomes import Outcomes, compress, count_groups
+from .significance import MIN_GROUPS, Comparison, compare, share_interval
+
+Interval = tuple[float, float]
+Losses = BoolArray | FloatArray
+PERMUTATIONS = 999
+"""Draws of groups behind the p-value of a slice's calibration error."""
+
+
+class Target(Protocol):
+    """One metric as the search sees it."""
+
+    @property
+    def name(self) -> str:
+        """The metric."""
+        ...
+
+    @property
+    def lower_is_worse(self) -> bool:
+        """Whether a poor slice has a low value of the metric."""
+        ...
+
+    def losses(self, outcomes: Outcomes) -> tuple[BoolArray, Losses]:
+        """Return which rows the metric is about and what each row costs; shape (n,) each.
+
+        Raises:
+            InputError: The rows do not have what the metric needs.
+        """
+        ...
+
+    def value(self, outcomes: Outcomes, member: BoolArray) -> float | None:
+        """Return the metric on the rows marked; None where it is undefined."""
+        ...
+
+    def interval(self, outcomes: Outcomes, member: BoolArray) -> Interval | None:
+        """Return the clustered 95 % interval of `value`."""
+        ...
+
+    def test(self, outcomes: Outcomes, member: BoolArray) -> Comparison | None:
+        """Compare the rows marked with the others; None where either side is empty or undefined."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """Precision, recall, specificity, F1, accuracy, off-by-1."""
+
+    name: str
+    lower_is_worse: bool = True
+
+    def losses(self, outcomes: Outcomes) -> tuple[BoolArray, BoolArray]:
+        """See `Target.losses`; a loss is True for a bad row."""
+        y, p = outcomes.positive, outcomes.predicted
+        everything = np.ones(len(y), np.bool_)
+        match self.name:
+            case "precision":
+                return p, p & ~y
+            case "recall":
+                return y, y & ~p
+            case "specificity":
+                return ~y, p & ~y
+            case "f1":
+                return y | p, y != p
+            case "accuracy":
+                return everything, y != p
+        if outcomes.distance is None:
+            raise InputError("off_by_one needs people and judge to grade on the same scale")
+        return everything, outcomes.distance > 1
+
+    def value(self, outcomes: Outcomes, member: BoolArray) -> float | None:
+        """See `Target.value`."""
+        inside, bad = self.losses(outcomes)
+        chosen = member & inside
+        return of_bad_share(self.name, float(bad[chosen].mean())) if chosen.any() else None
+
+    def interval(self, outcomes: Outcomes, member: BoolArray) -> Interval | None:
+        """See `Target.interval`; Wilson's, on as many rows as the groups are worth."""
+        inside, bad = self.losses(outcomes)
+        chosen = member & inside
+        found = share_interval(~bad[chosen], compress(outcomes.groups[chosen])) if chosen.any() else None
+        return found and (of_bad_share(self.name, 1 - found[0]), of_bad_share(self.name, 1 - found[1]))
+
+    def test(self, outcomes: Outcomes, member: BoolArray) -> Comparison | None:
+        """See `Target.test`."""
+        inside, bad = self.losses(outcomes)
+        return compare(bad[inside], member[inside], compress(outcomes.groups[inside]))
+
+
+def of_bad_share(metric: str, share: float) -> float:
+    """Turn the share of bad rows into the metric; F1 = 2J / (1 + J) with J = 1 - share."""
+    good = 1.0 - share
+    return 2 * good / (1 + good) if metric == "f1" else good
+
+
+@dataclass(frozen=True, slots=True)
+class Pulled:
+    """Kappa, MCC, balanced accuracy: searched through the influence function, tested as themselves."""
+
+    name: str
+    lower_is_worse: bool = True
+
+    def losses(self, outcomes: Outcomes) -> tuple[BoolArray, FloatArray]:
+        """See `Target.losses`; a loss is minus the row's pull on the metric."""
+        pull = influence(self.name, outcomes.positive, outcomes.predicted)
+        return np.ones(len(pull), np.bool_), -pull
+
+    def value(self, outcomes: Outcomes, member: BoolArray) -> float | None:
+        """See `Target.value`."""
+        return point(self.name, outcomes.positive[member], outcomes.predicted[member])
+
+    def interval(self, outcomes: Outcomes, member: BoolArray) -> Interval | None:
+        """See `Target.interval`; Student's t on the influence function, summed by group."""
+        from scipy.special import stdtrit
+
+        value, se, groups = self._measured(outcomes, member)
+        if value is None or not math.isfinite(se):
+            return None
+        reach = float(stdtrit(groups - 1, 0.975)) * se
+        return max(-1.0, value - reach), min(1.0, value + reach)
+
+    def test(self, outcomes: Outcomes, member: BoolArray) -> Comparison | None:
+        """See `Target.test`: the metric inside against the metric outside, each with its clustered error."""
+        from scipy.special import stdtr
+
+        (here, se, groups), (there, other, others) = (self._measured(outcomes, m) for m in (member, ~member))
+        if here is None or there is None:
+            return None
+        spread = math.hypot(se, other)
+        fewest = min(groups, others)
+        known = 0 < spread < math.inf and fewest >= MIN_GROUPS
+        p = float(stdtr(fewest - 1, (here - there) / spread)) if known else 1.0
+        return Comparison(n=int(member.sum()), inside=-here, rest=-there, se=spread, p=p, design=1.0)
+
+    def _measured(self, outcomes: Outcomes, member: BoolArray) -> tuple[float | None, float, int]:
+        """The metric on some rows, its standard error and their groups."""
+        part = outcomes.only(member)
+        value = self.value(outcomes, member)
+        if value is None:
+            return None, math.inf, 0
+        groups = compress(part.groups)
+        return value, clustered_se(influence(self.name, part.positive, part.predicted), groups), count_groups(groups)
+
+
+@dataclass(frozen=True, slots=True)
+class OfProbability:
+    """Brier score and ECE: both are searched through the squared error of the probability."""
+
+    name: str
+    lower_is_worse: bool = False
+
+    def losses(self, outcomes: Outcomes) -> tuple[BoolArray, FloatArray]:
+        """See `Target.losses`; a loss is the squared error of the probability."""
+        known = np.isfinite(outcomes.probability)
+        if not known.any():
+            raise InputError(f"{self.name} needs the judge's confidence", hint="name its column with --confidence")
+        return known, np.where(known, (outcomes.probability - outcomes.positive) ** 2, 0.0)
+
+    def value(self, outcomes: Outcomes, member: BoolArray) -> float | None:
+        """See `Target.value`."""
+        known, loss = self.losses(outcomes)
+        chosen = member & known
+        if not chosen.any():
+            return None
+        if self.name == "brier":
+            return float(loss[chosen].mean())
+        return float(ece(outcomes.positive[chosen], outcomes.probability[chosen]))
+
+    def interval(self, outcomes: Outcomes, member: BoolArray) -> Interval | None:
+        """See `Target.interval`; groups are resampled."""
+        part = outcomes.only(member & self.losses(outcomes)[0])
+        groups = compress(part.groups)
+        return calibration_intervals(part.positive, part.probability, groups)[self.name][1] if len(part) else None
+
+    def test(self, outcomes: Outcomes, member: BoolArray) -> Comparison | None:
+        """See `Target.test`; ECE, which is biased on few rows, is compared with random sets of as many groups."""
+        known, loss = self.losses(outcomes)
+        part, member = outcomes.only(known), member[known]
+        groups = compress(part.groups)
+        found = compare(loss[known], member, groups)
+        if found is None or self.name == "brier":
+            return found
+        here, there = (float(ece(part.positive[m], part.probability[m])) for m in (member, ~member))
+        p = _permuted(part, member, groups, here - there) if found.p < 1 else 1.0
+        return Comparison(n=found.n, inside=here, rest=there, se=found.se, p=p, design=found.design)
+
+
+def _permuted(part: Outcomes, member: BoolArray, groups: np.ndarray, gap: float) -> float:
+    """Share of random sets of groups, as large as the slice, whose ECE exceeds the others' by at least as much."""
+    rng = np.random.default_rng(0)
+    bins = np.searchsorted(np.linspace(0, 1, 11)[1:-1], part.probability, side="left")
+    total = count_groups(groups)
+    wrong = np.bincount(groups * 10 + bins, part.probability - part.positive, total * 10).reshape(total, 10)
+    rows = np.bincount(groups, minlength=total)
+    everything, n, size = wrong.sum(0), len(part), int(member.sum())
+    beyond = 0
+    for _ in range(PERMUTATIONS):
+        order = rng.permutation(total)
+        taken = order[: max(1, int(np.searchsorted(np.cumsum(rows[order]), size, side="right")))]
+        inside, drawn = wrong[taken].sum(0), int(rows[taken].sum())
+        there = float(np.abs(everything - inside).sum()) / max(n - drawn, 1)
+        beyond += float(np.abs(inside).sum()) / drawn - there >= gap - 1e-12
+    return (1 + beyond) / (1 + PERMUTATIONS)
+
+
+TARGETS: Mapping[str, Target] = {
+    **{name: Share(name) for name in ("precision", "recall", "specificity", "f1", "accuracy", "off_by_one")},
+    **{name: Pulled(name) for name in ("balanced_accuracy", "kappa", "mcc")},
+    **{name: OfProbability(name) for name in ("brier", "ece")},
+}
+"""Every metric whose slices can be searched."""
+
+
+def target_of(metric: str) -> Target:
+    """Return a metric as the search sees it.
+
+    Raises:
+        InputError: Slices cannot be searched for it.
+    """
+    if metric not in TARGETS:
+        raise InputError(f"slices cannot be searched for {metric!r}", hint="metrics: " + ", ".join(TARGETS))
+    return TARGETS[metric]
