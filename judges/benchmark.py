@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 
 import numpy as np
 
 from .errors import InputError
 from .judged import FloatArray, IntArray, Judged
-from .metrics import agreement, calibration
-from .metrics.agreement import BINARY_METRICS, GRADE_METRICS, PROPORTIONS
-from .metrics.calibration import CALIBRATION_METRICS
+from .measures import Asked, decision_codes, estimate_of, grade_codes, measure_choice, measure_ordered, shared_groups
+from .metrics import agreement
 from .metrics.estimate import Estimate
-from .metrics.intervals import Cells, Statistic, bootstrap, wilson
+from .metrics.intervals import Cells, bootstrap
 from .rows import Dataset
 from .verdict import Unscored
 
@@ -53,10 +51,13 @@ class Benchmark:
     confusion: Mapping[str, int]
     """`tp`, `fp`, `fn` and `tn` at the threshold."""
     grades: GradeTable | None
-    """None where judge and people graded on different scales, or on two levels only."""
+    """None where judge and people graded on different scales, or on two levels only and the scale is no choice."""
     metrics: Mapping[str, Estimate]
     worst_case: Mapping[str, Bounds]
-    """(low, high) of precision, recall, F1 and accuracy if every unscored labelled row were wrong, or right."""
+    """(low, high) of precision, recall, F1 and accuracy if every unscored labelled row were wrong, or right.
+
+    Empty for a choice.
+    """
     notes: tuple[str, ...] = ()
     """What a reader must know before trusting the figures."""
 
@@ -85,35 +86,49 @@ class Benchmark:
         return [(name, *_printed(estimate)) for name, estimate in self.metrics.items()]
 
 
-def measure(judged: Judged, *, resamples: int = 2000, seed: int = 0) -> Benchmark:
+def measure(
+    judged: Judged, *, at: Sequence[int] = (10,), uncertain: str | None = None, resamples: int = 2000, seed: int = 0
+) -> Benchmark:
     """Measure a judge against the human labels.
 
-    Intervals are 95 %. Where rows share groups, groups are resampled; where every row is its own group,
-    rows are, and single proportions get Wilson's interval. Grade metrics are there when judge and people
-    grade on the same three or more levels (of unordered labels only `kappa_grades`), calibration metrics
-    when some verdict carries a probability; their n counts those rows. An undefined metric is None with a
-    reason, but precision, recall, F1 and MCC are 0 as in scikit-learn, with a reason and no interval.
+    Intervals are 95 %. Where rows share groups, groups are what was drawn; where every row is its own group,
+    rows are, and single proportions get Wilson's interval. An undefined metric is None with a reason, but
+    precision, recall, F1 and MCC are 0 as in scikit-learn, with a reason and no interval. Which metrics there are:
+
+    - at the threshold always, but not for a choice, whose labels have no order and so no threshold: there
+      accuracy, macro F1 and kappa over the classes;
+    - on the grades when judge and people grade on the same three or more levels;
+    - `krippendorff_alpha`: ordinal on those grades, nominal over the classes of a choice, else nominal at the
+      threshold;
+    - calibration when some verdict carries a probability; its n counts those rows;
+    - correlation when scores or labels may take more than two values in order;
+    - ranking when some group has several rows: the group is the query, and its rows are ranked by probability
+      where the scale has two grades and every row has one, else by score;
+    - uncertainty and DIRAS when `uncertain` is given.
 
     Args:
         judged: Rows with their answers.
-        resamples: How many to draw for each interval.
+        at: Cut-offs of nDCG.
+        uncertain: The metadata column that says whether people found a row hard; empty, 0, false and no mean they
+            did not.
+        resamples: How many to draw for an interval that is resampled.
         seed: Of the draws.
 
     Raises:
-        InputError: A grade is not on the shared scale, or a probability is outside [0, 1].
+        InputError: A grade is not on the shared scale, a probability is outside [0, 1], a cut-off is below 1, or no
+            row has the column.
     """
+    if uncertain is not None:
+        require_column(judged.dataset, uncertain)
+    return _measure(judged, Asked(at=tuple(at), uncertain=uncertain, resamples=resamples, seed=seed))
+
+
+def _measure(judged: Judged, asked: Asked) -> Benchmark:
     n = len(judged.scored)
-    groups = len(np.unique(judged.groups))
-    sampling = _Sampling(groups=judged.groups if groups < n else None, resamples=resamples, seed=seed)
-    binary = 2 * judged.positive.astype(np.int64) + judged.predicted
-    table = np.bincount(binary, minlength=4).reshape(2, 2)
+    groups = int(judged.groups.max(initial=-1)) + 1
+    table = np.bincount(decision_codes(judged), minlength=4).reshape(2, 2)
     (tn, fp), (fn, tp) = table.tolist()
-    metrics = _agreement(tuple(BINARY_METRICS), binary, 2, sampling)
-    grades = None
-    if judged.same_scale and len(judged.scale.levels) > 2:
-        grades, graded = _grades(judged, sampling)
-        metrics |= graded
-    metrics |= _calibration(judged, sampling)
+    is_choice = judged.scale.kind == "choice"
     return Benchmark(
         judge=judged.judge,
         model=judged.model,
@@ -124,9 +139,9 @@ def measure(judged: Judged, *, resamples: int = 2000, seed: int = 0) -> Benchmar
         coverage=judged.coverage,
         groups=groups,
         confusion={"tp": tp, "fp": fp, "fn": fn, "tn": tn},
-        grades=grades,
-        metrics=metrics,
-        worst_case=_worst_case(judged, table),
+        grades=_grade_table(judged),
+        metrics=measure_choice(judged, asked) if is_choice else measure_ordered(judged, asked),
+        worst_case={} if is_choice else _worst_case(judged, table),
         notes=_notes(judged, groups),
     )
 
@@ -143,7 +158,14 @@ def require_column(dataset: Dataset, column: str) -> None:
 
 
 def by_column(
-    judged: Judged, column: str, *, least: int = 1, resamples: int = 2000, seed: int = 0
+    judged: Judged,
+    column: str,
+    *,
+    least: int = 1,
+    at: Sequence[int] = (10,),
+    uncertain: str | None = None,
+    resamples: int = 2000,
+    seed: int = 0,
 ) -> dict[str, Benchmark]:
     """Measure the judge on the rows of each value of a metadata column, values in order; None counts as `(none)`.
 
@@ -151,111 +173,86 @@ def by_column(
         judged: Rows with their answers.
         column: The metadata column.
         least: Values with fewer rows than this are told together, as `(fewer than N rows)`.
-        resamples: How many to draw for each interval.
+        at: As `measure`.
+        uncertain: As `measure`.
+        resamples: As `measure`.
         seed: Of the draws.
 
     Raises:
         InputError: No row has the column, or as `measure`.
     """
+    if uncertain is not None:
+        require_column(judged.dataset, uncertain)
+    positions = _positions(judged, column)
+    rare = [value for value, rows in positions.items() if len(rows) < least]
+    if rare:
+        together = sorted(i for value in rare for i in positions.pop(value))
+        positions[f"(fewer than {least} rows)"] = together
+    asked = Asked(at=tuple(at), uncertain=uncertain, resamples=resamples, seed=seed)
+    return {value: _measure(judged.only(positions[value]), asked) for value in sorted(positions)}
+
+
+def macro_f1_by(judged: Judged, column: str, *, resamples: int = 2000, seed: int = 0) -> Estimate:
+    """Return `f1_macro`: the unweighted mean of F1 over the values of a metadata column, None counting as `(none)`.
+
+    An undefined F1 counts as 0, as in the table of the values, and the reason says how many do. The interval draws
+    groups (or rows) of the whole dataset; a value that a resample lacks is left out of that resample's mean.
+
+    Args:
+        judged: Rows with their answers.
+        column: The metadata column.
+        resamples: How many to draw.
+        seed: Of the draws.
+
+    Raises:
+        InputError: No row has the column, or the judge chooses among labels without order.
+    """
+    if judged.scale.kind == "choice":
+        raise InputError("f1_macro over a column needs decisions at a threshold, and a choice has none")
+    positions = _positions(judged, column)
+    part_of_row = np.empty(len(judged.dataset.rows), np.int64)
+    for code, rows in enumerate(positions.values()):
+        part_of_row[rows] = code
+    n = len(judged.scored)
+    part = part_of_row[judged.scored]
+    cells = Cells(code=4 * part + decision_codes(judged), size=4 * len(positions), groups=shared_groups(judged))
+    tables = cells.counts.reshape(-1, 2, 2).astype(np.float64)
+    value = float(_macro_f1(tables.reshape(1, -1))[0])
+    if not np.isfinite(value):
+        return Estimate.undefined(n, agreement.NO_ROWS)
+    absent = int((np.isnan(agreement.f1(tables)) & (tables.sum((-2, -1)) > 0)).sum())
+    reason = f"in {absent} of the {len(positions)} values no row is positive; their F1 is 0 by convention" * bool(
+        absent
+    )
+    interval = bootstrap({"f1_macro": _macro_f1}, cells, resamples=resamples, seed=seed)["f1_macro"]
+    return estimate_of(value, reason, interval, cells)
+
+
+def _macro_f1(counts: FloatArray) -> FloatArray:
+    """Return the mean F1 over the parts that hold rows, from counts of shape (b, 4 * parts)."""
+    tables = counts.reshape(len(counts), -1, 2, 2)
+    held = tables.sum((-2, -1)) > 0
+    total = np.nan_to_num(agreement.f1(tables), nan=0.0).sum(-1)
+    parts = held.sum(-1)
+    return np.divide(total, parts, out=np.full(len(counts), np.nan), where=parts > 0)
+
+
+def _positions(judged: Judged, column: str) -> dict[str, list[int]]:
+    """Return the positions in the dataset of each value of a column."""
     require_column(judged.dataset, column)
     positions: dict[str, list[int]] = {}
     for i, row in enumerate(judged.dataset.rows):
         value = row.meta.get(column)
         positions.setdefault("(none)" if value is None else str(value), []).append(i)
-    rare = [value for value, rows in positions.items() if len(rows) < least]
-    if rare:
-        together = sorted(i for value in rare for i in positions.pop(value))
-        positions[f"(fewer than {least} rows)"] = together
-    return {
-        value: measure(judged.only(positions[value]), resamples=resamples, seed=seed) for value in sorted(positions)
-    }
+    return positions
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Sampling:
-    groups: IntArray | None
-    resamples: int
-    seed: int
-
-    def cells(self, code: IntArray, size: int) -> Cells:
-        return Cells(code=code, size=size, groups=self.groups)
-
-    def only(self, rows: IntArray) -> _Sampling:
-        """Return the sampling of some of the rows, the groups numbered afresh."""
-        if self.groups is None:
-            return self
-        kept = np.unique(self.groups[rows], return_inverse=True)[1].astype(np.int64)
-        return _Sampling(groups=kept, resamples=self.resamples, seed=self.seed)
-
-
-def _agreement(names: tuple[str, ...], code: IntArray, k: int, sampling: _Sampling) -> dict[str, Estimate]:
-    cells = sampling.cells(code, k * k)
-    table = cells.counts.reshape(k, k)
-    points = {name: agreement.point(name, table) for name in names}
-    by_formula = set(PROPORTIONS) & set(names) if sampling.groups is None else set()
-    functions = {**BINARY_METRICS, **GRADE_METRICS}
-    wanted = [name for name, (value, reason) in points.items() if value is not None and not reason]
-    statistics = {name: partial(_on_tables, functions[name], k) for name in wanted if name not in by_formula}
-    intervals = bootstrap(statistics, cells, resamples=sampling.resamples, seed=sampling.seed)
-    for name in by_formula & set(wanted):
-        hits, rows = PROPORTIONS[name](table.astype(np.float64))
-        intervals[name] = wilson(float(hits), float(rows))
-    return {name: _estimate(*points[name], intervals.get(name), cells) for name in names}
-
-
-def _on_tables(function: Statistic, k: int, counts: FloatArray) -> FloatArray:
-    return function(counts.reshape(-1, k, k))
-
-
-def _grades(judged: Judged, sampling: _Sampling) -> tuple[GradeTable, dict[str, Estimate]]:
+def _grade_table(judged: Judged) -> GradeTable | None:
     levels = judged.scale.levels
-    k = len(levels)
-    code = agreement.codes(judged.label, levels) * k + agreement.codes(judged.score, levels)
-    counts = np.bincount(code, minlength=k * k).reshape(k, k).tolist()
-    # The labels of a choice have no order, so nothing is one step from anything.
-    names = ("kappa_grades",) if judged.scale.kind == "choice" else tuple(GRADE_METRICS)
-    table = GradeTable(levels=levels, counts=tuple(tuple(line) for line in counts))
-    return table, _agreement(names, code, k, sampling)
-
-
-def _calibration(judged: Judged, sampling: _Sampling) -> dict[str, Estimate]:
-    probability = _probability(judged)
-    rows = np.flatnonzero(np.isfinite(probability))
-    if len(rows) == 0:
-        return {}
-    calibration.require_probabilities(probability[rows])
-    values, code = calibration.tally(judged.positive[rows], probability[rows])
-    cells = sampling.only(rows).cells(code, 2 * len(values))
-    statistics = {name: partial(_on_masses, name, values) for name in CALIBRATION_METRICS}
-    points = {name: float(s(cells.counts[None].astype(np.float64))[0]) for name, s in statistics.items()}
-    defined = {name: s for name, s in statistics.items() if np.isfinite(points[name])}
-    intervals = bootstrap(
-        defined, cells, resamples=sampling.resamples, seed=sampling.seed, centre={"ece": points["ece"]}
-    )
-    return {
-        name: _estimate(points[name], "", intervals[name], cells)
-        if name in defined
-        else Estimate.undefined(len(rows), calibration.UNDEFINED[name])
-        for name in statistics
-    }
-
-
-def _on_masses(name: str, values: FloatArray, counts: FloatArray) -> FloatArray:
-    return CALIBRATION_METRICS[name](counts.reshape(-1, len(values), 2), values)
-
-
-def _probability(judged: Judged) -> FloatArray:
-    # On a probability scale the grade is the probability; elsewhere it follows from the confidence.
-    return judged.score if judged.scale.kind == "probability" else judged.probability
-
-
-def _estimate(value: float | None, reason: str, interval: tuple[float, float] | None, cells: Cells) -> Estimate:
-    n = len(cells.code)
-    low, high = interval or (None, None)
-    if value is not None and interval is None and not reason:
-        one = "one row" if cells.groups is None else "the rows of one group"
-        reason = f"{one} cannot show the spread" if cells.units < 2 else "undefined in most resamples"
-    return Estimate(value=value, low=low, high=high, n=n, reason=reason)
+    if not judged.on_grades or (len(levels) < 3 and judged.scale.kind != "choice"):
+        return None
+    counts = np.bincount(grade_codes(judged), minlength=len(levels) ** 2).reshape(-1, len(levels))
+    return GradeTable(levels=levels, counts=tuple(tuple(line) for line in counts.tolist()))
 
 
 def _worst_case(judged: Judged, table: IntArray) -> dict[str, Bounds]:
@@ -277,9 +274,17 @@ def _notes(judged: Judged, groups: int) -> tuple[str, ...]:
     notes = []
     if 0 < groups < FEW_GROUPS and groups < n:
         notes.append(f"the {n} rows belong to only {groups} groups: the intervals are too narrow to be trusted")
-    known = int(np.isfinite(_probability(judged)).sum())
-    if 0 < known < n:
+    known = int(np.isfinite(judged.probability).sum())
+    is_choice = judged.scale.kind == "choice"
+    if 0 < known < n and not is_choice:
         notes.append(f"{known} of {n} verdicts carry a probability; the calibration metrics are of those")
+    if is_choice and not judged.same_scale:
+        theirs = judged.dataset.labels.describe()
+        notes.append(
+            f"the judge chooses among {len(judged.scale.labels)} labels, people graded {theirs}: no metric fits"
+        )
+    if judged.same_scale and not judged.on_grades:
+        notes.append("some grades lie between the levels of the scale: metrics of the grades are left out")
     unanswered = sum(judged.unscored.values())
     if unanswered:
         notes.append(f"{unanswered} rows have no verdict and enter no metric; worst_case says what they could change")

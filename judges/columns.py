@@ -44,6 +44,8 @@ class Roles:
     """Columns the file must have, each with the option that names it otherwise, such as `--label COLUMN`."""
     words: Mapping[str, float] = field(default_factory=lambda: WORDS)
     """Texts that stand for a label."""
+    skip_incomplete: bool = False
+    """Whether a row without one of its inputs is left out and counted, not refused."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -93,8 +95,12 @@ def read_table(path: Path, roles: Roles, *, limit: int | None = None) -> Table:
     drafts: list[Draft] = []
     ids: dict[str, int] = {}
     seen: set[str] = set()
+    skipped = 0
     for record in itertools.chain([first], records):
         seen.update(record.fields)
+        if roles.skip_incomplete and not _complete(record, roles):
+            skipped += 1
+            continue
         draft = _draft(record, roles, by_id, group, problems)
         _refuse_double(draft, ids, problems)
         drafts.append(draft)
@@ -106,8 +112,16 @@ def read_table(path: Path, roles: Roles, *, limit: int | None = None) -> Table:
     if kind_of(path) in (".csv", ".tsv"):
         _type_columns(drafts)
     grades = {draft.label for draft in drafts if draft.label is not None} | _grades_beyond(stream, roles)
+    if not drafts:
+        raise DataError(f"{path}: no row has all of {', '.join(roles.inputs.values())}")
     notes = [] if by_id is not None else [f"ids are {problems.unit} numbers, as no column is named id"]
+    if skipped:
+        notes.append(f"{skipped:,} rows lack one of {', '.join(roles.inputs.values())} and are left out, as asked")
     return Table(path=path, drafts=drafts, group=group, grades=grades, notes=notes)
+
+
+def _complete(record: Record, roles: Roles) -> bool:
+    return all(_as_text(record.fields.get(column)) is not None for column in roles.inputs.values())
 
 
 def _grades_beyond(records: Iterable[Record], roles: Roles) -> set[float]:

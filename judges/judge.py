@@ -4,15 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Literal
 
 from .errors import BudgetSpent
 from .judged import Judged
-from .models.client import Client, Progress
+from .models.client import Client, Outcome, Progress
 from .models.model import Completion, Request
 from .prompt import JudgePrompt
 from .reply import read_reply, response_format
 from .rows import Dataset, Row
-from .verdict import Answer, Unscored
+from .scale import DecisionRule
+from .token_confidence import TOP, require_logprobs, require_tokens, with_token_confidence
+from .verdict import Answer, Unscored, Verdict
+
+Confidence = Literal["ask", "tok"]
+"""Whether the judge states how sure it is, or its tokens' log-probabilities tell."""
 
 SIMULATED_FINGERPRINT = "simulated-"
 """How the simulated model signs its replies, so that it is known for what it is under any name."""
@@ -28,6 +34,8 @@ class JudgeSettings:
     """Whether to ask the endpoint to hold the reply to the prompt's JSON schema."""
     max_chars: int = 400_000
     """Characters of a row's inputs; a larger row is not sent and is unscored as `oversized`."""
+    confidence: Confidence = "ask"
+    """Where confidences come from; with `tok` an endpoint without log-probabilities is refused."""
 
 
 def judge(
@@ -36,6 +44,7 @@ def judge(
     client: Client,
     *,
     settings: JudgeSettings | None = None,
+    rule: DecisionRule | None = None,
     repeat: int = 0,
     progress: Callable[[Progress], None] | None = None,
 ) -> Judged:
@@ -48,18 +57,22 @@ def judge(
         dataset: What to judge; its rows need the fields the prompt's template names.
         client: Where the answers come from; recorded ones are not asked again.
         settings: Sampling and limits.
+        rule: What decides, such as the one kept on the shelf; the prompt's own threshold unless given.
         repeat: Which repetition of the same questions this is; another number asks anew.
         progress: Called in this thread while answers come in.
 
     Raises:
         PromptError: A row lacks a field the template names.
-        ModelError: The endpoint refuses every request (a wrong key, an unknown model).
+        InputError: Tok confidence is asked of a judge that has no grades.
+        ModelError: The endpoint refuses every request (a wrong key, an unknown model), or gives no
+            log-probabilities where Tok confidence needs them.
         Interrupted: The person asked to stop; finished calls are kept.
     """
     settings = settings or JudgeSettings()
+    if settings.confidence == "tok":
+        require_tokens(prompt)
     answers: dict[str, Answer] = {}
     sent: list[Row] = []
-    simulated = client.model.simulated
     for row in dataset.rows:
         size = sum(len(text) for text in row.inputs.values())
         if size > settings.max_chars:
@@ -68,21 +81,51 @@ def judge(
         else:
             sent.append(row)
     requests = [judge_request(prompt, row, settings=settings, repeat=repeat) for row in sent]
-    for row, reply in zip(sent, client.ask(requests, progress=progress), strict=True):
-        if isinstance(reply, Completion):
-            simulated = simulated or (reply.fingerprint or "").startswith(SIMULATED_FINGERPRINT)
-            answers[row.id] = read_reply(prompt, row.id, reply)
-        else:
-            reason = "budget" if isinstance(reply, BudgetSpent) else "endpoint"
-            answers[row.id] = Unscored(row_id=row.id, reason=reason, detail=str(reply)[:300])
-    return Judged(
+    outcomes = _ask(prompt, requests, client, settings=settings, progress=progress)
+    for row, outcome in zip(sent, outcomes, strict=True):
+        answers[row.id] = _read(prompt, row.id, outcome, settings)
+    signed = any((o.fingerprint or "").startswith(SIMULATED_FINGERPRINT) for o in outcomes if isinstance(o, Completion))
+    judged = Judged(
         dataset=dataset,
         answers=tuple(answers[row.id] for row in dataset.rows),
         scale=prompt.scale,
         judge=f"{prompt.name}@{prompt.version}",
         model=client.model.name,
-        simulated=simulated,
+        simulated=client.model.simulated or signed,
     )
+    return judged if rule is None else judged.under(rule)
+
+
+def _ask(
+    prompt: JudgePrompt,
+    requests: list[Request],
+    client: Client,
+    *,
+    settings: JudgeSettings,
+    progress: Callable[[Progress], None] | None,
+) -> list[Outcome]:
+    """Ask everything; for Tok confidence one row first, so that an endpoint without it is refused at once."""
+    if settings.confidence == "ask":
+        return client.ask(requests, progress=progress)
+    outcomes = client.ask(requests[:1])
+    _refuse_silence(prompt, outcomes, client)
+    outcomes += client.ask(requests[1:], progress=progress) if requests[1:] else []
+    _refuse_silence(prompt, outcomes, client)
+    return outcomes
+
+
+def _refuse_silence(prompt: JudgePrompt, outcomes: list[Outcome], client: Client) -> None:
+    """Refuse Tok confidence without log-probabilities; a reply without a verdict proves nothing."""
+    replies = [outcome for outcome in outcomes if isinstance(outcome, Completion)]
+    require_logprobs([r for r in replies if isinstance(read_reply(prompt, "", r), Verdict)], client.model.name)
+
+
+def _read(prompt: JudgePrompt, row_id: str, outcome: Outcome, settings: JudgeSettings) -> Answer:
+    if not isinstance(outcome, Completion):
+        reason = "budget" if isinstance(outcome, BudgetSpent) else "endpoint"
+        return Unscored(row_id=row_id, reason=reason, detail=str(outcome)[:300])
+    answer = read_reply(prompt, row_id, outcome)
+    return with_token_confidence(prompt, answer, outcome) if settings.confidence == "tok" else answer
 
 
 def judge_request(prompt: JudgePrompt, row: Row, *, settings: JudgeSettings, repeat: int = 0) -> Request:
@@ -91,6 +134,7 @@ def judge_request(prompt: JudgePrompt, row: Row, *, settings: JudgeSettings, rep
         messages=prompt.messages(row),
         temperature=settings.temperature,
         max_tokens=settings.max_tokens,
+        top_logprobs=TOP if settings.confidence == "tok" else None,
         response_format=response_format(prompt) if settings.structured else None,
         repeat=repeat,
     )

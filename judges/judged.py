@@ -13,8 +13,8 @@ import numpy.typing as npt
 
 from .errors import InputError
 from .rows import Dataset, Row
-from .scale import OutputScale
-from .verdict import Answer, Unscored, Verdict
+from .scale import DecisionRule, OutputScale
+from .verdict import Answer, Unscored, Verdict, apply_rule
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -35,11 +35,13 @@ class Judged:
     dataset: Dataset
     answers: tuple[Answer, ...]
     scale: OutputScale
-    """The judge's scale; the label scale is the dataset's."""
+    """The judge's scale, its threshold the one that decides here; the label scale is the dataset's."""
     judge: str = ""
     """`name@version` of the prompt, or the file the verdicts came from."""
     model: str = ""
     simulated: bool = False
+    rule: DecisionRule | None = None
+    """The rule that decided; None where it was the threshold of the judge's own scale."""
 
     def __post_init__(self) -> None:
         if len(self.answers) != len(self.dataset.rows):
@@ -94,8 +96,15 @@ class Judged:
 
     @cached_property
     def probability(self) -> FloatArray:
-        """Probability of the positive label, NaN where no confidence was given; shape (n,)."""
-        return np.where(self.predicted, self.confidence, 1.0 - self.confidence)
+        """Probability of the positive label, calibrated where the rule is; shape (n,).
+
+        On a probability scale it is the score; elsewhere NaN where no confidence was given.
+        """
+        believed = np.where(self.predicted, self.confidence, 1.0 - self.confidence)
+        if self.scale.kind != "probability":
+            return believed
+        ruled = np.array([v.before is not None for v in self.verdicts], np.bool_)
+        return np.where(ruled, believed, self.score)
 
     @cached_property
     def groups(self) -> IntArray:
@@ -141,11 +150,22 @@ class Judged:
         mine, theirs = self.scale, self.dataset.labels
         return mine.levels == theirs.levels and len(mine.levels) > 0
 
+    @cached_property
+    def on_grades(self) -> bool:
+        """Whether labels and scores share a scale and none of them lies between two of its levels."""
+        grades = np.concatenate([self.label, self.score])
+        return self.same_scale and bool((grades == np.round(grades)).all())
+
     def only(self, positions: Sequence[int] | IntArray) -> Judged:
         """Return the table of the rows at these positions of the dataset."""
         rows = tuple(self.dataset.rows[i] for i in positions)
         kept = replace(self.dataset, rows=rows)
         return replace(self, dataset=kept, answers=tuple(self.answers[i] for i in positions))
+
+    def under(self, rule: DecisionRule) -> Judged:
+        """Return the table with every verdict decided by another rule, from what the judge gave; see `apply_rule`."""
+        answers = tuple(apply_rule(answer, self.scale, rule) for answer in self.answers)
+        return replace(self, answers=answers, scale=replace(self.scale, threshold=rule.threshold), rule=rule)
 
     def to_frame(self) -> pd.DataFrame:
         """Return one line a row: id, group, label, score, positive, predicted, confidence, unscored, metadata."""

@@ -65,7 +65,8 @@ def compare(metric: str, before: Judged, after: Judged, *, keep: BoolArray | Non
         rows = rows[keep[rows]]
     if len(rows) == 0:
         return None
-    a, b = before.only(rows), after.only(rows)
+    whole = len(rows) == len(before.answers)
+    a, b = (before, after) if whole else (before.only(rows), after.only(rows))
     old, new = point(metric, *a.compared(metric)), point(metric, *b.compared(metric))
     if old is None or new is None:
         return None

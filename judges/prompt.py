@@ -217,7 +217,7 @@ _TextDumper.add_representer(str, _represent_text)
 _TextDumper.ignore_aliases = lambda self, data: True  # type: ignore[method-assign]  # aliases are refused on reading
 
 
-class _TextLoader(yaml.SafeLoader):
+class TextLoader(yaml.SafeLoader):
     """Reads every scalar as text, except null; labels such as yes, no, on and 012 stay what they are."""
 
     def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:
@@ -241,7 +241,7 @@ class _TextLoader(yaml.SafeLoader):
         return super().construct_mapping(node, deep)
 
 
-_TextLoader.yaml_implicit_resolvers = {
+TextLoader.yaml_implicit_resolvers = {
     first: [(tag, pattern) for tag, pattern in found if tag == "tag:yaml.org,2002:null"]
     for first, found in yaml.SafeLoader.yaml_implicit_resolvers.items()
 }
@@ -299,7 +299,7 @@ def load_prompt(text: str, *, origin: str = "<text>") -> JudgePrompt:
     if len(text) > _MAX_YAML:
         raise PromptError(f"{origin}: a prompt file over {_MAX_YAML:,} characters is not read")
     try:
-        body = yaml.load(text, Loader=_TextLoader)  # noqa: S506  # a SafeLoader that reads text only
+        body = yaml.load(text, Loader=TextLoader)  # noqa: S506  # a SafeLoader that reads text only
         parsed = _PromptFile.model_validate(body)
     except PromptError as error:
         raise PromptError(f"{origin}: {error}") from None

@@ -32,6 +32,7 @@ def load_dataset(
     label_scale: OutputScale | None = None,
     limit: int | None = None,
     require_labels: bool = True,
+    skip_incomplete: bool = False,
 ) -> Dataset:
     """Read labelled rows from JSONL, JSON, CSV, TSV or Parquet, the text formats also as `.gz`.
 
@@ -47,6 +48,7 @@ def load_dataset(
         label_scale: The scale of the labels; inferred from them where it is not given.
         limit: How many rows to read at most.
         require_labels: Whether a file without a single label is an error.
+        skip_incomplete: Whether to leave out rows that lack an input, saying how many, instead of refusing the file.
 
     Raises:
         InputError: `columns` or `limit` make no sense.
@@ -66,6 +68,7 @@ def load_dataset(
         group_defaults=GROUP_COLUMNS,
         needed=needed,
         words=words_of(label_scale or scale),
+        skip_incomplete=skip_incomplete,
     )
     table = read_table(path, roles, limit=limit)
     labels = _label_scale(table, roles.label, scale, label_scale, require_labels)

@@ -27,8 +27,8 @@ MAX_OBJECTS = 200
 _THINKING = re.compile(r"\s*<think(?:ing)?>", re.IGNORECASE)
 _THOUGHT = re.compile(r"</think(?:ing)?>", re.IGNORECASE)
 _SCORE_WORDS = ("score", "grade", "rating", "verdict", "label", "answer")
-_WORDS_FOR_ONE = frozenset({"yes", "true", "1", "positive"})
-_WORDS_FOR_ZERO = frozenset({"no", "false", "0", "negative"})
+WORDS_FOR_ONE = frozenset({"yes", "true", "1", "positive"})
+WORDS_FOR_ZERO = frozenset({"no", "false", "0", "negative"})
 
 # Every repeat below is bounded or possessive, so that no reply can stall us.
 _MARK = r"\s\"'*_`\[\](){}“”‘’«»"
@@ -285,7 +285,7 @@ def _grade(scale: OutputScale, value: Any) -> float | None:  # Any: JSON from a 
         if scale.kind == "choice":
             return None
         if scale.kind == "binary":
-            return 1.0 if word.lower() in _WORDS_FOR_ONE else 0.0 if word.lower() in _WORDS_FOR_ZERO else None
+            return 1.0 if word.lower() in WORDS_FOR_ONE else 0.0 if word.lower() in WORDS_FOR_ZERO else None
         return float(word) if re.fullmatch(_NUMBER, word) else None
     if isinstance(value, bool):
         return float(value) if scale.kind == "binary" else None

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import math
+from bisect import bisect_right
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Literal
+from itertools import pairwise
+from typing import Any, Literal
 
 import orjson
 
@@ -143,14 +145,116 @@ def parse_label_scale(text: str) -> OutputScale:
         raise InputError(f"label scale {text!r} is not binary, probability, LOW..HIGH or LOW..HIGH@THRESHOLD") from None
 
 
+LOGIT_EDGE = 0.001
+"""Platt scaling takes a probability nearer to 0 or 1 for this, since the logit of a stated 1 does not exist."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Isotonic:
+    """A calibration that never falls: linear between knots, constant outside them (Zadrozny and Elkan 2002)."""
+
+    x: tuple[float, ...]
+    """Raw probabilities of the positive label, rising."""
+    y: tuple[float, ...]
+    """Calibrated ones, never falling."""
+
+    def __post_init__(self) -> None:
+        inside = all(0.0 <= value <= 1.0 for value in (*self.x, *self.y))
+        rising = all(a < b for a, b in pairwise(self.x)) and all(a <= b for a, b in pairwise(self.y))
+        if len(self.x) != len(self.y) or not self.x or not inside or not rising:
+            raise InputError(f"{len(self.x)} knots to {len(self.y)} are not a calibration that rises within [0, 1]")
+
+    def __call__(self, probability: float) -> float:
+        """Return the calibrated probability."""
+        above = bisect_right(self.x, probability)
+        if above == 0 or above == len(self.x):
+            return self.y[max(0, above - 1)]
+        low, high = self.x[above - 1], self.x[above]
+        slope = (self.y[above] - self.y[above - 1]) / (high - low)
+        # Rounding may carry the line past its upper end.
+        return min(self.y[above], self.y[above - 1] + slope * (probability - low))
+
+    def to_json(self) -> dict[str, Any]:  # Any: JSON
+        """Return what `calibration_from_json` reads."""
+        return {"method": "isotonic", "x": list(self.x), "y": list(self.y)}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Platt:
+    """A logistic calibration on the logit of the raw probability (after Platt 1999); 1 and 0 change nothing."""
+
+    slope: float
+    """At least 0, so that the order of rows stays."""
+    intercept: float
+
+    def __post_init__(self) -> None:
+        if not (math.isfinite(self.slope) and math.isfinite(self.intercept) and self.slope >= 0):
+            raise InputError(f"slope {self.slope!r} and intercept {self.intercept!r} are not a rising calibration")
+
+    def __call__(self, probability: float) -> float:
+        """Return the calibrated probability."""
+        inside = min(max(probability, LOGIT_EDGE), 1.0 - LOGIT_EDGE)
+        z = self.slope * math.log(inside / (1.0 - inside)) + self.intercept
+        return 1.0 / (1.0 + math.exp(-z)) if z >= 0 else math.exp(z) / (1.0 + math.exp(z))
+
+    def to_json(self) -> dict[str, Any]:  # Any: JSON
+        """Return what `calibration_from_json` reads."""
+        return {"method": "platt", "slope": self.slope, "intercept": self.intercept}
+
+
+Calibration = Isotonic | Platt
+"""A rising map from the judge's raw probability of the positive label to a calibrated one."""
+
+
+def calibration_from_json(body: Mapping[str, Any]) -> Calibration:  # Any: JSON
+    """Read what a calibration's `to_json` wrote; numbers may stand as text.
+
+    Raises:
+        InputError: It is no calibration.
+    """
+    try:
+        if body["method"] == "isotonic":
+            return Isotonic(x=tuple(map(float, body["x"])), y=tuple(map(float, body["y"])))
+        if body["method"] == "platt":
+            return Platt(slope=float(body["slope"]), intercept=float(body["intercept"]))
+    except (KeyError, TypeError, ValueError) as error:
+        raise InputError(f"the calibration cannot be read: {type(error).__name__}: {error}") from None
+    raise InputError(f"calibration {body['method']!r} is neither isotonic nor platt")
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DecisionRule:
     """How a grade becomes a decision; it has a hash of its own beside the prompt's version."""
 
     threshold: float
+    """A grade at or above it is positive; on a probability scale, a calibrated score."""
+    calibration: Calibration | None = None
+
+    def __post_init__(self) -> None:
+        if not math.isfinite(self.threshold):
+            raise InputError(f"threshold {self.threshold!r} is not a number")
+        object.__setattr__(self, "threshold", float(self.threshold))  # 2 and 2.0 are one rule and have one hash
 
     @property
     def version(self) -> str:
         """Twelve hexadecimal digits that change whenever the rule does."""
-        body = orjson.dumps({"threshold": self.threshold})
-        return hashlib.blake2b(body, digest_size=6).hexdigest()
+        body = {key: value for key, value in self.to_json().items() if value is not None}
+        return hashlib.blake2b(orjson.dumps(body), digest_size=6).hexdigest()
+
+    def to_json(self) -> dict[str, Any]:  # Any: JSON
+        """Return threshold and calibration."""
+        return {"threshold": self.threshold, "calibration": self.calibration and self.calibration.to_json()}
+
+    @classmethod
+    def from_json(cls, body: Mapping[str, Any]) -> DecisionRule:  # Any: JSON
+        """Read what `to_json` wrote.
+
+        Raises:
+            InputError: It is no rule.
+        """
+        calibration = body.get("calibration")
+        try:
+            threshold = float(body["threshold"])
+        except (KeyError, TypeError, ValueError):
+            raise InputError(f"the rule has no threshold that is a number: {body.get('threshold')!r}") from None
+        return cls(threshold=threshold, calibration=calibration_from_json(calibration) if calibration else None)

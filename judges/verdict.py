@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
-UnscoredReason = Literal["parse", "refused", "truncated", "endpoint", "budget", "oversized"]
-"""`oversized`: the row is over the size cap and was never sent."""
+from .scale import DecisionRule, OutputScale
+
+UnscoredReason = Literal["parse", "refused", "truncated", "endpoint", "budget", "oversized", "logprobs"]
+"""`oversized`: over the size cap and never sent; `logprobs`: its token log-probabilities give no confidence."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -19,7 +21,9 @@ class Verdict:
     positive: bool
     """Whether the score counts as positive under the decision rule."""
     confidence: float | None = None
-    """The judge's confidence in this verdict, in [0, 1]; None where it was neither stated nor measured."""
+    """Confidence in this decision, in [0, 1]; None where it was neither stated nor measured."""
+    mass: float | None = None
+    """Share of probability that lay on grades of the scale, where the confidence comes from tokens."""
     rationale: str = ""
     parser: str = ""
     """Which parser found the verdict in the reply."""
@@ -30,6 +34,8 @@ class Verdict:
     """US dollars; None where the price is unknown."""
     latency: float = 0.0
     """Seconds; 0 for a recorded reply."""
+    before: Verdict | None = None
+    """The verdict as the judge gave it, where a decision rule has changed decision or confidence."""
 
     @property
     def probability(self) -> float | None:
@@ -54,3 +60,30 @@ class Unscored:
 
 
 Answer = Verdict | Unscored
+
+
+def as_given(answer: Answer) -> Answer:
+    """Return an answer as the judge gave it, before any decision rule."""
+    return answer if isinstance(answer, Unscored) else answer.before or answer
+
+
+def apply_rule(answer: Answer, scale: OutputScale, rule: DecisionRule) -> Answer:
+    """Decide anew, from what the judge gave; a rule applied before counts for nothing. The score stays as it is.
+
+    The raw probability of the positive label is the score on a probability scale; elsewhere it follows from the
+    confidence in the judge's own decision, at the threshold of its prompt. It is calibrated, and the confidence
+    becomes that in the new decision. On a probability scale the calibrated score is compared with the threshold.
+    """
+    given = as_given(answer)
+    if isinstance(given, Unscored):
+        return given
+    is_share = scale.kind == "probability"
+    probability = given.score if is_share else given.probability
+    if rule.calibration is not None and probability is not None:
+        probability = rule.calibration(probability)
+    decisive = probability if is_share and probability is not None else given.score
+    positive = decisive >= rule.threshold
+    if positive == given.positive and rule.calibration is None:
+        return given  # not 1 - (1 - confidence), which may differ in its last digit
+    confidence = probability if positive or probability is None else 1.0 - probability
+    return replace(given, positive=positive, confidence=confidence, before=given)

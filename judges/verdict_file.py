@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterable
-from dataclasses import replace
+from collections.abc import Iterator, Sequence
+from fnmatch import fnmatchcase
+from math import isnan
 from pathlib import Path
+from typing import get_args
 
-from .columns import WORDS, Draft, Roles, Table, read_grade, read_table
+from .columns import Draft, Table, read_table
 from .errors import DataError, InputError
 from .judged import Judged
 from .problems import Problems, shorten
-from .records import name_of, unit_of
+from .records import Cell, name_of, read_records, unit_of
 from .rows import Dataset, Row
-from .scale import BINARY, FARTHEST_GRADE, MOST_LEVELS, PROBABILITY, OutputScale
-from .verdict import Answer, Unscored, Verdict
-
-GROUP_COLUMNS = ("metadata.query_id", "query_id", "group_id")
-"""Columns that hold the group where none is named."""
-
-_INPUTS = "inputs."
+from .scale import OutputScale
+from .verdict import Answer, Unscored, UnscoredReason, Verdict
+from .verdict_columns import RATIONALE, REASON, VerdictColumns, roles_of
+from .verdict_items import INPUTS, Aggregate, Reading, aggregate_rows
+from .verdict_reading import hold_to_scale, read_rows
+from .verdict_scale import GradeMap, describe_scales, infer_scales, state_scales
 
 
 def load_verdicts(
@@ -33,158 +33,126 @@ def load_verdicts(
     group: str | None = None,
     id: str = "id",
     rationale: str | None = None,
+    label_map: GradeMap | None = None,
+    score_map: GradeMap | None = None,
+    scale: OutputScale | None = None,
+    clip: bool = False,
+    aggregate: Aggregate | None = None,
+    by: Sequence[str] = (),
 ) -> Judged:
-    """Read a file with one verdict a row: a human label, a judge's score, and whatever else is known.
+    """Read the verdicts of one judge; the arguments are the fields of `VerdictColumns`.
 
-    The scales of labels and scores are inferred separately: 0 and 1 are binary, other whole numbers are
-    grades, fractions in [0, 1] are probabilities.
-
-    Args:
-        path: The file, in any format that `load_dataset` reads.
-        label: The column of the human label.
-        score: The column of the judge's score; an empty one is an unscored row.
-        confidence: The column of the judge's confidence in its verdict, in [0, 1].
-        threshold: What label and score must reach to be positive; a binary side stays as it is. Without it
-            a grade must reach the middle of its scale, rounded up, and a probability 0.5.
-        label_threshold: What the label must reach, where that differs.
-        group: The column of the group; the first of `GROUP_COLUMNS` where there is one, else every row is its own.
-        id: The column of the row's id; without one the line number.
-        rationale: The column of the judge's reasons; `rationale` where there is one.
+    Unless a scale is stated, those of labels and scores are inferred separately: 0 and 1 are binary, other whole
+    numbers are grades, fractions in [0, 1] are probabilities.
 
     Raises:
-        InputError: No probability can reach the threshold, or the values are spread too wide to be grades.
+        InputError: As `load_judges`, or there are several judges.
+        DataError: As `load_judges`.
+    """
+    columns = VerdictColumns(
+        label=label,
+        score=score,
+        confidence=confidence,
+        threshold=threshold,
+        label_threshold=label_threshold,
+        group=group,
+        id=id,
+        rationale=rationale,
+        label_map=label_map or {},
+        score_map=score_map or {},
+        scale=scale,
+        clip=clip,
+        aggregate=aggregate,
+        by=tuple(by),
+    )
+    judges = load_judges(path, columns)
+    if len(judges) > 1:
+        raise InputError(
+            f"{path}: {score!r} names {len(judges)} judges, and one is needed", hint=f"name one: {', '.join(judges)}"
+        )
+    return next(iter(judges.values()))
+
+
+def load_judges(path: Path, columns: VerdictColumns) -> dict[str, Judged]:
+    """Read a file with one verdict a row, or with the scores of several judges side by side; by the judges' names.
+
+    Raises:
+        InputError: No probability can reach the threshold, values are spread too wide to be grades, or labels lie
+            outside the stated scale.
         DataError: The file, or any of its rows, cannot be used; up to ten problems are named.
     """
-    named = {"--id": None if id == "id" else id, "--group": group, "--confidence": confidence, "--rationale": rationale}
-    needed = {label: "--label COLUMN", score: "--score COLUMN"}
-    needed |= {column: f"{option} COLUMN" for option, column in named.items() if column}
-    reasons = rationale or "rationale"
-    roles = Roles(
-        label=label,
-        id=None if id == "id" else id,
-        group=group,
-        group_defaults=GROUP_COLUMNS,
-        aside=tuple(column for column in (score, confidence, reasons) if column),
-        needed=needed,
-    )
-    table = read_table(path, roles)
+    matrix = _is_matrix(path, columns.score)
+    if matrix and columns.confidence:
+        raise InputError(f"{path}: a matrix of judges has no column of confidences", hint="leave out --confidence")
+    table = read_table(path, roles_of(columns, matrix=matrix))
+    _drop_nameless_labels(table)
     if not table.grades:
-        raise DataError(f"{path}: no row has a label in column {label!r}", hint="name it with --label COLUMN")
-    notes = [*table.notes, _group_note(table)]
-    scores, unread = _scores(table, score)
-    if not any(value is not None for value in scores):
-        raise DataError(f"{path}: no row has a score in column {score!r}", hint="name it with --score COLUMN")
-    wanted = threshold if label_threshold is None else label_threshold
-    scales = _scales(table.grades, {v for v in scores if v is not None}, wanted, threshold, notes)
-    confidences = _confidences(table, confidence, notes)
-    rows = tuple(_row(draft) for draft in table.drafts)
-    answers = tuple(
-        _answer(draft, value, unread.get(i, "no score in the file"), sure, scales[1], reasons)
-        for i, (draft, value, sure) in enumerate(zip(table.drafts, scores, confidences, strict=True))
-    )
-    _count_gaps(table, scores, notes)
-    dataset = Dataset.of(rows, labels=scales[0], name=name_of(path), notes=notes)
-    return Judged(dataset=dataset, answers=answers, scale=scales[1], judge=path.name, model=_model(table))
+        raise DataError(f"{path}: no row has a label in column {columns.label!r}", hint="name it with --label COLUMN")
+    if not matrix:
+        cells = [draft.aside[columns.score] for draft in table.drafts]
+        return {name_of(path): _judged(table, columns, name_of(path), cells)}
+    found = _matrix_columns(table, columns.score)
+    scores = [{name: draft.meta.pop(column, None) for name, column in found.items()} for draft in table.drafts]
+    return {name: _judged(table, columns, name, [line[name] for line in scores], lone=False) for name in found}
 
 
-def infer_scale(values: Iterable[float], threshold: float | None = None) -> OutputScale:
-    """Read a scale from the grades that occur on it.
-
-    Args:
-        values: Finite grades, at least one.
-        threshold: What counts as positive; a binary scale keeps 1, and None takes each scale's own default.
-
-    Raises:
-        InputError: The values are spread too wide, or too far from zero, to be grades.
-    """
-    found = set(values)
-    if found <= {0.0, 1.0}:
-        return BINARY
-    if all(0.0 <= value <= 1.0 for value in found):
-        return PROBABILITY if threshold is None else replace(PROBABILITY, threshold=threshold)
-    low, high = math.floor(min(found)), math.ceil(max(found))
-    low = low if low < high else min(0, low - 1)  # a lone grade is the top of its scale
-    if high - low >= MOST_LEVELS or max(-low, high) > FARTHEST_GRADE:
-        raise InputError(f"values from {min(found):g} to {max(found):g} are no grades", hint="is it the right column?")
-    return OutputScale(low=low, high=high, threshold=_middle(low, high) if threshold is None else threshold)
+def _is_matrix(path: Path, score: str) -> bool:
+    if "*" in score:
+        return True
+    first = next(read_records(path, Problems(path, unit_of(path))), None)
+    return first is not None and score not in first.fields and any(n.startswith(f"{score}.") for n in first.fields)
 
 
-def _middle(low: int, high: int) -> float:
-    return float(math.ceil((low + high) / 2))
-
-
-def _scales(
-    labels: set[float], scores: set[float], label_threshold: float | None, threshold: float | None, notes: list[str]
-) -> tuple[OutputScale, OutputScale]:
-    people, judge = infer_scale(labels, label_threshold), infer_scale(scores, threshold)
-    if _one_scale(people, judge):
-        low, high = min(people.low, judge.low), max(people.high, judge.high)
-        default = _middle(low, high)
-        people = replace(people, low=low, high=high, threshold=default if label_threshold is None else label_threshold)
-        judge = replace(judge, low=low, high=high, threshold=default if threshold is None else threshold)
-        notes.append(f"labels and scores were read as one scale, {low}..{high}, one end of which one side never uses")
-    for side, scale, values in (("labels", people, labels), ("scores", judge, scores)):
-        notes.append(f"{side} were read as {scale.describe()}")
-        if scale.kind == "probability" and scale.threshold > 1:
-            option = "--threshold and --label-threshold" if side == "labels" else "--threshold"
-            raise InputError(
-                f"{side} are fractions in [0, 1] and can never reach the threshold {scale.threshold:g}",
-                hint=f"give the threshold of each side, with {option}",
-            )
-        reached = {scale.positive(value) for value in values}
-        if len(reached) == 1:
-            notes.append(f"{'all' if reached.pop() else 'none'} of the {side} reach the threshold {scale.threshold:g}")
-        fractions = [value for value in values if not value.is_integer()]
-        if scale.kind == "graded" and fractions:
-            notes.append(f"some {side} lie between the grades, such as {min(fractions):g}")
-    return people, judge
-
-
-def _one_scale(people: OutputScale, judge: OutputScale) -> bool:
-    """Whether both sides grade on one scale of which one side never used the lowest or the highest grade.
-
-    A judge that never gives a 3 still grades 0..3, and its threshold must not move because of that.
-    """
-    if people.kind != "graded" or judge.kind != "graded" or people.levels == judge.levels:
-        return False
-    low, high = people.low - judge.low, people.high - judge.high
-    return abs(low) <= 1 and abs(high) <= 1 and low * high <= 0
-
-
-def _scores(table: Table, column: str) -> tuple[list[float | None], dict[int, str]]:
-    """Return each row's score, and for those that are neither empty nor a number what they say instead."""
-    scores: list[float | None] = []
-    unread: dict[int, str] = {}
-    for i, draft in enumerate(table.drafts):
-        try:
-            scores.append(read_grade(draft.aside[column], WORDS))
-        except ValueError:
-            scores.append(None)
-            unread[i] = f"the file's score is {shorten(draft.aside[column])}"
-    return scores, unread
-
-
-def _confidences(table: Table, column: str | None, notes: list[str]) -> list[float | None]:
-    if column is None:
-        return [None] * len(table.drafts)
-    problems = Problems(table.path, unit_of(table.path))
-    found: list[float | None] = []
-    outside: list[Draft] = []
+def _drop_nameless_labels(table: Table) -> None:
+    """Take the labels away that a map sends to no grade."""
     for draft in table.drafts:
-        value = None
-        try:
-            value = read_grade(draft.aside[column], {})
-        except ValueError:
-            problems.add(draft.at, f"field {column!r}: {shorten(draft.aside[column])} is not a number")
-        if value is not None and not 0.0 <= value <= 1.0:
-            outside.append(draft)
-            value = None
-        found.append(value)
-    problems.check(hint="a confidence is a number in [0, 1]")
-    if outside:
-        first = f"{outside[0].aside[column]!r} in row {outside[0].id!r}"
-        notes.append(f"{column} outside [0, 1], left out: {len(outside):,} (the first is {first})")
+        if draft.label is not None and isnan(draft.label):
+            draft.label = None
+    table.grades = {grade for grade in table.grades if not isnan(grade)}
+
+
+def _matrix_columns(table: Table, score: str) -> dict[str, str]:
+    """Return the columns that a pattern means, by the judge's name: what follows the last dot before the star."""
+    pattern = score if "*" in score else f"{score}.*"
+    names = dict.fromkeys(name for draft in table.drafts for name in draft.meta)
+    fixed = "".join(pattern.partition("*")[0].rpartition(".")[:2])
+    found = {name.removeprefix(fixed): name for name in names if fnmatchcase(name, pattern)}
+    if not found:
+        shown = ", ".join(shorten(name) for name in list(names)[:30])
+        raise DataError(f"{table.path}: no column is called like {pattern!r}. The columns are {shown}")
     return found
+
+
+def _judged(table: Table, columns: VerdictColumns, name: str, cells: Sequence[Cell], *, lone: bool = True) -> Judged:
+    notes = [*table.notes, _group_note(table), *_map_notes(columns, name)]
+    rows = read_rows(table, columns, name, cells, notes)
+    if not any(row.score is not None for row in rows):
+        column = columns.score if lone else name
+        raise DataError(f"{table.path}: no row has a score in column {column!r}", hint="name it with --score COLUMN")
+    labels = {float(grade) for grade in table.grades}
+    scores = {row.score for row in rows if row.score is not None}
+    if columns.scale is None:
+        scales = infer_scales(labels, scores, columns.cuts(name), notes)
+    else:
+        scales = state_scales(columns.scale, columns.cuts(name))
+        rows = hold_to_scale(rows, columns.scale, columns.clip, notes)
+        labels = {row.draft.label for row in rows if row.draft.label is not None}
+        scores = {row.score for row in rows if row.score is not None}
+    describe_scales(scales, labels, scores, notes)
+    if columns.aggregate:
+        problems = Problems(table.path, unit_of(table.path))
+        rows = aggregate_rows(rows, columns.aggregate, columns.by, problems, notes)
+    _count_gaps(rows, notes)
+    reasons = columns.rationale or RATIONALE
+    dataset = Dataset.of((_row(row.draft) for row in rows), labels=scales[0], name=name_of(table.path), notes=notes)
+    return Judged(
+        dataset=dataset,
+        answers=tuple(_answer(row, scales[1], reasons) for row in rows),
+        scale=scales[1],
+        judge=table.path.name if lone else name,
+        model=_model(table),
+        simulated=any(draft.meta.get("simulated") is True for draft in table.drafts),
+    )
 
 
 def _group_note(table: Table) -> str:
@@ -194,40 +162,51 @@ def _group_note(table: Table) -> str:
     return f"rows that share the same {table.group} are one group ({count:,} {'group' if count == 1 else 'groups'})"
 
 
-def _count_gaps(table: Table, scores: list[float | None], notes: list[str]) -> None:
-    unlabelled = sum(draft.label is None for draft in table.drafts)
-    unscored = sum(value is None for value in scores)
+def _map_notes(columns: VerdictColumns, name: str) -> Iterator[str]:
+    for side, mapped in (("labels", columns.label_map), ("scores", columns.map_of(name))):
+        if mapped:
+            pairs = (f"{cell} as {'nothing' if grade is None else f'{grade:g}'}" for cell, grade in mapped.items())
+            yield f"{side} were mapped: {', '.join(pairs)}"
+
+
+def _count_gaps(rows: Sequence[Reading], notes: list[str]) -> None:
+    unlabelled = sum(row.draft.label is None for row in rows)
+    unscored = sum(row.score is None for row in rows)
     if unlabelled:
-        notes.append(f"{unlabelled:,} of {len(table.drafts):,} rows have no label")
+        notes.append(f"{unlabelled:,} of {len(rows):,} rows have no label")
     if unscored:
-        notes.append(f"{unscored:,} of {len(table.drafts):,} rows have no score; they are unscored, not wrong")
+        notes.append(f"{unscored:,} of {len(rows):,} rows have no score; they are unscored, not wrong")
 
 
 def _row(draft: Draft) -> Row:
     """Build the row; texts under `inputs.` are its inputs, not columns to slice by."""
     inputs = {
-        name.removeprefix(_INPUTS): "" if value is None else str(value)
+        name.removeprefix(INPUTS): "" if value is None else str(value)
         for name, value in draft.meta.items()
-        if name.startswith(_INPUTS)
+        if name.startswith(INPUTS)
     }
-    meta = {name: value for name, value in draft.meta.items() if not name.startswith(_INPUTS)}
+    meta = {name: value for name, value in draft.meta.items() if not name.startswith(INPUTS)}
     return Row(id=draft.id, inputs=inputs, label=draft.label, meta=meta, group=draft.group)
 
 
-def _answer(
-    draft: Draft, score: float | None, missing: str, confidence: float | None, scale: OutputScale, reasons: str
-) -> Answer:
-    if score is None:
-        return Unscored(row_id=draft.id, reason="parse", detail=missing)
+def _answer(row: Reading, scale: OutputScale, reasons: str) -> Answer:
+    draft = row.draft
+    if row.score is None:
+        return Unscored(row_id=draft.id, reason=_reason(draft.aside.get(REASON)), detail=row.missing)
     rationale = draft.aside.get(reasons)
     return Verdict(
         row_id=draft.id,
-        score=score,
-        positive=scale.positive(score),
-        confidence=confidence,
+        score=row.score,
+        positive=scale.positive(row.score),
+        confidence=row.confidence,
         rationale="" if rationale is None else str(rationale),
         parser="file",
     )
+
+
+def _reason(cell: Cell) -> UnscoredReason:
+    """Return why a row has no verdict as `bench --out` wrote it; of another file that it could not be read."""
+    return next((reason for reason in get_args(UnscoredReason) if reason == cell), "parse")
 
 
 def _model(table: Table) -> str:

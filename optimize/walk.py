@@ -12,6 +12,7 @@ from ..judges import (
     BudgetSpent,
     Client,
     Dataset,
+    DecisionRule,
     Judged,
     JudgePrompt,
     JudgeSettings,
@@ -49,6 +50,8 @@ class WalkSettings:
     seed: int = 0
     """Of minibatches and resamples; the split does not depend on it."""
     judge: JudgeSettings = field(default_factory=JudgeSettings)
+    rule: DecisionRule | None = None
+    """What decides for every version of the judge; the prompt's own threshold unless given."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -118,6 +121,7 @@ def judge_rows(doing: str, prompt: JudgePrompt, dataset: Dataset, tools: Tools, 
         dataset,
         tools.judge_client,
         settings=settings.judge,
+        rule=settings.rule,
         progress=lambda progress: tools.watch(doing, progress),
     )
     unpaid = sum(isinstance(answer, Unscored) and answer.reason == "budget" for answer in judged.answers)

@@ -1,18 +1,21 @@
-"""Benchmark a judge: ask, measure, repeat if asked to, write the verdicts down."""
+"""Benchmark a judge: ask it whole, claim by claim or listwise, measure, and see how far to trust the figures."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from ..judges import (
     Benchmark,
+    Client,
     ClientStats,
     Dataset,
+    DecisionRule,
+    Estimate,
+    InputError,
     Judged,
     JudgePrompt,
     JudgeSettings,
@@ -24,34 +27,80 @@ from ..judges import (
     require_column,
     write_beside,
 )
+from ..judges.benchmark import macro_f1_by
+from ..judges.claim_join import Aggregate
+from ..judges.claim_split import Splitter, Trivial
+from ..judges.claims import ClaimedResponses, judge_claims
+from ..judges.flip_rate import FlipReport, flip_rate
+from ..judges.listwise import RankedDataset, Window, judge_listwise
 from ..judges.models import Budget
 from .calls import CallStore
+from .ceilings import CeilingQuestions, Ceilings, find_ceilings
 from .config import Allowance, Environment, open_client
 from .journal import create_run, sitting
+from .score_report import write_score_report
 from .workspace import Workspace
 
 Watch = Callable[[str, Progress], None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class BenchResult:
-    """A benchmark, its parts, what repetition showed, and what it cost."""
+class ByClaim:
+    """How responses are taken apart and put together again."""
 
+    splitter: Splitter = "sentence"
+    trivial: Trivial = "model"
+    aggregate: Aggregate = "min"
+    field: str = "statement"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BenchPlan:
+    """What to do with the rows."""
+
+    settings: JudgeSettings
+    repeats: int = 1
+    by: str | None = None
+    """A column for whose values the judge is measured too."""
+    claims: ByClaim | None = None
+    window: Window | None = None
+    """Rank passages in windows of this size and step instead of judging them one by one."""
+    planted: int | None = None
+    """Rows into which instructions are planted, to see whether the judge obeys them."""
+    ceilings: CeilingQuestions = field(default_factory=CeilingQuestions)
+
+    def __post_init__(self) -> None:
+        whole = self.claims is None and self.window is None
+        if self.claims is not None and self.window is not None:
+            raise InputError("rows are judged claim by claim or listwise, not both")
+        if not whole and self.repeats > 1:
+            raise InputError("--repeat is for rows judged whole", hint="leave out --by-claim and --listwise")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BenchResult:
+    """A benchmark, its parts, what else was found out, and what it cost."""
+
+    judged: Judged
     benchmark: Benchmark
     by: Mapping[str, Benchmark]
-    self_agreement: float | None
-    """Share of rows with the same decision in every repetition; None for a single one."""
-    f1_of_repeats: tuple[float | None, ...]
+    f1_macro: Estimate | None
+    ceilings: Ceilings
+    claims: ClaimedResponses | None
+    ranked: RankedDataset | None
+    flips: FlipReport | None
     stats: ClientStats
     notes: tuple[str, ...] = field(default=())
 
     def to_json(self) -> dict[str, Any]:  # Any: JSON
-        """Return the benchmark's JSON with `by`, `repeats`, `calls` and `cost` beside it."""
-        out = self.benchmark.to_json()
+        """Return the benchmark's JSON with whatever else was asked for, `calls` and `cost` beside it."""
+        out = self.benchmark.to_json() | self.ceilings.to_json()
         if self.by:
             out["by"] = {value: part.to_json() for value, part in self.by.items()}
-        if self.self_agreement is not None:
-            out["repeats"] = {"self_agreement": self.self_agreement, "f1": list(self.f1_of_repeats)}
+        if self.f1_macro is not None:
+            out["f1_macro"] = self.f1_macro.to_json()
+        named = {"claims": self.claims, "listwise": self.ranked, "flip_rate": self.flips}
+        out |= {name: part.to_json() for name, part in named.items() if part is not None}
         return out | {"calls": self.stats.calls, "cost": self.stats.cost, "dropped": sorted(self.stats.dropped)}
 
 
@@ -59,53 +108,105 @@ def run_bench(
     workspace: Workspace,
     prompt: JudgePrompt,
     dataset: Dataset,
+    plan: BenchPlan,
     *,
     model: str,
     environment: Environment,
     allowance: Allowance,
     concurrency: int,
-    settings: JudgeSettings,
-    repeats: int,
-    by: str | None,
-    out: Path | None,
     watch: Watch,
 ) -> BenchResult:
     """Benchmark a judge in a workspace, where every reply is recorded and none is paid for twice."""
-    if by is not None:
-        require_column(dataset, by)
+    if plan.by is not None:
+        require_column(dataset, plan.by)
     run_id = create_run(workspace.database, "bench", {"judge": prompt.name, "version": prompt.version, "model": model})
     record = CallStore(workspace.database, run_id)
     budget = Budget(money=allowance.money, tokens=allowance.tokens, spent=record.spending())
+    kept = workspace.shelf.kept_rule(prompt)
+    rule = kept.rule if kept else None
     with (
         sitting(workspace.database, run_id),
         open_client(model, environment, record=record, budget=budget, concurrency=concurrency) as client,
     ):
-        rounds = [
-            judge(
-                prompt, dataset, client, settings=settings, repeat=k, progress=lambda p, k=k: watch(f"round {k + 1}", p)
+        asked = _ask(prompt, dataset, client, plan, rule, watch)
+        flips = None
+        if plan.planted is not None:
+            flips = flip_rate(
+                prompt,
+                dataset,
+                client,
+                settings=plan.settings,
+                rule=rule,
+                sample=plan.planted,
+                progress=partial(watch, "planted instructions"),
             )
-            for k in range(repeats)
-        ]
         stats = client.stats
-    if out is not None:
-        write_verdicts(rounds[0], out)
+    first = asked.rounds[0]
+    caveats = kept.caveats(model=first.model, confidence=plan.settings.confidence) if kept else ()
+    decided = (f"decided by the kept rule {kept.rule.version}: positive at {kept.rule.threshold:g}",) if kept else ()
     return BenchResult(
-        benchmark=measure(rounds[0]),
-        by=by_column(rounds[0], by) if by else {},
-        self_agreement=_self_agreement(rounds),
-        f1_of_repeats=tuple(measure(r, resamples=1).metrics["f1"].value for r in rounds) if repeats > 1 else (),
+        judged=first,
+        benchmark=measure(first),
+        by=by_column(first, plan.by) if plan.by else {},
+        f1_macro=macro_f1_by(first, plan.by) if plan.by and first.scale.kind != "choice" else None,
+        ceilings=find_ceilings(asked.rounds, plan.ceilings),
+        claims=asked.claims,
+        ranked=asked.ranked,
+        flips=flips,
         stats=stats,
-        notes=describe_spending(stats),
+        notes=(*decided, *caveats, *describe_spending(stats)),
     )
 
 
-def _self_agreement(rounds: list[Judged]) -> float | None:
-    """Share of the rows answered in every round whose decision never changed."""
-    if len(rounds) < 2:
-        return None
-    sides = [[a.positive if isinstance(a, Verdict) else None for a in r.answers] for r in rounds]
-    answered = [said for said in zip(*sides, strict=True) if None not in said]
-    return float(np.mean([len(set(said)) == 1 for said in answered])) if answered else None
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Asked:
+    rounds: list[Judged]
+    claims: ClaimedResponses | None = None
+    ranked: RankedDataset | None = None
+
+
+def _ask(
+    prompt: JudgePrompt, dataset: Dataset, client: Client, plan: BenchPlan, rule: DecisionRule | None, watch: Watch
+) -> _Asked:
+    if plan.claims is not None:
+        ways, progress = plan.claims, partial(watch, "claims")
+        claimed = judge_claims(
+            prompt,
+            dataset,
+            client,
+            field=ways.field,
+            settings=plan.settings,
+            rule=rule,
+            splitter=ways.splitter,
+            trivial=ways.trivial,
+            aggregate=ways.aggregate,
+            progress=progress,
+        )
+        return _Asked(rounds=[claimed.judged], claims=claimed)
+    if plan.window is not None:
+        query, passage = (*prompt.inputs, "query", "passage")[:2]
+        ranked = judge_listwise(
+            dataset, client, query=query, passage=passage, window=plan.window, progress=partial(watch, "ranking")
+        )
+        return _Asked(rounds=[ranked.judged], ranked=ranked)
+    rounds = [
+        judge(
+            prompt,
+            dataset,
+            client,
+            settings=plan.settings,
+            rule=rule,
+            repeat=k,
+            progress=partial(watch, f"round {k + 1}"),
+        )
+        for k in range(plan.repeats)
+    ]
+    return _Asked(rounds=rounds)
+
+
+def write_page(result: BenchResult, path: Path, *, title: str, by: str | None) -> None:
+    """Write the benchmark as one HTML page."""
+    write_score_report(path, result.judged, result.benchmark, by=result.by, by_column=by, title=title)
 
 
 def describe_spending(stats: ClientStats) -> tuple[str, ...]:

@@ -42,7 +42,7 @@ def baseline(workspace: Workspace, run_id: str) -> Judged:
     settings = config.settings()
     rows = open_rows(split_dataset(config.dataset(), shares=settings.shares))
     with Client(model, record=CallStore(workspace.database, info.run_id)) as client:
-        return judge(config.judge, rows, client, settings=settings.judge)
+        return judge(config.judge, rows, client, settings=settings.judge, rule=settings.rule)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,6 +105,9 @@ def settle(workspace: Workspace, run_id: str, *, adopt: bool, who: str | None, c
     if found.before.version not in {p.version for p in workspace.shelf.versions(found.before.name)}:
         workspace.shelf.keep(found.before, current=False)
     workspace.shelf.keep(adopted)
+    if (kept := workspace.shelf.kept_rule(found.before)) and config.rule == kept.rule.to_json():
+        # The gate decided under this rule; its calibration is the parent's.
+        workspace.shelf.keep_rule(adopted, replace(kept, judge=f"{adopted.name}@{adopted.version}"))
     return adopted
 
 

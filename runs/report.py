@@ -6,13 +6,16 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from ..judges import Benchmark, JudgePrompt, load_prompt
+from ..judges.metrics import CHOICE_METRICS
 from .terminal import inline, say, say_diff, say_table
 
 Payload = Mapping[str, Any]  # Any: JSON out of the journal
 METRIC_ORDER = (
     *("precision", "recall", "specificity", "f1", "accuracy", "balanced_accuracy", "mcc", "kappa"),
-    *("kappa_grades", "kappa_linear", "kappa_quadratic", "off_by_one", "mae"),
-    *("auroc", "average_precision", "brier", "ece"),
+    *("accuracy_grades", "f1_macro_grades", "kappa_grades", "kappa_linear", "kappa_quadratic", "off_by_one", "mae"),
+    *("krippendorff_alpha", "auroc", "average_precision", "brier", "ece"),
+    *("pearson", "spearman", "kendall_tau", "map", "ndcg@10", "ndcg_exp@10", "uncertainty_ap"),
+    *("diras_binary", "diras_calibration", "diras_ranking", "diras_uncertainty", "diras_mean"),
 )
 PARTS = ("train", "validation", "holdout", "final")
 COST_COLUMNS = ("place", "confidence", "tp", "fp", "fn", "tn", "fp_near", "fn_near")
@@ -30,8 +33,10 @@ def _say_measured(body: Payload, *, title: str, only: Sequence[str] | None = Non
     unscored = sum(body["unscored"].values())
     why = ", ".join(f"{count} {reason}" for reason, count in body["unscored"].items())
     say(f"  {body['n']:,} rows scored in {body['groups']:,} groups, {unscored} unscored{f' ({why})' if why else ''}")
-    cells = body["confusion"]
-    if only is None:
+    cells, chosen = body["confusion"], "accuracy_grades" in body["metrics"]
+    if only is not None and chosen:
+        only = CHOICE_METRICS
+    if only is None and not chosen:
         say(f"  judge says yes: {cells['tp']} right, {cells['fp']} wrong; no: {cells['tn']} right, {cells['fn']} wrong")
     found = body["metrics"]
     ordered = [*(name for name in METRIC_ORDER if name in found), *sorted(set(found) - set(METRIC_ORDER))]

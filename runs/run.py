@@ -12,6 +12,7 @@ from ..judges import (
     Client,
     ClientStats,
     Dataset,
+    DecisionRule,
     InputError,
     Interrupted,
     JudgePrompt,
@@ -55,6 +56,8 @@ class RunConfig:
 
     prompt: str
     """The judge's YAML."""
+    rule: Mapping[str, Any] | None = None  # Any: JSON
+    """The decision rule kept for the judge when the run started; it decides for every version in the run."""
     data: str
     data_hash: str = ""
     objective: str
@@ -72,6 +75,7 @@ class RunConfig:
     columns: Mapping[str, str] = field(default_factory=dict)
     label_scale: str | None = None
     limit: int | None = None
+    skip_incomplete: bool = False
     steps: int = 15
     batch: int = 8
     slice: str = "auto"
@@ -97,6 +101,11 @@ class RunConfig:
         """The prompt the run starts from."""
         return load_prompt(self.prompt, origin="the run's prompt")
 
+    @property
+    def decision_rule(self) -> DecisionRule | None:
+        """The kept rule; None where the prompt's own threshold decides."""
+        return None if self.rule is None else DecisionRule.from_json(self.rule)
+
     def settings(self) -> WalkSettings:
         """The walk's settings."""
         return WalkSettings(
@@ -109,6 +118,7 @@ class RunConfig:
             by=self.by,
             seed=self.seed,
             judge=JudgeSettings(max_tokens=self.max_tokens),
+            rule=self.decision_rule,
         )
 
     def dataset(self) -> Dataset:
@@ -124,6 +134,7 @@ class RunConfig:
             columns=self.columns,
             label_scale=parse_label_scale(self.label_scale) if self.label_scale else None,
             limit=self.limit,
+            skip_incomplete=self.skip_incomplete,
         )
         if self.data_hash and rows.content_hash != self.data_hash:
             raise InputError(f"{self.data} has changed since the run started", hint="start a new run on the new rows")
@@ -182,18 +193,24 @@ def start_run(
     """
     dataset = config.dataset()
     config = replace(config, data=str(Path(config.data).resolve()), data_hash=dataset.content_hash)
+    if kept := workspace.shelf.kept_rule(config.judge):
+        config = replace(config, rule=kept.rule.to_json())
     read_objective(config.objective, target=config.target, guards=config.guards)
-    _require_same_split(workspace, config)
+    require_same_split(workspace, config.data_hash, config.shares)
     run_id = create_run(workspace.database, "optimize", config.to_json())
     return _walk(workspace, run_id, config, dataset, environment, watch, on_event)
 
 
-def _require_same_split(workspace: Workspace, config: RunConfig) -> None:
-    """Refuse another split of rows that were split before: it would put tuned rows into the holdout."""
+def require_same_split(workspace: Workspace, data_hash: str, shares: Shares) -> None:
+    """Refuse another split of rows that were split before: it would put tuned rows into the holdout.
+
+    Raises:
+        InputError: A run has split the same rows otherwise, to optimize or to calibrate.
+    """
     for info in list_runs(workspace.database):
-        if info.kind == "optimize" and info.config["data_hash"] == config.data_hash:
+        if info.kind in ("optimize", "calibrate") and info.config["data_hash"] == data_hash:
             before = tuple(info.config["shares"])
-            if before != config.shares:
+            if before != shares:
                 shown = "/".join(f"{share:g}" for share in before)
                 raise InputError(
                     f"run {info.run_id} split these rows {shown}; another split would put tuned rows into the holdout",
@@ -294,7 +311,7 @@ def _started(
     models = [client.model for client in (judge_client, optimizer_client)]
     return {
         "judge": f"{prompt.name}@{prompt.version}",
-        "rule": prompt.rule.version,
+        "rule": (config.decision_rule or prompt.rule).version,
         "data": Path(config.data).name,
         "data_hash": dataset.content_hash,
         "rows": len(dataset),

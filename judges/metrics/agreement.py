@@ -96,6 +96,7 @@ PROPORTIONS: Mapping[str, Callable[[FloatArray], Parts]] = {
     "specificity": _specificity_parts,
     "accuracy": _accuracy_parts,
     "off_by_one": _off_by_one_parts,
+    "accuracy_grades": _accuracy_parts,
 }
 """Metrics that are one proportion: name -> (hits, rows in the denominator), each of shape (...)."""
 
@@ -168,6 +169,35 @@ def mae(table: FloatArray) -> FloatArray:
     return _ratio(((t * _distance(t.shape[-1])).sum((-2, -1)), t.sum((-2, -1))))
 
 
+def f1_macro(table: FloatArray) -> FloatArray:
+    """Return the unweighted mean of each class's F1, over the classes that occur as label or as verdict; any K."""
+    hits, taken = _class_parts(table)
+    return _ratio((_ratio_or_zero(2 * hits, taken).sum(-1), (taken > 0).sum(-1).astype(np.float64)))
+
+
+def f1_micro(table: FloatArray) -> FloatArray:
+    """Return F1 over the pooled decisions for every class; with one label a row it is the accuracy; any K."""
+    hits, taken = _class_parts(table)
+    return _ratio((2 * hits.sum(-1), taken.sum(-1)))
+
+
+def f1_weighted(table: FloatArray) -> FloatArray:
+    """Return the mean of each class's F1, weighted by how many labels the class has; any K."""
+    hits, taken = _class_parts(table)
+    labels = np.asarray(table, np.float64).sum(-1)
+    return _ratio(((_ratio_or_zero(2 * hits, taken) * labels).sum(-1), labels.sum(-1)))
+
+
+def _class_parts(table: FloatArray) -> Parts:
+    """Return each class's agreements, and its labels and verdicts together; shape (..., K)."""
+    t = np.asarray(table, np.float64)
+    return np.diagonal(t, axis1=-2, axis2=-1), t.sum(-1) + t.sum(-2)
+
+
+def _ratio_or_zero(top: FloatArray, bottom: FloatArray) -> FloatArray:
+    return np.divide(top, bottom, out=np.zeros(np.shape(bottom)), where=bottom != 0)
+
+
 def _distance(k: int) -> FloatArray:
     level = np.arange(k, dtype=np.float64)
     return np.abs(level[:, None] - level[None, :])
@@ -202,6 +232,13 @@ GRADE_METRICS: Mapping[str, Metric] = {
 }
 """Metrics of the (K, K) table of grades."""
 
+CHOICE_METRICS: Mapping[str, Metric] = {
+    "accuracy_grades": accuracy,
+    "f1_macro_grades": f1_macro,
+    "kappa_grades": kappa,
+}
+"""Metrics of the (K, K) table of labels without order."""
+
 UNDEFINED: Mapping[str, str] = {
     "precision": "the judge calls no row positive",
     "recall": "no row is labelled positive",
@@ -213,6 +250,7 @@ UNDEFINED: Mapping[str, str] = {
     "kappa_grades": "labels and verdicts hold one and the same grade",
     "kappa_linear": "labels and verdicts hold one and the same grade",
     "kappa_quadratic": "labels and verdicts hold one and the same grade",
+    "krippendorff_alpha": "labels and verdicts hold one and the same value",
 }
 """Why a metric does not exist on a table that holds rows."""
 
@@ -223,17 +261,28 @@ NO_ROWS = "no row has both a label and a verdict"
 
 
 def point(metric: str, table: FloatArray | IntArray) -> tuple[float | None, str]:
-    """Return a metric on one table, and the reason where it is a convention or missing.
-
-    Undefined precision, recall, F1 and MCC are 0 by scikit-learn's convention, with the reason; every
-    other undefined metric, and every metric of an empty table, is None.
+    """Return a metric on one table, and the reason where it is a convention or missing; see `point_of`.
 
     Raises:
         InputError: No metric has this name.
     """
-    function = {**BINARY_METRICS, **GRADE_METRICS}.get(metric)
+    function = {**BINARY_METRICS, **GRADE_METRICS, **CHOICE_METRICS}.get(metric)
     if function is None:
         raise InputError(f"no agreement metric is called {metric!r}")
+    return point_of(metric, function, table)
+
+
+def point_of(metric: str, function: Metric, table: FloatArray | IntArray) -> tuple[float | None, str]:
+    """Return what a function of tables says about one table, and the reason where it is a convention or missing.
+
+    Undefined precision, recall, F1 and MCC are 0 by scikit-learn's convention, with the reason; every
+    other undefined metric, and every metric of an empty table, is None.
+
+    Args:
+        metric: The name by which `UNDEFINED` gives the reason.
+        function: Maps tables of shape (..., K, K) to values of shape (...).
+        table: Shape (K, K).
+    """
     cells = np.asarray(table, np.float64)
     if cells.sum() == 0:
         return None, NO_ROWS

@@ -21,6 +21,7 @@ from .simulated_loss import LossWriter, asks_for_loss
 from .simulated_prompt import Instructions, PromptReader, Scale, properties_of
 from .simulated_reply import log_probabilities, read_score, write_opinion
 from .simulated_rules import Rules, load_rules, rules_version
+from .simulated_tasks import TaskWriter
 from .simulated_text import Reader
 from .simulated_writer import Writer
 
@@ -42,6 +43,7 @@ class Simulated:
         self._critic = Critic(self._rules, self._reader, self._finder, self._prompts)
         self._writer = Writer(self._rules, self._critic, self._finder, self._prompts)
         self._losses = LossWriter(self._rules, self._finder)
+        self._tasks = TaskWriter(self._rules, self._finder)
         self._told: dict[tuple[str, ...], tuple[Instructions, list[Shown]]] = {}
         self._lock = threading.Lock()
 
@@ -95,6 +97,8 @@ class Simulated:
     ) -> tuple[str, tuple[TokenLogprob, ...]]:
         system = "\n\n".join(m.content for m in messages if m.role == "system")
         user = next((m.content for m in reversed(messages) if m.role == "user"), "")
+        if (reply := self._tasks.write(system, user)) is not None:
+            return reply, ()
         lower = system.lower()
         if "gradient (feedback) engine" in lower:
             return self._critic.feedback(user, self._writer.criteria_in(user), _seed(messages, repeat)), ()
@@ -127,7 +131,7 @@ class Simulated:
             shown=shown,
             repeat=repeat,
             temperature=temperature,
-            texts=(pair.focus, pair.ground) if not told.scale.ordered else ("", ""),
+            texts=(pair.ground,) if pair.alone else (pair.focus, pair.ground),
         )
         text = write_opinion(self._rules, pair.task, told, opinion)
         return text, () if top is None else log_probabilities(text, told, opinion, top)

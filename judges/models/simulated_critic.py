@@ -86,9 +86,15 @@ class Critic:
 
     def task_of(self, text: str) -> TaskName:
         """Guess the task from the words of the criteria."""
+        tasks = self._rules.tasks
+        for task, rules in tasks.items():
+            if rules.cue and rules.cue.search(text):
+                return task
         lower = text.lower()
         counts: dict[TaskName, int] = {
-            name: lower.count(rules.ground) + lower.count(rules.focus) for name, rules in self._rules.tasks.items()
+            name: lower.count(rules.ground) + lower.count(rules.focus)
+            for name, rules in tasks.items()
+            if rules.cue is None
         }
         counts["answer_relevance"] += lower.count("answer") // 2
         return max(counts, key=lambda name: counts[name])

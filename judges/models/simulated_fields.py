@@ -29,6 +29,8 @@ class Pair:
     task: TaskName
     focus: str
     ground: str
+    alone: bool = False
+    """Whether the message has this one text, so that the focus is the instructions."""
 
 
 class FieldFinder:
@@ -96,17 +98,29 @@ class FieldFinder:
             return Pair(task="groundedness", focus=fields[statement], ground=fields[source])
         if query and answer and source and re.search(r"\b(?:ground|support|faithful)", criteria, re.IGNORECASE):
             return Pair(task="groundedness", focus=fields[answer], ground=fields[source])
+        gold = self._first(fields, "gold")
+        passages = self._first(fields, "passages")
+        interpretation = self._first(fields, "interpretation")
+        if interpretation and (found := passages or passage):
+            return Pair(task="interpretation_groundedness", focus=fields[interpretation], ground=fields[found])
+        if gold and answer:
+            return Pair(task="answer_correctness", focus=fields[gold], ground=fields[answer])
         more = " ".join(fields[n] for n in self._names["more"] if n in fields)
         if query and answer:
             return Pair(task="answer_relevance", focus=fields[query], ground=fields[answer])
+        if query and passages:
+            return Pair(task="answerability", focus=fields[query], ground=fields[passages])
+        if query and passage and more.strip():
+            asked = " ".join(fields[query].split())
+            return Pair(task="defined_relevance", focus=f"{asked}\n{more}", ground=fields[passage])
         if query and passage:
-            return Pair(task="context_relevance", focus=f"{fields[query]} {more}".strip(), ground=fields[passage])
+            return Pair(task="context_relevance", focus=fields[query].strip(), ground=fields[passage])
         if source and answer:
             return Pair(task="groundedness", focus=fields[answer], ground=fields[source])
         texts = list(fields.values())
         if len(texts) > 1:
             return Pair(task="groundedness", focus=texts[1], ground=texts[0])
-        return Pair(task="context_relevance", focus=criteria, ground=texts[0]) if texts else None
+        return Pair(task="context_relevance", focus=criteria, ground=texts[0], alone=True) if texts else None
 
     def _first(self, fields: Mapping[str, str], role: str) -> str | None:
         return next((name for name in self._names[role] if name in fields), None)

@@ -50,7 +50,7 @@ class Judge:
         shown: Sequence[Shown] = (),
         repeat: int = 0,
         temperature: float | None = 0.0,
-        texts: tuple[str, str] = ("", ""),
+        texts: tuple[str, ...] = (),
     ) -> Opinion:
         """Grade one row; equal arguments give equal opinions.
 
@@ -61,7 +61,7 @@ class Judge:
             shown: The prompt's demonstrations.
             repeat: Which repetition this is; other repetitions differ a little.
             temperature: More of it means more difference between repetitions.
-            texts: Focus and ground, read only where a label is chosen by its words.
+            texts: The texts of the row, read only where a label is chosen by its words; one text is routed.
         """
         exact = self._latent(told, features)
         latent = exact + self._noise(told, features, repeat, temperature)
@@ -70,8 +70,10 @@ class Judge:
         position = _position(latent - cut, cuts)
         scale = told.scale
         sure = self._confidence(abs(latent - cut - cuts[1]), features, told, repeat)
-        if not scale.ordered:
-            level = self._choice(scale, texts)
+        routed = len(texts) == 1
+        if not scale.ordered or (routed and scale.plain):
+            level, lead = self._choice(scale, texts)
+            sure = self._confidence(self._rules.confidence.lead * lead, features, told, repeat) if routed else sure
             shares = _shares_of_choice(level, len(scale.levels), sure)
         elif not scale.levels:
             level, shares = int(position >= 0.5), (1.0 - position, position)
@@ -114,12 +116,16 @@ class Judge:
         spread = rules.spread * bell("confidence", features.digest, told.text, repeat)
         return round(max(0.5, min(rules.top, rules.base + rules.slope * distance + spread)), 2)
 
-    def _choice(self, scale: Scale, texts: tuple[str, str]) -> int:
-        """Return the label whose name and description share most words with the row; the first on a tie."""
+    def _choice(self, scale: Scale, texts: tuple[str, ...]) -> tuple[int, float]:
+        """Return the label whose name and description share most words with the row, the first on a tie, and its lead.
+
+        The lead is the distance to the next label, as a share of what the two have together: 0 on a tie.
+        """
         words = set(self._reader.keys(" ".join(texts)[:4000]))
         described = [set(self._reader.keys(f"{label} {scale.anchors.get(label, '')}")) for label in scale.levels]
         shared = [len(words & own) / max(1, len(own)) ** 0.5 for own in described]
-        return shared.index(max(shared))
+        best, second = sorted(shared, reverse=True)[:2]
+        return shared.index(best), (best - second) / (best + second) if best else 0.0
 
 
 def position_of(score: str, scale: Scale) -> float | None:

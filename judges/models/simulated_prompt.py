@@ -41,6 +41,8 @@ class Scale:
     anchors: Mapping[str, str]
     ordered: bool = True
     """Whether the levels are grades; otherwise they are labels to choose from."""
+    plain: bool = False
+    """Whether these are two labels of which neither reads as a no: a choice, where one text is routed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -232,5 +234,5 @@ def _labelled(values: list[str], anchors: Mapping[str, str]) -> Scale:
     low = re.compile(r"(?i)^(?:no\b|not\b|un|ir|in|false|fail|0|none|bad)")
     if len(values) == 2:
         first, second = sorted(values, key=lambda v: low.match(v.strip()) is None)
-        return Scale(levels=(first, second), anchors=anchors)
+        return Scale(levels=(first, second), anchors=anchors, plain=low.match(first.strip()) is None)
     return Scale(levels=tuple(values), anchors=anchors, ordered=False)

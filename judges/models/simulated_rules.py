@@ -13,7 +13,15 @@ from pydantic import BaseModel, ConfigDict, field_validator
 
 HERE = Path(__file__).parent
 
-TaskName = Literal["groundedness", "context_relevance", "answer_relevance"]
+TaskName = Literal[
+    "groundedness",
+    "context_relevance",
+    "answer_relevance",
+    "defined_relevance",
+    "answer_correctness",
+    "answerability",
+    "interpretation_groundedness",
+]
 Pattern = re.Pattern[str]
 
 
@@ -71,6 +79,7 @@ class Confidence(_Strict):
     slope: float
     spread: float
     top: float
+    lead: float
 
 
 class Shape(_Strict):
@@ -92,8 +101,21 @@ class TaskRules(_Strict):
     focus: str
     ground: str
     criterion: str
+    judged: Literal["focus", "ground"]
+    """Which of the two is judged: an abstention counts there."""
+    asks: bool
+    """Whether the focus is a query, so that the kind of thing asked for can be there or not."""
+    cue: Pattern | None = None
+    """Names the task in criteria quoted without a row; without one the words for focus and ground are counted."""
+    lines: bool = False
+    """Whether the focus is a first line together with whichever one of its further lines the ground has most of."""
     cuts: tuple[float, float, float]
     base: dict[str, float]
+
+    @field_validator("cue", mode="before")
+    @classmethod
+    def _pattern(cls, value: str | None) -> Pattern | None:
+        return re.compile(value, re.IGNORECASE) if value else None
 
 
 class Blame(_Strict):

@@ -1,7 +1,7 @@
 """What the simulated judge sees in a pair of texts: lexical features of a focus text against a ground text.
 
 Groundedness looks for a statement (focus) in its source (ground); relevance looks for a query (focus) in a
-passage or an answer (ground).
+passage or an answer (ground); correctness looks for the gold answer (focus) in the answer (ground).
 """
 
 from __future__ import annotations
@@ -61,6 +61,7 @@ FEATURES = (
     "long",  # the ground is long
     "echo",  # share of the ground's content words that stand in the focus
     "planted",  # the judged texts tell the judge what to answer
+    "verbatim",  # the first sentence of the ground holds the focus word for word; read for gold answers alone
 )
 
 
@@ -91,6 +92,7 @@ class Reader:
         return found
 
     def _read(self, task: TaskName, focus: str, ground: str, digest: bytes) -> Features:
+        focus = self._narrowed(focus, ground) if self._rules.tasks[task].lines else focus
         asked = _Focus(focus, self)
         found = _Ground(ground, asked, self)
         coverage, window, weakest, strongest = found.cover(asked)
@@ -98,7 +100,8 @@ class Reader:
         missing_numbers = [k for k in asked.numbers if k not in found.present]
         missing_names = [k for k in asked.names if k not in found.present]
         shape = self._rules.shape
-        judged = focus if task == "groundedness" else ground
+        rules = self._rules.tasks[task]
+        judged = focus if rules.judged == "focus" else ground
         match, miss = self._kind(task, focus, ground, found)
         values = (
             coverage,
@@ -119,9 +122,21 @@ class Reader:
             min(1.0, found.words / shape.long_words),
             found.echo,
             float(self._lexicon.planted.search(judged) is not None),
+            float("verbatim" in rules.base and _holds(ground, focus)),
         )
         missing = tuple(asked.surface[k] for k in (*missing_numbers, *missing_names))[:6]
         return Features(values=values, evidence=found.best, missing=missing, digest=digest)
+
+    def _narrowed(self, focus: str, ground: str) -> str:
+        """Return the first line and the one other line of which the ground has the largest share of words.
+
+        A definition lists examples of what is sought, and one of them is enough.
+        """
+        first, *others = [line for line in focus.splitlines() if line.strip()] or [""]
+        theirs = set(self.keys(ground))
+        words = [set(self.keys(line)) for line in others]
+        shares = [len(own & theirs) / len(own) if own else 0.0 for own in words]
+        return f"{first}\n{others[shares.index(max(shares))]}" if shares else first
 
     def _flipped(self, asked: _Focus, found: _Ground) -> bool:
         keys = {self._key(w) for w in _TOKEN.findall(found.best)}
@@ -148,7 +163,7 @@ class Reader:
         """Return whether the ground holds (1, 0), lacks (0, 1) or need not hold (0, 0) the kind asked for."""
         kind = self.kind_of(focus)
         short = task == "answer_relevance" and found.words <= self._rules.shape.short_words
-        if task == "groundedness" or (kind is None and not short):
+        if not self._rules.tasks[task].asks or (kind is None and not short):
             return 0.0, 0.0
         if kind is None:
             return 0.5, 0.0
@@ -184,6 +199,15 @@ class Reader:
 
 def _lacking(missing: int, asked: int) -> float:
     return 0.5 + 0.5 * missing / asked if missing else 0.0
+
+
+def _holds(text: str, phrase: str) -> bool:
+    """Whether the first sentence of a text has a phrase word for word; `yes` and `no` have no content words to find."""
+    words = [word.lower() for word in _TOKEN.findall(phrase)]
+    first = next((part for part in _SENTENCE.split(text[: len(phrase) + 400].strip()) if part), "")
+    theirs = [word.lower() for word in _TOKEN.findall(first)]
+    count = len(words)
+    return bool(words) and any(theirs[i : i + count] == words for i in range(len(theirs) - count + 1))
 
 
 def stem(word: str) -> str:

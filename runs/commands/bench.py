@@ -8,26 +8,71 @@ from typing import Any
 
 import click
 
-from ...judges import JudgeSettings
-from ..bench import BenchResult, run_bench
+from ...judges import InputError, JudgeSettings
+from ...judges.listwise import Window
+from ..bench import BenchPlan, BenchResult, ByClaim, run_bench, write_page, write_verdicts
+from ..ceilings import say_ceilings
 from ..config import parse_budget, read_environment
 from ..report import say_benchmark
 from ..terminal import progress_on_stderr, say, say_json
-from .options import data_options, json_option, model_options, open_workspace, read_rows, workspace_option
-
-
-@click.command(
-    epilog="Example:  judgewright bench groundedness rows.jsonl --model gpt-4o-mini --budget 2.00 --out verdicts.jsonl"
+from .options import (
+    ceiling_options,
+    ceiling_questions,
+    data_options,
+    json_option,
+    model_options,
+    open_workspace,
+    read_rows,
+    workspace_option,
 )
+
+SHOWN = 3
+"""Responses that are printed claim by claim."""
+EXAMPLES = """\b
+Example:  judgewright bench groundedness rows.jsonl --model gpt-4o-mini --budget 2.00 --out verdicts.jsonl
+Claims:   judgewright bench groundedness responses.jsonl --by-claim --splitter model
+Trust:    judgewright bench groundedness rows.jsonl --repeat 3 --gain 0.02 --planted 50 --audit suspects.jsonl
+Ranking:  judgewright bench context_relevance rows.jsonl --listwise 20/10 --group query_id
+"""
+
+
+@click.command(epilog=EXAMPLES)
 @click.argument("judge")
 @click.argument("data", type=click.Path(path_type=Path))
 @model_options
 @data_options
 @click.option(
+    "--confidence",
+    type=click.Choice(["ask", "tok"]),
+    default="ask",
+    show_default=True,
+    help="ask: as the judge states it; tok: from the log-probabilities of its verdict.",
+)
+@click.option(
     "--repeat", default=1, show_default=True, type=click.IntRange(1, 20), help="Ask everything this many times."
 )
 @click.option("--by", help="Also measure per value of this column.")
+@click.option("--by-claim", is_flag=True, help="Split each response into claims, judge each, and join the verdicts.")
+@click.option("--splitter", type=click.Choice(["sentence", "model"]), default="sentence", show_default=True)
+@click.option(
+    "--trivial",
+    type=click.Choice(["model", "rule", "none"]),
+    default="model",
+    show_default=True,
+    help="Who drops claims that assert nothing.",
+)
+@click.option(
+    "--aggregate",
+    type=click.Choice(["min", "mean", "share"]),
+    default="min",
+    show_default=True,
+    help="How the claims' verdicts make the response's.",
+)
+@click.option("--listwise", metavar="WINDOW/STEP", help="Rank each query's passages in sliding windows instead.")
+@click.option("--planted", type=click.IntRange(1), metavar="N", help="Plant instructions into N rows: the flip rate.")
+@ceiling_options
 @click.option("--out", type=click.Path(path_type=Path), help="Write the verdicts as JSONL.")
+@click.option("--html", type=click.Path(path_type=Path, dir_okay=False), help="Write a page with charts.")
 @workspace_option
 @json_option
 def bench(
@@ -37,43 +82,86 @@ def bench(
     concurrency: int,
     budget: str | None,
     max_tokens: int,
-    repeat: int,
+    confidence: Any,  # Any: a literal that click checks
     by: str | None,
     out: Path | None,
+    html: Path | None,
     workspace: Path | None,
     as_json: bool,
-    **reading: Any,  # Any: the options of data_options, handed on
+    **asked: Any,  # Any: the options of `_plan` and of data_options
 ) -> None:
     """Ask JUDGE (name, name@version or YAML file) about the rows of DATA, and compare with their labels."""
+    settings = JudgeSettings(max_tokens=max_tokens, confidence=confidence)
+    plan = _plan(settings, by, asked)
     with open_workspace(workspace) as place, progress_on_stderr(quiet=as_json) as watch:
         prompt = place.shelf.get(judge)
-        dataset = read_rows(prompt, data, **reading)
+        dataset = read_rows(prompt, data, **asked)
         result = run_bench(
             place,
             prompt,
             dataset,
+            plan,
             model=model,
             environment=read_environment(),
             allowance=parse_budget(budget),
             concurrency=concurrency,
-            settings=JudgeSettings(max_tokens=max_tokens),
-            repeats=repeat,
-            by=by,
-            out=out,
             watch=watch,
         )
+    title = f"{prompt.name}@{prompt.version} on {data.name}"
+    if out is not None:
+        write_verdicts(result.judged, out)
+    if html is not None:
+        write_page(result, html, title=title, by=by)
     if as_json:
         say_json(result.to_json())
-        _leave(result)
-        return
-    for note in (*dataset.notes, *result.notes):
-        say(f"note: {note}")
-    say_benchmark(result.benchmark, title=f"{prompt.name}@{prompt.version} on {data.name}")
+    else:
+        for note in (*dataset.notes, *result.notes):
+            say(f"note: {note}")
+        _say(result, title, by, plan)
+        for path in (out, html):
+            if path is not None:
+                say(f"written to {path}")
+    _leave(result)
+
+
+def _plan(settings: JudgeSettings, by: str | None, asked: dict[str, Any]) -> BenchPlan:  # Any: options
+    """Take the options about how rows are judged out of all that were given."""
+    claims = {name: asked.pop(name) for name in ("splitter", "trivial", "aggregate")}
+    by_claim, listwise, planted = asked.pop("by_claim"), asked.pop("listwise"), asked.pop("planted")
+    ceilings = {name: asked.pop(name) for name in ("annotators", "gain", "audit", "audited")}
+    return BenchPlan(
+        settings=settings,
+        repeats=asked.pop("repeat"),
+        by=by,
+        claims=ByClaim(**claims) if by_claim else None,
+        window=_window(listwise) if listwise else None,
+        planted=planted,
+        ceilings=ceiling_questions(metric="f1", **ceilings),
+    )
+
+
+def _window(text: str) -> Window:
+    size, _, step = text.partition("/")
+    if not (size.isdigit() and step.isdigit()):
+        raise InputError(f"--listwise {text!r} is not WINDOW/STEP", hint="for example 20/10")
+    return Window(size=int(size), step=int(step))
+
+
+def _say(result: BenchResult, title: str, by: str | None, plan: BenchPlan) -> None:
+    say_benchmark(result.benchmark, title=title)
     for value, part in result.by.items():
         say_benchmark(part, title=f"{by} = {value}", brief=True)
-    if out:
-        say(f"verdicts written to {out}")
-    _leave(result)
+    if result.f1_macro is not None:
+        say(f"\nmacro F1 over {len(result.by)} values of {by}: {result.f1_macro}")
+    if result.claims is not None:
+        say(f"\n{result.claims.describe(most=SHOWN)}")
+    if result.ranked is not None:
+        body = result.ranked.to_json()
+        mended = ", ".join(f"{n} {what}" for what, n in body["repairs"].items())
+        say(f"\nlistwise: {body['queries']} queries, {body['failed']} failed; mended: {mended}")
+    if result.flips is not None:
+        say(f"\n{result.flips.describe()}")
+    say_ceilings(result.ceilings, audit=plan.ceilings.audit)
 
 
 def _leave(result: BenchResult) -> None:

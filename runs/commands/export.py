@@ -26,7 +26,9 @@ def export(judge: str, target: str, out: Path | None, workspace: Path | None, as
     with open_workspace(workspace) as place:
         prompt = place.shelf.get(judge)
         origin = provenance(place, prompt)
-    text = TARGETS[target](prompt, origin)
+        kept = place.shelf.kept_rule(prompt)
+        rule = kept.rule if kept else None
+    text = TARGETS[target](prompt, origin, rule)
     if out is not None:
         write_beside(out, text)
     if as_json:

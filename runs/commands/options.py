@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
 import click
 
 from ...judges import Dataset, InputError, JudgePrompt, load_dataset, parse_label_scale
+from ..ceilings import CeilingQuestions
 from ..config import read_environment
 from ..workspace import Workspace, find_workspace
 
@@ -46,6 +47,7 @@ def data_options(command: F) -> F:
             help="Scale of the labels: binary, probability, or LOW..HIGH@THRESHOLD [default: read from them].",
         ),
         click.option("--limit", type=click.IntRange(min=1), help="Read only the first rows."),
+        click.option("--skip-incomplete", is_flag=True, help="Leave out rows that lack an input, and say how many."),
     )
     for option in reversed(options):
         command = option(command)
@@ -75,6 +77,20 @@ def model_options(command: F) -> F:
     return command
 
 
+def ceiling_options(command: F) -> F:
+    """Add the options that say how far to trust the figures."""
+    file = click.Path(path_type=Path, dir_okay=False)
+    options = (
+        click.option("--annotators", help="Comma-separated columns of single annotators, or one column of lists."),
+        click.option("--gain", type=float, help="The gain you are after, such as 0.02, to be held against the noise."),
+        click.option("--audit", type=file, help="Write likely label errors as JSONL, to be marked."),
+        click.option("--audited", type=file, help="Such a file with marks: measure with the labels it corrects."),
+    )
+    for option in reversed(options):
+        command = option(command)
+    return command
+
+
 def open_workspace(given: Path | None) -> Workspace:
     """Return the workspace a command works in."""
     return find_workspace(Path.cwd(), given=given or read_environment().workspace)
@@ -90,6 +106,7 @@ def read_rows(
     columns: tuple[str, ...],
     label_scale: str | None,
     limit: int | None,
+    skip_incomplete: bool,
 ) -> Dataset:
     """Read a data file with the options of `data_options`."""
     return load_dataset(
@@ -102,6 +119,7 @@ def read_rows(
         columns=column_map(columns),
         label_scale=parse_label_scale(label_scale) if label_scale else None,
         limit=limit,
+        skip_incomplete=skip_incomplete,
     )
 
 
@@ -115,6 +133,21 @@ def column_map(columns: tuple[str, ...]) -> dict[str, str]:
         if not all(pair.partition("=")):
             raise InputError(f"--column {pair!r} is not INPUT=COLUMN")
     return {pair.partition("=")[0]: pair.partition("=")[2] for pair in columns}
+
+
+def ceiling_questions(
+    *,
+    metric: str,
+    annotators: str | None,
+    gain: float | None,
+    audit: Path | None,
+    audited: Path | None,
+    words: Mapping[str, float] | None = None,
+) -> CeilingQuestions:
+    """Read the options of `ceiling_options`."""
+    return CeilingQuestions(
+        metric=metric, gain=gain, annotators=names(annotators), words=words, audit=audit, audited=audited
+    )
 
 
 def names(text: str | None) -> tuple[str, ...]:

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import orjson
 
-from ...judges import JudgePrompt, response_format
+from ...judges import DecisionRule, JudgePrompt, response_format
 from .messages import DIFFERENCE, template_messages
 
 
-def judge_json(prompt: JudgePrompt, provenance: dict[str, object]) -> str:
-    """Write the judge as one JSON object with a schema version."""
-    scale = prompt.scale
+def judge_json(prompt: JudgePrompt, provenance: dict[str, object], rule: DecisionRule | None = None) -> str:
+    """Write the judge as one JSON object with a schema version; the rule is the prompt's own unless given."""
+    scale, decided = prompt.scale, rule or prompt.rule
     body = {
         "schema_version": 1,
         "name": prompt.name,
         "version": prompt.version,
         "parent": prompt.parent,
         "note": prompt.note,
-        "rule": {"threshold": prompt.rule.threshold, "version": prompt.rule.version},
+        "rule": {**decided.to_json(), "version": decided.version, "asked_at": scale.threshold},
         "inputs": list(prompt.inputs),
         "scale": {
             "kind": scale.kind,

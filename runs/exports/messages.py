@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import orjson
 
-from ...judges import PLACEHOLDER, Example, JudgePrompt
+from ...judges import PLACEHOLDER, DecisionRule, Example, JudgePrompt
 
 DIFFERENCE = (
     "Fences around row text are fixed tags here; Judgewright derives them from prompt and row, so that row text "
@@ -31,6 +31,6 @@ def _user(prompt: JudgePrompt, example: Example | None) -> str:
     return "\n\n".join(part for part in (filled, prompt.reply.strip()) if part)
 
 
-def messages_json(prompt: JudgePrompt, provenance: dict[str, object]) -> str:
-    """Write the messages alone as a JSON array, as chat clients take it."""
+def messages_json(prompt: JudgePrompt, provenance: dict[str, object], rule: DecisionRule | None = None) -> str:
+    """Write the messages alone as a JSON array, as chat clients take it; it has no place for provenance or rule."""
     return orjson.dumps(template_messages(prompt), option=orjson.OPT_INDENT_2).decode() + "\n"

@@ -12,9 +12,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from judgewright.judges.benchmark import Benchmark, by_column, measure
+from judgewright.judges.benchmark import Benchmark, by_column, macro_f1_by, measure
 from judgewright.judges.errors import InputError
 from judgewright.judges.judged import Judged
+from judgewright.judges.measures import measure_diras
+from judgewright.judges.metrics.meanings import metric_meaning
 from judgewright.judges.rows import Dataset, Row, Scalar
 from judgewright.judges.scale import BINARY, PROBABILITY, OutputScale
 from judgewright.judges.verdict import Answer, Unscored, Verdict
@@ -24,6 +26,10 @@ GRADED = OutputScale()
 AT_THRESHOLD = ["precision", "recall", "specificity", "f1", "accuracy", "balanced_accuracy", "mcc", "kappa"]
 ON_GRADES = ["kappa_grades", "kappa_linear", "kappa_quadratic", "off_by_one", "mae"]
 ON_PROBABILITIES = ["auroc", "average_precision", "brier", "ece"]
+ALPHA = ["krippendorff_alpha"]
+CORRELATION = ["pearson", "spearman", "kendall_tau"]
+RANKING = ["ndcg@10", "ndcg_exp@10", "map"]
+DIRAS = ["diras_binary", "diras_calibration", "diras_ranking", "diras_uncertainty", "diras_mean"]
 
 Line = tuple[float | None, float | None]
 """A label and a score; None for no label, or for no verdict."""
@@ -77,7 +83,7 @@ def test_the_json_has_the_shape_of_the_command_line_contract() -> None:
     assert again["unlabelled"] == 1
     assert again["coverage"] == pytest.approx(18 / 19)
     assert again["confusion"] == {"tp": 6, "fp": 2, "fn": 1, "tn": 9}
-    assert list(again["metrics"]) == AT_THRESHOLD
+    assert list(again["metrics"]) == AT_THRESHOLD + ALPHA
     assert set(again["metrics"]["f1"]) == {"value", "low", "high", "n"}
     assert again["metrics"]["f1"]["value"] == pytest.approx(12 / 15)
     assert again["metrics"]["f1"]["low"] < 12 / 15 < again["metrics"]["f1"]["high"]
@@ -110,21 +116,26 @@ def test_the_published_diras_f1_is_reproduced() -> None:
         assert value is not None
         assert 100 * value == pytest.approx(expected[key]["computed"], abs=1e-6)
     assert f"{100 * (found.metrics['f1'].value or 0):.2f}" == "86.32" == str(expected["binary_F1"]["published"])
-    assert list(found.metrics) == AT_THRESHOLD + ON_PROBABILITIES
+    assert list(found.metrics) == AT_THRESHOLD + ALPHA + ON_PROBABILITIES + CORRELATION + RANKING
     assert 1 < found.groups < found.n == 660
 
 
 def test_one_graded_scale_gives_grade_metrics_and_their_table() -> None:
-    """When judge and people grade 0..3 alike, the five grade metrics and the 4 x 4 table are there."""
+    """When judge and people grade 0..3 alike, the grade metrics, ordinal alpha and the 4 x 4 table are there."""
+    import krippendorff
+    from scipy.stats import kendalltau
     from sklearn.metrics import cohen_kappa_score
 
     rng = np.random.default_rng(1)
     label = rng.integers(0, 4, 200)
     score = (label + rng.integers(-1, 2, 200)).clip(0, 3)
     found = measure(judged(list(zip(label.astype(float), score.astype(float), strict=True))))
-    assert list(found.metrics) == AT_THRESHOLD + ON_GRADES
+    assert list(found.metrics) == AT_THRESHOLD + ON_GRADES + ALPHA + CORRELATION
     for name, weights in [("kappa_grades", None), ("kappa_linear", "linear"), ("kappa_quadratic", "quadratic")]:
         assert found.metrics[name].value == pytest.approx(cohen_kappa_score(label, score, weights=weights))
+    alpha = krippendorff.alpha(reliability_data=[label, score], level_of_measurement="ordinal")
+    assert found.metrics["krippendorff_alpha"].value == pytest.approx(alpha)
+    assert found.metrics["kendall_tau"].value == pytest.approx(kendalltau(label, score).statistic)
     assert found.metrics["off_by_one"].value == 1.0
     assert (found.metrics["off_by_one"].low or 1) < 1.0
     assert found.metrics["kappa"].value == pytest.approx(cohen_kappa_score(label >= 2, score >= 2))
@@ -135,17 +146,165 @@ def test_one_graded_scale_gives_grade_metrics_and_their_table() -> None:
 
 
 def test_two_scales_give_no_grade_metrics() -> None:
-    """Grades of 0..3 against yes/no labels are compared at the thresholds only."""
+    """Grades of 0..3 against yes/no labels are compared at the thresholds, and correlated."""
+    import krippendorff
+
     found = measure(judged([(1.0, 3.0), (0.0, 0.0), (1.0, 1.0)], labels=BINARY))
-    assert list(found.metrics) == AT_THRESHOLD
+    assert list(found.metrics) == AT_THRESHOLD + ALPHA + CORRELATION
+    alpha = krippendorff.alpha(reliability_data=[[1, 0, 1], [1, 0, 0]], level_of_measurement="nominal")
+    assert found.metrics["krippendorff_alpha"].value == pytest.approx(alpha)
     assert found.confusion == {"tp": 1, "fp": 0, "fn": 1, "tn": 1}
 
 
-def test_unordered_labels_have_no_neighbours() -> None:
-    """A choice among k labels gets the plain kappa alone."""
+def test_a_choice_is_measured_over_its_classes_alone() -> None:
+    """Labels without order have no threshold: accuracy, macro F1, kappa and alpha over the classes, no worst case."""
+    from sklearn import metrics as sk
+
     scale = OutputScale(kind="choice", labels=("a", "b", "c"))
-    found = measure(judged([(0.0, 0.0), (1.0, 2.0), (2.0, 2.0)], scale=scale))
-    assert list(found.metrics) == [*AT_THRESHOLD, "kappa_grades"]
+    rng = np.random.default_rng(2)
+    label = rng.integers(0, 3, 90)
+    score = np.where(rng.random(90) < 0.7, label, rng.integers(0, 3, 90))
+    lines: list[Line] = [*zip(label.astype(float), score.astype(float), strict=True), (1.0, None)]
+    found = measure(judged(lines, scale=scale, confidence=[0.8] * 91))
+    assert list(found.metrics) == ["accuracy_grades", "f1_macro_grades", "kappa_grades", *ALPHA]
+    assert found.metrics["accuracy_grades"].value == pytest.approx(np.mean(label == score))
+    assert found.metrics["f1_macro_grades"].value == pytest.approx(sk.f1_score(label, score, average="macro"))
+    assert found.metrics["kappa_grades"].value == pytest.approx(sk.cohen_kappa_score(label, score))
+    assert all(e.low is not None and e.low < (e.value or 0) for e in found.metrics.values())
+    assert found.grades is not None
+    assert np.array(found.grades.counts).tolist() == sk.confusion_matrix(label, score).tolist()
+    assert found.worst_case == {}
+    assert (found.n, found.unscored) == (90, {"parse": 1})
+    json.dumps(found.to_json(), allow_nan=False)
+    two = measure(judged([(0.0, 1.0), (1.0, 1.0)], scale=OutputScale(kind="choice", labels=("a", "b"))))
+    assert two.grades is not None
+
+
+def test_a_choice_without_answers_or_with_other_labels_says_so() -> None:
+    """Nothing scored: every metric None with a reason. People on another scale: no metric, and a note."""
+    scale = OutputScale(kind="choice", labels=("a", "b", "c"))
+    empty = measure(judged([(1.0, None)], scale=scale))
+    assert {e.reason for e in empty.metrics.values()} == {"no row has both a label and a verdict"}
+    other = measure(judged([(1.0, 2.0)], scale=scale, labels=BINARY))
+    assert (other.metrics, other.grades) == ({}, None)
+    assert any("no metric fits" in note for note in other.notes)
+    with pytest.raises(InputError, match="choice"):
+        macro_f1_by(judged([(1.0, 2.0)], scale=scale, meta=[{"c": 1}]), "c")
+
+
+def test_ranking_takes_the_group_as_the_query() -> None:
+    """Where queries have several rows nDCG at each cut-off and MAP are there, and equal scikit-learn's."""
+    from sklearn.metrics import ndcg_score
+
+    rng = np.random.default_rng(3)
+    label = rng.integers(1, 6, 120).astype(float)
+    score = (label + rng.integers(-2, 3, 120)).clip(1, 5)
+    scale = OutputScale(low=1, high=5, threshold=4)
+    groups = [f"q{i // 10}" for i in range(120)]
+    found = measure(judged(list(zip(label, score, strict=True)), scale=scale, groups=groups), at=(3, 5)).metrics
+    assert [name for name in found if "@" in name] == ["ndcg@3", "ndcg_exp@3", "ndcg@5", "ndcg_exp@5"]
+    gains = label.reshape(12, 10) - 1  # the lowest grade of 1..5 is no gain
+    expected = np.mean([ndcg_score([g], [s], k=3) for g, s in zip(gains, score.reshape(12, 10), strict=True)])
+    assert found["ndcg@3"].value == pytest.approx(expected)
+    assert found["map"].n == 120
+    assert not any("@" in name for name in measure(judged(list(zip(label, score, strict=True)), scale=scale)).metrics)
+    with pytest.raises(InputError, match="first 0 documents"):
+        measure(judged([(1.0, 1.0), (2.0, 3.0)], groups=["q", "q"]), at=(0,))
+
+
+def test_a_binary_judge_ranks_by_its_probability_where_every_row_has_one() -> None:
+    """Two positives of unlike confidence are told apart; with one confidence missing they are tied."""
+    lines: list[Line] = [(1.0, 1.0), (0.0, 1.0)] * 3
+    groups = ["a", "a", "b", "b", "c", "c"]
+    sure = measure(judged(lines, scale=BINARY, confidence=[0.9, 0.6] * 3, groups=groups)).metrics["map"]
+    assert sure.value == 1.0
+    tied = measure(judged(lines, scale=BINARY, confidence=[0.9, 0.6] * 2 + [0.9, None], groups=groups)).metrics["map"]
+    assert tied.value == pytest.approx(0.75)
+
+
+def test_a_column_of_uncertain_rows_adds_uncertainty_and_diras() -> None:
+    """Low confidence on the rows that people found hard; words from CSV count as what they say."""
+    from sklearn.metrics import average_precision_score
+
+    rng = np.random.default_rng(4)
+    lines = _counts(30, 10, 12, 48)
+    order = rng.permutation(100)
+    lines = [lines[i] for i in order]
+    hard = rng.random(100) < 0.3
+    confidence = np.where(hard, 0.6, 0.9) - rng.integers(0, 2, 100) / 10
+    meta: list[dict[str, Scalar]] = [{"hard": word} for word in np.where(hard, "True", "false").tolist()]
+    groups = [f"q{i // 5}" for i in range(100)]
+    table = judged(lines, scale=BINARY, confidence=confidence.tolist(), groups=groups, meta=meta)
+    found = measure(table, uncertain="hard").metrics
+    assert list(found) == AT_THRESHOLD + ALPHA + ON_PROBABILITIES + RANKING + ["uncertainty_ap", *DIRAS]
+    assert found["uncertainty_ap"].value == pytest.approx(average_precision_score(hard, 1 - confidence))
+    assert found["uncertainty_ap"] == found["diras_uncertainty"]
+    assert found["diras_binary"].value == pytest.approx(found["f1"].value)
+    assert found["diras_mean"].value == pytest.approx(np.mean([found[name].value or 0 for name in DIRAS[:4]]))
+    with pytest.raises(InputError, match="'nope'"):
+        measure(table, uncertain="nope")
+    by = by_column(table, "hard", uncertain="hard")
+    assert by["false"].metrics["uncertainty_ap"].reason == "no row is marked uncertain"
+    silent = measure(judged(lines, scale=BINARY, groups=groups, meta=meta), uncertain="hard").metrics
+    assert {silent[name].reason for name in ["uncertainty_ap", *DIRAS]} == {"no verdict carries a confidence"}
+
+
+def test_a_probability_holds_its_own_confidence_and_graded_labels_their_relevance() -> None:
+    """On a probability scale the score gives the confidence; labels 0..2 become 0, a half and 1."""
+    meta: list[dict[str, Scalar]] = [{"hard": i % 3 == 0} for i in range(12)]
+    lines: list[Line] = [(float(i % 3), 0.05 + i / 13) for i in range(12)]
+    groups = [f"q{i // 4}" for i in range(12)]
+    graded = judged(lines, scale=PROBABILITY, labels=OutputScale(low=0, high=2, threshold=1), groups=groups, meta=meta)
+    halves: list[Line] = [((label or 0) / 2, score) for label, score in lines]
+    shared = judged(halves, scale=PROBABILITY, groups=groups, meta=meta)
+    found = measure_diras(graded, "hard")
+    assert found == measure_diras(shared, "hard")
+    assert found["diras_mean"].value is not None
+    assert found["diras_ranking"] != measure_diras(graded, "hard", as_published=True)["diras_ranking"]
+
+
+def test_macro_f1_over_a_column_is_the_mean_of_its_values() -> None:
+    """Each value counts the same however many rows it has; the interval is that of drawing rows or groups."""
+    lines = [*_counts(40, 5, 5, 50), *_counts(2, 4, 4, 10), *_counts(0, 0, 0, 7)]
+    names = ["big"] * 100 + ["small"] * 20 + ["none"] * 7
+    meta: list[dict[str, Scalar]] = [{"set": name} for name in names]
+    table = judged(lines, scale=BINARY, meta=meta)
+    found = macro_f1_by(table, "set")
+    parts = by_column(table, "set")
+    assert found.value == pytest.approx(np.mean([part.metrics["f1"].value or 0 for part in parts.values()]))
+    assert found.n == 127
+    assert found.reason == "in 1 of the 3 values no row is positive; their F1 is 0 by convention"
+    two = macro_f1_by(table.only(range(120)), "set", seed=1)
+    rng = np.random.default_rng(0)
+    draws = []
+    for _ in range(300):
+        drawn = rng.integers(0, 120, 120)
+        f1s = []
+        for name in ("big", "small"):
+            kept = [lines[i] for i in drawn if names[i] == name]
+            hits = sum(a == b == 1 for a, b in kept)
+            misses = sum(a != b for a, b in kept)
+            f1s.append(2 * hits / (2 * hits + misses) if hits + misses else 0.0)
+        draws.append(np.mean(f1s))
+    assert (two.low, two.high) == pytest.approx(tuple(np.quantile(draws, (0.025, 0.975))), abs=0.04)
+    assert two.reason == ""
+    grouped = judged(lines[:120], scale=BINARY, meta=meta[:120], groups=[f"g{i // 4}" for i in range(120)])
+    assert macro_f1_by(grouped, "set").value == pytest.approx(two.value)
+    empty = macro_f1_by(judged([(1.0, None)], scale=BINARY, meta=[{"set": "a"}]), "set")
+    assert (empty.value, empty.n, empty.reason) == (None, 0, "no row has both a label and a verdict")
+    with pytest.raises(InputError, match="'nope'"):
+        macro_f1_by(table, "nope")
+
+
+def test_every_metric_that_measure_returns_has_a_meaning() -> None:
+    """Reports can explain each name."""
+    table = judged(
+        _counts(4, 2, 2, 4), scale=BINARY, confidence=[0.8] * 12, meta=[{"u": 1}] * 12, groups=["a", "b"] * 6
+    )
+    choice = judged([(1.0, 1.0)], scale=OutputScale(kind="choice", labels=("a", "b")))
+    names = [*measure(table, at=(1, 5), uncertain="u").metrics, *measure(judged([(1.0, 2.0)])).metrics]
+    for name in [*names, *measure(choice).metrics, "f1_macro", "anls"]:
+        assert metric_meaning(name)
 
 
 def test_a_probability_scale_is_its_own_probability() -> None:
@@ -253,8 +412,16 @@ def test_any_input_gives_finite_numbers_inside_their_bounds(
     lines: list[tuple[float | None, float | None, str]],
 ) -> None:
     """No NaN leaves `measure`; intervals are ordered; the point lies within the worst case."""
-    table = judged([line[:2] for line in lines], scale=BINARY, groups=[line[2] for line in lines])
-    found = measure(table, resamples=100)
+    sure = [0.5 + i % 6 / 10 for i in range(len(lines))]
+    meta: list[dict[str, Scalar]] = [{"hard": i % 3 == 0} for i in range(len(lines))]
+    table = judged(
+        [line[:2] for line in lines],
+        scale=BINARY,
+        groups=[line[2] for line in lines],
+        confidence=sure,
+        meta=meta,
+    )
+    found = measure(table, resamples=100, uncertain="hard" if lines else None)
     json.dumps(found.to_json(), allow_nan=False)
     for name, estimate in found.metrics.items():
         if estimate.low is not None and estimate.high is not None:
@@ -277,9 +444,9 @@ def test_the_order_of_rows_changes_no_value_and_the_seed_no_point() -> None:
 
 
 def test_a_grade_off_the_shared_scale_is_refused() -> None:
-    """A score of 2.5 on 0..3 is named rather than rounded."""
-    with pytest.raises(InputError, match=r"2\.5"):
-        measure(judged([(0.0, 2.5), (3.0, 3.0)]))
+    """A score of 5 on 0..3 is named rather than clipped."""
+    with pytest.raises(InputError, match=r"5\.0"):
+        measure(judged([(0.0, 5.0), (3.0, 3.0)]))
 
 
 def test_by_measures_each_value_of_a_column() -> None:
@@ -299,7 +466,7 @@ def test_by_measures_each_value_of_a_column() -> None:
 def test_the_table_has_a_line_per_metric() -> None:
     """People read name, value, interval, n and remark."""
     lines = measure(judged(_counts(4, 0, 0, 0), scale=BINARY)).table()
-    assert [line[0] for line in lines] == AT_THRESHOLD
+    assert [line[0] for line in lines] == AT_THRESHOLD + ALPHA
     assert lines[0][1] == "1.0000"
     assert lines[0][2].startswith("[0.")
     assert lines[2] == ("specificity", "-", "", "4", "no row is labelled negative")
@@ -326,3 +493,17 @@ def test_a_real_table_of_graded_verdicts_is_measured_by_query() -> None:
     )
     widths = [(b.metrics["f1"].high or 0) - (b.metrics["f1"].low or 0) for b in (found, plain)]
     assert widths[0] > 1.5 * widths[1]
+
+
+def test_grades_between_the_levels_leave_out_the_metrics_of_grades() -> None:
+    """A mean of grades, such as 1.5 on 0..3, is decided at the threshold and correlated, and the gap is said."""
+    scale = OutputScale(low=0, high=3, threshold=2)
+    scores = (0.0, 1.5, 2.5, 3.0)
+    rows = tuple(Row(id=str(i), inputs={}, label=float(i)) for i in range(4))
+    answers = tuple(Verdict(row_id=str(i), score=s, positive=s >= 2) for i, s in enumerate(scores))
+    found = measure(Judged(dataset=Dataset(rows=rows, labels=scale), answers=answers, scale=scale))
+    assert found.metrics["f1"].value == 1.0
+    assert found.metrics["spearman"].value == pytest.approx(1.0)
+    assert "kappa_linear" not in found.metrics
+    assert found.grades is None
+    assert any("between the levels" in note for note in found.notes)

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from judgewright.judges.errors import PromptError
-from judgewright.judges.prompt import Example, JudgePrompt, _TextLoader, load_prompt, render
+from judgewright.judges.prompt import Example, JudgePrompt, TextLoader, load_prompt, render
 from judgewright.judges.rows import Row
 from judgewright.judges.scale import OutputScale
 
@@ -155,7 +155,7 @@ def test_twenty_thousand_keys_are_read_in_linear_time() -> None:
         yaml.Mark("m", 0, 0, 0, None, 0),
     )
     start = time.process_time()
-    assert len(_TextLoader("").construct_mapping(node)) == 20_000
+    assert len(TextLoader("").construct_mapping(node)) == 20_000
     assert time.process_time() - start < 2.0
 
 

@@ -533,3 +533,22 @@ def test_every_shared_file_loads(name: str, rows: int, kind: str, groups: int) -
     assert (len(dataset), dataset.labels.kind) == (rows, kind)
     assert len({row.group for row in dataset.rows}) == groups
     assert all(row.label is not None and set(row.inputs) == set(inputs) for row in dataset.rows)
+
+
+def test_rows_that_lack_an_input_are_left_out_only_when_asked(tmp_path: Path) -> None:
+    """Refused by line and field as ever; with `skip_incomplete` they are counted in a note, the others stay."""
+    path = tmp_path / "rows.jsonl"
+    path.write_text(
+        '{"id": "a", "source": "s", "statement": "t", "label": 1}\n'
+        '{"id": "b", "source": "s", "statement": null, "label": 0}\n'
+        '{"id": "c", "source": "s", "label": 0}\n'
+    )
+    scale = OutputScale(kind="binary", threshold=1)
+    with pytest.raises(DataError, match="line 2"):
+        load_dataset(path, inputs=("source", "statement"), scale=scale)
+    found = load_dataset(path, inputs=("source", "statement"), scale=scale, skip_incomplete=True)
+    assert [row.id for row in found.rows] == ["a"]
+    assert any(note.startswith("2 rows lack one of source, statement") for note in found.notes)
+    path.write_text('{"id": "b", "source": "s", "statement": null, "label": 0}\n')
+    with pytest.raises(DataError, match="no row has all of source, statement"):
+        load_dataset(path, inputs=("source", "statement"), scale=scale, skip_incomplete=True)

@@ -1,18 +1,44 @@
 """The shelf: shipped judges, kept versions, lineage, and no way out of the folder."""
 
+from dataclasses import replace
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from judgewright.judges.errors import PromptError
-from judgewright.judges.shelf import Shelf
+from judgewright.judges.scale import DecisionRule, Isotonic, Platt
+from judgewright.judges.shelf import KeptRule, Shelf, read_rule
+
+SHIPPED = Shelf().get("groundedness")
+CURVE = Isotonic(x=(0.1, 0.30000000000000004, 1.0), y=(1e-05, 0.25, 0.9999999999999999))
+
+
+def fitted(**changes: object) -> KeptRule:
+    """A rule for the shipped groundedness judge."""
+    values = {
+        "rule": DecisionRule(threshold=1.0, calibration=CURVE),
+        "judge": f"{SHIPPED.name}@{SHIPPED.version}",
+        "asked_at": SHIPPED.scale.threshold,
+        "dataset": "rows/validation",
+        "dataset_hash": "ab12",
+        "rows": 240,
+        "model": "yes: 'm' #1",
+        "confidence": "ask",
+        "metric": "f1",
+        "simulated": True,
+    }
+    return KeptRule(**{**values, **changes})  # type: ignore[arg-type]
 
 
 def test_the_rag_triad_ships() -> None:
     """Three judges with a scale of 0..3, a threshold of 2 and a JSON reply that reasons first."""
     shelf = Shelf()
-    assert shelf.names() == ("answer_relevance", "context_relevance", "groundedness")
-    for name in shelf.names():
+    triad = ("answer_relevance", "context_relevance", "groundedness")
+    assert set(triad) <= set(shelf.names())
+    for name in triad:
         prompt = shelf.get(name)
         assert (prompt.scale.low, prompt.scale.high, prompt.scale.threshold) == (0, 3, 2)
         assert list(prompt.reply_schema.values()) == ["text", "text", "score", "confidence"]
@@ -60,3 +86,112 @@ def test_a_symlinked_folder_is_not_followed_on_writing(tmp_path: Path) -> None:
     with pytest.raises(PromptError, match="outside the workspace"):
         shelf.keep(Shelf().get("groundedness"))
     assert list((tmp_path / "outside").iterdir()) == []
+
+
+def test_a_rule_stands_beside_its_version_and_is_not_taken_for_a_prompt(tmp_path: Path) -> None:
+    """The kept rule decides for that version alone; names and versions are as before."""
+    shelf = Shelf(tmp_path)
+    child = SHIPPED.edited(criteria="Be strict.")
+    shelf.keep(child)
+    assert shelf.rule(SHIPPED) == SHIPPED.rule
+    path = shelf.keep_rule(SHIPPED, fitted())
+    assert path == tmp_path / "groundedness" / f"{SHIPPED.version}.rule.yaml"
+    assert shelf.rule(SHIPPED) == fitted().rule
+    assert shelf.kept_rule(SHIPPED) == fitted()
+    assert shelf.rule(child) == child.rule
+    assert [p.version for p in shelf.versions("groundedness")] == [SHIPPED.version, child.version]
+    assert Shelf(tmp_path).get("groundedness") == child
+    shelf.keep_rule(SHIPPED, fitted(rule=DecisionRule(threshold=3)))
+    assert shelf.rule(SHIPPED) == DecisionRule(threshold=3)
+
+
+def test_a_rule_of_a_judge_from_elsewhere_brings_the_prompt_with_it(tmp_path: Path) -> None:
+    """So that the rule never stands beside nothing; it does not make that prompt the current one."""
+    mine = replace(SHIPPED, name="mine")
+    shelf = Shelf(tmp_path)
+    shelf.keep_rule(mine, fitted(judge=f"mine@{mine.version}"))
+    assert shelf.get("mine") == mine
+    assert shelf.rule(mine) == fitted().rule
+
+
+def test_a_folder_with_a_rule_alone_is_no_judge(tmp_path: Path) -> None:
+    """A stray rule file makes no name."""
+    (tmp_path / "stray").mkdir()
+    (tmp_path / "stray" / "abc.rule.yaml").write_text(fitted().to_yaml(), encoding="utf-8")
+    assert "stray" not in Shelf(tmp_path).names()
+
+
+RULES = st.builds(
+    DecisionRule,
+    threshold=st.floats(-1e6, 1e6),
+    calibration=st.one_of(
+        st.none(),
+        st.builds(Platt, slope=st.floats(0, 1e9), intercept=st.floats(-1e9, 1e9)),
+        st.lists(st.floats(0, 1), min_size=1, max_size=20, unique=True).map(
+            lambda x: Isotonic(x=tuple(sorted(x)), y=tuple(sorted(x)))
+        ),
+    ),
+)
+
+
+@given(rule=RULES, model=st.text(st.characters(codec="utf-8"), max_size=20), rows=st.integers(0, 10**9))
+def test_a_rule_read_back_is_the_rule(rule: DecisionRule, model: str, rows: int) -> None:
+    """Every digit and every name survives the file."""
+    kept = fitted(rule=rule, model=model, rows=rows)
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "r.rule.yaml"
+        path.write_bytes(kept.to_yaml().encode())
+        assert read_rule(path) == kept
+
+
+def test_a_rule_of_another_version_or_threshold_is_refused(tmp_path: Path) -> None:
+    """Neither kept nor used: its calibration is of another judge's confidence."""
+    shelf = Shelf(tmp_path)
+    child = SHIPPED.edited(criteria="Be strict.")
+    with pytest.raises(PromptError, match=f"fitted for groundedness@{SHIPPED.version}, not for"):
+        shelf.keep_rule(child, fitted())
+    moved = replace(SHIPPED, scale=replace(SHIPPED.scale, threshold=3))
+    with pytest.raises(PromptError, match="had the threshold 2, now it has 3"):
+        shelf.keep_rule(moved, fitted())
+    path = shelf.keep_rule(SHIPPED, fitted())
+    path.rename(path.with_name(f"{child.version}.rule.yaml"))
+    with pytest.raises(PromptError, match="not for"):
+        shelf.rule(child)
+    with pytest.raises(PromptError, match="no workspace folder"):
+        Shelf().keep_rule(SHIPPED, fitted())
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("threshold: 1.0", "threshold: 2.0", "its content is"),
+        ("threshold: 1.0", "threshold: nan", "not a number"),
+        ("threshold: 1.0", "threshold: high", "threshold"),
+        ("format: 1", "format: 2", "format"),
+        ("method: isotonic", "method: beta", "neither isotonic nor platt"),
+        ("y: [1.0e-05", "y: [2.0", "not a calibration"),
+        ("rows: 240", "rows: 240, extra: 1", "extra"),
+        ("format: 1", "format: [", "cannot read"),
+    ],
+)
+def test_a_spoilt_rule_file_is_named_and_never_used(tmp_path: Path, old: str, new: str, message: str) -> None:
+    """A changed number does not decide about a single row."""
+    shelf = Shelf(tmp_path)
+    path = shelf.keep_rule(SHIPPED, fitted())
+    text = path.read_text(encoding="utf-8")
+    assert old in text
+    path.write_text(text.replace(old, new), encoding="utf-8")
+    with pytest.raises(PromptError, match=message) as refused:
+        shelf.rule(SHIPPED)
+    assert str(path) in str(refused.value)
+
+
+def test_what_differs_from_where_a_rule_was_fitted_is_said() -> None:
+    """Another model, or another kind of confidence under a calibration."""
+    kept = fitted(model="m")
+    assert list(kept.caveats(model="m", confidence="ask")) == []
+    told = list(kept.caveats(model="n", confidence="tok"))
+    assert "fitted on m, not on n" in told[0]
+    assert "ask confidences, these are tok" in told[1]
+    plain = fitted(model="m", rule=DecisionRule(threshold=1))
+    assert list(plain.caveats(model="m", confidence="tok")) == []

@@ -9,7 +9,11 @@ from judgewright.runs.cli import COMMANDS, main
 from judgewright.runs.demo_rows import write_demo_rows
 
 VERDICTS = Path(__file__).resolve().parents[2].parent / "shared" / "data" / "verdicts"
-SUBCOMMANDS = {"judges": ("list", "show", "log", "diff"), "runs": ("list", "show", "resume")}
+SUBCOMMANDS = {
+    "judges": ("list", "show", "log", "diff"),
+    "runs": ("list", "show", "resume"),
+    "data": ("check", "split", "sources", "import"),
+}
 EVERY = [(name,) for name in COMMANDS if name not in SUBCOMMANDS] + [
     (n, s) for n, subs in SUBCOMMANDS.items() for s in subs
 ]

@@ -58,12 +58,39 @@ def test_grade_metrics_equal_scikit_learn(rows: list[tuple[int, int]]) -> None:
         assert agreement.point(name, table)[0] == pytest.approx(expected, abs=1e-12), name
 
 
+@given(graded_rows)
+@settings(max_examples=60, deadline=None)
+def test_f1_over_classes_equals_scikit_learn(rows: list[tuple[int, int]]) -> None:
+    """Macro, micro and weighted F1 over the classes that occur; a class that does not occur changes nothing."""
+    from sklearn.metrics import f1_score
+
+    label, predicted = np.array(rows).T
+    for levels in ((0, 1, 2, 3), (0, 1, 2, 3, 4, 5)):
+        table = agreement.confusion(label, predicted, levels)
+        for kind, function in [
+            ("macro", agreement.f1_macro),
+            ("micro", agreement.f1_micro),
+            ("weighted", agreement.f1_weighted),
+        ]:
+            expected = f1_score(label, predicted, average=kind, zero_division=0)
+            assert float(function(table)) == pytest.approx(expected, abs=1e-12), kind
+        assert agreement.point("accuracy_grades", table)[0] == pytest.approx(np.mean(label == predicted))
+
+
+def test_an_empty_table_has_no_f1_over_classes() -> None:
+    """No rows: NaN inside, None with the reason outside."""
+    assert np.isnan(
+        [f(np.zeros((3, 3))) for f in (agreement.f1_macro, agreement.f1_micro, agreement.f1_weighted)]
+    ).all()
+    assert agreement.point("f1_macro_grades", np.zeros((3, 3))) == (None, agreement.NO_ROWS)
+
+
 @given(st.lists(st.lists(st.integers(0, 9), min_size=4, max_size=4), min_size=1, max_size=8))
 @settings(max_examples=40, deadline=None)
 def test_many_tables_at_once_give_what_each_gives_alone(tables: list[list[int]]) -> None:
     """Vectorising over leading axes changes no value, NaN included."""
     stack = np.array(tables, np.float64).reshape(-1, 1, 2, 2)
-    for function in {**agreement.BINARY_METRICS, **agreement.GRADE_METRICS}.values():
+    for function in {**agreement.BINARY_METRICS, **agreement.GRADE_METRICS, **agreement.CHOICE_METRICS}.values():
         together = function(stack)
         assert together.shape == (len(tables), 1)
         alone = [float(function(table[0])) for table in stack]

@@ -1,4 +1,4 @@
-"""Every case of oracles.json that names a metric we have, computed elsewhere by scikit-learn and statsmodels."""
+"""Every case of oracles.json that names a metric we have, computed elsewhere by seven libraries."""
 
 from __future__ import annotations
 
@@ -11,7 +11,18 @@ import numpy as np
 import pytest
 
 from judgewright.judges.metrics import agreement, calibration
+from judgewright.judges.metrics.correlation import kendall_tau, pearson, spearman
 from judgewright.judges.metrics.intervals import wilson
+from judgewright.judges.metrics.ranking import (
+    Ranking,
+    average_precision,
+    mean_over_queries,
+    ndcg,
+    precision_at,
+    recall_at,
+    reciprocal_rank,
+)
+from judgewright.judges.metrics.reliability import Level, fleiss_kappa, krippendorff_alpha
 
 ORACLES = Path(__file__).resolve().parents[3] / "../shared/data/oracles.json"
 Inputs = dict[str, Any]  # Any: JSON as the file has it
@@ -35,7 +46,37 @@ def _calibration(function: Callable[..., Any], **options: str) -> Callable[[Inpu
     return compute
 
 
-COMPUTE: dict[str, list[Callable[[Inputs], float | None]]] = {
+def _classes(function: agreement.Metric) -> Callable[[Inputs], float]:
+    return lambda inputs: float(function(agreement.confusion(inputs["gold"], inputs["pred"], inputs["labels"])))
+
+
+def _correlation(function: Callable[..., Any], **options: str) -> Callable[[Inputs], float | None]:
+    return lambda inputs: function(inputs["x"], inputs["y"], **options).value
+
+
+def _alpha(level: Level) -> Callable[[Inputs], float | None]:
+    return lambda inputs: krippendorff_alpha(inputs["ratings"], level).value
+
+
+def _by_query(function: Callable[..., Any], *args: int, **options: Any) -> Callable[[Inputs], dict[str, float]]:
+    def compute(inputs: Inputs) -> dict[str, float]:
+        ranking = Ranking.of_run(inputs["qrels"], inputs["run"])
+        return dict(zip(inputs["qrels"], function(ranking, *args, **options).tolist(), strict=True))
+
+    return compute
+
+
+def _map(inputs: Inputs) -> float | None:
+    ranking = Ranking.of_run(inputs["qrels"], inputs["run"])
+    return mean_over_queries(average_precision(ranking), ranking, ranking.relevant(1)).value
+
+
+def _one_query(inputs: Inputs) -> float:
+    gains = np.array(inputs["gains"], np.float64)
+    return float(ndcg(Ranking(query=np.zeros(len(gains), np.int64), grade=gains, score=np.array(inputs["score"])))[0])
+
+
+COMPUTE: dict[str, list[Callable[[Inputs], float | dict[str, float] | None]]] = {
     **{name: [_agreement(name)] for name in agreement.BINARY_METRICS},
     "weighted_kappa_linear": [_agreement("kappa_linear")],
     "weighted_kappa_quadratic": [_agreement("kappa_quadratic")],
@@ -48,6 +89,28 @@ COMPUTE: dict[str, list[Callable[[Inputs], float | None]]] = {
         _calibration(calibration.ece, edges="linspace"),
         _calibration(calibration.ece, edges="tenths"),
     ],
+    "macro_f1": [_classes(agreement.f1_macro)],
+    "micro_f1": [_classes(agreement.f1_micro)],
+    "weighted_f1": [_classes(agreement.f1_weighted)],
+    "pearson": [_correlation(pearson)],
+    "spearman": [_correlation(spearman)],
+    "kendall_tau_b": [_correlation(kendall_tau)],
+    "kendall_tau_c": [_correlation(kendall_tau, variant="c")],
+    "krippendorff_alpha_nominal": [_alpha("nominal")],
+    "krippendorff_alpha_ordinal": [_alpha("ordinal")],
+    "krippendorff_alpha_interval": [_alpha("interval")],
+    "fleiss_kappa": [lambda inputs: fleiss_kappa(inputs["counts"]).value],
+    **{f"ndcg_linear@{k}": [_by_query(ndcg, k)] for k in (3, 5, 10)},
+    **{f"ndcg_exp@{k}": [_by_query(ndcg, k, gain="exponential")] for k in (3, 5, 10)},
+    "ndcg_linear_all": [_one_query],
+    "ndcg_linear_all_tied": [_one_query],
+    "average_precision_ranking": [_by_query(average_precision)],
+    "average_precision_ranking_rel2": [_by_query(average_precision, threshold=2)],
+    "map": [_map],
+    "mrr": [_by_query(reciprocal_rank)],
+    "precision@3": [_by_query(precision_at, 3)],
+    "precision_rel2@3": [_by_query(precision_at, 3, threshold=2)],
+    "recall@3": [_by_query(recall_at, 3)],
 }
 
 

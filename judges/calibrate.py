@@ -1,0 +1,316 @@
+"""Fit a decision rule on labelled rows: the threshold that serves a metric best, and calibrated confidence.
+
+What a rule does on the rows it was fitted on flatters it. So the figures after are cross-fitted: for each fold
+of groups a rule is fitted on the others and applied to it. The rule that is kept is fitted on all the rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+import numpy as np
+
+from .benchmark import Benchmark, measure
+from .errors import InputError
+from .judged import BoolArray, FloatArray, IntArray, Judged
+from .metrics.agreement import BINARY_METRICS, ZERO_BY_CONVENTION
+from .metrics.estimate import Estimate
+from .paired import Change, compare
+from .rows import Dataset
+from .scale import LOGIT_EDGE, Calibration, DecisionRule, Isotonic, OutputScale, Platt
+from .verdict import Answer, apply_rule, as_given
+
+Method = Literal["isotonic", "platt", "none"]
+METHODS: tuple[Method, ...] = ("isotonic", "platt", "none")
+
+FOLDS = 5
+LEAST_ROWS = 20
+"""Labelled verdicts below which nothing is fitted."""
+LEAST_OF_A_CLASS = 5
+FEW_FOR_ISOTONIC = 200
+"""Rows below which a note says that isotonic regression bends to chance, and Platt scaling less so."""
+SHOWN = ("ece", "brier", "auroc")
+"""Metrics that are shown before and after, beside the one the threshold is chosen for."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Calibrated:
+    """A fitted rule, and what it does to rows that it was not fitted on."""
+
+    rule: DecisionRule
+    """Fitted on all the rows."""
+    metric: str
+    method: Method
+    folds: int
+    before: Benchmark
+    after: Benchmark
+    """Cross-fitted: no row was judged by a rule that its group helped to fit."""
+    change: Change | None
+    """The metric's paired change from before to after; None where it is undefined."""
+    judged_before: Judged
+    judged_after: Judged
+    """The tables behind `before` and `after`."""
+    notes: tuple[str, ...] = ()
+
+    def shown(self) -> dict[str, tuple[Estimate | None, Estimate | None]]:
+        """Return the metrics that matter here, before and after; None where no verdict has a probability."""
+        names = dict.fromkeys((self.metric, *SHOWN))
+        return {name: (self.before.metrics.get(name), self.after.metrics.get(name)) for name in names}
+
+    def to_json(self) -> dict[str, Any]:  # Any: JSON
+        """Return rule, metrics before and after, and notes."""
+        pairs = {
+            name: {"before": before and before.to_json(), "after": after and after.to_json()}
+            for name, (before, after) in self.shown().items()
+        }
+        change = self.change and {
+            "difference": self.change.difference,
+            "low": self.change.low,
+            "high": self.change.high,
+            "n": self.change.n,
+            "groups": self.change.groups,
+        }
+        return {
+            "rule": {"version": self.rule.version, **self.rule.to_json()},
+            "metric": self.metric,
+            "method": self.method,
+            "folds": self.folds,
+            "n": self.before.n,
+            "groups": self.before.groups,
+            "simulated": self.before.simulated,
+            "metrics": pairs,
+            "change": change,
+            "notes": list(self.notes),
+        }
+
+
+def calibrate(
+    judged: Judged, *, metric: str = "f1", method: Method = "isotonic", seed: int = 0, resamples: int = 2000
+) -> Calibrated:
+    """Fit a decision rule, and show by cross-fitting what it changes.
+
+    Args:
+        judged: Labelled rows with their verdicts, none of them from a holdout. A rule applied before is undone.
+        metric: What the threshold maximises, one of `BINARY_METRICS`.
+        method: How confidence is calibrated; `none` leaves it as it is.
+        seed: Of the folds and the resamples.
+        resamples: How many to draw for each interval.
+
+    Raises:
+        InputError: There are too few rows, labels or groups of one class, or no confidence to calibrate.
+    """
+    given = replace(judged, answers=tuple(as_given(answer) for answer in judged.answers), rule=None)
+    _require_enough(given, metric, method)
+    rule = fit_rule(given, metric=metric, method=method)
+    folds = _folds(given, seed)
+    answers: list[Answer] = list(given.answers)
+    for inside, outside in folds:
+        fold_rule = fit_rule(given.only(inside), metric=metric, method=method)
+        for position in outside:
+            answers[position] = apply_rule(answers[position], given.scale, fold_rule)
+    crossed = replace(given, answers=tuple(answers), rule=rule)
+    return Calibrated(
+        rule=rule,
+        metric=metric,
+        method=method,
+        folds=len(folds),
+        before=measure(given, resamples=resamples, seed=seed),
+        after=measure(crossed, resamples=resamples, seed=seed),
+        change=compare(metric, given, crossed),
+        judged_before=given,
+        judged_after=crossed,
+        notes=tuple(_notes(given, method)),
+    )
+
+
+def fit_rule(judged: Judged, *, metric: str = "f1", method: Method = "isotonic") -> DecisionRule:
+    """Fit calibration and threshold on these rows; see `fit_calibration` and `best_threshold`.
+
+    On a probability scale the threshold is chosen among the calibrated scores. The verdicts must be as the judge
+    gave them.
+
+    Raises:
+        InputError: The labels hold one class, or there is nothing to choose among.
+    """
+    known = np.isfinite(judged.probability)
+    calibration = fit_calibration(judged.positive[known], judged.probability[known], method)
+    score = judged.score
+    if judged.scale.kind == "probability" and calibration is not None:
+        score = np.array([calibration(value) for value in score], np.float64)
+    candidates = _candidates(judged.scale, score)
+    middle = (judged.scale.low + judged.scale.high) / 2
+    return DecisionRule(
+        threshold=best_threshold(judged.positive, score, candidates, metric=metric, middle=middle),
+        calibration=calibration,
+    )
+
+
+def best_threshold(
+    label: BoolArray, score: FloatArray, candidates: FloatArray, *, metric: str = "f1", middle: float
+) -> float:
+    """Return the threshold whose decisions agree best with people.
+
+    All confusion tables come from one sort; a metric that does not exist counts as `point` has it (0 for
+    precision, recall, F1 and MCC) or is passed over. Of equal ones the nearest to the middle wins, then the lower.
+
+    Args:
+        label: Whether people call the row positive; shape (n,).
+        score: The judge's scores; shape (n,).
+        candidates: Thresholds to try, rising; shape (T,).
+        metric: One of `BINARY_METRICS`.
+        middle: Where the scale has its middle.
+
+    Raises:
+        InputError: The metric is unknown, or exists at no threshold.
+    """
+    if metric not in BINARY_METRICS:
+        raise _no_metric(metric)
+    yes, no = np.sort(score[label]), np.sort(score[~label])
+    fn, tn = np.searchsorted(yes, candidates), np.searchsorted(no, candidates)
+    tables = np.stack((np.stack((tn, len(no) - tn), -1), np.stack((fn, len(yes) - fn), -1)), -2)
+    values = BINARY_METRICS[metric](tables.astype(np.float64))
+    values = np.where(np.isfinite(values), values, 0.0 if metric in ZERO_BY_CONVENTION else -np.inf)
+    if not np.isfinite(values).any():
+        raise InputError(f"{metric} exists at no threshold on these {len(score)} rows")
+    best = np.flatnonzero(values >= values.max() - 1e-12)
+    return float(candidates[best[np.argmin(np.abs(candidates[best] - middle))]])
+
+
+def fit_calibration(label: BoolArray, probability: FloatArray, method: Method) -> Calibration | None:
+    """Fit a rising map from the judge's probability of the positive label to how often people say yes.
+
+    `isotonic` is the least-squares map that never falls (Zadrozny and Elkan 2002). `platt` is a logistic on the
+    logit of the probability, fitted with Platt's smoothed targets (Platt 1999); where it would fall, it is flat.
+
+    Args:
+        label: Whether people call the row positive; shape (n,).
+        probability: Of the positive label, as the judge gave it; shape (n,).
+        method: `none` gives None.
+
+    Raises:
+        InputError: The labels hold one class, or there are none.
+    """
+    if method == "none":
+        return None
+    if len(np.unique(label)) < 2:
+        raise InputError(f"the {len(label)} rows with a confidence hold only one class of labels: nothing to calibrate")
+    return _fit_isotonic(label, probability) if method == "isotonic" else _fit_platt(label, probability)
+
+
+def _fit_isotonic(label: BoolArray, probability: FloatArray) -> Isotonic:
+    from sklearn.isotonic import IsotonicRegression
+
+    fitted = IsotonicRegression(y_min=0.0, y_max=1.0, increasing=True, out_of_bounds="clip")
+    fitted.fit(probability, label.astype(np.float64))
+    return Isotonic(x=tuple(fitted.X_thresholds_.tolist()), y=tuple(fitted.y_thresholds_.tolist()))
+
+
+def _fit_platt(label: BoolArray, probability: FloatArray) -> Platt:
+    from sklearn.linear_model import LogisticRegression
+
+    inside = np.clip(probability, LOGIT_EDGE, 1.0 - LOGIT_EDGE)
+    logit = np.log(inside / (1.0 - inside))
+    positives, negatives = int(label.sum()), int((~label).sum())
+    target = np.where(label, (positives + 1) / (positives + 2), 1 / (negatives + 2))
+    # Fractional targets: each row stands once as a yes and once as a no, weighted.
+    fitted = LogisticRegression(C=1e10, solver="newton-cholesky", tol=1e-10)
+    both = np.concatenate((np.ones(len(label)), np.zeros(len(label))))
+    fitted.fit(np.concatenate((logit, logit))[:, None], both, sample_weight=np.concatenate((target, 1.0 - target)))
+    slope, intercept = float(np.ravel(fitted.coef_)[0]), float(np.ravel(fitted.intercept_)[0])
+    if slope <= 0:
+        share = float(target.mean())
+        return Platt(slope=0.0, intercept=float(np.log(share / (1.0 - share))))
+    return Platt(slope=slope, intercept=intercept)
+
+
+def _candidates(scale: OutputScale, score: FloatArray) -> FloatArray:
+    """Every threshold that tells two grades apart; on a probability scale, halfway between scores that occur."""
+    if scale.kind != "probability":
+        return np.array(scale.levels[1:], np.float64)
+    values = np.unique(score)
+    if len(values) < 2:
+        return np.array([scale.threshold])
+    halfway = (values[:-1] + values[1:]) / 2
+    # Halfway between neighbouring floats is the lower one, which would tell nothing apart.
+    return np.where(halfway > values[:-1], halfway, values[1:])
+
+
+def _folds(judged: Judged, seed: int) -> list[tuple[IntArray, IntArray]]:
+    """Return (fit on, apply to) positions in the dataset, by whole groups that are alike in labels."""
+    groups = judged.groups
+    n_groups = int(groups.max()) + 1
+    share = np.bincount(groups, weights=judged.positive) / np.bincount(groups)
+    # Dealt out in order of their share of positives, so that no fold takes all groups of one class.
+    order = np.lexsort((np.random.default_rng(seed).permutation(n_groups), share))
+    fold = np.empty(n_groups, np.int64)
+    fold[order] = np.arange(n_groups) % min(FOLDS, n_groups)
+    member = fold[groups]
+    return [(judged.scored[member != k], judged.scored[member == k]) for k in range(min(FOLDS, n_groups))]
+
+
+def require_labels(dataset: Dataset, scale: OutputScale) -> None:
+    """Make sure, before a judge is paid for, that its rows could carry a rule.
+
+    Raises:
+        InputError: There are too few labelled rows, or groups of one class, or the scale has no threshold.
+    """
+    if scale.kind == "choice":
+        raise InputError(f"the judge chooses among labels without an order ({scale.describe()}): it has no threshold")
+    rows = [row for row in dataset.rows if row.label is not None]
+    names = {name: code for code, name in enumerate(dict.fromkeys(row.group or f"\0{row.id}" for row in rows))}
+    groups = np.array([names[row.group or f"\0{row.id}"] for row in rows], np.int64)
+    _require_classes(np.array([dataset.positive(row) for row in rows], np.bool_), groups, "a label")
+
+
+def _require_enough(judged: Judged, metric: str, method: Method) -> None:
+    """Say what is missing before anything is fitted."""
+    if metric not in BINARY_METRICS:
+        raise _no_metric(metric)
+    require_labels(judged.dataset, judged.scale)
+    _require_classes(judged.positive, judged.groups, "a label and a verdict")
+    if method == "none":
+        return
+    known = np.isfinite(judged.probability)
+    if not known.any():
+        raise InputError(
+            f"none of the {len(known)} verdicts has a confidence, so there is nothing to calibrate",
+            hint="--threshold-only chooses the threshold alone; a judge that is asked for its confidence, or "
+            "--confidence tok where the endpoint gives log-probabilities, has one",
+        )
+    _require_classes(judged.positive[known], judged.groups[known], "a label, a verdict and a confidence")
+
+
+def _require_classes(positive: BoolArray, groups: IntArray, having: str) -> None:
+    more, n = "label more rows, or give validation a larger share with --split", len(positive)
+    if n < LEAST_ROWS:
+        raise InputError(f"{n} rows have {having}; a rule needs at least {LEAST_ROWS}", hint=more)
+    for name, members in (("positive", positive), ("negative", ~positive)):
+        count = int(members.sum())
+        if count < LEAST_OF_A_CLASS:
+            raise InputError(
+                f"{count} of the {n} rows that have {having} are {name}; a rule needs {LEAST_OF_A_CLASS} of each class",
+                hint=more,
+            )
+        if len(np.unique(groups[members])) < 2:
+            raise InputError(
+                f"all {count} {name} rows that have {having} are of one group: no rule can be tried on another",
+                hint=more,
+            )
+
+
+def _no_metric(metric: str) -> InputError:
+    return InputError(
+        f"{metric!r} is not a metric of decisions", hint=f"thresholds are chosen for {', '.join(BINARY_METRICS)}"
+    )
+
+
+def _notes(judged: Judged, method: Method) -> Iterator[str]:
+    n, known = len(judged.scored), int(np.isfinite(judged.probability).sum())
+    if method != "none" and known < n:
+        yield f"{n - known} of {n} verdicts have no confidence; the calibration is fitted on the other {known}"
+    if method == "isotonic" and known < FEW_FOR_ISOTONIC:
+        yield f"isotonic regression bends to chance on {known} rows; --method platt has two numbers to fit"
+    if unanswered := sum(judged.unscored.values()):
+        yield f"{unanswered} rows have no verdict and were not used"

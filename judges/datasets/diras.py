@@ -1,0 +1,81 @@
+"""ChatReportRetrieve, the data of DIRAS (Ni et al., 2024): questions, relevance definitions, report paragraphs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from ..problems import Problems, shorten
+from ..records import Cell, name_of, unit_of
+from .release import as_text, group_of, read_table_of, table_files
+from .source import Flat, ReadOptions, Source
+
+_COLUMNS = ("Questions", "Background", "Paragraphs", "gold")
+_OPTIONAL = ("annotation_1", "annotation_2", "meta_annotation", "gpt4_guess", "gpt4_confidence")
+
+
+def read_diras(path: Path, options: ReadOptions, notes: list[str]) -> Iterator[Flat]:
+    """Yield a row for each question and paragraph, labelled 1 (yes), 0.5 (partially) or 0 (no).
+
+    `uncertain` is the release's `hard`: the annotators differed or doubted. A question is a group.
+
+    Args:
+        path: chatreport_test.csv, or a folder of such files.
+        options: Nothing of it is used.
+        notes: Nothing is added.
+
+    Raises:
+        DataError: A file is not of this release, or a gold label is none of the three.
+    """
+    for file in table_files(path):
+        problems = Problems(file, unit_of(file))
+        for record in read_table_of(file, _COLUMNS, problems):
+            fields = record.fields
+            label = _grade(fields["gold"])
+            if label is None:
+                problems.add(record.at, f"field 'gold': {shorten(fields['gold'])} is none of yes, partially, no")
+                continue
+            question = as_text(fields["Questions"]).strip()
+            row: Flat = {
+                "id": f"{name_of(file)}-{record.at}",
+                "dataset": "diras_chatreport",
+                "group_id": group_of("diras", question),
+                "question": question,
+                "relevance_definition": as_text(fields["Background"]).strip(),
+                "paragraph": as_text(fields["Paragraphs"]).strip(),
+                "label": label,
+                "label_text": as_text(fields["gold"]).strip().casefold(),
+            }
+            first, second = (as_text(fields.get(name)).strip().casefold() for name in _OPTIONAL[:2])
+            yield row | {
+                "uncertain": _flag(fields.get("hard")),
+                "annotators_agree": first == second if first and second else None,
+                **{name: _filled(fields[name]) for name in _OPTIONAL if name in fields},
+            }
+        problems.check()
+
+
+def _grade(gold: Cell) -> float | int | None:
+    word = as_text(gold).strip().casefold()
+    if word.startswith("partial"):
+        return 0.5
+    return {"yes": 1, "no": 0}.get(word)
+
+
+def _flag(value: Cell) -> int | None:
+    text = as_text(value).strip().casefold()
+    return {"1": 1, "1.0": 1, "true": 1, "0": 0, "0.0": 0, "false": 0}.get(text)
+
+
+def _filled(value: Cell) -> Cell:
+    return value.strip().casefold() or None if isinstance(value, str) else value
+
+
+DIRAS = Source(
+    name="diras",
+    about="questions with relevance definitions on report paragraphs, 0, .5, 1",
+    inputs=("question", "relevance_definition", "paragraph"),
+    judge="diras",
+    licence="the repository states MIT; the paragraphs come from companies' reports",
+    read=read_diras,
+)

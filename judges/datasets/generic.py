@@ -1,0 +1,84 @@
+"""Any table: JSONL, JSON, CSV, TSV or Parquet, with a mapping from our names to its columns."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from ..columns import WORDS, near_names, read_grade
+from ..errors import DataError, InputError
+from ..problems import Problems
+from ..records import Record, name_of, read_records, unit_of
+from .release import as_number, table_files
+from .source import Flat, ReadOptions, Source
+
+
+def read_generic(path: Path, options: ReadOptions, notes: list[str]) -> Iterator[Flat]:
+    """Yield each record with its mapped columns renamed and all others kept; the label becomes a number.
+
+    Args:
+        path: A file, or a folder of them.
+        options: `columns` maps our names to the file's; `label_values` gives words of the label their grade, beside
+            yes, no, true and false.
+        notes: Told where ids were made from the file's name and the line.
+
+    Raises:
+        InputError: Nothing is mapped.
+        DataError: A mapped column is missing, or a label is no grade.
+    """
+    mapping = dict(options.columns)
+    if not mapping:
+        raise InputError(
+            "the source 'generic' needs to know which column is what",
+            hint="--map query=question --map passage=text --map label=rating; id and group_id may be mapped as well",
+        )
+    words = {**WORDS, **options.label_values}
+    for file in table_files(path):
+        problems = Problems(file, unit_of(file))
+        numbered = False
+        for first, record in enumerate(read_records(file, problems)):
+            if not first:
+                _require(file, mapping, record)
+            row = _row(record, mapping, words, problems)
+            if row.get("id") in (None, ""):
+                numbered, row["id"] = True, f"{name_of(file)}-{record.at}"
+            yield row
+        problems.check(hint="name what a word means with --label-value WORD=GRADE")
+        if numbered:
+            notes.append(f"{file.name}: ids are the file's name and the {problems.unit}")
+
+
+def _require(file: Path, mapping: Mapping[str, str], record: Record) -> None:
+    for ours, column in mapping.items():
+        if column not in record.fields:
+            near = near_names(column, list(record.fields))
+            listed = ", ".join(map(repr, list(record.fields)[:30]))
+            raise DataError(
+                f"{file}: the column {column!r} is missing; the columns are {listed}",
+                hint=f"did you mean --map {ours}={near[0]}?" if near else f"map {ours!r} to one of them",
+            )
+
+
+def _row(record: Record, mapping: Mapping[str, str], words: Mapping[str, float], problems: Problems) -> Flat:
+    row: Flat = {ours: record.fields.get(column) for ours, column in mapping.items()}
+    taken = set(mapping.values())
+    row |= {name: value for name, value in record.fields.items() if name not in taken and name not in row}
+    if "label" in row:
+        try:
+            grade = read_grade(row["label"], words)
+            row["label"] = None if grade is None else as_number(grade)
+        except ValueError as error:
+            problems.add(record.at, f"field {mapping.get('label', 'label')!r}: {error}")
+    if row.get("id") is not None:
+        row["id"] = str(row["id"])
+    return row
+
+
+GENERIC = Source(
+    name="generic",
+    about="any table, with --map OURS=COLUMN for each column that has a role",
+    inputs=(),
+    judge="the one whose inputs you map",
+    licence="you know where it came from",
+    read=read_generic,
+)

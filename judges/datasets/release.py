@@ -1,0 +1,124 @@
+"""Files of a release: found in a folder, read with their nesting kept, and what is wrong said with file and line."""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import zlib
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, Any, cast
+
+from ..errors import DataError
+from ..problems import Problems, shorten
+from ..records import FORMATS, Cell, Record, parse_strictly, read_records
+
+
+def read_table_of(path: Path, needed: Sequence[str], problems: Problems) -> Iterator[Record]:
+    """Yield a file's records, nested objects flattened; one that lacks a needed value is a problem and left out.
+
+    Raises:
+        DataError: The file cannot be read, or its first record lacks a column of this release.
+    """
+    for number, record in enumerate(read_records(path, problems)):
+        absent = [name for name in needed if name not in record.fields]
+        if absent and not number:
+            listed = ", ".join(shorten(name) for name in list(record.fields)[:20])
+            raise DataError(
+                f"{path}: not a file of this release: the column {absent[0]!r} is missing; the columns are {listed}",
+                hint="the file as its makers publish it is needed; for any other use `generic` with --map",
+            )
+        empty = [name for name in needed if record.fields.get(name) is None]
+        if empty:
+            problems.add(record.at, f"field {empty[0]!r} is {'missing' if empty[0] in absent else 'null'}")
+        else:
+            yield record
+
+
+def read_objects(path: Path, problems: Problems) -> Iterator[tuple[int, dict[str, Any]]]:  # Any: JSON
+    """Yield the objects of a JSON Lines file with their lines, nesting kept; what is no object is a problem.
+
+    Raises:
+        DataError: The file cannot be read at all.
+    """
+    with opened(path) as lines:
+        for at, line in enumerate(lines, 1):
+            if not line.strip():
+                continue
+            try:
+                value = parse_strictly(line)
+            except ValueError as error:
+                problems.add(at, f"not valid JSON: {error}")
+                continue
+            if isinstance(value, dict):
+                yield at, value
+            else:
+                problems.add(at, f"an object is needed, this is {shorten(value)}")
+
+
+def read_document(path: Path) -> Any:  # Any: JSON
+    """Return a file that is one JSON document.
+
+    Raises:
+        DataError: The file cannot be read, or is no JSON.
+    """
+    with opened(path) as lines:
+        text = lines.read()
+    try:
+        return parse_strictly(text)
+    except ValueError as error:
+        raise DataError(f"{path}: not valid JSON: {error}") from None
+
+
+@contextmanager
+def opened(path: Path) -> Iterator[IO[str]]:
+    """Open a UTF-8 text file, also as `.gz`; whatever fails while it is read is a DataError."""
+    try:
+        if path.name.lower().endswith(".gz"):
+            with gzip.open(path, "rt", encoding="utf-8-sig") as file:
+                yield cast("IO[str]", file)
+        else:
+            with path.open(encoding="utf-8-sig") as file:
+                yield file
+    except FileNotFoundError:
+        raise DataError(f"{path}: there is no such file") from None
+    except UnicodeDecodeError as error:
+        bad = f"byte 0x{error.object[error.start]:02x}"
+        raise DataError(f"{path}: {bad} is not UTF-8; save the file as UTF-8") from None
+    except (EOFError, zlib.error) as error:
+        raise DataError(f"{path}: the compressed file is damaged ({error})") from None
+    except OSError as error:
+        raise DataError(f"{path}: cannot be read ({error.strerror or error})") from None
+
+
+def table_files(path: Path) -> list[Path]:
+    """Return the file, or the table files of a folder in the order of their names.
+
+    Raises:
+        DataError: The folder has none.
+    """
+    if not path.is_dir():
+        return [path]
+    found = [file for file in sorted(path.iterdir()) if file.name.lower().removesuffix(".gz").endswith(FORMATS)]
+    if not found:
+        raise DataError(
+            f"{path}: the folder has no file in a format that is read", hint=f"such as {', '.join(FORMATS)}"
+        )
+    return found
+
+
+def group_of(prefix: str, text: str) -> str:
+    """Return a group's name that is equal for texts that differ in spaces and case only."""
+    folded = " ".join(text.split()).casefold()
+    return f"{prefix}_{hashlib.blake2b(folded.encode(), digest_size=6).hexdigest()}"
+
+
+def as_text(value: Cell) -> str:
+    """Return a cell as text; a missing one is empty."""
+    return "" if value is None else str(value)
+
+
+def as_number(value: float) -> int | float:
+    """Return a whole number as an integer, so that labels read 1 and not 1.0."""
+    return int(value) if float(value).is_integer() else value

@@ -1,0 +1,57 @@
+"""Every source that can be imported, and opening one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from ..errors import DataError, InputError
+from .alce import ALCE
+from .climretrieve import CLIMRETRIEVE
+from .diras import DIRAS
+from .generic import GENERIC
+from .hotpotqa import HOTPOTQA
+from .llm_aggrefact import LLM_AGGREFACT
+from .ragtruth import RAGTRUTH
+from .source import Flat, ReadOptions, Source
+from .trec_dl import TREC_DL
+
+SOURCES: dict[str, Source] = {
+    source.name: source for source in (LLM_AGGREFACT, RAGTRUTH, TREC_DL, HOTPOTQA, DIRAS, CLIMRETRIEVE, ALCE, GENERIC)
+}
+
+
+@dataclass(slots=True)
+class Opened:
+    """A source at a path: rows to be read once, and notes that are complete when they have been."""
+
+    source: Source
+    rows: Iterator[Flat]
+    notes: list[str]
+
+
+def open_source(name: str, path: Path, options: ReadOptions | None = None) -> Opened:
+    """Open a release.
+
+    Args:
+        name: One of `SOURCES`.
+        path: The file or folder, as its makers publish it.
+        options: What to make of it.
+
+    Raises:
+        InputError: There is no such source, or it has no such level.
+        DataError: There is nothing at the path. Reading the rows raises it for what is wrong inside.
+    """
+    source = SOURCES.get(name)
+    if source is None:
+        raise InputError(f"there is no source {name!r}", hint=f"known: {', '.join(SOURCES)}")
+    options = options or ReadOptions()
+    if options.level and options.level not in source.levels:
+        known = f"it has {', '.join(source.levels)}" if source.levels else "it has no levels"
+        raise InputError(f"the source {name!r} has no level {options.level!r}; {known}")
+    if not path.exists():
+        raise DataError(f"{path}: there is no such file or folder")
+    settled = options if options.level or not source.levels else replace(options, level=source.levels[0])
+    notes: list[str] = []
+    return Opened(source, source.read(path, settled, notes), notes)

@@ -1,0 +1,190 @@
+"""TREC Deep Learning passages (Craswell et al., 2020 ff.): queries and passages with NIST's grades 0 to 3."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from ..errors import DataError
+from ..problems import Problems, shorten
+from .release import opened, read_objects
+from .source import Flat, ReadOptions, Source
+
+_PATTERNS = {
+    "qrels": ("*qrel*",),
+    "queries": ("*quer*.*", "*topic*.*"),
+    "passages": ("*passage*", "*collection*", "*corpus*", "*document*"),
+}
+_OTHER_ROLE = {"qrels": re.compile("(?!)"), "queries": re.compile("qrel"), "passages": re.compile("qrel|quer|topic")}
+_PLAIN = re.compile(r"\.(txt|tsv|jsonl|json|gz)$", re.IGNORECASE)
+_IDS, _TEXTS = ("pid", "docid", "id", "_id", "doc_id"), ("passage", "doc", "text", "contents", "body")
+
+
+@dataclass(frozen=True, slots=True)
+class Qrel:
+    """One human grade."""
+
+    query_id: str
+    passage_id: str
+    grade: int
+
+
+def read_trec_dl(path: Path, options: ReadOptions, notes: list[str]) -> Iterator[Flat]:
+    """Yield a row for each judged pair whose texts are there; a query is a group.
+
+    Args:
+        path: A folder with the qrels (`*qrel*`), the queries (`*quer*` or `*topic*`) and the passages (`*passage*`,
+            `*collection*`, `*corpus*` or `*document*`), or the qrels file itself.
+        options: `queries` and `passages` name what is not in the folder.
+        notes: Told how many judged pairs lack a text.
+
+    Raises:
+        DataError: A file is missing or not in the format, or no judged pair has its texts.
+    """
+    folder = path if path.is_dir() else path.parent
+    qrels_file = path if path.is_file() else _find(folder, "qrels")
+    qrels = read_qrels(qrels_file)
+    queries = _read_queries(options.queries or _find(folder, "queries"))
+    wanted = {qrel.passage_id for qrel in qrels}
+    passages = _read_passages(options.passages or _find(folder, "passages"), wanted)
+    yield from join_texts(qrels, queries, passages, dataset=_PLAIN.sub("", qrels_file.name), notes=notes)
+
+
+def join_texts(
+    qrels: Iterable[Qrel],
+    queries: Mapping[str, str],
+    passages: Mapping[str, str],
+    *,
+    dataset: str,
+    notes: list[str],
+) -> Iterator[Flat]:
+    """Yield the rows of judged pairs.
+
+    Args:
+        qrels: The grades.
+        queries: Texts by id.
+        passages: Texts by id.
+        dataset: The slice column `dataset`.
+        notes: Told how many pairs lack a text.
+
+    Raises:
+        DataError: No pair has both texts.
+    """
+    found = lacking = 0
+    for qrel in qrels:
+        query, passage = queries.get(qrel.query_id), passages.get(qrel.passage_id)
+        if query is None or passage is None:
+            lacking += 1
+            continue
+        found += 1
+        yield {
+            "id": f"{qrel.query_id}-{qrel.passage_id}",
+            "dataset": dataset,
+            "group_id": f"query_{qrel.query_id}",
+            "query": query,
+            "passage": passage,
+            "label": qrel.grade,
+            "query_id": qrel.query_id,
+            "passage_id": qrel.passage_id,
+        }
+    if not found:
+        raise DataError(
+            f"none of {lacking:,} judged pairs has both its texts",
+            hint="are queries and passages of the same year? DL21 to DL23 use the second MS MARCO collection",
+        )
+    if lacking:
+        notes.append(f"judged pairs without a text in these files, left out: {lacking:,} of {lacking + found:,}")
+
+
+def read_qrels(path: Path) -> list[Qrel]:
+    """Read `qid 0 docid grade` lines; a negative grade (junk) counts as 0, as trec_eval has it.
+
+    Raises:
+        DataError: A line has another form, or a grade is above 3.
+    """
+    problems, found = Problems(path), []
+    with opened(path) as lines:
+        for at, line in enumerate(lines, 1):
+            parts = line.split()
+            if not parts:
+                continue
+            try:
+                query_id, _, passage_id, grade = parts
+                found.append(Qrel(query_id, passage_id, max(0, int(grade))))
+            except ValueError:
+                problems.add(at, f"{shorten(line.strip())} is not `qid 0 docid grade`")
+                continue
+            if int(grade) > 3:
+                problems.add(at, f"the grade {int(grade)} is above 3")
+    problems.check()
+    return found
+
+
+def _find(folder: Path, what: str) -> Path:
+    for pattern in _PATTERNS[what]:
+        found = [p for p in sorted(folder.glob(pattern)) if p.is_dir() or _PLAIN.search(p.name)]
+        found = [p for p in found if not _OTHER_ROLE[what].search(p.name.lower())]
+        if len(found) > 1:
+            names = ", ".join(p.name for p in found[:5])
+            raise DataError(f"{folder}: several files could be the {what}: {names}", hint=_naming(what))
+        if found:
+            return found[0]
+    raise DataError(f"{folder}: no file looks like the {what} ({' or '.join(_PATTERNS[what])})", hint=_naming(what))
+
+
+def _naming(what: str) -> str:
+    return "name the qrels file as PATH" if what == "qrels" else f"name it with --{what} FILE"
+
+
+def _read_queries(path: Path) -> dict[str, str]:
+    return dict(_texts(path, Problems(path), None))
+
+
+def _read_passages(path: Path, wanted: set[str]) -> dict[str, str]:
+    """Read the wanted passages only: a whole collection has millions."""
+    files = [file for file in sorted(path.iterdir()) if _PLAIN.search(file.name)] if path.is_dir() else [path]
+    found: dict[str, str] = {}
+    for file in files:
+        if len(found) == len(wanted):
+            break
+        found |= _texts(file, Problems(file), wanted)
+    return found
+
+
+def _texts(path: Path, problems: Problems, wanted: set[str] | None) -> Iterator[tuple[str, str]]:
+    """Yield id and text out of `id TAB text` lines or JSON Lines."""
+    if re.search(r"\.jsonl?(\.gz)?$", path.name, re.IGNORECASE) or _starts_as_json(path):
+        for at, body in read_objects(path, problems):
+            key = next((str(body[name]) for name in _IDS if name in body), None)
+            text = next((body[name] for name in _TEXTS if isinstance(body.get(name), str)), None)
+            if key is None or text is None:
+                problems.add(at, f"an id ({', '.join(_IDS)}) and a text ({', '.join(_TEXTS)}) are needed")
+            elif wanted is None or key in wanted:
+                yield key, text
+    else:
+        with opened(path) as lines:
+            for at, line in enumerate(lines, 1):
+                key, tab, text = line.rstrip("\r\n").partition("\t")
+                if not tab and key:
+                    problems.add(at, f"{shorten(key)} is not an id, a tab and a text")
+                elif key and (wanted is None or key in wanted):
+                    yield key, text
+    problems.check()
+
+
+def _starts_as_json(path: Path) -> bool:
+    """Tell JSON Lines in a .gz without a telling name, as the second collection's parts are."""
+    with opened(path) as lines:
+        return lines.read(1) == "{"
+
+
+TREC_DL = Source(
+    name="trec_dl",
+    about="search queries on passages with NIST's grades 0..3",
+    inputs=("query", "passage"),
+    judge="context_relevance",
+    licence="MS MARCO texts are for non-commercial research only",
+    read=read_trec_dl,
+)

@@ -1,0 +1,76 @@
+"""TREC collections by name, through `ir_datasets` (the `trec` extra)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Protocol
+
+from ..errors import InputError, WorldError
+from .source import Flat
+from .trec_dl import Qrel, join_texts
+
+
+class _Query(Protocol):
+    query_id: str
+    text: str
+
+
+class _Grade(Protocol):
+    query_id: str
+    doc_id: str
+    relevance: int
+
+
+class _Passage(Protocol):
+    text: str
+
+
+class _Store(Protocol):
+    def get_many(self, doc_ids: Iterable[str], /) -> Mapping[str, _Passage]: ...
+
+
+class Collection(Protocol):
+    """What we ask of a collection of `ir_datasets`."""
+
+    def queries_iter(self) -> Iterable[_Query]:
+        """Yield the queries."""
+        ...
+
+    def qrels_iter(self) -> Iterable[_Grade]:
+        """Yield the grades."""
+        ...
+
+    def docs_store(self) -> _Store:
+        """Return the passages by id."""
+        ...
+
+
+def open_collection(name: str) -> Collection:
+    """Return a collection such as `msmarco-passage/trec-dl-2019/judged`; it is downloaded on first use.
+
+    Raises:
+        InputError: The extra is not installed, or there is no such collection.
+        WorldError: It cannot be had.
+    """
+    try:
+        import ir_datasets  # type: ignore[import-not-found]  # an extra
+    except ImportError:
+        raise InputError(
+            "TREC collections by name need the package ir_datasets",
+            hint="pip install 'judgewright[trec]', or name a folder with qrels, queries and passages",
+        ) from None
+    try:
+        return ir_datasets.load(name)
+    except KeyError:
+        raise InputError(f"ir_datasets has no collection {name!r}", hint="see https://ir-datasets.com") from None
+    except OSError as error:
+        raise WorldError(f"the collection {name!r} cannot be had: {error}") from error
+
+
+def read_collection(collection: Collection, name: str, notes: list[str]) -> Iterator[Flat]:
+    """Yield the rows of a collection's judged pairs; what lacks a text is counted in the notes."""
+    queries = {query.query_id: query.text for query in collection.queries_iter()}
+    qrels = [Qrel(q.query_id, q.doc_id, max(0, int(q.relevance))) for q in collection.qrels_iter()]
+    store = collection.docs_store().get_many(sorted({qrel.passage_id for qrel in qrels}))
+    passages = {key: passage.text for key, passage in store.items()}
+    yield from join_texts(qrels, queries, passages, dataset=name, notes=notes)

@@ -1,0 +1,1 @@
+"""The instructions that ship with Judgewright, one YAML file each; `judges/instruction.py` reads them."""

@@ -1,0 +1,233 @@
+"""Several judges side by side: ranked by one metric, compared two by two on the rows both answered."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from itertools import combinations
+
+from .benchmark import Benchmark
+from .errors import InputError
+from .judged import Judged
+from .metrics.estimate import Estimate
+from .metrics.influence import METRICS as COMPARED
+from .paired import Change, compare
+from .published import PublishedRow
+
+LOWER_IS_BETTER = frozenset({"mae", "brier", "ece", "log_loss"})
+ALPHA = 0.05
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entry:
+    """One judge that was measured here."""
+
+    name: str
+    benchmark: Benchmark
+    figure: Estimate
+    """The metric by which the judges are ranked."""
+    rank: int | None
+    """1 for the best, equal figures sharing a rank; None where the metric is undefined."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pair:
+    """Two judges on the rows both answered."""
+
+    first: str
+    """The one that ranks higher."""
+    second: str
+    change: Change
+    """From the second to the first."""
+    p: float
+    """Two-sided, against no difference."""
+    p_holm: float
+    """The same, held against all pairs of the table at once."""
+
+    def to_json(self) -> dict[str, object]:
+        """Return both names, the difference with its interval, and the p-values."""
+        change = {name: value for name, value in asdict(self.change).items() if name not in ("p", "before", "after")}
+        return {
+            "first": self.first,
+            "second": self.second,
+            "first_value": self.change.after,
+            "second_value": self.change.before,
+            **change,
+            "p": self.p,
+            "p_holm": self.p_holm,
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Leaderboard:
+    """Judges ranked by a metric, and figures that others printed, which have no rank here."""
+
+    metric: str
+    entries: tuple[Entry, ...]
+    """Best first; those without a rank at the end."""
+    pairs: tuple[Pair, ...]
+    published: tuple[PublishedRow, ...] = ()
+    notes: tuple[str, ...] = ()
+
+    def against(self, name: str) -> Mapping[str, Pair]:
+        """Return the pairs one judge is in, by the name of the other."""
+        sides = ((pair.first, pair.second, pair) for pair in self.pairs if name in (pair.first, pair.second))
+        return {(b if a == name else a): pair for a, b, pair in sides}
+
+    def to_json(self) -> dict[str, object]:
+        """Return the object that `score --json` prints for several judges."""
+        lines: list[dict[str, object]] = [
+            {
+                "name": entry.name,
+                "published": False,
+                "rank": entry.rank,
+                "simulated": entry.benchmark.simulated,
+                "benchmark": entry.benchmark.to_json(),
+            }
+            for entry in self.entries
+        ]
+        return {
+            "metric": self.metric,
+            "leaderboard": [*lines, *(row.to_json() for row in self.published)],
+            "pairs": [pair.to_json() for pair in self.pairs],
+            "notes": list(self.notes),
+        }
+
+
+def rank_judges(
+    judges: Mapping[str, Judged],
+    benchmarks: Mapping[str, Benchmark],
+    *,
+    metric: str = "f1",
+    published: Sequence[PublishedRow] = (),
+) -> Leaderboard:
+    """Rank judges by a metric and compare each two of them on the rows both answered.
+
+    The difference of two judges is tested on paired rows, clustered by group (see `compare`), two-sided, and all
+    pairs together are held to one error rate (Holm 1979). Published figures are carried along without a rank: they
+    are of other rows.
+
+    Args:
+        judges: Rows with their answers, by the judge's name.
+        benchmarks: What `measure` found about each of them.
+        metric: Any metric of the benchmarks; only those of `metrics.influence` can be compared two by two.
+        published: Figures that others printed.
+
+    Raises:
+        InputError: No judge was measured by this metric.
+    """
+    known = list(dict.fromkeys(name for found in benchmarks.values() for name in found.metrics))
+    if benchmarks and metric not in known:
+        raise InputError(f"no judge was measured by {metric!r}", hint=f"rank by {', '.join(known)}")
+    entries = _ranked(benchmarks, metric)
+    names = [entry.name for entry in entries]
+    pairs, notes = _pairs({name: judges[name] for name in names}, metric)
+    return Leaderboard(
+        metric=metric,
+        entries=entries,
+        pairs=pairs,
+        published=tuple(published),
+        notes=(*_differences(judges), *notes),
+    )
+
+
+def holm(p_values: Sequence[float]) -> list[float]:
+    """Return each p-value as it stands among all of them: the step-down adjustment of Holm (1979)."""
+    order = sorted(range(len(p_values)), key=p_values.__getitem__)
+    adjusted, highest = [0.0] * len(p_values), 0.0
+    for position, i in enumerate(order):
+        highest = max(highest, min(1.0, (len(p_values) - position) * p_values[i]))
+        adjusted[i] = highest
+    return adjusted
+
+
+def _ranked(benchmarks: Mapping[str, Benchmark], metric: str) -> tuple[Entry, ...]:
+    sign = 1.0 if metric in LOWER_IS_BETTER else -1.0
+    missing = "this judge has no such metric on its rows"
+    figures = {name: b.metrics.get(metric) or Estimate.undefined(b.n, missing) for name, b in benchmarks.items()}
+    keys = {name: None if figure.value is None else sign * figure.value for name, figure in figures.items()}
+    placed = sorted(key for key in keys.values() if key is not None)
+    names = sorted(keys, key=lambda name: (keys[name] is None, keys[name] or 0.0, name))
+    return tuple(
+        Entry(
+            name=name,
+            benchmark=benchmarks[name],
+            figure=figures[name],
+            rank=None if (key := keys[name]) is None else 1 + placed.index(key),
+        )
+        for name in names
+    )
+
+
+def _pairs(judges: Mapping[str, Judged], metric: str) -> tuple[tuple[Pair, ...], list[str]]:
+    """Compare each two judges, given in the order of their ranks."""
+    if len(judges) < 2:
+        return (), []
+    if metric not in COMPARED:
+        return (), [f"judges are not compared two by two on {metric}; they can be on {', '.join(COMPARED)}"]
+    found: list[tuple[str, str, Change]] = []
+    without: list[str] = []
+    for first, second in combinations(judges, 2):
+        change = _change(judges[first], judges[second], metric)
+        if change is None:
+            without.append(f"{first} and {second}")
+        else:
+            found.append((first, second, change))
+    plain = [_two_sided(change) for _, _, change in found]
+    pairs = tuple(
+        Pair(first=first, second=second, change=change, p=p, p_holm=adjusted)
+        for (first, second, change), p, adjusted in zip(found, plain, holm(plain), strict=True)
+    )
+    return pairs, list(_gaps(without))
+
+
+def _change(first: Judged, second: Judged, metric: str) -> Change | None:
+    shared = _shared(first, second, metric)
+    try:
+        return None if shared is None else compare(metric, shared[1], shared[0])
+    except InputError:  # the metric compares grades, and people and judge did not grade on the same ones
+        return None
+
+
+def _shared(first: Judged, second: Judged, metric: str) -> tuple[Judged, Judged] | None:
+    """Return both judges on the rows of the same ids, in one order; None unless people said the same about them."""
+    mine, theirs = ([row.id for row in judged.dataset.rows] for judged in (first, second))
+    if mine != theirs:
+        places = {key: i for i, key in enumerate(theirs)}
+        both = [(i, places[key]) for i, key in enumerate(mine) if key in places]
+        first, second = first.only([i for i, _ in both]), second.only([j for _, j in both])
+    return (first, second) if first.dataset.rows and _said(first, metric) == _said(second, metric) else None
+
+
+def _said(judged: Judged, metric: str) -> list[float | bool | None]:
+    """What people say about each row, as far as the metric takes it in."""
+    graded = metric == "off_by_one"
+    threshold = judged.dataset.labels.threshold
+    labels = (row.label for row in judged.dataset.rows)
+    return [label if label is None or graded else label >= threshold for label in labels]
+
+
+def _two_sided(change: Change) -> float:
+    # Without a spread there is no test, and the one-sided p of 1 must not become a two-sided 0.
+    return 1.0 if change.low is None else min(1.0, 2.0 * min(change.p, 1.0 - change.p))
+
+
+def _gaps(without: Sequence[str]) -> Iterator[str]:
+    if without:
+        shown = ", ".join(without[:3]) + (f" and {len(without) - 3} more pairs" if len(without) > 3 else "")
+        yield f"not compared, as they share no rows with the same labels or the metric is undefined: {shown}"
+
+
+def _differences(judges: Mapping[str, Judged]) -> Iterator[str]:
+    """Say what keeps the judges from standing on the same ground."""
+    if len(judges) < 2:
+        return
+    rows = {frozenset(row.id for row in judged.dataset.rows) for judged in judges.values()}
+    if len(rows) > 1:
+        yield "the judges were measured on different rows: ranks compare them only as far as the rows are alike"
+    answered = {len(judged.scored) for judged in judges.values()}
+    if len(rows) == 1 and len(answered) > 1:
+        yield "the judges did not answer the same rows: each is ranked by its own, pairs are compared on common ones"
+    cuts = {judged.dataset.labels.threshold for judged in judges.values()}
+    if len(rows) == 1 and len(cuts) > 1:
+        yield f"labels were cut at different grades ({', '.join(f'{c:g}' for c in sorted(cuts))}); state one scale"

@@ -1,0 +1,262 @@
+"""Listwise ranking with sliding windows: the baseline that pointwise judges are compared with.
+
+A model sees a window of passages at once and puts them in order; the window slides from the end of the list to its
+front, so that the best passages of each window are carried on into the next (Sun et al. 2023, RankGPT; DIRAS compares
+windows and steps of 2/1, 10/5 and 20/10).
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from .errors import InputError, PromptError
+from .instruction import ASKING, Filled, Instruction, Unfilled, ask_instruction, load_instruction, number_lines
+from .judge import JudgeSettings
+from .judged import Judged
+from .models.client import Client, Progress
+from .rows import Dataset, Row
+from .scale import PROBABILITY
+from .verdict import Answer, Unscored, Verdict
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Window:
+    """How much of a list a model sees at once, and how far the view moves on."""
+
+    size: int = 20
+    step: int = 10
+    """Smaller than the size, so that what one window puts first is seen again by the next."""
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.step < self.size:
+            raise InputError(
+                f"window {self.size!r}, step {self.step!r}: the step is at least 1 and smaller than the window",
+                hint="2 and 1, 10 and 5, or 20 and 10",
+            )
+
+    def spans(self, n: int) -> Iterator[tuple[int, int]]:
+        """Yield the windows over a list of n, from its end to its front; the last one always reaches the front."""
+        end = n
+        while n > 1:
+            start = max(0, end - self.size)
+            yield start, end
+            if start == 0:
+                return
+            end -= self.step
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Repairs:
+    """What had to be mended in a model's rankings; each number counts mentions or passages."""
+
+    windows: int = 0
+    """Windows that were answered."""
+    broken: int = 0
+    """Answered windows that needed any repair."""
+    unknown: int = 0
+    """Numbers that no passage has; dropped."""
+    repeated: int = 0
+    """Second and later mentions of a passage; the first one counts."""
+    missing: int = 0
+    """Passages that were not mentioned; they follow the others in the order they had."""
+
+    def __add__(self, other: Repairs) -> Repairs:
+        return Repairs(
+            windows=self.windows + other.windows,
+            broken=self.broken + other.broken,
+            unknown=self.unknown + other.unknown,
+            repeated=self.repeated + other.repeated,
+            missing=self.missing + other.missing,
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ranking:
+    """A query's passages in order."""
+
+    order: tuple[int, ...]
+    """Positions of the passages as they were given, best first."""
+    repairs: Repairs
+    failed: Unfilled | None = None
+    """Why a window has no answer; the order is then not the model's and must not be measured."""
+    simulated: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RankedDataset:
+    """Rows with scores from their ranks, and what was mended on the way."""
+
+    judged: Judged
+    repairs: Repairs
+    queries: int
+    failed: int
+    """Queries with a window that was not answered; their rows are unscored."""
+
+    def to_json(self) -> dict[str, Any]:  # Any: JSON
+        """Return the counts."""
+        mended = {name: getattr(self.repairs, name) for name in Repairs.__slots__}
+        return {"queries": self.queries, "failed": self.failed, "repairs": mended}
+
+
+def rank(
+    query: str,
+    passages: Sequence[str],
+    client: Client,
+    *,
+    window: Window | None = None,
+    settings: JudgeSettings = ASKING,
+) -> Ranking:
+    """Rank the passages of one query; see `rank_queries`."""
+    return rank_queries([(query, passages)], client, window=window, settings=settings)[0]
+
+
+def rank_queries(
+    queries: Sequence[tuple[str, Sequence[str]]],
+    client: Client,
+    *,
+    window: Window | None = None,
+    settings: JudgeSettings = ASKING,
+    progress: Callable[[Progress], None] | None = None,
+) -> list[Ranking]:
+    """Rank the passages of many queries; the windows of one query follow each other, queries go side by side.
+
+    A ranking that is not a permutation is mended and counted: unknown numbers are dropped, the first mention of a
+    passage counts, and passages that are not mentioned follow in the order they had. After a window without a readable
+    ranking the query is given up.
+
+    Args:
+        queries: Each query with its passages, in the order they are first shown.
+        client: Where the answers come from.
+        window: How much is seen at once; 20 and 10 by default.
+        settings: Sampling and limits.
+        progress: Called while answers come in, of each position of the window anew.
+    """
+    window, instruction = window or Window(), load_instruction("rank_passages")
+    orders = [list(range(len(passages))) for _, passages in queries]
+    spans = [list(window.spans(len(passages))) for _, passages in queries]
+    repairs = [Repairs() for _ in queries]
+    failed: list[Unfilled | None] = [None] * len(queries)
+    simulated = client.model.simulated
+    for position in range(max(map(len, spans), default=0)):
+        at = [i for i, found in enumerate(spans) if position < len(found) and failed[i] is None]
+        items = [_item(queries[i], orders[i], spans[i][position]) for i in at]
+        answers = ask_instruction(instruction, items, client, settings=settings, progress=progress)
+        for i, answer in zip(at, answers, strict=True):
+            if isinstance(answer, Filled):
+                simulated = simulated or answer.simulated
+                repairs[i] += _place(orders[i], spans[i][position], answer.numbers("ranking"))
+            else:
+                failed[i] = answer
+    return [
+        Ranking(order=tuple(order), repairs=mended, failed=lost, simulated=simulated)
+        for order, mended, lost in zip(orders, repairs, failed, strict=True)
+    ]
+
+
+def judge_listwise(
+    dataset: Dataset,
+    client: Client,
+    *,
+    query: str = "query",
+    passage: str = "passage",
+    window: Window | None = None,
+    seed: int | None = 0,
+    settings: JudgeSettings = ASKING,
+    progress: Callable[[Progress], None] | None = None,
+) -> RankedDataset:
+    """Rank the rows of each query against each other, and give each row a score from its rank.
+
+    A row on rank r of the n rows with its query scores 1 - (r - 1) / n: the best has 1, the last 1 / n. Scores say
+    nothing across queries and the threshold of 0.5 is only the middle of the list, so measure rankings (nDCG, MAP) with
+    them, not F1. The rows of a query of which a window failed are unscored.
+
+    Args:
+        dataset: The rows; those with the same text in `query` are ranked together.
+        client: Where the answers come from.
+        query: The input that holds the query.
+        passage: The input that holds the passage.
+        window: How much is seen at once; 20 and 10 by default.
+        seed: Shuffles the rows before the first window, because the order of a file may give its labels away; None
+            keeps the order of the file, such as a retriever's.
+        settings: Sampling and limits.
+        progress: Called while answers come in.
+
+    Raises:
+        PromptError: A row lacks the query or the passage.
+    """
+    window = window or Window()
+    groups = _by_query(dataset.rows, query, passage, seed)
+    queries = [(text, [dataset.rows[i].inputs[passage] for i in rows]) for text, rows in groups.items()]
+    rankings = rank_queries(queries, client, window=window, settings=settings, progress=progress)
+    answers: dict[str, Answer] = {}
+    for rows, ranking in zip(groups.values(), rankings, strict=True):
+        answers |= {answer.row_id: answer for answer in _answers([dataset.rows[i] for i in rows], ranking)}
+    instruction = load_instruction("rank_passages")
+    judged = Judged(
+        dataset=dataset,
+        answers=tuple(answers[row.id] for row in dataset.rows),
+        scale=PROBABILITY,
+        judge=f"{_named(instruction)} in windows of {window.size}/{window.step}",
+        model=client.model.name,
+        simulated=client.model.simulated or any(ranking.simulated for ranking in rankings),
+    )
+    mended = sum((ranking.repairs for ranking in rankings), Repairs())
+    return RankedDataset(
+        judged=judged, repairs=mended, queries=len(rankings), failed=sum(r.failed is not None for r in rankings)
+    )
+
+
+def _named(instruction: Instruction) -> str:
+    return f"{instruction.name}@{instruction.version}"
+
+
+def _by_query(rows: Iterable[Row], query: str, passage: str, seed: int | None) -> dict[str, list[int]]:
+    """Positions of the rows of each query, in the order they are first shown."""
+    groups: dict[str, list[tuple[bytes, int]]] = {}
+    for i, row in enumerate(rows):
+        missing = next((name for name in (query, passage) if name not in row.inputs), None)
+        if missing is not None:
+            raise PromptError(f"row {row.id!r} has no field {missing!r}; listwise ranking needs it")
+        groups.setdefault(row.inputs[query], []).append((_drawn(seed, row.id), i))
+    return {text: [i for _, i in sorted(drawn)] for text, drawn in groups.items()}
+
+
+def _drawn(seed: int | None, row_id: str) -> bytes:
+    """A key to sort by that hangs on nothing but seed and row; empty, so that the order stays, without a seed."""
+    return b"" if seed is None else hashlib.blake2b(f"{seed}\0{row_id}".encode("utf-8", "replace")).digest()
+
+
+def _item(query: tuple[str, Sequence[str]], order: Sequence[int], span: tuple[int, int]) -> dict[str, str]:
+    text, passages = query
+    return {"query": text, "passages": number_lines([passages[i] for i in order[slice(*span)]])}
+
+
+def _place(order: list[int], span: tuple[int, int], ranked: Sequence[int]) -> Repairs:
+    """Put a window of the list into the order a model gave, mending what is no permutation."""
+    before = order[slice(*span)]
+    known = [number for number in ranked if 1 <= number <= len(before)]
+    first = list(dict.fromkeys(known))
+    missing = [number for number in range(1, len(before) + 1) if number not in set(first)]
+    order[slice(*span)] = [before[number - 1] for number in (*first, *missing)]
+    found = Repairs(windows=1, unknown=len(ranked) - len(known), repeated=len(known) - len(first), missing=len(missing))
+    return replace(found, broken=int(found.unknown + found.repeated + found.missing > 0))
+
+
+def _answers(rows: Sequence[Row], ranking: Ranking) -> Iterator[Answer]:
+    n = len(rows)
+    if (lost := ranking.failed) is not None:
+        detail = f"a window of its query was not ranked: {lost.detail}"
+        yield from (Unscored(row_id=row.id, reason=lost.reason, detail=detail) for row in rows)
+        return
+    for place, position in enumerate(ranking.order):
+        score = 1.0 - place / n
+        yield Verdict(
+            row_id=rows[position].id,
+            score=score,
+            positive=PROBABILITY.positive(score),
+            rationale=f"rank {place + 1} of {n}",
+            parser="listwise",
+        )

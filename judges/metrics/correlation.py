@@ -1,0 +1,246 @@
+"""Correlation of two columns of numbers: Pearson, Spearman and Kendall, with ties.
+
+Everything is computed on the distinct pairs of values and their counts, of which grades have few. Intervals come
+from the influence function, summed by group and taken on Fisher's scale atanh(r), so that they stay within [-1, 1].
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from ..errors import InputError
+from ..judged import FloatArray, IntArray
+from .delta import pull_se, t_quantile
+from .estimate import Estimate
+
+Numbers = npt.NDArray[np.number] | Sequence[float]
+CONSTANT = "every {side} is the same"
+PERFECT = "a perfect correlation shows no spread"
+FEWEST_UNITS = 4
+"""On Fisher's scale the standard error of a correlation is 1 / sqrt(n - 3)."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Pairs:
+    """The distinct pairs of values, each with its rows."""
+
+    x: FloatArray
+    """Distinct values, ascending; shape (a,)."""
+    y: FloatArray
+    """Likewise; shape (b,)."""
+    i: IntArray
+    """Which x each pair has; shape (m,)."""
+    j: IntArray
+    weight: FloatArray
+    """Rows of each pair; shape (m,)."""
+    member: IntArray
+    """The pair of each row; shape (n,)."""
+
+    @property
+    def n(self) -> int:
+        return len(self.member)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Found:
+    value: float
+    pull: FloatArray
+    """Influence of one row of each pair; shape (m,)."""
+
+
+def pearson(x: Numbers, y: Numbers, groups: IntArray | None = None) -> Estimate:
+    """Return the product-moment correlation (Pearson 1896); None where a side is constant.
+
+    Args:
+        x: One side; shape (n,).
+        y: The other, likewise.
+        groups: Codes 0..G-1 of rows that belong together; None where rows are independent.
+
+    Raises:
+        InputError: The sides differ in length, or hold a number that is not finite.
+    """
+    return correlations(x, y, groups)["pearson"]
+
+
+def spearman(x: Numbers, y: Numbers, groups: IntArray | None = None) -> Estimate:
+    """Return the correlation of the ranks (Spearman 1904), equal values sharing their mean rank; else as `pearson`."""
+    return correlations(x, y, groups)["spearman"]
+
+
+def kendall_tau(
+    x: Numbers, y: Numbers, groups: IntArray | None = None, *, variant: Literal["b", "c"] = "b"
+) -> Estimate:
+    """Return Kendall's tau: concordant less discordant pairs of rows, as a share of the pairs; else as `pearson`.
+
+    Use it also for two rankings of the same systems, x and y being each system's score.
+
+    Args:
+        x: One side; shape (n,).
+        y: The other, likewise.
+        groups: Codes 0..G-1 of rows that belong together; None where rows are independent.
+        variant: `b` leaves pairs tied on a side out of that side's pairs (Kendall 1945); `c` divides by the most
+            that the smaller number of distinct values allows (Stuart 1953).
+    """
+    pairs = _pairs(x, y)
+    return _constant(pairs) or _estimate(_kendall(pairs, variant), pairs, groups)
+
+
+def correlations(x: Numbers, y: Numbers, groups: IntArray | None = None) -> dict[str, Estimate]:
+    """Return `pearson`, `spearman` and `kendall_tau` (tau-b) of the same rows; arguments as `pearson`."""
+    pairs = _pairs(x, y)
+    constant = _constant(pairs)
+    if constant is not None:
+        return dict.fromkeys(("pearson", "spearman", "kendall_tau"), constant)
+    found = {"pearson": _pearson(pairs), "spearman": _spearman(pairs), "kendall_tau": _kendall(pairs, "b")}
+    return {name: _estimate(each, pairs, groups) for name, each in found.items()}
+
+
+def _pairs(x: Numbers, y: Numbers) -> _Pairs:
+    left, right = np.asarray(x, np.float64), np.asarray(y, np.float64)
+    if left.shape != right.shape:
+        raise InputError(f"{len(left)} numbers against {len(right)}; a correlation compares row by row")
+    if not (np.isfinite(left).all() and np.isfinite(right).all()):
+        raise InputError("a number to correlate is missing or not finite; leave such rows out")
+    levels_x, i = np.unique(left, return_inverse=True)
+    levels_y, j = np.unique(right, return_inverse=True)
+    width = max(1, len(levels_y))
+    code, member, count = np.unique(i * width + j, return_inverse=True, return_counts=True)
+    return _Pairs(
+        x=levels_x, y=levels_y, i=code // width, j=code % width, weight=count.astype(np.float64), member=member
+    )
+
+
+def _constant(pairs: _Pairs) -> Estimate | None:
+    if pairs.n == 0:
+        return Estimate.undefined(0, "there are no rows to correlate")
+    sides = [side for side, levels in (("first number", pairs.x), ("second number", pairs.y)) if len(levels) == 1]
+    return Estimate.undefined(pairs.n, CONSTANT.format(side=" and every ".join(sides))) if sides else None
+
+
+def _estimate(found: _Found, pairs: _Pairs, groups: IntArray | None) -> Estimate:
+    value = min(1.0, max(-1.0, found.value))
+    se, units = pull_se(found.pull[pairs.member], groups)
+    reason = ""
+    if units < FEWEST_UNITS:
+        reason = f"fewer than {FEWEST_UNITS} {'rows' if groups is None else 'groups'} cannot show the spread"
+    elif 1.0 - abs(value) < 1e-12:
+        reason = PERFECT
+    if reason:
+        return Estimate(value=value, low=None, high=None, n=pairs.n, reason=reason)
+    half = t_quantile(units - 1) * se / (1.0 - value * value)
+    centre = math.atanh(value)
+    return Estimate(value=value, low=math.tanh(centre - half), high=math.tanh(centre + half), n=pairs.n)
+
+
+def _pearson(pairs: _Pairs) -> _Found:
+    zx, zy = _standard(pairs.x, pairs.i, pairs.weight), _standard(pairs.y, pairs.j, pairs.weight)
+    value = float(np.average(zx * zy, weights=pairs.weight))
+    return _Found(value=value, pull=zx * zy - value / 2 * (zx**2 + zy**2))
+
+
+def _standard(levels: FloatArray, of: IntArray, weight: FloatArray) -> FloatArray:
+    # Over the largest first: squares of very large or very small numbers leave the range of floats.
+    scaled = levels / np.abs(levels).max()
+    centred = (scaled - np.average(scaled[of], weights=weight))[of]
+    return centred / math.sqrt(float(np.average(centred**2, weights=weight)))
+
+
+def _spearman(pairs: _Pairs) -> _Found:
+    n = pairs.n
+    share_x, share_y = np.bincount(pairs.i, pairs.weight) / n, np.bincount(pairs.j, pairs.weight) / n
+    # Mid-distribution functions about their mean, which is 1/2 whatever the ties.
+    u, v = (np.cumsum(share_x) - share_x / 2 - 0.5)[pairs.i], (np.cumsum(share_y) - share_y / 2 - 0.5)[pairs.j]
+    covariance = float(np.average(u * v, weights=pairs.weight))
+    # A row moves the ranks of all rows above it, on both sides.
+    moved = _above(pairs.i, pairs.weight * v / n)[pairs.i] + _above(pairs.j, pairs.weight * u / n)[pairs.j]
+    pull = u * v + moved - 3 * covariance
+    variance_x, pull_x = _rank_variance(share_x)
+    variance_y, pull_y = _rank_variance(share_y)
+    value = covariance / math.sqrt(variance_x * variance_y)
+    spread = pull_x[pairs.i] / variance_x + pull_y[pairs.j] / variance_y
+    return _Found(value=value, pull=pull / math.sqrt(variance_x * variance_y) - value / 2 * spread)
+
+
+def _above(level: IntArray, mass: FloatArray) -> FloatArray:
+    """Return the mass above each level, and half of that on it; shape (levels,)."""
+    on = np.bincount(level, mass)
+    return np.cumsum(on[::-1])[::-1] - on / 2
+
+
+def _rank_variance(share: FloatArray) -> tuple[float, FloatArray]:
+    cubes = float((share**3).sum())
+    return (1 - cubes) / 12, (cubes - share**2) / 4
+
+
+def _kendall(pairs: _Pairs, variant: Literal["b", "c"]) -> _Found:
+    surplus = _concordance(pairs) / pairs.n
+    agreed = float(np.average(surplus, weights=pairs.weight))
+    pull = 2 * (surplus - agreed)
+    if variant == "c":
+        most = min(len(pairs.x), len(pairs.y))
+        return _Found(value=agreed * most / (most - 1), pull=pull * most / (most - 1))
+    untied_x, pull_x = _untied(pairs.i, pairs.weight)
+    untied_y, pull_y = _untied(pairs.j, pairs.weight)
+    spread = math.sqrt(untied_x * untied_y)
+    value = agreed / spread
+    return _Found(value=value, pull=pull / spread - value / 2 * (pull_x / untied_x + pull_y / untied_y))
+
+
+def _untied(level: IntArray, weight: FloatArray) -> tuple[float, FloatArray]:
+    """Return the chance that two rows differ on a side, and each pair's pull on it."""
+    share = np.bincount(level, weight) / weight.sum()
+    squares = float((share**2).sum())
+    return 1 - squares, 2 * (squares - share)[level]
+
+
+def _concordance(pairs: _Pairs) -> FloatArray:
+    """Return, for a row of each pair, how many rows are concordant with it less those discordant; shape (m,)."""
+    i, j, weight = pairs.i, pairs.j, pairs.weight
+    on_x, on_y = np.bincount(i, weight), np.bincount(j, weight)
+    less_x, less_y = (np.cumsum(on_x) - on_x)[i], (np.cumsum(on_y) - on_y)[j]
+    more_x, same_y = pairs.n - less_x - on_x[i], on_y[j]
+    both_less = _both_less(i, j, weight)
+    same_y_less_x, same_x_less_y = _within(j, i, weight), _within(i, j, weight)
+    less_x_more_y = less_x - both_less - same_y_less_x
+    more_x_less_y = less_y - both_less - same_x_less_y
+    both_more = more_x - more_x_less_y - (same_y - weight - same_y_less_x)
+    return both_less + both_more - less_x_more_y - more_x_less_y
+
+
+def _within(block: IntArray, level: IntArray, weight: FloatArray) -> FloatArray:
+    """Return the weight of lower levels in the same block; shape (m,)."""
+    order = np.lexsort((level, block))
+    before = np.cumsum(weight[order]) - weight[order]
+    opens = np.ones(len(order), np.bool_)
+    opens[1:] = block[order][1:] != block[order][:-1]
+    found = np.empty_like(before)
+    found[order] = before - np.maximum.accumulate(np.where(opens, before, 0.0))
+    return found
+
+
+def _both_less(i: IntArray, j: IntArray, weight: FloatArray) -> FloatArray:
+    """Return the weight of the pairs that are lower on both sides, in O(m log m); shape (m,).
+
+    The pairs stand in order of x. A block of them, taken in order of y, is split into its lower and its upper half;
+    each pair of the upper half has below it the pairs of the lower half that came earlier. Then each half is a block.
+    """
+    order = np.lexsort((-j, i))
+    placed = weight[order]
+    # Equal y: the later in x first, so that it does not count the earlier, which is not lower on y.
+    by_y = np.lexsort((-np.arange(len(order)), j[order]))
+    below = np.zeros(len(order))
+    for bit in reversed(range(int(len(order) - 1).bit_length())):
+        upper = (by_y >> bit) & 1 == 1
+        lower = np.concatenate(([0.0], np.cumsum(np.where(upper, 0.0, placed[by_y]))))
+        start = (by_y >> (bit + 1)) << (bit + 1)
+        below[by_y[upper]] += (lower[:-1] - lower[start])[upper]
+        by_y = by_y[np.argsort(by_y >> bit, kind="stable")]
+    found = np.empty_like(below)
+    found[order] = below
+    return found

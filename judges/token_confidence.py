@@ -1,0 +1,229 @@
+"""Tok confidence: how sure a judge is, read from the log-probabilities of the token that decided.
+
+The alternatives at that token are what the judge could have said instead. The confidence is the share of the
+decision taken (for unordered labels, of the label chosen) among those alternatives that are grades, as Tok is
+defined for DIRAS (Ni et al. 2024). Where there is no such token or too small a share, the row is unscored;
+nothing falls back on what the judge states.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from .errors import InputError, ModelError
+from .models.model import Completion, TokenLogprob
+from .prompt import JudgePrompt
+from .reply import WORDS_FOR_ONE, WORDS_FOR_ZERO, read_reply
+from .scale import OutputScale
+from .verdict import Answer, Unscored, Verdict
+
+TOP = 20
+"""Alternatives asked for at each token: the most that endpoints give."""
+LEAST_MASS = 0.5
+"""Of the probability at the deciding token; with less of it on grades there is no confidence."""
+MOST_TRIALS = 50
+"""Places of a reply that are tried; one with more has no deciding token that we know."""
+
+_AROUND = " \t\r\n\"'`*_“”‘’«»:;,.()[]{}<>|▁Ġ"
+"""What tokenizers glue to a grade: spaces as they mark them, quotes, brackets and punctuation."""
+
+Words = Mapping[str, float]
+"""Each way to write a grade, in lower case, and the grade."""
+
+
+@dataclass(frozen=True, slots=True)
+class TokenShares:
+    """What the alternatives at the deciding token say."""
+
+    shares: Mapping[float, float]
+    """Probability of each grade seen, not yet renormalised."""
+
+    @property
+    def mass(self) -> float:
+        """How much of the probability lies on grades."""
+        return sum(self.shares.values())
+
+    def at_least(self, threshold: float) -> float:
+        """Return the probability of the grades from the threshold up, among the grades seen."""
+        return sum(share for grade, share in self.shares.items() if grade >= threshold) / self.mass
+
+
+def require_tokens(prompt: JudgePrompt) -> None:
+    """Make sure that a judge's grades can be tokens.
+
+    Raises:
+        InputError: The judge answers with a probability, which has no grades.
+    """
+    if not prompt.scale.levels:
+        raise InputError(
+            f"the judge {prompt.name!r} answers with a probability: there are no grades whose tokens could be weighed",
+            hint="--confidence ask",
+        )
+
+
+def require_logprobs(completions: Collection[Completion], model: str) -> None:
+    """Refuse an endpoint that leaves log-probabilities out, aloud, in place of taking another confidence.
+
+    Args:
+        completions: Replies that a verdict was read from.
+        model: What to call the model.
+
+    Raises:
+        ModelError: One was made without asking for them, or there are some and none has any alternatives.
+    """
+    refused = any("logprobs" in completion.dropped for completion in completions)
+    silent = completions and not any(token.top for completion in completions for token in completion.logprobs)
+    if refused or silent:
+        raise ModelError(
+            f"the endpoint of {model!r} {'refuses' if refused else 'gives no'} token log-probabilities, "
+            "so there is no Tok confidence",
+            fatal=True,
+            hint="--confidence ask takes the confidence that the judge states",
+        )
+
+
+def with_token_confidence(prompt: JudgePrompt, answer: Answer, completion: Completion) -> Answer:
+    """Put the confidence of the tokens in place of a stated one; unscored, with the reason, where there is none."""
+    if isinstance(answer, Unscored):
+        return answer
+    words = grade_words(prompt.scale)
+    at = deciding_token(prompt, answer.score, completion, words)
+    if at is None:
+        return _unscored(answer, "no token of the reply could be found that decides the score")
+    token = completion.logprobs[at]
+    if len(token.top) < 2:
+        return _unscored(answer, f"the endpoint gave no alternatives to the token {token.token!r:.40}")
+    found = token_shares(token, answer.score, words)
+    if found is None:
+        return _unscored(answer, f"the grade {answer.score:g} spans several tokens, from {token.token!r:.40} on")
+    if found.mass < LEAST_MASS:
+        return _unscored(answer, f"grades hold only {found.mass:.3f} of the probability at {token.token!r:.40}")
+    if prompt.scale.kind == "choice":  # labels without an order have no side of a threshold
+        confidence = found.shares[answer.score] / found.mass
+    else:
+        positive = found.at_least(prompt.scale.threshold)
+        confidence = positive if answer.positive else 1.0 - positive
+    return replace(answer, confidence=min(1.0, max(0.0, confidence)), mass=min(1.0, found.mass))
+
+
+def _unscored(verdict: Verdict, detail: str) -> Unscored:
+    return Unscored(
+        row_id=verdict.row_id,
+        reason="logprobs",
+        detail=detail,
+        reply_hash=verdict.reply_hash,
+        tokens_in=verdict.tokens_in,
+        tokens_out=verdict.tokens_out,
+        cost=verdict.cost,
+        latency=verdict.latency,
+    )
+
+
+def grade_words(scale: OutputScale) -> dict[str, float]:
+    """Return every way to write a grade of the scale; a word for two grades is left out."""
+    plain = {WORDS_FOR_ZERO: 0.0, WORDS_FOR_ONE: 1.0} if scale.kind == "binary" else {}
+    words = {word: grade for group, grade in plain.items() for word in group}
+    if scale.kind == "graded":
+        words = {str(int(grade)): grade for grade in scale.levels}
+    folded = [label.strip().lower() for label in scale.labels]
+    named = {label: float(grade) for grade, label in enumerate(folded) if folded.count(label) == 1}
+    return {word: grade for word, grade in (words | named).items() if word}
+
+
+def deciding_token(prompt: JudgePrompt, score: float, completion: Completion, words: Words) -> int | None:
+    """Return the position of the token at which the grade that was read begins.
+
+    It is the place where another grade, written instead, makes the whole reply read as that grade. So a number
+    in the reasoning, in a quotation or in an earlier draft is never taken for it, whatever the reply's form.
+    """
+    text, trials = completion.text, 0
+    written = sorted((word for word, grade in words.items() if grade == score), key=len, reverse=True)
+    for position, start in reversed(list(_starts(completion.logprobs, text))):
+        token = completion.logprobs[position].token
+        word = _bare(token)
+        at = start + (len(token) - len(token.lstrip(_AROUND)))
+        for whole in written if word else ():
+            if not whole.startswith(word) or text[at : at + len(whole)].lower() != whole:
+                continue
+            trials += 1
+            if trials > MOST_TRIALS:
+                return None
+            if _decides(prompt, score, completion, words, (at, at + len(whole))):
+                return position
+    return None
+
+
+def _decides(prompt: JudgePrompt, score: float, completion: Completion, words: Words, span: tuple[int, int]) -> bool:
+    """Whether another grade in this place of the reply would have been read as the verdict."""
+    before, after = completion.text[: span[0]], completion.text[span[1] :]
+    others = {word: grade for word, grade in words.items() if grade != score}
+    # One other number or label will do; of words such as yes and true, not every one fits every form of reply.
+    tried = list(others.items()) if prompt.scale.kind == "binary" else list(others.items())[:1]
+    for word, grade in tried:
+        read = read_reply(prompt, "", replace(completion, text=before + word + after))
+        if isinstance(read, Verdict) and read.score == grade:
+            return True
+    return False
+
+
+def _starts(tokens: Sequence[TokenLogprob], text: str) -> Iterator[tuple[int, int]]:
+    """Yield the tokens that stand in the text, as (position, where it starts).
+
+    The tokens may hold more than the text, such as thinking and end marks around it, and a letter cut into
+    pieces that are no text by themselves; after such a piece the next token is looked for close by.
+    """
+    joined = "".join(token.token for token in tokens)
+    found = joined.rfind(text)
+    at, missed = (-found, 0) if found > 0 else (0, 0)
+    for position, token in enumerate(tokens):
+        piece = token.token
+        here = at
+        if at >= 0 and not text.startswith(piece, at):
+            here = text.find(piece, at, at + len(piece) + 4 * missed) if missed else -1
+            if here < 0:
+                missed += 1
+                continue
+        if here >= 0:
+            yield position, here
+        at, missed = here + len(piece), 0
+
+
+def token_shares(token: TokenLogprob, score: float, words: Words) -> TokenShares | None:
+    """Return the probabilities of the grades among a token's alternatives, other spellings added up.
+
+    An alternative counts for the grade it writes out, or for the only grade that it can be the beginning of.
+    One that may be either a grade or the beginning of a longer one (1 and 10) counts for none, unless the
+    longer one is seen as a token of its own, which shows that this tokenizer does not cut it up.
+
+    Returns:
+        None where the token is the beginning of the grade that was read, and could be that of another.
+    """
+    logprobs = {**dict(token.top), token.token: token.logprob}
+    seen = {_bare(piece) for piece in logprobs}
+    mine = _bare(token.token)
+    if words.get(mine) != score and _grade(mine, words, seen) != score:
+        return None
+    shares: dict[float, float] = {}
+    for piece, logprob in logprobs.items():
+        grade = score if piece == token.token else _grade(_bare(piece), words, seen)
+        if grade is not None:
+            shares[grade] = shares.get(grade, 0.0) + math.exp(min(0.0, logprob))
+    return TokenShares(shares)
+
+
+def _grade(word: str, words: Words, seen: Collection[str]) -> float | None:
+    if not word:
+        return None
+    longer = {whole: grade for whole, grade in words.items() if whole != word and whole.startswith(word)}
+    exact = words.get(word)
+    if exact is not None:
+        cut_up = any(grade != exact for grade in longer.values()) and not any(whole in seen for whole in longer)
+        return None if cut_up else exact
+    grades = set(longer.values())
+    return grades.pop() if len(grades) == 1 else None
+
+
+def _bare(token: str) -> str:
+    return token.strip(_AROUND).lower()

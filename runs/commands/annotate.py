@@ -1,0 +1,210 @@
+"""`judgewright annotate`: judge a sample of a corpus for many queries."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import cast
+
+import click
+
+from ...judges import InputError, JudgeSettings
+from ...judges.annotate import CONFIDENT, Item, Outside, SamplePlan
+from ...judges.label_matrix import label_matrix, write_matrix
+from ...judges.retrieval import DEFAULT_EMBEDDER, Bm25, Dense, Retriever, load_encoder
+from ..annotated import Annotation, write_annotations
+from ..annotation import Asking, run_annotation
+from ..config import parse_budget, read_environment
+from ..pair_files import Sources, read_material
+from ..terminal import progress_on_stderr, say, say_json, say_table
+from .options import column_map, json_option, model_options, open_workspace, workspace_option
+
+SHOWN = 10
+"""Disagreements that are printed; the JSON has more."""
+
+
+@click.command(
+    epilog="Example:  judgewright annotate queries.jsonl passages.jsonl --judge context_relevance --k 5 "
+    "--per-query 10 --out annotations.jsonl"
+)
+@click.argument("queries", type=click.Path(path_type=Path))
+@click.argument("corpus", type=click.Path(path_type=Path))
+@click.option("--judge", "judge_name", required=True, help="A judge of pairs: name, name@version or YAML file.")
+@click.option("--out", type=click.Path(path_type=Path), required=True, help="Write the annotations as JSONL.")
+@click.option("--k", default=5, show_default=True, type=click.IntRange(min=1), help="The retriever's top.")
+@click.option(
+    "--per-query", default=10, show_default=True, type=click.IntRange(min=2),
+    help="Pairs of a query, half of them inside the top k.",
+)  # fmt: skip
+@click.option(
+    "--outside", default="bands", show_default=True, type=click.Choice(["bands", "uniform"]),
+    help="Below the top k, draw one pair from each of ever wider bands of ranks, or any with the same chance.",
+)  # fmt: skip
+@click.option("--retriever", default="bm25", show_default=True, type=click.Choice(["bm25", "dense"]))
+@click.option("--embedder", default=DEFAULT_EMBEDDER, show_default=True, help="Model of the dense retriever.")
+@click.option("--seed", default=0, show_default=True, type=click.IntRange(min=0), help="Seed of the draw.")
+@click.option(
+    "--labels", type=click.Path(path_type=Path),
+    help="What people said: a file with query_id, document_id and label. Never give labels of a holdout.",
+)  # fmt: skip
+@click.option("--label", default="label", show_default=True, help="Column of the label.")
+@click.option("--label-scale", help="Scale of the labels: binary, probability, or LOW..HIGH@THRESHOLD.")
+@click.option(
+    "--threshold-from", default="rule", show_default=True,
+    help="What counts as retrieved: the decision of the judge's rule, the best F1 on the labels, or a probability.",
+    metavar="rule|labels|P",
+)  # fmt: skip
+@click.option("--matrix", type=click.Path(path_type=Path), help="Also write a sparse label matrix, .npz or .jsonl.")
+@click.option("--column", "columns", multiple=True, metavar="INPUT=COLUMN", help="Read a judge's input from there.")
+@click.option("--query-id", help="Column of the query's id [default: query_id, qid, else id].")
+@click.option("--document-id", help="Column of the document's id [default: document_id, doc_id, ..., else id].")
+@model_options
+@workspace_option
+@json_option
+def annotate(
+    queries: Path,
+    corpus: Path,
+    judge_name: str,
+    out: Path,
+    k: int,
+    per_query: int,
+    outside: str,
+    retriever: str,
+    embedder: str,
+    seed: int,
+    labels: Path | None,
+    label: str,
+    label_scale: str | None,
+    threshold_from: str,
+    matrix: Path | None,
+    columns: tuple[str, ...],
+    query_id: str | None,
+    document_id: str | None,
+    model: str,
+    concurrency: int,
+    budget: str | None,
+    max_tokens: int,
+    workspace: Path | None,
+    as_json: bool,
+) -> None:
+    """Judge pairs of QUERIES and CORPUS, drawn equally from inside and outside a retriever's top k.
+
+    Each line of the output has the verdict, its probability (calibrated where a rule is kept for the judge), the rank,
+    and the chance with which the pair was drawn. A stopped run is started again with the same command: what has been
+    answered is not asked again.
+    """
+    if matrix is not None and matrix.suffix not in (".npz", ".jsonl"):
+        raise InputError(f"--matrix {matrix.name!r} ends neither in .npz nor in .jsonl")
+    sources = Sources(
+        queries=queries,
+        corpus=corpus,
+        labels=labels,
+        columns=column_map(columns),
+        query_id=query_id,
+        document_id=document_id,
+        label=label,
+        label_scale=label_scale,
+    )
+    plan = SamplePlan(k=k, per_query=per_query, outside=cast("Outside", outside), seed=seed)
+    asking = Asking(
+        model=model,
+        environment=read_environment(),
+        allowance=parse_budget(budget),
+        concurrency=concurrency,
+        settings=JudgeSettings(max_tokens=max_tokens),
+    )
+    with open_workspace(workspace) as place, progress_on_stderr(quiet=as_json) as watch:
+        prompt = place.shelf.get(judge_name)
+        material = read_material(prompt, sources)
+        search = _open_retriever(retriever, embedder, material.documents)
+        found = run_annotation(
+            place,
+            prompt,
+            material,
+            retriever=search,
+            plan=plan,
+            asking=asking,
+            threshold_from=threshold_from,
+            watch=watch,
+        )
+    write_annotations(found, out)
+    if matrix is not None:
+        write_matrix(label_matrix(found.judged), matrix)
+    if as_json:
+        say_json(found.to_json() | {"out": str(out), "matrix": matrix and str(matrix)})
+    else:
+        _say(found, out, matrix)
+    _leave(found)
+
+
+def _open_retriever(kind: str, embedder: str, documents: Sequence[Item]) -> Retriever:
+    encode = load_encoder(embedder) if kind == "dense" else None
+    texts = [document.text for document in documents]
+    return Bm25(texts) if encode is None else Dense(texts, encode, name=embedder)
+
+
+def _say(found: Annotation, out: Path, matrix: Path | None) -> None:
+    for note in found.notes:
+        say(f"note: {note}")
+    mark = " (SIMULATED)" if found.judged.simulated else ""
+    say(f"\n{found.judged.judge} on {found.judged.model}{mark}, documents by {found.retriever}")
+    estimates = {
+        f"recall of the top {found.plan.k}": found.estimates.recall,
+        "relevant documents of a query": found.estimates.relevant_per_query,
+    }
+    lines = [(name, str(e), str(e.n)) for name, e in estimates.items()]
+    say_table(("in the whole corpus, by the judge", "95 % interval", "pairs"), lines)
+    for reason in dict.fromkeys(e.reason for e in estimates.values() if e.reason):
+        say(f"note: {reason}")
+    if found.curve is not None:
+        _say_cuts(found)
+    if found.queue is not None:
+        _say_queue(found)
+    say(f"\nannotations written to {out}" + (f", label matrix to {matrix}" if matrix else ""))
+
+
+def _say_cuts(found: Annotation) -> None:
+    curve = found.curve
+    assert curve is not None
+    say(f"\nthreshold instead of a fixed k, on {curve.n:,} labelled pairs of {curve.queries:,} queries")
+    cuts = [(f"probability >= {curve.best.cut:.3f}", curve.best, curve.best_f1)]
+    cuts += [(f"top {point.cut:.0f}", point, f1) for point, f1 in zip(curve.top, curve.top_f1, strict=True)]
+    lines = [
+        (name, "-" if p.precision is None else f"{p.precision:.3f}", f"{p.recall:.3f}", str(f1), f"{p.documents:.1f}")
+        for name, p, f1 in cuts
+    ]
+    say_table(("retrieved", "precision", "recall", "F1", "documents a query"), lines)
+    say(f"F1 of the threshold minus that of the best k: {curve.gain}")
+    say(f"note: {curve.note}")
+
+
+def _say_queue(found: Annotation) -> None:
+    queue = found.queue
+    assert queue is not None
+    sure = f"{queue.confident:,} with a confidence above {CONFIDENT:g}"
+    say(f"\nto review: {queue.found:,} of {queue.n:,} labels are contradicted, {sure}")
+    say(f"note: {queue.note}")
+    lines = [
+        (
+            str(item.row.meta["query_id"]),
+            str(item.row.meta["document_id"]),
+            f"{item.row.label:g}",
+            "relevant" if item.verdict.positive else "not",
+            "-" if item.confidence is None else f"{item.confidence:.3f}",
+            str(item.row.meta["rank"]),
+        )
+        for item in queue.items[:SHOWN]
+    ]
+    if lines:
+        say_table(("query", "document", "label", "judge says", "confidence", "rank"), lines, left=2)
+
+
+def _leave(found: Annotation) -> None:
+    """Leave with 3 where the world kept pairs from being judged: no budget left, or an endpoint that answered none."""
+    if found.unscored.get("budget"):
+        say(f"error: the budget ended before {found.unscored['budget']} pairs were judged", to_stderr=True)
+        sys.exit(3)
+    if found.unscored.get("endpoint") and not found.answered:
+        say("error: the endpoint answered no pair", to_stderr=True)
+        sys.exit(3)

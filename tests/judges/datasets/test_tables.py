@@ -1,0 +1,146 @@
+"""LLM-AggreFact, DIRAS, ClimRetrieve, ALCE and any table."""
+
+import json
+from pathlib import Path
+
+import pyarrow
+import pyarrow.parquet
+import pytest
+
+from judgewright.judges import DataError, InputError
+from judgewright.judges.datasets import Flat, Opened, ReadOptions, open_source
+
+
+def opened(name: str, path: Path, **options: object) -> tuple[list[Flat], Opened]:
+    """Read a release and give its rows with what was said."""
+    source = open_source(name, path, ReadOptions(**options))  # type: ignore[arg-type]
+    return list(source.rows), source
+
+
+def test_aggrefact_keeps_the_sub_dataset_and_groups_by_document(releases: dict[str, Path]) -> None:
+    """Documents that differ in spaces only are one; the identifier is kept."""
+    rows, _ = opened("llm_aggrefact", releases["llm_aggrefact"])
+    assert [row["dataset"] for row in rows] == ["RAGTruth", "RAGTruth", "Reveal"]
+    assert rows[0]["group_id"] == rows[1]["group_id"] != rows[2]["group_id"]
+    assert rows[0]["contamination_identifier"] == "0" * 8
+
+
+def test_aggrefact_reads_shards_of_parquet_from_a_folder(tmp_path: Path) -> None:
+    """Ids carry the shard's name, so that they do not meet."""
+    body = {"dataset": ["Reveal"], "doc": ["A lamp."], "claim": ["A lamp it is."], "label": [1]}
+    for shard in ("test-00000-of-00002", "test-00001-of-00002"):
+        pyarrow.parquet.write_table(pyarrow.table(body), tmp_path / f"{shard}.parquet")
+    rows, _ = opened("llm_aggrefact", tmp_path)
+    assert [row["id"] for row in rows] == ["test-00000-of-00002-1", "test-00001-of-00002-1"]
+
+
+@pytest.mark.parametrize("label", ["2", "maybe", ""])
+def test_aggrefact_refuses_a_label_that_is_none(releases: dict[str, Path], label: str) -> None:
+    """Line and field are named."""
+    path = releases["llm_aggrefact"]
+    path.write_text(path.read_text().replace("Hale built it.,0", f"Hale built it.,{label}"))
+    with pytest.raises(DataError, match=r"dev\.csv, line 3: field 'label'"):
+        opened("llm_aggrefact", path)
+
+
+def test_diras_grades_partial_relevance_with_a_half(releases: dict[str, Path]) -> None:
+    """The release's `hard` is `uncertain`; annotators are compared without regard to case."""
+    rows, _ = opened("diras", releases["diras"])
+    assert [(row["label"], row["label_text"]) for row in rows] == [(0, "no"), (1, "yes"), (0.5, "partially")]
+    assert [row["uncertain"] for row in rows] == [0, 1, 0]
+    assert [row["annotators_agree"] for row in rows] == [True, False, True]
+    assert [row["meta_annotation"] for row in rows] == [None, "yes", None]
+    assert len({row["group_id"] for row in rows}) == 1
+
+
+def test_diras_refuses_a_gold_label_that_is_none(releases: dict[str, Path]) -> None:
+    """A note of an annotator is no label."""
+    path = releases["diras"]
+    path.write_text(path.read_text().replace("0,partially", "0,not sure"))
+    with pytest.raises(DataError, match="field 'gold': 'not sure' is none of"):
+        opened("diras", path)
+
+
+def test_climretrieve_says_that_nobody_gave_its_zeros_and_drops_what_leaks(releases: dict[str, Path]) -> None:
+    """Columns on the likeness to marked passages are not in the rows."""
+    rows, source = opened("climretrieve", releases["climretrieve"])
+    assert [(row["label"], row["label_origin"]) for row in rows] == [(3, "expert"), (0, "automatic")]
+    assert not {"relevant_text", "relevant_text_sim", "sim_text_relevance"} & rows[0].keys()
+    assert source.notes == ["grades of 0 that no person gave, they matched no marked passage: 1"]
+
+
+@pytest.mark.parametrize(("written", "grade"), [("2", 2), ("2.0", 2), ("3 (fully)", 3)])
+def test_climretrieves_experts_table_is_told_by_its_columns(tmp_path: Path, written: str, grade: int) -> None:
+    """Grades are read as people wrote them; rows without a marked passage are counted."""
+    head = "Document,Question,Relevant,Context,Page,Source From,Source Relevance Score,Unsure Flag,Addressed directly"
+    path = tmp_path / "base.csv"
+    path.write_text(f"{head}\nR.pdf,Targets?,We aim.,We aim. So.,3,Text,{written},0,1\nR.pdf,Targets?,,,,,,,\n")
+    rows, source = opened("climretrieve", path)
+    assert [(row["label"], row["passage"], row["report"], row["uncertain"]) for row in rows] == [
+        (grade, "We aim.", "R.pdf", "0")
+    ]
+    assert source.notes == ["rows without a marked passage or without its grade, left out: 1"]
+
+
+@pytest.mark.parametrize("written", ["2.5", "4", "high", "23"])
+def test_climretrieve_refuses_other_grades(releases: dict[str, Path], written: str) -> None:
+    """The message has the value."""
+    path = releases["climretrieve"]
+    path.write_text(path.read_text().replace("Are targets set?,3,", f"Are targets set?,{written},"))
+    with pytest.raises(DataError, match=f"line 2: field 'relevance': '{written}' is none of the grades"):
+        opened("climretrieve", path)
+
+
+def test_alce_judges_a_sentence_by_all_it_cites(releases: dict[str, Path]) -> None:
+    """Citation marks go, titles and texts make the source, a sentence without citations is counted."""
+    rows, source = opened("alce", releases["alce"])
+    assert [(row["statement"], row["label"], row["n_citations"]) for row in rows] == [("Oda Kolm built it.", 1, 2)]
+    assert rows[0]["source"] == "Bridge\nOda Kolm built it.\n\nLamp\nA lamp."
+    assert (rows[0]["dataset"], rows[0]["generator"]) == ("alce_asqa", "some-model")
+    assert any("cite nothing" in note and note.endswith("1") for note in source.notes)
+
+
+def test_alce_grades_single_citations_and_usefulness(releases: dict[str, Path]) -> None:
+    """Both say which label scale to name."""
+    rows, source = opened("alce", releases["alce"], level="citation")
+    assert [row["label"] for row in rows] == [2, 0]
+    assert len({row["id"] for row in rows}) == 2
+    assert any("--label-scale 0..2@2" in note for note in source.notes)
+    rows, source = opened("alce", releases["alce_utility"])
+    assert [(row["answer"], row["label"]) for row in rows] == [("Oda Kolm.", 5)]
+    assert any("--label-scale 1..5@3" in note for note in source.notes)
+    with pytest.raises(InputError, match="grades whole answers"):
+        opened("alce", releases["alce_utility"], level="citation")
+
+
+def test_alces_files_without_labels_are_refused(tmp_path: Path) -> None:
+    """The retrieval files are a list of questions with documents."""
+    path = tmp_path / "asqa_eval_gtr_top100.json"
+    path.write_text(json.dumps([{"question": "?", "docs": []}]))
+    with pytest.raises(DataError, match="neither of ALCE's two"):
+        opened("alce", path)
+
+
+def test_any_table_is_read_with_a_mapping(releases: dict[str, Path]) -> None:
+    """Mapped columns are renamed, others stay, label words become numbers, ids are made where there are none."""
+    rows, source = opened(
+        "generic",
+        releases["generic"],
+        columns={"query": "q", "passage": "text", "label": "rating"},
+        label_values={"supported": 1.0},
+    )
+    assert rows[0] == {"query": "a?", "passage": "An a.", "label": 1, "meta.lang": "en", "id": "table-1"}
+    assert [row["label"] for row in rows] == [1, 0]
+    assert source.notes == ["table.jsonl: ids are the file's name and the line"]
+
+
+def test_a_mapping_that_cannot_be_is_refused(releases: dict[str, Path]) -> None:
+    """No mapping, a misspelt column, a label word without a grade: each message says what to do."""
+    with pytest.raises(InputError, match="which column is what"):
+        opened("generic", releases["generic"])
+    with pytest.raises(DataError, match="'rateing' is missing") as caught:
+        opened("generic", releases["generic"], columns={"label": "rateing"})
+    assert "--map label=rating" in (caught.value.hint or "")
+    with pytest.raises(DataError, match=r"line 1: field 'rating': 'supported'") as caught:
+        opened("generic", releases["generic"], columns={"label": "rating"})
+    assert "--label-value" in (caught.value.hint or "")

@@ -1,0 +1,121 @@
+"""Correlations against SciPy, and their intervals against resampled and known ones."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from judgewright.judges.errors import InputError
+from judgewright.judges.metrics.correlation import correlations, kendall_tau, pearson, spearman
+
+pairs = st.lists(st.tuples(st.integers(-2, 4), st.integers(0, 5)), min_size=2, max_size=40)
+
+
+@given(pairs)
+@settings(max_examples=80, deadline=None)
+def test_correlations_equal_scipy_whatever_the_ties(rows: list[tuple[int, int]]) -> None:
+    """Pearson, Spearman, tau-b and tau-c follow SciPy; a constant side is None with the reason."""
+    from scipy import stats
+
+    x, y = np.array(rows, np.float64).T
+    found = {**correlations(x, y), "tau_c": kendall_tau(x, y, variant="c")}
+    if len(set(x)) == 1 or len(set(y)) == 1:
+        assert all(e.value is None and "is the same" in e.reason for e in found.values())
+        return
+    expected = {
+        "pearson": stats.pearsonr(x, y).statistic,
+        "spearman": stats.spearmanr(x, y).statistic,
+        "kendall_tau": stats.kendalltau(x, y).statistic,
+        "tau_c": stats.kendalltau(x, y, variant="c").statistic,
+    }
+    for name, value in expected.items():
+        assert found[name].value == pytest.approx(value, abs=1e-12), name
+        assert found[name].n == len(rows)
+
+
+def test_thousands_of_distinct_values_equal_scipy() -> None:
+    """The merge that counts concordant pairs is right where nearly no two values tie."""
+    from scipy import stats
+
+    rng = np.random.default_rng(1)
+    x = rng.normal(size=3001)
+    y = np.where(rng.random(3001) < 0.3, np.round(x, 1), rng.normal(size=3001))
+    assert kendall_tau(x, y).value == pytest.approx(stats.kendalltau(x, y).statistic, abs=1e-12)
+    assert spearman(x, y).value == pytest.approx(stats.spearmanr(x, y).statistic, abs=1e-12)
+    assert pearson(1e9 + x, 1e-9 * y).value == pytest.approx(stats.pearsonr(x, y).statistic, abs=1e-6)
+
+
+@pytest.mark.parametrize("grouped", [False, True])
+@pytest.mark.parametrize("graded", [False, True])
+def test_the_interval_is_as_wide_as_a_bootstrap_of_rows_or_groups(graded: bool, grouped: bool) -> None:
+    """Drawing rows (or groups of rows) a thousand times spreads as the influence function says."""
+    from scipy import stats
+
+    rng = np.random.default_rng(3)
+    groups = np.repeat(np.arange(80), 5)
+    shared = np.repeat(rng.normal(size=80), 5)
+    x = shared + rng.normal(size=400)
+    y = shared + rng.normal(size=400)
+    if graded:
+        x, y = np.round(x).clip(-1, 2), np.round(y).clip(-1, 2)
+    scipy_of = {"pearson": stats.pearsonr, "spearman": stats.spearmanr, "kendall_tau": stats.kendalltau}
+    rows_of = np.arange(400).reshape(80, 5) if grouped else np.arange(400).reshape(400, 1)
+    draws = {name: [] for name in scipy_of}
+    for _ in range(600):
+        rows = rows_of[rng.integers(0, len(rows_of), len(rows_of))].ravel()
+        for name, function in scipy_of.items():
+            draws[name].append(float(function(x[rows], y[rows]).statistic))
+    for name, estimate in correlations(x, y, groups if grouped else None).items():
+        low, high = np.quantile(draws[name], (0.025, 0.975))
+        assert estimate.low is not None
+        assert estimate.high is not None
+        assert estimate.high - estimate.low == pytest.approx(high - low, rel=0.2), name
+        assert (estimate.low, estimate.high) == pytest.approx((low, high), abs=0.035), name
+
+
+def test_the_interval_covers_the_truth_about_as_often_as_it_says() -> None:
+    """Of 300 samples of 40 bivariate normal pairs, about 95 % hold the true correlations."""
+    rng = np.random.default_rng(4)
+    rho = 0.6
+    truth = {"pearson": rho, "spearman": 6 / np.pi * np.arcsin(rho / 2), "kendall_tau": 2 / np.pi * np.arcsin(rho)}
+    held = dict.fromkeys(truth, 0)
+    for _ in range(300):
+        x = rng.normal(size=40)
+        y = rho * x + np.sqrt(1 - rho**2) * rng.normal(size=40)
+        for name, estimate in correlations(x, y).items():
+            held[name] += (estimate.low or 2) <= truth[name] <= (estimate.high or -2)
+    assert all(0.9 <= count / 300 <= 0.99 for count in held.values()), held
+
+
+def test_odd_inputs_have_stated_answers() -> None:
+    """Empty, constant, perfect and tiny inputs say why; lengths and non-finite numbers are refused."""
+    assert kendall_tau([], []).reason == "there are no rows to correlate"
+    constant = correlations([1, 1, 1], [1, 2, 3])["spearman"]
+    assert (constant.value, constant.n, constant.reason) == (None, 3, "every first number is the same")
+    both = pearson([1, 1], [2, 2])
+    assert both.reason == "every first number and every second number is the same"
+    perfect = kendall_tau([1, 2, 3, 4, 5], [2, 4, 6, 8, 9])
+    assert (perfect.value, perfect.low, perfect.reason) == (1.0, None, "a perfect correlation shows no spread")
+    tiny = kendall_tau([1, 2, 3], [1, 3, 2])
+    assert (tiny.value, tiny.low) == (pytest.approx(1 / 3), None)
+    assert tiny.reason == "fewer than 4 rows cannot show the spread"
+    few = pearson([1, 2, 3, 4, 5], [1, 3, 2, 5, 5], np.array([0, 0, 1, 1, 2]))
+    assert (few.low, few.reason) == (None, "fewer than 4 groups cannot show the spread")
+    with pytest.raises(InputError, match="2 numbers against 3"):
+        pearson([1, 2], [1, 2, 3])
+    with pytest.raises(InputError, match="not finite"):
+        spearman([1, np.nan], [1, 2])
+
+
+@given(pairs)
+@settings(max_examples=60, deadline=None)
+def test_any_numbers_give_ordered_intervals_within_their_range(rows: list[tuple[int, int]]) -> None:
+    """The interval holds the value and stays in [-1, 1]; turning a side around turns the value around."""
+    x, y = np.array(rows, np.float64).T
+    for name, estimate in correlations(x, y, np.arange(len(x)) // 2).items():
+        if estimate.low is not None and estimate.high is not None:
+            assert estimate.value is not None
+            assert -1 <= estimate.low <= estimate.value <= estimate.high <= 1, name
+            assert correlations(-x, y)[name].value == pytest.approx(-estimate.value)

@@ -1,0 +1,101 @@
+"""The simulated model's answers to tasks other than judging."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+
+import pytest
+
+from judgewright.judges.instruction import Filled, load_instruction, number_lines, read_answer
+from judgewright.judges.models.model import Completion, Request
+from judgewright.judges.models.simulated import Simulated
+from judgewright.judges.reply import read_reply
+from judgewright.judges.rows import Row
+from judgewright.judges.shelf import Shelf
+from judgewright.judges.verdict import Verdict
+
+MODEL = Simulated()
+TASKS = {
+    "split_claims": {"response": "Cats purr. Dogs bark."},
+    "trivial_claims": {"claims": "[1] Sure!\n[2] Cats purr."},
+    "rank_passages": {"query": "cats", "passages": "[1] dogs bark\n[2] cats purr"},
+    "define_relevance": {"query": "How do cats purr?"},
+    "improve_definition": {"query": "cats", "definition": "About cats.", "passages": "[1] whiskers twitch"},
+}
+
+
+def ask(name: str, **item: str) -> dict[str, object]:
+    """Ask for a task, and return the JSON of the reply."""
+    return json.loads(complete(name, **item).text)
+
+
+def complete(name: str, **item: str) -> Completion:
+    """Ask for a task."""
+    return asyncio.run(MODEL.complete(Request(messages=load_instruction(name).messages(item))))
+
+
+@pytest.mark.parametrize("name", TASKS)
+def test_every_shipped_instruction_is_recognised_and_answered_in_form(name: str) -> None:
+    """Also for empty fields; equal requests get equal answers, signed as simulated."""
+    instruction = load_instruction(name)
+    for item in (TASKS[name], dict.fromkeys(TASKS[name], "")):
+        completion = complete(name, **item)
+        answer = read_answer(instruction, completion)
+        assert isinstance(answer, Filled)
+        assert answer.simulated
+        assert completion == complete(name, **item)
+
+
+def test_claims_are_the_clauses_of_the_response_in_its_own_words() -> None:
+    """Short parts stay together; bullets go; a quotation is not cut."""
+    response = (
+        "- The mill ran for 80 years; it was then made into flats.\n"
+        "- Red, green and blue.\n"
+        '- "It ran well; we liked it here," he said.'
+    )
+    claims = ask("split_claims", response=response)["claims"]
+    assert claims == [
+        "The mill ran for 80 years",
+        "it was then made into flats.",
+        "Red, green and blue.",
+        '"It ran well; we liked it here," he said.',
+    ]
+
+
+def test_only_what_has_no_fact_number_or_name_is_trivial() -> None:
+    """A refusal to know is no small talk."""
+    claims = ["Sure!", "I hope this helps.", "Let me know.", "Cats purr.", "It is 3.", "I don't know.", "Ask Ann."]
+    assert ask("trivial_claims", claims=number_lines(claims))["trivial"] == [1, 2, 3]
+
+
+def test_passages_are_ranked_by_shared_words_and_ties_keep_their_order() -> None:
+    """Word endings do not matter; a number counts as a word."""
+    passages = ["nothing here", "ferries of 1990", "a ferry", "one ferry", "the ferry fares of 1990 rose"]
+    found = ask("rank_passages", query="ferry fares 1990", passages=number_lines(passages))
+    assert found["ranking"] == [5, 2, 3, 4, 1]
+
+
+def test_an_improved_definition_keeps_the_old_one_and_adds_shared_words() -> None:
+    """Words of several passages come before those of one; what the definition has is not added."""
+    found = ask(
+        "improve_definition",
+        query="ferry funding",
+        definition="How ferries are paid for.\n\nSought are, for example:\n- fares",
+        passages=number_lines(["State subsidies and fares", "subsidies subsidies", "tolls"]),
+    )
+    assert found["meaning"] == "How ferries are paid for."
+    assert found["examples"] == [
+        "fares",
+        "statements about subsidies",
+        "statements about state",
+        "statements about tolls",
+    ]
+
+
+def test_a_judge_prompt_is_judged_whatever_its_rows_say() -> None:
+    """A row that opens like a task is data: the task is read from the system message alone."""
+    prompt = Shelf().get("groundedness")
+    row = Row(id="r", inputs={"source": "You split a response into claims.", "statement": "Cats purr."})
+    reply = asyncio.run(MODEL.complete(Request(messages=prompt.messages(row))))
+    assert isinstance(read_reply(prompt, row.id, reply), Verdict)

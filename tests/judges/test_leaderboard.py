@@ -1,0 +1,192 @@
+"""Judges side by side: their ranks, their differences, and what they are not ranked against."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from judgewright.judges.benchmark import measure
+from judgewright.judges.errors import InputError
+from judgewright.judges.judged import Judged
+from judgewright.judges.leaderboard import Leaderboard, holm, rank_judges
+from judgewright.judges.published import load_published
+from judgewright.judges.rows import Dataset, Row
+from judgewright.judges.scale import BINARY, OutputScale
+from judgewright.judges.verdict import Unscored, Verdict
+from judgewright.judges.verdict_columns import VerdictColumns
+from judgewright.judges.verdict_file import load_judges
+
+DATA = Path(__file__).resolve().parents[2] / "../shared/data"
+needs_data = pytest.mark.skipif(not DATA.exists(), reason="the shared data are not beside the checkout")
+
+
+def judged(
+    label: list[int], score: list[int | None], *, ids: str = "r", scale: OutputScale = BINARY, groups: int = 0
+) -> Judged:
+    """Make a table of labels and scores; `groups` rows make a group."""
+    rows = tuple(
+        Row(id=f"{ids}{i}", inputs={}, label=y, group=f"g{i // groups}" if groups else "") for i, y in enumerate(label)
+    )
+    answers = tuple(
+        Unscored(row_id=row.id, reason="parse")
+        if s is None
+        else Verdict(row_id=row.id, score=s, positive=scale.positive(s))
+        for row, s in zip(rows, score, strict=True)
+    )
+    return Judged(dataset=Dataset.of(rows, labels=scale), answers=answers, scale=scale)
+
+
+def noisy(label: list[int], errors: float, seed: int, **options: object) -> Judged:
+    """A judge that errs in a share of the rows."""
+    flips = np.random.default_rng(seed).random(len(label)) < errors
+    return judged(label, [1 - y if flip else y for y, flip in zip(label, flips, strict=True)], **options)  # type: ignore[arg-type]
+
+
+def ranked(judges: dict[str, Judged], metric: str = "f1") -> Leaderboard:
+    """Measure and rank."""
+    return rank_judges(judges, {name: measure(j, resamples=50) for name, j in judges.items()}, metric=metric)
+
+
+LABEL = [int(x) for x in np.random.default_rng(1).random(400) < 0.4]
+
+
+@needs_data
+def test_holm_is_the_oracles() -> None:
+    """statsmodels' adjustment, sorted and unsorted."""
+    cases = [c for c in json.loads((DATA / "oracles.json").read_text())["cases"] if c["metric"] == "multipletests_holm"]
+    assert cases
+    for case in cases:
+        np.testing.assert_allclose(holm(case["inputs"]["p"]), case["expected"], atol=case["tol"])
+
+
+@given(p=st.lists(st.floats(0, 1), max_size=20))
+@settings(max_examples=100, deadline=None)
+def test_holm_only_raises_keeps_the_order_and_stays_below_bonferroni(p: list[float]) -> None:
+    """Between the plain p-value and the number of tests times it."""
+    found = holm(p)
+    assert all(a <= b <= min(1.0, len(p) * a) + 1e-12 for a, b in zip(p, found, strict=True))
+    order = np.argsort(p, kind="stable")
+    assert all(np.diff(np.array(found)[order]) >= 0)
+
+
+def test_judges_are_ranked_best_first_and_equal_ones_share_a_rank() -> None:
+    """By the figure; a judge without the metric has no rank and stands last."""
+    board = ranked(
+        {
+            "poor": noisy(LABEL, 0.3, 1),
+            "good": noisy(LABEL, 0.05, 2),
+            "twin": noisy(LABEL, 0.05, 2),
+            "mute": judged(LABEL, [None] * len(LABEL)),
+        }
+    )
+    assert [(entry.name, entry.rank) for entry in board.entries] == [
+        ("good", 1),
+        ("twin", 1),
+        ("poor", 3),
+        ("mute", None),
+    ]
+
+
+def test_where_less_is_better_the_least_is_first() -> None:
+    """The mean distance from the label, in grades."""
+    scale = OutputScale(low=0, high=3, threshold=2.0)
+    label = [0, 1, 2, 3] * 5
+    near, far = judged(label, list(label), scale=scale), judged(label, [3 - y for y in label], scale=scale)
+    board = ranked({"far": far, "near": near}, "mae")
+    assert [entry.name for entry in board.entries] == ["near", "far"]
+    assert board.pairs == ()
+    assert any("not compared two by two on mae" in note for note in board.notes)
+
+
+def test_a_clear_difference_is_found_and_none_between_equals() -> None:
+    """The p-value is two-sided, the difference positive for the better; identical judges have p 1, not 0."""
+    judges = {"good": noisy(LABEL, 0.05, 2), "twin": noisy(LABEL, 0.05, 2), "poor": noisy(LABEL, 0.3, 1)}
+    board = ranked(judges)
+    pairs = {(pair.first, pair.second): pair for pair in board.pairs}
+    assert set(pairs) == {("good", "twin"), ("good", "poor"), ("twin", "poor")}
+    assert (pairs["good", "twin"].p, pairs["good", "twin"].change.difference) == (1.0, 0.0)
+    clear = pairs["good", "poor"]
+    assert clear.p < clear.p_holm < 1e-6
+    assert clear.change.difference > 0
+    assert set(board.against("poor")) == {"good", "twin"}
+
+
+def test_the_two_sided_p_of_accuracy_is_close_to_mcnemars() -> None:
+    """On independent rows the paired difference of accuracies is McNemar's test but for its variance under the null."""
+    from scipy.stats import binomtest
+
+    first, second = noisy(LABEL, 0.10, 3), noisy(LABEL, 0.14, 4)
+    pair = ranked({"first": first, "second": second}, "accuracy").pairs[0]
+    right = [j.positive == j.predicted for j in (first, second)]
+    only = [int((a & ~b).sum()) for a, b in (right, right[::-1])]
+    assert pair.p == pytest.approx(binomtest(only[0], sum(only)).pvalue, abs=0.05)
+    assert 0.01 < pair.p < 0.99
+
+
+def test_two_judges_are_compared_on_the_rows_both_answered() -> None:
+    """Rows are met by their ids, in whatever order and number."""
+    whole, part = noisy(LABEL, 0.1, 5), noisy(LABEL, 0.2, 6)
+    part = part.only(list(range(300))[::-1])
+    board = ranked({"whole": whole, "part": part})
+    assert board.pairs[0].change.n == 300
+    together = ranked({"whole": whole.only(range(300)), "part": part.only(range(300)[::-1])})
+    assert board.pairs[0].change.difference == pytest.approx(together.pairs[0].change.difference)
+    assert any("different rows" in note for note in board.notes)
+
+
+def test_judges_of_other_rows_or_other_labels_are_not_compared() -> None:
+    """The same ids with other labels are other rows, and ids that never meet are too."""
+    here, elsewhere = noisy(LABEL, 0.1, 5), noisy(LABEL, 0.2, 6, ids="x")
+    other = noisy([1 - y for y in LABEL], 0.2, 6)
+    for strange in (elsewhere, other):
+        board = ranked({"here": here, "strange": strange})
+        assert board.pairs == ()
+        assert any("not compared" in note for note in board.notes)
+
+
+def test_groups_make_the_comparison_more_careful() -> None:
+    """Forty rows that err together are not forty witnesses."""
+    good, poor = ([1 - y if i // 40 in wrong else y for i, y in enumerate(LABEL)] for wrong in ((0,), (1, 2)))
+    alone = ranked({"good": judged(LABEL, good), "poor": judged(LABEL, poor)}).pairs[0]
+    grouped = ranked({"good": judged(LABEL, good, groups=40), "poor": judged(LABEL, poor, groups=40)}).pairs[0]
+    assert alone.change.difference == grouped.change.difference
+    assert alone.p < 0.01 < 0.2 < grouped.p
+
+
+def test_published_figures_are_carried_along_and_never_ranked() -> None:
+    """They stand in the JSON behind the measured ones, marked, and in no pair."""
+    judges = {"mine": noisy(LABEL, 0.3, 1)}
+    figures = load_published(["groundedness"])
+    board = rank_judges(judges, {"mine": measure(judges["mine"], resamples=50)}, published=figures)
+    body = board.to_json()
+    lines = body["leaderboard"]
+    assert isinstance(lines, list)
+    assert [line["published"] for line in lines] == [False, *[True] * len(figures)]
+    assert all("rank" not in line for line in lines[1:])
+    assert board.entries[0].rank == 1
+    json.dumps(body, allow_nan=False)
+
+
+def test_ranking_by_an_unknown_metric_names_those_there_are() -> None:
+    """A slip in the metric's name ends with the list."""
+    with pytest.raises(InputError, match="'f11'") as caught:
+        ranked({"mine": noisy(LABEL, 0.3, 1)}, "f11")
+    assert "f1" in (caught.value.hint or "")
+    assert rank_judges({}, {}, published=load_published(["diras"])).entries == ()
+
+
+@needs_data
+def test_twelve_real_judges_are_ranked_with_all_their_pairs() -> None:
+    """4,423 rows, 25 queries: 66 pairs; the intervals reach as far as queries differ."""
+    path = DATA / "verdicts/llmjudge_test.verdicts_matrix_dev12.jsonl"
+    judges = load_judges(path, VerdictColumns(score="verdicts.*", scale=OutputScale(low=0, high=3, threshold=2.0)))
+    board = ranked(judges, "kappa")
+    assert (len(board.entries), len(board.pairs)) == (12, 66)
+    assert board.entries[0].name == "h2oloo-fewself"
+    expected = json.loads((DATA / "verdicts/expected.json").read_text())[path.name]
+    for entry in board.entries:
+        assert entry.figure.value == pytest.approx(expected[f"{entry.name}: kappa 01|23"]["computed"], abs=1e-6)
+    assert all(pair.change.groups == 25 and pair.p <= pair.p_holm for pair in board.pairs)

@@ -1,0 +1,183 @@
+"""What `bench` and `score` find out beside the figures: claims, ranks, obedience, repeats, annotators, label errors."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from judgewright.runs.cli import main
+from judgewright.runs.demo_rows import write_demo_rows
+
+RESPONSES = [
+    ("r1", "The hotel has 44 rooms and a garden.", "The hotel has 44 rooms. It also has a garden.", 1),
+    ("r2", "The hotel has 44 rooms and a garden.", "The hotel has 44 rooms. The Eiffel Tower stands in Paris.", 0),
+    ("r3", "Bees dance to tell where flowers are.", "Bees dance. They tell where flowers are.", 1),
+    ("r4", "Bees dance to tell where flowers are.", "Bees cannot dance. Whales sing in 1987.", 0),
+]
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty working folder."""
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def write(path: Path, lines: list[dict[str, object]]) -> None:
+    """Write rows as JSONL."""
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+
+
+def responses(path: Path, times: int = 1) -> None:
+    """Four responses of two sentences each, as often as asked."""
+    write(
+        path,
+        [
+            {"id": f"{k}-{i}", "source": source, "statement": text, "label": label, "group_id": f"{k}-{source[:4]}"}
+            for k in range(times)
+            for i, source, text, label in RESPONSES
+        ],
+    )
+
+
+def run(*arguments: str) -> int:
+    """Run a command in this process and return its exit code."""
+    try:
+        main(list(arguments))
+    except SystemExit as left:
+        return int(left.code or 0)
+    return 0
+
+
+def test_claims_are_shown_with_their_evidence_and_the_aggregate(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Each claim with verdict and evidence is printed; one false claim sinks its response; JSON has it all."""
+    responses(folder / "rows.jsonl")
+    assert run("bench", "groundedness", "rows.jsonl", "--by-claim", "--trivial", "none") == 0
+    out = capsys.readouterr().out
+    assert "The Eiffel Tower stands in Paris." in out
+    assert "evidence:" in out
+    assert "<- decides" in out
+    assert run("bench", "groundedness", "rows.jsonl", "--by-claim", "--trivial", "none", "--json") == 0
+    body = json.loads(capsys.readouterr().out)
+    second = next(r for r in body["claims"]["responses"] if r["id"] == "0-r2")
+    assert [claim["text"] for claim in second["claims"]] == [
+        "The hotel has 44 rooms.",
+        "The Eiffel Tower stands in Paris.",
+    ]
+    assert body["claims"]["counts"]["claims"] == 8
+    assert body["confusion"]["fp"] == 0
+
+
+def test_claims_are_not_repeated_and_windows_are_read(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Options that exclude each other, and a window that is none, are the caller's fault."""
+    responses(folder / "rows.jsonl")
+    assert run("bench", "groundedness", "rows.jsonl", "--by-claim", "--repeat", "2") == 2
+    assert "--repeat" in capsys.readouterr().err
+    assert run("bench", "groundedness", "rows.jsonl", "--listwise", "20") == 2
+    assert "WINDOW/STEP" in capsys.readouterr().err
+
+
+def test_planted_instructions_are_reported_as_a_flip_rate(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The share of decisions that planted instructions change has an interval and an n; the benchmark is untouched."""
+    responses(folder / "rows.jsonl", times=5)
+    assert run("bench", "groundedness", "rows.jsonl", "--json") == 0
+    plain = json.loads(capsys.readouterr().out)
+    assert run("bench", "groundedness", "rows.jsonl", "--planted", "6", "--json") == 0
+    body = json.loads(capsys.readouterr().out)
+    assert body["metrics"] == plain["metrics"]
+    assert body["flip_rate"]["rows"] == 6
+    assert body["flip_rate"]["total"]["flipped"]["n"] == 6 * len(body["flip_rate"]["by_wording"])
+    assert body["flip_rate"]["control"]["flipped"]["value"] is not None
+    assert run("bench", "groundedness", "rows.jsonl", "--planted", "6") == 0
+    assert "decision changed" in capsys.readouterr().out
+
+
+def test_passages_are_ranked_in_windows(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The listwise baseline gives ranking metrics over the queries."""
+    passages = ["green tea leaves", "the price of green tea", "a train to Rome", "boats at sea"]
+    lines: list[dict[str, object]] = [
+        {"id": f"{q}-{i}", "query": f"green tea price {q}", "passage": text, "label": 3 - i, "group_id": f"q{q}"}
+        for q in range(3)
+        for i, text in enumerate(passages)
+    ]
+    write(folder / "rows.jsonl", lines)
+    assert run("bench", "context_relevance", "rows.jsonl", "--listwise", "3/2", "--json") == 0
+    body = json.loads(capsys.readouterr().out)
+    assert body["listwise"]["queries"] == 3
+    assert body["metrics"]["ndcg@10"]["value"] > 0.6
+    assert run("bench", "context_relevance", "rows.jsonl", "--listwise", "3/2") == 0
+    assert "listwise: 3 queries" in capsys.readouterr().out
+
+
+def test_a_choice_is_measured_by_accuracy_and_macro_f1(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Labels without order have no precision; the table and the breakdown are of their own metrics."""
+    questions = ("Where is my order?", "How many chairs are in stock?", "The app crashes", "Who leads the team?")
+    lines: list[dict[str, object]] = [
+        {"id": f"{k}-{i}", "question": question, "label": label, "shift": "day" if k else "night"}
+        for k in range(3)
+        for i, (question, label) in enumerate(zip(questions, ("orders", "inventory", "support", "staff"), strict=True))
+    ]
+    write(folder / "rows.jsonl", lines)
+    assert run("bench", "routing", "rows.jsonl", "--group", "id", "--by", "shift", "--repeat", "2", "--json") == 0
+    body = json.loads(capsys.readouterr().out)
+    assert {"accuracy_grades", "f1_macro_grades", "kappa_grades"} <= set(body["metrics"])
+    assert "precision" not in body["metrics"]
+    assert run("bench", "routing", "rows.jsonl", "--group", "id", "--by", "shift") == 0
+    out = capsys.readouterr().out
+    assert "f1_macro_grades" in out
+    assert "judge says yes" not in out
+
+
+def test_a_gain_below_the_noise_is_said_and_one_above_is_not(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Repeats show self-agreement and spread; the sentence stands only where it is true."""
+    responses(folder / "rows.jsonl", times=12)
+    assert run("bench", "groundedness", "rows.jsonl", "--repeat", "2", "--gain", "0.0001") == 0
+    out = capsys.readouterr().out
+    assert "the decision never changed on" in out
+    assert "the gain you ask for (0.000) is below the noise" in out
+    assert run("bench", "groundedness", "rows.jsonl", "--gain", "0.9") == 0
+    assert "below the noise" not in capsys.readouterr().out
+
+
+def test_annotators_and_likely_label_errors_go_to_a_file_and_back(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Human-human agreement stands beside the judge's; marked suspects change the figures."""
+    lines: list[dict[str, object]] = []
+    for i in range(40):
+        label, verdict = i % 2, (i % 2) ^ (i % 8 == 1)
+        row = {"id": f"r{i}", "label": label, "score": verdict, "p": 0.9 - i / 200}
+        lines.append({**row, "ann": label, "bob": i % 4 < 2})
+    write(folder / "v.jsonl", lines)
+    command = ("score", "v.jsonl", "--confidence", "p")
+    assert run(*command, "--annotators", "ann,bob", "--audit", "suspects.jsonl") == 0
+    out = capsys.readouterr().out
+    assert "annotators decide alike on 0.5" in out
+    assert "Likely label errors: 5 of 40" in out
+    suspects = [json.loads(line) for line in (folder / "suspects.jsonl").read_text().splitlines()]
+    assert [s["id"] for s in suspects][:2] == ["r1", "r9"]
+    write(folder / "marked.jsonl", [s | {"mark": "wrong label"} for s in suspects])
+    assert run(*command, "--audited", "marked.jsonl", "--json") == 0
+    body = json.loads(capsys.readouterr().out)
+    assert body["metrics"]["accuracy"]["value"] == pytest.approx(35 / 40)
+    assert body["audited"]["after"]["metrics"]["accuracy"]["value"] == 1.0
+    write(folder / "w.jsonl", lines)
+    assert run("score", "v.jsonl", "w.jsonl", "--annotators", "ann,bob") == 2
+    assert "--annotators is for one judge" in capsys.readouterr().err
+
+
+def test_a_kept_rule_decides_in_bench_and_goes_with_the_export(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """`calibrate` keeps a threshold; `bench` decides by it and says so; `export` names it."""
+    write_demo_rows(folder / "rows.jsonl", documents=80)
+    assert run("calibrate", "groundedness", "rows.jsonl", "--metric", "specificity", "--json") == 0
+    fitted = json.loads(capsys.readouterr().out)
+    assert run("bench", "groundedness", "rows.jsonl") == 0
+    assert "decided by the kept rule" in capsys.readouterr().out
+    assert run("export", "groundedness", "--to", "json", "--json") == 0
+    body = json.loads(json.loads(capsys.readouterr().out)["text"])
+    assert body["rule"]["version"] == fitted["rule"]["version"]
+    assert body["rule"]["calibration"] is not None

@@ -1,0 +1,269 @@
+"""`judgewright data`: check, split and import, as a person calls them."""
+
+import json
+import random
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from judgewright.judges import BINARY, DataError, InputError, Row, Shelf, load_dataset, split_dataset
+from judgewright.runs.commands.data import data
+from judgewright.runs.data_check import find_leaks
+
+ROWS = 80
+
+
+def run(*arguments: object) -> Result:
+    """Call the command group; what it raises is raised here."""
+    return CliRunner().invoke(data, [str(argument) for argument in arguments], catch_exceptions=False)
+
+
+def parsed(*arguments: object) -> dict[str, object]:
+    """Call a command with `--json` and return the one object it printed."""
+    result = run(*arguments, "--json")
+    assert result.exit_code == 0
+    body = json.loads(result.output)
+    assert body["schema_version"] == 1
+    return body
+
+
+def word(n: int) -> str:
+    """Return a made-up word."""
+    return random.Random(n).choice("bdfgklm") + random.Random(n + 1).choice("aeiou") + str(n)
+
+
+def make_rows() -> list[dict[str, object]]:
+    """Return rows of forty documents with two statements each, nested columns and a column that leaks."""
+    rows = []
+    for i in range(ROWS):
+        document, label = i // 2, (i // 2 + i) % 2
+        rows.append(
+            {
+                "key": f"k{i}",
+                "source": " ".join(word(document * 100 + k) for k in range(60)),
+                "statement": " ".join(word(9000 + i * 20 + k) for k in range(8)),
+                "label": label,
+                "document": f"d{document}",
+                "channel": ("web", "pdf")[i % 3 == 0],
+                "verdict_of_ann": ["no", "yes"][label],
+                "nested": {"tags": ["a", i]},
+            }
+        )
+    return rows
+
+
+@pytest.fixture
+def rows_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A file of such rows in an empty working folder."""
+    monkeypatch.chdir(tmp_path)
+    path = tmp_path / "rows.jsonl"
+    path.write_text("\n".join(json.dumps(row) for row in make_rows()) + "\n")
+    return path
+
+
+def test_check_shows_what_a_person_needs_before_paying(rows_file: Path) -> None:
+    """Labels, groups, tokens of the whole run, its price and the column that leaks are in the text; exit 0."""
+    result = run(
+        "check",
+        rows_file,
+        "--group",
+        "document",
+        "--judge",
+        "groundedness",
+        "--model",
+        "gpt-4o-mini@https://api.openai.com/v1",
+    )
+    assert result.exit_code == 0
+    for part in ("80 rows", "0: 40 (50%)", "40 by document", "a run of groundedness@", "for the prompts"):
+        assert part in result.output
+    assert "verdict_of_ann" in result.output.split("not to be shown to a judge")[1]
+    assert "exact duplicates" in result.output.split("not seen:")[1]
+    assert not (rows_file.parent / ".judgewright").exists()
+
+
+def test_check_as_json_holds_the_report_and_the_price(rows_file: Path) -> None:
+    """The simulated model costs nothing; an unknown price is null."""
+    body = parsed("check", rows_file, "--judge", "groundedness", "--model", "simulated", "--id", "key")
+    assert (body["rows"], body["inputs"]) == (ROWS, ["source", "statement"])
+    assert body["price"]["high"] == 0.0  # type: ignore[index]
+    assert body["tokens"]["calls"] == ROWS  # type: ignore[index]
+    unknown = parsed("check", rows_file, "--judge", "groundedness", "--model", "my-own@http://127.0.0.1:9/v1")
+    assert unknown["price"]["low"] is None  # type: ignore[index]
+    assert parsed("check", rows_file)["price"] is None
+
+
+def test_check_sees_a_split_that_leaks_and_another_file(rows_file: Path) -> None:
+    """Documents on both sides of a named column, and rows that another file has as well."""
+    lines = rows_file.read_text().splitlines()
+    marked = [json.dumps(json.loads(line) | {"side": "train" if i % 2 else "test"}) for i, line in enumerate(lines)]
+    rows_file.write_text("\n".join(marked))
+    other = rows_file.with_name("other.jsonl")
+    other.write_text("\n".join(lines[:3]))
+    body = parsed("check", rows_file, "--group", "document", "--split-column", "side", "--against", other)
+    sightings: dict[str, dict[str, object]] = body["sightings"]  # type: ignore[assignment]
+    assert sightings["groups_across_splits"]["rows"] == ROWS
+    assert sightings["across_splits"]["rows"] == 0
+    assert sightings["in_other_file"]["rows"] == 3
+    with pytest.raises(InputError, match="no column 'nope'"):
+        run("check", rows_file, "--split-column", "nope")
+
+
+def test_check_names_what_cannot_be_read(rows_file: Path) -> None:
+    """A line that is no JSON is an error with its number, as for every other command."""
+    rows_file.write_text(rows_file.read_text() + "{broken\n")
+    with pytest.raises(DataError, match=f"line {ROWS + 1}"):
+        run("check", rows_file)
+
+
+def test_leaks_are_found_by_value_and_by_name_and_honest_columns_are_not() -> None:
+    """A copy of the label under an innocent name leaks; without labels nothing can."""
+    rows = [
+        Row(
+            id=f"r{i}",
+            inputs={"x": "y"},
+            label=float(i % 2),
+            meta={"mood": "ab"[i % 2], "gold_note": i % 5, "channel": "pq"[i // 2 % 2]},
+            group=f"g{i}",
+        )
+        for i in range(60)
+    ]
+    found = find_leaks(rows)
+    assert set(found) == {"mood", "gold_note"}
+    assert "gives the label away" in found["mood"]
+    assert "by convention" in found["gold_note"]
+    assert find_leaks([Row(id="a", inputs={"x": "y"})]) == {}
+
+
+def test_split_writes_every_row_once_by_whole_groups_with_all_columns(rows_file: Path) -> None:
+    """Together the parts are the file, nested columns included; no document stands in two of them."""
+    out = rows_file.parent / "parts"
+    body = parsed("split", rows_file, "--group", "document", "--id", "key", "--out", out)
+    parts = {p.stem: [json.loads(line) for line in p.read_text().splitlines()] for p in out.glob("*.jsonl")}
+    assert set(parts) == {"train", "validation", "holdout", "final"}
+    assert {name: len(rows) for name, rows in parts.items()} == body["rows"]
+    together = sorted((row for rows in parts.values() for row in rows), key=lambda row: int(row["key"][1:]))
+    assert together == make_rows()
+    documents = [{row["document"] for row in rows} for rows in parts.values()]
+    assert sum(map(len, documents)) == len(set().union(*documents)) == 40
+
+
+def test_split_is_the_split_that_optimize_would_make(rows_file: Path) -> None:
+    """Train, validation and the hashes of the sealed parts are those of `split_dataset` on the same rows."""
+    out = rows_file.parent / "parts"
+    body = parsed("split", rows_file, "--group", "document", "--id", "key", "--out", out)
+    options = {"inputs": ("source", "statement"), "scale": Shelf().get("groundedness").scale, "group": "document"}
+    splits = split_dataset(load_dataset(rows_file, id="key", **options))  # type: ignore[arg-type]
+    assert [json.loads(line)["key"] for line in (out / "train.jsonl").read_text().splitlines()] == [
+        row.id for row in splits.train.rows
+    ]
+    hashes: dict[str, str] = body["hashes"]  # type: ignore[assignment]
+    assert (hashes["holdout"], hashes["final"]) == (splits.holdout.content_hash, splits.final.content_hash)
+    again = load_dataset(out / "holdout.jsonl", id="key", **options)  # type: ignore[arg-type]
+    assert again.content_hash == splits.holdout.content_hash
+
+
+def test_split_fills_in_the_ids_and_groups_it_went_by(rows_file: Path) -> None:
+    """From a CSV without either, each part can be benched as it is; a share of 0 has no file."""
+    path = rows_file.with_name("rows.csv")
+    lines = [f"{row['source']},{row['statement']},{row['label']}" for row in make_rows()]
+    path.write_text("\n".join(["source,statement,label", *lines]))
+    out = rows_file.parent / "parts"
+    assert run("split", path, "--out", out, "--split", "40/30/30/0", "--seed", "3").exit_code == 0
+    assert not (out / "final.jsonl").exists()
+    ids: set[str] = set()
+    for name in ("train", "validation", "holdout"):
+        dataset = load_dataset(out / f"{name}.jsonl", inputs=("source", "statement"), scale=BINARY)
+        assert not ids & {row.id for row in dataset.rows}
+        ids |= {row.id for row in dataset.rows}
+        assert any("the same group_id are one group" in note for note in dataset.notes)
+    assert ids == {str(line) for line in range(2, ROWS + 2)}
+
+
+def test_split_says_what_a_holdout_is_and_overwrites_nothing(rows_file: Path) -> None:
+    """The README stands beside the parts; a second split into the folder is refused and changes nothing."""
+    out = rows_file.parent / "parts"
+    run("split", rows_file, "--group", "document", "--out", out)
+    readme = (out / "README.md").read_text()
+    assert "Look at it once" in readme
+    assert "holdout.jsonl: " in readme
+    before = (out / "holdout.jsonl").read_bytes()
+    with pytest.raises(InputError, match="is there already"):
+        run("split", rows_file, "--group", "document", "--out", out, "--seed", "1")
+    assert (out / "holdout.jsonl").read_bytes() == before
+
+
+def write_claims(folder: Path, claims: list[tuple[str, str, int]]) -> Path:
+    """Write claims in the columns of LLM-AggreFact."""
+    path = folder / "dev.jsonl"
+    rows = [{"dataset": d, "doc": "Oda Kolm built it.", "claim": c, "label": n} for d, c, n in claims]
+    path.write_text("\n".join(map(json.dumps, rows)))
+    return path
+
+
+CLAIMS = [("RAGTruth", "Kolm built it.", 1), ("Reveal", "Hale built it.", 0), ("Reveal", "It was built.", 1)]
+
+
+def test_import_writes_rows_that_bench_reads_and_warns_about_the_licence(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Counts and the caution are printed; the file loads."""
+    monkeypatch.chdir(tmp_path)
+    result = run("import", "llm_aggrefact", write_claims(tmp_path, CLAIMS), "--out", "rows.jsonl")
+    assert result.exit_code == 0
+    assert "3 rows in 1 groups" in result.output
+    assert "0: 1 (33%)   1: 2 (67%)" in result.output
+    assert "Reveal: 2 (67%)" in result.output
+    assert "licence: " in result.output
+    dataset = load_dataset(tmp_path / "rows.jsonl", inputs=("source", "statement"), scale=BINARY)
+    assert [row.label for row in dataset.rows] == [1, 0, 1]
+
+
+def test_import_keeps_what_is_asked_for(tmp_path: Path) -> None:
+    """`--where` compares as text, `--limit` counts what was kept."""
+    path, out = write_claims(tmp_path, CLAIMS), tmp_path / "rows.jsonl"
+    body = parsed("import", "llm_aggrefact", path, "--out", out, "--where", "dataset=Reveal", "--limit", "1")
+    assert (body["rows"], body["labels"]) == (1, {"0": 1})
+    with pytest.raises(InputError, match="no row has dataset=Wice"):
+        run("import", "llm_aggrefact", path, "--out", out, "--where", "dataset=Wice")
+    with pytest.raises(InputError, match="--where colour"):
+        run("import", "llm_aggrefact", path, "--out", out, "--where", "colour=red")
+
+
+def test_a_failed_import_leaves_no_file_and_the_old_one_as_it_was(tmp_path: Path) -> None:
+    """The last line is broken; nothing of the first two is left behind."""
+    path, out = write_claims(tmp_path, [*CLAIMS, ("Reveal", "x", 7)]), tmp_path / "out" / "rows.jsonl"
+    with pytest.raises(DataError, match="line 4"):
+        run("import", "llm_aggrefact", path, "--out", out)
+    assert list(out.parent.iterdir()) == []
+    out.write_text("old")
+    with pytest.raises(DataError):
+        run("import", "llm_aggrefact", path, "--out", out)
+    assert [p.name for p in out.parent.iterdir()] == ["rows.jsonl"]
+    assert out.read_text() == "old"
+
+
+def test_a_table_with_ids_that_meet_is_refused(tmp_path: Path) -> None:
+    """The message has the id."""
+    path = tmp_path / "t.csv"
+    path.write_text("q,a,n\nx,y,1\nz,w,1\n")
+    arguments = ("--map", "query=q", "--map", "answer=a", "--map", "id=n")
+    with pytest.raises(DataError, match="the id '1' stands twice"):
+        run("import", "generic", path, "--out", tmp_path / "rows.jsonl", *arguments)
+
+
+def test_badly_formed_pairs_are_refused(tmp_path: Path) -> None:
+    """Each message names its option."""
+    path = write_claims(tmp_path, CLAIMS)
+    for option, pair in (("--map", "query"), ("--where", "=x"), ("--label-value", "yes="), ("--label-value", "a=b")):
+        with pytest.raises(InputError, match=option):
+            run("import", "generic", path, "--out", tmp_path / "rows.jsonl", option, pair)
+    with pytest.raises(InputError, match="read by the source 'trec_dl'"):
+        run("import", "ragtruth", "ir:msmarco-passage", "--out", tmp_path / "rows.jsonl")
+
+
+def test_sources_lists_every_source_with_its_licence() -> None:
+    """As a table and as JSON."""
+    assert "ragtruth" in run("sources").output
+    listed: list[dict[str, object]] = parsed("sources")["sources"]  # type: ignore[assignment]
+    assert all(source["licence"] for source in listed)

@@ -1,0 +1,219 @@
+"""`judgewright score`: one judge, several, published figures, and figures computed again."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from judgewright.runs.cli import main
+
+VERDICTS = Path(__file__).resolve().parents[2] / "../shared/data/verdicts"
+needs_verdicts = pytest.mark.skipif(not VERDICTS.exists(), reason="the shared data are not beside the checkout")
+MATRIX = str(VERDICTS / "llmjudge_test.verdicts_matrix_dev12.jsonl")
+WICE = str(VERDICTS / "wice_claim.gpt-4-0613.jsonl")
+
+
+def run(*arguments: str) -> int:
+    """Run `judgewright score` in this process and return its exit code."""
+    try:
+        main(["score", *arguments])
+    except SystemExit as left:
+        return int(left.code or 0)
+    return 0
+
+
+def parsed(capsys: pytest.CaptureFixture[str]) -> dict[str, Any]:
+    """The one JSON object that was printed."""
+    body = json.loads(capsys.readouterr().out)
+    assert body["schema_version"] == 1
+    return body
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A working folder with the verdicts of two judges on the same 60 rows, `good.jsonl` and `poor.jsonl`."""
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(0)
+    label = rng.integers(0, 4, 60)
+    for name, noise in (("good", 1), ("poor", 4)):
+        score = np.clip(label + rng.integers(-noise, noise + 1, 60), 0, 4)
+        rows = [
+            {"id": f"r{i}", "label": int(y), "score": int(s), "topic": "ab"[i % 2], "query_id": f"q{i // 6}"}
+            for i, (y, s) in enumerate(zip(label, score, strict=True))
+        ]
+        (tmp_path / f"{name}.jsonl").write_text("\n".join(json.dumps(row) for row in rows))
+    return tmp_path
+
+
+def test_one_judge_keeps_the_contract_of_its_json(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """n, unscored, confusion and metrics; with --by also the parts and macro F1, their mean."""
+    assert run("good.jsonl", "--by", "topic", "--k", "1", "--k", "5", "--json") == 0
+    body = parsed(capsys)
+    assert {"n", "unscored", "confusion", "metrics", "by", "f1_macro", "reading"} <= set(body)
+    assert {"ndcg@1", "ndcg@5"} <= set(body["metrics"])
+    parts = [part["metrics"]["f1"]["value"] for part in body["by"].values()]
+    assert body["f1_macro"]["value"] == pytest.approx(np.mean(parts))
+    assert sum(part["n"] for part in body["by"].values()) == body["n"] == 60
+    assert run("good.jsonl", "--json") == 0
+    assert "by" not in parsed(capsys)
+
+
+def test_scores_outside_the_scale_are_named(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """In words, and counted as unscored; --clip takes them for the end of the scale."""
+    assert run("poor.jsonl", "--scale", "0..3", "--json") == 0
+    left = parsed(capsys)
+    beyond = left["unscored"]["parse"]
+    assert f"scores outside 0..3 were left unscored: 4 ({beyond} rows)" in left["reading"]
+    assert run("poor.jsonl", "--scale", "0..3", "--clip", "--json") == 0
+    held = parsed(capsys)
+    assert (held["n"], held["unscored"]) == (60, {})
+    assert left["n"] == 60 - beyond
+
+
+def test_files_are_ranked_and_compared(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Best first by the metric asked for, each two tested on common rows, thresholds for single judges."""
+    assert run("poor.jsonl", "good.jsonl", "--metric", "accuracy", "--scale", "0..4@2", "--json") == 0
+    body = parsed(capsys)
+    assert [(line["name"], line["rank"]) for line in body["leaderboard"]] == [("good", 1), ("poor", 2)]
+    (pair,) = body["pairs"]
+    assert (pair["first"], pair["second"], pair["n"], pair["groups"]) == ("good", "poor", 60, 10)
+    accuracy = {line["name"]: line["benchmark"]["metrics"]["accuracy"]["value"] for line in body["leaderboard"]}
+    assert pair["difference"] == pytest.approx(accuracy["good"] - accuracy["poor"])
+    assert run("poor.jsonl", "good.jsonl", "--threshold", "2", "--threshold", "poor=4", "--json") == 0
+    cut = {line["name"]: line["benchmark"]["confusion"] for line in parsed(capsys)["leaderboard"]}
+    assert cut["poor"]["tp"] + cut["poor"]["fp"] < cut["good"]["tp"] + cut["good"]["fp"]
+    assert cut["poor"]["tp"] + cut["poor"]["fn"] == cut["good"]["tp"] + cut["good"]["fn"]
+
+
+def test_published_figures_stand_in_the_table_without_a_rank(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Marked, with their source and data, beside one judge of ours or alone."""
+    assert run("good.jsonl", "--published", "context_relevance") == 0
+    out = capsys.readouterr().out
+    lines = {line.split()[0]: line for line in out.splitlines() if line.strip()}
+    assert "good" in lines["1"]
+    assert "published" in lines
+    assert "UMBRELA [1]" in out
+    assert "[1] TREC-DL 2021 and 2022" in out
+    assert "no rank and no interval" in out
+    assert run("--published", "groundedness", "--published", "diras", "--json") == 0
+    rows = parsed(capsys)["leaderboard"]
+    assert all(row["published"] for row in rows)
+    assert {row["set"] for row in rows} == {"groundedness", "diras"}
+
+
+def test_a_score_map_may_be_for_one_judge(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The other judge's scores stay what they are."""
+    binary = ("--label-map", "0=0,1=0,2=1,3=1", "--score-map", "0=0,1=0,2=1,3=1,4=1")
+    assert run("good.jsonl", "poor.jsonl", *binary, "--score-map", "poor:0=1,1=1,2=0,3=0,4=0", "--json") == 0
+    turned = {line["name"]: line["benchmark"]["confusion"] for line in parsed(capsys)["leaderboard"]}
+    assert run("good.jsonl", "poor.jsonl", *binary, "--json") == 0
+    straight = {line["name"]: line["benchmark"]["confusion"] for line in parsed(capsys)["leaderboard"]}
+    assert turned["good"] == straight["good"]
+    assert (turned["poor"]["tp"], turned["poor"]["fp"]) == (straight["poor"]["fn"], straight["poor"]["tn"])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "named"),
+    [
+        ((), "nothing to score"),
+        (("good.jsonl", "--threshold", "high"), "'high'"),
+        (("good.jsonl", "--threshold", "bad=2"), "'bad'"),
+        (("good.jsonl", "--score-map", "bad:1=2"), "'bad'"),
+        (("good.jsonl", "--score-map", "1"), "--score-map"),
+        (("good.jsonl", "--label-map", "x"), "--label-map"),
+        (("good.jsonl", "--scale", "0-3"), "'0-3'"),
+        (("good.jsonl", "--clip"), "scale"),
+        (("good.jsonl", "--aggregate", "median", "--by", "topic"), "'median'"),
+        (("good.jsonl", "--aggregate", "max"), "--by"),
+        (("good.jsonl", "--by", "topic", "--by", "id"), "--by"),
+        (("good.jsonl", "poor.jsonl", "--by", "topic"), "--by"),
+        (("good.jsonl", "poor.jsonl", "--html", "x.html"), "--html"),
+        (("good.jsonl", "poor.jsonl", "--metric", "f11"), "'f11'"),
+        (("good.jsonl", "--published", "triad"), "'triad'"),
+        (("good.jsonl", "--expected", "e.json"), "folder"),
+        (("good.jsonl", "--uncertain", "unsure"), "'unsure'"),
+        (("good.jsonl", "missing.jsonl"), "missing.jsonl"),
+    ],
+)
+def test_what_cannot_be_asked_is_named(
+    folder: Path, arguments: tuple[str, ...], named: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The caller's fault leaves with 2, a message and never a traceback."""
+    assert run(*arguments) == 2
+    err = capsys.readouterr().err
+    assert named in err
+    assert "Traceback" not in err
+
+
+def test_hostile_names_cannot_drive_the_terminal(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A judge called by an escape sequence and a line break stays on its line of the table."""
+    rows = [
+        {"id": i, "label": i % 2, "verdicts": {"a\x1b[2J\nb": i % 2, "c": 1}, "topic\x1b]0;x\x07": "t"}
+        for i in range(4)
+    ]
+    Path("m.jsonl").write_text("\n".join(json.dumps(row) for row in rows))
+    assert run("m.jsonl", "--score", "verdicts") == 0
+    out = capsys.readouterr().out
+    assert "\x1b" not in out
+    assert any(line.strip().startswith("1") and "b" in line for line in out.splitlines())
+
+
+def test_a_page_is_written_beside_the_table(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """One judge, with its parts."""
+    assert run("good.jsonl", "--by", "topic", "--html", "page.html") == 0
+    assert "good.jsonl" in Path("page.html").read_text(encoding="utf-8")
+    assert "macro F1" in capsys.readouterr().out
+
+
+def test_a_figure_that_differs_leaves_with_one(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """And is said to; with --verbose its definition too; in JSON every line and the counts."""
+    assert run("good.jsonl", "--json") == 0
+    f1 = parsed(capsys)["metrics"]["f1"]["value"]
+    right = {"f1": {"published": round(f1, 4), "computed": round(f1, 6), "definition": "as everywhere"}}
+    Path("e.json").write_text(json.dumps({"good.jsonl": right}))
+    assert run("--expected", "e.json", ".", "--verbose") == 0
+    out = capsys.readouterr().out
+    assert "1 of 1 figures equal to the digits that were printed" in out
+    assert "f1: as everywhere" in out
+    Path("e.json").write_text(json.dumps({"good.jsonl": right, "poor.jsonl": {"f1": {"published": 0.99}}}))
+    assert run("--expected", "e.json", ".", "--json") == 1
+    body = parsed(capsys)
+    assert body["counts"] == {"equal": 1, "misprint": 0, "differs": 1, "not computed": 0}
+    assert [line["status"] for line in body["expected"]] == ["equal", "differs"]
+
+
+@needs_verdicts
+def test_all_published_figures_are_found_again(capsys: pytest.CaptureFixture[str]) -> None:
+    """The acceptance of the whole: every figure equal to the printed digits, the misprint explained."""
+    assert run("--expected", str(VERDICTS / "expected.json"), str(VERDICTS)) == 0
+    out = capsys.readouterr().out
+    assert "differs" not in out.replace("difference", "")
+    assert "91.20" in out
+
+
+@needs_verdicts
+def test_real_claims_take_the_maximum_over_their_chunks(capsys: pytest.CaptureFixture[str]) -> None:
+    """100 claims of WiCE, at the threshold its authors took; partial support counts as none."""
+    maximum = ("--aggregate", "max", "--by", "metadata.claim_id", "--threshold", "0.51", "--json")
+    assert run(WICE, "--label", "label_binary", *maximum) == 0
+    body = parsed(capsys)
+    assert (body["n"], round(100 * body["metrics"]["f1"]["value"]), body["metrics"]["accuracy"]["value"]) == (
+        100,
+        61,
+        0.77,
+    )
+    assert run(WICE, "--label-map", "0=0,1=0,2=1", *maximum) == 0
+    assert parsed(capsys)["confusion"] == body["confusion"]
+
+
+@needs_verdicts
+def test_a_real_matrix_is_a_leaderboard(capsys: pytest.CaptureFixture[str]) -> None:
+    """Twelve judges with intervals, the distance of each from the best, and how many pairs differ."""
+    assert run(MATRIX, "--score", "verdicts.*", "--scale", "0..3", "--metric", "kappa") == 0
+    out = capsys.readouterr().out
+    assert "of 66 pairs differ in kappa" in out
+    ranks = [line.split()[:2] for line in out.splitlines() if line.split()[:1] and line.split()[0].isdigit()]
+    assert [int(rank) for rank, _ in ranks[:12]] == list(range(1, 13))
+    assert ranks[0][1] == "h2oloo-fewself"

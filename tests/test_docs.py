@@ -1,0 +1,44 @@
+"""The documents tell the truth: the table of metrics is the code's, their commands parse."""
+
+import re
+import shlex
+from pathlib import Path
+
+import click
+import pytest
+
+from judgewright.judges.metrics.meanings import MEANINGS, MEANINGS_AT
+from judgewright.runs.cli import cli
+
+DOCS = sorted((Path(__file__).resolve().parents[1] / "docs").glob("*.md"))
+BLOCKS = "\n".join(
+    block
+    for path in DOCS
+    for block in re.findall(r"^```\n(.*?)^```", path.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE)
+)
+COMMANDS = [line for line in BLOCKS.replace("\\\n", " ").splitlines() if line.startswith("judgewright ")]
+
+
+def meanings() -> str:
+    """The table of metrics, a line each."""
+    at = {f"{name}@k": text.format(k="k") for name, text in MEANINGS_AT.items()}
+    return "".join(f"| `{name}` | {text} |\n" for name, text in (MEANINGS | at).items())
+
+
+def test_the_table_of_metrics_is_the_one_in_the_code() -> None:
+    """docs/measuring.md lists every metric with the meaning that reports print."""
+    text = (DOCS[0].parent / "measuring.md").read_text(encoding="utf-8")
+    assert f"| metric | what it is |\n|---|---|\n{meanings()}\n" in text
+
+
+@pytest.mark.parametrize("line", COMMANDS)
+def test_a_command_of_the_documents_parses(line: str) -> None:
+    """Command, options and values are what the command line accepts; nothing is run."""
+    words = shlex.split(line)[1:]
+    command: click.Command = cli
+    with click.Context(cli) as context:
+        while isinstance(command, click.Group):
+            found = command.get_command(context, words.pop(0))
+            assert found is not None, line
+            command = found
+        command.make_context("judgewright", list(words), parent=context, resilient_parsing=False)
