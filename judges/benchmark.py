@@ -102,8 +102,9 @@ def measure(
       threshold;
     - calibration when some verdict carries a probability; its n counts those rows;
     - correlation when scores or labels may take more than two values in order;
-    - ranking when some group has several rows: the group is the query, and its rows are ranked by probability
-      where the scale has two grades and every row has one, else by score;
+    - ranking when some group has several rows and an input is called a query, question or prompt, or the inputs are
+      unknown: the group is the query, and its rows are ranked by probability where the scale has two grades and
+      every row has one, else by score;
     - uncertainty and DIRAS when `uncertain` is given.
 
     Args:

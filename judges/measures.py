@@ -20,6 +20,8 @@ from .metrics.reliability import alpha_of_tables
 from .rows import Scalar
 from .scale import OutputScale
 
+QUERY_WORDS = ("query", "question", "prompt")
+"""What the name of an input holds whose group of rows can be ranked."""
 NOMINAL: Mapping[str, Metric] = {"krippendorff_alpha": partial(alpha_of_tables, level="nominal")}
 ORDINAL: Mapping[str, Metric] = {"krippendorff_alpha": partial(alpha_of_tables, level="ordinal")}
 
@@ -55,7 +57,7 @@ def measure_ordered(judged: Judged, asked: Asked) -> dict[str, Estimate]:
     metrics |= _calibration(judged, sampling)
     if _many_grades(judged.scale) or _many_grades(judged.dataset.labels):
         metrics |= correlations(judged.label, judged.score, sampling.groups)
-    if sampling.groups is not None:
+    if sampling.groups is not None and _may_be_ranked(judged):
         metrics |= _ranking(judged, asked.at)
     if asked.uncertain is not None:
         groups = measure_diras(judged, asked.uncertain)
@@ -180,6 +182,12 @@ def _calibration(judged: Judged, sampling: _Sampling) -> dict[str, Estimate]:
         name: estimate_of(value, calibration.UNDEFINED[name] if value is None else "", interval, cells)
         for name, (value, interval) in found.items()
     }
+
+
+def _may_be_ranked(judged: Judged) -> bool:
+    """Whether a group may be a query with its documents: some input is a query, or the inputs are not known."""
+    inputs = judged.rows[0].inputs if judged.rows else {}
+    return not inputs or any(word in name.lower() for name in inputs for word in QUERY_WORDS)
 
 
 def _ranking(judged: Judged, at: tuple[int, ...]) -> dict[str, Estimate]:

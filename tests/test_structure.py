@@ -13,7 +13,16 @@ import pytest
 ROOT = Path(__file__).resolve().parents[1]
 ROOMS = ("judges", "slices", "optimize", "runs")
 """In order: a room imports only rooms that stand before it."""
-FACES = ("judges", "judges.datasets", "judges.metrics", "judges.models", "slices", "optimize", "optimize.proposers", "runs.exports")
+FACES = (
+    "judges",
+    "judges.datasets",
+    "judges.metrics",
+    "judges.models",
+    "slices",
+    "optimize",
+    "optimize.proposers",
+    "runs.exports",
+)
 HEAVY = {
     *("pandas", "sklearn", "scipy", "openai", "aiohttp", "textgrad", "dspy", "optuna", "litellm", "pyarrow", "rich"),
     *("matplotlib", "jinja2", "markupsafe", "bm25s", "rapidfuzz", "sentencex", "datasets", "ir_datasets"),

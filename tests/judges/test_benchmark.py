@@ -507,3 +507,12 @@ def test_grades_between_the_levels_leave_out_the_metrics_of_grades() -> None:
     assert "kappa_linear" not in found.metrics
     assert found.grades is None
     assert any("between the levels" in note for note in found.notes)
+
+
+def test_documents_are_not_ranked_as_queries() -> None:
+    """Rows of groundedness share a source, which ranks nothing; passages of a query are ranked."""
+    for inputs, ranked in (({"source": "s", "statement": "t"}, False), ({"query": "q", "passage": "p"}, True)):
+        rows = tuple(Row(id=str(i), inputs=inputs, label=float(i % 2), group=str(i // 4)) for i in range(8))
+        answers = tuple(Verdict(row_id=str(i), score=float(i % 2), positive=bool(i % 2)) for i in range(8))
+        found = measure(Judged(dataset=Dataset(rows=rows, labels=BINARY), answers=answers, scale=BINARY))
+        assert ("map" in found.metrics) is ranked
