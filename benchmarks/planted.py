@@ -1,5 +1,8 @@
 """Find seven planted slices among 16 columns at several sizes, beside sliceline and pysubgroup where installed.
 
+`ours` is the whole of `find_in_frame`: leak tests, both halves, confirmation, intervals. `search` is one search of all
+rows, which is what the other tools do.
+
 A judge calls 40 % positives right nine times in ten and errs on one negative in ten, but for five slices of false
 positives and two of false negatives, of one to three conditions each. Every tool searches the rows called positive
 for false positives, in a process of its own, so that CPU seconds and peak memory are its own. Run it as
@@ -60,6 +63,18 @@ def ours(frame: pd.DataFrame) -> list[dict[str, int]]:
     return [{c.column: int(c.value) for c in s.predicate.conditions} for s in shown]  # type: ignore[union-attr]  # codes are values
 
 
+def search_alone(frame: pd.DataFrame) -> list[dict[str, int]]:
+    """Encode and search once, without confirmation: as much as the other tools do."""
+    from judgewright.slices.column import encode
+    from judgewright.slices.search import Rows, propose
+
+    rows = frame[frame["predicted"]]
+    columns = tuple(encode(name, rows[name]) for name in rows.columns if name.startswith("c"))
+    table = Rows(columns=columns, loss=(~rows["label"]).to_numpy(np.bool_), groups=np.arange(len(rows)))
+    found, _ = propose(table, depth=DEPTH, min_rows=max(30, len(rows) // 200))
+    return [{c.column: int(c.value) for c in predicate.conditions} for predicate in found]  # type: ignore[union-attr]
+
+
 def sliceline(frame: pd.DataFrame) -> list[dict[str, int]]:
     """Search with sliceline, alpha .95: the best of .6, .95 and .99 in an earlier trial."""
     from sliceline.slicefinder import Slicefinder
@@ -72,7 +87,10 @@ def sliceline(frame: pd.DataFrame) -> list[dict[str, int]]:
 
 
 def pysubgroup(frame: pd.DataFrame) -> list[dict[str, int]]:
-    """Search with pysubgroup's exact depth-first search on bitsets."""
+    """Search with pysubgroup's exact depth-first search on bitsets, by the quality that finds most here.
+
+    That is the standard one with a = 0.5, near a score test; weighted relative accuracy takes half as long, finds less.
+    """
     import pysubgroup as ps
 
     rows = frame[frame["predicted"]]
@@ -82,13 +100,13 @@ def pysubgroup(frame: pd.DataFrame) -> list[dict[str, int]]:
     space = ps.create_selectors(data, ignore=["bad"])
     floor = [ps.MinSupportConstraint(max(30, len(rows) // 200))]
     task = ps.SubgroupDiscoveryTask(
-        data, target, space, result_set_size=20, depth=DEPTH, qf=ps.WRAccQF(), constraints=floor
+        data, target, space, result_set_size=20, depth=DEPTH, qf=ps.StandardQF(0.5), constraints=floor
     )
     found = ps.DFS(ps.BitSetRepresentation).execute(task).to_descriptions()
     return [{s.attribute_name: int(s.attribute_value) for s in d[1].selectors} for d in found]
 
 
-TOOLS = {"ours": ours, "sliceline": sliceline, "pysubgroup": pysubgroup}
+TOOLS = {"ours": ours, "search": search_alone, "sliceline": sliceline, "pysubgroup": pysubgroup}
 
 
 def run(tool: str, n: int) -> None:
@@ -104,12 +122,12 @@ def run(tool: str, n: int) -> None:
 
 
 def main(sizes: tuple[int, ...], others: str) -> None:
-    """Print a line a tool and size, and how many times less CPU ours takes."""
+    """Print a line a tool and size, and how many times the CPU of our search alone it takes."""
     print(f"{'rows':>9} {'tool':10} {'cpu s':>8} {'wall s':>8} {'peak MB':>8}  planted in top 5   cpu ratio")
     for n in sizes:
-        base = None
-        for tool in TOOLS if others else ("ours",):
-            python = sys.executable if tool == "ours" else others
+        base = 0.0
+        for tool in TOOLS if others else ("ours", "search"):
+            python = sys.executable if tool in ("ours", "search") else others
             done = subprocess.run(
                 [python, __file__, "--run", tool, str(n)], capture_output=True, text=True, check=False
             )
@@ -117,9 +135,9 @@ def main(sizes: tuple[int, ...], others: str) -> None:
                 print(f"{n:>9,} {tool:10} failed: {(done.stderr.strip().splitlines() or ['killed'])[-1][:80]}")
                 continue
             got = json.loads(done.stdout.splitlines()[-1])
-            base = base or got["cpu"]
+            base = got["cpu"] if tool == "search" else base
             line = f"{n:>9,} {tool:10} {got['cpu']:8.2f} {got['wall']:8.2f} {got['mb']:8.0f}  {got['hits']} of 5"
-            print(f"{line:60} {got['cpu'] / base:12.1f}", flush=True)
+            print(f"{line:60} {got['cpu'] / base:12.1f}" if base else line, flush=True)
 
 
 if __name__ == "__main__":

@@ -4,13 +4,15 @@ The test is the metric itself, paired by row: the influence function of the metr
 prompts on the rows both answered, its difference is summed by group, and the difference of the metrics is
 compared with its group-clustered standard error. Student's t with one degree of freedom less than the
 groups that changed keeps a handful of flips from looking certain. Guards are tests of non-inferiority.
-"Undecided" is an answer of its own, with the number of rows it would take.
+What passes all that may still have broken a part of the rows for the sake of the others: a slice in which that is
+confirmed is a veto. Of it only the predicate leaves the holdout: no row, no count and no rate. "Undecided" is an
+answer of its own, with the number of rows it would take.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal
 
@@ -30,6 +32,7 @@ from ..judges import (
     point,
     rows_needed,
 )
+from ..slices import find_regressions
 from .ledger import Ledger
 from .objective import Guard, Objective
 
@@ -77,6 +80,8 @@ class Decision:
     """The change of the metric if every row one side left unscored had gone against it, or for it."""
     rows_needed: int | None
     simulated: bool
+    veto: str | None
+    """Predicate of the slice that the new prompt made worse; None where none is confirmed, or none was looked for."""
 
     @property
     def accepted(self) -> bool:
@@ -100,6 +105,7 @@ def decide(
     alpha: float,
     look: int = 1,
     in_slice: BoolArray | None = None,
+    exclude: Collection[str] = (),
 ) -> Decision:
     """Decide between two prompts from their answers to the same rows; reads nothing else.
 
@@ -109,6 +115,7 @@ def decide(
         alpha: What this look may spend.
         look: Its number, for the record.
         in_slice: Which rows belong to the slice that was optimized, shape (rows,).
+        exclude: Metadata columns whose values make no slices.
     """
     evidence = _Evidence(
         target=compare(objective.target, before, after),
@@ -119,7 +126,9 @@ def decide(
         coverage=min(before.coverage, after.coverage),
     )
     outcome, reason, needed = _weigh(evidence, alpha)
-    target = evidence.target
+    target, veto = evidence.target, None
+    if outcome == "accepted" and (veto := _find_veto(before, after, exclude)) is not None:
+        outcome, reason = "refused", f"{reason}; but where {veto}, more verdicts went wrong than were mended"
     return Decision(
         outcome=outcome,
         reason=reason,
@@ -134,7 +143,22 @@ def decide(
         worst_case=_worst_case(objective.target, before, after),
         rows_needed=needed,
         simulated=before.simulated or after.simulated,
+        veto=veto,
     )
+
+
+def _find_veto(before: Judged, after: Judged, exclude: Collection[str]) -> str | None:
+    """Return the predicate of the surest slice that the new prompt made worse, in at most two conditions.
+
+    A slice of few rows, or of few groups that count, is passed over: it could not decide, and would tell single rows.
+    """
+    known = {name for row in before.rows for name in row.meta}
+    report = find_regressions(before, after, exclude=sorted(known & set(exclude)), max_depth=2)
+    for found in report.slices:
+        inside = found.change
+        if min(inside.n, inside.groups) >= MIN_GROUPS and inside.effective_groups >= MIN_EFFECTIVE:
+            return str(found.predicate)
+    return None
 
 
 def _hold(guard: Guard, before: Judged, after: Judged) -> GuardResult:
@@ -326,12 +350,14 @@ def gate(
     ledger: Ledger,
     run_id: str,
     member: Callable[[Dataset], BoolArray] | None = None,
+    exclude: Collection[str] = (),
 ) -> Decision:
     """Enter a look in the ledger, open the holdout, judge both prompts on it, and decide.
 
     Args:
         judge: Asks one prompt about rows; it is called for `before`, then for `after`.
         member: Says which rows belong to the optimized slice.
+        exclude: Metadata columns whose values make no slices.
 
     Raises:
         InputError: The holdout's looks are spent; fresh labels are needed.
@@ -345,6 +371,7 @@ def gate(
         alpha=look.alpha,
         look=look.number,
         in_slice=None if member is None else member(rows),
+        exclude=exclude,
     )
     ledger.conclude(look, outcome=decision.outcome, reason=decision.reason)
     return decision

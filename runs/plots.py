@@ -1,17 +1,12 @@
 """Pictures of a judge's measurements, and the numbers they show; each stands in a page as SVG or alone as PNG.
 
 A picture is drawn from numbers that a function here or in `judges` returns, so a test can hold them without
-looking at it. Text from rows and files is inert in it: no mathematics, no markup, no control characters.
+looking at it.
 """
 
 from __future__ import annotations
 
-import io
-import re
-import unicodedata
-import warnings
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -19,63 +14,30 @@ import numpy as np
 
 from ..judges import BoolArray, Estimate, FloatArray, InputError
 from ..judges.metrics import ece, wilson
-from .terminal import inline
+from .picture import (
+    BLUE,
+    FONT,
+    GREEN,
+    INK,
+    ORANGE,
+    WIDTH,
+    Picture,
+    cells,
+    draw_estimate,
+    fit_label,
+    house_style,
+    new_figure,
+)
 
 if TYPE_CHECKING:
-    from xml.etree.ElementTree import Element
-
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
     from ..judges.metrics.calibration import Edges
 
-INK = "#010101"
-"""Drawn as the colour of the text around the picture, so that it can be read on light and on dark pages."""
-BLUE, ORANGE, GREEN = "#1f84c7", "#d55e00", "#009e73"
-"""After Okabe and Ito: told apart by the colour-blind, and at 3:1 or better on white and on near-black."""
-WIDTH = 4.6
-"""Inches; narrow, so that its text can still be read when a telephone shrinks it."""
-LABEL_CELLS = 28
-"""Places a label may take (a wide character takes two); longer ones are cut."""
 MOST_WRITTEN = 10
 """Grades up to which the cells of a confusion chart carry their numbers."""
 MOST_STEPS = 300
 """Thresholds drawn of a curve that has more."""
-
-_FONT = 9.0
-_RC = {
-    "svg.fonttype": "none",
-    "svg.hashsalt": "judgewright",
-    "text.parse_math": False,
-    "font.size": _FONT,
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    **dict.fromkeys(("text.color", "axes.edgecolor", "axes.labelcolor", "xtick.color", "ytick.color"), INK),
-}
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Picture:
-    """A drawn figure with the words for those who cannot see it."""
-
-    figure: Figure
-    title: str
-    description: str
-
-    def to_svg(self, *, prefix: str = "picture") -> str:
-        """Return an `<svg>` element; give each one of a page a prefix of its own, as ids may not meet."""
-        out = io.BytesIO()
-        nothing = dict.fromkeys(("Date", "Creator", "Format", "Type"))
-        with _style():
-            self.figure.savefig(out, format="svg", transparent=True, metadata=nothing)
-        return _for_a_page(out.getvalue(), prefix, self.title, self.description)
-
-    def to_png(self, *, dpi: int = 150) -> bytes:
-        """Return a PNG file's content, on white."""
-        out = io.BytesIO()
-        with _style():
-            self.figure.savefig(out, format="png", dpi=dpi, facecolor="white", metadata={"Software": None})
-        return out.getvalue()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -162,15 +124,15 @@ def reliability_curve(
         raise InputError("no verdict carries a probability, so there is nothing to draw")
     error = float(ece(label, probability, bins=bins, edges=edges))
     found = [b for b in reliability_bins(label, probability, bins=bins, edges=edges) if b.share.n]
-    with _style():
-        figure = _figure(4.4)
+    with house_style():
+        figure = new_figure(4.4)
         upper, lower = figure.subplots(2, 1, sharex=True, height_ratios=(3, 1))
         upper.plot((0, 1), (0, 1), color=INK, alpha=0.5, linewidth=1, linestyle=(0, (4, 3)))
         upper.plot(*_means(found), color=BLUE, linewidth=1, alpha=0.6)
         for b in found:
-            _dot(upper, b.probability, b.share, upright=True)
+            draw_estimate(upper, b.probability, b.share, upright=True)
         upper.set(xlim=(-0.02, 1.02), ylim=(-0.02, 1.04), ylabel="share people call positive")
-        upper.set_title(f"ECE {error:.3f} ({bins} bins, edges {edges})", loc="left", fontsize=_FONT)
+        upper.set_title(f"ECE {error:.3f} ({bins} bins, edges {edges})", loc="left", fontsize=FONT)
         heights = [b.share.n for b in found]
         lower.bar([b.low for b in found], heights, width=1 / bins, align="edge", color=BLUE, alpha=0.7, linewidth=0)
         lower.set(xlabel="judge's probability of positive", ylabel="rows")
@@ -191,11 +153,11 @@ def confusion_chart(counts: Sequence[Sequence[int]], names: Sequence[str]) -> Pi
         names: Of the K labels, in order.
     """
     k = len(names)
-    shown = [_label(name, 12) for name in names]
-    with _style():
+    shown = [fit_label(name, 12) for name in names]
+    with house_style():
         from matplotlib.patches import Rectangle
 
-        figure = _figure(1.0 + min(3.6, 1.1 * k))
+        figure = new_figure(1.0 + min(3.6, 1.1 * k))
         axes = figure.subplots()
         for i, line in enumerate(counts):
             for j, count in enumerate(line):
@@ -229,8 +191,8 @@ def f1_by_threshold(curve: ThresholdCurve, *, chosen: float | None = None) -> Pi
     few = len(kept) <= 12
     graded = few and bool((curve.threshold % 1 == 0).all())
     lines = (("precision", BLUE, (0, (5, 2)), "s"), ("recall", ORANGE, (0, (1, 1.5)), "^"), ("f1", GREEN, "-", "o"))
-    with _style():
-        figure = _figure(3.2)
+    with house_style():
+        figure = new_figure(3.2)
         axes = figure.subplots()
         for name, colour, dashes, marker in lines:
             axes.plot(
@@ -273,16 +235,16 @@ def metric_intervals(metric: str, judges: Mapping[str, Estimate]) -> Picture:
 
 
 def _dots(title: str, metric: str, values: Mapping[str, Estimate], overall: Estimate | None) -> Picture:
-    names = [_label(name) for name in values]
-    with _style():
+    names = [fit_label(name) for name in values]
+    with house_style():
         height = 0.75 + 0.26 * max(1, len(names))
-        figure = _figure(height, constrained=False)
+        figure = new_figure(height, constrained=False)
         axes = figure.subplots()
         # Margins are counted, not measured: the font at hand may lack the letters of a label, and its widths then lie.
-        left = (0.3 + 0.082 * max(map(_cells, names), default=0)) / WIDTH
+        left = (0.3 + 0.082 * max(map(cells, names), default=0)) / WIDTH
         figure.subplots_adjust(left=left, right=1 - 0.75 / WIDTH, bottom=0.48 / height, top=1 - 0.27 / height)
         for i, estimate in enumerate(values.values()):
-            _dot(axes, i, estimate, upright=False)
+            draw_estimate(axes, i, estimate, upright=False)
             axes.annotate(f"{estimate.n:,}", (1.02, i), xycoords=("axes fraction", "data"), va="center")
         axes.annotate("n", (1.02, 1), xycoords="axes fraction", xytext=(0, 4), textcoords="offset points")
         if overall is not None and overall.value is not None:
@@ -290,32 +252,18 @@ def _dots(title: str, metric: str, values: Mapping[str, Estimate], overall: Esti
             said = {"xytext": (0, 4), "textcoords": "offset points", "ha": "center"}
             axes.annotate(f"all {overall.value:.3f}", (overall.value, 1), xycoords=("data", "axes fraction"), **said)
         axes.set_yticks(range(len(names)), names)
-        axes.set(ylim=(len(names) - 0.4, -0.6), xlabel=_label(metric))
+        axes.set(ylim=(len(names) - 0.4, -0.6), xlabel=fit_label(metric))
         axes.grid(axis="x", color=INK, alpha=0.15, linewidth=0.6)
         axes.tick_params(axis="y", length=0)
     description = "; ".join(
         f"{name}: {estimate}, n {estimate.n}" for name, estimate in zip(names, values.values(), strict=True)
     )
-    return Picture(figure=figure, title=_label(title, 80), description=description)
-
-
-def _dot(axes: Axes, at: float | None, estimate: Estimate, *, upright: bool) -> None:
-    """Draw a value and its interval; without an interval the dot is hollow, without a value there is none."""
-    if at is None or estimate.value is None:
-        if not upright:
-            axes.annotate("undefined", (0.5, at or 0), xycoords=("axes fraction", "data"), va="center", ha="center")
-        return
-    hollow = estimate.low is None or estimate.high is None
-    if estimate.low is not None and estimate.high is not None:
-        span = ((at, at), (estimate.low, estimate.high))
-        axes.plot(*(span if upright else span[::-1]), color=BLUE, linewidth=1.6, solid_capstyle="butt")
-    place = (at, estimate.value) if upright else (estimate.value, at)
-    axes.plot(*place, marker="o", markersize=5, color=BLUE, markerfacecolor="none" if hollow else BLUE)
+    return Picture(figure=figure, title=fit_label(title, 80), description=description)
 
 
 def _write_cell(axes: Axes, place: tuple[int, int], count: int, share: float, total: int, k: int) -> None:
     i, j = place
-    small = _FONT if k <= 6 else 7.0
+    small = FONT if k <= 6 else 7.0
     axes.text(j + 0.5, i + 0.5, f"{count:,}", ha="center", va="bottom" if total else "center", fontsize=small + 1)
     if total:
         axes.text(j + 0.5, i + 0.54, f"{share:.0%}", ha="center", va="top", fontsize=small - 1)
@@ -331,93 +279,3 @@ def _share(hits: int, n: int) -> Estimate:
     if interval is None:
         return Estimate.undefined(0, "no row is in the bin")
     return Estimate(value=hits / n, low=interval[0], high=interval[1], n=n)
-
-
-def _figure(height: float, *, constrained: bool = True) -> Figure:
-    from matplotlib.figure import Figure
-
-    return Figure(figsize=(WIDTH, height), layout="constrained" if constrained else None)
-
-
-@contextmanager
-def _style() -> Iterator[None]:
-    """Draw as we do, whatever the person's own matplotlibrc says, and leave their settings as they were."""
-    import matplotlib
-
-    with matplotlib.rc_context(), warnings.catch_warnings():
-        # The page has letters that the font for measuring lacks.
-        warnings.filterwarnings("ignore", message=r"Glyph \d+ .* missing from")
-        matplotlib.rcdefaults()
-        matplotlib.rcParams.update(_RC)  # pyright: ignore[reportCallIssue, reportArgumentType]  # its keys are a Literal
-        yield
-
-
-def _cells(text: str) -> int:
-    return sum(2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in text)
-
-
-def _label(text: str, most: int = LABEL_CELLS) -> str:
-    """Return one visible line of at most so many places; XML allows neither U+FFFE nor U+FFFF."""
-    line = inline(text[: 4 * most]).replace("\ufffe", r"\u{fffe}").replace("\uffff", r"\u{ffff}")
-    if _cells(line) <= most and len(text) <= 4 * most:
-        return line
-    while _cells(line) > most - 1:
-        line = line[:-1]
-    return f"{line}…"
-
-
-def _for_a_page(svg: bytes, prefix: str, title: str, description: str) -> str:
-    """Make matplotlib's file an element that disturbs nothing around it.
-
-    Its style sheet would reach the whole page, its ids would meet those of the next picture, and its colours
-    and font would ignore the page's.
-    """
-    from xml.etree import ElementTree
-
-    root = ElementTree.fromstring(svg)  # noqa: S314  # our own file, made a moment ago
-    for parent in [*root.iter()]:
-        for child in [*parent]:
-            if child.tag.endswith("}style"):
-                parent.remove(child)
-    wanted = set(re.findall(r'(?:url\(|href=")#(\w+)', svg.decode("utf-8")))
-    for element in root.iter():
-        element.tag = element.tag.partition("}")[2]
-        element.text = (element.text or "").strip()
-        element.tail = None
-        _adapt(element, prefix, wanted)
-    _introduce(root, prefix, title, description)
-    return ElementTree.tostring(root, encoding="unicode")
-
-
-def _adapt(element: Element, prefix: str, wanted: set[str]) -> None:
-    found = {name.partition("}")[2] or name: " ".join(value.split()) for name, value in element.attrib.items()}
-    element.attrib.clear()
-    for name, value in found.items():
-        if name == "id":
-            if value in wanted:
-                element.set("id", f"{prefix}-{value}")
-        elif name in ("href", "clip-path"):
-            element.set(name, value.replace("#", f"#{prefix}-", 1))
-        elif name == "style":
-            inked = value.replace(INK, "currentColor")
-            element.set("style", re.sub("font-family: [^;]+", "font-family: system-ui, sans-serif", inked))
-        else:
-            element.set(name, value)
-
-
-def _introduce(root: Element, prefix: str, title: str, description: str) -> None:
-    from xml.etree.ElementTree import Element
-
-    for name in ("width", "height"):
-        root.set(name, f"{float(root.attrib[name].removesuffix('pt')) * 4 / 3:.0f}")
-    root.set("xmlns", "http://www.w3.org/2000/svg")
-    root.set("style", "stroke-linejoin: round; stroke-linecap: butt; color: inherit")
-    root.set("role", "img")
-    root.set("aria-label", title)
-    root.set("aria-describedby", f"{prefix}-said")
-    for name, text in (("desc", description), ("title", title)):
-        words = Element(name)
-        words.text = text
-        if name == "desc":
-            words.set("id", f"{prefix}-said")
-        root.insert(0, words)

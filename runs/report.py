@@ -35,7 +35,7 @@ def _say_measured(body: Payload, *, title: str, only: Sequence[str] | None = Non
     say(f"  {body['n']:,} rows scored in {body['groups']:,} groups, {unscored} unscored{f' ({why})' if why else ''}")
     cells, chosen = body["confusion"], "accuracy_grades" in body["metrics"]
     if only is not None and chosen:
-        only = CHOICE_METRICS
+        only = tuple(CHOICE_METRICS)
     if only is None and not chosen:
         say(f"  judge says yes: {cells['tp']} right, {cells['fp']} wrong; no: {cells['tn']} right, {cells['fn']} wrong")
     found = body["metrics"]

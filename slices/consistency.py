@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..judges import BoolArray
+from .column import Column
 from .effect import Direction
-from .features import Column
 from .outcomes import Outcomes
 
 ORIGIN_NAMES = frozenset({"dataset", "source", "model", "generator", "task_type", "domain", "language", "topic"})

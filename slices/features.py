@@ -1,102 +1,30 @@
-"""Metadata columns as codes to slice by, and the columns that must not be sliced on, each with its reason.
-
-A column that gives the human label away would make a perfect and useless slice. Such columns are found from
-the data alone, held out by group, and a short list of names that bear labels by convention is left out as well.
-"""
+"""Which columns of a table may be sliced on, and why the others are left out."""
 
 from __future__ import annotations
 
 import difflib
 import hashlib
-import itertools
-import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from fnmatch import fnmatchcase
-from typing import TYPE_CHECKING, Any
+from collections.abc import Container, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
-from ..judges import BoolArray, FloatArray, InputError, IntArray, Judged
+from ..judges import InputError, IntArray, Judged
 from ..judges.rows import Scalar
+from .column import Codes, Column, encode
+from .leaks import convention_reason, entropy, leak_reason, text_leak_reason
 from .outcomes import Outcomes, count_groups
-from .slice import Condition, Equals, Interval, Missing, is_missing, is_number, text_of
+from .slice import Equals
+from .text import feature_names, feature_rank, is_column, read_columns
 
 if TYPE_CHECKING:
     import pandas as pd
 
-MAX_VALUES = 64
-"""Values of a column that are searched; the rest are folded into one that is not."""
-BINS = 10
-"""Quantile bins of a numeric column; unions of neighbouring bins are searched too."""
-FEW_NUMBERS = 12
-"""A numeric column with at most so many different values is taken value by value."""
-
-LABEL_LEAK = 0.30
-"""Share of the label's entropy a column may explain on held-out groups; honest columns of the reference data stay
-under .22, copies of the label lie above .9, second annotators' verdicts above .4."""
-VERDICT_LEAK = 0.80
-"""The same for the judge's verdict, which an honest column such as the length may well drive."""
-PRESENCE_LEAK = 0.40
-"""How far the rates of positive labels may lie apart between rows with and rows without a value."""
-PRESENCE_ROWS = 30
-PRESENCE_GROUPS = 5
-
-LABEL_NAMES = (
-    *(
-        "label",
-        "label_*",
-        "*_label",
-        "*_label_*",
-        "labels",
-        "gold",
-        "gold_*",
-        "annotation*",
-        "*_annotation",
-        "human",
-        "human_*",
-    ),
-    *(
-        "*_guess",
-        "*_confidence",
-        "judge_*",
-        "verdict",
-        "verdicts",
-        "score",
-        "hallucinated_*",
-        "error_type",
-        "error_text",
-        "n_spans",
-    ),
-    *(
-        "implicit_true_only",
-        "negative_kind",
-        "worst_label",
-        "best_label",
-        "conditional_idk",
-        "rl_f",
-        "rb_llm",
-        "rb_agg",
-    ),
-)
-"""Names that bear a label or a verdict by convention, matched against the first and last part of dotted names."""
-
-
-Codes = npt.NDArray[np.integer[Any]]  # Any: as few bits as the codes need
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Column:
-    """One column as codes, and the condition each code stands for."""
-
-    name: str
-    codes: Codes
-    """0..K-1 per scored row; shape (n,)."""
-    conditions: tuple[Condition | None, ...]
-    """One per code; None for the rows of all rare values together, which are not searched."""
-    ordered: int = 0
-    """The first so many codes are intervals in ascending order, and their unions are searched as well."""
+ALIKE = 0.95
+"""Correlation of the bins of two numeric columns above which a feature of the texts is left out beside the other."""
+SAME = 0.10
+"""Share of their joint entropy that two columns must keep to themselves for a feature of the texts to stay."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,29 +33,50 @@ class Features:
 
     columns: tuple[Column, ...]
     left_out: dict[str, str]
+    fields: tuple[str, ...] = ()
+    """The texts whose single words may be searched as well."""
 
 
-def read_features(judged: Judged, *, columns: Sequence[str] | None = None, exclude: Sequence[str] = ()) -> Features:
-    """Turn the metadata of the scored rows into columns to search, in the order of their names.
+def read_features(
+    judged: Judged, *, columns: Sequence[str] | None = None, exclude: Sequence[str] = (), text: bool = False
+) -> Features:
+    """Turn what is known of the scored rows into columns to search, in the order of their names.
 
     Args:
         judged: The table.
-        columns: The only columns to consider; all unless given. A column that gives the label away is left out even so.
-        exclude: Columns to leave out.
+        columns: The only columns to consider: metadata, features of the texts, or texts, whose words are meant; all
+            unless given. A column that gives the label away is left out even so.
+        exclude: Columns to leave out; with a text go its words and features.
+        text: Whether to search the features and words of the texts where no columns are named.
 
     Raises:
         InputError: A column that was named does not exist.
     """
     rows = judged.rows
     names = sorted({name for row in rows for name in row.meta})
-    values = {name: [row.meta.get(name) for row in rows] for name in names}
-    return choose_columns(values, Outcomes.of(judged), columns=columns, exclude=exclude)
+    values: dict[str, Sequence[Scalar]] = {name: [row.meta.get(name) for row in rows] for name in names}
+    inputs = sorted({name for row in rows for name in row.inputs}.difference(names))
+    offered = feature_names(rows) if text and columns is None else ()
+    offered = [name for name in offered if name.rpartition(":")[0] not in exclude]
+    asked = [name for name in (*(columns or ()), *exclude) if feature_rank(name) and name not in inputs]
+    known = [name for name in asked if any(is_column(row, name) for row in rows)]
+    texts = read_columns(rows, [name for name in dict.fromkeys((*offered, *known)) if name not in values])
+    found = choose_columns(
+        values,
+        Outcomes.of(judged),
+        texts=texts,
+        columns=None if columns is None else [name for name in columns if name not in inputs],
+        exclude=[name for name in exclude if name not in inputs],
+    )
+    fields = inputs if text and columns is None else [name for name in inputs if name in (columns or ())]
+    return replace(found, fields=tuple(name for name in fields if name not in exclude))
 
 
 def choose_columns(
     values: Mapping[str, Sequence[Scalar] | pd.Series],
     outcomes: Outcomes,
     *,
+    texts: Mapping[str, Sequence[Scalar]] | None = None,
     columns: Sequence[str] | None = None,
     exclude: Sequence[str] = (),
 ) -> Features:
@@ -136,118 +85,52 @@ def choose_columns(
     Args:
         values: The values of each column, in the order of the outcomes.
         outcomes: What people and judge said.
+        texts: The same for features of the texts, which give way to a metadata column that tells the same.
         columns: The only columns to consider.
         exclude: Columns to leave out.
 
     Raises:
         InputError: A column that was named does not exist.
     """
-    names = sorted(values)
-    _require_known((*(columns or ()), *exclude), names)
+    texts = texts or {}
+    everything = {**values, **texts}
+    _require_known((*(columns or ()), *exclude), sorted(values), everything)
     kept: list[Column] = []
     left_out: dict[str, str] = {}
     seen: dict[bytes, str] = {}
-    for name in names if columns is None else sorted(set(columns)):
+    for name in sorted(everything if columns is None else set(columns), key=lambda n: (n in texts, feature_rank(n), n)):
         if name in exclude:
             left_out[name] = "left out on request"
             continue
-        column = encode(name, values[name])
-        reason = (
-            _constant_reason(column)
-            or leak_reason(column, outcomes)
-            or convention_reason(name)
-            or _scatter_reason(column, outcomes.groups)
-        )
+        column = encode(name, everything[name])
+        constant = _constant_reason(column)
+        if constant and name in texts and columns is None:
+            continue  # a column nobody made is not missed
+        reason = constant or (text_leak_reason if name in texts else _reason)(column, outcomes)
         if reason is None:
             twin = seen.setdefault(_partition(column.codes), name)
             reason = f"parts the rows exactly as {twin!r} does" if twin != name else None
+        if reason is None and name in texts and columns is None:
+            reason = _alike_reason(column, kept)
         if reason is None:
             kept.append(column)
         else:
             left_out[name] = reason
-    return Features(columns=tuple(kept), left_out=left_out)
+    return Features(columns=tuple(sorted(kept, key=lambda column: column.name)), left_out=left_out)
 
 
-def _require_known(asked: Sequence[str], names: Sequence[str]) -> None:
+def _reason(column: Column, outcomes: Outcomes) -> str | None:
+    return leak_reason(column, outcomes) or convention_reason(column.name) or _scatter_reason(column, outcomes.groups)
+
+
+def _require_known(asked: Sequence[str], names: Sequence[str], known: Container[str]) -> None:
     for name in asked:
-        if name not in names:
+        if name not in known:
             near = difflib.get_close_matches(name, names, n=3)
             raise InputError(
-                f"there is no metadata column {name!r}" + (f"; near: {', '.join(near)}" if near else ""),
+                f"there is no column {name!r}" + (f"; near: {', '.join(near)}" if near else ""),
                 hint="the columns are: " + (", ".join(names) or "none"),
             )
-
-
-def encode(name: str, values: Sequence[Scalar] | pd.Series) -> Column:
-    """Encode one metadata column; numbers are binned by quantile, a missing value is a value of its own."""
-    position, distinct = _factorize(values)
-    present = [value for value in distinct if not is_missing(value)]
-    if present and all(is_number(value) for value in present) and len({text_of(v) for v in present}) > FEW_NUMBERS:
-        return _numeric(name, position, distinct)
-    return _categorical(name, position, distinct)
-
-
-def _factorize(values: Sequence[Scalar] | pd.Series) -> tuple[IntArray, list[Scalar]]:
-    """Return each row's position among the distinct values, and those; True, 1 and "1" are three of them."""
-    if isinstance(values, Sequence):
-        known: dict[tuple[type, Scalar], int] = {}
-        position = np.array([known.setdefault((type(value), value), len(known)) for value in values], np.int64)
-        return position, [value for _, value in known]
-    import pandas as pd
-
-    position, found = pd.factorize(values, use_na_sentinel=False)
-    cells = [None if pd.isna(value) else value for value in found.tolist()]
-    return np.asarray(position, np.int64), cells
-
-
-def _categorical(name: str, position: IntArray, distinct: Sequence[Scalar]) -> Column:
-    texts = [None if is_missing(value) else text_of(value) for value in distinct]
-    rows = np.bincount(position, minlength=len(distinct))
-    counts: dict[str, int] = {}
-    for text, n in zip(texts, rows.tolist(), strict=True):
-        if text is not None:
-            counts[text] = counts.get(text, 0) + n
-    common = sorted(counts, key=lambda text: (-counts[text], text))[:MAX_VALUES]
-    conditions: list[Condition | None] = [Equals(column=name, value=text) for text in common]
-    code_of: dict[str | None, int] = {text: code for code, text in enumerate(common)}
-    if None in texts:
-        code_of[None] = len(conditions)
-        conditions.append(Missing(column=name))
-    codes = np.array([code_of.get(text, len(conditions)) for text in texts], np.uint8)[position]
-    if len(counts) > len(common):
-        conditions.append(None)
-    return Column(name=name, codes=codes, conditions=tuple(conditions))
-
-
-def _numeric(name: str, position: IntArray, distinct: Sequence[Scalar]) -> Column:
-    numbers = np.array([float(v) if is_number(v) else math.nan for v in distinct], np.float64)  # type: ignore[arg-type]  # a number
-    rows = numbers[position]
-    edges = readable_edges(rows[np.isfinite(rows)])
-    bounds = (-math.inf, *edges, math.inf)
-    conditions: list[Condition | None] = [Interval(column=name, low=a, high=b) for a, b in itertools.pairwise(bounds)]
-    codes = np.searchsorted(np.array(edges), numbers, side="right").astype(np.uint8)
-    ordered = len(conditions)
-    missing = np.isnan(numbers)
-    if missing.any():
-        codes[missing] = len(conditions)
-        conditions.append(Missing(column=name))
-    return Column(name=name, codes=codes[position], conditions=tuple(conditions), ordered=ordered)
-
-
-def readable_edges(known: FloatArray) -> tuple[float, ...]:
-    """Return the inner quantile edges, rounded to as few digits as keep them apart and every bin filled."""
-    exact = np.unique(np.quantile(known, np.linspace(0, 1, BINS + 1)[1:-1], method="higher"))
-    exact = exact[exact > known.min()]
-    for digits in (2, 3, 4):
-        rounded = np.array([float(f"{edge:.{digits}g}") for edge in exact])
-        if len(np.unique(rounded)) == len(exact) and _filled(known, rounded):
-            return tuple(float(edge) for edge in rounded)
-    return tuple(float(edge) for edge in exact)
-
-
-def _filled(known: FloatArray, edges: FloatArray) -> bool:
-    counts = np.bincount(np.searchsorted(edges, known, side="right"), minlength=len(edges) + 1)
-    return bool(counts.min() * 2 * (len(edges) + 1) >= len(known))
 
 
 def _constant_reason(column: Column) -> str | None:
@@ -268,93 +151,27 @@ def _scatter_reason(column: Column, groups: IntArray) -> str | None:
     return None
 
 
-def convention_reason(name: str) -> str | None:
-    """Say that a column bears a label by convention, judging by its name; None where it does not."""
-    parts = name.lower().split(".")
-    pattern = next((p for p in LABEL_NAMES if fnmatchcase(parts[-1], p) or fnmatchcase(parts[0], p)), None)
-    return None if pattern is None else f"its name bears a label or a verdict by convention ({pattern})"
-
-
-def leak_reason(column: Column, outcomes: Outcomes) -> str | None:
-    """Say how a column gives the label or the verdict away; None where it does not.
-
-    The share of entropy explained is Theil's uncertainty coefficient, with each row's probability taken from
-    the rows of *other* groups that hold the same value, so that a column cannot leak by naming its groups.
-    """
-    label, groups = outcomes.positive, outcomes.groups
-    explained = _explained_at_least(LABEL_LEAK, column.codes, label, groups)
-    if explained:
-        return f"gives the label away: on held-out groups it explains {explained:.0%} of it (limit {LABEL_LEAK:.0%})"
-    gap = _presence_gap(column, label, groups)
-    if gap >= PRESENCE_LEAK:
-        return f"gives the label away: whether it has a value moves the rate of positives by {100 * gap:.0f} points"
-    of_verdict = _explained_at_least(VERDICT_LEAK, column.codes, outcomes.predicted, groups)
-    if of_verdict:
-        return (
-            f"gives the verdict away: on held-out groups it explains {of_verdict:.0%} of it (limit {VERDICT_LEAK:.0%})"
-        )
+def _alike_reason(column: Column, others: Sequence[Column]) -> str | None:
+    """Say which other column tells nearly the same; both ways, since what is coarser than another is not the same."""
+    a = column.codes.astype(np.int64)
+    for other in others:
+        b = other.codes.astype(np.int64)
+        if _rank_correlation(column, other) >= ALIKE:
+            return f"orders the rows nearly as {other.name!r} does"
+        joint = entropy(np.bincount(a * (int(b.max(initial=0)) + 1) + b).astype(np.float64))
+        apart = 2 * joint - sum(entropy(np.bincount(codes).astype(np.float64)) for codes in (a, b))
+        if apart <= SAME * joint:
+            return f"parts the rows nearly as {other.name!r} does"
     return None
 
 
-def uncertainty_coefficient(codes: Codes, outcome: BoolArray, groups: IntArray) -> float:
-    """Return the share of the outcome's entropy that the codes explain on held-out groups; at most 1, 0 if undefined.
-
-    Args:
-        codes: Values as codes; shape (n,).
-        outcome: What might be given away; shape (n,).
-        groups: Group of each row; shape (n,).
-    """
-    return _explained(codes, _cells_of(codes, groups), outcome, groups)
-
-
-def _explained_at_least(limit: float, codes: Codes, outcome: BoolArray, groups: IntArray) -> float:
-    """The uncertainty coefficient where it reaches a limit, else 0; rows seen may not explain what held-out ones do."""
-    counts = np.bincount(codes.astype(np.int64) * 2 + outcome).astype(np.float64)
-    cells = np.pad(counts, (0, len(counts) % 2)).reshape(-1, 2)
-    if _entropy(cells.sum(0)) * (1 - limit) < sum(_entropy(pair) * pair.sum() for pair in cells) / max(1, len(codes)):
+def _rank_correlation(one: Column, other: Column) -> float:
+    """Of the bins of two numeric columns, without sign; 0 where they are not, or where many rows lack either."""
+    both = (one.codes < one.ordered) & (other.codes < other.ordered)
+    a, b = one.codes[both].astype(np.float64), other.codes[both].astype(np.float64)
+    if both.mean() < ALIKE or not (a.std() > 0 < b.std()):
         return 0.0
-    found = uncertainty_coefficient(codes, outcome, groups)
-    return found if found >= limit else 0.0
-
-
-def _entropy(counts: FloatArray) -> float:
-    present = counts[counts > 0] / max(1.0, float(counts.sum()))
-    return float(-(present * np.log(present)).sum())
-
-
-def _cells_of(codes: Codes, groups: IntArray) -> IntArray:
-    """Return a code for each pair of value and group; shape (n,)."""
-    values = int(codes.max(initial=0)) + 1
-    key = groups * values + codes
-    if values * (int(groups.max(initial=0)) + 1) <= 8 * len(codes):
-        return key
-    return np.unique(key, return_inverse=True)[1].astype(np.int64)
-
-
-def _explained(codes: Codes, cell: IntArray, outcome: BoolArray, groups: IntArray) -> float:
-    n = len(codes)
-    base = float(outcome.mean()) if n else 0.0
-    if not 0.0 < base < 1.0:
-        return 0.0
-    own_rows, own_hits = np.bincount(groups)[groups], np.bincount(groups, outcome)[groups]
-    prior = (outcome.sum() - own_hits + base) / (n - own_rows + 1.0)
-    rows = np.bincount(codes)[codes] - np.bincount(cell)[cell]
-    hits = np.bincount(codes, outcome)[codes] - np.bincount(cell, outcome)[cell]
-    chance = np.clip((hits + prior) / (rows + 1.0), 0.002, 0.998)
-    surprise = -np.where(outcome, np.log(chance), np.log1p(-chance)).mean()
-    entropy = -(base * math.log(base) + (1 - base) * math.log1p(-base))
-    return float(1.0 - surprise / entropy)
-
-
-def _presence_gap(column: Column, label: BoolArray, groups: IntArray) -> float:
-    absent = np.zeros(len(label), np.bool_)
-    for code, condition in enumerate(column.conditions):
-        if isinstance(condition, Missing):
-            absent = column.codes == code
-    for side in (absent, ~absent):
-        if side.sum() < PRESENCE_ROWS or count_groups(groups[side]) < PRESENCE_GROUPS:
-            return 0.0
-    return abs(float(label[absent].mean() - label[~absent].mean()))
+    return abs(float(np.corrcoef(a, b)[0, 1]))
 
 
 def _partition(codes: Codes) -> bytes:

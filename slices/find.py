@@ -10,21 +10,25 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ..judges import BoolArray, Estimate, FloatArray, InputError, Judged
+from .column import Column
 from .consistency import Consistency, check_consistency, is_origin
 from .effect import Cells, Direction, decompose, expected_gain
-from .features import Column, Features, choose_columns, read_features
+from .features import Features, choose_columns, read_features
 from .found import FoundSlice, HeldOut, SliceReport
 from .outcomes import Outcomes, compress
 from .search import Rows, propose, still_poor
 from .significance import ALPHA, Comparison, compare, holm, one_direction, rows_to_find
 from .slice import Predicate
 from .target import Target, target_of
+from .text import TOPIC, feature_rank
+from .tokens import Likely, Vocabulary, read_vocabulary
+from .topics import add_topics, fit_topics
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -32,6 +36,7 @@ if TYPE_CHECKING:
 FEW_ROWS = 2000
 """Below so many rows in the denominator, slices have at most two conditions and eight columns are searched."""
 FEW_COLUMNS = 8
+MIN_SUPPORT = 30
 LOWER = 1.645
 """Standard errors taken off an effect for its one-sided 95 % lower bound."""
 
@@ -52,14 +57,23 @@ class _Search:
     """Columns that say where rows come from, whether or not they are searched."""
     depth: int
     min_support: int
+    words: Likely = field(default_factory=Likely)
+    """The words that either half chose."""
     notes: list[str] = field(default_factory=list)
 
-    def rows(self, chosen: BoolArray) -> Rows:
-        everything = Rows(columns=self.columns, loss=self.loss, groups=self.outcomes.groups)
-        return everything.only(chosen & self.inside)
+    def everything(self, words: Likely | None = None) -> Rows:
+        return Rows(
+            columns=self.columns,
+            loss=self.loss,
+            groups=self.outcomes.groups,
+            words=self.words if words is None else words,
+        )
+
+    def rows(self, chosen: BoolArray, words: Likely | None = None) -> Rows:
+        return self.everything(words).only(chosen & self.inside)
 
     def member(self, predicate: Predicate) -> BoolArray:
-        return Rows(columns=self.columns, loss=self.loss, groups=self.outcomes.groups).member(predicate)
+        return self.everything().member(predicate)
 
     def worse(self, value: float, rest: float) -> bool:
         return value < rest if self.target.lower_is_worse else value > rest
@@ -73,6 +87,8 @@ def find_slices(
     exclude: Sequence[str] = (),
     max_depth: int = 2,
     min_support: int | None = None,
+    text: bool = False,
+    topics: int = 0,
     seed: int = 0,
 ) -> SliceReport:
     """Find the slices on which a metric is poorer than elsewhere.
@@ -80,24 +96,32 @@ def find_slices(
     Args:
         judged: The table; unscored rows are left out.
         metric: What to look for, a name of `TARGETS`.
-        columns: Metadata columns to search; all honest ones unless given.
-        exclude: Metadata columns to leave out.
+        columns: The only columns to search: metadata, features of the texts such as `statement:words`, or texts such
+            as `statement`, whose words are meant. All honest ones unless given.
+        exclude: Columns to leave out.
         max_depth: The most conditions of a slice, 1 to 3.
         min_support: The fewest rows of the metric's denominator in a slice; 30 or half a per cent unless given.
-        seed: Of the cut into halves, which depends on nothing else but the groups' names.
+        text: Whether to search what the texts are like and the words they contain.
+        topics: How many topics to cut each text into; none for 0. A slice by topic needs `add_topics` to be looked up
+            in the rows, so a caller who goes on with the slices calls that first.
+        seed: Of the topics and the cut into halves, which depends on nothing else but the groups' names.
 
     Raises:
         InputError: The metric, the depth or a column cannot be used.
     """
     target = target_of(metric)
-    features = read_features(judged, columns=columns, exclude=exclude)
+    if topics:
+        judged = add_topics(judged, fit_topics(judged.rows, topics, seed=seed))
+    features = read_features(judged, columns=columns, exclude=exclude, text=text)
+    least = max(2, (min_support or MIN_SUPPORT) // 2)
+    vocabulary = read_vocabulary(judged.rows, features.fields, min_rows=least) if features.fields else None
     limits = Limits(max_depth=max_depth, min_support=min_support, seed=seed, named=columns is not None)
     notes = []
     if not any(row.group for row in judged.rows):
         notes.append("the rows have no group: each is taken to be independent of the others")
     if judged.unscored:
         notes.append(f"{sum(judged.unscored.values())} unscored rows are left out")
-    return search_slices(Outcomes.of(judged), features, target, limits, notes=notes)
+    return search_slices(Outcomes.of(judged), features, target, limits, vocabulary=vocabulary, notes=notes)
 
 
 def find_in_frame(
@@ -164,7 +188,13 @@ class Limits:
 
 
 def search_slices(
-    outcomes: Outcomes, features: Features, target: Target, limits: Limits, *, notes: Sequence[str] = ()
+    outcomes: Outcomes,
+    features: Features,
+    target: Target,
+    limits: Limits,
+    *,
+    vocabulary: Vocabulary | None = None,
+    notes: Sequence[str] = (),
 ) -> SliceReport:
     """Search columns for the slices on which a metric is poorer; `find_slices` for a table of rows.
 
@@ -173,6 +203,7 @@ def search_slices(
         features: The columns.
         target: The metric.
         limits: How far to go.
+        vocabulary: The words of the texts, where they are to be searched.
         notes: What is known before the search begins.
 
     Raises:
@@ -180,7 +211,7 @@ def search_slices(
     """
     inside, loss = target.losses(outcomes)
     said = list(notes)
-    support = max(limits.min_support or max(30, math.ceil(0.005 * int(inside.sum()))), 2)
+    support = max(limits.min_support or max(MIN_SUPPORT, math.ceil(0.005 * int(inside.sum()))), 2)
     kept, depth = _restrict(features, inside, support, limits, said)
     search = _Search(
         outcomes=outcomes,
@@ -194,7 +225,7 @@ def search_slices(
         min_support=support,
         notes=said,
     )
-    found = _cross_confirm(search)
+    found = _cross_confirm(search, vocabulary)
     return SliceReport(
         slices=tuple(sorted(found, key=_merit)),
         left_out=features.left_out,
@@ -202,56 +233,6 @@ def search_slices(
         metric=target.name,
         overall=_overall(search),
     )
-
-
-def choose_target(report: SliceReport, direction: Direction | None) -> tuple[FoundSlice | None, str]:
-    """Choose the slice to optimize on, and say why in a sentence.
-
-    Preferred is the prompt target with the largest lower bound of the gain whose errors go the objective's way; then
-    the unconfirmed slice with the smallest p whose errors lean that way, named as unconfirmed; then none.
-
-    Args:
-        report: The slices found.
-        direction: Which errors the objective fights; None for either.
-    """
-    fitting = [s for s in report.slices if direction is None or s.direction == direction]
-    targets = [s for s in fitting if s.prompt_target]
-    if targets:
-        best = max(targets, key=lambda s: (s.held_out.gain_low, -s.p))
-        return (
-            best,
-            f"the confirmed slice that promises the largest gain; {best.describe()}{_passed_over(report, best)}",
-        )
-    leaning = [s for s in report.slices if _leans(s, direction)]
-    if leaning:
-        best = min(leaning, key=lambda s: (s.p, -s.expected_gain))
-        return best, f"no slice is a confirmed target; the likeliest is taken, {best.describe()}"
-    if report.slices:
-        return None, f"no slice's errors go the objective's way by the judge's own doing; {report.slices[0].describe()}"
-    return None, f"no slice stands out with a poorer {report.metric} than elsewhere"
-
-
-def _leans(found: FoundSlice, direction: Direction | None) -> bool:
-    """Whether most errors of a slice go the objective's way and are what lowers the metric."""
-    if found.fp_share is None or found.fp_share == 0.5:
-        return False
-    own: Direction = "fp" if found.fp_share > 0.5 else "fn"
-    return direction in (None, own) and (found.parts is None or found.parts.judges_doing(own))
-
-
-def _passed_over(report: SliceReport, best: FoundSlice) -> str:
-    """Say why a slice with a lower headline number was not chosen."""
-    lower = [s for s in report.slices if s.confirmed and not s.prompt_target and s.value < best.value]
-    if not lower:
-        return ""
-    worst = min(lower, key=lambda s: s.value)
-    if worst.direction is None:
-        reason = "its errors have no one direction"
-    elif worst.parts is not None and worst.parts.prevalence <= min(worst.parts.tpr, worst.parts.fpr):
-        reason = "that gap is mostly the base rate's, not the judge's"
-    else:
-        reason = f"its {'false positives' if worst.direction == 'fp' else 'false negatives'} are not what lowers it"
-    return f". {worst.predicate} is lower at {worst.value:.3f}, but {reason}"
 
 
 def _merit(found: FoundSlice) -> tuple[bool, bool, float, float, str]:
@@ -277,27 +258,35 @@ def _restrict(
         return tuple(kept), limits.max_depth
     if limits.max_depth > 2:
         notes.append(f"with {total} rows in the denominator, slices have at most two conditions")
-    if len(kept) > FEW_COLUMNS and not limits.named:
-        # Those that part the rows most evenly; chosen without a look at the errors, so it costs no significance.
-        ranked = sorted(kept, key=lambda column: (-spread[column.name], column.name))
-        dropped = sorted(column.name for column in ranked[FEW_COLUMNS:])
-        features.left_out.update(
-            dict.fromkeys(dropped, f"too few rows ({total}) to search more than {FEW_COLUMNS} columns")
-        )
+    # Topics were asked for by their number.
+    free = [column for column in kept if not column.name.endswith(TOPIC)]
+    if len(free) > FEW_COLUMNS and not limits.named:
+        # Metadata first, then what most often matters in texts; of metadata, what parts the rows most evenly. Chosen
+        # without a look at the errors, so it costs no significance.
+        ranked = sorted(free, key=lambda c: (feature_rank(c.name), -spread[c.name], c.name))
+        dropped = [column.name for column in ranked[FEW_COLUMNS:]]
+        reason = f"too few rows ({total}) to search more than {FEW_COLUMNS} columns"
+        features.left_out.update(dict.fromkeys(sorted(name for name in dropped if not feature_rank(name)), reason))
+        texts = [name for name in dropped if feature_rank(name)]
         notes.append(
             f"with {total} rows in the denominator, only {FEW_COLUMNS} columns are searched; name others to have them"
+            + (f", such as {texts[0]}, one of {len(texts)} features of the texts left out" if texts else "")
         )
         kept = [column for column in kept if column.name not in dropped]
     return tuple(kept), min(limits.max_depth, 2)
 
 
-def _cross_confirm(search: _Search) -> list[FoundSlice]:
+def _cross_confirm(search: _Search, vocabulary: Vocabulary | None) -> list[FoundSlice]:
     """Propose on one half and test on the other, both ways, and correct for all proposals."""
+    least = max(2, search.min_support // 2)
+    by_half = [_likely_words(search, vocabulary, side, least) for side in (False, True)]
+    either = {column.name: column for likely in by_half for column in likely.columns}
+    search = replace(search, words=Likely(columns=tuple(either.values())))
     tested: list[tuple[Predicate, BoolArray, HeldOut]] = []
     looked_at = 0
     for side in (False, True):
-        proposer = search.rows(search.half == side)
-        proposed, count = propose(proposer, depth=search.depth, min_rows=max(2, search.min_support // 2))
+        proposer = search.rows(search.half == side, by_half[side])
+        proposed, count = propose(proposer, depth=search.depth, min_rows=least)
         looked_at = max(looked_at, count)
         for predicate in proposed:
             rows = search.half != side
@@ -310,11 +299,18 @@ def _cross_confirm(search: _Search) -> list[FoundSlice]:
     repeated = {name: kept for name, kept in best.items() if search.worse(kept[2].value, kept[2].rest)}
     if len(repeated) < len(best):
         search.notes.append(
-            f"{len(best) - len(repeated)} slices of one half did not show on the other and are not listed"
+            f"{_counted(len(best) - len(repeated))} proposed by one half, did not show on the other and not listed"
         )
     _note_power(search, looked_at)
     described = [_describe(search, predicate, *kept) for predicate, kept in _apart(search, repeated).items()]
     return [found for found in described if found is not None]
+
+
+def _likely_words(search: _Search, vocabulary: Vocabulary | None, side: bool, least: int) -> Likely:
+    """The words that the losses of one half point to."""
+    if vocabulary is None:
+        return Likely()
+    return vocabulary.likely(search.loss, search.inside & (search.half == side), min_rows=least)
 
 
 def _apart(
@@ -327,10 +323,12 @@ def _apart(
     others = [predicate for predicate in proposed if predicate not in confirmed]
     kept += still_poor(everything, others, min_rows=search.min_support, after=kept)
     if len(kept) < len(proposed):
-        search.notes.append(
-            f"{len(proposed) - len(kept)} slices are poor only for rows of stronger ones and not listed"
-        )
+        search.notes.append(f"{_counted(len(proposed) - len(kept))} poor only for rows of stronger ones and not listed")
     return {predicate: proposed[predicate] for predicate in kept}
+
+
+def _counted(slices: int) -> str:
+    return "1 slice is" if slices == 1 else f"{slices} slices are"
 
 
 def _test(search: _Search, predicate: Predicate, held_out: BoolArray) -> HeldOut:
@@ -342,7 +340,11 @@ def _test(search: _Search, predicate: Predicate, held_out: BoolArray) -> HeldOut
     values = [search.target.value(part, side) for side in (member, ~member)]
     if tested is None or compared is None or values[0] is None or values[1] is None:
         return HeldOut(n=0, value=1.0, rest=1.0, p=1.0, gain=0.0, gain_low=0.0)
-    gain, gain_low = _gains(search.target.name, part, member, inside, compared)
+    if search.target.name == "ece":
+        # In its own units; what it was searched by is a Brier score, whose lower bound would say nothing of it.
+        gain, gain_low = max(0.0, values[0] - values[1]) * compared.n / int(inside.sum()), 0.0
+    else:
+        gain, gain_low = _gains(search.target.name, part, member, inside, compared)
     return HeldOut(n=compared.n, value=values[0], rest=values[1], p=tested.p, gain=gain, gain_low=gain_low)
 
 

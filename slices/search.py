@@ -5,6 +5,9 @@ all columns but the last, one `bincount` holds the cells of every column after t
 neighbouring bins of an ordered column. A cell is scored by the one-sided scan likelihood ratio, shrunk by its own
 design effect, less the log of how many cells of its depth were looked at: a price for complexity and a Bonferroni
 correction in one. What is left after taking a slice's rows away decides the next (greedy cover).
+
+Words of the texts are counted alone and with one condition beside them, and pay for all the words that they were
+chosen from.
 """
 
 from __future__ import annotations
@@ -18,9 +21,10 @@ import numpy as np
 import numpy.typing as npt
 
 from ..judges import BoolArray, FloatArray, IntArray
-from .features import Column
+from .column import Column
 from .significance import MIN_GROUPS, Clustered, gaussian_llr, scan_llr
-from .slice import Condition, Interval, Predicate
+from .slice import Condition, Contains, Interval, Predicate
+from .tokens import Likely
 
 Bits = npt.NDArray[np.uint8]
 """Whether each row is inside, eight rows a byte."""
@@ -30,6 +34,8 @@ BLOCK = 1 << 14
 """Rows counted at once: few enough to stay in the processor's cache."""
 SHORTLIST = 300
 PROPOSALS = 5
+WORD_DEPTH = 2
+"""The most conditions of a slice of which one is a word."""
 RESIDUE = 2.0
 """Likelihood ratio, in logs, that a slice must keep once the rows of stronger ones are gone: one-sided 2.5 %."""
 PROPOSE_ABOVE = -2.0
@@ -44,6 +50,8 @@ class Rows:
     loss: BoolArray | FloatArray
     """What each row costs; booleans mark bad rows. Shape (n,)."""
     groups: IntArray
+    words: Likely = field(default_factory=Likely)
+    """The words to search beside the columns."""
     within: dict[Condition, BoolArray] = field(default_factory=dict)
     """For each condition met so far, whether a row of each code of its column is inside."""
 
@@ -52,15 +60,18 @@ class Rows:
 
     def only(self, chosen: BoolArray) -> Rows:
         """Return the chosen rows; chosen has shape (n,)."""
-        columns = tuple(replace(c, codes=c.codes[chosen]) for c in self.columns)
-        return replace(self, columns=columns, loss=self.loss[chosen], groups=self.groups[chosen])
+        columns, words = (
+            tuple(replace(c, codes=c.codes[chosen]) for c in every) for every in (self.columns, self.words.columns)
+        )
+        kept = replace(self.words, columns=words)
+        return replace(self, columns=columns, words=kept, loss=self.loss[chosen], groups=self.groups[chosen])
 
     def member(self, predicate: Predicate) -> BoolArray:
         """Return whether each row is inside, by its codes; shape (n,)."""
-        by_name = {column.name: column for column in self.columns}
+        by_name = {column.name: column for column in (*self.columns, *self.words.columns)}
         holds = []
         for condition in predicate.conditions:
-            column = by_name[condition.column]
+            column = by_name[str(condition) if isinstance(condition, Contains) else condition.column]
             if condition not in self.within:
                 self.within[condition] = np.array([_within(part, condition) for part in column.conditions])
             holds.append(self.within[condition][column.codes])
@@ -178,13 +189,14 @@ def _best_cells(rows: Rows, depth: int, min_rows: int) -> tuple[list[_Cell], int
     counter = _Counter.of(rows, min_rows)
     found: list[_Cell] = []
     looked_at = 0
-    for level in range(1, depth + 1):
-        cubes = list(counter.cubes(level))
+    for level, of_words in itertools.product(range(1, depth + 1), (False, True)):
+        cubes = list(counter.word_cubes(level) if of_words else counter.cubes(level))
         if not cubes:
-            break
+            continue
         n, lost = (np.concatenate(parts) for parts in ([c.n for c in cubes], [c.loss for c in cubes]))
-        looked_at += len(n)
-        price = math.log(len(n))
+        cells = max(len(n), round(len(n) * counter.words_each)) if of_words else len(n)
+        looked_at += cells
+        price = math.log(cells)
         # Rounded, so that the order of rows cannot decide between equals.
         scores = np.round(score.llr(n, lost) - price, 9)
         ends = np.cumsum([len(cube.n) for cube in cubes])
@@ -213,52 +225,64 @@ class _Counter:
     """Each column's code; shape (n, columns)."""
     loss: BoolArray | FloatArray
     min_rows: int
+    plain: int
+    """How many of the columns are no words; those come first."""
+    words_each: float
+    """How many words were considered for each that is searched."""
 
     @classmethod
     def of(cls, rows: Rows, min_rows: int) -> _Counter:
         """Give the rows of rare and folded values code 0; leave out columns without a candidate."""
-        axes, codes = [], []
-        for column in rows.columns:
+        axes, codes, plain = [], [], 0
+        for column in (*rows.columns, *rows.words.columns):
             axis, code = _axis(column, min_rows)
             if len(axis.starts):
                 axes.append(axis)
                 codes.append(code[column.codes])
+                plain += not any(isinstance(part, Contains) for part in column.conditions)
         stacked = np.stack(codes, axis=1) if codes else np.zeros((len(rows), 0), np.int64)
-        return cls(tuple(axes), stacked, rows.loss, min_rows)
+        each = rows.words.considered / max(1, len(axes) - plain)
+        return cls(tuple(axes), stacked, rows.loss, min_rows, plain, each)
 
     def cubes(self, level: int) -> Iterator[_Cube]:
         """Yield the candidates with enough rows of every combination of so many columns."""
-        for head in itertools.combinations(range(len(self.axes)), level - 1):
-            after = head[-1] + 1 if head else 0
-            if after == len(self.axes):
-                continue
-            axes = (*(self.axes[i] for i in head), _side_by_side(self.axes[after:]))
-            n, lost = self._counts(head, after, [axis.size for axis in axes])
-            for along, axis in enumerate(axes):
-                n, lost = axis.runs(n, along), axis.runs(lost, along)
-            enough = np.flatnonzero(n >= self.min_rows)
-            if len(enough):
-                yield _Cube(axes, enough, n.ravel()[enough], lost.ravel()[enough])
+        for head in itertools.combinations(range(self.plain), level - 1):
+            yield from self._cube(head, slice(head[-1] + 1 if head else 0, self.plain))
 
-    def _counts(self, head: tuple[int, ...], after: int, sizes: list[int]) -> tuple[FloatArray, FloatArray]:
-        """Count rows and losses by the head's codes and, side by side, those of every column after it."""
+    def word_cubes(self, level: int) -> Iterator[_Cube]:
+        """Yield the same of every word, alone and with one condition beside it."""
+        for head in itertools.combinations(range(self.plain), level - 1) if level <= WORD_DEPTH else ():
+            yield from self._cube(head, slice(self.plain, len(self.axes)))
+
+    def _cube(self, head: tuple[int, ...], tail: slice) -> Iterator[_Cube]:
+        """Yield the candidates of some columns with each of those in the tail, unless there is none."""
+        if not self.axes[tail]:
+            return
+        axes = (*(self.axes[i] for i in head), _side_by_side(self.axes[tail]))
+        n, lost = self._counts(head, tail, [axis.size for axis in axes])
+        for along, axis in enumerate(axes):
+            n, lost = axis.runs(n, along), axis.runs(lost, along)
+        enough = np.flatnonzero(n >= self.min_rows)
+        if len(enough):
+            yield _Cube(axes, enough, n.ravel()[enough], lost.ravel()[enough])
+
+    def _counts(self, head: tuple[int, ...], tail: slice, sizes: list[int]) -> tuple[FloatArray, FloatArray]:
+        """Count rows and losses by the head's codes and, side by side, those of every column in the tail."""
         binary = self.loss.dtype == np.bool_
         cells = math.prod(sizes)
-        offsets = np.cumsum([0, *(axis.size for axis in self.axes[after:-1])])
+        offsets = np.cumsum([0, *(axis.size for axis in self.axes[tail][:-1])])
         n, lost = np.zeros(cells), np.zeros(cells)
         for start in range(0, len(self.loss), BLOCK):
             block, loss = self.codes[start : start + BLOCK], self.loss[start : start + BLOCK]
             key = np.zeros(len(block), np.int64)
             for i in head:
                 key = key * self.axes[i].size + block[:, i]
-            last = block[:, after:] + offsets
-            both = (key * sizes[-1])[:, None] + last
+            cell = ((key * sizes[-1])[:, None] + (block[:, tail] + offsets)).ravel()
+            n += np.bincount(cell, minlength=cells)
             if binary:
-                n += np.bincount(both.ravel(), minlength=cells)
-                lost += np.bincount(both[np.flatnonzero(loss)].ravel(), minlength=cells)
+                lost += np.bincount(cell.reshape(len(block), -1)[np.flatnonzero(loss)].ravel(), minlength=cells)
             else:
-                n += np.bincount(both.ravel(), minlength=cells)
-                lost += np.bincount(both.ravel(), np.repeat(loss, both.shape[1]), cells)
+                lost += np.bincount(cell, np.repeat(loss, len(cell) // len(block)), cells)
         return n.reshape(sizes), lost.reshape(sizes)
 
 
@@ -304,7 +328,9 @@ def _cover(
         if not score.possible:
             break
         n = _counts(packed, alive)
-        lost = _counts(packed, alive & (loss > 0)) if loss.dtype == np.bool_ else _sums(packed, loss * alive)
+        lost = (
+            _counts(packed, alive & (loss > 0)) if loss.dtype == np.bool_ else _sums(packed, np.where(alive, loss, 0.0))
+        )
         scores = np.where(n >= min_rows, np.round(score.llr(n, lost) / design - price, 9), -math.inf)
         best = int(np.argmax(scores))  # the shortlist is in order of score and name, so ties have one answer
         if scores[best] <= PROPOSE_ABOVE:

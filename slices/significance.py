@@ -101,10 +101,12 @@ class Clustered:
 
     def groups_in(self, rows: IntArray) -> int:
         """Return how many groups some rows belong to."""
-        return count_groups(self.groups[rows])
+        return len(rows) if self.rows_of.max() <= 1 else count_groups(self.groups[rows])
 
     def design(self, rows: IntArray) -> float:
         """Return the design effect of the slice with these rows, see `design_effect`; rows are positions."""
+        if self.rows_of.max() <= 1:
+            return 1.0
         groups, loss = self.groups[rows], self.loss[rows].astype(np.float64)
         rows_in = np.bincount(groups, minlength=len(self.rows_of))
         loss_in = np.bincount(groups, loss, len(self.rows_of))

@@ -1,7 +1,8 @@
-"""A slice: the rows for which a readable predicate over metadata columns holds.
+"""A slice: the rows for which a readable predicate over their columns holds.
 
-A predicate is a conjunction. Its text, such as `dataset = RAGTruth and source_words in [150, 400)`, is how it
-is shown, stored and typed, and parses back to an equal predicate.
+A column is one of metadata, a feature of the texts such as `statement:words` (`text.py`), or a text itself. A predicate
+is a conjunction. Its text, such as `dataset = RAGTruth and source_words in [150, 400) and statement contains refund`,
+is how it is shown, stored and typed, and parses back to an equal predicate.
 """
 
 from __future__ import annotations
@@ -15,11 +16,13 @@ import numpy as np
 import orjson
 
 from ..judges import BoolArray, InputError, Row
+from ..judges.retrieval import words as split_words
 from ..judges.rows import Scalar
+from .text import Columns
 
 _BARE = re.compile(r"[^\s\"()\[\],<>=!]+")
 _TOKEN = re.compile(r'\s*("(?:[^"\\]|\\.)*"|<=|>=|==|!=|[<>=\[\](),]|[^\s"()\[\],<>=!]+)')
-_WORDS = frozenset({"and", "in", "is", "missing"})
+_WORDS = frozenset({"and", "contains", "in", "is", "missing"})
 _MAX_TEXT = 10_000
 
 
@@ -77,7 +80,34 @@ class Interval:
         return f"{name} in [{number_text(self.low)}, {number_text(self.high)})"
 
 
-Condition = Equals | Missing | Interval
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Contains:
+    """The column's text has this word, or these words in a row; case and punctuation do not count."""
+
+    column: str
+    word: str
+
+    def __post_init__(self) -> None:
+        if not split_words(self.word):
+            raise InputError(f"{self.word!r} holds no word that a text could contain")
+
+    def holds(self, value: Scalar) -> bool:
+        """Whether a row with this value in the column is inside."""
+        if is_missing(value):
+            return False
+        wanted, text = split_words(self.word), text_of(value)
+        if text.isascii() and wanted[0] not in text.lower():  # spares most texts being taken apart
+            return False
+        found = split_words(text)
+        if len(wanted) == 1:
+            return wanted[0] in found
+        return any(found[start : start + len(wanted)] == wanted for start in range(len(found)))
+
+    def __str__(self) -> str:
+        return f"{_quoted(self.column)} contains {_quoted(self.word)}"
+
+
+Condition = Equals | Missing | Interval | Contains
 
 
 @dataclass(frozen=True, slots=True, init=False)
@@ -95,11 +125,15 @@ class Predicate:
         return tuple(dict.fromkeys(condition.column for condition in self.conditions))
 
     def mask(self, rows: Sequence[Row]) -> BoolArray:
-        """Return whether each row is inside; shape (rows,)."""
+        """Return whether each row is inside; shape (rows,).
+
+        Features of texts are worked out here. A topic is not one of them: `topics.add_topics` writes it as metadata.
+        """
+        columns = Columns()
         inside = np.ones(len(rows), np.bool_)
         for condition in self.conditions:
             name, holds = condition.column, condition.holds
-            inside &= np.fromiter((holds(row.meta.get(name)) for row in rows), np.bool_, len(rows))
+            inside &= np.fromiter((holds(columns.value(row, name)) for row in rows), np.bool_, len(rows))
         return inside
 
     def __str__(self) -> str:
@@ -134,8 +168,9 @@ def number_text(value: float) -> str:
 def parse_predicate(text: str) -> Predicate:
     """Read a predicate: conditions joined by `and`.
 
-    A condition is `column = value`, `column is missing`, `column in [low, high)`, or a column compared with a number by
-    `>=`, `>`, `<` or `<=`. Names and values that hold spaces, brackets or operators stand in double quotes, as in JSON.
+    A condition is `column = value`, `column is missing`, `column contains word`, `column in [low, high)`, or a column
+    compared with a number by `>=`, `>`, `<` or `<=`. Names and values that hold spaces, brackets or operators stand in
+    double quotes, as in JSON.
     `all rows` is the predicate without conditions.
 
     Raises:
@@ -173,6 +208,8 @@ def _condition(tokens: list[str], text: str) -> tuple[Condition, list[str]]:
     match tokens:
         case [column, "is", "missing", *rest]:
             return Missing(column=_unquoted(column, text)), rest
+        case [column, "contains", word, *rest]:
+            return Contains(column=_unquoted(column, text), word=_unquoted(word, text)), rest
         case [column, "=" | "==", value, *rest]:
             return Equals(column=_unquoted(column, text), value=_unquoted(value, text)), rest
         case [column, "in", "[", low, ",", high, ")", *rest]:
@@ -184,7 +221,9 @@ def _condition(tokens: list[str], text: str) -> tuple[Condition, list[str]]:
             bound = _number(high, text)
             return Interval(column=_unquoted(column, text), high=bound if sign == "<" else _next(bound)), rest
     raise _unreadable(
-        text, "expected `column = value`, `column is missing`, `column in [low, high)` or `column >= number`"
+        text,
+        "expected `column = value`, `column is missing`, `column contains word`, `column in [low, high)` "
+        "or `column >= number`",
     )
 
 

@@ -10,6 +10,7 @@ import click
 
 from ...judges import InputError, JudgeSettings
 from ...judges.listwise import Window
+from ...slices import read_slice, rows_in_slice
 from ..bench import BenchPlan, BenchResult, ByClaim, run_bench, write_page, write_verdicts
 from ..ceilings import say_ceilings
 from ..config import parse_budget, read_environment
@@ -52,6 +53,7 @@ Ranking:  judgewright bench context_relevance rows.jsonl --listwise 20/10 --grou
     "--repeat", default=1, show_default=True, type=click.IntRange(1, 20), help="Ask everything this many times."
 )
 @click.option("--by", help="Also measure per value of this column.")
+@click.option("--slice", "slice_", metavar="SLICE", help="Only the rows of a saved slice, or of an expression.")
 @click.option("--by-claim", is_flag=True, help="Split each response into claims, judge each, and join the verdicts.")
 @click.option("--splitter", type=click.Choice(["sentence", "model"]), default="sentence", show_default=True)
 @click.option(
@@ -84,6 +86,7 @@ def bench(
     max_tokens: int,
     confidence: Any,  # Any: a literal that click checks
     by: str | None,
+    slice_: str | None,
     out: Path | None,
     html: Path | None,
     workspace: Path | None,
@@ -96,6 +99,8 @@ def bench(
     with open_workspace(workspace) as place, progress_on_stderr(quiet=as_json) as watch:
         prompt = place.shelf.get(judge)
         dataset = read_rows(prompt, data, **asked)
+        if slice_ is not None:
+            dataset = rows_in_slice(dataset, read_slice(slice_))
         result = run_bench(
             place,
             prompt,

@@ -21,12 +21,17 @@ OBJECTIVE = read_objective("improve precision", target="precision", guards=("rec
 
 
 def judged(
-    labels: np.ndarray, predicted: np.ndarray, groups: np.ndarray | None = None, missing: frozenset[int] = frozenset()
+    labels: np.ndarray,
+    predicted: np.ndarray,
+    groups: np.ndarray | None = None,
+    missing: frozenset[int] = frozenset(),
+    language: np.ndarray | None = None,
 ) -> Judged:
     """A table of binary labels and verdicts."""
     groups = np.arange(len(labels)) if groups is None else groups
+    meta = [{} if language is None else {"language": int(language[i]), "length": i % 7} for i in range(len(labels))]
     rows = tuple(
-        Row(id=f"r{i}", inputs={"x": "x"}, label=float(y), group=f"g{g}")
+        Row(id=f"r{i}", inputs={"x": "x"}, label=float(y), group=f"g{g}", meta=meta[i])
         for i, (y, g) in enumerate(zip(labels, groups, strict=True))
     )
     answers = tuple(
@@ -263,3 +268,73 @@ def test_the_change_is_the_difference_of_the_two_points() -> None:
     assert change.n == 298
     assert change.before == pytest.approx(point("kappa", labels[keep], a[keep]))
     assert change.after == pytest.approx(point("kappa", labels[keep], b[keep]))
+
+
+def rewritten(seed: int, rows: int = 2400) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Labels, verdicts before and after, and languages: false positives mended all over, language 2 broken."""
+    rng = np.random.default_rng(seed)
+    labels, language = rng.random(rows) < 0.5, rng.integers(0, 8, rows)
+    old = noisy(rng, labels, 0.40, 0.10)
+    new = old & ~((rng.random(rows) < 0.4) & ~labels & (language != 2))
+    return labels, old, np.where((language == 2) & (rng.random(rows) < 0.35) & (old == labels), ~old, new), language
+
+
+WIDE = replace(OBJECTIVE, guards=(replace(OBJECTIVE.guards[0], margin=0.2),))
+
+
+def test_a_slice_that_is_confirmed_broken_is_a_veto() -> None:
+    """Precision rises and the guard holds, but language 2 is broken: refused, its predicate named and nothing more."""
+    labels, old, new, language = rewritten(0)
+    sides = [judged(labels, said, language=language) for said in (old, new)]
+    decision = decide(*sides, WIDE, alpha=0.03)
+    assert decision.target is not None
+    assert decision.target.p < 0.0001
+    assert [guard.state for guard in decision.guards] == ["held"]
+    assert (decision.outcome, decision.veto) == ("refused", "language = 2")
+    assert decision.reason.endswith("; but where language = 2, more verdicts went wrong than were mended")
+    assert decision.to_json()["veto"] == "language = 2"
+    assert decide(*sides, WIDE, alpha=0.03) == decision
+    without = np.flatnonzero(language != 2)
+    healthy = decide(*(side.only(without) for side in sides), WIDE, alpha=0.03)
+    assert (healthy.outcome, healthy.veto) == ("accepted", None)
+
+
+def test_a_column_left_out_makes_no_veto() -> None:
+    """A person may exclude a column; one that the holdout does not have is no matter."""
+    labels, old, new, language = rewritten(0)
+    sides = [judged(labels, said, language=language) for said in (old, new)]
+    assert decide(*sides, WIDE, alpha=0.03, exclude=("language", "nowhere")).accepted
+
+
+def test_no_slice_is_looked_for_where_the_answer_is_no_already() -> None:
+    """A refused or undecided candidate learns nothing about the holdout's slices."""
+    labels, old, new, language = rewritten(0)
+    sides = [judged(labels, said, language=language) for said in (old, new)]
+    spent = decide(*sides, WIDE, alpha=1e-40)
+    assert (spent.outcome, spent.veto) == ("undecided", None)
+    back = decide(*reversed(sides), WIDE, alpha=0.03)
+    assert (back.outcome, back.veto) == ("refused", None)
+
+
+def test_a_slice_of_few_groups_is_never_told() -> None:
+    """Language 2 is the matter of nineteen groups: too few to refuse by, or to be named; of forty it is a veto."""
+    labels, old, new, language = rewritten(1)
+    alone = np.arange(len(labels))
+    for groups_inside, veto in ((19, None), (40, "language = 2")):
+        groups = np.where(language == 2, len(labels) + alone % groups_inside, alone)
+        decision = decide(*(judged(labels, s, groups, language=language) for s in (old, new)), WIDE, alpha=0.03)
+        assert decision.veto == veto
+        assert decision.accepted == (veto is None)
+
+
+def test_the_veto_does_not_eat_a_true_gain() -> None:
+    """+6 points of precision with churn, and columns that say nothing: still accepted in 90 % of runs."""
+    rng = np.random.default_rng(21)
+    found = 0
+    for _ in range(40):
+        labels, language = rng.random(2000) < 0.5, rng.integers(0, 8, 2000)
+        old = noisy(rng, labels, 0.40, 0.10)
+        new = (old & ~((rng.random(2000) < 0.28) & ~labels)) ^ (rng.random(2000) < 0.02)
+        sides = [judged(labels, said, language=language) for said in (old, new)]
+        found += decide(*sides, OBJECTIVE, alpha=0.0304).accepted
+    assert found >= 36

@@ -13,11 +13,9 @@ from hypothesis import strategies as st
 
 from judgewright.judges.errors import InputError
 from judgewright.judges.metrics import Estimate, ece, wilson
+from judgewright.runs.picture import INK, LABEL_CELLS, Picture
 from judgewright.runs.plots import (
-    INK,
-    LABEL_CELLS,
     MOST_STEPS,
-    Picture,
     confusion_chart,
     f1_by_threshold,
     metric_intervals,

@@ -14,15 +14,10 @@ from judgewright.judges.judged import Judged
 from judgewright.judges.rows import Dataset, Row, Scalar
 from judgewright.judges.scale import BINARY, OutputScale
 from judgewright.judges.verdict import Verdict
-from judgewright.slices.features import (
-    MAX_VALUES,
-    convention_reason,
-    encode,
-    leak_reason,
-    read_features,
-    readable_edges,
-    uncertainty_coefficient,
-)
+from judgewright.judges.verdict_file import load_verdicts
+from judgewright.slices.column import MAX_VALUES, encode, readable_edges
+from judgewright.slices.features import read_features
+from judgewright.slices.leaks import convention_reason, leak_reason, uncertainty_coefficient
 from judgewright.slices.outcomes import Outcomes
 from judgewright.slices.slice import Missing
 
@@ -181,10 +176,31 @@ def load(name: str, threshold: float) -> Judged:
             ["label_raw", "error_type", "hallucinated_text", "n_spans"],
             ["model"],
         ),
+        (
+            "groundedness_ragtruth_qa_sentence",
+            0.5,
+            ["label_raw", "error_type", "hallucinated_text", "n_spans", "implicit_true_only"],
+            ["model", "quality", "sentence_idx", "statement_words"],
+        ),
+        ("groundedness_wice", 0.5, ["label_raw"], ["n_supporting_sentences", "source_words"]),
+        (
+            "groundedness_expertqa",
+            0.5,
+            ["label_raw"],
+            ["domain", "question_type", "model", "informativeness", "source_reliability"],
+        ),
+        ("context_relevance_handeval", 0.5, ["label_raw", "label_norm"], ["dataset", "query_term_overlap"]),
+        ("context_relevance_noveleval", 1, ["label_raw", "label_norm"], ["passage_words"]),
+        ("answer_relevance_human", 0.5, ["label_raw"], ["dataset", "generator", "agreement", "n_annotators"]),
         ("context_relevance_climretrieve", 2, ["label_raw", "label_norm", "label_origin"], ["length_bucket"]),
         ("context_relevance_trec_dl", 2, ["label_raw", "label_norm"], ["dataset", "query_term_overlap"]),
         ("answer_relevance", 0.5, ["negative_kind"], ["dataset", "answer_kind", "domain"]),
-        ("diras", 0.5, ["label_text", "label_binary", "annotation_1", "annotation_2", "gpt4_guess"], ["uncertain"]),
+        (
+            "diras",
+            0.5,
+            ["label_text", "label_binary", "annotation_1", "annotation_2", "meta_annotation", "gpt4_guess"],
+            ["uncertain", "annotators_agree"],
+        ),
     ],
 )
 def test_real_leaks_are_found_unaided(name: str, threshold: float, leaking: list[str], honest: list[str]) -> None:
@@ -203,7 +219,8 @@ README_LISTS = """
 label_raw label_text label_binary label_norm label_origin hallucinated_text error_type n_spans implicit_true_only
 negative_kind worst_label best_label annotation_1 meta_annotation benchmark_label benchmark_label_2 gpt4_guess
 gpt4_confidence metadata.gold_3way metadata.label_3way metadata.judge_3way metadata.raw_guess metadata.human
-metadata.human_range metadata.conditional_idk metadata.rl_f metadata.rb_llm metadata.rb_agg verdicts.Olz
+metadata.human_range metadata.human.naturalness metadata.conditional_idk metadata.rl_f metadata.rb_llm
+metadata.rb_agg verdicts.Olz
 """
 
 
@@ -211,3 +228,90 @@ metadata.human_range metadata.conditional_idk metadata.rl_f metadata.rb_llm meta
 def test_names_that_bear_labels_by_convention_are_left_out(name: str) -> None:
     """Every column the data's README lists is left out by name as well, whatever the rows at hand show."""
     assert convention_reason(name) is not None
+
+
+HONEST_LISTS = "metadata.human_uncertain annotators_agree metadata.annotators_agree agreement uncertain n_annotators"
+
+
+@pytest.mark.parametrize("name", HONEST_LISTS.split(" "))
+def test_names_that_tell_how_hard_a_row_is_are_kept(name: str) -> None:
+    """Annotators' doubt is an honest column, although it comes from annotators."""
+    assert convention_reason(name) is None
+
+
+VERDICT_FILES = [
+    (
+        "diras_chatreport.gpt-4-0125-preview",
+        {"group": "inputs.query", "score": "verdict"},
+        ["annotation_1", "annotation_2", "gold_3way", "raw_guess"],
+        ["query_type", "overlap_bin", "passage_words", "annotators_agree", "human_uncertain", "dense_rank_bin"],
+    ),
+    (
+        "diras_chatreport.llama3-8b-instruct",
+        {"group": "inputs.query", "score": "verdict"},
+        ["annotation_1", "annotation_2", "gold_3way", "raw_guess"],
+        ["query_type", "human_uncertain"],
+    ),
+    (
+        "wice_claim.gpt-4-0613",
+        {"group": "metadata.claim_id", "label": "label_binary", "score": "verdict"},
+        ["label_3way", "judge_3way"],
+        ["claim_words", "n_evidence_sentences", "claim_has_digit"],
+    ),
+    (
+        "mtrag_faithfulness.rl-f",
+        {"group": "inputs.source", "score": "verdict"},
+        ["human.faithfulness", "rl_f"],
+        ["domain", "response_model", "answerability", "response_words"],
+    ),
+]
+
+
+@pytest.mark.parametrize(("name", "reading", "leaking", "honest"), VERDICT_FILES)
+def test_leaks_beside_real_verdicts_are_found_unaided(
+    name: str, reading: dict[str, str], leaking: list[str], honest: list[str]
+) -> None:
+    """In published verdicts too the data alone tell second annotators and copies of the verdict from honest columns."""
+    path = DATA / "verdicts" / f"{name}.jsonl"
+    if not path.exists():
+        pytest.skip(f"{path.name} is not beside the checkout")
+    judged = load_verdicts(path, **reading)  # type: ignore[arg-type]  # names of columns
+    outcomes = Outcomes.of(judged)
+    for column in leaking:
+        found = leak_reason(encode(column, column_of(judged, f"metadata.{column}")), outcomes)
+        assert "away" in (found or ""), column
+    for column in honest:
+        assert leak_reason(encode(column, column_of(judged, f"metadata.{column}")), outcomes) is None, column
+        assert convention_reason(f"metadata.{column}") is None, column
+    left_out = read_features(judged).left_out
+    warned_of = {name.removeprefix("metadata.") for name in README_LISTS.split()}
+    listed = {name for row in judged.rows for name in row.meta if warned_of.intersection(name.split("."))}
+    assert listed
+    assert listed <= left_out.keys()
+
+
+def test_one_side_of_a_flag_that_is_all_of_the_rarer_label_is_a_leak() -> None:
+    """Thirty rows of ten groups that are all wrong tell a flag from chance; fewer groups do not."""
+    n = 900
+    groups = [f"g{i % 97}" for i in range(n)]
+    labels = [0.0 if i % 5 == 0 else 1.0 for i in range(n)]
+    flag: list[Scalar] = [i % 20 == 0 for i in range(n)]
+    judged = judged_of(labels, {"flag": flag}, groups)
+    column = encode("flag", flag)
+    assert "all 45 rows where flag = true" in (leak_reason(column, Outcomes.of(judged)) or "")
+    few = judged_of(labels, {"flag": flag}, [f"g{i % 4}" for i in range(n)])
+    assert leak_reason(column, Outcomes.of(few)) is None
+    mixed: list[Scalar] = [value or i == 7 for i, value in enumerate(flag)]
+    assert leak_reason(encode("flag", mixed), Outcomes.of(judged)) is None
+
+
+def test_a_column_filled_in_seldom_that_then_tells_the_label_is_a_leak() -> None:
+    """An adjudicator's decision on one row in ten explains little of all labels, and everything where it stands."""
+    rng = np.random.default_rng(4)
+    labels = (rng.random(800) < 0.5).astype(float).tolist()
+    groups = [f"g{i // 2}" for i in range(800)]
+    decided: list[Scalar] = [("yes" if y else "no") if i % 10 == 0 else None for i, y in enumerate(labels)]
+    honest: list[Scalar] = [str(rng.choice(["yes", "no"])) if i % 10 == 0 else None for i in range(800)]
+    outcomes = Outcomes.of(judged_of(labels, {"a": decided}, groups))
+    assert "where it has a value" in (leak_reason(encode("a", decided), outcomes) or "")
+    assert leak_reason(encode("a", honest), outcomes) is None

@@ -14,7 +14,8 @@ from judgewright.judges.rows import Dataset, Row, Scalar
 from judgewright.judges.scale import BINARY, OutputScale
 from judgewright.judges.verdict import Unscored, Verdict
 from judgewright.judges.verdict_file import load_verdicts
-from judgewright.slices.find import choose_target, find_in_frame, find_slices
+from judgewright.slices.choose import choose_target
+from judgewright.slices.find import find_in_frame, find_slices
 from judgewright.slices.slice import parse_predicate
 
 VERDICTS = Path(__file__).resolve().parents[2].parent / "shared" / "data" / "verdicts"

@@ -8,23 +8,28 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from judgewright.judges.errors import InputError
+from judgewright.judges.retrieval import words
 from judgewright.judges.rows import Row
-from judgewright.slices.slice import Equals, Interval, Missing, Predicate, parse_predicate, text_of
+from judgewright.slices.slice import Contains, Equals, Interval, Missing, Predicate, parse_predicate, text_of
 
-NAMES = st.text(min_size=1, max_size=12) | st.sampled_from(["and", "in", "is", "missing", "a b", 'q"', "metadata.type"])
+NAMES = st.text(min_size=1, max_size=12) | st.sampled_from(
+    ["and", "in", "is", "missing", "contains", "a b", 'q"', "metadata.type", "statement:words"]
+)
 VALUES = st.text(max_size=12) | st.sampled_from(["and", "Wikipedia (NQ)", "<=40", "[1, 2)", "\n", "true", "0.5"])
 FINITE = st.floats(allow_nan=False, allow_infinity=False)
 
 
 @st.composite
-def conditions(draw: st.DrawFn) -> Equals | Missing | Interval:
+def conditions(draw: st.DrawFn) -> Equals | Missing | Interval | Contains:
     """Any condition, with any names and values."""
     column = draw(NAMES)
-    kind = draw(st.integers(0, 4))
+    kind = draw(st.integers(0, 5))
     if kind == 0:
         return Missing(column=column)
     if kind == 1:
         return Equals(column=column, value=draw(VALUES))
+    if kind == 5:
+        return Contains(column=column, word=draw(VALUES.filter(words)))
     low, high = sorted((draw(FINITE), draw(FINITE)))
     if kind == 2:
         return Interval(column=column, low=low)
@@ -108,6 +113,9 @@ def test_masks_agree_with_pandas(table: list) -> None:
         "a >= x",
         "a >= nan",
         "a != b",
+        "a contains",
+        'a contains "..."',
+        "a contains b c",
         '"a = b',
         "= b",
     ],
@@ -121,3 +129,54 @@ def test_a_text_that_is_no_predicate_is_refused(text: str) -> None:
 def test_numbers_are_compared_by_value_and_not_by_type() -> None:
     """A whole float and an integer are the same value; truth values are words."""
     assert [text_of(v) for v in (3, 3.0, 0.5, True, False, "3")] == ["3", "3", "0.5", "true", "false", "3"]
+
+
+@pytest.mark.parametrize(
+    ("text", "holds"),
+    [
+        ("statement contains refund", ["A refund.", "REFUND!", "no-refund", "refund refund"]),
+        ('statement contains "refund policy"', ["The Refund: policy holds", "refund policy"]),
+        ("statement contains café", ["Café noir"]),
+        ("statement contains 10", ["10 days", "in 10.5 h"]),
+    ],
+)
+def test_a_text_contains_whole_words_in_a_row(text: str, holds: list[str]) -> None:
+    """Case and punctuation do not count, parts of words do not either; no text, no word."""
+    every = [
+        *(
+            "A refund.",
+            "REFUND!",
+            "no-refund",
+            "refund refund",
+            "refunded",
+            "The Refund: policy holds",
+            "policy refund",
+        ),
+        *("refund policy", "Café noir", "cafe", "10 days", "100", "in 10.5 h", ""),
+    ]
+    expected = set(holds)
+    if text == "statement contains refund":
+        expected |= {value for value in every if "refund" in value.lower() and value != "refunded"}
+    mask = parse_predicate(text).mask([Row(id="1", inputs={"statement": value}) for value in every])
+    assert {value for value, inside in zip(every, mask, strict=True) if inside} == expected
+    assert parse_predicate(text).mask([Row(id="1", inputs={})]).tolist() == [False]
+
+
+@settings(max_examples=80, deadline=None)
+@given(st.lists(st.text(alphabet="abc .-", max_size=15), min_size=1, max_size=20), st.sampled_from(["a", "ab", "c"]))
+def test_words_in_texts_agree_with_pandas(texts: list[str], word: str) -> None:
+    """`contains` selects what a search for the whole word selects."""
+    rows = [Row(id=str(i), inputs={"statement": text}) for i, text in enumerate(texts)]
+    expected = pd.Series(texts).str.contains(rf"\b{word}\b")
+    assert Predicate([Contains(column="statement", word=word)]).mask(rows).tolist() == expected.tolist()
+    stored = [Row(id=row.id, inputs={}, meta={"statement": row.inputs["statement"]}) for row in rows]
+    assert Predicate([Contains(column="statement", word=word)]).mask(stored).tolist() == expected.tolist()
+
+
+def test_the_example_with_features_of_texts_reads_and_selects() -> None:
+    """Names of features need no quotes."""
+    predicate = parse_predicate("statement:words >= 3 and statement:numbers_in_source = false")
+    assert str(predicate) == "statement:numbers_in_source = false and statement:words >= 3"
+    texts = [("He paid 5 euro", "5"), ("He paid 6 euro", "5"), ("6", "5"), ("He paid much", "5")]
+    rows = [Row(id="1", inputs={"statement": a, "source": b}) for a, b in texts]
+    assert predicate.mask(rows).tolist() == [False, True, False, False]

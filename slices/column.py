@@ -1,0 +1,112 @@
+"""One column as codes: values of a category, deciles of a number, and what each code says."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ..judges import FloatArray, IntArray
+from ..judges.rows import Scalar
+from .slice import Condition, Equals, Interval, Missing, is_missing, is_number, text_of
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+MAX_VALUES = 64
+"""Values of a column that are searched; the rest are folded into one that is not."""
+BINS = 10
+"""Quantile bins of a numeric column; unions of neighbouring bins are searched too."""
+FEW_NUMBERS = 12
+"""A numeric column with at most so many different values is taken value by value."""
+Codes = npt.NDArray[np.integer[Any]]  # Any: as few bits as the codes need
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Column:
+    """One column as codes, and the condition each code stands for."""
+
+    name: str
+    codes: Codes
+    """0..K-1 per scored row; shape (n,)."""
+    conditions: tuple[Condition | None, ...]
+    """One per code; None for the rows of all rare values together, which are not searched."""
+    ordered: int = 0
+    """The first so many codes are intervals in ascending order, and their unions are searched as well."""
+
+
+def encode(name: str, values: Sequence[Scalar] | pd.Series) -> Column:
+    """Encode one metadata column; numbers are binned by quantile, a missing value is a value of its own."""
+    position, distinct = _factorize(values)
+    present = [value for value in distinct if not is_missing(value)]
+    if present and all(is_number(value) for value in present) and len({text_of(v) for v in present}) > FEW_NUMBERS:
+        return _numeric(name, position, distinct)
+    return _categorical(name, position, distinct)
+
+
+def _factorize(values: Sequence[Scalar] | pd.Series) -> tuple[IntArray, list[Scalar]]:
+    """Return each row's position among the distinct values, and those; True, 1 and "1" are three of them."""
+    if isinstance(values, Sequence):
+        known: dict[tuple[type, Scalar], int] = {}
+        position = np.array([known.setdefault((type(value), value), len(known)) for value in values], np.int64)
+        return position, [value for _, value in known]
+    import pandas as pd
+
+    position, found = pd.factorize(values, use_na_sentinel=False)
+    cells = [None if pd.isna(value) else value for value in found.tolist()]
+    return np.asarray(position, np.int64), cells
+
+
+def _categorical(name: str, position: IntArray, distinct: Sequence[Scalar]) -> Column:
+    texts = [None if is_missing(value) else text_of(value) for value in distinct]
+    rows = np.bincount(position, minlength=len(distinct))
+    counts: dict[str, int] = {}
+    for text, n in zip(texts, rows.tolist(), strict=True):
+        if text is not None:
+            counts[text] = counts.get(text, 0) + n
+    common = sorted(counts, key=lambda text: (-counts[text], text))[:MAX_VALUES]
+    conditions: list[Condition | None] = [Equals(column=name, value=text) for text in common]
+    code_of: dict[str | None, int] = {text: code for code, text in enumerate(common)}
+    if None in texts:
+        code_of[None] = len(conditions)
+        conditions.append(Missing(column=name))
+    codes = np.array([code_of.get(text, len(conditions)) for text in texts], np.uint8)[position]
+    if len(counts) > len(common):
+        conditions.append(None)
+    return Column(name=name, codes=codes, conditions=tuple(conditions))
+
+
+def _numeric(name: str, position: IntArray, distinct: Sequence[Scalar]) -> Column:
+    numbers = np.array([float(v) if is_number(v) else math.nan for v in distinct], np.float64)  # type: ignore[arg-type]  # a number
+    rows = numbers[position]
+    edges = readable_edges(rows[np.isfinite(rows)])
+    bounds = (-math.inf, *edges, math.inf)
+    conditions: list[Condition | None] = [Interval(column=name, low=a, high=b) for a, b in itertools.pairwise(bounds)]
+    codes = np.searchsorted(np.array(edges), numbers, side="right").astype(np.uint8)
+    ordered = len(conditions)
+    missing = np.isnan(numbers)
+    if missing.any():
+        codes[missing] = len(conditions)
+        conditions.append(Missing(column=name))
+    return Column(name=name, codes=codes[position], conditions=tuple(conditions), ordered=ordered)
+
+
+def readable_edges(known: FloatArray) -> tuple[float, ...]:
+    """Return the inner quantile edges, rounded to as few digits as keep them apart and every bin filled."""
+    exact = np.unique(np.quantile(known, np.linspace(0, 1, BINS + 1)[1:-1], method="higher"))
+    exact = exact[exact > known.min()]
+    for digits in (2, 3, 4):
+        rounded = np.array([float(f"{edge:.{digits}g}") for edge in exact])
+        if len(np.unique(rounded)) == len(exact) and _filled(known, rounded):
+            return tuple(float(edge) for edge in rounded)
+    return tuple(float(edge) for edge in exact)
+
+
+def _filled(known: FloatArray, edges: FloatArray) -> bool:
+    counts = np.bincount(np.searchsorted(edges, known, side="right"), minlength=len(edges) + 1)
+    return bool(counts.min() * 2 * (len(edges) + 1) >= len(known))

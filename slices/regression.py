@@ -1,0 +1,271 @@
+"""Slices that a new prompt made worse: rows that were judged right before and are judged wrong now, gathered.
+
+A slice counts as a regression where two things are confirmed on rows that did not propose it: it lost more than the
+other rows did, and within it more verdicts went wrong than were mended. So a slice that merely gains less is none.
+It is looked for where newly wrong rows gather, and not by the net loss: a prompt that mends one slice would make
+all that lies outside it look like a loss, and hide what was really lost there.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from ..judges import BoolArray, Change, FloatArray, InputError, IntArray, Judged, clustered_se
+from ..judges import compare as compare_judged
+from .features import read_features
+from .find import Limits, search_slices
+from .outcomes import Outcomes, compress, count_groups
+from .significance import MIN_GROUPS, Comparison
+from .significance import compare as compare_loss
+from .slice import Predicate
+
+Interval = tuple[float, float]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Regression:
+    """A slice in which a new prompt does worse than the old one."""
+
+    predicate: Predicate
+    change: Change
+    """Accuracy on the slice's rows, before and after; all rows, those that proposed the slice included."""
+    elsewhere: Change
+    """The same on the other rows."""
+    broken: int
+    """Rows that were right before and are wrong now."""
+    mended: int
+    """Rows that were wrong before and are right now."""
+    p: float
+    """That the slice lost, and lost more than the rest: on held-out rows, corrected for all proposals."""
+
+    def to_json(self) -> dict[str, Any]:  # Any: JSON
+        """Return the slice with its counts, and the change of accuracy inside and elsewhere."""
+        return {
+            "predicate": str(self.predicate),
+            "n": self.change.n,
+            "groups": self.change.groups,
+            "broken": self.broken,
+            "mended": self.mended,
+            "change": _change_json(self.change),
+            "elsewhere": _change_json(self.elsewhere),
+            "p": self.p,
+        }
+
+    def describe(self) -> str:
+        """Tell the regression in a sentence."""
+        there = f"accuracy {self.change.before:.3f} -> {self.change.after:.3f} ({_interval(self.change)})"
+        return (
+            f"{self.predicate}: {there}, {self.broken} rows newly wrong and {self.mended} mended of {self.change.n}; "
+            f"elsewhere {self.elsewhere.difference:+.3f} ({_interval(self.elsewhere)}); "
+            f"confirmed on held-out rows, p = {self.p:.2g}"
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RegressionReport:
+    """The confirmed regressions between two sets of answers to the same rows, the surest first."""
+
+    slices: tuple[Regression, ...]
+    overall: Change | None
+    """Accuracy on every row that both answered; None where there is no such row."""
+    left_out: Mapping[str, str]
+    """Columns that were not searched, each with the reason."""
+    notes: tuple[str, ...]
+
+    def to_json(self) -> dict[str, Any]:  # Any: JSON
+        """Return the report as a command prints it."""
+        return {
+            "schema_version": 1,
+            "overall": self.overall and _change_json(self.overall),
+            "slices": [found.to_json() for found in self.slices],
+            "left_out": dict(self.left_out),
+            "notes": list(self.notes),
+        }
+
+
+def find_regressions(
+    before: Judged,
+    after: Judged,
+    *,
+    columns: Sequence[str] | None = None,
+    exclude: Sequence[str] = (),
+    max_depth: int = 2,
+    min_support: int | None = None,
+    seed: int = 0,
+) -> RegressionReport:
+    """Find the slices in which `after` is wrong where `before` was right.
+
+    A row loses (before right) - (after right), which is -1, 0 or 1. Only rows that both answered count.
+
+    Args:
+        before, after: Two answers to the same dataset, rows in the same order.
+        columns: Metadata columns to search; all honest ones unless given.
+        exclude: Metadata columns to leave out.
+        max_depth: The most conditions of a slice, 1 to 3.
+        min_support: The fewest rows of a slice; 30 or half a per cent unless given.
+        seed: Of the cut into halves.
+
+    Raises:
+        InputError: The two do not answer the same rows, or a column or the depth cannot be used.
+    """
+    if [row.id for row in before.dataset.rows] != [row.id for row in after.dataset.rows]:
+        raise InputError("the two sets of answers are not of the same rows in the same order")
+    limits = Limits(max_depth=max_depth, min_support=min_support, seed=seed, named=columns is not None)
+    common = np.intersect1d(before.scored, after.scored)
+    if len(common) == 0:
+        return RegressionReport(slices=(), overall=None, left_out={}, notes=("no row was answered by both",))
+    old, new = before.only(common), after.only(common)
+    features = read_features(old, columns=columns, exclude=exclude)
+    report = search_slices(_rights(old, new), features, _TARGET, limits, notes=_notes(before, after, old))
+    overall = compare_judged("accuracy", old, new)
+    confirmed = [_describe(s.predicate, s.p, old, new) for s in report.slices if s.confirmed]
+    regressions = sorted(
+        (r for r in confirmed if r is not None and r.broken > r.mended), key=lambda r: (r.p, str(r.predicate))
+    )
+    return RegressionReport(slices=tuple(regressions), overall=overall, left_out=report.left_out, notes=report.notes)
+
+
+def _notes(before: Judged, after: Judged, old: Judged) -> list[str]:
+    notes = ["an error is here a row that was judged right before and is judged wrong now"]
+    if not any(row.group for row in old.rows):
+        notes.append("the rows have no group: each is taken to be independent of the others")
+    alone = max(len(before.scored), len(after.scored)) - len(old.scored)
+    if alone:
+        notes.append(f"{alone} rows that only one side answered are left out")
+    return notes
+
+
+def _rights(old: Judged, new: Judged) -> Outcomes:
+    """Put "was right before" in people's place and "is right now" in the judge's, so that a miss is a newly wrong row.
+
+    The search then reads a loss off the two as it does off any verdicts.
+    """
+    plain = Outcomes.of(old)
+    return Outcomes(
+        positive=old.positive == old.predicted,
+        predicted=new.positive == new.predicted,
+        groups=plain.groups,
+        group_names=plain.group_names,
+        probability=np.full(len(plain), np.nan),
+    )
+
+
+def _describe(predicate: Predicate, p: float, old: Judged, new: Judged) -> Regression | None:
+    member = predicate.mask(old.dataset.rows)
+    inside, elsewhere = (compare_judged("accuracy", old, new, keep=side) for side in (member, ~member))
+    if inside is None or elsewhere is None:
+        return None
+    was, now = old.positive == old.predicted, new.positive == new.predicted
+    return Regression(
+        predicate=predicate,
+        change=inside,
+        elsewhere=elsewhere,
+        broken=int((was & ~now & member).sum()),
+        mended=int((~was & now & member).sum()),
+        p=p,
+    )
+
+
+def _change_json(change: Change) -> dict[str, float | int | None]:
+    return {
+        "before": change.before,
+        "after": change.after,
+        "difference": change.difference,
+        "low": change.low,
+        "high": change.high,
+        "n": change.n,
+        "groups": change.groups,
+    }
+
+
+def _interval(change: Change) -> str:
+    return "no interval" if change.low is None else f"{change.low:+.3f} .. {change.high:+.3f}"
+
+
+@dataclass(frozen=True, slots=True)
+class _NetLoss:
+    """The share of rows newly wrong less the share mended, searched by the first; see `target.Target`."""
+
+    name: str = "net loss"
+    lower_is_worse: bool = False
+
+    def losses(self, outcomes: Outcomes) -> tuple[BoolArray, BoolArray]:
+        """See `Target.losses`; a bad row is one newly wrong."""
+        return np.ones(len(outcomes), np.bool_), outcomes.positive & ~outcomes.predicted
+
+    def value(self, outcomes: Outcomes, member: BoolArray) -> float | None:
+        """See `Target.value`."""
+        return float(_loss(outcomes)[member].mean()) if member.any() else None
+
+    def interval(self, outcomes: Outcomes, member: BoolArray) -> Interval | None:
+        """See `Target.interval`; the report tells its own."""
+        return None
+
+    def test(self, outcomes: Outcomes, member: BoolArray) -> Comparison | None:
+        """See `Target.test`: the larger p of two claims, that the slice lost, and more than the rest did."""
+        loss, groups = _loss(outcomes), compress(outcomes.groups)
+        found = compare_loss(loss, member, groups)
+        if found is None:
+            return None
+        more = _lost_more(loss, member, groups, found.gap)
+        lost = sign_flip_tail(np.bincount(groups[member], loss[member]).round().astype(np.int64))
+        return replace(found, p=max(found.p, more, lost))
+
+
+_TARGET = _NetLoss()
+
+
+def _loss(outcomes: Outcomes) -> FloatArray:
+    """(before right) - (after right); shape (n,)."""
+    return outcomes.positive.astype(np.float64) - outcomes.predicted
+
+
+def _lost_more(loss: FloatArray, member: BoolArray, groups: IntArray, gap: float) -> float:
+    """One-sided p that the slice lost more than the rest, by Student's t with a variance of its own on either side.
+
+    Noise may be louder inside than outside, which the pooled variance of `significance.compare` takes for a loss. The
+    standard error is clustered and never below that of independent rows; the degrees of freedom are the slice's groups
+    that changed, or the effective number of all its groups where a few dominate, less one.
+    """
+    from scipy.special import stdtr
+
+    n, inside = len(loss), int(member.sum())
+    centred = np.where(member, loss - loss[member].mean(), loss[~member].mean() - loss)
+    pull = n * centred / np.where(member, inside, n - inside)
+    se = max(clustered_se(pull, groups), clustered_se(pull, np.arange(n)))
+    sizes = np.bincount(groups[member]).astype(np.float64)
+    effective = float(sizes.sum()) ** 2 / float((sizes**2).sum())
+    freedom = min(float(count_groups(groups[member & (loss != 0)])), effective) - 1.0
+    if freedom < MIN_GROUPS - 1 or not math.isfinite(se):
+        return 1.0
+    if se == 0:  # all rows inside fared alike, and all outside: the two other tests decide
+        return float(gap <= 0)
+    return float(stdtr(freedom, -gap / se))
+
+
+def sign_flip_tail(losses: IntArray) -> float:
+    """Return the chance of a sum at least as high if every group's loss had its sign from the toss of a coin.
+
+    Exact where the two prompts are alike: before and after could then change places in any group. With one row a group
+    it is McNemar's exact test, one-sided.
+
+    Args:
+        losses: Net loss of each group, whole numbers; shape (G,).
+    """
+    from scipy.signal import fftconvolve
+    from scipy.stats import binom
+
+    sizes, counts = np.unique(np.abs(losses[losses != 0]), return_counts=True)
+    chance = np.ones(1)
+    for size, count in zip(sizes.tolist(), counts.tolist(), strict=True):
+        tosses = np.zeros(size * count + 1)
+        tosses[::size] = binom.pmf(np.arange(count + 1), count, 0.5)
+        chance = fftconvolve(chance, tosses)
+    # `chance` is that of each sum of the groups that lost; all but those gained.
+    least = (int(losses.sum()) + int(np.abs(losses).sum())) // 2
+    return float(np.clip(chance[least:].sum(), 0.0, 1.0))

@@ -1,0 +1,236 @@
+"""What a row's texts are like, worked out from the texts alone: columns to slice by that nobody had to fill in.
+
+`statement:words` is a feature of one field, `statement:numbers_in_source` one of a field beside another. Because a
+feature needs nothing but its own row, a predicate over it holds or does not for any row, now or later.
+"""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import re
+from collections.abc import Callable, Mapping, Sequence
+
+from ..judges import Row
+from ..judges.retrieval import words as split_words
+from ..judges.rows import Scalar
+from ..judges.suspicious import find_suspicions
+from .languages import FUNCTION_WORDS, NEGATIONS, guess_language
+
+TOPIC = ":topic"
+"""How the name of a column of topics ends; `topics.py` writes it as metadata."""
+KEPT = 256
+"""Texts whose words are remembered at a time: rows of one group often share a source."""
+MAX_FIELDS = 6
+"""Fields that are read; of more, those with the most characters."""
+
+_NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
+_IN_SENTENCE = re.compile(r"(?<=[^\s.!?:;\"“”'‘(\[*•–—-] )[^\W\d_][\w'’.-]*")
+_NOT = re.compile(r"n['’]t\b", re.IGNORECASE)
+# Within a line only, so that a text of many blank or unfinished lines is not read once for each of them.
+_FENCE = re.compile(r"^[ \t]*(?:```|~~~)", re.MULTILINE)
+_CODE_LINE = re.compile(
+    r"(?:[;{}]|\)[ \t]*:)[ \t]*$|^[ \t]*(?:def |class |import |from \w+ import |#include|function |return\b"
+    r"|</?\w+[^>\n]*>[ \t]*$)",
+    re.MULTILINE,
+)
+_TABLE_LINE = re.compile(r"^[^\n|\t]*(?:\|[^\n|]*\||\t[^\n\t]*\t)", re.MULTILINE)
+_ITEM = re.compile(r"^[ \t]*(?:[-*•‣▪–]|\(?\d{1,2}[.)]|\(?[a-z][.)])[ \t]+\S", re.MULTILINE)
+_NUMBERS_IN_LINE = tuple(re.compile(rf"(?:^|\s)\(?{number}[.)]\s") for number in (1, 2, 3))
+
+_COUNTS = (
+    *("zero", "one", "two", "three", "four", "five", "six"),
+    *("seven", "eight", "nine", "ten", "eleven", "twelve"),
+)
+_SPELT = {str(number): word for number, word in enumerate(_COUNTS)}
+_ASKING = ("who", "whom", "whose", "what", "which", "when", "where", "why", "how")
+_ASKING_YES_NO = frozenset(
+    (
+        *("is", "are", "was", "were", "am", "do", "does", "did", "has", "have", "had", "isn", "aren", "doesn"),
+        *("can", "could", "will", "would", "shall", "should", "may", "might", "must"),
+    )
+)
+
+
+class _Seen:
+    """One text, each of whose parts is found once, when it is asked for."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+
+    @functools.cached_property
+    def words(self) -> list[str]:
+        return split_words(self.text)
+
+    @functools.cached_property
+    def distinct(self) -> frozenset[str]:
+        return frozenset(self.words)
+
+    @functools.cached_property
+    def language(self) -> str:
+        return guess_language(self.text, self.distinct)
+
+    @functools.cached_property
+    def content(self) -> frozenset[str]:
+        """Its words without those that carry grammar only."""
+        return self.distinct - FUNCTION_WORDS.get(self.language, frozenset())
+
+    @functools.cached_property
+    def numbers(self) -> frozenset[str]:
+        """Its numbers as digits: 1,000 as 1000 and 2.50 as 2.5."""
+        return frozenset(_plain_number(found) for found in _NUMBER.findall(self.text))
+
+    @functools.cached_property
+    def names(self) -> frozenset[str]:
+        """The words of its capitalised words, but for those that begin a sentence and the English I."""
+        found = {word for word in _IN_SENTENCE.findall(self.text) if word[0].isupper()}
+        return frozenset(part for word in found for part in split_words(word)) - {"i", "m", "s", "ll", "ve", "d", "re"}
+
+
+def _plain_number(text: str) -> str:
+    whole, point, fraction = text.replace(",", "").rpartition(".")
+    if not point:
+        return fraction.lstrip("0") or "0"
+    if "." in whole:  # a date or a version
+        return text
+    plain = f"{whole.lstrip('0') or '0'}.{fraction}".rstrip("0")
+    return plain.rstrip(".")
+
+
+def _question_word(seen: _Seen) -> str:
+    """The word that asks; `yes_no` where a verb does, `none` where nothing does."""
+    opening = seen.words[:8]
+    asking = next((word for word in opening if word in _ASKING), None)
+    if asking is not None:
+        return asking
+    return "yes_no" if opening and opening[0] in _ASKING_YES_NO else "none"
+
+
+def _has_negation(seen: _Seen) -> bool:
+    negations = NEGATIONS.get(seen.language, NEGATIONS["en"])
+    return not negations.isdisjoint(seen.distinct) or _NOT.search(seen.text) is not None
+
+
+def _shape(seen: _Seen) -> str:
+    text = seen.text.strip()
+    lines = text.count("\n") + 1
+    if not text:
+        return "empty"
+    if _FENCE.search(text) or (lines > 2 and 2 * len(_CODE_LINE.findall(text)) > lines):
+        return "code"
+    if text[0] + text[-1] in ("{}", "[]"):
+        return "code"
+    if lines > 1 and len(_TABLE_LINE.findall(text)) > 1:
+        return "table"
+    if (lines > 1 and len(_ITEM.findall(text)) > 1) or _counts_to_three(text):
+        return "list"
+    return "lines" if lines > 1 else "one_line"
+
+
+def _counts_to_three(text: str) -> bool:
+    """Whether a text numbers things within its lines: 1. this 2. that 3. all."""
+    start = 0
+    for number in _NUMBERS_IN_LINE:
+        found = number.search(text, start)
+        if found is None:
+            return False
+        start = found.end() - 1
+    return True
+
+
+def _words_in(seen: _Seen, other: _Seen) -> float | None:
+    content = seen.content
+    return round(len(content & other.distinct) / len(content), 2) if content else None
+
+
+def _numbers_in(seen: _Seen, other: _Seen) -> bool | None:
+    missing = seen.numbers - other.numbers
+    return all(_SPELT.get(number) in other.distinct for number in missing) if seen.numbers else None
+
+
+def _names_in(seen: _Seen, other: _Seen) -> bool | None:
+    return seen.names <= other.distinct if seen.names else None
+
+
+# In the order of their turn where rows are few: what most often trips a judge comes first.
+BESIDE: Mapping[str, Callable[[_Seen, _Seen], Scalar]] = {
+    "words_in_": _words_in,
+    "numbers_in_": _numbers_in,
+    "names_in_": _names_in,
+}
+"""Features of a field beside another, whose name follows: the share of its content words found there; whether all its
+numbers are, and all its names, missing where it has none."""
+ALONE: Mapping[str, Callable[[_Seen], Scalar]] = {
+    "words": lambda seen: len(seen.words),
+    "has_negation": _has_negation,
+    "has_number": lambda seen: bool(seen.numbers),
+    "question_word": _question_word,
+    "shape": _shape,
+    "language": lambda seen: seen.language,
+    "damaged": lambda seen: bool(find_suspicions(seen.text)),
+    "characters": lambda seen: len(seen.text),
+}
+"""Features of one field."""
+
+
+class Columns:
+    """Reads columns of rows: a metadata column, a feature of the texts, or a text itself, whichever has the name."""
+
+    def __init__(self) -> None:
+        self._see = functools.lru_cache(maxsize=KEPT)(_Seen)
+
+    def value(self, row: Row, name: str) -> Scalar:
+        """Return a row's value in a column; None where it has none."""
+        if name in row.meta:
+            return row.meta[name]
+        field, colon, feature = name.rpartition(":")
+        if not colon or field not in row.inputs:
+            return row.inputs.get(name)
+        if feature in ALONE:
+            return ALONE[feature](self._see(row.inputs[field]))
+        for start, compare in BESIDE.items():
+            other = row.inputs.get(feature.removeprefix(start)) if feature.startswith(start) else None
+            if other is not None:
+                return compare(self._see(row.inputs[field]), self._see(other))
+        return row.inputs.get(name)
+
+
+def is_column(row: Row, name: str) -> bool:
+    """Whether a row has a column of this name, be it metadata, a feature of a text, or a text."""
+    if name in row.meta or name in row.inputs:
+        return True
+    field, _, feature = name.rpartition(":")
+    beside = (feature.removeprefix(start) for start in BESIDE if feature.startswith(start))
+    return field in row.inputs and (feature in ALONE or any(other in row.inputs for other in beside))
+
+
+def feature_rank(name: str) -> int:
+    """Return 0 for metadata; for a feature of texts the later its turn where rows are few, the more."""
+    feature = name.rpartition(":")[2] if ":" in name else ""
+    for rank, start in enumerate((*BESIDE, *ALONE), 1):
+        if feature == start or (start in BESIDE and feature.startswith(start)):
+            return rank
+    return 0
+
+
+def feature_names(rows: Sequence[Row]) -> tuple[str, ...]:
+    """Return the features that rows have, in the order of `feature_rank`.
+
+    Of two fields, the one with fewer characters in all is looked for in the other, as a statement is in its source.
+    """
+    sizes: dict[str, int] = {}
+    for row in rows:
+        for field, text in row.inputs.items():
+            sizes[field] = sizes.get(field, 0) + len(text)
+    fields = sorted((field for field in sizes if sizes[field]), key=lambda field: (sizes[field], field))[-MAX_FIELDS:]
+    pairs = [f"{short}:{start}{long}" for short, long in itertools.combinations(fields, 2) for start in BESIDE]
+    alone = [f"{field}:{feature}" for field in fields for feature in ALONE]
+    return tuple(sorted((*pairs, *alone), key=lambda name: (feature_rank(name), name)))
+
+
+def read_columns(rows: Sequence[Row], names: Sequence[str]) -> dict[str, list[Scalar]]:
+    """Return the values of features for each row, by the feature's name."""
+    columns = Columns()
+    # Row by row, so that each text is taken apart once for all of its features.
+    table = [[columns.value(row, name) for name in names] for row in rows]
+    return {name: [line[i] for line in table] for i, name in enumerate(names)}

@@ -1,0 +1,109 @@
+"""Single words of the texts as conditions: the rows whose statement contains `refund`.
+
+There are thousands of words, so they are not counted against every other column as the values of a column are. One
+product of the sparse table of words with the losses scores them all; the likeliest go on to the search.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ..judges import BoolArray, FloatArray, Row
+from ..judges.retrieval import words
+from .column import Column
+from .significance import gaussian_llr, scan_llr
+from .slice import Contains
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_matrix
+
+LIKELY = 50
+"""Words that go on to the search, of those that are frequent enough."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Likely:
+    """The words that a half's losses point to, as columns over all rows."""
+
+    columns: tuple[Column, ...] = ()
+    considered: int = 0
+    """How many words they were chosen from; the price of each in the search."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Vocabulary:
+    """Which word occurs in which text."""
+
+    conditions: tuple[Contains, ...]
+    present: csr_matrix
+    """1 where the row's text has the word; shape (rows, words)."""
+
+    def likely(self, loss: BoolArray | FloatArray, rows: BoolArray, *, min_rows: int) -> Likely:
+        """Choose the words in whose rows losses gather most, one word at a time.
+
+        The losses of other rows are not looked at. So a word that was chosen because it is poor here is no more likely
+        than any other to be poor there, and the test on the other half stays honest.
+
+        Args:
+            loss: What each row costs; booleans mark bad rows. Shape (n,).
+            rows: The rows that may be looked at; shape (n,).
+            min_rows: The fewest of those that a word must occur in.
+        """
+        part, lost = self.present[rows], loss[rows].astype(np.float64)
+        n = np.asarray(part.sum(axis=0), np.float64).ravel()
+        in_word = np.asarray(part.T @ lost, np.float64).ravel()
+        total, spread = float(len(lost)), float(lost.var()) if len(lost) else 0.0
+        enough = (n >= min_rows) & (n < total)
+        if spread == 0 or not enough.any():
+            return Likely()
+        if loss.dtype == np.bool_:
+            score = scan_llr(n, in_word, total, float(lost.sum()))
+        else:
+            score = gaussian_llr(n, in_word, total, float(lost.mean()), spread)
+        score = np.where(enough, np.round(score, 9), 0.0)
+        # Ties are in the order of the words, so that the order of rows cannot decide.
+        best = [i for i in np.argsort(-score, kind="stable")[:LIKELY].tolist() if score[i] > 0]
+        return Likely(columns=tuple(self._column(i) for i in best), considered=int(enough.sum()))
+
+    def _column(self, word: int) -> Column:
+        condition = self.conditions[word]
+        codes = self.present[:, [word]].toarray().ravel().astype(np.uint8)
+        return Column(name=str(condition), codes=codes, conditions=(None, condition))
+
+
+def read_vocabulary(rows: Sequence[Row], fields: Sequence[str], *, min_rows: int) -> Vocabulary | None:
+    """Return the words that occur in so many rows, of each field; None where there are none.
+
+    Args:
+        rows: The rows.
+        fields: The texts to read.
+        min_rows: The fewest rows with, and without, a word.
+    """
+    from scipy.sparse import csr_matrix, hstack
+    from sklearn.feature_extraction.text import CountVectorizer
+
+    conditions: list[Contains] = []
+    parts = []
+    for field in sorted(fields):
+        texts = [row.inputs.get(field, "") for row in rows]
+        counter = CountVectorizer(analyzer=_different_words)  # pyright: ignore[reportArgumentType]  # a function may be
+        try:
+            table = csr_matrix(counter.fit_transform(texts))
+        except ValueError:  # no text has a word
+            continue
+        n = np.asarray(table.sum(axis=0, dtype=np.int64)).ravel()
+        kept = np.flatnonzero((n >= min_rows) & (n <= len(rows) - min_rows))
+        names = counter.get_feature_names_out()[kept]
+        conditions += [Contains(column=field, word=str(name)) for name in names]
+        parts.append(table[:, kept])
+    if not conditions:
+        return None
+    return Vocabulary(conditions=tuple(conditions), present=csr_matrix(hstack(parts, format="csr")))
+
+
+def _different_words(text: str) -> set[str]:
+    return set(words(text))

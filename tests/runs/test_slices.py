@@ -1,0 +1,400 @@
+"""`judgewright slices`: a table to sign, a closer look, and slices that other commands can take."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import yaml
+
+from judgewright.judges import Judged, Row, load_verdicts, split_dataset
+from judgewright.judges.rows import Dataset
+from judgewright.judges.scale import BINARY
+from judgewright.judges.verdict import Verdict
+from judgewright.optimize import open_rows
+from judgewright.runs.cli import main
+from judgewright.runs.demo_rows import write_demo_rows
+from judgewright.runs.run import RunConfig, optimization
+from judgewright.runs.slice_report import WIDTH
+from judgewright.runs.slicing import UNGROUPED, Search, advise, group_by_input, search
+from judgewright.runs.workspace import Workspace
+from judgewright.slices.saved import load_slice
+from judgewright.slices.slice import parse_predicate
+
+VERDICTS = Path(__file__).resolve().parents[2] / "../shared/data/verdicts"
+needs_verdicts = pytest.mark.skipif(not VERDICTS.exists(), reason="the shared data are not beside the checkout")
+TREC = str(VERDICTS / "trecdl19.gpt-4o-umbrela.jsonl")
+
+
+def run(*arguments: str) -> int:
+    """Run `judgewright slices` in this process and return its exit code."""
+    try:
+        main(["slices", *arguments])
+    except SystemExit as left:
+        return int(left.code or 0)
+    return 0
+
+
+def parsed(capsys: pytest.CaptureFixture[str]) -> dict[str, Any]:
+    """The one JSON object that was printed."""
+    body = json.loads(capsys.readouterr().out)
+    assert body["schema_version"] == 1
+    return body
+
+
+@pytest.fixture(scope="module")
+def verdicts(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """3,000 verdicts: bad rows let through where `kind = a`, and a base-rate decoy where `origin = poor`."""
+    rng = np.random.default_rng(0)
+    n = 3000
+    kind, origin = rng.choice(["a", "b", "c"], n), rng.choice(["poor", "rich"], n)
+    label = rng.random(n) < np.where(origin == "poor", 0.2, 0.6)
+    said = np.where(label, rng.random(n) > 0.1, rng.random(n) < np.where(kind == "a", 0.5, 0.12))
+    lines = [
+        {
+            "id": f"r{i}",
+            "label": int(label[i]),
+            "score": int(said[i]),
+            "sure": round(0.5 + float(rng.random()) / 2, 3),
+            "query_id": f"q{i // 3}",
+            "inputs": {"query": f"what is {i // 3}?", "passage": f"The passage {i} says \x1b[2Jthis.\nAnd that."},
+            "metadata": {"kind": str(kind[i]), "origin": str(origin[i])},
+        }
+        for i in range(n)
+    ]
+    path = tmp_path_factory.mktemp("verdicts") / "verdicts.jsonl"
+    path.write_text("\n".join(json.dumps(line) for line in lines))
+    return path
+
+
+def test_the_table_says_what_a_careful_analyst_would_sign(verdicts: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The true slice is the one to optimize on, the decoy is shown with why it is not; figures, notes, a last word."""
+    assert run(str(verdicts), "--no-text") == 0
+    out = capsys.readouterr().out
+    assert all(len(line) <= WIDTH for line in out.splitlines())
+    assert out.splitlines()[0] == "verdicts.jsonl: where precision is poorer than elsewhere"
+    lines = [line.split() for line in out[: out.index("for a prompt")].splitlines() if line[:4].strip().isdecimal()]
+    assert len(lines) <= 6
+    assert lines[0][1:4] == ["metadata.kind", "=", "a"]
+    assert any(line[1:4] == ["metadata.origin", "=", "poor"] for line in lines)
+    assert {line[-1] for line in lines} == {"yes"}
+    assert "no: the gap is mostly the base rate's" in " ".join(out.split())
+    assert "yes: false positives prevail" in out
+    assert "rows that share the same query_id are one group (1,000 groups)" in out
+    assert "candidate slices on" in out
+    last = " ".join(out[out.index("What to optimize on: ") :].split())
+    assert "slice 1" in last
+    assert "metadata.kind = a" in last
+    assert "metadata.origin = poor is lower" in last
+    assert last.endswith(".")
+
+
+def test_the_json_carries_what_the_table_shows(verdicts: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The contract's keys, and beside them the numbers, reasons and the slice to optimize on."""
+    assert run(str(verdicts), "--no-text", "--json") == 0
+    body = parsed(capsys)
+    assert {"slices", "left_out", "notes", "metric", "overall", "reading", "optimize_on", "why"} <= set(body)
+    assert body["optimize_on"] == "metadata.kind = a"
+    assert [s["number"] for s in body["slices"]] == list(range(1, len(body["slices"]) + 1))
+    assert all((s["why_no_target"] is None) == s["prompt_target"] for s in body["slices"])
+    assert all(s["gain_low"] <= s["expected_gain"] for s in body["slices"])
+
+
+def test_nothing_is_advised_where_nothing_is_confirmed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Noise: the last line says so, and nothing can be saved by default."""
+    rng = np.random.default_rng(1)
+    lines = [
+        {"id": i, "label": int(rng.random() < 0.5), "score": int(rng.random() < 0.5), "kind": "abcdefgh"[i % 8]}
+        for i in range(800)
+    ]
+    path = tmp_path / "noise.jsonl"
+    path.write_text("\n".join(map(json.dumps, lines)))
+    assert run(str(path), "--save", str(tmp_path / "s.yaml")) == 2
+    captured = capsys.readouterr()
+    assert "What to optimize on: nothing yet." in captured.out
+    assert "no slice is confirmed as a target" in captured.err
+    assert not (tmp_path / "s.yaml").exists()
+
+
+def test_a_slice_of_ones_own_is_measured_and_says_it_was_chosen(
+    verdicts: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """In words and as JSON, from an expression or a saved slice."""
+    assert run(str(verdicts), "--where", "metadata.kind = b") == 0
+    out = capsys.readouterr().out
+    assert "chosen by hand" in out
+    assert "not corrected" in out
+    assert "precision elsewhere" in out
+    assert run(str(verdicts), "--where", "metadata.kind = b", "--json") == 0
+    body = parsed(capsys)
+    assert body["chosen_by_hand"] is True
+    judged = load_verdicts(verdicts)
+    inside = np.array([row.meta["metadata.kind"] == "b" for row in judged.rows])
+    assert body["value"]["value"] == pytest.approx(judged.positive[inside & judged.predicted].mean())
+    assert body["value"]["n"] == (inside & judged.predicted).sum()
+
+
+def test_the_tree_narrows_a_slice_by_number_file_or_expression(
+    verdicts: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """All three mean the same slice; its refinements are on other columns."""
+    saved = str(tmp_path / "s.yaml")
+    assert run(str(verdicts), "--no-text", "--save", f"1={saved}") == 0
+    capsys.readouterr()
+    trees = []
+    for named in ("1", saved, "metadata.kind = a"):
+        assert run(str(verdicts), "--no-text", "--tree", named, "--json") == 0
+        trees.append(parsed(capsys))
+    assert trees[0] == trees[1] == trees[2]
+    assert trees[0]["slice"]["predicate"] == "metadata.kind = a"
+    assert trees[0]["refinements"][0]["condition"] == "metadata.origin = poor"
+    assert run(str(verdicts), "--no-text", "--tree", "1") == 0
+    out = capsys.readouterr().out
+    assert "metadata.origin = poor" in out
+    assert "not a finding" in " ".join(out.split())
+
+
+def test_the_rows_of_a_slice_come_errors_first_and_inert(verdicts: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Escapes stay visible; the surest error first; --errors leaves the right ones out."""
+    sure = ("--confidence", "sure")
+    assert run(str(verdicts), *sure, "--rows", "metadata.kind = a", "--limit", "3") == 0
+    out = capsys.readouterr().out
+    assert "\x1b" not in out
+    assert "\\x1b[2J" in out
+    assert "false positive" in out
+    assert "query: what is" in out
+    assert run(str(verdicts), *sure, "--rows", "metadata.kind = a", "--limit", "5000", "--json") == 0
+    body = parsed(capsys)
+    kinds = [row["outcome"] != "right" for row in body["rows"]]
+    assert kinds == sorted(kinds, reverse=True)
+    assert (len(kinds), sum(kinds)) == (body["support"], body["errors"])
+    confidences = [row["confidence"] for row in body["rows"] if row["outcome"] != "right"]
+    assert confidences == sorted(confidences, reverse=True)
+    assert run(str(verdicts), "--rows", "metadata.kind = a", "--errors", "--limit", "5000", "--json") == 0
+    assert [row["outcome"] for row in parsed(capsys)["rows"]].count("right") == 0
+
+
+def test_the_saved_target_is_what_was_advised(
+    verdicts: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Without a number; with --where it is that one, never confirmed."""
+    assert run(str(verdicts), "--no-text", "--save", str(tmp_path / "target.yaml"), "--json") == 0
+    assert str(load_slice(tmp_path / "target.yaml")) == parsed(capsys)["optimize_on"]
+    own = tmp_path / "own.yaml"
+    assert run(str(verdicts), "--where", "metadata.kind = b", "--save", str(own)) == 0
+    assert load_slice(own) == parse_predicate("metadata.kind = b")
+    assert yaml.safe_load(own.read_text())["found"]["confirmed"] is False
+
+
+@pytest.mark.parametrize("name", ["p.svg", "p.png"])
+def test_a_picture_is_written(verdicts: Path, tmp_path: Path, name: str) -> None:
+    """Of the slices found, or of one's own."""
+    assert run(str(verdicts), "--no-text", "--plot", str(tmp_path / name)) == 0
+    first = (tmp_path / name).read_bytes()
+    assert run(str(verdicts), "--where", "metadata.kind = a", "--plot", str(tmp_path / name)) == 0
+    second = (tmp_path / name).read_bytes()
+    assert first != second
+    assert all(content.startswith(b"<svg" if name.endswith("svg") else b"\x89PNG") for content in (first, second))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "named"),
+    [
+        (("--metric", "f11"), "f11"),
+        (("--where", "all rows", "--tree", "1"), "--tree"),
+        (("--limit", "3"), "--rows"),
+        (("--errors",), "--rows"),
+        (("--tree", "1", "--save", "x.yaml"), "--save"),
+        (("--rows", "1", "--plot", "x.svg"), "--plot"),
+        (("--rows", "99"), "99"),
+        (("--save", "99=x.yaml"), "99"),
+        (("--where", "metadata.kid = a"), "'metadata.kid'"),
+        (("--where", "metadata.kind = z"), "no row is in"),
+        (("--where", "metadata.kind"), "cannot be read"),
+        (("--where", "gone.yaml"), "'gone.yaml'"),
+        (("--where", "all rows", "--plot", "x.jpg"), "x.jpg"),
+        (("--columns", "kid"), "'kid'"),
+        (("--metric", "ece"), "--confidence"),
+        (("--clip",), "scale"),
+        (("--label-map", "x"), "--label-map"),
+        (("--scale", "0-3"), "'0-3'"),
+    ],
+)
+def test_what_cannot_be_asked_is_named(
+    verdicts: Path, arguments: tuple[str, ...], named: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The caller's fault leaves with 2, a message and never a traceback."""
+    assert run(str(verdicts), "--no-text", *arguments) == 2
+    err = capsys.readouterr().err
+    assert named in err
+    assert "Traceback" not in err
+
+
+def test_reading_options_are_those_of_score(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Maps, a scale with clipping, thresholds and the id's column change what is read, and are noted."""
+    rng = np.random.default_rng(2)
+    words = ["no", "partly", "yes"]
+    lines = [
+        {"key": f"k{i}", "gold": words[g], "said": int(g) + int(rng.integers(0, 3)), "kind": "ab"[i % 2]}
+        for i, g in enumerate(rng.integers(0, 3, 400))
+    ]
+    path = tmp_path / "v.jsonl"
+    path.write_text("\n".join(map(json.dumps, lines)))
+    reading = ("--label", "gold", "--score", "said", "--id", "key", "--label-map", "no=0,partly=1,yes=2")
+    clipped = (*reading, "--scale", "0..2@2", "--clip")
+    assert run(str(path), *clipped, "--rows", "all rows", "--limit", "400", "--json") == 0
+    rows = parsed(capsys)["rows"]
+    assert {row["id"] for row in rows} == {f"k{i}" for i in range(400)}
+    assert {row["score"] for row in rows} == {0, 1, 2}
+    assert {row["labelled"] for row in rows if row["label"] == 1} == {False}
+    assert run(str(path), *reading, "--scale", "0..2", "--where", "kind = a", "--json") == 0
+    body = parsed(capsys)
+    assert any("left unscored" in note for note in body["reading"])
+    assert any("labels were mapped" in note for note in body["reading"])
+
+
+def test_a_run_shows_its_open_rows_only(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """No row of holdout or final is listed, counted or searched; reading options are refused."""
+    write_demo_rows(tmp_path / "rows.jsonl", documents=90)
+    place = str(tmp_path / "work")
+    arguments = ("groundedness", str(tmp_path / "rows.jsonl"), "--objective", "avoid false positives", "--steps", "0")
+    with pytest.raises(SystemExit):
+        main(["optimize", *arguments, "--workspace", place, "--json"])
+    name = parsed(capsys)["run"]
+    with Workspace(Path(place)) as workspace:
+        config = RunConfig.from_json(optimization(workspace, name).config)
+    parts = split_dataset(config.dataset(), shares=config.shares)
+    assert run(name, "--workspace", place, "--rows", "all rows", "--limit", "5000", "--json") == 0
+    shown = {row["id"] for row in parsed(capsys)["rows"]}
+    assert shown == {row.id for row in open_rows(parts).rows}
+    assert len(shown) < len(config.dataset())
+    assert run(name, "--workspace", place) == 0
+    out = capsys.readouterr().out
+    assert "[SIMULATED: says nothing about real models]" in out
+    assert "holdout and final stay sealed" in out
+    assert run(name, "--workspace", place, "--threshold", "0") == 2
+    assert "--threshold says how a verdict file is read" in capsys.readouterr().err
+
+
+def test_texts_are_searched_where_there_are_any(verdicts: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """By default, and not with --no-text; a slice by a text's feature can be looked up in its rows."""
+    candidates = []
+    for more in ((), ("--text",), ("--no-text",)):
+        assert run(str(verdicts), "--max-depth", "1", *more, "--json") == 0
+        candidates += [note.split()[0] for note in parsed(capsys)["notes"] if "candidate slices" in note]
+    default, with_texts, without = map(int, candidates)
+    assert default == with_texts > without
+    assert run(str(verdicts), "--rows", "passage contains 17 and passage:words >= 3", "--json", "--limit", "9") == 0
+    assert [row["id"] for row in parsed(capsys)["rows"]] == ["r17"]
+
+
+def test_topics_are_columns_for_every_question(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Found as a slice, and known to --rows, --tree and --plot when asked for again."""
+    rng = np.random.default_rng(3)
+    themes = ("refund price order invoice payment", "engine wheel brake clutch gearbox")
+    lines = []
+    for i in range(1200):
+        theme = int(rng.integers(0, 2))
+        label = int(rng.random() < 0.5)
+        wrong = rng.random() < (0.45 if theme == 0 else 0.08)
+        text = " ".join(rng.permutation(themes[theme].split())[:4])
+        lines.append(
+            {"id": i, "label": label, "score": label ^ int(wrong), "inputs": {"claim": text}, "group": f"g{i}"}
+        )
+    path = tmp_path / "v.jsonl"
+    path.write_text("\n".join(map(json.dumps, lines)))
+    asked = (str(path), "--metric", "accuracy", "--topics", "2", "--no-text")
+    assert run(*asked, "--plot", str(tmp_path / "p.svg"), "--json") == 0
+    best = parsed(capsys)["slices"][0]
+    assert best["predicate"].startswith("claim:topic = ")
+    assert best["confirmed"]
+    assert run(*asked, "--rows", "1", "--limit", "2000", "--json") == 0
+    body = parsed(capsys)
+    assert body["support"] == best["support"]
+    assert {row["inputs"]["claim"].split()[0] in themes[0].split() for row in body["rows"]} == {True}
+
+
+def judged_of(inputs: list[dict[str, str]]) -> Judged:
+    """Verdicts on rows without groups."""
+    rows = [Row(id=str(i), inputs=texts, label=float(i % 2)) for i, texts in enumerate(inputs)]
+    answers = tuple(Verdict(row_id=row.id, score=1.0, positive=True) for row in rows)
+    notes = [f"{UNGROUPED}, as no column names the group (--group COLUMN does)"]
+    return Judged(dataset=Dataset.of(rows, labels=BINARY, notes=notes), answers=answers, scale=BINARY)
+
+
+def test_rows_without_a_group_are_grouped_by_the_text_that_repeats_most() -> None:
+    """The query of its passages, the source of its statements; an instruction shared by all is passed over."""
+    queries = group_by_input(
+        judged_of([{"query": f"q{i // 5}", "passage": f"p{i}", "told": "judge"} for i in range(60)])
+    )
+    assert int(queries.groups.max()) + 1 == 12
+    assert not any(note.startswith(UNGROUPED) for note in queries.dataset.notes)
+    assert "share the same query are one group (12 groups)" in queries.dataset.notes[-1]
+    alone = judged_of([{"query": f"q{i}", "passage": f"p{i}"} for i in range(60)])
+    assert group_by_input(alone) is alone
+    few = judged_of([{"query": f"q{i % 4}"} for i in range(60)])
+    assert group_by_input(few) is few
+    bare = judged_of([{} for _ in range(60)])
+    assert group_by_input(bare) is bare
+
+
+def test_the_note_that_is_replaced_is_the_one_a_file_gets(tmp_path: Path) -> None:
+    """`UNGROUPED` begins what `load_verdicts` says of a file without groups."""
+    path = tmp_path / "v.jsonl"
+    path.write_text("\n".join(json.dumps({"id": i, "label": i % 2, "score": 1}) for i in range(4)))
+    assert any(note.startswith(UNGROUPED) for note in load_verdicts(path).dataset.notes)
+
+
+@needs_verdicts
+def test_real_gpt_4o_verdicts_get_an_answer_one_can_sign(capsys: pytest.CaptureFixture[str]) -> None:
+    """TREC DL 2019, grouped by query: few slices, one confirmed and no target, every line fits."""
+    assert run(TREC, "--threshold", "2") == 0
+    out = capsys.readouterr().out
+    assert all(len(line) <= WIDTH for line in out.splitlines())
+    assert "(43 groups)" in out
+    report = search(load_verdicts(Path(TREC), threshold=2.0), Search())
+    assert len(report.slices) <= 8
+    advice = advise(report)
+    if any(found.prompt_target for found in report.slices):
+        assert advice.number is not None
+    else:
+        assert "What to optimize on: nothing yet." in out
+
+
+@needs_verdicts
+@pytest.mark.parametrize("score", ["verdicts.Olz-gpt4o", "verdicts.TREMA-other"])
+def test_one_judge_of_a_matrix_can_be_looked_at(score: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """By its column; the other judges' verdicts are not searched."""
+    matrix = str(VERDICTS / "llmjudge_test.verdicts_matrix_dev12.jsonl")
+    assert run(matrix, "--score", score, "--threshold", "2", "--metric", "recall", "--json") == 0
+    body = parsed(capsys)
+    assert not any("verdicts." in found["predicate"] for found in body["slices"])
+    assert any(name.startswith("verdicts.") for name in body["left_out"])
+
+
+def test_a_slice_is_audited_through_a_file_of_marks(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Its most telling errors are written once; marked as wrong labels, they raise the slice's metric."""
+    monkeypatch.chdir(tmp_path)
+    lines = []
+    for i in range(400):
+        inside, label = i % 4 == 0, int(i % 8 < 4)
+        verdict = 1 if inside else label
+        body = {"id": f"r{i}", "label": label, "score": verdict, "group_id": f"g{i // 2}"}
+        lines.append(json.dumps(body | {"metadata": {"kind": "a" if inside else "b"}}))
+    Path("v.jsonl").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    command = ["slices", "v.jsonl", "--audit", "metadata.kind = a", "--marks", "marks.jsonl", "--json"]
+    main(command)
+    first = json.loads(capsys.readouterr().out)
+    assert len(first["errors"]) == 20
+    assert first["value"]["value"] == pytest.approx(0.5)
+    marked = [json.loads(line) | {"mark": "wrong label"} for line in Path("marks.jsonl").read_text().splitlines()]
+    Path("marks.jsonl").write_text("".join(json.dumps(line) + "\n" for line in marked), encoding="utf-8")
+    main(command)
+    again = json.loads(capsys.readouterr().out)
+    assert again["marks"]["wrong label"] == 20
+    assert again["audited"]["value"] == pytest.approx(0.7)
+    main(command[:-1])
+    assert "would have to be wrong labels" in capsys.readouterr().out
