@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ..judges import FloatArray, Judged, Row, Verdict
 from .objective import Objective
@@ -38,6 +38,11 @@ class Critique:
         )
         return "\n\n".join((head, *self.examples))
 
+    def dealt(self, shares: int) -> tuple[Critique, ...]:
+        """Deal the examples out over at most `shares` critiques of the same numbers, none of them empty."""
+        most = max(1, min(shares, len(self.examples)))
+        return tuple(replace(self, examples=self.examples[first::most]) for first in range(most))
+
 
 def critique_batch(judged: Judged, losses: FloatArray, *, objective: Objective, slice_name: str) -> Critique:
     """Describe the rows of a judged minibatch that cost most.
@@ -59,7 +64,7 @@ def critique_batch(judged: Judged, losses: FloatArray, *, objective: Objective, 
         false_positives=int((judged.predicted & ~judged.positive).sum()),
         false_negatives=int((~judged.predicted & judged.positive).sum()),
         examples=tuple(
-            _example(
+            describe_error(
                 k + 1, judged.rows[i], judged.verdicts[i], positive=bool(judged.positive[i]), loss=float(losses[i])
             )
             for k, i in enumerate(worst)
@@ -69,7 +74,16 @@ def critique_batch(judged: Judged, losses: FloatArray, *, objective: Objective, 
     )
 
 
-def _example(number: int, row: Row, verdict: Verdict, *, positive: bool, loss: float) -> str:
+def describe_error(number: int, row: Row, verdict: Verdict, *, positive: bool, loss: float) -> str:
+    """Describe one row as a block of text: the error and its loss, both grades, excerpts of the inputs, the reasons.
+
+    Args:
+        number: Counts the blocks of a critique.
+        row: A labelled row.
+        verdict: What the judge said about it.
+        positive: Whether people call it positive.
+        loss: What the row costs, in [0, 1].
+    """
     error = "grade off" if positive == verdict.positive else "false negative" if positive else "false positive"
     inputs = "\n".join(f"{name}: {excerpt(text)}" for name, text in row.inputs.items())
     said = "positive" if verdict.positive else "negative"

@@ -373,5 +373,6 @@ def gate(
         in_slice=None if member is None else member(rows),
         exclude=exclude,
     )
+    decision = replace(decision, reason="; ".join((decision.reason, *look.cautions)))
     ledger.conclude(look, outcome=decision.outcome, reason=decision.reason)
     return decision

@@ -1,20 +1,35 @@
-"""The steps of TextGrad: critique, propose, check, validate, keep what is better."""
+"""The steps of a proposer: critique, propose, check, validate, keep what is better."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
-from ..judges import Dataset, FloatArray, Judged, JudgePrompt, LossError, Splits, clustered_se, compare, point
+from ..judges import (
+    Answer,
+    Completion,
+    Dataset,
+    FloatArray,
+    Judged,
+    JudgePrompt,
+    LossError,
+    ModelError,
+    Request,
+    Row,
+    Splits,
+    clustered_se,
+    compare,
+    point,
+)
 from .critique import Critique, critique_batch, minibatch
 from .gate import guard_could_hold
 from .invariants import PhraseIndex, check_candidate
 from .loss import row_losses
 from .objective import Objective
-from .proposers import Attempt, NoProposal, Proposal
+from .proposers import Attempt, NoProposal, Proposal, Trial, Unanswered, Workbench
 from .walk import Aim, Target, Tools, WalkSettings, judge_rows
 
 
@@ -48,22 +63,28 @@ def improve(
     train = baseline.only(range(n_train))
     first = _candidate(prompt, baseline.only(range(n_train, len(baseline.dataset))), aim)
     tools.journal.record("validation", {"version": prompt.version, "loss": first.loss, **first.metrics})
-    climb = _Climb(first=first, current=first, phrases=PhraseIndex((*parts.train.rows, *parts.validation.rows)))
+    climb = _Climb(
+        first=first,
+        current=first,
+        train=train,
+        phrases=PhraseIndex((*parts.train.rows, *parts.validation.rows)),
+        answers={answer.row_id: answer for answer in train.answers},
+    )
     climb.weigh(train, row_losses(aim.loss, train, aim.target.members(train)))
     for step in range(1, settings.steps + 1):
-        batch = _draw(train, aim.target, climb.weights, settings, step)
+        batch = _draw(climb, aim.target, settings, step)
         judged = judge_rows(f"step {step}: minibatch", climb.current.prompt, batch, tools, settings)
         losses = row_losses(aim.loss, judged, aim.target.members(judged))
         climb.weigh(judged, losses)
         critique = critique_batch(judged, losses, objective=aim.objective, slice_name=aim.target.name)
         event = {"step": step, "rows": [row.id for row in batch.rows], "batch_loss": critique.loss}
-        proposal = _propose(climb, critique, tools, step)
+        proposal = _propose(climb, critique, aim, tools, settings, step)
         if isinstance(proposal, NoProposal):
             tools.journal.record("step", {**event, "result": "no proposal", "reason": proposal.reason})
             continue
         new = proposal.prompt
-        event |= {"gradient": proposal.gradient, "version": new.version, "criteria": new.criteria}
-        if refusal := _refusal(climb, new):
+        event |= {"gradient": proposal.gradient, "version": new.version, "criteria": new.criteria, "note": new.note}
+        if refusal := _refusal(climb, new, tools.proposer.parts):
             tools.journal.record("step", event | refusal)
             continue
         validated = judge_rows(f"step {step}: validation", new, parts.validation, tools, settings)
@@ -88,49 +109,99 @@ class _Climb:
 
     first: Candidate
     current: Candidate
+    train: Judged
+    """The training rows with what the prompt that the walk began with said about them."""
     phrases: PhraseIndex
+    answers: dict[str, Answer]
+    """The last known answer to each training row, by id."""
     weights: dict[str, float] = field(default_factory=dict)
     """The last known loss of each training row, by id."""
     past: list[Attempt] = field(default_factory=list)
 
     def weigh(self, judged: Judged, losses: FloatArray) -> None:
-        """Take note of what rows cost under the current prompt."""
+        """Take note of what the current prompt said about rows, and what they cost."""
+        self.answers |= {answer.row_id: answer for answer in judged.answers}
         self.weights |= dict(zip((row.id for row in judged.rows), losses.tolist(), strict=True))
 
     def keep_if_better(self, candidate: Candidate, objective: Objective, *, holdout_rows: int) -> str:
         """Keep a validated candidate, or say why not."""
         result = _validate(candidate, self.current, self.first, objective, holdout_rows)
-        self.past.append(Attempt(criteria=candidate.prompt.criteria, loss=candidate.loss, result=result))
+        self.past.append(Attempt(prompt=candidate.prompt, loss=candidate.loss, result=result))
         if result == "kept":
             self.current = candidate
         return result
 
 
-def _propose(climb: _Climb, critique: Critique, tools: Tools, step: int) -> Proposal | NoProposal:
-    """Ask the proposer, unless the minibatch holds nothing to learn from."""
-    if not critique.examples:
-        return NoProposal("no errors in the minibatch")
-    return tools.proposer.propose(
-        climb.current.prompt, critique, past=climb.past, ask=tools.optimizer_client.ask_one, step=step
-    )
+def _propose(
+    climb: _Climb, critique: Critique, aim: Aim, tools: Tools, settings: WalkSettings, step: int
+) -> Proposal | NoProposal:
+    """Ask the proposer; what fails for this step alone becomes its reason."""
+    bench = _bench(climb, aim, tools, settings, step)
+    try:
+        return tools.proposer.propose(climb.current.prompt, critique, bench, past=climb.past, step=step)
+    except Unanswered as error:
+        return NoProposal(f"the optimizer model failed: {error}")
+    except LossError as error:
+        return NoProposal(f"no loss: {error}")
 
 
-def _draw(train: Judged, target: Target, weights: Mapping[str, float], settings: WalkSettings, step: int) -> Dataset:
-    """Draw a minibatch from the slice's training rows, each with a chance in proportion to its loss."""
+def _bench(climb: _Climb, aim: Aim, tools: Tools, settings: WalkSettings, step: int) -> Workbench:
+    """Lay out what the proposer may work with: training rows of the target and nothing else."""
+    train = replace(climb.train, answers=tuple(climb.answers[row.id] for row in climb.train.dataset.rows))
+    inside = _inside(train, aim.target)
+    known = {row.id for row in climb.train.dataset.rows}
+
+    def trial(judged: Judged) -> Trial:
+        return Trial(judged=judged, losses=row_losses(aim.loss, judged, aim.target.members(judged)))
+
+    def try_out(prompt: JudgePrompt, rows: Sequence[Row]) -> Trial:
+        if not known.issuperset(row.id for row in rows):
+            raise ValueError("a proposer may try prompts on training rows only")
+        dataset = replace(climb.train.dataset, rows=tuple(rows))
+        return trial(judge_rows(f"step {step}: trials", prompt, dataset, tools, settings))
+
+    def ask(requests: Sequence[Request]) -> list[Completion]:
+        outcomes = tools.optimizer_client.ask(requests)
+        for outcome in outcomes:
+            if isinstance(outcome, ModelError):
+                raise Unanswered(str(outcome), status=outcome.status) from outcome
+            if not isinstance(outcome, Completion):
+                raise outcome
+        return [outcome for outcome in outcomes if isinstance(outcome, Completion)]
+
+    return Workbench(ask=ask, train=trial(train.only(inside)), try_out=try_out, seed=_seed(settings, step))
+
+
+def _seed(settings: WalkSettings, step: int) -> int:
+    return settings.seed * 1_000 + step
+
+
+def _inside(train: Judged, target: Target) -> list[int]:
+    """Positions of the scored training rows of the target; of all of them where it has none."""
     inside = target.member(train.dataset)
-    positions = [int(i) for i in train.scored if inside[i]] or [int(i) for i in train.scored]
-    rows = train.dataset.rows
-    drawn = minibatch(
-        positions, [weights[rows[i].id] for i in positions], settings.batch, seed=settings.seed * 1_000 + step
-    )
-    return replace(train.dataset, rows=tuple(rows[i] for i in drawn))
+    return [int(i) for i in train.scored if inside[i]] or [int(i) for i in train.scored]
 
 
-def _refusal(climb: _Climb, new: JudgePrompt) -> dict[str, Any] | None:  # Any: JSON
+def _draw(climb: _Climb, target: Target, settings: WalkSettings, step: int) -> Dataset:
+    """Draw a minibatch from the slice's training rows, each with a chance in proportion to its loss.
+
+    Unguided, every row has the same chance.
+    """
+    positions = _inside(climb.train, target)
+    rows = climb.train.dataset.rows
+    weights = [1.0 if settings.unguided else climb.weights[rows[i].id] for i in positions]
+    drawn = minibatch(positions, weights, settings.batch, seed=_seed(settings, step))
+    return replace(climb.train.dataset, rows=tuple(rows[i] for i in drawn))
+
+
+def _refusal(climb: _Climb, new: JudgePrompt, parts: tuple[str, ...]) -> dict[str, Any] | None:  # Any: JSON
     """What to journal about a proposal that is not worth a validation; None for one that is."""
-    if violations := check_candidate(climb.first.prompt, new, phrases=climb.phrases):
+    violations = check_candidate(
+        climb.first.prompt, new, phrases=climb.phrases, editable=parts, training=climb.train.dataset.rows
+    )
+    if violations:
         return {"result": "refused", "violations": [asdict(violation) for violation in violations]}
-    if new.criteria in {attempt.criteria for attempt in climb.past}:
+    if new.version in {attempt.prompt.version for attempt in climb.past}:
         return {"result": "tried before"}
     return None
 

@@ -8,11 +8,13 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
-from ..judges import JudgePrompt, Row, estimate_tokens
+from ..judges import Example, JudgePrompt, Row, estimate_tokens
 from ..judges.duplicates import words_of
 
 PHRASE_WORDS = 8
 """A run of this many words shared with a row counts as quoting it."""
+EXAMPLE_TOKENS = 8_000
+"""Tokens that the inputs of new demonstrations may have together."""
 
 ViolationName = Literal[
     "unchanged",
@@ -25,6 +27,7 @@ ViolationName = Literal[
     "part_not_editable",
     "token_cap",
     "quotes_row",
+    "example_not_training",
     "hidden_characters",
 ]
 
@@ -89,6 +92,7 @@ def check_candidate(
     phrases: PhraseIndex,
     editable: tuple[str, ...] = ("criteria",),
     cap: int | None = None,
+    training: Iterable[Row] = (),
 ) -> tuple[Violation, ...]:
     """Return every invariant the candidate breaks; an empty tuple means it may be tried.
 
@@ -99,10 +103,14 @@ def check_candidate(
         editable: The parts that were allowed to change.
         cap: Tokens the candidate may have; `token_cap(original)` unless given. A candidate over it is not looked
             at further.
+        training: The rows that new demonstrations may be made of; any other row, a sealed one above all, is refused.
     """
     tokens, most = estimate_tokens(_text(candidate)), cap or token_cap(original)
     if tokens > most:
         return (Violation("token_cap", f"about {tokens} tokens, the cap is {most}"),)
+    shown = sum(estimate_tokens(text) for example in _added(original, candidate) for text in example.inputs.values())
+    if shown > EXAMPLE_TOKENS:
+        return (Violation("token_cap", f"new demonstrations of about {shown} tokens, the cap is {EXAMPLE_TOKENS}"),)
     found: list[Violation] = []
     if candidate.version == original.version:
         found.append(Violation("unchanged", "the candidate is the same prompt"))
@@ -119,16 +127,60 @@ def check_candidate(
                 detail if candidate.scale.levels != original.scale.levels else "the anchors or the threshold differ",
             )
         )
-    if (candidate.reply, candidate.reply_schema) != (original.reply, original.reply_schema) and "reply" not in editable:
-        found.append(Violation("reply_changed", "the reply format differs"))
+    if changed := _reply_change(original, candidate, editable):
+        found.append(Violation("reply_changed", changed))
     for part in _FREE_PARTS:
         if part not in (*editable, "reply") and getattr(candidate, part) != getattr(original, part):
             found.append(Violation("part_not_editable", f"{part} changed; this run may edit {', '.join(editable)}"))
-    if quoted := phrases.quoted(_text(candidate), allowed=_text(original)):
+    if quoted := _quoted(original, candidate, phrases):
         found.append(Violation("quotes_row", f"quotes row {quoted[0]!r}: {quoted[1]!r}"))
+    found += _foreign_examples(original, candidate, training)
     if hidden := sorted(_hidden(_text(candidate)) - _hidden(_text(original))):
         found.append(Violation("hidden_characters", f"has invisible characters {[f'U+{ord(c):04X}' for c in hidden]}"))
     return tuple(found)
+
+
+def _added(original: JudgePrompt, candidate: JudgePrompt) -> list[Example]:
+    """Return the demonstrations whose inputs the original does not show."""
+    known = [dict(example.inputs) for example in original.examples]
+    return [example for example in candidate.examples if dict(example.inputs) not in known]
+
+
+def _foreign_examples(original: JudgePrompt, candidate: JudgePrompt, training: Iterable[Row]) -> list[Violation]:
+    added = _added(original, candidate)
+    if not added:
+        return []
+    names = candidate.inputs
+    known = {tuple(row.inputs.get(name) for name in names) for row in training}
+    foreign = sum(tuple(example.inputs.get(name) for name in names) not in known for example in added)
+    # Which rows they are is not told: one of them may be sealed.
+    detail = f"{foreign} of {len(added)} new demonstrations are no training rows"
+    return [Violation("example_not_training", detail)] if foreign else []
+
+
+def _quoted(original: JudgePrompt, candidate: JudgePrompt, phrases: PhraseIndex) -> tuple[str, str] | None:
+    """Look for quotations; the reply of a demonstration may quote the row that it answers."""
+    known = _text(original)
+    own = "\n".join((candidate.system, candidate.criteria, candidate.reply))
+    if found := phrases.quoted(own, allowed=known):
+        return found
+    answered = (
+        phrases.quoted(example.reply, allowed="\n".join((known, *example.inputs.values())))
+        for example in candidate.examples
+    )
+    return next(filter(None, answered), None)
+
+
+def _reply_change(original: JudgePrompt, candidate: JudgePrompt, editable: tuple[str, ...]) -> str:
+    """Say what is wrong with the candidate's reply format; empty where nothing is."""
+    if candidate.reply_schema != original.reply_schema:
+        return "the fields of the reply differ"
+    if candidate.reply == original.reply:
+        return ""
+    if "reply" not in editable:
+        return "the reply format differs"
+    lost = [name for name in original.reply_schema if name in original.reply and name not in candidate.reply]
+    return f"the reply clause no longer names {', '.join(lost)}" if lost else ""
 
 
 def _hidden(text: str) -> set[str]:

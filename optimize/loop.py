@@ -13,12 +13,22 @@ from typing import Any
 from ..judges import Dataset, InputError, Judged, JudgePrompt, Splits, by_column, measure, split_dataset
 from ..slices import SliceReport, choose_target, find_slices, parse_predicate
 from .axioms import cost_table
+from .expression import compile_expression
 from .gate import Decision, gate, open_for_report
+from .hunk_effects import measure_hunks
+from .hunks import split_hunks
 from .improve import improve
-from .loss import Loss, row_losses, write_loss
+from .ledger import remember_split
+from .loss import Loss, WrittenLoss, row_losses, write_loss
 from .objective import Objective
+from .rethreshold import NoThreshold, rechoose_threshold
 from .walk import Aim, Target, Tools, WalkSettings, judge_rows, open_rows, require_columns
 
+_PLAIN = Loss(
+    expression=compile_expression("1 - correct"),
+    reason="unguided: every wrong decision costs the same",
+    written_by="plain",
+)
 LEAST_ROWS = 20
 """Rows a value needs to have a line of its own in the closing table, which would else tell single sealed rows."""
 
@@ -41,7 +51,7 @@ def optimize(
 ) -> Outcome:
     """Walk the whole path once.
 
-    Inside `improve`, each step critiques a minibatch of the slice, lets TextGrad propose a text, checks what a
+    Inside `improve`, each step critiques a minibatch of the slice, lets the proposer propose a text, checks what a
     candidate may not do, and validates it; the best one goes to the gate.
 
     Args:
@@ -59,10 +69,12 @@ def optimize(
     parts = split_rows(dataset, tools, settings)
     baseline = benchmark(prompt, parts, tools, settings)
     target = find_target(baseline, objective, tools, settings)
-    loss = construct_loss(objective, target, baseline, tools)
+    loss = construct_loss(objective, target, baseline, tools, unguided=settings.unguided)
     aim = Aim(objective=objective, target=target, loss=loss)
     survivor = improve(prompt, parts, baseline, aim, tools, settings)
+    attribute(prompt, survivor, parts, aim, tools, settings)
     decision = decide_on_holdout(prompt, survivor, parts, aim, tools, settings)
+    rechoose(prompt, survivor, decision, parts, aim, tools, settings)
     remeasure_everything(prompt, survivor, decision, parts, tools, settings)
     return Outcome(before=prompt, after=survivor, target=target, loss=loss, decision=decision)
 
@@ -79,6 +91,7 @@ def split_rows(dataset: Dataset, tools: Tools, settings: WalkSettings) -> Splits
         "holdout": len(parts.holdout),
         "final": len(parts.final),
     }
+    remember_split(tools.ledger, tools.run_id, parts, allow_opened=settings.allow_opened)
     seals = {"holdout": parts.holdout.content_hash, "final": parts.final.content_hash}
     tools.journal.record("split", {"rows": sizes, "merged": parts.merged, "seals": seals, "notes": list(parts.notes)})
     return parts
@@ -100,7 +113,7 @@ def find_target(baseline: Judged, objective: Objective, tools: Tools, settings: 
             raise InputError(f"no open row lies in the slice {settings.slice!r}")
         tools.journal.record("slice", {"name": target.name, "why": target.why, "found": []})
         return target
-    if settings.slice == "all":
+    if settings.slice == "all" or settings.unguided:
         target = Target(name="all rows", why="asked for by the caller", predicate=None)
         tools.journal.record("slice", {"name": target.name, "why": target.why, "found": []})
         return target
@@ -127,18 +140,28 @@ def _choose(report: SliceReport, objective: Objective) -> Target:
     return Target(name=str(chosen.predicate), why=why, predicate=chosen.predicate)
 
 
-def construct_loss(objective: Objective, target: Target, baseline: Judged, tools: Tools) -> Loss:
-    """Have the model write a loss for the objective; check it, also on the verdicts at hand, and freeze it."""
+def construct_loss(
+    objective: Objective, target: Target, baseline: Judged, tools: Tools, *, unguided: bool = False
+) -> Loss:
+    """Have the model write a loss for the objective; check it, also on the verdicts at hand, and freeze it.
+
+    Unguided, the loss is whether the decision is wrong, and no model is asked.
+    """
     judge_scale = baseline.scale
     levels = judge_scale.levels
     first_positive = sum(not judge_scale.positive(g) for g in levels) if levels else judge_scale.threshold
     scale = {"levels": len(levels), "positive_from": first_positive}
-    written = write_loss(
-        objective,
-        target.name,
-        tools.optimizer_client.ask_one,
-        **scale,
-        trial=lambda loss: row_losses(loss, baseline, target.members(baseline)),
+    written = (
+        WrittenLoss(loss=_PLAIN)
+        if unguided
+        else write_loss(
+            objective,
+            target.name,
+            tools.optimizer_client.ask_one,
+            **scale,
+            labels=baseline.dataset.labels,
+            trial=lambda loss: row_losses(loss, baseline, target.members(baseline)),
+        )
     )
     loss = written.loss
     tools.journal.record(
@@ -154,6 +177,39 @@ def construct_loss(objective: Objective, target: Target, baseline: Judged, tools
         },
     )
     return loss
+
+
+def attribute(
+    prompt: JudgePrompt, survivor: JudgePrompt | None, parts: Splits, aim: Aim, tools: Tools, settings: WalkSettings
+) -> None:
+    """Measure which words of the survivor earned its change: each hunk left out and added alone, on validation."""
+    if survivor is None or not settings.hunks:
+        return
+    report = measure_hunks(
+        split_hunks(prompt, survivor, most=settings.hunks),
+        lambda doing, asked: judge_rows(doing, asked, parts.validation, tools, settings),
+        lambda judged: row_losses(aim.loss, judged, aim.target.members(judged)),
+        metric=aim.objective.target,
+    )
+    tools.journal.record("hunks", report.to_json())
+
+
+def rechoose(
+    prompt: JudgePrompt,
+    survivor: JudgePrompt | None,
+    decision: Decision | None,
+    parts: Splits,
+    aim: Aim,
+    tools: Tools,
+    settings: WalkSettings,
+) -> None:
+    """After an accept, choose the threshold again on validation, for both prompts; every answer is in the record."""
+    if survivor is None or decision is None or not decision.accepted:
+        return
+    before, after = (judge_rows("threshold", p, parts.validation, tools, settings) for p in (prompt, survivor))
+    found = rechoose_threshold(before, after, parts, aim.objective, seed=settings.seed)
+    payload = {"reason": found.reason} if isinstance(found, NoThreshold) else found.to_json()
+    tools.journal.record("threshold", payload)
 
 
 def decide_on_holdout(
@@ -180,6 +236,7 @@ def decide_on_holdout(
         ledger=tools.ledger,
         run_id=tools.run_id,
         member=aim.target.member,
+        exclude=settings.exclude,
     )
     tools.journal.record("decision", decision.to_json())
     return decision

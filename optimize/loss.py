@@ -14,7 +14,7 @@ from typing import Any
 import orjson
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from ..judges import BoolArray, Completion, FloatArray, Judged, LossError, Message, Request
+from ..judges import BoolArray, Completion, FloatArray, Judged, LossError, Message, OutputScale, Request
 from .axioms import DECLARATIONS, EXTRA, PERFECT, check_axioms
 from .expression import (
     FUNCTIONS,
@@ -83,6 +83,10 @@ class Loss:
         claims = sorted(key for key, claimed in self.declares.items() if claimed)
         body = orjson.dumps({"expression": self.expression.version, "declares": claims})
         return hashlib.blake2b(body, digest_size=6).hexdigest()
+
+    def to_json(self) -> dict[str, Any]:  # Any: JSON
+        """Return what `parse_loss` reads."""
+        return {"expression": str(self.expression), "declares": dict(self.declares), "reason": self.reason}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -189,6 +193,7 @@ def write_loss(
     *,
     levels: int,
     positive_from: float | None = None,
+    labels: OutputScale | None = None,
     trial: Callable[[Loss], object] = lambda loss: None,
 ) -> WrittenLoss:
     """Have a model write the loss; a refused one goes back with the reasons, three times, then the default is taken.
@@ -199,19 +204,31 @@ def write_loss(
         ask: Makes one completion; what it raises (endpoint, budget) passes through.
         levels: How many grades the judge's scale has; 0 for a probability.
         positive_from: The first rank that counts as positive; the upper half where it is not given.
+        labels: The scale people graded on, so that the loss is tried on their grades.
         trial: Tries an accepted loss, on the verdicts at hand for one; a LossError from it refuses the loss.
     """
     refusals: list[str] = []
     for _ in range(1 + RETURNS):
         completion = ask(loss_request(objective, slice_description, refusals))
         try:
-            loss = _accept(completion, objective, levels, positive_from)
+            loss = _read(completion, objective)
+            check_axioms(
+                loss.expression, declares=loss.declares, levels=levels, positive_from=positive_from, labels=labels
+            )
             trial(loss)
         except LossError as error:
             refusals.append(str(error))
         else:
             return WrittenLoss(loss=loss, refusals=tuple(refusals))
     return WrittenLoss(loss=default_loss(objective), refusals=tuple(refusals))
+
+
+def missing_declaration(loss: Loss, objective: Objective) -> str | None:
+    """Say which declaration the objective needs and the loss does not make; None where nothing is missing."""
+    wanted = _required(objective)
+    if wanted is None or loss.declares.get(wanted):
+        return None
+    return f"the objective needs a loss that declares {wanted}: {DECLARATIONS[wanted]}"
 
 
 def row_losses(loss: Loss, judged: Judged, membership: Mapping[str, BoolArray]) -> FloatArray:
@@ -228,16 +245,14 @@ def row_losses(loss: Loss, judged: Judged, membership: Mapping[str, BoolArray]) 
     return loss.expression.evaluate(outcomes(judged, membership))
 
 
-def _accept(completion: Completion, objective: Objective, levels: int, positive_from: float | None) -> Loss:
+def _read(completion: Completion, objective: Objective) -> Loss:
     if completion.refusal is not None or completion.finish_reason == "content_filter":
         raise LossError("the model refused to answer")
     if completion.finish_reason == "length":
         raise LossError("the reply was cut off before its end; answer more briefly")
     loss = parse_loss(completion.text, written_by=completion.model_returned or "model")
-    wanted = _required(objective)
-    if wanted and not loss.declares.get(wanted):
-        raise LossError(f"the objective needs a loss that declares {wanted}: {DECLARATIONS[wanted]}")
-    check_axioms(loss.expression, declares=loss.declares, levels=levels, positive_from=positive_from)
+    if missing := missing_declaration(loss, objective):
+        raise LossError(missing)
     return loss
 
 

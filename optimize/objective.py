@@ -12,7 +12,7 @@ import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 from ..judges import InputError
 
@@ -63,11 +63,16 @@ _ALLOWANCE = re.compile(
     r"|giv(?:e|ing) up|hurt(?:s|ing)?|harm(?:s|ing)?|within"
     r"|at most|maintain(?:ing)?|preserv(?:e|ing)|cost(?:s|ing)?)\b"
 )
-_AMOUNT = re.compile(r"(?P<number>\d{1,3}(?:\.\d{1,6})?|\.\d{1,6})\s*(?P<unit>%|percent\w*|points?\b|pp\b|pts?\b)?")
+_AT_ANY_COST = re.compile(r"\bat (?:any|all|whatever) costs?\b")
+_RAISING = re.compile(r"\b(?:rais|improv|increas|maximi[sz]|boost|lift)(?:e|es|ing|s)?\b")
+_NUMBER_WORDS = {"one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8, "ten": 10}
+_NUMBER_WORD = re.compile(rf"\b({'|'.join(_NUMBER_WORDS)})\b(?=[ -]*(?:percent|points?\b|pp\b|pts?\b))")
+_AMOUNT = re.compile(r"(?P<number>\d{1,3}(?:\.\d{1,6})?|\.\d{1,6})[\s-]*(?P<unit>%|percent\w*|points?\b|pp\b|pts?\b)?")
 _UNIMPORTANT = re.compile(
     r"\b(?:is fine|good enough|is acceptable|less important|secondary|does(?: not|n't) matter|matters? less|ignore)\b"
 )
 _ABSTAIN = re.compile(r"\babst(?:ain|ention)\w*|\bunscored\b|\bno verdict\b")
+_CHARGED = re.compile(r"\b(?:errors?|wrong|mistakes?|penali[sz]e|charge)\b")
 
 _BAD = (
     r"(?:un(?:supported|grounded|faithful|helpful|related|true|acceptable)|irrelevant|incorrect|inaccurate"
@@ -83,9 +88,12 @@ _TOO_HARD = re.compile(
     r"\bfalse negatives?\b|\b(?:too|overly) (?:strict|harsh|severe)\b|\bmore lenient\b|\bless strict\b"
 )
 _NEVER = re.compile(r"\b(?:do not|don't|never|must not|should not|stop|avoid|no longer|instead of)\b")
-_CALLING = re.compile(r"\b(?:call|label|mark|grade|rate|judge|treat|count|classify|flag)(?:ing|ling|s)?\b")
+_CALLING = re.compile(r"\b(?:call|label|mark|grade|rate|judge|treat|count|classify|flag)(?:ing|ling|ed|led|d|s)?\b")
 _PASSING = re.compile(r"\b(?:accept|pass|approve|let|allow)(?:ing|ting|s)?\b")
 _FAILING = re.compile(r"\b(?:reject|refuse|fail|discard|miss|overlook)(?:ing|s|es)?\b")
+_TOO_MANY = re.compile(
+    rf"\b(?:too many|fewer|reduce|less|cut(?: down)?)\b.{{0,40}}\b(?:{_BAD}|hallucinations?|fabrications?)\b"
+)
 _FINDING = re.compile(r"\b(?:catch|find|detect|spot)(?:ing|es|s)?\b")
 
 
@@ -117,6 +125,17 @@ class Objective:
         kept = [f"{g.metric} may fall by at most {100 * g.margin:g} points" for g in self.guards]
         return "; ".join([what, *kept]) + "."
 
+    def to_json(self) -> dict[str, Any]:  # Any: JSON
+        """Return the objective, as it was put and as it was read."""
+        return {
+            "text": self.text,
+            "read_as": self.describe(),
+            "target": self.target,
+            "direction": self.direction,
+            "guards": [{"metric": guard.metric, "margin": guard.margin} for guard in self.guards],
+            "notes": list(self.notes),
+        }
+
 
 def read_objective(text: str, *, target: str | None = None, guards: Sequence[str] = ()) -> Objective:
     """Read an objective from a sentence; what the flags say beats what the text says, and a note tells so.
@@ -134,7 +153,7 @@ def read_objective(text: str, *, target: str | None = None, guards: Sequence[str
         raise InputError(f"the objective has {len(text):,} characters; {MAX_CHARACTERS:,} are read")
     if not text.strip() and target is None:
         raise InputError("the objective is empty", hint="say what should improve, or name a metric with --target")
-    clauses = [c.strip() for c in _CLAUSE.split(text.lower()) if c.strip()]
+    clauses = _clauses(text)
     notes: list[str] = []
     asked, direction = _read_target(clauses)
     chosen = _settle_target(asked, direction, target, notes)
@@ -142,10 +161,28 @@ def read_objective(text: str, *, target: str | None = None, guards: Sequence[str
     kept = _settle_guards(list(_read_guards(clauses, notes)), named, chosen, notes)
     if any(_ABSTAIN.search(clause) for clause in clauses):
         notes.append("rows without a verdict are unscored: they enter no mean and no loss, and their share is reported")
+        if any(_ABSTAIN.search(clause) and _CHARGED.search(clause) for clause in clauses):
+            notes.append(
+                "abstentions are not charged as errors: the gate refuses to decide where too many are unscored"
+            )
     own = _DIRECTIONS.get(chosen) or direction
     if direction and own and direction != own:
         notes.append(f"the text speaks of {_ERRORS[direction]}; the target {chosen} is about {_ERRORS[own]}")
     return Objective(text=text, target=chosen, direction=own, guards=kept, notes=tuple(notes))
+
+
+def _clauses(text: str) -> list[str]:
+    """Split a text into clauses; where one raises a metric and goes on to what may be lost, it is two."""
+    plain = _AT_ANY_COST.sub(" ", text.lower())
+    plain = _NUMBER_WORD.sub(lambda found: str(_NUMBER_WORDS[found[1]]), plain)
+    clauses: list[str] = []
+    for clause in _CLAUSE.split(plain):
+        wish, allowance = _RAISING.search(clause), _ALLOWANCE.search(clause)
+        if wish and allowance and _METRIC.search(clause, wish.end(), allowance.start()):
+            clauses += [clause[: allowance.start()], clause[allowance.start() :]]
+        else:
+            clauses.append(clause)
+    return [clause.strip() for clause in clauses if clause.strip()]
 
 
 def read_guard(text: str) -> Guard:
@@ -214,6 +251,10 @@ def _complaint(clause: str) -> Direction | None:
         return "fp" if "bad" in worths and re.search(r"\b(?:miss|overlook)", clause) else "fn"
     if _FINDING.search(clause):
         return "fp" if "bad" in worths else "fn"
+    if _CALLING.search(clause) and set(worths) == {"bad", "good"}:  # what is bad is called good, or the reverse
+        return "fp" if worths[-1] == "good" else "fn"
+    if _TOO_MANY.search(clause):
+        return "fp"
     return None
 
 
@@ -234,18 +275,20 @@ def _settle_target(asked: str | None, direction: Direction | None, flag: str | N
 
 def _read_guards(clauses: Sequence[str], notes: list[str]) -> Iterator[Guard]:
     for clause in clauses:
-        found = _METRIC.search(clause)
-        if found and found.lastgroup and _ALLOWANCE.search(clause):
-            # The metric's own digit (f1, off by 1) is not the amount.
-            rest = _METRIC.sub(" ", clause)
+        if not _ALLOWANCE.search(clause):
+            continue
+        named = dict.fromkeys(found.lastgroup for found in _METRIC.finditer(clause) if found.lastgroup)
+        # The metric's own digit (f1, off by 1) is not the amount.
+        rest = _METRIC.sub(" ", clause)
+        for metric in named:
             if _FLOOR.search(rest):
                 notes.append(
-                    f"{clause.strip()!r} names a floor, which is not a guard: {found.lastgroup} may fall by at most "
-                    f"{100 * DEFAULT_MARGIN:g} points; say how far with --guard {found.lastgroup}:-0.03"
+                    f"{clause!r} names a floor, which is not a guard: {metric} may fall by at most "
+                    f"{100 * DEFAULT_MARGIN:g} points; say how far with --guard {metric}:-0.03"
                 )
-                yield Guard(metric=found.lastgroup, margin=DEFAULT_MARGIN)
+                yield Guard(metric=metric, margin=DEFAULT_MARGIN)
             else:
-                yield Guard(metric=found.lastgroup, margin=_margin(rest))
+                yield Guard(metric=metric, margin=_margin(rest))
 
 
 def _margin(clause: str) -> float:

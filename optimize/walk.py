@@ -24,6 +24,7 @@ from ..judges import (
     require_column,
 )
 from ..slices import Predicate, parse_predicate
+from ..slices.drill import require_columns as require_columns_of
 from .journal import Journal
 from .ledger import Ledger
 from .loss import TARGET_SLICE, Loss
@@ -45,6 +46,13 @@ class WalkSettings:
     exclude: tuple[str, ...] = ()
     shares: Shares = (30, 20, 30, 20)
     """Per cent of the rows for training, validation, holdout and final."""
+    allow_opened: bool = False
+    """Whether rows may be sealed that an earlier run had open; the decision then says so."""
+    hunks: int = 0
+    """Into how many hunks the survivor's diff is split at most, each measured on validation; 0 measures none."""
+    unguided: bool = False
+    """The whole training set, each row with the same chance, and a plain 0/1 loss: what the guided walk is held
+    against."""
     by: str | None = None
     """Metadata column of the closing table; `dataset` where there is one."""
     seed: int = 0
@@ -108,10 +116,10 @@ def require_columns(dataset: Dataset, settings: WalkSettings) -> None:
         InputError: One is not, or the slice cannot be read.
     """
     named = [*settings.columns, *settings.exclude, *([settings.by] if settings.by else [])]
-    if settings.slice not in ("auto", "all"):
-        named += parse_predicate(settings.slice).columns
     for column in named:
         require_column(dataset, column)
+    if settings.slice not in ("auto", "all"):
+        require_columns_of(dataset.rows, parse_predicate(settings.slice))
 
 
 def judge_rows(doing: str, prompt: JudgePrompt, dataset: Dataset, tools: Tools, settings: WalkSettings) -> Judged:

@@ -26,9 +26,11 @@ from ..judges import (
 from ..judges.calibrate import Calibrated, Method, calibrate, require_labels
 from ..judges.models import Budget
 from ..judges.shelf import KeptRule
+from ..optimize.ledger import remember_split
 from .calls import CallStore
 from .config import Allowance, Environment, open_client
 from .journal import create_run, sitting
+from .ledger import HoldoutLedger
 from .plots import Bin, reliability_bins
 from .run import require_same_split
 from .workspace import Workspace
@@ -98,11 +100,13 @@ def run_calibration(
         WorldError: The endpoint, the budget or the disk stopped it; answers that came are recorded.
     """
     require_same_split(workspace, dataset.content_hash, shares)
-    rows = split_dataset(dataset, shares=shares).validation
+    parts = split_dataset(dataset, shares=shares)
+    rows = parts.validation
     require_labels(rows, prompt.scale)
     config = {"judge": prompt.name, "version": prompt.version, "model": model, "confidence": settings.confidence}
     config |= {"metric": metric, "method": method, "data_hash": dataset.content_hash}
     run_id = create_run(workspace.database, "calibrate", {**config, "shares": list(shares)})
+    remember_split(HoldoutLedger(workspace.database), run_id, parts)
     record = CallStore(workspace.database, run_id)
     budget = Budget(money=allowance.money, tokens=allowance.tokens, spent=record.spending())
     with sitting(workspace.database, run_id):

@@ -132,7 +132,7 @@ def _cell(value: object) -> str:
 
 
 def _validation(p: Payload) -> None:
-    say(f"\n4. TextGrad on the slice; validation loss to beat: {p['loss']:.4f} ({_named_metrics(p)})")
+    say(f"\n4. Better prompts for the slice; validation loss to beat: {p['loss']:.4f} ({_named_metrics(p)})")
 
 
 def _named_metrics(p: Payload) -> str:
@@ -183,6 +183,46 @@ def _change_line(role: str, c: Payload) -> tuple[str, ...]:
     )
 
 
+def _hunks(p: Payload) -> None:
+    say(f"\nWhich words earned it, on {p['n']:,} validation rows in {p['groups']} groups that the edit was chosen on")
+    lines = [
+        (str(h["number"]), h["mark"], how.replace("_", " "), *_effect(h[how]["metric"]))
+        for h in p["hunks"]
+        for how in ("left_out", "alone")
+    ]
+    say_table(("hunk", "mark", "measured", p["metric"], "95 % interval"), lines, left=3)
+    for h in p["hunks"]:
+        words = " ".join((*(f"-[{text}]" for text in h["old"]), *(f"+[{text}]" for text in h["new"])))
+        say(f"  {h['number']}. {h['part']}: {inline(words)}")
+    for note in p["notes"]:
+        say(f"  note: {inline(note)}")
+
+
+def _effect(found: Payload) -> tuple[str, str]:
+    value = "n/a" if found["value"] is None else f"{found['value']:+.3f}"
+    return value, "n/a" if found["low"] is None else f"{found['low']:+.3f} .. {found['high']:+.3f}"
+
+
+def _threshold(p: Payload) -> None:
+    if "rules" not in p:
+        say(f"\nThreshold: not chosen again; {inline(p['reason'])}")
+        return
+    rules = {name: f"{rule['threshold']:g}" for name, rule in p["rules"].items()}
+    say(
+        f"\nThreshold, chosen again on {p['n']:,} validation rows: {rules['before']} serves the old prompt best, "
+        f"{rules['after']} the new one (in force: {rules['old']})"
+    )
+    lines = [
+        _change_line(role, c)
+        for role, found in (("in force", p["at_old"]), ("each its own", p["retuned"]))
+        for c in found.values()
+        if c
+    ]
+    say_table(("threshold", "metric", "before", "after", "change", "95 % interval", "n", "groups"), lines, left=2)
+    for note in p["notes"]:
+        say(f"  note: {inline(note)}")
+
+
 def _everything(p: Payload) -> None:
     sides = [p[side] for side in ("before", "after") if side in p]
     if len(sides) == 1:
@@ -229,7 +269,9 @@ _SAY: dict[str, Callable[[Payload], None]] = {
     "validation": _validation,
     "step": _step,
     "survivor": _survivor,
+    "hunks": _hunks,
     "decision": _decision,
+    "threshold": _threshold,
     "everything": _everything,
     "decided": _decided,
 }

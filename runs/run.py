@@ -26,11 +26,18 @@ from ..judges import (
 )
 from ..judges.models import Budget
 from ..optimize import (
+    PARTS,
     Event,
+    FewShot,
+    Gepa,
+    HumanEdit,
     Journal,
+    Mipro,
     Objective,
     Outcome,
+    Part,
     Proposer,
+    Rewrite,
     TextGrad,
     Tools,
     WalkSettings,
@@ -45,9 +52,6 @@ from .workspace import Workspace
 
 Watch = Callable[[str, Progress], None]
 OnEvent = Callable[[str, Mapping[str, Any]], None]  # Any: JSON
-
-
-PROPOSERS: Mapping[str, Proposer] = {"textgrad": TextGrad()}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,6 +71,17 @@ class RunConfig:
     optimizer_model: str | None = None
     """The judge's model unless given."""
     proposer: str = "textgrad"
+    parts: tuple[str, ...] = ()
+    """Parts of the prompt that TextGrad may change; the criteria unless given."""
+    gradients: int = 1
+    """Gradients of each part in one step of TextGrad."""
+    step_calls: int | None = None
+    """Calls that one step of fewshot, gepa or mipro may make; its own default unless given."""
+    edit: str | None = None
+    """The YAML of a person's edit."""
+    unguided: bool = False
+    hunks: int = 0
+    allow_opened: bool = False
     budget: str | None = None
     concurrency: int = 64
     label: str | None = None
@@ -89,7 +104,11 @@ class RunConfig:
     @classmethod
     def from_json(cls, body: Mapping[str, Any]) -> RunConfig:  # Any: JSON
         """Read what `to_json` wrote."""
-        tuples = {name: tuple(body[name]) for name in ("guards", "slice_columns", "exclude", "shares")}
+        tuples = {
+            name: tuple(body[name])
+            for name in ("guards", "slice_columns", "exclude", "shares", "parts")
+            if name in body
+        }
         return cls(**{**body, **tuples})
 
     def to_json(self) -> dict[str, Any]:  # Any: JSON
@@ -109,7 +128,10 @@ class RunConfig:
     def settings(self) -> WalkSettings:
         """The walk's settings."""
         return WalkSettings(
-            steps=self.steps,
+            steps=min(self.steps, 1) if self.proposer == "human" else self.steps,
+            unguided=self.unguided,
+            hunks=self.hunks,
+            allow_opened=self.allow_opened,
             batch=self.batch,
             slice=self.slice,
             columns=self.slice_columns,
@@ -139,6 +161,53 @@ class RunConfig:
         if self.data_hash and rows.content_hash != self.data_hash:
             raise InputError(f"{self.data} has changed since the run started", hint="start a new run on the new rows")
         return rows
+
+
+def _open_textgrad(config: RunConfig) -> Proposer:
+    parts: tuple[Part, ...] = tuple(part for part in PARTS if part in (config.parts or ("criteria",)))
+    return TextGrad(parts=parts, gradients=config.gradients)
+
+
+def _open_human(config: RunConfig) -> Proposer:
+    return HumanEdit(edit=load_prompt(config.edit or "", origin="the edit"))
+
+
+def _capped(proposer: FewShot | Gepa | Mipro, config: RunConfig) -> Proposer:
+    return proposer if config.step_calls is None else replace(proposer, calls=config.step_calls)
+
+
+PROPOSERS: Mapping[str, Callable[[RunConfig], Proposer]] = {
+    "textgrad": _open_textgrad,
+    "rewrite": lambda config: Rewrite(),
+    "fewshot": lambda config: _capped(FewShot(), config),
+    "gepa": lambda config: _capped(Gepa(), config),
+    "mipro": lambda config: _capped(Mipro(), config),
+    "human": _open_human,
+}
+
+
+def open_proposer(config: RunConfig) -> Proposer:
+    """Return the proposer a run asks for.
+
+    Raises:
+        InputError: There is none of that name, or a setting does not belong to it.
+    """
+    if config.proposer not in PROPOSERS:
+        raise InputError(f"proposer {config.proposer!r} is none of {', '.join(PROPOSERS)}")
+    for given, name, owners in (
+        (config.edit is not None, "--edit", ("human",)),
+        (bool(config.parts) or config.gradients != 1, "--parts and --gradients", ("textgrad",)),
+        (config.step_calls is not None, "--step-calls", ("fewshot", "gepa", "mipro")),
+    ):
+        if given and config.proposer not in owners:
+            raise InputError(f"{name} belongs to --proposer {' or '.join(owners)}, not to {config.proposer}")
+    if config.proposer == "human" and config.edit is None:
+        raise InputError("--proposer human needs the edited prompt", hint="give its YAML file with --edit FILE")
+    if unknown := sorted({*config.parts} - {*PARTS}):
+        raise InputError(f"--parts {unknown[0]!r} is not a part that may change", hint=f"parts are {', '.join(PARTS)}")
+    if config.unguided and config.slice != "auto":
+        raise InputError("--unguided works on all rows, so that --slice says nothing")
+    return PROPOSERS[config.proposer](config)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -196,6 +265,7 @@ def start_run(
     if kept := workspace.shelf.kept_rule(config.judge):
         config = replace(config, rule=kept.rule.to_json())
     read_objective(config.objective, target=config.target, guards=config.guards)
+    open_proposer(config)
     require_same_split(workspace, config.data_hash, config.shares)
     run_id = create_run(workspace.database, "optimize", config.to_json())
     return _walk(workspace, run_id, config, dataset, environment, watch, on_event)
@@ -279,7 +349,7 @@ def _walk(
             tools = Tools(
                 judge_client=judge_client,
                 optimizer_client=clients[writer],
-                proposer=PROPOSERS[config.proposer],
+                proposer=open_proposer(config),
                 journal=journal,
                 ledger=HoldoutLedger(workspace.database),
                 run_id=run_id,
@@ -321,6 +391,8 @@ def _started(
         "endpoints": [model.endpoint for model in models],
         "simulated": any(model.simulated for model in models),
         "proposer": config.proposer,
+        "parts": list(open_proposer(config).parts),
+        "unguided": config.unguided,
         "objective": {
             "text": objective.text,
             "read_as": objective.describe(),

@@ -111,7 +111,15 @@ CREATE TABLE ledger_head (
 );
 """
 
-MIGRATIONS: tuple[Migration, ...] = (Migration("spine", _SPINE),)
+_KNOWN_ROWS = """
+-- The keys of the rows that runs saw or sealed, by their hash, which the ledger's entries name.
+CREATE TABLE known_rows (
+    hash BLOB PRIMARY KEY CHECK (length(hash) = 32),
+    body BLOB NOT NULL
+);
+"""
+
+MIGRATIONS: tuple[Migration, ...] = (Migration("spine", _SPINE), Migration("known rows", _KNOWN_ROWS))
 """Every upgrade in order; a file's `user_version` says how many of them it has."""
 
 

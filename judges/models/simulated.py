@@ -21,7 +21,7 @@ from .simulated_loss import LossWriter, asks_for_loss
 from .simulated_prompt import Instructions, PromptReader, Scale, properties_of
 from .simulated_reply import log_probabilities, read_score, write_opinion
 from .simulated_rules import Rules, load_rules, rules_version
-from .simulated_tasks import TaskWriter
+from .simulated_tasks import TaskWriter, basic_instruction
 from .simulated_text import Reader
 from .simulated_writer import Writer
 
@@ -99,6 +99,8 @@ class Simulated:
         user = next((m.content for m in reversed(messages) if m.role == "user"), "")
         if (reply := self._tasks.write(system, user)) is not None:
             return reply, ()
+        if (instruction := basic_instruction(system, user)) is not None:
+            return self._writer.instruct(instruction, _seed(messages, repeat)), ()
         lower = system.lower()
         if "gradient (feedback) engine" in lower:
             return self._critic.feedback(user, self._writer.criteria_in(user), _seed(messages, repeat)), ()

@@ -25,12 +25,19 @@ _LEAST_CLAUSE = 4
 _BULLET = re.compile(r"^\s*(?:[-*•]|\d{1,2}[.)])\s+")
 _NUMBERED = re.compile(r"(?m)^\[(\d{1,6})\] ?(.*)$")
 _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
+_INSTRUCTION = re.compile(r"(?s)\[\[ ## basic_instruction ## \]\]\n(.*?)\n\s*(?:\[\[ ## |Respond with the )")
 _TALK = (
     "sure certainly course great question thank thanks hello hope help happy feel free ask let know here following "
     "summary answer provide please anything else further information"
 )
 _TALK_KEYS = frozenset(stem(word) for word in _TALK.split())
 _MOST_EXAMPLES = 6
+
+
+def basic_instruction(system: str, user: str) -> str | None:
+    """Return the instruction that DSPy's MIPROv2 wants another of; None where this is no such request."""
+    found = _INSTRUCTION.search(user) if "`proposed_instruction`" in system else None
+    return found[1].strip() if found else None
 
 
 class TaskWriter:

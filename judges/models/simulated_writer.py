@@ -57,6 +57,16 @@ class Writer:
             return f"Here is an improved version of the criteria:\n\n{text}"
         return f"<{asked.tag}>{text}</{asked.tag}>"
 
+    def instruct(self, criteria: str, seed: str) -> str:
+        """Return the reply, in DSPy's form, to a request for another instruction that tells of no errors.
+
+        Which kind of error it works against is drawn: nothing in the request says which there are.
+        """
+        asked = EditRequest(criteria=criteria, feedback="", past="", tag="", rejected=False, limit=None)
+        guess = "precision" if draw(seed, "direction") < 0.5 else "recall"
+        text = self._edited(asked, self._critic.diagnose(guess, criteria), seed)
+        return f"[[ ## proposed_instruction ## ]]\n{text}\n\n[[ ## completed ## ]]"
+
     def _read(self, system: str, user: str) -> EditRequest:
         named = _NAMED_TAGS.search(system) or _NAMED_TAGS.search(user)
         limit = _WORD_LIMIT.search(f"{user}\n{system}")

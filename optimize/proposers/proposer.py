@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Literal, Protocol
 
-from ...judges import Completion, JudgePrompt, Request
+from ...judges import JudgePrompt
 from ..critique import Critique
+from .workbench import Workbench
 
-Ask = Callable[[Request], Completion]
-"""Asks the optimizer model one thing, through the client: record, budget and retries included."""
+Part = Literal["criteria", "system", "examples", "reply"]
+PARTS: tuple[Part, ...] = ("criteria", "system", "examples", "reply")
+"""The parts of a prompt that may be rewritten; template and scale never are."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Attempt:
-    """An earlier text of the criteria, the validation loss it reached, and what was made of it."""
+    """An earlier candidate, the validation loss it reached, and what was made of it."""
 
-    criteria: str
+    prompt: JudgePrompt
     loss: float
     result: str
     """`kept`, or why it was not."""
@@ -28,8 +30,9 @@ class Proposal:
     """A new prompt, and the words that led to it."""
 
     prompt: JudgePrompt
+    """Its note says how it was made."""
     gradient: str
-    """The textual gradient: what the optimizer model said is wrong with the criteria."""
+    """What was found wrong with the prompt, or what was tried, in words."""
     tries: int = 1
     """How many replies it took to get a usable text."""
 
@@ -42,26 +45,31 @@ class NoProposal:
 
 
 class Proposer(Protocol):
-    """Proposes one new prompt from a critique of the current one."""
+    """Proposes one new prompt from what the current one got wrong."""
 
     @property
     def name(self) -> str:
         """What `--proposer` calls it."""
         ...
 
+    @property
+    def parts(self) -> tuple[Part, ...]:
+        """The parts it may change; a candidate that differs in another is refused."""
+        ...
+
     def propose(
-        self, prompt: JudgePrompt, critique: Critique, *, past: Sequence[Attempt], ask: Ask, step: int
+        self, prompt: JudgePrompt, critique: Critique, bench: Workbench, *, past: Sequence[Attempt], step: int
     ) -> Proposal | NoProposal:
         """Return a new prompt, or say why there is none.
 
         Args:
             prompt: The current prompt.
             critique: What it got wrong on a minibatch of training rows.
-            past: Earlier texts with their validation losses, oldest first.
-            ask: The optimizer model.
+            bench: The optimizer model, the training rows, and a way to try a prompt on them.
+            past: Earlier candidates with their validation losses, oldest first.
             step: The step's number; it makes equal requests of different steps different.
 
         Raises:
-            ModelError, BudgetSpent, Interrupted: From `ask`, untouched.
+            ModelError, BudgetSpent, Interrupted, LossError, Unanswered: From `bench`, untouched.
         """
         ...

@@ -9,6 +9,7 @@ import click
 from ...judges import write_beside
 from ..exports import judge_json, judge_yaml, messages_json
 from ..finding import provenance
+from ..gating import verification
 from ..terminal import say, say_json
 from .options import json_option, open_workspace, workspace_option
 
@@ -26,6 +27,7 @@ def export(judge: str, target: str, out: Path | None, workspace: Path | None, as
     with open_workspace(workspace) as place:
         prompt = place.shelf.get(judge)
         origin = provenance(place, prompt)
+        origin["verification"] = verification(place, prompt)
         kept = place.shelf.kept_rule(prompt)
         rule = kept.rule if kept else None
     text = TARGETS[target](prompt, origin, rule)

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from ..gating import verification
 from ..terminal import say, say_diff, say_json, say_table
 from .options import json_option, open_workspace, workspace_option
 
@@ -44,10 +45,12 @@ def show(judge: str, workspace: Path | None, as_json: bool) -> None:
     """Print a judge as YAML."""
     with open_workspace(workspace) as place:
         prompt = place.shelf.get(judge)
+        known = verification(place, prompt)
     if as_json:
-        say_json({"name": prompt.name, "version": prompt.version, "yaml": prompt.to_yaml()})
+        say_json({"name": prompt.name, "version": prompt.version, "yaml": prompt.to_yaml(), "verification": known})
     else:
         say(prompt.to_yaml().rstrip("\n"))
+        say(f"# {known['note']}")
 
 
 @judges.command(epilog="Example:  judgewright judges log groundedness")

@@ -31,8 +31,23 @@ from .options import column_map, data_options, json_option, model_options, names
     type=click.Choice(list(PROPOSERS)),
     default="textgrad",
     show_default=True,
-    help="Who rewrites the criteria.",
+    help="Who writes the new prompt.",
 )
+@click.option(
+    "--parts", help="Comma-separated parts TextGrad may change: criteria, system, examples, reply [criteria]."
+)
+@click.option(
+    "--gradients", default=1, show_default=True, type=click.IntRange(1, 16), help="Gradients TextGrad asks for at once."
+)
+@click.option(
+    "--step-calls", type=click.IntRange(min=20), help="Calls in one step of fewshot, gepa or mipro [200, 120, 120]."
+)
+@click.option(
+    "--edit",
+    type=click.Path(path_type=Path, dir_okay=False, exists=True),
+    help="With --proposer human: the YAML file of your edited prompt.",
+)
+@click.option("--unguided", is_flag=True, help="Minibatches of all training rows and a plain 0/1 loss, no slice.")
 @click.option("--optimizer-model", help="The model that writes loss and criteria [default: the judge's].")
 @model_options
 @data_options
@@ -43,7 +58,7 @@ from .options import column_map, data_options, json_option, model_options, names
     "slice_",
     default="auto",
     show_default=True,
-    help="auto, all, or a predicate such as 'dataset = ragtruth'.",
+    help="auto, all, a saved slice's file, or a predicate such as 'dataset = ragtruth'.",
 )
 @click.option(
     "--columns", "slice_columns", help="Comma-separated columns to search slices over [default: all honest ones]."
@@ -51,6 +66,16 @@ from .options import column_map, data_options, json_option, model_options, names
 @click.option("--exclude", help="Comma-separated columns never to slice by.")
 @click.option(
     "--split", default="30/20/30/20", show_default=True, help="Per cent for training/validation/holdout/final."
+)
+@click.option(
+    "--hunks",
+    default=0,
+    show_default=True,
+    type=click.IntRange(0, 20),
+    help="Split the survivor's diff into so many hunks at most, and measure each on validation.",
+)
+@click.option(
+    "--allow-opened", is_flag=True, help="Seal rows that an earlier run had open all the same; the decision says so."
 )
 @click.option("--by", help="Column of the closing table [default: dataset, if there is one].")
 @click.option(
@@ -65,6 +90,8 @@ def optimize(
     judge: str,
     data: Path,
     columns: tuple[str, ...],
+    parts: str | None,
+    edit: Path | None,
     slice_: str,
     slice_columns: str | None,
     exclude: str | None,
@@ -79,6 +106,7 @@ def optimize(
     with `judgewright runs resume`.
     """
     from ...judges import parse_shares
+    from ...slices import read_slice
 
     with open_workspace(workspace) as place:
         prompt = place.shelf.get(judge)
@@ -86,7 +114,9 @@ def optimize(
             prompt=prompt.to_yaml(),
             data=str(data),
             columns=column_map(columns),
-            slice=slice_,
+            parts=names(parts),
+            edit=None if edit is None else edit.read_text(encoding="utf-8"),
+            slice=slice_ if slice_ in ("auto", "all") else str(read_slice(slice_)),
             slice_columns=names(slice_columns),
             exclude=names(exclude),
             shares=parse_shares(split),

@@ -11,6 +11,8 @@ from ...judges import InputError
 from ..calls import CallStore
 from ..config import read_environment
 from ..finding import finding
+from ..gate_report import say_gated
+from ..gating import Gated
 from ..journal import RunJournal, get_run, list_runs
 from ..report import say_event, say_nothing, say_prompt_diff
 from ..run import resume_run
@@ -61,7 +63,10 @@ def show(run: str, workspace: Path | None, as_json: bool) -> None:
         return
     say(f"Run {info.run_id}: {info.kind}, {info.state}, started {info.created[:19].replace('T', ' ')} UTC")
     for event in events:
-        say_event(event.kind, event.payload)
+        if event.kind == "gated":
+            say_gated(Gated(run_id=run, found=event.payload, repeated=False))
+        else:
+            say_event(event.kind, event.payload)
     if found is not None:
         say_prompt_diff(found.before, {"prompt": found.after.to_yaml() if found.after else None})
     say(f"\n{calls.done} calls answered, {calls.attempts} attempts, {calls.failed} given up")

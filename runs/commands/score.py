@@ -88,7 +88,7 @@ def score(
     html: Path | None,
     seed: int,
     as_json: bool,
-    **reading: Any,  # Any: the options that say how files are read, for `_columns`
+    **reading: Any,  # Any: the options that say how files are read, for `read_columns`
 ) -> None:
     """Measure the verdicts in JSONL, CSV or Parquet files against the human labels beside them.
 
@@ -99,7 +99,7 @@ def score(
         _check(expected, files, verbose=verbose, as_json=as_json)
         return
     questions = {name: reading.pop(name) for name in ("annotators", "gain", "audit", "audited")}
-    columns = _columns(**reading)
+    columns = read_columns(**reading)
     words = {word: grade for word, grade in columns.label_map.items() if grade is not None}
     trust = ceiling_questions(metric=metric, words=words or None, **questions)
     by = None if columns.aggregate else next(iter(reading["by"]), None)
@@ -144,7 +144,7 @@ def _check(expected: Path, files: tuple[Path, ...], *, verbose: bool, as_json: b
         sys.exit(1)
 
 
-def _columns(
+def read_columns(
     *,
     thresholds: tuple[str, ...],
     label_map: str | None,
@@ -154,6 +154,7 @@ def _columns(
     by: tuple[str, ...],
     **named: Any,  # Any: the options that carry VerdictColumns' own names
 ) -> VerdictColumns:
+    """Read the options that say how verdict files are read."""
     if not aggregate and len(by) > 1:
         raise InputError("--by names one column, but several with --aggregate", hint=f"take {by[0]!r} alone")
     threshold, per_judge = _thresholds(thresholds)

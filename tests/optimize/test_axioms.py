@@ -9,7 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from judgewright.judges.errors import LossError
-from judgewright.optimize.axioms import check_axioms, cost_table
+from judgewright.judges.scale import OutputScale, parse_label_scale
+from judgewright.optimize.axioms import axiom_faults, check_axioms, cost_table
 from judgewright.optimize.expression import Expression, compile_expression
 from judgewright.optimize.outcomes import Outcomes
 
@@ -173,3 +174,84 @@ def test_the_cost_table_shows_what_each_outcome_costs() -> None:
     assert (row.tp, row.tn) == (0.0, 0.0)
     assert (row.fp, row.fn) == pytest.approx((0.8, 0.32))
     assert table["in no slice", 0.9].fp_near == pytest.approx(0.6 * 0.96)
+
+
+def test_every_fault_is_told_once_by_its_name() -> None:
+    """What breaks several axioms is told all of them, each with one place, however many grids show it."""
+    faults = axiom_faults(compile_expression("correct"), declares=FP_FIRST, levels=40)
+    names = [fault.axiom for fault in faults]
+    assert len(set(names)) == len(names)
+    assert set(names) == {
+        "right costs more than wrong",
+        "free false positive",
+        "free false negative",
+        "perfect is dear",
+        "declaration",
+    }
+
+
+MISALIGNED = [
+    # A label of 3 on 1..5@3 stands between the judge's ranks 1 and 2 and is positive.
+    ("rank_distance / (n_levels - 1)", "0..3@2", "1..5@3"),
+    # The same grades, but people call 1 negative where the judge's threshold calls it positive.
+    ("rank_distance / (n_levels - 1)", "0..3@1", "0..3@2"),
+    ("rank_distance / (n_levels - 1)", "0..3@2", "probability"),
+]
+
+
+@pytest.mark.parametrize(("text", "judge", "labels"), MISALIGNED)
+def test_people_s_own_scale_is_tried_grade_by_grade(text: str, judge: str, labels: str) -> None:
+    """A loss by distance alone charges nothing, or less than for a right answer, where the two scales part."""
+    scale = parse_label_scale(judge)
+    first = float(sum(not scale.positive(grade) for grade in scale.levels))
+    expression = compile_expression(text)
+    with pytest.raises(LossError, match=r"costs nothing extra|costs more than a wrong"):
+        check_axioms(expression, declares={}, levels=4, positive_from=first, labels=parse_label_scale(labels))
+    mended = compile_expression(f"0.5 * (1 - correct) + 0.5 * ({text})")
+    check_axioms(mended, declares={}, levels=4, positive_from=first, labels=parse_label_scale(labels))
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.integers(2, 6),
+    st.integers(2, 8),
+    st.data(),
+    st.sampled_from(
+        ["1 - correct", "rank_distance / (n_levels - 1)", "0.5 * (1 - correct) + 0.5 * rank_distance / (n_levels - 1)"]
+    ),
+)
+def test_a_loss_accepted_for_a_scale_of_labels_obeys_the_axioms_on_its_grades(
+    levels: int, grades: int, data: st.DataObject, text: str
+) -> None:
+    """For every label and verdict that can occur, looked at one by one: wrong is never cheaper than right."""
+    first, positive = data.draw(st.integers(1, levels - 1)), data.draw(st.integers(1, grades - 1))
+    labels = OutputScale(kind="graded", low=0, high=grades - 1, threshold=positive)
+    expression = compile_expression(text)
+    if axiom_faults(expression, declares={}, levels=levels, positive_from=first, labels=labels):
+        return
+    pairs = list(itertools.product(range(grades), range(levels)))
+    people, said = (np.array(side, np.float64) for side in zip(*pairs, strict=True))
+    outcome = Outcomes(
+        label=(people >= positive).astype(np.float64),
+        prediction=(said >= first).astype(np.float64),
+        label_rank=people * (levels - 1) / (grades - 1),
+        pred_rank=said,
+        confidence=np.full(len(pairs), 0.7),
+        abstained=np.zeros(len(pairs)),
+        n_levels=levels,
+        slices={"target": np.zeros(len(pairs), np.bool_)},
+    )
+    costs, right = expression.evaluate(outcome), outcome.label == outcome.prediction
+    assert costs[right].max() <= costs[~right].min() + 1e-9
+    assert costs[~right].min() > 0
+
+
+def test_a_declared_asymmetry_holds_on_labels_of_another_scale_too() -> None:
+    """Where grades cannot be swapped, no nearer false negative may cost more than a false positive."""
+    labels = parse_label_scale("0..10@5")
+    good = compile_expression("(fp + 0.5 * fn) * (0.7 + 0.1 * rank_distance)")
+    check_axioms(good, declares=FP_FIRST, levels=4, labels=labels)
+    sly = compile_expression("fp * 0.5 + fn * (0.3 if label_rank == 2 or label_rank == 3 else 0.9)")
+    check_axioms(sly, declares=FP_FIRST, levels=4, labels=parse_label_scale("binary"))
+    with pytest.raises(LossError, match="does not hold"):
+        check_axioms(sly, declares=FP_FIRST, levels=4, labels=labels)

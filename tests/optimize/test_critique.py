@@ -8,7 +8,7 @@ from judgewright.judges.judged import Judged
 from judgewright.judges.rows import Dataset, Row
 from judgewright.judges.scale import BINARY, OutputScale
 from judgewright.judges.verdict import Verdict
-from judgewright.optimize.critique import critique_batch, excerpt, minibatch
+from judgewright.optimize.critique import Critique, critique_batch, excerpt, minibatch
 from judgewright.optimize.objective import read_objective
 
 
@@ -65,3 +65,23 @@ def test_costly_rows_are_drawn_more_often() -> None:
 def test_rows_without_loss_fill_up_only_what_is_missing() -> None:
     """A row of weight 0 is drawn only after all others."""
     assert all(0 not in minibatch([0, 1, 2], [0.0, 0.5, 0.5], 2, seed=s) for s in range(200))
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.integers(0, 9), st.integers(1, 12))
+def test_dealt_critiques_share_the_examples_out(examples: int, shares: int) -> None:
+    """Every example is in exactly one share, no share is empty where there are examples, the numbers stay."""
+    whole = Critique(
+        loss=0.5,
+        n=9,
+        false_positives=1,
+        false_negatives=2,
+        examples=tuple(f"Example {i}" for i in range(examples)),
+        goal="g",
+        slice="s",
+    )
+    dealt = whole.dealt(shares)
+    assert sorted(e for share in dealt for e in share.examples) == sorted(whole.examples)
+    assert len(dealt) == max(1, min(shares, examples))
+    assert all(share.examples for share in dealt) or not examples
+    assert {(share.loss, share.n, share.false_positives, share.false_negatives) for share in dealt} == {(0.5, 9, 1, 2)}

@@ -137,3 +137,61 @@ def test_any_eight_words_of_a_row_are_caught(start: int, before: str) -> None:
 def test_the_scale_of_another_kind_is_another_scale() -> None:
     """A binary scale in place of grades is refused."""
     assert "scale_changed" in names(replace(BASE, scale=OutputScale(kind="binary", threshold=1)))
+
+
+REPLY = '{"criterion": "c", "evidence": "%s", "score": 3, "confidence": 1.0}'
+OPEN = ("criteria", "system", "examples", "reply")
+
+
+def shown(inputs: dict[str, str], evidence: str = "e") -> JudgePrompt:
+    """The base prompt with one demonstration."""
+    return replace(BASE, examples=(Example(inputs=inputs, reply=REPLY % evidence),))
+
+
+def open_names(candidate: JudgePrompt, training: tuple[Row, ...] = (ROW,)) -> set[str]:
+    """The names of what a candidate breaks where every part may change."""
+    found = check_candidate(BASE, candidate, phrases=PHRASES, editable=OPEN, training=training)
+    return {violation.name for violation in found}
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.text(max_size=60), st.text(max_size=60))
+def test_a_new_demonstration_is_a_training_row_to_the_letter(source: str, statement: str) -> None:
+    """Any other texts are refused under their own name, and which row they are of is not told."""
+    inputs = {"source": source, "statement": statement}
+    surrogates = any("\ud800" <= c <= "\udfff" for c in source + statement)
+    if surrogates:
+        return
+    known = Row(id="t", inputs=inputs)
+    assert "example_not_training" not in open_names(shown(inputs), (ROW, known))
+    assert ("example_not_training" in open_names(shown(inputs))) == (inputs != dict(ROW.inputs))
+
+
+def test_a_demonstrations_reply_may_quote_its_own_row_and_the_criteria_may_not() -> None:
+    """Evidence is a quotation of the row it answers; the same words in the criteria are a leak."""
+    words = "harbour crane was sold to a museum in the spring"
+    assert open_names(shown(dict(ROW.inputs), words)) == set()
+    other = Row(id="o", inputs={"source": "Something else.", "statement": "s"})
+    assert open_names(shown(dict(other.inputs), words), (ROW, other)) == {"quotes_row"}
+    both = replace(shown(dict(ROW.inputs), words), criteria=BASE.criteria + "\n" + words)
+    assert open_names(both) == {"quotes_row"}
+
+
+def test_demonstrations_of_the_original_stay_whatever_rows_they_are_of() -> None:
+    """What the judge came with is not the run's to refuse."""
+    base = shown({"source": "shipped", "statement": "with it"})
+    edited = base.edited(criteria=base.criteria + "\nNumbers must match.")
+    assert check_candidate(base, edited, phrases=PHRASES) == ()
+
+
+def test_long_demonstrations_meet_a_cap_of_their_own() -> None:
+    """A row of forty thousand words would crowd out the row that is judged."""
+    long = Row(id="l", inputs={"source": "word " * 40_000, "statement": "s"})
+    assert open_names(shown(dict(long.inputs)), (long,)) == {"token_cap"}
+
+
+def test_a_reply_clause_that_may_change_still_names_its_fields() -> None:
+    """Words around the fields may change; a field left out, or another schema, may not."""
+    assert open_names(BASE.edited(reply=BASE.reply + " Be brief.")) == set()
+    assert open_names(BASE.edited(reply="Answer with JSON: score.")) == {"reply_changed"}
+    assert open_names(replace(BASE, reply_schema={"score": "score"})) == {"reply_changed"}

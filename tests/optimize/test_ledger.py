@@ -1,9 +1,17 @@
 """What every ledger of looks keeps, tried on the one in memory."""
 
+from collections.abc import Iterable
+
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from judgewright.judges.errors import InputError, WorkspaceError
-from judgewright.optimize.ledger import Ledger, LookOutcome, MemoryLedger, alpha_of_look
+from judgewright.judges.rows import Dataset, Row
+from judgewright.judges.scale import BINARY
+from judgewright.judges.splits import split_dataset
+from judgewright.optimize.known_rows import KnownRows, Overlap
+from judgewright.optimize.ledger import Ledger, LookOutcome, MemoryLedger, alpha_of_look, remember_split
 
 
 def test_the_spent_levels_sum_to_alpha() -> None:
@@ -72,3 +80,154 @@ def test_a_spent_holdout_asks_for_fresh_labels() -> None:
         ledger.begin("h", run_id="run", before="a", after="3")
     assert ledger.begin("h", run_id="run", before="a", after="1").number == 2
     assert len(ledger.looks("h")) == 3
+
+
+def rows_of(numbers: Iterable[int], *, tag: str = "", edit: str = "", label: float = 1.0) -> Dataset:
+    """Rows in groups of two under one source, each with a statement of its own."""
+    rows = (
+        Row(
+            id=f"{tag}{i}",
+            inputs={
+                "source": f"Document {i // 2} tells at length what happened there.",
+                "statement": f"{edit}Something number {i} happened in that place.",
+            },
+            label=label,
+            group=f"{tag}{i // 2}",
+        )
+        for i in numbers
+    )
+    return Dataset.of(rows, labels=BINARY)
+
+
+def known(numbers: Iterable[int], **changes: str) -> KnownRows:
+    """The keys of such rows."""
+    return KnownRows.of(rows_of(numbers, **changes))
+
+
+@given(st.sets(st.integers(0, 60)), st.sets(st.integers(0, 60)))
+def test_rows_are_met_again_by_whole_groups(mine: set[int], others: set[int]) -> None:
+    """What is counted is what set arithmetic on the groups counts; writing and reading keys changes nothing."""
+    found = known(mine).met_in(KnownRows.from_bytes(known(others).to_bytes()))
+    groups = {i // 2 for i in mine} & {i // 2 for i in others}
+    assert found == Overlap(rows=sum(i // 2 in groups for i in mine), groups=len(groups))
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        rows_of(range(20), tag="other-"),
+        rows_of(range(20), edit="Really: "),
+        rows_of(range(20), label=0.0),
+        rows_of(reversed(range(20))),
+        Dataset.of(
+            [
+                Row(id=r.id, inputs={"a": r.inputs["statement"].upper() + " ", "b": r.inputs["source"]})
+                for r in rows_of(range(20)).rows
+            ],
+            labels=BINARY,
+        ),
+    ],
+    ids=["ids and groups", "an edited statement", "labels", "order", "names of columns, capitals and spaces"],
+)
+def test_a_change_of_form_makes_no_fresh_row(changed: Dataset) -> None:
+    """Rows are known by what they say."""
+    assert KnownRows.of(changed).met_in(known(range(20))).rows == 20
+
+
+def test_a_text_that_many_groups_have_tells_nothing() -> None:
+    """A refusal that stands under many queries, or a short answer, does not make other rows the same."""
+    said = "I am sorry, but I cannot answer that question."
+
+    def answers(names: Iterable[str], said: str) -> KnownRows:
+        rows = (Row(id=n, inputs={"query": f"what is {n}", "answer": said}, group=n) for n in names)
+        return KnownRows.of(Dataset.of(rows, labels=BINARY))
+
+    assert answers("abc", said).met_in(answers("xyz", said)) == Overlap(rows=0, groups=0)
+    assert answers("a", "yes").met_in(answers("x", "yes")) == Overlap(rows=0, groups=0)
+
+
+def test_rows_without_texts_are_known_by_name_and_line_numbers_only_within_their_file() -> None:
+    """Verdict files may hold nothing but ids; `1` is in every one of them."""
+
+    def bare(ids: Iterable[str], label: float = 1.0) -> KnownRows:
+        return KnownRows.of(Dataset.of([Row(id=i, inputs={}, label=label) for i in ids], labels=BINARY))
+
+    assert bare(["q1-p1", "q1-p2"]).met_in(bare(["q1-p1", "q1-p2"], label=0.0)).rows == 2
+    assert bare("123").met_in(bare("123", label=0.0)).rows == 0
+    assert bare("123").met_in(bare("123")).rows == 3
+
+
+def test_a_run_with_the_same_rows_and_split_is_never_refused() -> None:
+    """Its holdout was sealed in the earlier run too, though a passage stands on both sides under two questions."""
+    rows = [
+        Row(
+            id=f"{q}-{p}",
+            inputs={"query": f"question {q}", "passage": f"The passage {p} of the pool is long enough."},
+            group=str(q),
+        )
+        for q in range(60)
+        for p in (q, q + 1)
+    ]
+    parts = split_dataset(Dataset.of(rows, labels=BINARY))
+    ledger = MemoryLedger()
+    for run in ("first", "second"):
+        memory = remember_split(ledger, run, parts)
+        assert memory.opened == {}
+        for part in (parts.holdout, parts.final):
+            assert ledger.begin(part.content_hash, run_id=run, before="a", after="b").carried == 0
+    sizes = (memory.open.rows, memory.sealed[parts.holdout.content_hash].rows)
+    assert sizes == (len(parts.train) + len(parts.validation), len(parts.holdout))
+
+
+def test_rows_that_were_open_are_no_holdout() -> None:
+    """Refused with their number and the run, and nothing is entered; allowed, the look says so."""
+    ledger = MemoryLedger()
+    ledger.remember("first", open=known(range(40)), sealed={"h": known(range(40, 60))})
+    sealed = {"k": known(range(30, 70), tag="new-")}
+    with pytest.raises(InputError, match=r"10 of the 40 sealed rows \(in 5 groups\) were open to run first"):
+        ledger.remember("second", open=KnownRows(), sealed=sealed)
+    allowed = ledger.remember("second", open=KnownRows(), sealed=sealed, allow_opened=True)
+    assert ledger.remember("second", open=KnownRows(), sealed=sealed) == allowed
+    assert "10 of the 40" in ledger.begin("k", run_id="second", before="a", after="b").cautions[0]
+    assert ledger.begin("h", run_id="first", before="a", after="b").opened == ""
+
+
+def test_looks_at_the_same_rows_under_another_hash_go_on_counting() -> None:
+    """The holdout with the most looks counts, either way and over a chain; a twentieth of the groups is nothing."""
+    ledger = MemoryLedger()
+    parts = {"h": range(400), "cut": range(200), "fresh": range(380, 800), "later": range(360, 800)}
+    for run, (holdout, numbers) in enumerate(parts.items()):
+        ledger.remember(str(run), open=KnownRows(), sealed={holdout: known(numbers)})
+    for i in range(3):
+        look_and_say(ledger, "h", str(i), "refused")
+    look = ledger.begin("cut", run_id="run", before="a", after="b")
+    assert (look.number, look.carried, look.alpha) == (4, 3, alpha_of_look(4))
+    assert "3 looks at other holdouts" in look.cautions[0]
+    assert ledger.begin("h", run_id="run", before="a", after="again").number == 5
+    assert ledger.begin("cut", run_id="run", before="a", after="c").number == 6
+    assert ledger.begin("fresh", run_id="run", before="a", after="b").number == 1
+    assert ledger.begin("later", run_id="run", before="a", after="b").number == 6
+    assert ledger.begin("unknown", run_id="run", before="a", after="b").number == 1
+
+
+def test_an_accept_starts_anew_on_its_own_holdout_only() -> None:
+    """From the prompt accepted there; the other holdout goes on counting its own looks."""
+    ledger = MemoryLedger()
+    ledger.remember("1", open=KnownRows(), sealed={"h": known(range(100))})
+    ledger.remember("2", open=KnownRows(), sealed={"cut": known(range(60))})
+    look_and_say(ledger, "h", "1", "refused")
+    look_and_say(ledger, "cut", "good", "accepted")
+    assert ledger.begin("cut", run_id="run", before="good", after="x").number == 1
+    assert ledger.begin("h", run_id="run", before="good", after="x").number == 2
+    assert ledger.begin("h", run_id="run", before="a", after="x").number == 4
+
+
+def test_a_line_of_its_own_counts_its_own_looks() -> None:
+    """A recheck on another model neither spends of the others nor is held to what they spent."""
+    ledger = MemoryLedger()
+    for i in range(4):
+        look_and_say(ledger, "h", str(i), "refused")
+    first = ledger.begin("h", run_id="run", before="a", after="b", purpose="recheck", line="new model")
+    assert (first.number, first.line) == (1, "new model")
+    assert ledger.begin("h", run_id="run", before="a", after="c", line="new model").number == 2
+    assert ledger.begin("h", run_id="run", before="a", after="b").number == 5

@@ -12,12 +12,14 @@ from judgewright.judges.models.model import Completion, Request
 from judgewright.judges.rows import Dataset, Row
 from judgewright.judges.scale import BINARY, OutputScale
 from judgewright.judges.verdict import Verdict
-from judgewright.optimize.axioms import check_axioms
-from judgewright.optimize.expression import FUNCTIONS, NAMES
+from judgewright.optimize.axioms import axiom_faults, check_axioms
+from judgewright.optimize.expression import FUNCTIONS, NAMES, compile_expression
+from judgewright.optimize.improve import Candidate
 from judgewright.optimize.loss import (
     Loss,
     default_loss,
     loss_request,
+    missing_declaration,
     parse_loss,
     row_losses,
     write_loss,
@@ -200,3 +202,81 @@ def test_row_losses_follow_the_expression_and_the_membership() -> None:
     expected = [0.0, 1.0 * 1.0 * 0.75, 0.3 * 0.5 * 1.0, 0.0]
     loss = parse_loss(reply())
     assert row_losses(loss, table(), members) == pytest.approx(expected)
+
+
+def test_a_loss_written_out_is_read_back() -> None:
+    """What is written for people to keep gives the same loss, with its version."""
+    loss = parse_loss(reply())
+    assert parse_loss(orjson.dumps(loss.to_json()).decode(), written_by=loss.written_by) == loss
+    assert missing_declaration(loss, OBJECTIVE) is None
+    assert "fp_costs_more_than_fn" in str(missing_declaration(Loss(expression=loss.expression), OBJECTIVE))
+
+
+def test_the_scale_of_the_labels_is_tried_before_anything_is_spent() -> None:
+    """A loss by distance is refused for labels on another scale, and the default stands on every one."""
+    ask = Scripted(*[reply("rank_distance / (n_levels - 1)", fp=False)] * 4)
+    labels = OutputScale(kind="graded", low=1, high=5, threshold=3)
+    written = write_loss(read_objective("raise kappa"), "all rows", ask, levels=4, labels=labels)
+    assert written.loss.written_by == "default"
+    assert all("costs nothing extra" in refusal for refusal in written.refusals)
+    for target in TARGETS:
+        loss = default_loss(read_objective("", target=target))
+        check_axioms(loss.expression, declares=loss.declares, levels=4, labels=labels)
+
+
+def answered(labels: list[int], scores: list[int]) -> Judged:
+    """A table of grades 0..3 on both sides."""
+    rows = tuple(Row(id=str(i), inputs={}, label=label) for i, label in enumerate(labels))
+    scale = OutputScale()
+    answers = tuple(
+        Verdict(row_id=row.id, score=score, positive=scale.positive(score))
+        for row, score in zip(rows, scores, strict=True)
+    )
+    return Judged(dataset=Dataset(rows=rows, labels=scale), answers=answers, scale=scale)
+
+
+def candidate(loss: Loss, judged: Judged) -> Candidate:
+    """A candidate as validation ranks it."""
+    inside = {"target": np.ones(len(judged.rows), np.bool_)}
+    prompt = None  # ranking reads the losses alone
+    return Candidate(prompt=prompt, judged=judged, losses=row_losses(loss, judged, inside), metrics={})  # type: ignore[arg-type]
+
+
+INVERTED = {"negative accuracy, maximised": "correct", "the largest squared error": "1 - (rank_distance / 3) ** 2"}
+MEANT = {"negative accuracy, maximised": "1 - correct", "the largest squared error": "(rank_distance / 3) ** 2"}
+
+
+@pytest.mark.parametrize("library_loss", INVERTED)
+def test_the_two_inverted_losses_are_refused_and_the_better_candidate_is_preferred(library_loss: str) -> None:
+    """A library maximised -accuracy and kept the largest squared error: both chose the all-wrong candidate."""
+    labels = [3, 0, 3, 0, 2, 1]
+    right, wrong = answered(labels, labels), answered(labels, [3 - label for label in labels])
+    inverted = Loss(expression=compile_expression(INVERTED[library_loss]))
+    chosen = min((right, wrong), key=lambda judged: candidate(inverted, judged).loss)
+    assert chosen is wrong  # that is what such a loss would have done
+    faults = {fault.axiom for fault in axiom_faults(inverted.expression, declares={}, levels=4)}
+    assert "right costs more than wrong" in faults
+    ask = Scripted(*[reply(INVERTED[library_loss], fp=False)] * 4)
+    written = write_loss(read_objective("raise accuracy"), "all rows", ask, levels=4)
+    assert len(written.refusals) == 4
+    for loss in (written.loss, Loss(expression=compile_expression(MEANT[library_loss]))):
+        check_axioms(loss.expression, declares={}, levels=4)
+        assert candidate(loss, right).loss < candidate(loss, wrong).loss
+
+
+@settings(max_examples=80, deadline=None)
+@given(
+    st.sampled_from(TARGETS),
+    st.lists(st.tuples(st.integers(0, 3), st.integers(0, 3)), min_size=1, max_size=12),
+    st.data(),
+)
+def test_mending_a_wrong_answer_always_lowers_the_loss(
+    target: str, pairs: list[tuple[int, int]], data: st.DataObject
+) -> None:
+    """Of two candidates that differ in one answer, perfect here and wrong there, the right one costs less."""
+    labels, scores = (list(side) for side in zip(*pairs, strict=True))
+    at = data.draw(st.integers(0, len(pairs) - 1))
+    scores[at] = data.draw(st.sampled_from([g for g in range(4) if (g >= 2) != (labels[at] >= 2)]))
+    mended = [*scores[:at], labels[at], *scores[at + 1 :]]
+    loss = default_loss(read_objective("", target=target))
+    assert candidate(loss, answered(labels, mended)).loss < candidate(loss, answered(labels, scores)).loss

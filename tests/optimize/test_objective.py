@@ -33,6 +33,30 @@ from judgewright.optimize.objective import TARGETS, Guard, metric_name, read_gua
         ("Balanced accuracy up, at most 1.5 pp recall lost", "balanced_accuracy", None, {"recall": 0.015}),
         ("maximise off-by-1 while keeping f1 within 2 points", "off_by_one", None, {"f1": 0.02}),
         ("make it better", "f1", None, {}),
+        (
+            "raise F1; precision and recall may each fall by at most 2 points",
+            "f1",
+            None,
+            {"precision": 0.02, "recall": 0.02},
+        ),
+        ("raise f1 losing at most 2 points of recall", "f1", None, {"recall": 0.02}),
+        (
+            "no more than a 2-point drop in specificity; raise recall",
+            "recall",
+            "fn",
+            {"specificity": 0.02, "precision": 0.05},
+        ),
+        (
+            "catch more unsupported claims, recall may not fall more than three points",
+            "precision",
+            "fp",
+            {"recall": 0.03},
+        ),
+        ("we ship too many hallucinations", "precision", "fp", {"recall": 0.05}),
+        ("irrelevant passages are called relevant", "precision", "fp", {"recall": 0.05}),
+        ("relevant passages are marked irrelevant", "recall", "fn", {"precision": 0.05}),
+        ("fewer false negatives", "recall", "fn", {"precision": 0.05}),
+        ("improve precision at any cost", "precision", "fp", {"recall": 0.05}),
     ],
 )
 def test_a_sentence_gives_target_direction_and_guards(text: str, target: str, direction: str, guards: dict) -> None:
@@ -128,3 +152,19 @@ def test_a_floor_is_not_taken_for_a_margin(text: str) -> None:
     assert objective.target == "precision"
     assert objective.guards == (Guard(metric="recall", margin=0.05),)
     assert any("floor" in note for note in objective.notes)
+
+
+def test_abstentions_are_never_charged_and_it_says_so() -> None:
+    """Ignoring them is how it is; charging them as errors is told to be impossible, not silently dropped."""
+    ignored = read_objective("raise precision; ignore abstentions")
+    assert any("unscored" in note for note in ignored.notes)
+    assert not any("not charged" in note for note in ignored.notes)
+    assert any("not charged" in note for note in read_objective("raise accuracy; abstentions count as errors").notes)
+
+
+def test_an_objective_is_told_whole_as_json() -> None:
+    """The text, how it was read, the guards and every note."""
+    body = read_objective("precision matters most; do not lose more than 3 points of recall").to_json()
+    assert body["read_as"].startswith("Raise precision")
+    assert body["guards"] == [{"metric": "recall", "margin": 0.03}]
+    assert (body["target"], body["direction"], body["notes"]) == ("precision", "fp", [])

@@ -12,6 +12,7 @@ VERDICTS = Path(__file__).resolve().parents[2].parent / "shared" / "data" / "ver
 SUBCOMMANDS = {
     "judges": ("list", "show", "log", "diff"),
     "runs": ("list", "show", "resume"),
+    "loss": ("write", "lint"),
     "data": ("check", "split", "sources", "import"),
 }
 EVERY = [(name,) for name in COMMANDS if name not in SUBCOMMANDS] + [
@@ -99,7 +100,7 @@ def test_a_walk_its_diff_and_its_rejection(folder: Path, capsys: pytest.CaptureF
     assert [r["run_id"] for r in parsed(capsys)["runs"]] == [name]  # type: ignore[attr-defined, index]
     assert run("runs", "show", name) == 0
     shown = capsys.readouterr().out
-    assert all(step in shown for step in ("1. Benchmark", "2. Slice", "3. Loss", "4. TextGrad", "5. Gate"))
+    assert all(step in shown for step in ("1. Benchmark", "2. Slice", "3. Loss", "4. Better prompts", "5. Gate"))
     assert run("runs", "resume", name, "--json") == code
     assert parsed(capsys)["decision"] == body["decision"]
     assert run("slices", name, "--json") == 0
@@ -114,7 +115,7 @@ def test_the_demo_ends_well_and_prints_the_five_steps(folder: Path, capsys: pyte
     """Five steps, a slice, a loss, a decision and a figure for everything, all marked as simulated."""
     assert run("demo", "--dir", "d") == 0
     out = capsys.readouterr().out
-    assert all(step in out for step in ("1. Benchmark", "2. Slice", "3. Loss", "4. TextGrad", "5. Gate"))
+    assert all(step in out for step in ("1. Benchmark", "2. Slice", "3. Loss", "4. Better prompts", "5. Gate"))
     assert "SIMULATED" in out
     assert "chosen: " in out
     assert "The whole benchmark" in out
@@ -206,3 +207,20 @@ def test_published_verdicts_give_the_published_figure(capsys: pytest.CaptureFixt
     keys = {"predicate", "n", "support", "metric", "value", "rest", "low", "high", "p", "direction", "parts"}
     found = parsed(capsys)["slices"]
     assert all(keys | {"expected_gain", "confirmed", "prompt_target"} <= set(s) for s in found)  # type: ignore[attr-defined]
+
+
+def test_hunks_and_the_threshold_are_told_and_the_plan_bounds_them(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """`--hunks` measures each part of the survivor's diff on validation; `plan` counts those calls beforehand."""
+    write_demo_rows(folder / "rows.jsonl", documents=150)
+    options = ("groundedness", "rows.jsonl", "--objective", "avoid false positives; lose at most 20 points of recall")
+    assert run("plan", *options, "--steps", "5", "--hunks", "3", "--json") == 0
+    planned = parsed(capsys)
+    assert run("optimize", *options, "--steps", "5", "--hunks", "3", "--json") in (0, 1)
+    body = parsed(capsys)
+    assert body["calls"] <= planned["calls"]["at_most"]  # type: ignore[index, operator]
+    assert run("runs", "show", str(body["run"])) == 0
+    out = capsys.readouterr().out
+    assert "Which words earned it" in out
+    assert ("Threshold" in out) is body["decision"]["accepted"]  # type: ignore[index]

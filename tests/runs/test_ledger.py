@@ -1,5 +1,7 @@
 """The ledger in a file: the promises of every ledger, and that tampering shows."""
 
+import hashlib
+import json
 import signal
 import sqlite3
 import subprocess
@@ -12,9 +14,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from judgewright.judges.errors import InputError, WorkspaceError
+from judgewright.judges.rows import Dataset, Row
+from judgewright.judges.scale import BINARY
+from judgewright.optimize.known_rows import KnownRows
 from judgewright.optimize.ledger import LookOutcome, MemoryLedger, alpha_of_look
 from judgewright.runs.database import Database
 from judgewright.runs.ledger import HoldoutLedger
+from judgewright.runs.schema import MIGRATIONS
 
 
 @pytest.fixture
@@ -118,6 +124,109 @@ def test_a_look_is_on_disk_before_begin_returns(path: Path) -> None:
         ledger = HoldoutLedger(database)
         assert ledger.begin("h", run_id="other", before="a", after="b").number == 2
         assert ledger.begin("h", run_id="killed", before="a", after="b").number == 1
+
+
+def known(first: int, last: int) -> KnownRows:
+    """The keys of some rows."""
+    rows = (Row(id=str(i), inputs={"text": f"This is the text of row {i}."}) for i in range(first, last))
+    return KnownRows.of(Dataset.of(rows, labels=BINARY))
+
+
+PARTS = st.tuples(st.integers(0, 30), st.integers(0, 30)).map(lambda ends: known(min(ends), max(ends)))
+
+
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(data=st.data())
+def test_it_remembers_rows_as_the_ledger_in_memory_does(
+    tmp_path_factory: pytest.TempPathFactory, data: st.DataObject
+) -> None:
+    """Whatever runs open and seal, both refuse and count alike."""
+    memory = MemoryLedger()
+    with Database(tmp_path_factory.mktemp("ledger") / "j.db") as database:
+        kept = HoldoutLedger(database)
+        for i in range(data.draw(st.integers(1, 5))):
+            opened, sealed, allow = data.draw(PARTS), {f"h{i}": data.draw(PARTS)}, data.draw(st.booleans())
+            found: list[object] = []
+            for ledger in (memory, kept):
+                try:
+                    found.append(ledger.remember(f"run {i}", open=opened, sealed=sealed, allow_opened=allow))
+                except InputError as error:
+                    found.append(str(error))
+                found.append(ledger.begin(f"h{i}", run_id=f"run {i}", before="a", after=str(i)))
+            assert found[:2] == found[2:]
+        kept.verify()
+
+
+def test_rows_are_remembered_by_another_opening_and_stored_once(path: Path) -> None:
+    """The keys of the same rows stand once; a later process refuses what an earlier one opened."""
+    with Database(path) as database:
+        ledger = HoldoutLedger(database)
+        for run in ("one", "two"):
+            ledger.remember(run, open=known(0, 50), sealed={"h": known(50, 80)})
+        assert database.read("SELECT count(*) FROM known_rows") == [(2,)]
+    with Database(path) as database, pytest.raises(InputError, match="10 of the 20 sealed rows"):
+        HoldoutLedger(database).remember("three", open=KnownRows(), sealed={"k": known(40, 60)})
+    with Database(path) as database:
+        assert HoldoutLedger(database).verify() == 2
+
+
+def test_no_text_of_a_row_reaches_the_file(path: Path) -> None:
+    """Rows are remembered by hashes alone."""
+    with Database(path) as database:
+        HoldoutLedger(database).remember("one", open=known(0, 5), sealed={"h": known(5, 9)})
+    assert b"text of row" not in b"".join(file.read_bytes() for file in path.parent.iterdir())
+
+
+@pytest.mark.parametrize(
+    "tampering",
+    [
+        "UPDATE known_rows SET body = x''",
+        "DELETE FROM known_rows",
+        "UPDATE ledger SET entry_json = replace(entry_json, 'one', 'two') WHERE seq = 1",
+        "DELETE FROM ledger WHERE seq = 1",
+    ],
+)
+def test_forgetting_rows_shows(path: Path, tampering: str) -> None:
+    """Keys emptied or deleted, or the entry that names them edited: no further look is given."""
+    with Database(path) as database:
+        ledger = HoldoutLedger(database)
+        ledger.remember("one", open=known(0, 5), sealed={"h": known(5, 9)})
+        ledger.begin("h", run_id="one", before="a", after="b")
+    edit(path, tampering)
+    with Database(path) as database:
+        ledger = HoldoutLedger(database)
+        with pytest.raises(WorkspaceError, match="tampered"):
+            ledger.verify()
+        with pytest.raises(WorkspaceError, match="tampered"):
+            ledger.begin("h", run_id="two", before="a", after="c")
+
+
+def test_looks_of_the_format_before_are_read(path: Path) -> None:
+    """A workspace of an earlier Judgewright is upgraded; its looks, which lack the later fields, go on counting."""
+    with Database(path, migrations=MIGRATIONS[:1]) as database:
+        old = {
+            "after": "b",
+            "alpha": 0.03,
+            "before": "a",
+            "holdout": "h",
+            "number": 1,
+            "purpose": "gate",
+            "run_id": "r",
+        }
+        content = json.dumps({**old, "entry": "begin", "created": "2026"}, sort_keys=True)
+        start = hashlib.blake2b(b"judgewright ledger", digest_size=32).digest()
+        link = hashlib.blake2b(start + json.dumps([1, "h", content]).encode(), digest_size=32).digest()
+
+        def enter(connection: sqlite3.Connection) -> None:
+            connection.execute("INSERT INTO ledger VALUES (1, 'h', ?, ?)", (content, link))
+            connection.execute("INSERT INTO ledger_head VALUES (1, 1, ?)", (link,))
+
+        database.submit(enter).result()
+    with Database(path) as database:
+        ledger = HoldoutLedger(database)
+        assert ledger.begin("h", run_id="r", before="a", after="b").number == 1
+        assert ledger.begin("h", run_id="new", before="a", after="b").number == 2
+        assert ledger.verify() == 2
 
 
 def edit(path: Path, script: str) -> None:

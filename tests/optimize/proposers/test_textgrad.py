@@ -2,15 +2,19 @@
 
 import logging
 import os
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from judgewright.judges.models.model import Completion, Request
+from judgewright.judges.models import Request
+from judgewright.judges.prompt import Example
 from judgewright.judges.shelf import Shelf
 from judgewright.optimize.critique import Critique
-from judgewright.optimize.proposers.proposer import Attempt, NoProposal, Proposal
-from judgewright.optimize.proposers.textgrad import TextGrad, read_variable
+from judgewright.optimize.proposers import Attempt, NoProposal, Proposal, TextGrad
+from judgewright.optimize.proposers.texts import read_tagged
 
 PROMPT = (
     Shelf()
@@ -26,46 +30,49 @@ CRITIQUE = Critique(
     goal="Raise precision.",
     slice="channel = table",
 )
+NEW = "<IMPROVED_VARIABLE>New rule.</IMPROVED_VARIABLE>"
 
 
-class Scripted:
-    """An optimizer model that answers from a list and keeps what it was asked."""
-
-    def __init__(self, *replies: str) -> None:
-        self.replies = list(replies)
-        self.asked: list[Request] = []
-
-    def __call__(self, request: Request) -> Completion:
-        self.asked.append(request)
-        return Completion(text=self.replies.pop(0))
-
-
-def propose(*replies: str, past: tuple[Attempt, ...] = ()) -> tuple[Proposal | NoProposal, Scripted]:
+@pytest.fixture
+def propose(desk: Any) -> Callable[..., tuple[Proposal | NoProposal, list[Request]]]:
     """Run one step against scripted replies."""
-    ask = Scripted(*replies)
-    return TextGrad().propose(PROMPT, CRITIQUE, past=past, ask=ask, step=3), ask
+
+    def run(
+        *replies: str,
+        past: tuple[Attempt, ...] = (),
+        proposer: TextGrad = TextGrad(),  # noqa: B008  # frozen
+        critique: Critique = CRITIQUE,
+        prompt: Any = PROMPT,
+    ) -> tuple[Proposal | NoProposal, list[Request]]:
+        script = list(replies)
+        desk.reply, desk.asked = lambda request: script.pop(0), []
+        return proposer.propose(prompt, critique, desk.bench, past=past, step=3), desk.asked
+
+    return run
 
 
-def test_a_step_asks_for_feedback_then_for_a_text_and_edits_only_the_criteria() -> None:
+def test_a_step_asks_for_feedback_then_for_a_text_and_edits_only_the_criteria(propose: Any) -> None:
     """Two requests; the new prompt differs in its criteria and names its parent."""
-    proposal, ask = propose("Numbers are ignored.", "<IMPROVED_VARIABLE>New rule.</IMPROVED_VARIABLE>")
+    proposal, asked = propose("Numbers are ignored.", "<IMPROVED_VARIABLE>New rule.</IMPROVED_VARIABLE>")
     assert isinstance(proposal, Proposal)
-    assert len(ask.asked) == 2
+    assert len(asked) == 2
     assert proposal.gradient == "Numbers are ignored."
     assert proposal.prompt.criteria == "New rule."
     assert proposal.prompt.parent == PROMPT.version
     assert (proposal.prompt.system, proposal.prompt.template) == (PROMPT.system, PROMPT.template)
-    assert {request.purpose for request in ask.asked} == {"optimizer"}
-    assert {request.repeat for request in ask.asked} == {3}
+    assert {request.purpose for request in asked} == {"optimizer"}
+    assert {request.repeat for request in asked} == {3}
 
 
-def test_both_requests_show_the_whole_criteria_and_the_critique() -> None:
+def test_both_requests_show_the_whole_prompt_and_the_critique(propose: Any) -> None:
     """TextGrad shortens a variable to its first and last ten words; ours is whole, braces and all."""
-    past = (Attempt(criteria="An earlier text.", loss=0.4321, result="worse: recall fell"),)
-    _, ask = propose("Feedback {x}.", "<IMPROVED_VARIABLE>New.</IMPROVED_VARIABLE>", past=past)
-    backward, step = (request.messages[-1].content for request in ask.asked)
+    past = (Attempt(prompt=PROMPT.edited(criteria="An earlier text."), loss=0.4321, result="worse: recall fell"),)
+    _, asked = propose("Feedback {x}.", "<IMPROVED_VARIABLE>New.</IMPROVED_VARIABLE>", past=past)
+    backward, step = (request.messages[-1].content for request in asked)
     for text in (backward, step):
         assert PROMPT.criteria in text
+        assert PROMPT.system in text
+        assert PROMPT.reply in text
         assert "{braces} %s" in text
     assert "Feedback {x}." in step
     assert "An earlier text." in step
@@ -74,30 +81,30 @@ def test_both_requests_show_the_whole_criteria_and_the_critique() -> None:
     assert "None" not in step
 
 
-def test_equal_steps_make_equal_requests() -> None:
+def test_equal_steps_make_equal_requests(propose: Any) -> None:
     """Nothing random enters a request, so the record answers it on resume."""
     replies = ("One.", "<IMPROVED_VARIABLE>New.</IMPROVED_VARIABLE>")
     first, second = propose(*replies)[1], propose(*replies)[1]
-    keys = [[request.key(endpoint="e", model="m") for request in ask.asked] for ask in (first, second)]
+    keys = [[request.key(endpoint="e", model="m") for request in asked] for asked in (first, second)]
     assert keys[0] == keys[1]
 
 
-def test_a_reply_without_tags_is_asked_again_with_the_reason_then_given_up() -> None:
+def test_a_reply_without_tags_is_asked_again_with_the_reason_then_given_up(propose: Any) -> None:
     """Three unusable replies are a value, not an exception."""
-    better, ask = propose("Feedback.", "no tags here", "<IMPROVED_VARIABLE>Good.</IMPROVED_VARIABLE>")
+    better, asked = propose("Feedback.", "no tags here", "<IMPROVED_VARIABLE>Good.</IMPROVED_VARIABLE>")
     assert isinstance(better, Proposal)
     assert better.tries == 2
-    assert "could not be used" in ask.asked[-1].messages[-1].content
-    hopeless, ask = propose("Feedback.", "a", "<IMPROVED_VARIABLE>b", "<IMPROVED_VARIABLE> </IMPROVED_VARIABLE>")
+    assert "could not be used" in asked[-1].messages[-1].content
+    hopeless, asked = propose("Feedback.", "a", "<IMPROVED_VARIABLE>b", "<IMPROVED_VARIABLE> </IMPROVED_VARIABLE>")
     assert isinstance(hopeless, NoProposal)
-    assert len(ask.asked) == 4
+    assert len(asked) == 4
 
 
-def test_no_feedback_is_no_proposal() -> None:
+def test_no_feedback_is_no_proposal(propose: Any) -> None:
     """An empty gradient does not reach the optimizer."""
-    nothing, ask = propose("  ")
+    nothing, asked = propose("  ")
     assert isinstance(nothing, NoProposal)
-    assert len(ask.asked) == 1
+    assert len(asked) == 1
 
 
 @pytest.mark.parametrize(
@@ -120,7 +127,7 @@ def test_no_feedback_is_no_proposal() -> None:
 )
 def test_the_last_pair_of_tags_counts(reply: str, text: str | None) -> None:
     """Drafts in thinking are dropped; half a tag is no text."""
-    assert read_variable(reply)[0] == text
+    assert read_tagged(reply, "IMPROVED_VARIABLE")[0] == text
 
 
 @pytest.mark.parametrize(
@@ -128,10 +135,12 @@ def test_the_last_pair_of_tags_counts(reply: str, text: str | None) -> None:
 )
 def test_a_megabyte_of_tags_is_no_text(unit: str) -> None:
     """Half pairs and thinking a hundred thousand times over are read in one pass."""
-    assert read_variable(unit * ((1 << 20) // len(unit)))[0] is None
+    assert read_tagged(unit * ((1 << 20) // len(unit)), "IMPROVED_VARIABLE")[0] is None
 
 
-def test_importing_textgrad_leaves_no_log_and_no_trace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_importing_textgrad_leaves_no_log_and_no_trace(
+    propose: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """No logs folder, no handler that would write prompts, no environment variable left behind."""
     monkeypatch.chdir(tmp_path)
     before = dict(os.environ)
@@ -139,3 +148,53 @@ def test_importing_textgrad_leaves_no_log_and_no_trace(tmp_path: Path, monkeypat
     assert list(tmp_path.iterdir()) == []
     assert dict(os.environ) == before
     assert not any(isinstance(h, logging.FileHandler) for h in logging.getLogger("textgrad").handlers)
+
+
+def test_several_gradients_are_asked_for_at_once_each_from_its_own_examples(propose: Any, desk: Any) -> None:
+    """Three examples and two gradients: one batch of two, no example in both, and the step reads both answers."""
+    examples = tuple(f"Example {i}, false positive: row-{i}" for i in range(3))
+    batches: list[int] = []
+    inner = desk.ask
+    desk.ask = lambda requests: batches.append(len(requests)) or inner(requests)
+    critique = replace(CRITIQUE, examples=examples)
+    proposal, asked = propose("First lack.", "Second lack.", NEW, proposer=TextGrad(gradients=2), critique=critique)
+    assert isinstance(proposal, Proposal)
+    assert batches == [2, 1]
+    shown = [[f"row-{i}" in request.messages[-1].content for i in range(3)] for request in asked[:2]]
+    assert shown == [[True, False, True], [False, True, False]]
+    assert proposal.gradient == "First lack.\nSecond lack."
+    assert "First lack." in asked[2].messages[-1].content
+    assert "Second lack." in asked[2].messages[-1].content
+
+
+def test_parts_that_may_change_each_get_a_gradient_and_a_text(propose: Any) -> None:
+    """Two parts: two gradients in one batch, two texts in the next; the part nobody could rewrite stays."""
+    proposer = TextGrad(parts=("criteria", "system"))
+    system = "<IMPROVED_VARIABLE>You judge strictly.</IMPROVED_VARIABLE>"
+    proposal, asked = propose("Criteria lack.", "System lack.", NEW, system, proposer=proposer)
+    assert isinstance(proposal, Proposal)
+    assert (proposal.prompt.criteria, proposal.prompt.system) == ("New rule.", "You judge strictly.")
+    assert "<SYSTEM>" in asked[1].messages[-1].content
+    half, asked = propose("a", "b", NEW, "no", "no", "no", proposer=proposer)
+    assert isinstance(half, Proposal)
+    assert (half.prompt.criteria, half.prompt.system) == ("New rule.", PROMPT.system)
+    assert len(asked) == 2 + 2 + 2
+
+
+def test_demonstrations_keep_their_rows_and_grades(propose: Any) -> None:
+    """Only what a reply says beside the grade may change; another grade or a lost reply is asked for again."""
+    reply = '{"criterion": "c", "evidence": "e", "score": 2, "confidence": 0.9}'
+    prompt = replace(PROMPT, examples=(Example(inputs={"source": "s", "statement": "t"}, reply=reply),))
+    proposer = TextGrad(parts=("examples",))
+    better = reply.replace('"e"', '"nothing found"')
+    turned = better.replace("2", "0")
+    wrong = [f"<IMPROVED_VARIABLE>{text}</IMPROVED_VARIABLE>" for text in (f"Reply 1:\n{turned}", better)]
+    right = f"<IMPROVED_VARIABLE>Reply 1:\n{better}</IMPROVED_VARIABLE>"
+    proposal, asked = propose("Lack.", *wrong, right, proposer=proposer, prompt=prompt)
+    assert isinstance(proposal, Proposal)
+    assert proposal.tries == 3
+    assert proposal.prompt.examples == (Example(inputs={"source": "s", "statement": "t"}, reply=better),)
+    assert "does not give the grade" in asked[2].messages[-1].content
+    nothing, asked = propose(proposer=proposer)
+    assert nothing == NoProposal("the prompt has no demonstrations to change")
+    assert asked == []

@@ -1,0 +1,219 @@
+"""How often the gate is wrong: accepts without a gain, and gains it does not accept; and what it says of real prompts.
+
+    python benchmarks/gate_errors.py [alike] [real] [reuse] [planted] [--runs N]
+
+Verdicts are drawn, no model is asked. Alike: two judges of the same quality on the labels and groups of real files,
+each with a quality of its own in every group, shared or not; at most 33 of 500 accepted. Real: published verdicts of
+real prompts, first looks. Reuse: 200 edits against one holdout, each from the judge in use; random edits flip verdicts
+anywhere, idle ones mend as much as they break. Planted: six points of accuracy among churn, at 2,000 holdout rows, and
+at the 600 that are the holdout's share of 2,000.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import combinations
+from pathlib import Path
+
+import numpy as np
+
+from judgewright.judges import BINARY, Dataset, Judged, Row, Verdict
+from judgewright.judges.paired import compare
+from judgewright.judges.verdict_columns import VerdictColumns
+from judgewright.judges.verdict_file import load_judges
+from judgewright.optimize import MemoryLedger, decide, read_objective
+from judgewright.optimize.ledger import MAX_LOOKS, alpha_of_look
+from judgewright.runs.gating import Gated
+from judgewright.runs.verdict_pairs import pair_verdicts
+
+DATA = Path(__file__).resolve().parents[2] / "shared/data"
+F1 = read_objective("", target="f1")
+ACCURACY = read_objective("", target="accuracy")
+EDITS = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Drawn:
+    """Rows to draw verdicts on."""
+
+    dataset: Dataset
+    labels: np.ndarray
+    groups: np.ndarray
+
+    def judged(self, said: np.ndarray) -> Judged:
+        """Return a judge's answers; shape (rows,)."""
+        rows = self.dataset.rows
+        answers = (Verdict(row_id=r.id, score=float(p), positive=p) for r, p in zip(rows, said.tolist(), strict=True))
+        return Judged(dataset=self.dataset, answers=tuple(answers), scale=BINARY)
+
+
+def rows_with(labels: np.ndarray, groups: np.ndarray, columns: dict[str, np.ndarray]) -> Drawn:
+    """Return rows with these labels, groups and columns."""
+    names, values = list(columns), list(zip(*(c.tolist() for c in columns.values()), strict=True)) or [()] * len(labels)
+    rows = tuple(
+        Row(id=str(i), inputs={}, label=float(y), group=f"g{g}", meta=dict(zip(names, v, strict=True)))
+        for i, (y, g, v) in enumerate(zip(labels, groups, values, strict=True))
+    )
+    return Drawn(Dataset(rows=rows, labels=BINARY), labels, groups)
+
+
+def real_rows(name: str, group: str, positive: float) -> Drawn:
+    """Return the labels and groups of a real file, with columns of noise for the veto to search."""
+    lines = [json.loads(line) for line in (DATA / name).read_text().splitlines()]
+    cells = [line["inputs"]["query"] if group == "query" else line[group] for line in lines]
+    labels = np.array([float(line["label"]) >= positive for line in lines])
+    rng = np.random.default_rng(0)
+    columns = {f"c{k}": rng.integers(0, k, len(lines)) for k in (2, 3, 5)}
+    return rows_with(labels, np.unique(cells, return_inverse=True)[1], columns)
+
+
+def made_rows(n: int, rng: np.random.Generator) -> Drawn:
+    """Return rows in groups of two, half of them positive, with columns of noise."""
+    columns = {f"c{k}": rng.integers(0, k, n) for k in (2, 3, 5, 8)}
+    return rows_with(rng.random(n) < 0.5, np.arange(n) // 2, columns)
+
+
+def noisy(drawn: Drawn, spread: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """Draw verdicts that are wrong on a fifth of the rows, by group more or less, as a logit of its own says."""
+    chance = 1 / (1 + np.exp(1.4 - spread[drawn.groups]))
+    return drawn.labels ^ (rng.random(len(drawn.labels)) < chance)
+
+
+def alike(runs: int) -> bool:
+    """Compare judges of one quality; print how many were accepted."""
+    files = {
+        "TREC-DL": ("context_relevance_trec_dl.jsonl", "group_id", 2),
+        "DIRAS": ("verdicts/diras_chatreport.gpt-4-nodef.jsonl", "query", 1),
+        "RAGTruth responses": ("groundedness_ragtruth_qa_response.jsonl", "group_id", 1),
+        "RAGTruth sentences": ("groundedness_ragtruth_qa_sentence.jsonl", "group_id", 1),
+    }
+    good = True
+    for name, (file, group, positive) in files.items():
+        drawn = real_rows(file, group, positive)
+        count = int(drawn.groups.max()) + 1
+        for kind in ("asked twice", "two wordings"):
+            rng, outcomes = np.random.default_rng(1), Counter[str]()
+            for _ in range(runs):
+                spread = rng.normal(0, 1, count)
+                own = 0.0 if kind == "asked twice" else 0.7
+                sides = [drawn.judged(noisy(drawn, spread + rng.normal(0, own, count), rng)) for _ in range(2)]
+                outcomes[decide(*sides, F1, alpha=alpha_of_look(1)).outcome] += 1
+            good &= outcomes["accepted"] <= 33 * runs / 500
+            print(f"alike: {name:18} {len(drawn.labels):>5,} rows, {count:>3} groups, {kind:12}: ", end="")
+            print(", ".join(f"{outcomes[o]} {o}" for o in ("accepted", "refused", "undecided")), flush=True)
+    return good
+
+
+def real_pairs() -> Iterator[tuple[str, str, str, Judged, Judged]]:
+    """Yield metric, the two names and both judges, the poorer one first where they stand in a matrix."""
+    diras = {
+        name: next(iter(load_judges(DATA / f"verdicts/diras_chatreport.{name}.jsonl", VerdictColumns()).values()))
+        for name in ("gpt-4-nodef", "gpt-4-nocot", "gpt-4-0125-preview")
+    }
+    for before in ("gpt-4-nodef", "gpt-4-nocot"):
+        yield "f1", before, "gpt-4-0125-preview", *pair_verdicts(diras[before], diras["gpt-4-0125-preview"])
+        yield "f1", "gpt-4-0125-preview", before, *pair_verdicts(diras["gpt-4-0125-preview"], diras[before])
+    columns = VerdictColumns(score="verdicts.*", threshold=2)
+    judges = load_judges(DATA / "verdicts/llmjudge_test.verdicts_matrix_dev12.jsonl", columns)
+    for first, second in combinations(judges, 2):
+        change = compare("kappa", judges[first], judges[second])
+        order = (first, second) if change is not None and change.difference >= 0 else (second, first)
+        yield "kappa", *order, judges[order[0]], judges[order[1]]
+
+
+def real(runs: int) -> bool:
+    """Print the decision on each real pair."""
+    outcomes = Counter[str]()
+    for metric, first, second, before, after in real_pairs():
+        decision = decide(before, after, read_objective("", target=metric), alpha=alpha_of_look(1))
+        outcomes[decision.outcome] += 1
+        about = {"decision": decision.to_json()}
+        needed = Gated(run_id="", found=about, repeated=False).needed
+        c = decision.target
+        shown = "" if c is None else f"{metric} {c.before:.3f} -> {c.after:.3f} (p {c.p:.4f}, {c.groups} groups)"
+        more = "" if needed is None else f"; about {needed['rows']:,} rows in {needed['groups']:,} groups would tell"
+        veto = f"; veto: {decision.veto}" if decision.veto else ""
+        print(f"real: {first:>22} -> {second:22} {shown}: {decision.outcome}{more}{veto}", flush=True)
+    print(f"real: {dict(outcomes)}")
+    return True
+
+
+def reuse(runs: int) -> bool:
+    """Throw edits at one holdout; print how many seeds had a false accept."""
+    good = True
+    for kind, most in (("random", 0.01), ("idle", 0.05)):
+        for looks in (MAX_LOOKS, EDITS):
+            false = accepts = 0
+            for seed in range(runs):
+                found = _accepts(kind, looks, np.random.default_rng(seed))
+                false, accepts = false + (found > 0), accepts + found
+            # What is allowed, and two standard errors of so many seeds where the gate's own level is.
+            limit = most * runs + (2 * (runs * most) ** 0.5 if kind == "idle" else 0)
+            good &= false <= limit
+            print(f"reuse: {EDITS} {kind} edits, {looks} looks allowed: ", end="")
+            print(
+                f"a false accept in {false} of {runs} seeds ({accepts} in all; at most {limit:.0f} seeds)", flush=True
+            )
+    return good
+
+
+def _accepts(kind: str, looks: int, rng: np.random.Generator) -> int:
+    """Count the false accepts among the edits that a holdout lets in."""
+    drawn, ledger = made_rows(300, rng), MemoryLedger(max_looks=looks)
+    current, version, accepts = noisy(drawn, np.zeros(len(drawn.labels)), rng), 0, 0
+    before = drawn.judged(current)
+    for edit in range(1, min(EDITS, looks) + 1):
+        said = current ^ _flips(kind, drawn.labels == current, rng)
+        after = drawn.judged(said)
+        look = ledger.begin("h", run_id=str(edit), before=str(version), after=str(edit))
+        decision = decide(before, after, ACCURACY, alpha=look.alpha, look=look.number)
+        ledger.conclude(look, outcome=decision.outcome, reason="")
+        if decision.accepted:
+            current, before, version, accepts = said, after, edit, accepts + 1
+    return accepts
+
+
+def _flips(kind: str, right: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    rate = rng.uniform(0.01, 0.15)
+    if kind == "random":
+        return rng.random(len(right)) < rate
+    # As many flips to the right as to the wrong, by the chance of each row before anything was drawn.
+    share = 0.8
+    return rng.random(len(right)) < rate * np.where(right, 0.5 / share, 0.5 / (1 - share))
+
+
+def planted(runs: int) -> bool:
+    """Print how often a gain of six points is accepted."""
+    good = True
+    for n in (2_000, 600):
+        for churn in (0.04, 0.10):
+            rng, outcomes = np.random.default_rng(3), Counter[str]()
+            for _ in range(runs):
+                drawn = made_rows(n, rng)
+                old = noisy(drawn, np.zeros(n), rng)
+                right = old == drawn.labels
+                mends, breaks = (0.06 + churn / 2) / 0.2, (churn / 2) / 0.8
+                new = old ^ (rng.random(n) < np.where(right, breaks, mends))
+                outcomes[decide(drawn.judged(old), drawn.judged(new), F1, alpha=alpha_of_look(1)).outcome] += 1
+            share = outcomes["accepted"] / runs
+            good &= share >= 0.90 or n < 2_000
+            print(f"planted: +6 points, {n:,} holdout rows, {churn:.0%} of rows churned beside: ", end="")
+            print(f"accepted in {share:.1%} of {runs}", flush=True)
+    return good
+
+
+PARTS = {"alike": (alike, 500), "real": (real, 1), "reuse": (reuse, 100), "planted": (planted, 200)}
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser()
+    parser.add_argument("parts", nargs="*", choices=[*PARTS, []])
+    parser.add_argument("--runs", type=int)
+    asked = parser.parse_args()
+    held = [PARTS[name][0](asked.runs or PARTS[name][1]) for name in asked.parts or PARTS]
+    sys.exit(0 if all(held) else 1)

@@ -1,0 +1,159 @@
+"""Rows known again: which rows a part holds, as hashes of what they say, so that the same rows are met again later.
+
+A row is known by its texts and not by its id, label or file, and a text by its words: neither `--limit` nor another
+label, name, spelling of spaces or capitals makes a fresh row of one that was tuned on. A group is met again where any
+of its rows is, or any text of five words or more that no other group of its part has: one edited sentence does not
+hide a row whose source stayed. Nothing of the texts can be read back.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import struct
+from collections import Counter, defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from ..judges import Dataset, Row, SealedRows
+from ..judges.duplicates import words_of
+
+LEAST_WORDS = 5
+"""A shorter text, such as `yes`, stands in many rows and tells nothing about which one it is."""
+
+_BYTES = 8
+_HEAD = struct.Struct(">III")
+
+
+@dataclass(frozen=True, slots=True)
+class KnownGroup:
+    """One group: how many rows it has, a key for each different one, and keys of the texts that only it has."""
+
+    size: int
+    rows: frozenset[bytes]
+    texts: frozenset[bytes]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Overlap:
+    """How much of a part was met again elsewhere."""
+
+    rows: int
+    groups: int
+
+
+@dataclass(frozen=True, slots=True)
+class KnownRows:
+    """The rows of a part, group by group."""
+
+    groups: tuple[KnownGroup, ...] = ()
+
+    @classmethod
+    def of(cls, *datasets: Dataset) -> KnownRows:
+        """Take the keys of the rows of some datasets, as one part."""
+        words: dict[str, tuple[bytes, int]] = {}
+        members: defaultdict[str, list[tuple[bytes, frozenset[bytes]]]] = defaultdict(list)
+        for dataset in datasets:
+            for row in dataset.rows:
+                members[row.group or f"\0{row.id}"].append(_keys(row, dataset, words))
+        holders = Counter(text for rows in members.values() for text in {t for _, texts in rows for t in texts})
+        groups = (
+            KnownGroup(
+                len(rows),
+                frozenset(key for key, _ in rows),
+                frozenset(text for _, texts in rows for text in texts if holders[text] == 1),
+            )
+            for rows in members.values()
+        )
+        return cls(tuple(sorted(groups, key=lambda group: sorted(group.rows))))
+
+    @classmethod
+    def from_bytes(cls, body: bytes) -> KnownRows:
+        """Read what `to_bytes` wrote."""
+        groups, place = [], 0
+        while place < len(body):
+            size, *counts = _HEAD.unpack_from(body, place)
+            place += _HEAD.size
+            kinds = []
+            for count in counts:
+                end = place + count * _BYTES
+                kinds.append(frozenset(body[i : i + _BYTES] for i in range(place, end, _BYTES)))
+                place = end
+            groups.append(KnownGroup(size, *kinds))
+        return cls(tuple(groups))
+
+    def to_bytes(self) -> bytes:
+        """Write the keys, always in the same order."""
+        return b"".join(
+            _HEAD.pack(group.size, len(group.rows), len(group.texts))
+            + b"".join((*sorted(group.rows), *sorted(group.texts)))
+            for group in self.groups
+        )
+
+    @property
+    def hash(self) -> bytes:
+        """Hash of all keys; 32 bytes."""
+        return hashlib.blake2b(self.to_bytes(), digest_size=32).digest()
+
+    @property
+    def rows(self) -> int:
+        """How many rows there are."""
+        return sum(group.size for group in self.groups)
+
+    def met_in(self, other: KnownRows, *, unless: KnownRows | None = None) -> Overlap:
+        """Count what of these rows, by whole groups, is met again in another part.
+
+        Args:
+            other: The other part.
+            unless: A group all of whose rows stand here, word for word, is not counted; a part sealed beside `other`
+                may share a text with it.
+        """
+        keys = {key for group in other.groups for key in (*group.rows, *group.texts)}
+        apart = {key for group in unless.groups for key in group.rows} if unless else set[bytes]()
+        met = [
+            group
+            for group in self.groups
+            if not (keys.isdisjoint(group.rows) and keys.isdisjoint(group.texts)) and not group.rows <= apart
+        ]
+        return Overlap(rows=sum(group.size for group in met), groups=len(met))
+
+
+def known_sealed(part: SealedRows) -> KnownRows:
+    """Take the keys of a sealed part; only hashes leave it."""
+    return KnownRows.of(part.open(_Hashing(part.content_hash)))
+
+
+@dataclass(frozen=True, slots=True)
+class _Hashing:
+    """The permit to hash the rows of a sealed part."""
+
+    holdout: str
+
+
+def _keys(row: Row, dataset: Dataset, words: dict[str, tuple[bytes, int]]) -> tuple[bytes, frozenset[bytes]]:
+    """Return the key of a whole row, and those of its longer texts."""
+    found = [_text_key(text, words) for text in row.inputs.values() if text.strip()]
+    if not found:
+        # Without texts a name has to do; a mere line number is a name within its own file only.
+        within = dataset.content_hash if row.id.isdecimal() else ""
+        return _digest([b"name", *(part.encode("utf-8", "surrogatepass") for part in (within, row.group, row.id))]), (
+            frozenset()
+        )
+    # Sorted, so that renaming or exchanging columns makes no other row.
+    return _digest(sorted(key for key, _ in found)), frozenset(key for key, n in found if n >= LEAST_WORDS)
+
+
+def _text_key(text: str, words: dict[str, tuple[bytes, int]]) -> tuple[bytes, int]:
+    """Return the key of a text and how many words it has."""
+    known = words.get(text)
+    if known is None:
+        found = words_of(text)
+        known = words[text] = _digest(word.encode("utf-8", "surrogatepass") for word in found), len(found)
+    return known
+
+
+def _digest(parts: Iterable[bytes]) -> bytes:
+    digest = hashlib.blake2b(digest_size=_BYTES)
+    for part in parts:
+        digest.update(len(part).to_bytes(4, "big"))
+        digest.update(part)
+    return digest.digest()

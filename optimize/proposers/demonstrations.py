@@ -1,0 +1,125 @@
+"""Demonstrations out of labelled training rows: the row, and the reply a good judge gives."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from ...judges import Example, Judged, JudgePrompt, OutputScale, Row, Verdict
+from .shown import grade_of, same_inputs
+from .workbench import Trial
+
+ErrorType = Literal["false positive", "false negative", "right positive", "right negative"]
+ERROR_TYPES: tuple[ErrorType, ...] = ("false positive", "false negative", "right positive", "right negative")
+MAX_CHARS = 4_000
+"""Characters of a demonstration's inputs; a longer row would crowd out the row that is judged."""
+PEOPLE = "as people graded this row"
+"""What stands in a text field that nobody filled: a reason made up by us would teach the judge to make up reasons."""
+SURE = 1.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Demonstration:
+    """A training row as a demonstration."""
+
+    row: Row
+    example: Example
+    error: ErrorType
+    """What the judge made of the row without it."""
+
+
+def demonstrations(prompt: JudgePrompt, train: Trial) -> list[Demonstration]:
+    """Return every training row that can be shown, the costliest of each error type first."""
+    judged = train.judged
+    order = sorted(range(len(judged.rows)), key=lambda i: (-train.losses[i], judged.rows[i].id))
+    found = []
+    for i in order:
+        row, verdict = judged.rows[i], judged.verdicts[i]
+        example = demonstrate(prompt, row, judged, verdict)
+        if example is not None:
+            error = _error_type(positive=bool(judged.positive[i]), predicted=bool(judged.predicted[i]))
+            found.append(Demonstration(row=row, example=example, error=error))
+    return found
+
+
+def demonstrate(prompt: JudgePrompt, row: Row, judged: Judged, verdict: Verdict) -> Example | None:
+    """Return a row with the reply a good judge gives; None where the row is too long or the reply cannot be written.
+
+    The grade is the one people gave. The reasons are the judge's own where it gave that grade, and left out elsewhere.
+
+    Args:
+        prompt: Whose reply format is filled.
+        row: A labelled row.
+        judged: The table the row is from; its dataset knows the scale people graded on.
+        verdict: What the judge said about the row.
+    """
+    if row.label is None or sum(map(len, same_inputs(prompt, row))) > MAX_CHARS:
+        return None
+    grade = people_s_grade(row.label, judged.dataset.labels, prompt.scale)
+    own = verdict.rationale if grade == verdict.score else ""
+    reply = write_reply(prompt, fields_of(prompt, grade, own, SURE))
+    if grade_of(prompt, reply) != grade:
+        return None
+    return Example(inputs={name: row.inputs[name] for name in prompt.inputs}, reply=reply)
+
+
+def people_s_grade(label: float, labels: OutputScale, scale: OutputScale) -> float:
+    """Return the grade on the judge's scale that a label stands for: itself, or the end of the scale it lies toward."""
+    if scale.contains(label) and (scale.levels == labels.levels or scale.kind == "probability"):
+        return label
+    return float(scale.high if labels.positive(label) else scale.low)
+
+
+def fields_of(prompt: JudgePrompt, grade: float, rationale: str, confidence: float | None) -> dict[str, object]:
+    """Return the fields of a reply in the order of the prompt's schema, the grade as the schema writes it."""
+    texts = [name for name, kind in prompt.reply_schema.items() if kind == "text"]
+    lines = rationale.split("\n")
+    said = lines if len(lines) == len(texts) and all(map(str.strip, lines)) else [PEOPLE] * len(texts)
+    scale = prompt.scale
+    written: object = grade if scale.kind == "probability" else int(grade)
+    if scale.labels and scale.kind in ("binary", "choice"):
+        written = scale.labels[int(grade)]
+    values: Mapping[str, object] = {
+        "score": written,
+        "confidence": SURE if confidence is None else confidence,
+    }
+    texts_in_order = iter(said)
+    return {
+        name: next(texts_in_order) if kind == "text" else values[kind] for name, kind in prompt.reply_schema.items()
+    } or {"score": written}
+
+
+def write_reply(prompt: JudgePrompt, fields: Mapping[str, object]) -> str:
+    """Write a reply in the prompt's format: a JSON object of its fields, or a line with the grade."""
+    if prompt.reply_schema:
+        return json.dumps({name: fields[name] for name in prompt.reply_schema}, ensure_ascii=False)
+    return f"Score: {fields['score']}"
+
+
+def pool(found: Sequence[Demonstration], size: int) -> list[Demonstration]:
+    """Return at most `size` demonstrations, in turn one of each error type that there is, one of a group."""
+    queues = [[d for d in found if d.error == kind] for kind in ERROR_TYPES]
+    taken: list[Demonstration] = []
+    groups: set[str] = set()
+    while any(queues):
+        for queue in queues:
+            while queue and _group(queue[0]) in groups:  # a row that must be passed over costs its type no turn
+                queue.pop(0)
+            if queue and len(taken) < size:
+                groups.add(_group(queue[0]))
+                taken.append(queue.pop(0))
+        if len(taken) >= size:
+            break
+    return taken
+
+
+def _group(one: Demonstration) -> str:
+    return one.row.group or one.row.id
+
+
+def _error_type(*, positive: bool, predicted: bool) -> ErrorType:
+    if predicted == positive:
+        return "right positive" if positive else "right negative"
+    return "false positive" if predicted else "false negative"

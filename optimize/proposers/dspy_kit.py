@@ -1,0 +1,130 @@
+"""The judge as a DSPy module, and DSPy kept to our client; the only file that imports DSPy.
+
+DSPy 3.4 (Khattab et al., 2024) supplies the optimizers. The judge becomes a predictor with its own inputs and reply
+fields; its criteria are the signature's instructions, its demonstrations the predictor's. An adapter of ours renders
+every trial as the judge's own messages and reads it with the judge's own reader, so that what is tried is what will
+be sent, and what DSPy's ChatAdapter would have sent (its `[[ ## field ## ]]` headers) never is. What the optimizers ask
+of a model besides goes through an engine that asks the workbench. No litellm, no cache, no history, no terminal.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import logging
+from collections.abc import Iterator
+from functools import cache
+from types import SimpleNamespace
+from typing import Any, cast
+
+from ...judges import JudgePrompt, Message, Request
+from .demonstrations import fields_of
+from .dspy_search import Search, outputs_of, prompt_from
+from .shown import same_inputs
+
+VERSION, ROW = "judgewright_version", "judgewright_row"
+"""Fields of ours beside the judge's own, in DSPy's predictions and examples."""
+
+
+@cache
+def load_dspy() -> Any:  # Any: classes that exist only once DSPy is imported
+    """Import DSPy and build our subclasses of it; its cache is never built, so that its folder is never made."""
+    import dspy
+    from dspy import lm15
+    from dspy.utils.callback import BaseCallback
+
+    class JudgeAdapter(dspy.ChatAdapter):
+        """Renders and reads the judge as Judgewright does; every other signature as DSPy does."""
+
+        def __init__(self, search: Search) -> None:
+            super().__init__()
+            self.search = search
+
+        def __call__(self, lm: Any, lm_kwargs: Any, signature: Any, demos: Any, inputs: Any) -> Any:
+            search = self.search
+            if tuple(signature.output_fields) != outputs_of(search.prompt):
+                return super().__call__(lm, lm_kwargs, signature, demos, inputs)
+            prompt = prompt_from(search, signature.instructions, demos)
+            key = tuple(str(inputs[name]) for name in search.prompt.inputs)
+            row = next(row for row in search.bench.rows if same_inputs(search.prompt, row) == key)
+            search.judge(prompt, [row])
+            verdict, _ = search.found[prompt.version, row.id]
+            if verdict is None:
+                fields = dict.fromkeys(outputs_of(prompt), "no verdict could be read")
+            else:
+                fields = fields_of(prompt, verdict.score, verdict.rationale, verdict.confidence)
+            return [{**fields, VERSION: prompt.version}]
+
+    class Prefetch(BaseCallback):
+        """Has all rows of an evaluation judged at once, where DSPy would ask for one after the other."""
+
+        def __init__(self, search: Search) -> None:
+            self.search = search
+
+        def on_evaluate_start(self, call_id: str, instance: Any, inputs: dict[str, Any]) -> None:
+            predictor = inputs["program"].predictors()[0]
+            prompt = prompt_from(self.search, predictor.signature.instructions, predictor.demos)
+            rows = {row.id: row for row in self.search.bench.rows}
+            devset = inputs.get("devset") or instance.devset
+            self.search.judge(prompt, [rows[example[ROW]] for example in devset])
+
+    class Engine:
+        """Answers DSPy's own requests with the optimizer model."""
+
+        def __init__(self, search: Search) -> None:
+            self.search = search
+
+        def complete(self, request: Any) -> Any:  # Any: lm15's
+            self.search.asked += 1
+            messages = [Message(m.role, _plain(m.parts)) for m in request.messages]
+            if request.system:
+                messages.insert(0, Message("system", _plain(request.system)))
+            asked = Request(
+                messages=tuple(messages),
+                temperature=request.config.temperature,
+                max_tokens=request.config.max_tokens,
+                repeat=1_000 * self.search.step + self.search.asked,
+                purpose="optimizer",
+            )
+            text = self.search.ask([asked])[0].text or " "
+            message = lm15.Message.assistant(text)
+            return lm15.Response(
+                id="judgewright", model=request.model, message=message, finish_reason="stop", usage=lm15.Usage()
+            )
+
+    def open_lm(search: Search) -> Any:
+        return dspy.LM(
+            "judgewright/optimizer", engine=Engine(search), cache=False, num_retries=0, temperature=0.7, max_tokens=2000
+        )
+
+    def open_module(prompt: JudgePrompt) -> Any:
+        fields: dict[str, Any] = {name: (str, dspy.InputField()) for name in prompt.inputs}
+        fields |= {name: (Any, dspy.OutputField()) for name in outputs_of(prompt)}
+        signature = cast(Any, dspy.Signature)(
+            fields, prompt.criteria
+        )  # its metaclass takes fields; pyright sees the class
+        return dspy.Predict(signature)
+
+    return SimpleNamespace(
+        dspy=dspy, JudgeAdapter=JudgeAdapter, Prefetch=Prefetch, open_lm=open_lm, open_module=open_module
+    )
+
+
+def _plain(content: Any) -> str:  # Any: lm15's text or parts
+    return content if isinstance(content, str) else "".join(str(getattr(part, "text", "")) for part in content or ())
+
+
+@contextlib.contextmanager
+def quietly() -> Iterator[None]:
+    """Keep DSPy, gepa, tqdm and Optuna from the terminal."""
+    import optuna
+
+    logger = logging.getLogger("dspy")
+    level, verbosity = logger.level, optuna.logging.get_verbosity()
+    logger.setLevel(logging.CRITICAL)
+    try:
+        with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
+            yield
+    finally:
+        logger.setLevel(level)
+        optuna.logging.set_verbosity(verbosity)

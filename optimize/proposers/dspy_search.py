@@ -1,0 +1,118 @@
+"""One search of DSPy's on training rows: what it may spend, and what every prompt it tried has cost.
+
+DSPy takes every exception for a failed row. What must end the search therefore travels as a `Stop`, which is none.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from ...judges import Completion, Example, JudgePrompt, JudgewrightError, Request, Row, Unscored, Verdict
+from .demonstrations import write_reply
+from .texts import too_long
+from .workbench import Workbench
+
+
+class Stop(BaseException):
+    """Ends a search at once; not an Exception, because DSPy counts every Exception as a row that failed."""
+
+    def __init__(self, reason: str | BaseException) -> None:
+        super().__init__(reason)
+        self.reason = reason
+
+
+@dataclass(slots=True)
+class Search:
+    """One search on training rows: what it may spend, and what every prompt it tried has cost."""
+
+    prompt: JudgePrompt
+    bench: Workbench
+    calls: int
+    """Requests of judge and optimizer model at most, those answered from the record included."""
+    rows: Sequence[Row]
+    """The rows that prompts are ranked on."""
+    step: int
+    examples: tuple[Example, ...] = ()
+    """Demonstrations that stay in front of those DSPy chooses."""
+    spent: int = 0
+    asked: int = 0
+    """Requests of DSPy's own to the optimizer model so far; makes equal ones different."""
+    found: dict[tuple[str, str], tuple[Verdict | None, float]] = field(default_factory=dict)
+    """Verdict and cost by prompt version and row id."""
+    prompts: dict[str, JudgePrompt] = field(default_factory=dict)
+    reasons: list[str] = field(default_factory=list)
+    """What could not be used, and why the search ended early."""
+
+    def spend(self, requests: int) -> None:
+        """Count requests before they are made; the search ends where they would go over its cap."""
+        if self.spent + requests > self.calls:
+            raise Stop(f"the search reached its cap of {self.calls} calls")
+        self.spent += requests
+
+    def judge(self, prompt: JudgePrompt, rows: Sequence[Row]) -> None:
+        """Have rows judged at once, those that this prompt has not judged yet."""
+        open_rows = [row for row in rows if (prompt.version, row.id) not in self.found]
+        self.prompts.setdefault(prompt.version, prompt)
+        if open_rows and (reason := too_long(self.prompt, self.prompt.criteria, prompt.criteria)):
+            self.reasons.append(reason)
+            self.found |= {(prompt.version, row.id): (None, 1.0) for row in open_rows}
+            return
+        if not open_rows:
+            return
+        self.spend(len(open_rows))
+        with _ending():
+            trial = self.bench.try_out(prompt, open_rows)
+        for row, answer, cost in zip(open_rows, trial.judged.answers, trial.costs.tolist(), strict=True):
+            self.found[prompt.version, row.id] = (None if isinstance(answer, Unscored) else answer, cost)
+
+    def ask(self, requests: Sequence[Request]) -> list[Completion]:
+        """Ask the optimizer model; see `Workbench.ask`."""
+        self.spend(len(requests))
+        with _ending():
+            return self.bench.ask(requests)
+
+    def cost(self, version: str) -> float | None:
+        """The mean cost of a prompt on the ranking rows; None unless it judged all of them."""
+        costs = [self.found.get((version, row.id)) for row in self.rows]
+        known = [cost[1] for cost in costs if cost is not None]
+        return sum(known) / len(known) if known and len(known) == len(costs) else None
+
+    def best(self) -> tuple[JudgePrompt, float, float] | None:
+        """The prompt of the lowest cost, that cost, and the current prompt's; None where none is lower."""
+        before = self.cost(self.prompt.version)
+        ranked = [(cost, version) for version in self.prompts if (cost := self.cost(version)) is not None]
+        if before is None or not ranked or min(ranked)[0] >= before:
+            return None
+        cost, version = min(ranked)
+        return self.prompts[version], cost, before
+
+
+def outputs_of(prompt: JudgePrompt) -> tuple[str, ...]:
+    """Return the fields of the judge's reply, in order."""
+    return tuple(prompt.reply_schema) or ("score",)
+
+
+def prompt_from(search: Search, criteria: str, demos: Sequence[Any]) -> JudgePrompt:  # Any: DSPy's examples
+    """Return the judge prompt that DSPy's instructions and demonstrations stand for."""
+    prompt = search.prompt
+    shown = []
+    for demo in demos:
+        fields = {name: demo[name] for name in outputs_of(prompt)}
+        shown.append(
+            Example(inputs={name: str(demo[name]) for name in prompt.inputs}, reply=write_reply(prompt, fields))
+        )
+    # DSPy may take off the white space around instructions that it never changed.
+    same = criteria.strip() == prompt.criteria.strip()
+    return replace(prompt, criteria=prompt.criteria if same else criteria, examples=(*search.examples, *shown))
+
+
+@contextlib.contextmanager
+def _ending() -> Iterator[None]:
+    """Turn what the workbench raises into a stop, which DSPy cannot take for a failed row."""
+    try:
+        yield
+    except (JudgewrightError, KeyboardInterrupt) as error:
+        raise Stop(error) from error

@@ -1,0 +1,125 @@
+"""Which demonstrations to show, and how many: searched with Optuna on training rows.
+
+Optuna 5 (Akiba et al., 2019) supplies the seeded TPE sampler; the study lives in memory and logs nothing. What it
+draws is how many demonstrations there are and how much each is wanted; they are then taken in turn from the error
+types, so that every set tried is balanced. Requests equal to earlier ones come from the record.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from ...judges import Example, JudgePrompt, Row
+from ..critique import Critique
+from .demonstrations import Demonstration, demonstrations, pool
+from .proposer import Attempt, NoProposal, Part, Proposal
+from .shown import same_inputs
+from .workbench import Workbench
+
+TUNING_ROWS = 24
+"""Training rows a set is tried on at most."""
+LEAST_ROWS = 4
+STARTUP = 5
+"""Sets drawn at random before the sampler learns; a step has calls for about ten."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FewShot:
+    """Searches a set of demonstrations that lowers the training loss."""
+
+    most: int = 6
+    """Demonstrations shown at most."""
+    choose_from: int = 16
+    calls: int = 200
+    """Judge calls of one step at most, those answered from the record included."""
+
+    @property
+    def name(self) -> str:
+        """See `Proposer.name`."""
+        return "fewshot"
+
+    @property
+    def parts(self) -> tuple[Part, ...]:
+        """See `Proposer.parts`."""
+        return ("examples",)
+
+    def propose(
+        self, prompt: JudgePrompt, critique: Critique, bench: Workbench, *, past: Sequence[Attempt], step: int
+    ) -> Proposal | NoProposal:
+        """See `Proposer.propose`."""
+        choices = pool(demonstrations(prompt, bench.train), self.choose_from)
+        if not choices:
+            return NoProposal("no training row can be shown as a demonstration")
+        rows = tuning_rows(bench, {one.row.group or one.row.id for one in choices}, most=self.calls // 10)
+        if len(rows) < LEAST_ROWS:
+            return NoProposal(f"only {len(rows)} training rows are left to try demonstrations on")
+        before = bench.try_out(prompt, rows).cost
+        kept = shipped(prompt, bench.rows)
+
+        def cost_of(chosen: Sequence[Demonstration]) -> float:
+            candidate = replace(prompt, examples=(*kept, *(one.example for one in chosen)))
+            return bench.try_out(candidate, rows).cost
+
+        tried = self._search(choices, cost_of, sets=self.calls // len(rows) - 1, seed=bench.seed)
+        lowest, best = min(tried, key=lambda found: found[0])
+        if lowest >= before:
+            return NoProposal(f"none of {len(tried)} sets of demonstrations did better on {len(rows)} training rows")
+        note = f"fewshot step {step}: {_counted(best)}; loss {before:.4f} to {lowest:.4f} on {len(rows)} training rows"
+        examples = (*kept, *(one.example for one in best))
+        return Proposal(
+            prompt=replace(prompt, examples=examples, parent=prompt.version, note=note),
+            gradient=f"{len(tried)} sets tried; {note}",
+        )
+
+    def _search(
+        self,
+        choices: Sequence[Demonstration],
+        cost_of: Callable[[Sequence[Demonstration]], float],
+        *,
+        sets: int,
+        seed: int,
+    ) -> list[tuple[float, list[Demonstration]]]:
+        """Try at most `sets` different sets, and return each with its cost, in the order they were tried."""
+        import optuna
+
+        tried: dict[tuple[str, ...], tuple[float, list[Demonstration]]] = {}
+        verbosity = optuna.logging.get_verbosity()
+        optuna.logging.set_verbosity(optuna.logging.ERROR)
+        try:
+            study = optuna.create_study(sampler=optuna.samplers.TPESampler(seed=seed, n_startup_trials=STARTUP))
+            for _ in range(4 * sets):
+                trial = study.ask()
+                size = trial.suggest_int("size", 1, min(self.most, len(choices)))
+                wishes = [trial.suggest_float(f"wish {one.row.id}", 0.0, 1.0) for one in choices]
+                order = sorted(range(len(choices)), key=lambda i: (-wishes[i], i))
+                chosen = pool([choices[i] for i in order], size)
+                ids = tuple(one.row.id for one in chosen)
+                if ids not in tried and len(tried) >= sets:
+                    break
+                tried[ids] = tried.get(ids) or (cost_of(chosen), chosen)
+                study.tell(trial, tried[ids][0])
+        finally:
+            optuna.logging.set_verbosity(verbosity)
+        return list(tried.values())
+
+
+def tuning_rows(bench: Workbench, groups: set[str], *, most: int) -> list[Row]:
+    """Draw labelled training rows that belong to none of these groups, in the order of the table."""
+    left = [row for row in bench.rows if row.label is not None and (row.group or row.id) not in groups]
+    size = min(TUNING_ROWS, most, len(left))
+    drawn = np.random.default_rng(bench.seed).choice(len(left), size=size, replace=False) if left else []
+    return [left[i] for i in sorted(int(i) for i in drawn)]
+
+
+def shipped(prompt: JudgePrompt, rows: Sequence[Row]) -> tuple[Example, ...]:
+    """Return the prompt's demonstrations that are not training rows: those it came with, which stay."""
+    known = {same_inputs(prompt, row) for row in rows}
+    return tuple(e for e in prompt.examples if tuple(e.inputs[name] for name in prompt.inputs) not in known)
+
+
+def _counted(chosen: Sequence[Demonstration]) -> str:
+    kinds = [one.error for one in chosen]
+    return ", ".join(f"{kinds.count(kind)} {kind}" for kind in dict.fromkeys(kinds))

@@ -1,0 +1,118 @@
+"""GEPA of DSPy: criteria that evolve by reflection on rows, the best on any row kept (Agrawal et al., 2025)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from ...judges import JudgePrompt
+from ..critique import Critique, minibatch
+from .dspy_run import conclude, metric, refuse_names, row_example, run_search
+from .dspy_search import Search
+from .fewshot import LEAST_ROWS, tuning_rows
+from .proposer import Attempt, NoProposal, Part, Proposal
+from .rewrite import Rewrite
+from .workbench import Workbench
+
+REFLECTED = 3
+"""Rows of one reflection."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Gepa:
+    """Runs GEPA on training rows and proposes the criteria that ranked first there."""
+
+    calls: int = 120
+    """Requests of one step at most, those answered from the record included."""
+    learn_from: int = 40
+    """Training rows to reflect on, drawn by their loss."""
+    rewrite: Rewrite = Rewrite()  # noqa: RUF009  # frozen
+    """Asks for new criteria; GEPA's own reflection prompt knows nothing of judges, scales and quotations."""
+
+    @property
+    def name(self) -> str:
+        """See `Proposer.name`."""
+        return "gepa"
+
+    @property
+    def parts(self) -> tuple[Part, ...]:
+        """See `Proposer.parts`."""
+        return ("criteria",)
+
+    def propose(
+        self, prompt: JudgePrompt, critique: Critique, bench: Workbench, *, past: Sequence[Attempt], step: int
+    ) -> Proposal | NoProposal:
+        """See `Proposer.propose`."""
+        if refused := refuse_names(prompt):
+            return refused
+        rows = tuning_rows(bench, set(), most=self.calls // 5)
+        if len(rows) < LEAST_ROWS:
+            return NoProposal(f"only {len(rows)} training rows; {LEAST_ROWS} are needed")
+        seed, ranked = bench.seed, {row.id for row in rows}
+        known = [
+            (row, cost)
+            for row, cost in zip(bench.rows, bench.train.costs.tolist(), strict=True)
+            if row.label is not None
+        ]
+        left = [pair for pair in known if pair[0].id not in ranked] or known
+        drawn = minibatch(range(len(left)), [cost for _, cost in left], self.learn_from, seed=seed)
+        learned = [left[i][0] for i in drawn]
+        search = Search(prompt=prompt, bench=bench, calls=self.calls, rows=rows, step=step, examples=prompt.examples)
+
+        def reflect(
+            candidate: Mapping[str, str],
+            reflective_dataset: Mapping[str, Sequence[Mapping[str, Any]]],
+            components_to_update: Sequence[str],
+        ) -> dict[str, str]:
+            return {
+                name: self._reflect(search, critique, candidate[name], reflective_dataset.get(name, ()))
+                for name in components_to_update
+            }
+
+        def compile_with(kit: Any, module: Any) -> None:
+            optimizer = kit.dspy.GEPA(
+                metric=metric(search),
+                max_metric_calls=max(1, self.calls - len(rows) - 2 * REFLECTED),
+                reflection_minibatch_size=REFLECTED,
+                instruction_proposer=reflect,
+                use_merge=False,
+                num_threads=1,
+                seed=seed,
+                warn_on_score_mismatch=False,
+            )
+            examples = {row.id: row_example(search, row) for row in (*rows, *learned)}
+            optimizer.compile(module, trainset=[examples[r.id] for r in learned], valset=[examples[r.id] for r in rows])
+
+        run_search(search, compile_with)
+        return conclude(search, name=self.name)
+
+    def _reflect(
+        self,
+        search: Search,
+        critique: Critique,
+        criteria: str,
+        records: Sequence[Mapping[str, Any]],  # Any: GEPA's records
+    ) -> str:
+        """Return new criteria for the errors of a few rows; the old ones where there is no error or no usable reply."""
+        feedback = [str(record["Feedback"]) for record in records]
+        wrong = [said for said in feedback if said.startswith("Example ")]
+        if not wrong:
+            return criteria
+        search.asked += 1
+        shown = replace(
+            critique,
+            examples=tuple(wrong),
+            n=len(feedback),
+            false_positives=sum(", false positive," in said for said in wrong),
+            false_negatives=sum(", false negative," in said for said in wrong),
+        )
+        written = self.rewrite.write(
+            replace(search.prompt, criteria=criteria),
+            shown.text(),
+            search.ask,
+            repeat=1_000 * search.step + search.asked,
+        )
+        if written.text is None:
+            search.reasons.append(f"no usable text after {written.tries} replies: {written.reason}")
+        return written.text or criteria

@@ -1,0 +1,82 @@
+"""MIPROv2 of DSPy: instructions and demonstrations drawn up first, then combined by a TPE search (Opsahl-Ong, 2024)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ...judges import JudgePrompt
+from ..critique import Critique
+from .demonstrations import demonstrations, pool
+from .dspy_run import conclude, metric, refuse_names, row_example, run_search
+from .dspy_search import Search
+from .fewshot import LEAST_ROWS, shipped, tuning_rows
+from .proposer import Attempt, NoProposal, Part, Proposal
+from .workbench import Workbench
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Mipro:
+    """Runs MIPROv2 on training rows and proposes the criteria and demonstrations that ranked first there."""
+
+    calls: int = 120
+    """Requests of one step at most, those answered from the record included."""
+    candidates: int = 4
+    """Instructions, and sets of demonstrations, that are combined."""
+    demonstrations: int = 3
+    """Demonstrations of a set at most."""
+    choose_from: int = 8
+    """Training rows that demonstrations are made of."""
+
+    @property
+    def name(self) -> str:
+        """See `Proposer.name`."""
+        return "mipro"
+
+    @property
+    def parts(self) -> tuple[Part, ...]:
+        """See `Proposer.parts`."""
+        return ("criteria", "examples")
+
+    def propose(
+        self, prompt: JudgePrompt, critique: Critique, bench: Workbench, *, past: Sequence[Attempt], step: int
+    ) -> Proposal | NoProposal:
+        """See `Proposer.propose`."""
+        if refused := refuse_names(prompt):
+            return refused
+        choices = [one.row for one in pool(demonstrations(prompt, bench.train), self.choose_from)]
+        rows = tuning_rows(bench, {row.group or row.id for row in choices}, most=self.calls // 8)
+        if not choices or len(rows) < LEAST_ROWS:
+            return NoProposal(f"only {len(rows)} training rows beside {len(choices)} demonstrations")
+        # What is left after bootstrapping two sets and writing the instructions, each of them asked twice at worst.
+        trials = (self.calls - 2 * len(choices) - 2 * self.candidates) // len(rows) - 1
+        if trials < 1:
+            return NoProposal(f"{self.calls} calls leave nothing to try after the preparations")
+        kept = shipped(prompt, bench.rows)
+        search = Search(prompt=prompt, bench=bench, calls=self.calls, rows=rows, step=step, examples=kept)
+
+        def compile_with(kit: Any, module: Any) -> None:
+            optimizer = kit.dspy.MIPROv2(
+                metric=metric(search),
+                auto=None,
+                num_candidates=self.candidates,
+                max_bootstrapped_demos=self.demonstrations,
+                max_labeled_demos=self.demonstrations,
+                num_threads=1,
+                seed=bench.seed or 1,  # MIPROv2 takes 0 for no seed
+                track_stats=False,
+            )
+            optimizer.compile(
+                module,
+                trainset=[row_example(search, row) for row in choices],
+                valset=[row_example(search, row) for row in rows],
+                num_trials=trials,
+                minibatch=False,
+                # Both would show the model our own source and a summary of rows instead of the judge.
+                program_aware_proposer=False,
+                data_aware_proposer=False,
+            )
+
+        run_search(search, compile_with)
+        return conclude(search, name=self.name)

@@ -1,0 +1,82 @@
+"""How a prompt and its parts are shown to the optimizer model, and how a new text of a part is put back."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+from ...judges import Completion, Example, JudgePrompt, Row, Verdict, read_reply
+from .proposer import Part
+
+ROLES: dict[Part, str] = {
+    "criteria": "evaluation criteria that an LLM judge follows when it grades a row",
+    "system": "system message that tells an LLM judge its role, above the criteria",
+    "examples": "replies that an LLM judge is shown as demonstrations, numbered",
+    "reply": "clause that tells an LLM judge how to give its answer",
+}
+_HEAD = re.compile(r"(?m)^Reply (\d{1,3}):[ \t]*\n?")
+
+
+def text_of(prompt: JudgePrompt, part: Part) -> str:
+    """Return the text of a part; of the demonstrations their replies, since their inputs are rows."""
+    if part == "examples":
+        return "\n\n".join(f"Reply {i}:\n{example.reply}" for i, example in enumerate(prompt.examples, 1))
+    return str(getattr(prompt, part))
+
+
+def with_text(prompt: JudgePrompt, part: Part, text: str) -> tuple[JudgePrompt | None, str]:
+    """Return the prompt with a new text of a part, or None and why it cannot be one."""
+    if part != "examples":
+        return replace(prompt, **{part: text}), ""
+    found = _HEAD.split(text)
+    numbers, replies = found[1::2], [reply.strip() for reply in found[2::2]]
+    if numbers != [str(i) for i in range(1, len(prompt.examples) + 1)]:
+        return None, f"it has the replies {', '.join(numbers) or 'none'}; 1 to {len(prompt.examples)} are needed"
+    for number, (example, reply) in enumerate(zip(prompt.examples, replies, strict=True), 1):
+        if grade_of(prompt, reply) is None or grade_of(prompt, reply) != grade_of(prompt, example.reply):
+            return None, f"reply {number} does not give the grade of the old one in the judge's format"
+    examples = (Example(inputs=e.inputs, reply=r) for e, r in zip(prompt.examples, replies, strict=True))
+    return replace(prompt, examples=tuple(examples)), ""
+
+
+def grade_of(prompt: JudgePrompt, reply: str) -> float | None:
+    """Return the grade the judge's own reader finds in a reply; None where it finds none."""
+    answer = read_reply(prompt, "", Completion(text=reply))
+    return answer.score if isinstance(answer, Verdict) else None
+
+
+def rest_of(prompt: JudgePrompt, part: Part) -> str:
+    """Show everything of the prompt but one part: the optimizer is to see what stands around the text it edits."""
+    shown = [
+        f"The judge is given these texts of a row: {', '.join(prompt.inputs)}.",
+        f"The scale: {prompt.scale.describe()}",
+        *(f"  {grade} means: {meaning}" for grade, meaning in prompt.scale.anchors.items()),
+    ]
+    parts: tuple[Part, ...] = ("system", "criteria", "reply")
+    titles = {"system": "Its role", "criteria": "Its criteria", "reply": "How it must answer"}
+    shown += [f"{titles[other]}:\n{text_of(prompt, other)}" for other in parts if other != part]
+    if prompt.examples and part != "examples":
+        shown.append(f"It is shown {len(prompt.examples)} demonstrations.")
+    return "\n".join(shown)
+
+
+def constraints(prompt: JudgePrompt, part: Part) -> list[str]:
+    """Return what a new text must keep, in words; `check_candidate` refuses what does not."""
+    kept = [
+        "Keep what is right in the text; change or add as little as the feedback calls for.",
+        "Write general rules; never quote or describe a particular example.",
+        f"Do not change the scale ({prompt.scale.describe()}) or the reply format, and use no placeholders.",
+        "Stay under 250 words.",
+    ]
+    if part == "reply":
+        fields = ", ".join(prompt.reply_schema) or "nothing but the grade"
+        kept[2] = f"Do not change the scale ({prompt.scale.describe()}); the reply holds, in this order: {fields}."
+    if part == "examples":
+        kept[1] = "Change only what the replies say beside the grade; quote nothing but the reply's own row."
+        kept[3] = 'Keep each reply in its format, under its line "Reply N:".'
+    return kept
+
+
+def same_inputs(prompt: JudgePrompt, row: Row) -> tuple[str, ...]:
+    """Return the texts of a row that the prompt's template shows, in order: what a demonstration is known by."""
+    return tuple(row.inputs[name] for name in prompt.inputs)

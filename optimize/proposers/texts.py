@@ -1,0 +1,68 @@
+"""New texts out of the optimizer model's replies: asked for between tags, asked again, then given up."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from ...judges import JudgePrompt, Request, estimate_tokens, without_thinking
+from ..invariants import token_cap
+from .workbench import Ask
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wanted:
+    """One text that is asked for."""
+
+    request: Callable[[str], Request]
+    """The request, given why the last reply could not be used; empty the first time."""
+    read: Callable[[str], tuple[str | None, str]]
+    """Reads a reply: the text, or None and what is wrong with it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Written:
+    """What came of asking for one text."""
+
+    text: str | None
+    reason: str = ""
+    """Why there is none."""
+    tries: int
+
+
+def write_texts(wanted: list[Wanted], ask: Ask, *, retries: int) -> list[Written]:
+    """Ask for all texts at once, and again for those that came back unusable, at most `retries` times."""
+    written: list[Written] = [Written(text=None, tries=0) for _ in wanted]
+    for tried in range(1, retries + 2):
+        left = [i for i, found in enumerate(written) if found.text is None]
+        if not left:
+            break
+        replies = ask([wanted[i].request(written[i].reason) for i in left])
+        for i, reply in zip(left, replies, strict=True):
+            text, reason = wanted[i].read(reply.text)
+            written[i] = Written(text=text, reason=reason, tries=tried)
+    return written
+
+
+def read_tagged(reply: str, tag: str) -> tuple[str | None, str]:
+    """Return the text between the last pair of tags, or None and what was wrong with the reply.
+
+    Only thinking that the reply opens with is dropped; where it never ends, all of it is thinking.
+    """
+    opening, closing = f"<{tag}>", f"</{tag}>"
+    text = without_thinking(reply)
+    closed = text.rfind(closing)
+    opened = text.rfind(opening, 0, closed) if closed >= 0 else -1
+    if opened < 0:
+        return None, "the closing tag is missing" if opening in text else f"it has no {opening} tags"
+    start = opened + len(opening)
+    new = text[start : text.find(closing, start)].strip()
+    return (new, "") if new else (None, "the text between the tags is empty")
+
+
+def too_long(prompt: JudgePrompt, old: str, new: str) -> str:
+    """Say that a text would take the prompt over its cap of tokens, and by how much; empty where it would not."""
+    most = token_cap(prompt) - estimate_tokens(f"{prompt.system}\n{prompt.criteria}\n{prompt.reply}")
+    most += estimate_tokens(old)
+    tokens = estimate_tokens(new)
+    return f"it has about {len(new.split()):,} words; about {most:,} tokens fit" if tokens > most else ""

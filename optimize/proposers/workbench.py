@@ -1,0 +1,67 @@
+"""What a proposer may work with: the optimizer model, the training rows of the target, and trials on them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from ...judges import Completion, FloatArray, Judged, JudgePrompt, ModelError, OutputScale, Request, Row
+
+Ask = Callable[[Sequence[Request]], list[Completion]]
+"""Asks the optimizer model several things at once, through the client: record, budget and retries included."""
+
+
+class Unanswered(ModelError):
+    """One request of a proposer failed while the endpoint works; the step ends without a proposal, the run goes on."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Trial:
+    """What a prompt did on training rows."""
+
+    judged: Judged
+    losses: FloatArray
+    """Of each scored row; shape (n,)."""
+
+    @property
+    def costs(self) -> FloatArray:
+        """What each row costs in a search, shape (rows,): its loss, and 1 where no verdict could be read.
+
+        A search that left unread rows out would come to like prompts that make hard rows unreadable. No figure that
+        people see is made of this.
+        """
+        costs = np.ones(len(self.judged.dataset.rows))
+        costs[self.judged.scored] = self.losses
+        return costs
+
+    @property
+    def cost(self) -> float:
+        """The mean of `costs`; 1 for no rows."""
+        return float(self.costs.mean()) if len(self.judged.dataset.rows) else 1.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Workbench:
+    """Everything a proposer reaches beyond its arguments; no validation, holdout or final row is in it."""
+
+    ask: Ask
+    """Raises `Unanswered` where one request failed for good and others would not."""
+    train: Trial
+    """The target's training rows with their last known verdicts and losses; a row that no minibatch drew since the
+    prompt changed still has an earlier prompt's."""
+    try_out: Callable[[JudgePrompt, Sequence[Row]], Trial]
+    """Judges training rows with a prompt, through the judge's client, budget and record."""
+    seed: int
+    """Of everything a proposer draws in this step."""
+
+    @property
+    def scale(self) -> OutputScale:
+        """The judge's scale, with the threshold that decides."""
+        return self.train.judged.scale
+
+    @property
+    def rows(self) -> tuple[Row, ...]:
+        """The training rows of the target."""
+        return self.train.judged.dataset.rows

@@ -1,0 +1,124 @@
+"""`judgewright plan`: what `optimize` would ask and cost, and which gain its gate could show."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from ...judges import parse_shares
+from ...judges.noise import CHURN
+from ...slices import read_slice
+from ..config import read_environment
+from ..run import RunConfig
+from ..terminal import inline, progress_on_stderr, say, say_json, say_table
+from .optimize import optimize
+from .options import column_map, names, open_workspace
+
+if TYPE_CHECKING:
+    from ..pilot import Detectable
+    from ..planning import Plan, Span
+
+
+@click.command(
+    epilog='Example:  judgewright plan groundedness rows.jsonl --objective "precision first; lose at most 3 points of '
+    'recall" --model gpt-4o-mini --steps 10',
+)
+@click.option(
+    "--pilot", is_flag=True, help="Judge 200 open rows, and again with a reworded prompt, to measure the churn."
+)
+def plan(
+    judge: str,
+    data: Path,
+    columns: tuple[str, ...],
+    parts: str | None,
+    edit: Path | None,
+    slice_: str,
+    slice_columns: str | None,
+    exclude: str | None,
+    split: str,
+    workspace: Path | None,
+    pilot: bool,
+    as_json: bool,
+    **options: Any,  # Any: the remaining options carry RunConfig's own names
+) -> None:
+    """Say what optimizing JUDGE on DATA would ask and cost, and which gain the gate could show, before it is spent.
+
+    It takes the options of `judgewright optimize`. Nothing is spent without --pilot.
+    """
+    from ..planning import plan_run
+
+    with open_workspace(workspace) as place, progress_on_stderr(quiet=as_json) as watch:
+        config = RunConfig(
+            prompt=place.shelf.get(judge).to_yaml(),
+            data=str(data),
+            columns=column_map(columns),
+            parts=names(parts),
+            edit=None if edit is None else edit.read_text(encoding="utf-8"),
+            slice=slice_ if slice_ in ("auto", "all") else str(read_slice(slice_)),
+            slice_columns=names(slice_columns),
+            exclude=names(exclude),
+            shares=parse_shares(split),
+            **options,
+        )
+        planned = plan_run(place, config, read_environment(), pilot=pilot, watch=watch)
+    if as_json:
+        say_json(planned.to_json())
+    else:
+        say_plan(planned)
+
+
+plan.params = [*optimize.params, *plan.params]  # a plan of other options would be the plan of another walk
+
+
+def say_plan(planned: Plan) -> None:
+    """Print a plan: what is asked, what it costs, what it could show."""
+    sizes = ", ".join(f"{part} {rows:,}" for part, rows in planned.sizes.items())
+    simulated = "  [SIMULATED: says nothing about real models]" if planned.simulated else ""
+    say(f"Plan for {inline(planned.judge)} on {sum(planned.sizes.values()):,} rows ({sizes}){simulated}")
+    if planned.pilot is not None:
+        seen = planned.pilot
+        cost = "price unknown" if seen.cost is None else f"${seen.cost:.4f}"
+        say(f"  pilot {seen.run_id}: {seen.calls} calls, {seen.recorded} answers from the record, {cost}")
+    else:
+        say("  nothing was asked or spent")
+    lines = (("calls", planned.calls, ",.0f"), ("tokens", planned.tokens, ",.0f"), ("dollars", planned.money, ",.4f"))
+    say("\nWhat it takes")
+    say_table(("", "p50", "p95", "at most"), [(name, *_ends(span, form)) for name, span, form in lines])
+    for reason in dict.fromkeys(span.reason for _, span, _ in lines if span.reason):
+        say(f"  not known: {reason}")
+    if planned.lines:
+        say("\nAt most, step by step")
+        head = ("step", "asked", "calls", "tokens in", "tokens out")
+        cells = [(x.what, x.who, f"{x.calls:,}", _count(x.tokens_in), _count(x.tokens_out)) for x in planned.lines]
+        say_table(head, cells, left=2)
+    say(f"\nA row takes {planned.row_tokens.median:,} tokens to ask, 95 % take at most {planned.row_tokens.p95:,}")
+    say(f"  counted by {planned.row_tokens.method}")
+    _say_detectable(planned.detectable)
+    for note in planned.notes:
+        say(f"  note: {inline(note)}")
+
+
+def _say_detectable(found: Detectable) -> None:
+    where = f"{found.rows:,} holdout rows in {found.groups:,} groups, look {found.look}, alpha {found.alpha:.4f}"
+    say(f"\nThe smallest gain of {found.metric} that the gate shows with 80 % power ({where})")
+    if found.size is None:
+        say(f"  not known: {inline(found.reason)}")
+    else:
+        high = "" if found.high is None else f"; {100 * found.high:.1f} at the upper end of the churn's interval"
+        say(f"  {100 * found.size:.1f} points{high}")
+        if found.high is not None and found.at_assumed is not None:
+            say(f"  {100 * found.at_assumed:.1f} points if an edit churns as much as edits often do ({CHURN:.0%})")
+    churn = found.churn
+    shown = "not known" if churn.value is None else f"{churn.value:.0%}"
+    interval = "" if churn.low is None or churn.high is None else f" (95 % {churn.low:.0%} .. {churn.high:.0%})"
+    say(f"  churn {shown}{interval}: {inline(found.basis)}")
+
+
+def _ends(span: Span, form: str) -> tuple[str, ...]:
+    return tuple("n/a" if value is None else format(value, form) for value in (span.p50, span.p95, span.at_most))
+
+
+def _count(tokens: int | None) -> str:
+    return "n/a" if tokens is None else f"{tokens:,}"

@@ -1,0 +1,105 @@
+"""A workbench as the walk lays it out: simulated judge and optimizer, made-up training rows, everything overheard."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from judgewright.judges import Dataset, Judged, JudgePrompt, load_dataset
+from judgewright.judges.judge import judge
+from judgewright.judges.models import Client, Completion, Request, Simulated
+from judgewright.judges.rows import Row
+from judgewright.judges.shelf import Shelf
+from judgewright.optimize.critique import Critique, critique_batch
+from judgewright.optimize.loss import TARGET_SLICE, default_loss, row_losses
+from judgewright.optimize.objective import read_objective
+from judgewright.optimize.proposers import Trial, Workbench
+from judgewright.runs.demo_rows import write_demo_rows
+
+OBJECTIVE = read_objective("Precision matters most: do not call unsupported statements grounded.")
+
+
+@dataclass(kw_only=True)
+class Desk:
+    """A prompt, a critique of it, a workbench, and all that went through the workbench."""
+
+    prompt: JudgePrompt
+    critique: Critique
+    train: Trial
+    client: Client
+    reply: Callable[[Request], str] | None = None
+    """Answers in place of the simulated optimizer."""
+    seed: int = 3
+    asked: list[Request] = field(default_factory=list)
+    tried: list[tuple[JudgePrompt, tuple[str, ...]]] = field(default_factory=list)
+
+    @property
+    def bench(self) -> Workbench:
+        """What the proposer is given."""
+        return Workbench(ask=self.ask, train=self.train, try_out=self.try_out, seed=self.seed)
+
+    def ask(self, requests: Sequence[Request]) -> list[Completion]:
+        """Answer, and keep what was asked."""
+        self.asked += requests
+        if self.reply is not None:
+            return [Completion(text=self.reply(request)) for request in requests]
+        return [outcome for outcome in self.client.ask(requests) if isinstance(outcome, Completion)]
+
+    def try_out(self, prompt: JudgePrompt, rows: Sequence[Row]) -> Trial:
+        """Judge training rows, and keep which."""
+        assert {row.id for row in rows} <= {row.id for row in self.train.judged.dataset.rows}
+        self.tried.append((prompt, tuple(row.id for row in rows)))
+        return weighed(judge(prompt, replace(self.train.judged.dataset, rows=tuple(rows)), self.client))
+
+
+def weighed(judged: Judged) -> Trial:
+    """Weigh a table with the default loss."""
+    members = {TARGET_SLICE: np.ones(len(judged.rows), np.bool_)}
+    return Trial(judged=judged, losses=row_losses(default_loss(OBJECTIVE), judged, members))
+
+
+@pytest.fixture(scope="session")
+def data(tmp_path_factory: pytest.TempPathFactory) -> Dataset:
+    """About a hundred made-up labelled rows."""
+    path = tmp_path_factory.mktemp("rows") / "rows.jsonl"
+    write_demo_rows(path, documents=30)
+    prompt = Shelf().get("groundedness")
+    return load_dataset(path, inputs=prompt.inputs, scale=prompt.scale)
+
+
+@pytest.fixture
+def client() -> Iterator[Client]:
+    """The simulated model behind the real client."""
+    with Client(Simulated()) as opened:
+        yield opened
+
+
+@pytest.fixture
+def new_desk(data: Dataset, client: Client) -> Callable[..., Desk]:
+    """Lay out a desk; keyword arguments are fields of it."""
+
+    def lay(prompt: JudgePrompt | None = None, **fields: object) -> Desk:
+        prompt = prompt or Shelf().get("groundedness")
+        train = weighed(judge(prompt, data, client))
+        worst = np.argsort(-train.losses)[:8].tolist()
+        batch = train.judged.only(worst)
+        critique = critique_batch(batch, train.losses[worst], objective=OBJECTIVE, slice_name="all rows")
+        return Desk(prompt=prompt, critique=critique, train=train, client=client, **fields)  # type: ignore[arg-type]
+
+    return lay
+
+
+@pytest.fixture
+def desk(new_desk: Callable[..., Desk]) -> Desk:
+    """The plain desk."""
+    return new_desk()
+
+
+@pytest.fixture
+def own_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty folder that is home and working directory, so that whatever a library leaves behind is seen."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    return tmp_path

@@ -1,0 +1,174 @@
+"""DSPy behind the seam: what it sends, what it may spend, and what becomes of its instructions and demonstrations."""
+
+import asyncio
+import json
+import os
+import random
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from judgewright.judges.judge import JudgeSettings, judge_request
+from judgewright.judges.models import Simulated
+from judgewright.judges.prompt import Example
+from judgewright.optimize.proposers import Gepa, Mipro, NoProposal, Proposal
+from judgewright.optimize.proposers.dspy_kit import ROW, VERSION, load_dspy
+from judgewright.optimize.proposers.dspy_run import metric, refuse_names, row_example, run_search
+from judgewright.optimize.proposers.dspy_search import Search, prompt_from
+
+
+def search_on(desk: Any, *, calls: int = 100, rows: int = 6) -> Search:
+    """A search on the first training rows."""
+    chosen = desk.train.judged.rows[:rows]
+    return Search(prompt=desk.prompt, bench=desk.bench, calls=calls, rows=chosen, step=1, examples=desk.prompt.examples)
+
+
+@pytest.mark.parametrize("kind", [Gepa, Mipro])
+@pytest.mark.parametrize("calls", [60, 100])
+def test_no_more_is_asked_than_the_cap_allows(desk: Any, kind: Any, calls: int) -> None:
+    """Judge and optimizer together, whatever DSPy would like to try."""
+    kind(calls=calls).propose(desk.prompt, desk.critique, desk.bench, past=(), step=1)
+    assert len(desk.asked) + sum(len(ids) for _, ids in desk.tried) <= calls
+
+
+def test_a_search_ends_at_its_cap_and_keeps_what_it_found(desk: Any) -> None:
+    """The last prompt that all rows were judged with still counts."""
+    search = search_on(desk, calls=15)
+
+    def compile_with(kit: Any, module: Any) -> None:
+        examples = [row_example(search, row) for row in search.rows]
+        evaluate = kit.dspy.Evaluate(devset=examples, metric=metric(search), num_threads=1)
+        for criteria in ("One rule.", "Two rules.", "Three rules."):
+            module.signature = module.signature.with_instructions(criteria)
+            evaluate(module)
+
+    run_search(search, compile_with)
+    assert search.reasons == ["the search reached its cap of 15 calls"]
+    assert [search.cost(p.version) is not None for p in search.prompts.values()] == [True, True, False]
+    assert search.spent == 12
+
+
+def test_dspy_ranks_by_the_loss_and_rows_are_judged_at_once(desk: Any) -> None:
+    """What DSPy's own evaluation says is 1 minus the mean cost; one batch of judge calls does it."""
+    search, scores = search_on(desk), []
+
+    def compile_with(kit: Any, module: Any) -> None:
+        examples = [row_example(search, row) for row in search.rows]
+        scores.append(kit.dspy.Evaluate(devset=examples, metric=metric(search), num_threads=1)(module).score)
+
+    run_search(search, compile_with)
+    cost = search.cost(desk.prompt.version)
+    assert cost is not None
+    assert scores == [pytest.approx(100 * (1 - cost), abs=0.01)]
+    assert desk.tried == [(desk.prompt, tuple(row.id for row in search.rows))]
+
+
+def test_trials_send_the_judges_own_messages_and_the_proposal_is_what_was_tried(desk: Any) -> None:
+    """The proposed prompt is one of those tried, so that its requests are answered from the record afterwards."""
+    proposal = Gepa(calls=100).propose(desk.prompt, desk.critique, desk.bench, past=(), step=1)
+    assert isinstance(proposal, Proposal), proposal
+    tried = {prompt.version for prompt, _ in desk.tried}
+    assert proposal.prompt.version in tried
+    assert "instead of DSPy's ChatAdapter format" in proposal.prompt.note
+    request = judge_request(proposal.prompt, desk.train.judged.rows[0], settings=JudgeSettings())
+    assert "[[ ##" not in "".join(message.content for message in request.messages)
+
+
+def test_feedback_is_the_critique_of_the_row(desk: Any) -> None:
+    """GEPA's reflection sees error, grades and reasons as every other proposer does, through our own request."""
+    Gepa(calls=100).propose(desk.prompt, desk.critique, desk.bench, past=(), step=1)
+    assert desk.asked
+    asked = desk.asked[0].messages[-1].content
+    assert "Example 1, false" in asked
+    assert "people say" in asked
+    assert desk.critique.goal in asked
+    assert desk.prompt.criteria in asked
+
+
+def test_demonstrations_that_dspy_chose_are_training_rows_with_the_judges_reply_format(desk: Any) -> None:
+    """Each carries the prompt's own fields in order."""
+    Mipro(calls=120).propose(desk.prompt, desk.critique, desk.bench, past=(), step=1)
+    inputs = [dict(row.inputs) for row in desk.train.judged.rows]
+    shown = [example for prompt, _ in desk.tried for example in prompt.examples]
+    assert shown
+    for example in shown:
+        assert dict(example.inputs) in inputs
+        assert list(json.loads(example.reply)) == list(desk.prompt.reply_schema)
+
+
+def test_instructions_and_demonstrations_map_onto_the_prompt_and_back(desk: Any) -> None:
+    """Unchanged instructions are the prompt's criteria to the letter; a demo becomes a reply in its format."""
+    own = Example(inputs={"source": "s", "statement": "t"}, reply="{}")
+    prompt = replace(desk.prompt, criteria=desk.prompt.criteria + "\n ", examples=(own,))
+    search = Search(prompt=prompt, bench=desk.bench, calls=9, rows=(), step=1, examples=prompt.examples)
+    module = load_dspy().open_module(prompt)
+    assert prompt_from(search, module.signature.instructions, []) == prompt
+    demo = {"source": "a", "statement": "b", "criterion": "c", "evidence": "d", "score": 3, "confidence": 0.5}
+    shown = prompt_from(search, "New.", [demo]).examples
+    assert shown[0] == own
+    assert json.loads(shown[1].reply) == {"criterion": "c", "evidence": "d", "score": 3, "confidence": 0.5}
+
+
+def test_a_prompt_over_its_token_cap_is_never_sent(desk: Any) -> None:
+    """It ranks last, without a call."""
+    search = search_on(desk)
+    search.judge(replace(desk.prompt, criteria="word " * 5_000), search.rows)
+    assert desk.tried == []
+    assert search.spent == 0
+    assert "5,000 words" in search.reasons[0]
+
+
+@pytest.mark.parametrize("field", ["demos", "config", "score", ROW, VERSION])
+def test_a_field_name_that_dspy_keeps_for_itself_is_said(desk: Any, field: str) -> None:
+    """An input called `demos` could not be handed over."""
+    prompt = replace(desk.prompt, template="{{source}} {{" + field + "}}")
+    refused = refuse_names(prompt)
+    assert isinstance(refused, NoProposal)
+    assert field in refused.reason
+    assert refuse_names(desk.prompt) is None
+
+
+def test_no_error_to_reflect_on_changes_nothing(desk: Any) -> None:
+    """GEPA keeps the criteria where the rows of a reflection are right; the model is not asked."""
+    search = search_on(desk)
+    records = [{"Feedback": "Right: the judge gave 3, people agree."}]
+    assert Gepa()._reflect(search, desk.critique, "Old.", records) == "Old."
+    assert desk.asked == []
+
+
+def test_the_global_generator_is_left_as_it_was(desk: Any) -> None:
+    """DSPy names its predictors from it; nobody else should notice."""
+    random.seed(5)
+    state = random.getstate()
+    Mipro(calls=100).propose(desk.prompt, desk.critique, desk.bench, past=(), step=1)
+    assert random.getstate() == state
+
+
+def test_a_search_imports_no_litellm_and_leaves_no_folder(tmp_path: Path) -> None:
+    """In a fresh process with a home of its own: no litellm, no cache in memory or on disk."""
+    code = (
+        "import sys\n"
+        "from judgewright.optimize.proposers.dspy_kit import load_dspy\n"
+        "kit = load_dspy()\n"
+        "print('litellm' in sys.modules, 'cache' in vars(kit.dspy))\n"
+    )
+    alone = {**os.environ, "HOME": str(tmp_path)}
+    found = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, env=alone, cwd=tmp_path
+    )
+    assert found.stdout.split() == ["False", "False"]
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_simulated_model_knows_dspys_request_for_an_instruction(desk: Any) -> None:
+    """It answers with another text of the criteria in DSPy's form, most often; a judge's request is no such thing."""
+    Mipro(calls=100).propose(desk.prompt, desk.critique, desk.bench, past=(), step=1)
+    model = Simulated()
+    replies = [asyncio.run(model.complete(request)).text for request in desk.asked]
+    assert replies
+    assert all(reply.startswith("[[ ## proposed_instruction ## ]]\n") for reply in replies)
+    assert len(set(replies)) > 1

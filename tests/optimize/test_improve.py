@@ -1,0 +1,246 @@
+"""The steps: every proposer walks to the end, sees only what it may, and its candidates pass the same door."""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import pytest
+
+from judgewright.judges import Dataset, JudgePrompt, load_dataset, split_dataset
+from judgewright.judges.errors import ModelError
+from judgewright.judges.models import Client, Completion, Request, Simulated
+from judgewright.judges.prompt import Example
+from judgewright.judges.shelf import Shelf
+from judgewright.optimize import (
+    PARTS,
+    Attempt,
+    Critique,
+    FewShot,
+    Gepa,
+    HumanEdit,
+    MemoryJournal,
+    MemoryLedger,
+    Mipro,
+    NoProposal,
+    Outcome,
+    Proposal,
+    Proposer,
+    Rewrite,
+    TextGrad,
+    Tools,
+    WalkSettings,
+    Workbench,
+    optimize,
+    read_objective,
+)
+from judgewright.optimize.proposers import Part
+from judgewright.runs.demo_rows import write_demo_rows
+
+OBJECTIVE = "Precision matters most: do not call unsupported statements grounded."
+PROMPT = Shelf().get("groundedness")
+EDIT = PROMPT.edited(criteria=PROMPT.criteria + "\nNumbers and dates must match the source exactly.")
+PROPOSERS: dict[str, Proposer] = {
+    "textgrad": TextGrad(),
+    "textgrad of all parts": TextGrad(parts=PARTS, gradients=2),
+    "rewrite": Rewrite(),
+    "fewshot": FewShot(calls=100),
+    "gepa": Gepa(calls=80),
+    "mipro": Mipro(calls=80),
+    "human": HumanEdit(edit=EDIT),
+}
+
+
+class Overheard:
+    """The simulated model, with a note of every request; requests of an optimizer can be made to fail."""
+
+    def __init__(self, *, failing: bool = False) -> None:
+        self.inner, self.failing = Simulated(), failing
+        self.name, self.endpoint, self.simulated = self.inner.name, self.inner.endpoint, True
+        self.heard: list[Request] = []
+
+    async def complete(self, request: Request, *, leave_out: frozenset[str] = frozenset()) -> Completion:
+        """Note, then answer."""
+        self.heard.append(request)
+        if self.failing and request.purpose == "optimizer":
+            raise ModelError("the request is too long", status=400)
+        return await self.inner.complete(request, leave_out=leave_out)
+
+    async def close(self) -> None:
+        """Close the inner model."""
+        await self.inner.close()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Fixed:
+    """Proposes a prompt that the test made out of the current one and the bench."""
+
+    make: Any
+    parts: tuple[Part, ...] = ("criteria",)
+    name: str = "fixed"
+    benches: list[Workbench] = field(default_factory=list)
+
+    def propose(
+        self, prompt: JudgePrompt, critique: Critique, bench: Workbench, *, past: Sequence[Attempt], step: int
+    ) -> Proposal | NoProposal:
+        """Propose it."""
+        self.benches.append(bench)
+        made = self.make(prompt, bench)
+        return made if isinstance(made, NoProposal) else Proposal(prompt=made, gradient="made by the test")
+
+
+@pytest.fixture(scope="module")
+def plain(tmp_path_factory: pytest.TempPathFactory) -> Dataset:
+    """About three hundred made-up labelled rows."""
+    path = tmp_path_factory.mktemp("rows") / "rows.jsonl"
+    write_demo_rows(path, documents=90)
+    return load_dataset(path, inputs=PROMPT.inputs, scale=PROMPT.scale)
+
+
+@pytest.fixture(scope="module")
+def data(plain: Dataset) -> Dataset:
+    """The same rows, each with a canary that tells it apart."""
+    rows = tuple(
+        replace(row, inputs={name: f"CANARY<{row.id}> {text}" for name, text in row.inputs.items()})
+        for row in plain.rows
+    )
+    return replace(plain, rows=rows, content_hash="marked")
+
+
+def walk(
+    data: Dataset, proposer: Proposer, model: Overheard, **settings: Any
+) -> tuple[Outcome, list[Mapping[str, Any]]]:
+    """Walk, and return the outcome with what the steps found."""
+    journal = MemoryJournal()
+    with Client(model) as client:
+        tools = Tools(
+            judge_client=client,
+            optimizer_client=client,
+            proposer=proposer,
+            journal=journal,
+            ledger=MemoryLedger(),
+            run_id="r",
+        )
+        outcome = optimize(PROMPT, data, read_objective(OBJECTIVE), tools, WalkSettings(**{"steps": 2, **settings}))
+    return outcome, [event.payload for event in journal.events() if event.kind == "step"]
+
+
+@pytest.mark.parametrize("name", PROPOSERS)
+def test_every_proposer_walks_to_a_decision_and_shows_no_row_it_may_not(name: str, data: Dataset) -> None:
+    """Sealed rows reach no optimizer; a demonstration in any request is a training row, never one of validation."""
+    model = Overheard()
+    outcome, steps = walk(data, PROPOSERS[name], model, steps=4)
+    assert len(steps) == 4
+    assert all(step["result"] for step in steps)
+    assert any("version" in step for step in steps), steps
+    assert outcome.before == PROMPT
+    parts = split_dataset(data, shares=(30, 20, 30, 20))
+    training = {f"CANARY<{row.id}>" for row in parts.train.rows}
+    said = "\n".join(m.content for r in model.heard if r.purpose == "optimizer" for m in r.messages)
+    shown = "\n".join(m.content for r in model.heard if r.purpose == "judge" for m in r.messages[:-1])
+    others = {f"CANARY<{row.id}>" for row in data.rows} - training
+    assert len(others) > 100
+    assert [mark for mark in others if mark in said or mark in shown] == []
+
+
+def test_a_journal_walked_again_is_the_same(data: Dataset) -> None:
+    """MIPROv2, the most random of them: a second walk finds the same steps."""
+    first, second = (walk(data, PROPOSERS["mipro"], Overheard())[1] for _ in range(2))
+    assert first == second
+
+
+def test_a_persons_edit_meets_the_invariants_and_the_gate(data: Dataset) -> None:
+    """A good edit is validated; one with another scale is refused under its name; a second step proposes nothing."""
+    _, steps = walk(data, HumanEdit(edit=EDIT), Overheard())
+    assert steps[0]["version"] == EDIT.version
+    assert "loss" in steps[0]
+    assert steps[1]["reason"] == "the edit has been proposed"
+    wider = replace(EDIT, scale=replace(EDIT.scale, high=5))
+    _, steps = walk(data, HumanEdit(edit=wider), Overheard(), steps=1)
+    assert steps[0]["result"] == "refused"
+    assert [violation["name"] for violation in steps[0]["violations"]] == ["scale_changed"]
+
+
+@pytest.mark.parametrize("part", ["holdout", "validation"])
+def test_a_demonstration_of_a_row_that_is_not_training_is_refused(data: Dataset, part: str) -> None:
+    """However it came by the row; the journal does not tell which one it is."""
+    parts = split_dataset(data, shares=(30, 20, 30, 20))
+    known = {row.id for row in (*parts.train.rows, *parts.validation.rows)}
+    sealed = next(row for row in data.rows if row.id not in known)
+    row = sealed if part == "holdout" else parts.validation.rows[0]
+    reply = '{"criterion": "c", "evidence": "e", "score": 0, "confidence": 1.0}'
+    foreign = Fixed(
+        make=lambda prompt, bench: replace(prompt, examples=(Example(inputs=row.inputs, reply=reply),)),
+        parts=("examples",),
+    )
+    _, steps = walk(data, foreign, Overheard(), steps=1)
+    assert [violation["name"] for violation in steps[0]["violations"]] == ["example_not_training"]
+    assert row.id not in json.dumps(steps[0]["violations"])
+
+
+def test_a_request_that_fails_alone_ends_the_step_and_not_the_walk(data: Dataset) -> None:
+    """A prompt too long for the optimizer model is a step without a proposal."""
+    _, steps = walk(data, Rewrite(), Overheard(failing=True))
+    assert [step["result"] for step in steps] == ["no proposal"] * 2
+    assert "the optimizer model failed" in steps[0]["reason"]
+    assert "too long" in steps[0]["reason"]
+
+
+def test_the_bench_has_the_targets_training_rows_and_refuses_others(data: Dataset) -> None:
+    """Rows of the slice alone, with verdicts and losses; a prompt cannot be tried on a validation row."""
+    parts = split_dataset(data, shares=(30, 20, 30, 20))
+    fixed = Fixed(make=lambda prompt, bench: NoProposal("looked"))
+    walk(data, fixed, Overheard(), steps=1, slice="channel = pdf")
+    bench = fixed.benches[0]
+    assert 0 < len(bench.rows) < len(parts.train)
+    assert {row.id for row in bench.rows} <= {row.id for row in parts.train.rows}
+    assert len(bench.train.losses) == len(bench.train.judged.scored) == len(bench.rows)
+    assert bench.scale == PROMPT.scale
+    with pytest.raises(ValueError, match="training rows only"):
+        bench.try_out(PROMPT, parts.validation.rows[:1])
+
+
+def test_the_bench_knows_what_the_current_prompt_said_last(plain: Dataset) -> None:
+    """After an edit is kept, the rows of later minibatches carry its verdicts."""
+    fixed = Fixed(make=lambda prompt, bench: EDIT if prompt.version == PROMPT.version else NoProposal("kept it"))
+    _, steps = walk(plain, fixed, Overheard(), steps=3, batch=32)
+    assert steps[0]["result"] == "kept"
+    first, third = fixed.benches[0].train, fixed.benches[2].train
+    drawn = {id_ for step in steps[1:] for id_ in step["rows"]}
+    moved = {
+        a.row_id
+        for a, b in zip(first.judged.answers, third.judged.answers, strict=True)
+        if getattr(a, "score", None) != getattr(b, "score", None)
+    }
+    assert moved
+    assert moved <= drawn
+
+
+def test_unguided_draws_from_all_training_rows_by_a_plain_loss(data: Dataset) -> None:
+    """No slice, no written loss: right and wrong alone, and minibatches that do not favour errors."""
+    model, journal = Overheard(), MemoryJournal()
+    with Client(model) as client:
+        tools = Tools(
+            judge_client=client,
+            optimizer_client=client,
+            proposer=Fixed(make=lambda prompt, bench: NoProposal("looked")),
+            journal=journal,
+            ledger=MemoryLedger(),
+            run_id="r",
+        )
+        settings = WalkSettings(steps=30, unguided=True)
+        optimize(PROMPT, data, read_objective(OBJECTIVE), tools, settings)
+    found = {event.kind: event.payload for event in journal.events()}
+    assert found["slice"]["name"] == "all rows"
+    assert (found["loss"]["expression"], found["loss"]["written_by"]) == ("1 - correct", "plain")
+    assert not [request for request in model.heard if request.purpose == "loss"]
+    shares = [event.payload["batch_loss"] for event in journal.events() if event.kind == "step"]
+    errors = found["validation"]["loss"]
+    assert abs(sum(shares) / len(shares) - errors) < 0.1
+
+
+def test_a_text_tried_before_is_not_validated_again(data: Dataset) -> None:
+    """The same prompt a second time costs nothing."""
+    worse = PROMPT.edited(criteria="Every statement is grounded.")
+    _, steps = walk(data, Fixed(make=lambda prompt, bench: worse), Overheard())
+    assert steps[1]["result"] == "tried before"

@@ -1,0 +1,248 @@
+"""The hard bound holds for every walk that was tried, is not far above the worst of them, and spends nothing."""
+
+import random
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from judgewright.judges.models import Client, ClientStats, Completion, Model, Request, Simulated
+from judgewright.judges.models.budget import Forecast
+from judgewright.judges.reading import load_dataset
+from judgewright.judges.rows import Dataset
+from judgewright.judges.shelf import Shelf
+from judgewright.judges.splits import split_dataset
+from judgewright.optimize import MemoryJournal, MemoryLedger, TextGrad, Tools, WalkSettings, optimize, read_objective
+from judgewright.optimize.plan import Asked, StepBound, Walk, bound_proposal, bound_walk, draw_walks
+from judgewright.optimize.proposers import FewShot, Gepa, HumanEdit, Mipro, Proposer, Rewrite
+from judgewright.runs.demo_rows import write_demo_rows
+
+PROMPT = Shelf().get("groundedness")
+OBJECTIVES = ("Precision first; lose at most 10 points of recall.", "raise recall", "raise f1", "raise accuracy")
+
+
+class Weighed:
+    """A model, with what a budget would reserve for each request it was sent."""
+
+    def __init__(self, inner: Model) -> None:
+        self.inner = inner
+        self.name, self.endpoint, self.simulated = inner.name, inner.endpoint, inner.simulated
+        self.reserved = 0
+        self.longest: dict[str, int] = {}
+
+    async def complete(self, request: Request, *, leave_out: frozenset[str] = frozenset()) -> Completion:
+        """Weigh the request, and have it answered."""
+        tokens = Forecast().before(request)[0]
+        self.reserved += tokens
+        self.longest[request.purpose] = max(tokens, self.longest.get(request.purpose, 0))
+        return await self.inner.complete(request, leave_out=leave_out)
+
+    async def close(self) -> None:
+        """See `Model.close`."""
+
+
+class Optimizer:
+    """An optimizer model with a temper: it writes as the simulated one, nonsense, or a new text after a bad one."""
+
+    name, endpoint, simulated = "temper", "simulated:temper", True
+
+    def __init__(self, temper: str) -> None:
+        self.temper = temper
+        self.inner = Simulated()
+        self.asked = 0
+
+    async def complete(self, request: Request, *, leave_out: frozenset[str] = frozenset()) -> Completion:
+        """Answer."""
+        self.asked += 1
+        if self.temper == "simulated" or (self.temper == "mixed" and random.Random(self.asked).random() < 0.5):
+            return await self.inner.complete(request, leave_out=leave_out)
+        text = "I would rather talk about the weather."
+        most = 4 * (request.max_tokens or 0)
+        if self.temper == "long":
+            text = ("Numbers are overlooked. " * 400)[:most]
+            if "could not be used" in request.messages[-1].content:
+                text = f"<IMPROVED_VARIABLE>{PROMPT.criteria} Rule {self.asked}: see the text.</IMPROVED_VARIABLE>"
+        return Completion(text=text, tokens_in=1, tokens_out=len(text) // 4)
+
+    async def close(self) -> None:
+        """See `Model.close`."""
+
+
+@pytest.fixture(scope="module")
+def rows(tmp_path_factory: pytest.TempPathFactory) -> Dataset:
+    """Made-up rows in files of 40 documents."""
+    path = tmp_path_factory.mktemp("rows") / "rows.jsonl"
+    write_demo_rows(path, documents=40)
+    return load_dataset(path, inputs=PROMPT.inputs, scale=PROMPT.scale)
+
+
+def made(rows: Dataset, seed: int, proposer: Proposer | None = None, **changes: Any) -> Walk:
+    """A walk drawn at random."""
+    rng = random.Random(seed)
+    some = replace(rows, rows=rows.rows[: rng.randint(40, len(rows))])
+    settings = WalkSettings(
+        steps=rng.randint(0, 4),
+        batch=rng.randint(1, 12),
+        slice=rng.choice(["auto", "all"]),
+        shares=rng.choice([(30, 20, 30, 20), (25, 25, 25, 25), (40, 30, 30, 0), (20, 50, 20, 10)]),
+        seed=seed,
+        unguided=rng.random() < 0.2,
+    )
+    settings = replace(settings, **changes)
+    own: Proposer = TextGrad(gradients=rng.randint(1, 4), retries=rng.randint(0, 3))
+    return Walk(
+        prompt=PROMPT,
+        dataset=some,
+        parts=split_dataset(some, shares=settings.shares),
+        proposer=proposer or own,
+        settings=settings,
+        objective=read_objective(rng.choice(OBJECTIVES)),
+    )
+
+
+def walked(walk: Walk, judge: Model, optimizer: Model) -> tuple[ClientStats, ClientStats, list[str]]:
+    """Walk it; return what both clients did, and what became of each step."""
+    journal = MemoryJournal()
+    with Client(judge) as asked, Client(optimizer) as writer:
+        tools = Tools(
+            judge_client=asked,
+            optimizer_client=writer,
+            proposer=walk.proposer,
+            journal=journal,
+            ledger=MemoryLedger(),
+            run_id="r",
+        )
+        optimize(walk.prompt, walk.dataset, walk.objective, tools, walk.settings)
+        steps = [event.payload["result"] for event in journal.events() if event.kind == "step"]
+        return asked.stats, writer.stats, steps
+
+
+def most(lines: tuple[Asked, ...], who: str) -> tuple[int, int, int]:
+    """Calls, tokens in and tokens out of one side, those that may be either's included."""
+    mine = [line for line in lines if line.who in (who, "either")]
+    return sum(x.calls for x in mine), sum(x.tokens_in or 0 for x in mine), sum(x.tokens_out or 0 for x in mine)
+
+
+@pytest.mark.parametrize("seed", range(100))
+def test_no_walk_asks_more_than_its_bound(rows: Dataset, seed: int) -> None:
+    """In random configurations calls, tokens and what a budget would reserve stay within the bound, for both models."""
+    walk = made(rows, seed)
+    lines, step = bound_walk(walk), bound_proposal(walk)
+    assert lines is not None
+    assert step is not None
+    judge, optimizer = Weighed(Simulated()), Weighed(Optimizer(("simulated", "long", "nonsense", "mixed")[seed % 4]))
+    stats = walked(walk, judge, optimizer)
+    for done, model, who in ((stats[0], judge, "judge"), (stats[1], optimizer, "optimizer")):
+        calls, tokens_in, tokens_out = most(lines, who)
+        assert done.calls <= calls
+        assert max(done.tokens_in, model.reserved) <= tokens_in
+        assert done.tokens_out <= tokens_out
+    assert optimizer.longest.get("optimizer", 0) <= (step.request or 0)
+    assert optimizer.longest.get("loss", 0) <= max((x.longest for x in lines if x.what.startswith("loss")), default=0)
+
+
+@pytest.mark.parametrize("calls", [20, 45])
+@pytest.mark.parametrize("kind", [Rewrite, FewShot, Gepa, Mipro, HumanEdit])
+def test_every_proposer_has_a_bound_that_holds(rows: Dataset, kind: type, calls: int) -> None:
+    """Whatever proposes, both models together are asked no more often than the bound says."""
+    edit = PROMPT.edited(criteria=PROMPT.criteria + "\nNumbers must agree.")
+    proposer = HumanEdit(edit=edit) if kind is HumanEdit else Rewrite() if kind is Rewrite else kind(calls=calls)
+    walk = made(rows, calls, proposer, steps=1 if kind is HumanEdit else 2, shares=(30, 20, 30, 20))
+    lines = bound_walk(walk)
+    assert lines is not None
+    judge, optimizer, _ = walked(walk, Simulated(), Simulated())
+    assert judge.calls <= most(lines, "judge")[0]
+    assert optimizer.calls <= most(lines, "optimizer")[0]
+    assert judge.calls + optimizer.calls <= sum(line.calls for line in lines)
+
+
+def test_a_proposer_nobody_counted_has_no_bound(rows: Dataset) -> None:
+    """A plan that knew no bound would be no plan: it says so by None, not by a number."""
+
+    class Unknown:
+        name, parts = "unknown", ("criteria",)
+
+    walk = made(rows, 0, Unknown())  # type: ignore[arg-type]  # that is the point
+    assert (bound_walk(walk), bound_proposal(walk), draw_walks(walk)) == (None, None, None)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_drawn_walks_stay_within_the_bound_and_do_not_depend_on_luck(rows: Dataset, seed: int) -> None:
+    """No draw goes over the bound; equal seeds draw equal walks; some steps ask something."""
+    walk = made(rows, seed, steps=seed % 4)
+    lines, drawn, again = bound_walk(walk), draw_walks(walk, seed=3), draw_walks(walk, seed=3)
+    assert lines is not None
+    assert drawn is not None
+    assert again is not None
+    assert drawn.judge.max() <= most(lines, "judge")[0]
+    assert drawn.optimizer.max() <= most(lines, "optimizer")[0]
+    assert np.array_equal(drawn.judge, again.judge)
+    assert drawn.judge.min() >= len(walk.parts.train) + len(walk.parts.validation)
+
+
+def test_an_unguided_walk_asks_for_no_loss_and_one_without_steps_for_no_text(rows: Dataset) -> None:
+    """The lines of the bound are those of the walk that will be walked."""
+    plain = made(rows, 5, steps=0, unguided=True)
+    lines = bound_walk(plain)
+    assert lines is not None
+    assert [line.what for line in lines] == ["benchmark of the open rows"]
+    assert lines[0].calls == len(plain.parts.train) + len(plain.parts.validation)
+    assert bound_proposal(replace(plain, proposer=HumanEdit(edit=PROMPT))) == StepBound()
+
+
+class Improving:
+    """A judge that is right on more rows with every rule that its criteria have."""
+
+    name, endpoint, simulated = "improving", "simulated:improving", True
+
+    def __init__(self, rows: Dataset) -> None:
+        self.label = {row.inputs["statement"]: int(rows.positive(row)) for row in rows.rows}
+
+    async def complete(self, request: Request, *, leave_out: frozenset[str] = frozenset()) -> Completion:
+        """Answer with the label, or the other one."""
+        user = request.messages[-1].content
+        statement = next(text for text in self.label if f"\n{text}\n" in user)
+        skill = 0.5 + 0.08 * request.messages[0].content.count("Rule ")
+        right = random.Random(statement).random() < skill
+        positive = self.label[statement] if right else 1 - self.label[statement]
+        return Completion(text=f'{{"reasons": "seen", "score": {3 * positive}, "confidence": 0.9}}', tokens_in=9)
+
+    async def close(self) -> None:
+        """See `Model.close`."""
+
+
+class Slow:
+    """An optimizer that gives a usable text as late as it may, and always a better one."""
+
+    name, endpoint, simulated = "slow", "simulated:slow", True
+
+    async def complete(self, request: Request, *, leave_out: frozenset[str] = frozenset()) -> Completion:
+        """Answer a request for a loss badly; for a text badly, badly in another way, then well."""
+        system, user = (message.content for message in request.messages)
+        if "write a loss" in system:
+            return Completion(text=f"no loss {user.count('refused')}")
+        if "gradient (feedback) engine" in system:
+            return Completion(text="More rules are needed.")
+        if "could not be used" not in user:
+            return Completion(text="Certainly.")
+        if "has no" in user.rsplit("could not be used", 1)[1]:
+            return Completion(text="<IMPROVED_VARIABLE> cut off")
+        rules = max(user.count(f"Rule {i}:") > 0 and i for i in range(20))
+        text = "\n".join([PROMPT.criteria.strip(), *(f"Rule {i}: read it." for i in range(1, rules + 3))])
+        return Completion(text=f"<IMPROVED_VARIABLE>{text}</IMPROVED_VARIABLE>")
+
+    async def close(self) -> None:
+        """See `Model.close`."""
+
+
+def test_the_worst_walk_comes_close_to_the_bound(rows: Dataset) -> None:
+    """With every loss refused, every retry used and every candidate kept, the bound is nearly reached."""
+    walk = made(rows, 1, TextGrad(), steps=3, batch=8, slice="all", unguided=False, shares=(30, 20, 30, 20))
+    walk = replace(walk, dataset=rows, parts=split_dataset(rows), objective=read_objective("raise accuracy"))
+    judge, optimizer, steps = walked(walk, Improving(rows), Slow())
+    assert steps == ["kept"] * 3
+    lines = bound_walk(walk)
+    assert lines is not None
+    assert optimizer.calls == most(lines, "optimizer")[0]
+    assert 0.95 * most(lines, "judge")[0] <= judge.calls <= most(lines, "judge")[0]

@@ -1,0 +1,128 @@
+"""`loss`: an objective is read back, a loss is written or linted, and people see what every outcome costs."""
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from judgewright.judges.errors import InputError
+from judgewright.judges.models import Faults, Simulated
+from judgewright.judges.models.serve import Server, make_app
+from judgewright.optimize.loss import parse_loss
+from judgewright.runs.calls import CallStore
+from judgewright.runs.commands.loss import loss
+from judgewright.runs.journal import list_runs
+from judgewright.runs.workspace import Workspace
+
+SENTENCE = "precision matters most; do not lose more than 3 points of recall; ignore abstentions"
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A working folder."""
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def run(*arguments: str) -> Result:
+    """Run the command; errors of ours come through as they are."""
+    return CliRunner().invoke(loss, arguments, catch_exceptions=False)
+
+
+def test_an_objective_is_read_back_and_every_cost_is_shown() -> None:
+    """Plain words first, then the loss, then a table of two places by nine outcomes by five bands."""
+    result = run("write", SENTENCE)
+    assert result.exit_code == 0
+    out = result.output
+    assert "Raise precision by making fewer false positives; recall may fall by at most 3 points." in out
+    assert "SIMULATED" in out
+    assert "declares: a false positive costs more than a false negative" in out
+    table = [line for line in out.splitlines() if line.startswith(("  in no slice", "  in slice target"))]
+    assert len(table) == 18
+    assert all(band in out for band in ("0-0.2", "0.2-0.4", "0.4-0.6", "0.6-0.8", "0.8-1"))
+
+
+def test_a_written_loss_is_recorded_and_lints(folder: Path) -> None:
+    """The file that `write` leaves is accepted by `lint` as the same loss; asking again asks nothing."""
+    first = json.loads(run("write", SENTENCE, "--out", "loss.json", "--json").output)
+    again = json.loads(run("write", SENTENCE, "--json").output)
+    assert first["simulated"]
+    assert first["objective"]["guards"] == [{"metric": "recall", "margin": 0.03}]
+    assert (again["calls"], again["loss"]) == (0, first["loss"])
+    assert parse_loss((folder / "loss.json").read_text()).version == first["loss"]["version"]
+    linted = run("lint", "loss.json", "--objective", SENTENCE, "--json")
+    assert linted.exit_code == 0
+    body = json.loads(linted.output)
+    assert body["loss"]["version"] == first["loss"]["version"]
+    assert body["cost_table"] == first["cost_table"]
+    with Workspace(folder) as place:
+        runs = list_runs(place.database)
+        assert {found.kind for found in runs} == {"loss"}
+        done = [CallStore(place.database, found.run_id).summary().done for found in runs]
+        assert sorted(done) == [0, first["calls"]]
+
+
+def test_a_model_that_never_writes_a_loss_ends_in_the_default(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An endpoint whose replies are cut off is asked four times; then the documented default stands, with reasons."""
+    with Server(make_app(Simulated(), Faults.parse("truncate=1"))) as server:
+        monkeypatch.setenv("JUDGEWRIGHT_API_KEY", "k")
+        body = json.loads(run("write", SENTENCE, "--model", f"m@{server.base_url}", "--json").output)
+    assert body["loss"]["written_by"] == "default"
+    assert len(body["refusals"]) == 4
+    assert body["calls"] == 4
+    assert body["cost_table"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "axioms"),
+    [
+        (["correct"], {"right costs more than wrong", "free false positive", "free false negative", "perfect is dear"}),
+        (["fp"], {"free false negative"}),
+        (["1 - correct", "--declares", "fp"], {"declaration"}),
+        (["1 - correct", "--objective", "precision first"], {"objective"}),
+        (["open('x')"], {"language"}),
+        (["2 * fp + fn"], {"out of range"}),
+        (
+            ["rank_distance / (n_levels - 1)", "--scale", "0..3@2", "--label-scale", "1..5@3"],
+            {"right costs more than wrong", "free false negative"},
+        ),
+    ],
+)
+def test_every_refusal_is_told_and_the_exit_code_is_one(arguments: list[str], axioms: set[str]) -> None:
+    """A refused loss has no table; its reasons go by the names of the axioms, in text and in JSON."""
+    as_text, as_json = run("lint", *arguments), run("lint", *arguments, "--json")
+    assert (as_text.exit_code, as_json.exit_code) == (1, 1)
+    body = json.loads(as_json.output)
+    assert {refusal["axiom"] for refusal in body["refusals"]} == axioms
+    assert (body["accepted"], body["cost_table"]) == (False, [])
+    assert all(f"  {axiom}: " in as_text.output for axiom in axioms)
+
+
+def test_a_judge_s_own_scale_is_taken() -> None:
+    """The scale of a named judge is the one the table is about."""
+    shown = run("lint", "fp + 0.4 * fn", "--declares", "fp", "--judge", "groundedness").output
+    assert "the judge's grades 0..3, positive at 2" in shown
+    binary = run("lint", "fp + 0.4 * fn", "--declares", "fp", "--scale", "binary").output
+    assert len(binary.splitlines()) < len(shown.splitlines())
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["lint", "fp", "--judge", "groundedness", "--scale", "0..3"], "not both"),
+        (["lint", "fp", "--scale", "often"], "--scale"),
+        (["lint", "gone.json"], "cannot be read"),
+        (["lint", "binary.json"], "not UTF-8"),
+        (["lint", "loss.json", "--declares", "fp"], "says itself"),
+        (["write", "  "], "empty"),
+        (["write", "better", "--target", "nonsense"], "not a metric"),
+    ],
+)
+def test_what_the_caller_got_wrong_is_said(folder: Path, arguments: list[str], message: str) -> None:
+    """Flags, files and scales that cannot be used end in an InputError, before anything is asked."""
+    (folder / "binary.json").write_bytes(b"\xff\xfe")
+    (folder / "loss.json").write_text("{}")
+    with pytest.raises(InputError, match=message):
+        run(*arguments)
+    assert not (folder / ".judgewright").exists()

@@ -1,0 +1,126 @@
+"""`optimize` with each proposer, and which options belong to which."""
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from judgewright.judges.errors import InputError
+from judgewright.judges.shelf import Shelf
+from judgewright.optimize import FewShot, Gepa, HumanEdit, Mipro, Rewrite, TextGrad
+from judgewright.runs.cli import main
+from judgewright.runs.demo_rows import write_demo_rows
+from judgewright.runs.run import PROPOSERS, RunConfig, open_proposer
+
+PROMPT = Shelf().get("groundedness")
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with a few rows and a person's edit."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("JUDGEWRIGHT_WORKSPACE", raising=False)
+    write_demo_rows(tmp_path / "rows.jsonl", documents=60)
+    edit = PROMPT.edited(criteria=PROMPT.criteria + "\nNumbers must match.")
+    (tmp_path / "edit.yaml").write_text(edit.to_yaml(), encoding="utf-8")
+    return tmp_path
+
+
+def run(*arguments: str) -> int:
+    """Run a command and return its exit code."""
+    try:
+        main(list(arguments))
+    except SystemExit as left:
+        return int(left.code or 0)
+    return 0
+
+
+def optimize(*options: str) -> int:
+    """Optimize in one step."""
+    plain = ("optimize", "groundedness", "rows.jsonl", "--objective", "avoid false positives", "--steps", "1", "--json")
+    return run(*plain, *options)
+
+
+OPTIONS: dict[str, Sequence[str]] = {
+    "textgrad": ("--parts", "criteria,system", "--gradients", "2"),
+    "rewrite": (),
+    "fewshot": ("--step-calls", "60"),
+    "gepa": ("--step-calls", "60"),
+    "mipro": ("--step-calls", "80"),
+    "human": ("--edit", "edit.yaml"),
+}
+
+
+@pytest.mark.parametrize("proposer", PROPOSERS)
+def test_each_proposer_runs_from_the_command_line_and_resumes_for_nothing(
+    folder: Path, capsys: pytest.CaptureFixture[str], proposer: str
+) -> None:
+    """One JSON object is all that is printed; resuming asks nothing and finds the same."""
+    code = optimize("--proposer", proposer, *OPTIONS[proposer])
+    body = json.loads(capsys.readouterr().out)
+    assert code == (0 if body["decision"]["accepted"] else 1)
+    assert body["simulated"]
+    assert run("runs", "resume", body["run"], "--json") == code
+    again = json.loads(capsys.readouterr().out)
+    assert again["calls"] == 0
+    assert again["decision"] == body["decision"]
+
+
+def test_unguided_has_no_slice_and_a_plain_loss(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The switch for the published claim."""
+    optimize("--unguided")
+    body = json.loads(capsys.readouterr().out)
+    assert (body["slice"], body["loss"]) == ("all rows", "1 - correct")
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ("--proposer", "human"),
+        ("--edit", "edit.yaml"),
+        ("--proposer", "rewrite", "--parts", "system"),
+        ("--parts", "template"),
+        ("--proposer", "gepa", "--gradients", "2"),
+        ("--step-calls", "50"),
+        ("--unguided", "--slice", "channel = pdf"),
+        ("--proposer", "nobody"),
+    ],
+)
+def test_an_option_of_another_proposer_is_refused_before_anything_is_spent(
+    folder: Path, capsys: pytest.CaptureFixture[str], options: tuple[str, ...]
+) -> None:
+    """Exit code 2, and no run is made."""
+    assert optimize(*options) == 2
+    capsys.readouterr()
+    run("runs", "list", "--json")
+    assert json.loads(capsys.readouterr().out)["runs"] == []
+
+
+def test_a_broken_edit_is_refused_before_anything_is_spent(folder: Path) -> None:
+    """A file that is no prompt makes no run."""
+    (folder / "edit.yaml").write_text(yaml.safe_dump({"format": "1", "name": "x"}), encoding="utf-8")
+    assert optimize("--proposer", "human", "--edit", "edit.yaml") == 2
+
+
+def test_a_configuration_opens_its_proposer_and_survives_json() -> None:
+    """What was asked for is what runs, after a resume too; a configuration of before reads on."""
+
+    def config(**fields: Any) -> RunConfig:
+        return RunConfig(**{"prompt": PROMPT.to_yaml(), "data": "rows.jsonl", "objective": "precision", **fields})
+
+    chosen = config(parts=("reply", "criteria"), gradients=3)
+    assert RunConfig.from_json(json.loads(json.dumps(chosen.to_json()))) == chosen
+    assert open_proposer(chosen) == TextGrad(parts=("criteria", "reply"), gradients=3)
+    assert open_proposer(config(proposer="rewrite")) == Rewrite()
+    assert open_proposer(config(proposer="fewshot", step_calls=50)) == FewShot(calls=50)
+    assert open_proposer(config(proposer="gepa")) == Gepa()
+    assert open_proposer(config(proposer="mipro", step_calls=70)) == Mipro(calls=70)
+    assert open_proposer(config(proposer="human", edit=PROMPT.to_yaml())) == HumanEdit(edit=PROMPT)
+    assert config(proposer="human", steps=15).settings().steps == 1
+    before = {k: v for k, v in config().to_json().items() if k not in ("parts", "gradients", "step_calls", "edit")}
+    assert RunConfig.from_json(before) == config()
+    with pytest.raises(InputError, match="is none of"):
+        open_proposer(config(proposer="nobody"))

@@ -1,0 +1,242 @@
+"""`plan`: it spends nothing unless asked to, its numbers agree with the walk, and what it cannot know it says."""
+
+import json
+import math
+from dataclasses import replace
+from pathlib import Path
+from statistics import NormalDist
+from typing import Any
+
+import numpy as np
+import pytest
+from click.testing import CliRunner, Result
+
+from judgewright.judges import BINARY, Dataset, Judged, Row, Verdict, compare
+from judgewright.judges.errors import BudgetSpent, InputError
+from judgewright.judges.shelf import Shelf
+from judgewright.judges.splits import split_dataset
+from judgewright.optimize.ledger import alpha_of_look
+from judgewright.runs.calls import CallStore
+from judgewright.runs.commands.optimize import optimize
+from judgewright.runs.commands.plan import plan
+from judgewright.runs.config import Environment
+from judgewright.runs.demo_rows import write_demo_rows
+from judgewright.runs.journal import list_runs
+from judgewright.runs.pilot import assumed_judge, measure_churn, pilot_rows, reworded
+from judgewright.runs.planning import Plan, plan_run
+from judgewright.runs.run import RunConfig, start_run
+from judgewright.runs.workspace import Workspace
+
+PROMPT = Shelf().get("groundedness")
+OBJECTIVE = "Precision first; lose at most 3 points of recall."
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A working folder with about three hundred made-up rows."""
+    monkeypatch.chdir(tmp_path)
+    write_demo_rows(tmp_path / "rows.jsonl", documents=90)
+    return tmp_path
+
+
+def config(**changes: Any) -> RunConfig:
+    """A short walk."""
+    return RunConfig(
+        **{"prompt": PROMPT.to_yaml(), "data": "rows.jsonl", "objective": OBJECTIVE, "steps": 3, **changes}
+    )
+
+
+def planned(folder: Path, *, pilot: bool = False, environment: Environment | None = None, **changes: Any) -> Plan:
+    """Plan a short walk in the folder's workspace."""
+    with Workspace(folder) as place:
+        return plan_run(place, config(**changes), environment or Environment(), pilot=pilot, watch=lambda *_: None)
+
+
+def run(*arguments: str) -> Result:
+    """Run the command; errors of ours come through as they are."""
+    return CliRunner().invoke(plan, arguments, catch_exceptions=False)
+
+
+def test_nothing_is_asked_written_or_spent_without_a_pilot(folder: Path) -> None:
+    """A plan leaves the folder as it was, whatever the model."""
+    result = run("groundedness", "rows.jsonl", "--objective", OBJECTIVE, "--model", "gpt-4o-mini", "--steps", "4")
+    assert result.exit_code == 0
+    assert [path.name for path in folder.iterdir()] == ["rows.jsonl"]
+    assert "nothing was asked or spent" in result.output
+    assert "assumed: a judge with precision and recall 80% and a churn of 25%" in result.output
+
+
+def test_the_walk_stays_within_the_plan_it_was_given(folder: Path) -> None:
+    """Calls and tokens of the run that the same options start are no more than planned."""
+    found = planned(folder)
+    with Workspace(folder) as place:
+        result = start_run(place, config(), Environment(), watch=lambda *_: None, on_event=lambda *_: None)
+    stats = result.stats[0]
+    for span, spent in ((found.calls, stats.calls), (found.tokens, stats.tokens_in + stats.tokens_out)):
+        assert span.p50 is not None
+        assert span.p95 is not None
+        assert span.at_most is not None
+        assert span.p50 <= span.p95 <= span.at_most
+        assert spent <= span.at_most
+    assert sum(line.calls for line in found.lines) == found.calls.at_most
+
+
+def test_a_plan_takes_every_option_of_optimize() -> None:
+    """Whoever puts `plan` for `optimize` plans the walk that they would start, and `--pilot` is all that is new."""
+    assert {p.name for p in plan.params} == {p.name for p in optimize.params} | {"pilot"}
+
+
+def test_a_pilot_measures_churn_and_the_walk_does_not_pay_for_it_again(folder: Path) -> None:
+    """The open rows are judged twice, in a run of its own; the judge's own verdicts are in the record from then on."""
+    found = planned(folder, pilot=True)
+    assert found.pilot is not None
+    open_rows = found.sizes["train"] + found.sizes["validation"]
+    judged = min(200, open_rows)
+    assert (found.pilot.calls, found.detectable.churn.n) == (2 * judged, judged)
+    assert f"a pilot of {judged} open rows" in found.detectable.basis
+    with Workspace(folder) as place:
+        result = start_run(place, config(steps=0), Environment(), watch=lambda *_: None, on_event=lambda *_: None)
+        assert result.stats[0].calls <= open_rows - judged + 4
+        assert {info.kind for info in list_runs(place.database)} == {"plan", "optimize"}
+
+
+def test_a_second_pilot_is_answered_from_the_record(folder: Path) -> None:
+    """Planning again with a pilot asks nothing new and says the same."""
+    first, second = planned(folder, pilot=True), planned(folder, pilot=True)
+    assert second.pilot is not None
+    assert second.pilot.calls == 0
+    assert first.detectable == second.detectable
+    with Workspace(folder) as place:
+        assert CallStore(place.database, second.pilot.run_id).summary().repeated == 0
+
+
+def test_the_budget_stops_a_pilot(folder: Path) -> None:
+    """A pilot spends no more than it may, and says what is left."""
+    with pytest.raises(BudgetSpent, match="the budget ended in the pilot"):
+        planned(folder, pilot=True, budget="30000tokens")
+
+
+def test_prices_make_money_and_an_unknown_price_is_no_zero(folder: Path) -> None:
+    """The bound in dollars is the bound in tokens at the prices given; without a price it is not known."""
+    (folder / "prices.json").write_text('{"mine": {"input": 1.0, "output": 10.0}}')
+    known = planned(
+        folder,
+        model="mine@http://127.0.0.1:9/v1",
+        environment=Environment(prices=folder / "prices.json"),
+    )
+    dollars = sum((x.tokens_in or 0) * 1e-6 + (x.tokens_out or 0) * 1e-5 for x in known.lines)
+    assert known.money.at_most == pytest.approx(dollars, rel=1e-6)
+    assert known.money.p50 is not None
+    assert 0 < known.money.p50 < dollars
+    unknown = planned(folder, model="mine@http://127.0.0.1:9/v1")
+    assert (unknown.money.p50, unknown.money.at_most) == (None, None)
+    assert "price" in unknown.money.reason
+    assert unknown.calls.at_most == known.calls.at_most
+
+
+def test_a_search_bounds_calls_but_not_tokens_and_says_so(folder: Path) -> None:
+    """The requests of a DSPy search may be of any length: no figure is made up for them."""
+    found = planned(folder, proposer="gepa", step_calls=40)
+    assert found.calls.at_most is not None
+    assert found.tokens.at_most is None
+    assert "--budget bounds it" in found.tokens.reason
+    json.dumps(found.to_json())
+
+
+def test_what_optimize_refuses_is_refused_before_a_pilot(folder: Path) -> None:
+    """Another split of rows that a run has split, or a setting of another proposer, is no walk to plan."""
+    with Workspace(folder) as place:
+        start_run(place, config(steps=0), Environment(), watch=lambda *_: None, on_event=lambda *_: None)
+    with pytest.raises(InputError, match="split these rows"):
+        planned(folder, pilot=True, shares=(40, 20, 20, 20))
+    with pytest.raises(InputError, match="belongs to"):
+        planned(folder, step_calls=50)
+
+
+def test_a_metric_of_grades_has_no_detectable_gain_and_says_why(folder: Path) -> None:
+    """What cannot be worked out is None with a reason."""
+    found = planned(folder, target="off_by_one")
+    assert found.detectable.size is None
+    assert "off_by_one" in found.detectable.reason
+    assert json.loads(json.dumps(found.to_json()))["detectable"]["size"] is None
+
+
+def test_few_groups_are_told_to_decide_nothing(folder: Path) -> None:
+    """A holdout of fewer than twenty groups is named in the notes."""
+    write_demo_rows(folder / "few.jsonl", documents=20)
+    found = planned(folder, data="few.jsonl")
+    assert any("the gate cannot decide" in note for note in found.notes)
+
+
+def table(labels: list[int], said: list[int]) -> Judged:
+    """Answers to independent binary rows."""
+    rows = tuple(Row(id=str(i), inputs={}, label=label) for i, label in enumerate(labels))
+    answers = tuple(Verdict(row_id=row.id, score=s, positive=bool(s)) for row, s in zip(rows, said, strict=True))
+    return Judged(dataset=Dataset(rows=rows, labels=BINARY), answers=answers, scale=BINARY)
+
+
+def test_churn_is_half_the_flips_as_a_share_of_the_errors() -> None:
+    """Ten errors; the other wording mends three and breaks three: a churn of three in ten."""
+    labels = [1, 0] * 50
+    before = [1 - label if i < 10 else label for i, label in enumerate(labels)]
+    after = [1 - x if i in (0, 1, 2, 20, 21, 22) else x for i, x in enumerate(before)]
+    churn = measure_churn(table(labels, before), table(labels, after))
+    assert (churn.value, churn.n) == (pytest.approx(0.3), 100)
+    assert churn.low is not None
+    assert churn.high is not None
+    assert churn.low < 0.3 < churn.high
+    perfect = measure_churn(table(labels, labels), table(labels, after))
+    assert perfect.value is None
+    assert "no error" in perfect.reason
+
+
+def test_the_assumed_judge_has_the_precision_and_recall_that_are_told(folder: Path) -> None:
+    """Counted by hand on the verdicts that stand in for a judge nobody asked."""
+    rows = config().dataset()
+    judged = assumed_judge(rows, PROMPT)
+    hits = int((judged.positive & judged.predicted).sum())
+    assert hits / judged.predicted.sum() == pytest.approx(0.8, abs=0.01)
+    assert hits / judged.positive.sum() == pytest.approx(0.8, abs=0.01)
+
+
+def test_the_detectable_gain_is_found_eight_times_in_ten(folder: Path) -> None:
+    """Drawn edits that gain as much, at the assumed churn, pass a paired test on as many rows about that often."""
+    write_demo_rows(folder / "rows.jsonl", documents=400)
+    found = planned(folder, objective="raise accuracy").detectable
+    assert found.size is not None
+    assert (found.look, found.alpha) == (1, pytest.approx(alpha_of_look(1)))
+    rng = np.random.default_rng(7)
+    passed = [passes(found.rows, found.size, found.alpha, rng) for _ in range(300)]
+    assert 0.70 <= float(np.mean(passed)) <= 0.90
+
+
+def passes(rows: int, gain: float, alpha: float, rng: np.random.Generator) -> bool:
+    """Draw a judge of accuracy 0.8, an edit that churns a quarter of its errors and gains on top, and test it."""
+    labels = rng.random(rows) < 0.5
+    wrong = rng.random(rows) < 0.2
+    churn = 0.25 * 0.2
+    mend, broken = wrong & (rng.random(rows) < (churn + gain) / 0.2), ~wrong & (rng.random(rows) < churn / 0.8)
+    before, after = labels ^ wrong, labels ^ ((wrong & ~mend) | broken)
+    change = compare(
+        "accuracy", table([*map(int, labels)], [*map(int, before)]), table([*map(int, labels)], [*map(int, after)])
+    )
+    assert change is not None
+    assert change.se is not None
+    return bool(change.difference / change.se > NormalDist().inv_cdf(1 - alpha))
+
+
+def test_a_pilot_reads_open_rows_alone_and_rewords_the_criteria_alone() -> None:
+    """No sealed row is in it, training and validation share it as they share the open rows."""
+    write_demo_rows(Path("rows.jsonl"), documents=300)
+    parts = split_dataset(config().dataset())
+    rows = pilot_rows(parts)
+    opened = {row.id for row in (*parts.train.rows, *parts.validation.rows)}
+    assert len(rows) == 200
+    assert {row.id for row in rows.rows} <= opened
+    train = len({row.id for row in rows.rows} & {row.id for row in parts.train.rows})
+    assert math.isclose(train / 200, len(parts.train) / len(opened), abs_tol=0.01)
+    other = reworded(PROMPT)
+    assert other.version != PROMPT.version
+    assert replace(other, criteria=PROMPT.criteria, parent=None, note=PROMPT.note) == PROMPT
+    words = PROMPT.criteria.replace("\n", " ").split()
+    assert [word for word in other.criteria.split() if word != "-"][4:] == words

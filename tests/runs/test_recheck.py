@@ -1,0 +1,143 @@
+"""`recheck`: the last accept again on another model, and what counts as verified."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from judgewright.judges.errors import InputError
+from judgewright.judges.models import Simulated
+from judgewright.judges.models.serve import Server, make_app
+from judgewright.judges.shelf import Shelf
+from judgewright.optimize.ledger import alpha_of_look
+from judgewright.optimize.objective import read_objective
+from judgewright.runs.commands.recheck import recheck as command
+from judgewright.runs.config import Environment, parse_budget
+from judgewright.runs.demo_rows import write_demo_rows
+from judgewright.runs.finding import settle
+from judgewright.runs.gate_judges import Asking, TwoJudges, gate_judges
+from judgewright.runs.gating import Terms, gated_on, verification
+from judgewright.runs.journal import list_runs
+from judgewright.runs.ledger import HoldoutLedger
+from judgewright.runs.rechecking import recheck
+from judgewright.runs.run import RunConfig, RunResult, start_run
+from judgewright.runs.workspace import Workspace
+
+PROMPT = Shelf().get("groundedness")
+OBJECTIVE = "Precision matters most: do not call unsupported statements grounded."
+
+
+@pytest.fixture(scope="module")
+def url() -> Iterator[str]:
+    """The simulated model behind an endpoint, where it answers to any name."""
+    with Server(make_app(Simulated())) as server:
+        yield server.base_url
+
+
+@pytest.fixture(scope="module")
+def accepted(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, RunResult]:
+    """A workspace with an adopted prompt, and the walk that found it."""
+    folder = tmp_path_factory.mktemp("recheck")
+    write_demo_rows(folder / "rows.jsonl")
+    config = RunConfig(prompt=PROMPT.to_yaml(), data=str(folder / "rows.jsonl"), objective=OBJECTIVE, steps=6)
+    with Workspace(folder / "work") as place:
+        result = start_run(place, config, Environment(), watch=lambda *_: None, on_event=lambda *_: None)
+        assert result.outcome.decision is not None
+        assert result.outcome.decision.accepted
+        settle(place, result.run_id, adopt=True, who="test", comment="")
+    return folder / "work", result
+
+
+def asking(model: str) -> Asking:
+    """Ask one model, without a limit."""
+    return Asking(
+        model=model,
+        environment=Environment(),
+        allowance=parse_budget(None),
+        concurrency=32,
+        watch=lambda *_: None,
+    )
+
+
+def test_the_last_accept_is_made_again_on_another_model(accepted: tuple[Path, RunResult], url: str) -> None:
+    """The same rows, prompts and objective give the same evidence here, as a first look on a line of its own."""
+    root, result = accepted
+    with Workspace(root) as place:
+        prompt = place.shelf.get("groundedness")
+        assert verification(place, prompt, model="other")["verified"] is False
+        found = recheck(place, prompt, asking(f"other@{url}"))
+        decision, first = found.found["decision"], result.outcome.decision
+        assert first is not None
+        assert first.target is not None
+        assert (decision["look"], decision["alpha"]) == (1, alpha_of_look(1))
+        assert decision["target"]["before"] == pytest.approx(first.target.before)
+        assert decision["target"]["after"] == pytest.approx(first.target.after)
+        assert (found.found["model"], found.found["simulated"], found.found["rechecks"]) == (
+            "other",
+            True,
+            result.run_id,
+        )
+        assert any("own line" in note for note in found.found["notes"])
+        looks = HoldoutLedger(place.database).looks(result.events[1].payload["seals"]["holdout"])
+        assert [(r.look.purpose, r.look.line) for r in looks] == [("gate", ""), ("recheck", "other")]
+        assert {one.model for one in gated_on(place, prompt)} == {"simulated", "other"}
+        assert verification(place, prompt, model="other")["verified"] is found.accepted
+        again = recheck(place, prompt, asking(f"other@{url}"))
+        assert (again.repeated, again.run_id) == (True, found.run_id)
+
+
+def test_the_command_prints_it_and_leaves_by_the_decision(accepted: tuple[Path, RunResult], url: str) -> None:
+    """Exit 0 where it is accepted there too; everything is labelled simulated."""
+    found = CliRunner().invoke(command, ["groundedness", "--model", f"third@{url}", "--workspace", str(accepted[0])])
+    assert found.exit_code == (0 if "ACCEPTED" in found.stdout else 1), found.output
+    assert "SIMULATED" in found.stdout
+    assert "look 1 at this holdout" in found.stdout
+
+
+def test_what_cannot_be_rechecked_is_refused_without_a_look(accepted: tuple[Path, RunResult]) -> None:
+    """The model it was accepted on, and a version nothing accepted; the ledger stays as it is."""
+    with Workspace(accepted[0]) as place:
+        entries, runs = HoldoutLedger(place.database).verify(), len(list_runs(place.database))
+        with pytest.raises(InputError, match="on simulated itself"):
+            recheck(place, place.shelf.get("groundedness"), asking("simulated"))
+        with pytest.raises(InputError, match="no decision in this workspace accepted"):
+            recheck(place, PROMPT, asking("other"))
+        assert (HoldoutLedger(place.database).verify(), len(list_runs(place.database))) == (entries, runs)
+
+
+def test_an_accept_of_the_gate_command_is_rechecked_too(
+    accepted: tuple[Path, RunResult], url: str, tmp_path: Path
+) -> None:
+    """Its rows, objective and prompts are read from the run; rows that have changed since are refused."""
+    new = Shelf(accepted[0] / "prompts").get("groundedness")
+    rows = tmp_path / "rows.jsonl"
+    write_demo_rows(rows)
+    with Workspace(tmp_path / "work") as place:
+        two = TwoJudges(before=PROMPT, after=new, data=rows, reading={}, rules={})
+        terms = Terms(objective=read_objective(OBJECTIVE, guards=("recall:-0.10",)))
+        gated = gate_judges(place, two, terms, asking("simulated"))
+        assert gated.accepted, gated.found["decision"]["reason"]
+        again = recheck(place, new, asking(f"other@{url}"))
+        assert again.found["decision"]["target"] == gated.found["decision"]["target"]
+        lines = rows.read_text().splitlines()
+        first = json.loads(lines[0])
+        rows.write_text("\n".join([json.dumps({**first, "label": 3 - first["label"]}), *lines[1:]]))
+        with pytest.raises(InputError, match="has changed since run"):
+            recheck(place, new, asking(f"later@{url}"))
+
+
+def test_a_version_that_was_edited_is_unverified(accepted: tuple[Path, RunResult]) -> None:
+    """Another text is another version: nothing that was gated speaks for it."""
+    with Workspace(accepted[0]) as place:
+        edited = replace(place.shelf.get("groundedness"), criteria="Say yes to everything.")
+        assert verification(place, edited) == {
+            "gated_on": [],
+            "verified_on": [],
+            "verified": None,
+            "note": f"groundedness@{edited.version} was never gated: it is unverified on every model",
+        }
