@@ -23,9 +23,9 @@ from pathlib import Path
 import numpy as np
 
 from judgewright.judges import BINARY, Dataset, Judged, Row, Verdict
+from judgewright.judges.files.verdict_columns import VerdictColumns
+from judgewright.judges.files.verdicts import load_judges
 from judgewright.judges.paired import compare
-from judgewright.judges.verdict_columns import VerdictColumns
-from judgewright.judges.verdict_file import load_judges
 from judgewright.optimize import MemoryLedger, decide, read_objective
 from judgewright.optimize.ledger import MAX_LOOKS, alpha_of_look
 from judgewright.runs.gating import Gated

@@ -17,6 +17,8 @@ from .errors import (
     WorkspaceError,
     WorldError,
 )
+from .files.reading import load_dataset
+from .files.verdicts import load_verdicts
 from .judge import JudgeSettings, judge, judge_request
 from .judged import BoolArray, FloatArray, IntArray, Judged
 from .metrics import Estimate, influence, point
@@ -36,14 +38,12 @@ from .models import (
 )
 from .paired import POWER, Change, clustered_se, compare, rows_needed
 from .prompt import PLACEHOLDER, Example, JudgePrompt, load_prompt, render
-from .reading import load_dataset
 from .reply import read_reply, response_format, without_thinking
 from .rows import Dataset, Row
 from .scale import BINARY, PROBABILITY, DecisionRule, OutputScale, infer_label_scale, parse_label_scale
 from .shelf import Shelf, read_prompt, write_beside
 from .splits import SealedRows, Shares, Splits, parse_shares, split_dataset
 from .verdict import Answer, Unscored, Verdict
-from .verdict_file import load_verdicts
 
 __all__ = [
     "BINARY",

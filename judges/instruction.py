@@ -19,11 +19,11 @@ from pydantic import BaseModel, ConfigDict
 
 from . import instructions
 from .errors import BudgetSpent, PromptError
+from .files.records import parse_strictly
 from .judge import SIMULATED_FINGERPRINT, JudgeSettings
 from .models.client import Client, Progress
 from .models.model import Completion, Message, Request
 from .prompt import DATA_NOTICE, PLACEHOLDER, TextLoader, check_name, render
-from .records import parse_strictly
 from .reply import MAX_REPLY, without_thinking
 from .verdict import UnscoredReason
 

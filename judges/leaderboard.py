@@ -12,7 +12,7 @@ from .judged import Judged
 from .metrics.estimate import Estimate
 from .metrics.influence import METRICS as COMPARED
 from .paired import Change, compare
-from .published import PublishedRow
+from .published.figures import PublishedRow
 
 LOWER_IS_BETTER = frozenset({"mae", "brier", "ece", "log_loss"})
 ALPHA = 0.05

@@ -10,7 +10,7 @@ import numpy as np
 
 from ..judges import POWER, InputError, IntArray, Judged, clustered_se, influence, point
 from ..judges.metrics import BINARY_METRICS
-from ..judges.noise import FLIPPINGS
+from ..judges.trust import FLIPPINGS
 
 
 def smallest_gain(metric: str, judged: Judged, *, churn: float, alpha: float, rows: int, seed: int = 0) -> float | None:

@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from ..judges import ClientStats, DecisionRule, InputError, Judged, OutputScale, Unscored, Verdict, write_beside
-from ..judges.annotate import Pair, ReviewQueue, SampleEstimates, SamplePlan
-from ..judges.cutoff import CutCurve
+from ..judges.annotation import CutCurve, Pair, ReviewQueue, SampleEstimates, SamplePlan
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -20,20 +20,21 @@ from ..judges import (
     Verdict,
     judge,
 )
-from ..judges.annotate import (
+from ..judges.annotation import (
+    CutCurve,
     Pair,
+    Retriever,
     SampleEstimates,
     SamplePlan,
     estimate_from_sample,
+    f1_by_threshold,
     pair_dataset,
     review_queue,
     sample_pairs,
 )
-from ..judges.cutoff import CutCurve, f1_by_threshold
 from ..judges.models import Budget
-from ..judges.over_groups import group_codes
-from ..judges.retrieval import Retriever
 from ..judges.shelf import KeptRule
+from ..judges.trust import group_codes
 from .annotated import Annotation, Cut, parse_cut
 from .bench import describe_spending
 from .calls import CallStore

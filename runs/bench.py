@@ -28,12 +28,10 @@ from ..judges import (
     write_beside,
 )
 from ..judges.benchmark import macro_f1_by
-from ..judges.claim_join import Aggregate
-from ..judges.claim_split import Splitter, Trivial
-from ..judges.claims import ClaimedResponses, judge_claims
-from ..judges.flip_rate import FlipReport, flip_rate
+from ..judges.claims import Aggregate, ClaimedResponses, Splitter, Trivial, judge_claims
 from ..judges.listwise import RankedDataset, Window, judge_listwise
 from ..judges.models import Budget
+from ..judges.trust import FlipReport, flip_rate
 from .calls import CallStore
 from .ceilings import CeilingQuestions, Ceilings, find_ceilings
 from .config import Allowance, Environment, open_client

@@ -8,11 +8,22 @@ from pathlib import Path
 from typing import Any
 
 from ..judges import Estimate, Judged
-from ..judges.annotators import HumanAgreement, human_agreement
-from ..judges.audit import LabelAudit, Remeasured, likely_label_errors, read_audit, remeasure, write_audit
-from ..judges.ceiling import Retest, retest
 from ..judges.metrics import BINARY_METRICS
-from ..judges.noise import Noise, detectable_change, noise_note
+from ..judges.trust import (
+    HumanAgreement,
+    LabelAudit,
+    Noise,
+    Remeasured,
+    Retest,
+    detectable_change,
+    human_agreement,
+    likely_label_errors,
+    noise_note,
+    read_audit,
+    remeasure,
+    retest,
+    write_audit,
+)
 from .report import number
 from .terminal import inline, say, say_table
 

@@ -7,9 +7,16 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ..judges import Dataset, InputError, Judged, JudgePrompt, JudgeSettings, Prices, Row, Shelf, Verdict
-from ..judges.check import DataReport, check_rows
-from ..judges.check_tokens import count_row_tokens
-from ..judges.raw_rows import RawRoles, RawRows, infer_raw_scale, judge_inputs, read_raw_rows
+from ..judges.files import (
+    DataReport,
+    RawRoles,
+    RawRows,
+    check_rows,
+    count_row_tokens,
+    infer_raw_scale,
+    judge_inputs,
+    read_raw_rows,
+)
 from ..slices.features import read_features
 from .config import Environment, split_model
 

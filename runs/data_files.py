@@ -17,9 +17,17 @@ import jsonlines
 from ..judges import DataError, Dataset, InputError, OutputScale, Shares, Shelf, split_dataset
 from ..judges.datasets import Flat
 from ..judges.datasets.release import read_objects
-from ..judges.problems import Problems
-from ..judges.raw_rows import RawRoles, infer_raw_scale, judge_inputs, read_raw_rows
-from ..judges.records import Cell, kind_of, name_of, read_records
+from ..judges.files import (
+    Cell,
+    Problems,
+    RawRoles,
+    infer_raw_scale,
+    judge_inputs,
+    kind_of,
+    name_of,
+    read_raw_rows,
+    read_records,
+)
 from ..judges.rows import Scalar
 from ..judges.splits import PARTS
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from textwrap import fill
 
-from ..judges.check import KINDS, DataReport
 from ..judges.datasets import SOURCES
+from ..judges.files import KINDS, DataReport
 from .data_check import RunPrice
 from .data_files import Imported
 from .terminal import inline, say, say_table

@@ -7,10 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ..judges import InputError, JudgePrompt, OutputScale, infer_label_scale, parse_label_scale
-from ..judges.annotate import Item
-from ..judges.columns import Draft, Roles, read_table, words_of
-from ..judges.problems import Problems
-from ..judges.records import read_records, unit_of
+from ..judges.annotation import Item
+from ..judges.files import Draft, Problems, Roles, read_records, read_table, unit_of, words_of
 
 QUERY_NAMES = ("query", "question")
 PASSAGE_NAMES = ("passage", "paragraph", "text", "document", "source", "context")

@@ -25,8 +25,7 @@ from ..judges import (
     judge,
 )
 from ..judges.models import Budget
-from ..judges.noise import CHURN
-from ..judges.over_groups import group_codes, mean_over_rows
+from ..judges.trust import CHURN, group_codes, mean_over_rows
 from ..optimize.detectable import smallest_gain
 from ..optimize.ledger import alpha_of_look
 from ..optimize.plan import Walk

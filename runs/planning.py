@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..judges import FloatArray, Model, Prices, Progress, split_dataset
-from ..judges.check_tokens import TokenSummary, count_row_tokens
+from ..judges.files import TokenSummary, count_row_tokens
 from ..optimize import read_objective
 from ..optimize.gate import MIN_GROUPS
 from ..optimize.plan import ASSUMED, Asked, Drawn, StepBound, Walk, bound_proposal, bound_walk, draw_walks

@@ -10,11 +10,9 @@ from typing import Any
 
 from ..judges import Benchmark, Estimate, InputError, Judged, by_column, measure
 from ..judges.benchmark import macro_f1_by
-from ..judges.expected import STATUSES, Line
+from ..judges.files import VerdictColumns, load_judges
 from ..judges.leaderboard import ALPHA, Entry, Leaderboard, Pair, rank_judges
-from ..judges.published import PublishedRow
-from ..judges.verdict_columns import VerdictColumns
-from ..judges.verdict_file import load_judges
+from ..judges.published import STATUSES, Line, PublishedRow
 from .report import number, say_benchmark
 from .terminal import say, say_table
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from ..judges import Judged
-from ..judges.audit import Finding, read_audit
+from ..judges.trust import Finding, read_audit
 from ..slices import SliceAudit, apply_marks, audit_slice, read_slice
 from ..slices.marking import mark_errors, write_marks
 from .slicing import Search, numbered, search

@@ -7,10 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from ..judges import Answer, Dataset, InputError, Judged, OutputScale, Row, Unscored
-from ..judges.columns import Roles, read_table
-from ..judges.verdict_columns import GROUP_COLUMNS, VerdictColumns
-from ..judges.verdict_file import load_judges
-from ..judges.verdict_scale import words_for
+from ..judges.files import GROUP_COLUMNS, Roles, VerdictColumns, load_judges, read_table, words_for
 from .slicing import UNGROUPED
 
 SUFFIXES = (".jsonl", ".json", ".csv", ".tsv", ".parquet", ".jsonl.gz", ".json.gz", ".csv.gz", ".tsv.gz")

@@ -14,10 +14,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ..judges import BoolArray, Estimate, InputError, IntArray, Judged
-from ..judges.audit import Finding, LabelAudit, Suspect, disagreements, remeasure
 from ..judges.metrics import wilson
 from ..judges.metrics.agreement import NO_ROWS
-from ..judges.over_groups import mean_over_rows
+from ..judges.trust import Finding, LabelAudit, Suspect, disagreements, mean_over_rows, remeasure
 from .effect import Direction
 from .outcomes import Outcomes
 from .slice import Predicate

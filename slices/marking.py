@@ -9,7 +9,7 @@ from itertools import zip_longest
 from pathlib import Path
 
 from ..judges import OutputScale, write_beside
-from ..judges.audit import Finding, Mark, Suspect
+from ..judges.trust import Finding, Mark, Suspect
 from .audit import SliceAudit
 
 SHOWN = 700

@@ -12,9 +12,9 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 
 from ..judges import Row
-from ..judges.retrieval import words as split_words
+from ..judges.annotation import words as split_words
+from ..judges.files import find_suspicions
 from ..judges.rows import Scalar
-from ..judges.suspicious import find_suspicions
 from .languages import FUNCTION_WORDS, NEGATIONS, guess_language
 
 TOPIC = ":topic"

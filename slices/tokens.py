@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..judges import BoolArray, FloatArray, Row
-from ..judges.retrieval import words
+from ..judges.annotation import words
 from .column import Column
 from .significance import gaussian_llr, scan_llr
 from .slice import Contains

@@ -18,8 +18,8 @@ import orjson
 import pydantic
 
 from ..judges import DataError, FloatArray, InputError, IntArray, Judged, Row
-from ..judges.retrieval import DEFAULT_EMBEDDER, EXTRA, Encode, load_encoder
-from ..judges.retrieval import words as split_words
+from ..judges.annotation import DEFAULT_EMBEDDER, EXTRA, Encode, load_encoder
+from ..judges.annotation import words as split_words
 from .languages import FUNCTION_WORDS
 from .text import TOPIC
 

@@ -14,14 +14,9 @@ ROOT = Path(__file__).resolve().parents[1]
 ROOMS = ("judges", "slices", "optimize", "runs")
 """In order: a room imports only rooms that stand before it."""
 FACES = (
-    "judges",
-    "judges.datasets",
-    "judges.metrics",
-    "judges.models",
-    "slices",
-    "optimize",
-    "optimize.proposers",
-    "runs.exports",
+    *("judges", "judges.annotation", "judges.claims", "judges.datasets", "judges.files", "judges.metrics"),
+    *("judges.models", "judges.published", "judges.trust"),
+    *("slices", "optimize", "optimize.proposers", "runs.exports"),
 )
 HEAVY = {
     *("pandas", "sklearn", "scipy", "openai", "aiohttp", "textgrad", "dspy", "optuna", "litellm", "pyarrow", "rich"),

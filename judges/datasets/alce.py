@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import DataError, InputError
-from ..problems import Problems
+from ..files.problems import Problems
 from .release import group_of, read_document
 from .source import Flat, ReadOptions, Source
 

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from ..errors import DataError
-from ..problems import Problems, shorten
-from ..records import Cell, Record, name_of, read_records, unit_of
+from ..files.problems import Problems, shorten
+from ..files.records import Cell, Record, name_of, read_records, unit_of
 from .release import as_text, group_of, read_table_of, table_files
 from .source import Flat, ReadOptions, Source
 

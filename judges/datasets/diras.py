@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from ..problems import Problems, shorten
-from ..records import Cell, name_of, unit_of
+from ..files.problems import Problems, shorten
+from ..files.records import Cell, name_of, unit_of
 from .release import as_text, group_of, read_table_of, table_files
 from .source import Flat, ReadOptions, Source
 

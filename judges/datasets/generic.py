@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from ..columns import WORDS, near_names, read_grade
 from ..errors import DataError, InputError
-from ..problems import Problems
-from ..records import Record, name_of, read_records, unit_of
+from ..files.columns import WORDS, near_names, read_grade
+from ..files.problems import Problems
+from ..files.records import Record, name_of, read_records, unit_of
 from .release import as_number, table_files
 from .source import Flat, ReadOptions, Source
 

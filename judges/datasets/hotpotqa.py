@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from random import Random
 
-from ..problems import Problems
-from ..records import Record, parse_strictly, unit_of
+from ..files.problems import Problems
+from ..files.records import Record, parse_strictly, unit_of
 from .release import as_text, read_table_of, table_files
 from .source import Flat, ReadOptions, Source
 

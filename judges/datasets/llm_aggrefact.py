@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from ..columns import WORDS, read_grade
-from ..problems import Problems
-from ..records import name_of, unit_of
+from ..files.columns import WORDS, read_grade
+from ..files.problems import Problems
+from ..files.records import name_of, unit_of
 from .release import as_number, as_text, group_of, read_table_of, table_files
 from .source import Flat, ReadOptions, Source
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import DataError
-from ..problems import Problems, shorten
+from ..files.problems import Problems, shorten
 from ..rows import Scalar
 from .release import read_objects
 from .source import Flat, ReadOptions, Source

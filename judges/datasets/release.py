@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import IO, Any, cast
 
 from ..errors import DataError
-from ..problems import Problems, shorten
-from ..records import FORMATS, Cell, Record, parse_strictly, read_records
+from ..files.problems import Problems, shorten
+from ..files.records import FORMATS, Cell, Record, parse_strictly, read_records
 
 
 def read_table_of(path: Path, needed: Sequence[str], problems: Problems) -> Iterator[Record]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ..errors import DataError
-from ..problems import Problems, shorten
+from ..files.problems import Problems, shorten
 from .release import opened, read_objects
 from .source import Flat, ReadOptions, Source
 

@@ -10,9 +10,19 @@ from typing import cast
 import click
 
 from ...judges import InputError, JudgeSettings
-from ...judges.annotate import CONFIDENT, Item, Outside, SamplePlan
-from ...judges.label_matrix import label_matrix, write_matrix
-from ...judges.retrieval import DEFAULT_EMBEDDER, Bm25, Dense, Retriever, load_encoder
+from ...judges.annotation import (
+    CONFIDENT,
+    DEFAULT_EMBEDDER,
+    Bm25,
+    Dense,
+    Item,
+    Outside,
+    Retriever,
+    SamplePlan,
+    label_matrix,
+    load_encoder,
+    write_matrix,
+)
 from ..annotated import Annotation, write_annotations
 from ..annotation import Asking, run_annotation
 from ..config import parse_budget, read_environment

@@ -10,9 +10,8 @@ from pathlib import Path
 import click
 
 from ...judges import InputError, parse_label_scale, parse_shares
-from ...judges.columns import words_of
 from ...judges.datasets import SOURCES, Flat, ReadOptions, fetched, open_collection, open_source, read_collection
-from ...judges.raw_rows import RawRoles
+from ...judges.files import RawRoles, words_of
 from ..config import read_environment
 from ..data_check import CheckOptions, check_file
 from ..data_files import import_rows, split_file

@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from ...judges import ClientStats, JudgeSettings, write_beside
-from ...judges.definitions import (
+from ...judges.annotation import (
     Definition,
     Query,
     define_rows,

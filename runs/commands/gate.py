@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from ...judges import InputError, Judged
-from ...judges.verdict_columns import VerdictColumns
+from ...judges.files import VerdictColumns
 from ...optimize import Objective, read_objective
 from ...slices.saved import read_slice
 from ..config import parse_budget, read_environment

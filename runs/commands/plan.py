@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ...judges import parse_shares
-from ...judges.noise import CHURN
+from ...judges.trust import CHURN
 from ...slices import read_slice
 from ..config import read_environment
 from ..run import RunConfig

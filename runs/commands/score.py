@@ -10,11 +10,8 @@ from typing import Any
 import click
 
 from ...judges import InputError, parse_label_scale
-from ...judges.expected import STATUSES, check_expected
-from ...judges.published import load_published
-from ...judges.verdict_columns import VerdictColumns
-from ...judges.verdict_items import require_aggregate
-from ...judges.verdict_scale import GradeMap, parse_grade_map
+from ...judges.files import GradeMap, VerdictColumns, parse_grade_map, require_aggregate
+from ...judges.published import STATUSES, check_expected, load_published
 from ..ceilings import find_ceilings, say_ceilings
 from ..scoring import (
     Asked,

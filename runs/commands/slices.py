@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from ...judges import InputError, Judged, parse_label_scale
-from ...judges.verdict_scale import parse_grade_map
+from ...judges.files import parse_grade_map
 from ...slices.drill import MeasuredSlice, measure_slice
 from ...slices.saved import read_slice
 from ...slices.target import TARGETS

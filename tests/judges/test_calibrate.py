@@ -16,12 +16,12 @@ from sklearn.metrics import balanced_accuracy_score, f1_score, matthews_corrcoef
 
 from judgewright.judges.calibrate import Calibrated, best_threshold, calibrate, fit_calibration, require_labels
 from judgewright.judges.errors import InputError
+from judgewright.judges.files.verdicts import load_verdicts
 from judgewright.judges.judged import Judged
 from judgewright.judges.metrics.calibration import ece
 from judgewright.judges.rows import Dataset, Row
 from judgewright.judges.scale import BINARY, LOGIT_EDGE, PROBABILITY, DecisionRule, Isotonic, OutputScale, Platt
 from judgewright.judges.verdict import Answer, Unscored, Verdict
-from judgewright.judges.verdict_file import load_verdicts
 
 VERDICTS = Path(__file__).resolve().parents[2] / "../shared/data/verdicts"
 GRADED = OutputScale()

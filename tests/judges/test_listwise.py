@@ -14,11 +14,11 @@ from hypothesis import strategies as st
 
 from judgewright.judges.benchmark import measure
 from judgewright.judges.errors import InputError, PromptError
+from judgewright.judges.files.reading import load_dataset
 from judgewright.judges.listwise import Repairs, Window, judge_listwise, rank, rank_queries
 from judgewright.judges.models.client import Client
 from judgewright.judges.models.model import Completion, Request
 from judgewright.judges.models.simulated import Simulated
-from judgewright.judges.reading import load_dataset
 from judgewright.judges.rows import Dataset, Row
 from judgewright.judges.scale import BINARY, OutputScale
 from judgewright.judges.verdict import Unscored, Verdict

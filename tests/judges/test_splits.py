@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from judgewright.judges.errors import InputError
-from judgewright.judges.reading import load_dataset
+from judgewright.judges.files.reading import load_dataset
 from judgewright.judges.rows import Dataset, Row
 from judgewright.judges.scale import BINARY, OutputScale
 from judgewright.judges.splits import DEFAULT_SHARES, SealedRows, Splits, parse_shares, split_dataset

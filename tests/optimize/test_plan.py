@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from judgewright.judges.files.reading import load_dataset
 from judgewright.judges.models import Client, ClientStats, Completion, Model, Request, Simulated
 from judgewright.judges.models.budget import Forecast
-from judgewright.judges.reading import load_dataset
 from judgewright.judges.rows import Dataset
 from judgewright.judges.shelf import Shelf
 from judgewright.judges.splits import split_dataset

@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 
 from judgewright.judges.errors import BudgetSpent, InputError, ModelError
+from judgewright.judges.files.reading import load_dataset
 from judgewright.judges.judge import JudgeSettings, judge_request
 from judgewright.judges.models import Faults, Simulated
 from judgewright.judges.models.serve import Server, make_app
-from judgewright.judges.reading import load_dataset
 from judgewright.judges.scale import DecisionRule
 from judgewright.judges.shelf import Shelf
 from judgewright.judges.splits import Shares, split_dataset

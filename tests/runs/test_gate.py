@@ -14,9 +14,9 @@ import pytest
 from click.testing import CliRunner, Result
 
 from judgewright.judges.errors import InputError
-from judgewright.judges.reading import load_dataset
+from judgewright.judges.files.reading import load_dataset
+from judgewright.judges.files.verdicts import load_verdicts
 from judgewright.judges.shelf import Shelf
-from judgewright.judges.verdict_file import load_verdicts
 from judgewright.optimize.gate import decide
 from judgewright.optimize.known_rows import KnownRows
 from judgewright.optimize.ledger import alpha_of_look

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 from sklearn.metrics import f1_score, precision_score, recall_score
 
-from judgewright.judges.audit import Finding, read_audit, write_audit
 from judgewright.judges.errors import InputError
 from judgewright.judges.judged import Judged
 from judgewright.judges.rows import Dataset, Row
 from judgewright.judges.scale import BINARY
+from judgewright.judges.trust.audit import Finding, read_audit, write_audit
 from judgewright.judges.verdict import Verdict
 from judgewright.slices.audit import SliceAudit, apply_marks, audit_slice
 from judgewright.slices.slice import parse_predicate

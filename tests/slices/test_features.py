@@ -10,11 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from judgewright.judges.errors import InputError
+from judgewright.judges.files.verdicts import load_verdicts
 from judgewright.judges.judged import Judged
 from judgewright.judges.rows import Dataset, Row, Scalar
 from judgewright.judges.scale import BINARY, OutputScale
 from judgewright.judges.verdict import Verdict
-from judgewright.judges.verdict_file import load_verdicts
 from judgewright.slices.column import MAX_VALUES, encode, readable_edges
 from judgewright.slices.features import read_features
 from judgewright.slices.leaks import convention_reason, leak_reason, uncertainty_coefficient

@@ -9,11 +9,11 @@ import pandas as pd
 import pytest
 
 from judgewright.judges.errors import InputError
+from judgewright.judges.files.verdicts import load_verdicts
 from judgewright.judges.judged import Judged
 from judgewright.judges.rows import Dataset, Row, Scalar
 from judgewright.judges.scale import BINARY, OutputScale
 from judgewright.judges.verdict import Unscored, Verdict
-from judgewright.judges.verdict_file import load_verdicts
 from judgewright.slices.choose import choose_target
 from judgewright.slices.find import find_in_frame, find_slices
 from judgewright.slices.slice import parse_predicate

@@ -6,10 +6,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from judgewright.judges.audit import Finding, read_audit
 from judgewright.judges.judged import Judged
 from judgewright.judges.rows import Dataset, Row
 from judgewright.judges.scale import BINARY, OutputScale
+from judgewright.judges.trust.audit import Finding, read_audit
 from judgewright.judges.verdict import Verdict
 from judgewright.slices.audit import SliceAudit, audit_slice
 from judgewright.slices.marking import KEYS, mark_errors, show_error, write_marks

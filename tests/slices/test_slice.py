@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from judgewright.judges.annotation.retrieval import words
 from judgewright.judges.errors import InputError
-from judgewright.judges.retrieval import words
 from judgewright.judges.rows import Row
 from judgewright.slices.slice import Contains, Equals, Interval, Missing, Predicate, parse_predicate, text_of
 

@@ -11,11 +11,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from judgewright.judges.files.verdicts import load_verdicts
 from judgewright.judges.judged import Judged
 from judgewright.judges.rows import Dataset, Row, Scalar
 from judgewright.judges.scale import BINARY
 from judgewright.judges.verdict import Verdict
-from judgewright.judges.verdict_file import load_verdicts
 from judgewright.slices.features import read_features
 from judgewright.slices.find import find_slices
 from judgewright.slices.languages import FUNCTION_WORDS

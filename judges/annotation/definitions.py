@@ -1,0 +1,233 @@
+"""Relevance definitions: what a query means and what is sought, written down before passages are judged.
+
+Drafted by a model from the query alone, or improved with passages that experts marked as relevant (Ni et al. 2024,
+DIRAS). Passages of the holdout must not be among them: through the definition the judge would know their labels.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from ..errors import DataError
+from ..files.problems import Problems
+from ..files.reading import load_dataset
+from ..files.records import Record, read_records, unit_of
+from ..instruction import ASKING, Filled, Instruction, Unfilled, ask_instruction, load_instruction, number_lines
+from ..judge import JudgeSettings
+from ..models.client import Client, Progress
+from ..scale import OutputScale
+
+QUERY_COLUMNS = ("query", "question")
+PASSAGE_COLUMNS = ("passage", "paragraph", "text")
+COLUMN = "relevance_definition"
+"""The column a definition is written to, and the input of the judges that read one."""
+
+MOST_PASSAGES = 10
+"""Marked passages shown for one query; the first ones of the file."""
+PASSAGE_CHARS = 2_000
+"""Characters of each of them that are shown."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Query:
+    """A query, and the definition it has already."""
+
+    text: str
+    definition: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Definition:
+    """What a query means and what is sought, or why there is no answer."""
+
+    query: str
+    meaning: str = ""
+    examples: tuple[str, ...] = ()
+    passages: int = 0
+    """Marked passages it was improved with; 0 for a draft."""
+    origin: str = ""
+    """`name@version` of the instruction, or `given` for one that was there and stays."""
+    unanswered: Unfilled | None = None
+    """Why the last request for it has no answer; an earlier text stays."""
+    simulated: bool = False
+
+    @property
+    def text(self) -> str:
+        """The definition as a judge reads it; empty where there is none."""
+        if not self.examples:
+            return self.meaning
+        listed = "\n".join(f"- {example}" for example in self.examples)
+        return f"{self.meaning}\n\nSought are, for example:\n{listed}"
+
+    def to_json(self) -> dict[str, Any]:  # Any: JSON
+        """Return one line of a definitions file; the definition is null where there is none."""
+        return {
+            "query": self.query,
+            COLUMN: self.text or None,
+            "passages": self.passages,
+            "origin": self.origin,
+            "simulated": self.simulated,
+            "unanswered": self.unanswered.reason if self.unanswered else None,
+            "detail": self.unanswered.detail if self.unanswered else "",
+        }
+
+
+def draft_definitions(
+    queries: Sequence[Query],
+    client: Client,
+    *,
+    settings: JudgeSettings = ASKING,
+    progress: Callable[[Progress], None] | None = None,
+) -> list[Definition]:
+    """Draft a definition for each query from its text alone; one without a readable answer has no text and says why."""
+    instruction = load_instruction("define_relevance")
+    items = [{"query": query.text} for query in queries]
+    answers = ask_instruction(instruction, items, client, settings=settings, progress=progress)
+    blank = (Definition(query=query.text) for query in queries)
+    return [_answered(old, instruction, answer, 0) for old, answer in zip(blank, answers, strict=True)]
+
+
+def improve_definitions(
+    definitions: Sequence[Definition],
+    marked: Mapping[str, Sequence[str]],
+    client: Client,
+    *,
+    settings: JudgeSettings = ASKING,
+    progress: Callable[[Progress], None] | None = None,
+) -> list[Definition]:
+    """Improve definitions with passages that experts marked as relevant.
+
+    Those without a text or without a marked passage stay as they are; so does one whose request failed, and says so.
+
+    Args:
+        definitions: Drafts.
+        marked: Relevant passages of each query; the first `MOST_PASSAGES` are shown. None may come from the holdout.
+        client: Where the answers come from.
+        settings: Sampling and limits.
+        progress: Called while answers come in.
+    """
+    instruction = load_instruction("improve_definition")
+    some = [i for i, old in enumerate(definitions) if old.text and marked.get(old.query)]
+    shown = [[text[:PASSAGE_CHARS] for text in marked[definitions[i].query][:MOST_PASSAGES]] for i in some]
+    items = [
+        {"query": definitions[i].query, "definition": definitions[i].text, "passages": number_lines(passages)}
+        for i, passages in zip(some, shown, strict=True)
+    ]
+    answers = ask_instruction(instruction, items, client, settings=settings, progress=progress)
+    out = list(definitions)
+    for i, passages, answer in zip(some, shown, answers, strict=True):
+        out[i] = _answered(definitions[i], instruction, answer, len(passages))
+    return out
+
+
+def _answered(old: Definition, instruction: Instruction, answer: Filled | Unfilled, passages: int) -> Definition:
+    if isinstance(answer, Unfilled):
+        return replace(old, unanswered=answer)
+    meaning = answer.text("meaning").strip()
+    if not meaning:
+        return replace(old, unanswered=Unfilled(reason="parse", detail="the meaning in the reply is empty"))
+    return Definition(
+        query=old.query,
+        meaning=meaning,
+        examples=tuple(example for text in answer.texts("examples") if (example := " ".join(text.split()))),
+        passages=passages,
+        origin=f"{instruction.name}@{instruction.version}",
+        simulated=old.simulated or answer.simulated,
+    )
+
+
+def given_definition(query: Query) -> Definition:
+    """Return the definition that a query came with."""
+    return Definition(query=query.text, meaning=query.definition, origin="given" if query.definition else "")
+
+
+def read_queries(path: Path, *, column: str | None = None) -> tuple[Query, ...]:
+    """Read the distinct queries of a data file, in the order they first occur, with the definitions they have.
+
+    Args:
+        path: JSONL, JSON, CSV, TSV or Parquet.
+        column: The column of the query; `query` or else `question` where none is named.
+
+    Raises:
+        DataError: The file, or a row of it, cannot be used.
+    """
+    records, name = _records(path, column)
+    found: dict[str, Query] = {}
+    for record in records:
+        text, definition = str(record.fields[name]), record.fields.get(COLUMN)
+        if text not in found or (definition and not found[text].definition):
+            found[text] = Query(text=text, definition=str(definition or "").strip())
+    return tuple(found.values())
+
+
+def define_rows(path: Path, definitions: Sequence[Definition], *, column: str | None = None) -> list[dict[str, Any]]:
+    """Return the rows of a data file, each with the definition of its query in the column `relevance_definition`.
+
+    Raises:
+        DataError: The file, or a row of it, cannot be used.
+    """
+    records, name = _records(path, column)
+    texts = {definition.query: definition.text for definition in definitions}
+    return [{**record.fields, COLUMN: texts.get(str(record.fields[name])) or None} for record in records]
+
+
+def read_marked(
+    path: Path, *, query: str | None = None, passage: str | None = None, label: str | None = None
+) -> dict[str, list[str]]:
+    """Read the passages that experts marked as relevant, by query, in the order of the file.
+
+    A label counts as relevant from the threshold of its scale on: 1 of 0/1, 2 of 0..3, one half of a share.
+
+    Args:
+        path: Rows with a query, a passage and a label. None of them may belong to the holdout.
+        query: The column of the query, where there is one of this name; `query` or else `question` otherwise.
+        passage: The column of the passage; `passage`, `paragraph` or else `text`.
+        label: The column of the label; `label` where none is named.
+
+    Raises:
+        DataError: The file, or a row of it, cannot be used.
+    """
+    names = _names(path)
+    columns = {
+        "query": _column(path, names, None, (*([query] if query else []), *QUERY_COLUMNS), "--query"),
+        "passage": _column(path, names, passage, PASSAGE_COLUMNS, "--passage"),
+    }
+    rows = load_dataset(path, inputs=("query", "passage"), scale=OutputScale(), label=label, columns=columns)
+    found: dict[str, list[str]] = {}
+    for row in rows.rows:
+        if row.label is not None and rows.positive(row):
+            found.setdefault(row.inputs["query"], []).append(row.inputs["passage"])
+    return found
+
+
+def _records(path: Path, column: str | None) -> tuple[list[Record], str]:
+    """Every record of a file, and the column of the query, which each of them has."""
+    problems = Problems(path, unit_of(path))
+    records = list(read_records(path, problems))
+    problems.check()
+    name = _column(path, _names(path, records), column, QUERY_COLUMNS, "--query")
+    for record in records:
+        if not str(record.fields.get(name) or "").strip():
+            problems.add(record.at, f"field {name!r} is empty")
+    problems.check()
+    return records, name
+
+
+def _names(path: Path, records: Sequence[Record] | None = None) -> list[str]:
+    given = read_records(path, Problems(path, unit_of(path))) if records is None else records
+    return list(dict.fromkeys(name for record in given for name in record.fields))
+
+
+def _column(path: Path, names: Sequence[str], named: str | None, defaults: Sequence[str], option: str) -> str:
+    wanted = (named,) if named else defaults
+    found = next((name for name in wanted if name in names), None)
+    if found is None:
+        near = ", ".join(repr(name) for name in names[:20]) or "none: the file has no rows"
+        raise DataError(
+            f"{path}: there is no column {' or '.join(map(repr, wanted))}; the columns are {near}",
+            hint=f"name it with {option} COLUMN",
+        )
+    return found

@@ -1,0 +1,139 @@
+"""Annotations as one sparse query x document matrix, for training embeddings (as in Arctic-Embed).
+
+One matrix for the whole corpus, instead of lists of positives and negatives a query, means that a batch can look
+up every pair: a document known to be relevant never serves as a negative of the same query. A pair that is not in
+the matrix was not annotated; a zero in it was, and is not relevant.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from ..errors import DataError, InputError
+from ..judged import IntArray, Judged
+from ..shelf import write_beside
+from ..verdict import Verdict
+
+_ARRAYS = ("query_ids", "document_ids", "rows", "columns", "labels", "human")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LabelMatrix:
+    """Coordinates and labels of the annotated pairs; one entry a pair."""
+
+    query_ids: tuple[str, ...]
+    """Of the rows of the matrix."""
+    document_ids: tuple[str, ...]
+    """Of its columns."""
+    rows: IntArray
+    """Position of the query; shape (entries,)."""
+    columns: IntArray
+    """Position of the document; shape (entries,)."""
+    labels: npt.NDArray[np.int8]
+    """1 relevant, 0 not; shape (entries,)."""
+    human: npt.NDArray[np.bool_]
+    """Whether a person said so, and not the judge; shape (entries,)."""
+
+
+def label_matrix(judged: Judged) -> LabelMatrix:
+    """Return the matrix of judged pairs; where people labelled a pair, their word counts, and the judge's elsewhere.
+
+    A pair with neither label nor verdict is no entry.
+
+    Args:
+        judged: Rows from `pair_dataset`, with their answers.
+
+    Raises:
+        InputError: A row is no pair, having no `query_id` and `document_id`, or a pair stands twice.
+    """
+    queries: dict[str, int] = {}
+    documents: dict[str, int] = {}
+    entries: dict[tuple[int, int], tuple[int, bool]] = {}
+    for row, answer in zip(judged.dataset.rows, judged.answers, strict=True):
+        query, document = row.meta.get("query_id"), row.meta.get("document_id")
+        if query is None or document is None:
+            raise InputError(f"row {row.id!r} is no pair: it has no query_id and document_id")
+        if row.label is None and not isinstance(answer, Verdict):
+            continue
+        at = (queries.setdefault(str(query), len(queries)), documents.setdefault(str(document), len(documents)))
+        if at in entries:
+            raise InputError(f"the pair of query {query!r} and document {document!r} stands twice")
+        said = isinstance(answer, Verdict) and answer.positive
+        entries[at] = (int(said if row.label is None else judged.dataset.positive(row)), row.label is not None)
+    places = np.array(list(entries), np.int64).reshape(-1, 2)
+    return LabelMatrix(
+        query_ids=tuple(queries),
+        document_ids=tuple(documents),
+        rows=places[:, 0],
+        columns=places[:, 1],
+        labels=np.array([label for label, _ in entries.values()], np.int8),
+        human=np.array([human for _, human in entries.values()], np.bool_),
+    )
+
+
+def write_matrix(matrix: LabelMatrix, path: Path) -> None:
+    """Write the matrix as `.npz` (arrays without pickle) or as `.jsonl` (one entry a line).
+
+    Raises:
+        InputError: The file's name ends in neither.
+    """
+    if path.suffix == ".jsonl":
+        write_beside(path, "".join(f"{line}\n" for line in _lines(matrix)))
+    elif path.suffix == ".npz":
+        beside = path.with_name(f".{path.name}.tmp.npz")
+        np.savez_compressed(
+            beside,
+            query_ids=np.array(matrix.query_ids, np.str_),
+            document_ids=np.array(matrix.document_ids, np.str_),
+            rows=matrix.rows,
+            columns=matrix.columns,
+            labels=matrix.labels,
+            human=matrix.human,
+        )
+        beside.replace(path)
+    else:
+        raise InputError(f"a label matrix is written as .npz or .jsonl, not as {path.name!r}")
+
+
+def read_matrix(path: Path) -> LabelMatrix:
+    """Read a matrix that `write_matrix` wrote as `.npz`; pickled objects are refused.
+
+    Raises:
+        DataError: It is no such file.
+    """
+    try:
+        with np.load(path, allow_pickle=False) as file:
+            found = {name: file[name] for name in _ARRAYS}
+    except (OSError, ValueError, KeyError) as error:
+        raise DataError(f"{path}: not a label matrix ({str(error).splitlines()[0]})") from None
+    return LabelMatrix(
+        query_ids=tuple(map(str, found["query_ids"])),
+        document_ids=tuple(map(str, found["document_ids"])),
+        rows=found["rows"],
+        columns=found["columns"],
+        labels=found["labels"],
+        human=found["human"],
+    )
+
+
+def _lines(matrix: LabelMatrix) -> list[str]:
+    entries = zip(matrix.rows, matrix.columns, matrix.labels, matrix.human, strict=True)
+    return [
+        json.dumps(
+            {
+                "query_id": matrix.query_ids[row],
+                "document_id": matrix.document_ids[column],
+                "row": int(row),
+                "column": int(column),
+                "label": int(label),
+                "human": bool(human),
+            },
+            ensure_ascii=False,
+        )
+        for row, column, label, human in entries
+    ]

@@ -1,0 +1,78 @@
+"""How many tokens a run will take, counted on the rows themselves or on a fair part of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..models.tokens import count_tokens
+from ..prompt import JudgePrompt
+from ..rows import Row
+
+COUNTED = 2000
+"""Rows whose tokens are counted; of a longer file so many, evenly spread, stand for all."""
+_PER_MESSAGE = 4
+"""Tokens that chat formats add around a message, about."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TokenSummary:
+    """Tokens of the rows as they will be sent."""
+
+    of: str
+    """`inputs`, or the judge whose whole messages were counted."""
+    calls: int
+    counted: int
+    """How many rows were counted; the total is scaled up where that is fewer than `calls`."""
+    median: int
+    p95: int
+    longest: int
+    """Of the rows that were counted and the one with most characters."""
+    total: int
+    method: str
+    """How a text's tokens were found, as `models.tokens` states it."""
+
+
+def count_row_tokens(rows: Sequence[Row], *, model: str, prompt: JudgePrompt | None = None) -> TokenSummary:
+    """Count the tokens of the rows' inputs, or of the messages a judge sends about them.
+
+    Args:
+        rows: At least one.
+        model: Whose tokens; an unknown name gets the stated estimate.
+        prompt: The judge; its instructions count for every row.
+    """
+    places = np.unique(np.linspace(0, len(rows) - 1, min(len(rows), COUNTED)).astype(int))
+    counted = [rows[i] for i in places.tolist()]
+    known: dict[str, int] = {}
+    methods: set[str] = set()
+
+    def tokens(text: str) -> int:
+        if text not in known:
+            found = count_tokens(text, model)
+            methods.add(found.method)
+            known[text] = found.n
+        return known[text]
+
+    texts = _texts_of(prompt)
+    extra = _PER_MESSAGE if prompt else 0
+    sizes = np.array([sum(tokens(text) + extra for text in texts(row)) for row in counted])
+    largest = max(rows, key=lambda row: sum(map(len, row.inputs.values())))
+    median, p95 = np.quantile(sizes, [0.5, 0.95], method="higher")
+    return TokenSummary(
+        of=f"{prompt.name}@{prompt.version}" if prompt else "inputs",
+        calls=len(rows),
+        counted=len(counted),
+        median=int(median),
+        p95=int(p95),
+        longest=max(int(sizes.max()), sum(tokens(text) + extra for text in texts(largest))),
+        total=round(float(sizes.mean()) * len(rows)),
+        method="; ".join(sorted(methods)),
+    )
+
+
+def _texts_of(prompt: JudgePrompt | None) -> Callable[[Row], list[str]]:
+    if prompt is None:
+        return lambda row: list(row.inputs.values())
+    return lambda row: [message.content for message in prompt.messages(row)]

@@ -1,0 +1,288 @@
+"""Columns and their roles: which one is the id, the label, the group, an input; all the rest is metadata."""
+
+from __future__ import annotations
+
+import difflib
+import itertools
+import math
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from ..errors import DataError
+from ..scale import OutputScale
+from .problems import Problems, shorten
+from .records import Cell, Record, kind_of, read_records, unit_of
+
+WORDS: Mapping[str, float] = {"yes": 1.0, "true": 1.0, "no": 0.0, "false": 0.0}
+"""What people write for 1 and 0."""
+
+_MISSING = frozenset({"", "nan", "null", "none", "na", "n/a", "inf", "+inf", "-inf", "infinity", "-infinity"})
+_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
+_INTEGER = re.compile(r"-?(0|[1-9]\d{0,17})", re.ASCII)
+_PADDED = re.compile(r"[+-]?0\d")
+_MOST_COLUMNS_FILLED = 1000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Roles:
+    """Which column plays which part."""
+
+    inputs: Mapping[str, str] = field(default_factory=dict)
+    """A judge's input to the column that holds it."""
+    label: str = "label"
+    id: str | None = None
+    """The column that was named; None takes `id` where there is one and the line number elsewhere."""
+    group: str | None = None
+    """The column that was named; None takes the first of `group_defaults` that is there."""
+    group_defaults: tuple[str, ...] = ()
+    aside: tuple[str, ...] = ()
+    """Further columns that the caller reads himself; they are kept out of the metadata."""
+    needed: Mapping[str, str] = field(default_factory=dict)
+    """Columns the file must have, each with the option that names it otherwise, such as `--label COLUMN`."""
+    words: Mapping[str, float] = field(default_factory=lambda: WORDS)
+    """Texts that stand for a label."""
+    skip_incomplete: bool = False
+    """Whether a row without one of its inputs is left out and counted, not refused."""
+
+
+@dataclass(slots=True, kw_only=True)
+class Draft:
+    """One record with its columns in their roles, before it is a row."""
+
+    at: int
+    id: str
+    inputs: dict[str, str]
+    label: float | None
+    group: str
+    aside: dict[str, Cell]
+    meta: dict[str, Cell]
+
+
+@dataclass(slots=True, kw_only=True)
+class Table:
+    """All drafts of a file, and what was assumed about its columns."""
+
+    path: Path
+    drafts: list[Draft]
+    group: str | None
+    """The column the groups came from; None where there is none."""
+    grades: set[float]
+    """Every grade that occurs in the label column, in the rows beyond the limit too."""
+    notes: list[str]
+
+
+def read_table(path: Path, roles: Roles, *, limit: int | None = None) -> Table:
+    """Read a file and give each column its role.
+
+    The labels beyond `limit` are read as well: whether 1 is the top of 0/1 or a low grade of 0..3 must not
+    depend on how many rows are asked for.
+
+    Raises:
+        DataError: The file, or any of its rows, cannot be used; up to ten problems are named.
+    """
+    unreadable, problems = Problems(path, unit_of(path)), Problems(path, unit_of(path))
+    stream = read_records(path, unreadable)
+    records = itertools.islice(stream, limit)
+    first = next(records, None)
+    if first is None:
+        unreadable.check(hint=_list_hint(unreadable))
+        raise DataError(f"{path}: the file has no rows")
+    by_id = roles.id or ("id" if "id" in first.fields else None)
+    group = roles.group or next((name for name in roles.group_defaults if name in first.fields), None)
+    drafts: list[Draft] = []
+    ids: dict[str, int] = {}
+    seen: set[str] = set()
+    skipped = 0
+    for record in itertools.chain([first], records):
+        seen.update(record.fields)
+        if roles.skip_incomplete and not _complete(record, roles):
+            skipped += 1
+            continue
+        draft = _draft(record, roles, by_id, group, problems)
+        _refuse_double(draft, ids, problems)
+        drafts.append(draft)
+    if not roles.needed.keys() <= seen:
+        unreadable.check(hint=_list_hint(unreadable))
+        _refuse_missing(path, roles.needed, seen)
+    unreadable.check(problems, hint=_list_hint(unreadable))
+    _fill(drafts)
+    if kind_of(path) in (".csv", ".tsv"):
+        _type_columns(drafts)
+    grades = {draft.label for draft in drafts if draft.label is not None} | _grades_beyond(stream, roles)
+    if not drafts:
+        raise DataError(f"{path}: no row has all of {', '.join(roles.inputs.values())}")
+    notes = [] if by_id is not None else [f"ids are {problems.unit} numbers, as no column is named id"]
+    if skipped:
+        notes.append(f"{skipped:,} rows lack one of {', '.join(roles.inputs.values())} and are left out, as asked")
+    return Table(path=path, drafts=drafts, group=group, grades=grades, notes=notes)
+
+
+def _complete(record: Record, roles: Roles) -> bool:
+    return all(_as_text(record.fields.get(column)) is not None for column in roles.inputs.values())
+
+
+def _grades_beyond(records: Iterable[Record], roles: Roles) -> set[float]:
+    found: set[float] = set()
+    for record in records:
+        with suppress(ValueError):
+            grade = read_grade(record.fields.get(roles.label), roles.words)
+            found |= set() if grade is None else {grade}
+    return found
+
+
+def read_grade(value: Cell, words: Mapping[str, float]) -> float | None:
+    """Read a grade as people write it: a number, a boolean, `yes`, `no` or a label of the scale.
+
+    Args:
+        value: The cell; None, empty text, NaN and infinities are missing grades.
+        words: Labels and the grade each stands for, in lower case.
+
+    Raises:
+        ValueError: The value is none of these.
+    """
+    text = str(value).strip()
+    folded = text.casefold()
+    if value is not None and folded in words:
+        return words[folded]
+    if value is None or folded in _MISSING:
+        return None
+    if isinstance(value, bool) or not _NUMBER.fullmatch(text):
+        known = ", ".join(repr(word) for word in itertools.islice(words, 10))
+        raise ValueError(f"{shorten(value)} is neither a number nor one of {known}")
+    grade = float(text)
+    return grade if math.isfinite(grade) else None
+
+
+def words_of(scale: OutputScale) -> Mapping[str, float]:
+    """Return what may stand for a grade on a scale: its labels, and yes/no/true/false unless it is a choice."""
+    labels = {label.strip().casefold(): float(i) for i, label in enumerate(scale.labels)}
+    return labels if scale.kind == "choice" else {**WORDS, **labels}
+
+
+def _draft(record: Record, roles: Roles, by_id: str | None, group: str | None, problems: Problems) -> Draft:
+    fields, at = record.fields, record.at
+    inputs = {name: _input_text(fields, column, at, problems) for name, column in roles.inputs.items()}
+    label = None
+    try:
+        label = read_grade(fields.get(roles.label), roles.words)
+    except ValueError as error:
+        problems.add(at, f"field {roles.label!r}: {error}")
+    key = str(at) if by_id is None else _as_text(fields.get(by_id)) or ""
+    if not key:
+        problems.add(at, f"field {by_id!r}: the id is missing")
+    spoken_for = {*roles.inputs.values(), roles.label, by_id, group, *roles.aside}
+    return Draft(
+        at=at,
+        id=key,
+        inputs=inputs,
+        label=label,
+        group=(_as_text(fields.get(group)) or "") if group else "",
+        aside={name: fields.get(name) for name in roles.aside},
+        meta={name: _scalar(value) for name, value in fields.items() if name not in spoken_for},
+    )
+
+
+def _input_text(fields: Mapping[str, Cell], column: str, at: int, problems: Problems) -> str:
+    text = _as_text(fields.get(column))
+    if text is None:
+        state = "null" if column in fields else "missing"
+        if any(name.startswith(f"{column}.") for name in fields):
+            state = "an object; map one of its fields"
+        problems.add(at, f"field {column!r} is {state}")
+    return text or ""
+
+
+def _as_text(value: Cell) -> str | None:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if value is None or (isinstance(value, float) and not math.isfinite(value)):
+        return None
+    return value if isinstance(value, str) else str(value)
+
+
+def _scalar(value: Cell) -> Cell:
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def _refuse_double(draft: Draft, ids: dict[str, int], problems: Problems) -> None:
+    before = ids.setdefault(draft.id, draft.at)
+    if draft.id and before != draft.at:
+        problems.add(draft.at, f"the id {shorten(draft.id)} was used before, on {problems.unit} {before}")
+
+
+def _refuse_missing(path: Path, needed: Mapping[str, str], seen: set[str]) -> None:
+    names = sorted(seen)
+    states, options = [], []
+    for column, option in needed.items():
+        if column not in seen:
+            near = near_names(column, names)
+            inside = [name for name in names if name.startswith(f"{column}.")]
+            state = f"is an object with the fields {_listed(inside)}" if inside else "is missing"
+            states.append(f"the column {column!r} {state}" + (f" (did you mean {near[0]!r}?)" if near else ""))
+            options.append(option.replace("COLUMN", near[0] if near else "COLUMN"))
+    listed = _listed(names)
+    if len(names) == 1 and re.search(r"[;|\t]", names[0]):
+        listed += " (is there another character than a comma between the columns?)"
+    message = f"{path}: {', '.join(states)}. The columns are {listed}"
+    raise DataError(message, hint=f"name the column with {' '.join(options)}")
+
+
+def near_names(wanted: str, names: Sequence[str]) -> list[str]:
+    """Return the names that look like the wanted one, best first; a dotted name counts by its last part too."""
+    last = {name: name.rsplit(".", 1)[-1].casefold() for name in names}
+    exact = [name for name in names if last[name] == wanted.casefold()]
+    close = difflib.get_close_matches(wanted.casefold(), set(last.values()) | {n.casefold() for n in names}, n=3)
+    similar = [name for part in close for name in names if part in (last[name], name.casefold())]
+    return list(dict.fromkeys(exact + similar))[:3]
+
+
+def _listed(names: Sequence[str]) -> str:
+    shown = ", ".join(shorten(name) for name in names[:30])
+    return shown + (f" and {len(names) - 30} more" if len(names) > 30 else "")
+
+
+def _list_hint(unreadable: Problems) -> str | None:
+    first = next(iter(unreadable.first), (0, ""))
+    if first[0] == 1 and "unexpected end of data" in first[1] and unreadable.total > 1:
+        return "each line must be one whole object; a JSON list goes into a file whose name ends in .json"
+    return None
+
+
+def _fill(drafts: list[Draft]) -> None:
+    """Give every row every column, so that a slice over a column sees a gap instead of nothing."""
+    columns = dict.fromkeys(name for draft in drafts for name in draft.meta)
+    if len(columns) > _MOST_COLUMNS_FILLED:
+        return
+    # An object that is null in one row leaves its bare name behind, beside the dotted names of the other rows.
+    parents = {name.rpartition(".")[0] for name in columns}
+    bare = {p for p in parents & columns.keys() if all(draft.meta.get(p) is None for draft in drafts)}
+    for draft in drafts:
+        draft.meta = {name: draft.meta.get(name) for name in columns if name not in bare}
+
+
+def _type_columns(drafts: list[Draft]) -> None:
+    """Read numbers and booleans out of text columns of a CSV, so that it slices as the same rows in JSONL do."""
+    for name in drafts[0].meta:
+        cells = [str(draft.meta[name]) for draft in drafts]
+        filled = [cell for cell in cells if cell.strip().casefold() not in _MISSING]
+        read, empty = _reader_for(filled)
+        for draft, cell in zip(drafts, cells, strict=True):
+            draft.meta[name] = None if cell.strip().casefold() in empty else _scalar(read(cell))
+
+
+def _reader_for(cells: Sequence[str]) -> tuple[Callable[[str], Cell], frozenset[str]]:
+    """Return how to read a column's cells, and which of them stand for nothing: in a text column only empty ones do."""
+    if cells and all(_INTEGER.fullmatch(cell) for cell in cells):
+        return int, _MISSING
+    if cells and all(_NUMBER.fullmatch(cell) and not _PADDED.match(cell) for cell in cells):
+        return float, _MISSING
+    if cells and {cell.casefold() for cell in cells} <= {"true", "false"}:
+        return _boolean, _MISSING
+    return str, frozenset({""})
+
+
+def _boolean(cell: str) -> bool:
+    return cell.casefold() == "true"

@@ -1,0 +1,52 @@
+"""What is wrong with a data file, gathered so that one error names it all."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal
+
+from ..errors import DataError
+
+_SHOWN = 10
+
+
+@dataclass(slots=True)
+class Problems:
+    """What is wrong with a file: the first ten in words, all of them counted."""
+
+    path: Path
+    unit: Literal["line", "row"] = "line"
+    """What the number of a problem counts."""
+    first: list[tuple[int, str]] = field(default_factory=list)
+    total: int = 0
+
+    def add(self, at: int, message: str) -> None:
+        """Enter one problem of the record at a line or row."""
+        self.total += 1
+        if len(self.first) < _SHOWN:
+            self.first.append((at, message))
+
+    def check(self, *others: Problems, hint: str | None = None) -> None:
+        """Raise everything entered so far, here and in the others, as one error; do nothing if there was nothing.
+
+        Raises:
+            DataError: There was a problem.
+        """
+        total = self.total + sum(other.total for other in others)
+        entries = sorted(sum((other.first for other in others), self.first), key=lambda entry: entry[0])
+        shown = [f"{self.unit} {at}: {message}" for at, message in entries[:_SHOWN]]
+        if total == 1:
+            raise DataError(f"{self.path}, {shown[0]}", hint=hint)
+        if total:
+            more = [f"and {total - _SHOWN:,} more"] if total > _SHOWN else []
+            body = "\n  ".join(shown + more)
+            raise DataError(f"{self.path}: {total:,} problems\n  {body}", hint=hint)
+
+
+def shorten(value: object) -> str:
+    """Quote a value for a message, cut to sixty characters."""
+    text = value if isinstance(value, str) else str(value)
+    if len(text) > 60:
+        return f"{text[:60]!r}… ({len(text):,} characters)"
+    return repr(value)

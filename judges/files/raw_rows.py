@@ -1,0 +1,144 @@
+"""Rows of a file as they are, for looking at them and splitting them: no judge need be named, a gap is no error."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from ..errors import DataError
+from ..rows import Row
+from ..scale import BINARY, OutputScale
+from ..shelf import Shelf
+from .columns import WORDS, Roles, Table, read_table
+from .records import Cell
+from .verdict_scale import infer_scale
+
+_FILLED = 0.95
+"""Share of rows in which a column must hold text to be taken for an input."""
+_WORDS = 4
+"""Words that a column which no judge names must have on average to be taken for an input."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RawRoles:
+    """Which column is what, as far as a person said so."""
+
+    inputs: Mapping[str, str] = field(default_factory=dict)
+    """An input to the column that holds it; empty to find the inputs."""
+    label: str | None = None
+    id: str | None = None
+    group: str | None = None
+    words: Mapping[str, float] = field(default_factory=lambda: WORDS)
+    """Texts that stand for a label."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RawRows:
+    """Every row of a file, in its order."""
+
+    rows: tuple[Row, ...]
+    """A missing input is empty text; a row without a named group has the group of its longest input."""
+    lines: tuple[int, ...]
+    """Where each row starts in the file: its line, or its row in a JSON list or a Parquet file."""
+    group: str | None
+    """The column of the group; None where rows that share their longest input were taken as one."""
+    notes: tuple[str, ...]
+
+
+def read_raw_rows(
+    path: Path,
+    roles: RawRoles,
+    *,
+    judges: Mapping[str, Sequence[str]],
+    groups: Sequence[str] = ("group_id", "group"),
+) -> RawRows:
+    """Read a file's rows.
+
+    Args:
+        path: The file, in any format that `load_dataset` reads.
+        roles: What is known about the columns.
+        judges: Judges by name with their inputs: where no input is named, those of the judge that finds most of its
+            inputs in the file are taken, and else every column of running text.
+        groups: Columns that hold the group where none is named.
+
+    Raises:
+        DataError: The file cannot be read, a named column is missing, an id stands twice, a label is no grade, or no
+            column holds text.
+    """
+    named = {"--label": roles.label, "--id": roles.id, "--group": roles.group}
+    needed = {column: f"{option} COLUMN" for option, column in named.items() if column}
+    needed |= {column: f"--column {name}=COLUMN" for name, column in roles.inputs.items()}
+    table = read_table(
+        path,
+        Roles(
+            label=roles.label or "label",
+            id=roles.id,
+            group=roles.group,
+            group_defaults=tuple(groups),
+            needed=needed,
+            words=roles.words,
+        ),
+    )
+    inputs, notes = dict(roles.inputs), list(table.notes)
+    if not inputs:
+        inputs, note = _find_inputs(table, judges)
+        notes.append(note)
+    longest = max(inputs.values(), key=lambda column: sum(len(_text(d.meta.get(column))) for d in table.drafts))
+    if table.group is None:
+        notes.append(f"rows that share the same {longest} are one group, as no column names it (--group COLUMN does)")
+    rows = tuple(
+        Row(
+            id=draft.id,
+            inputs={name: _text(draft.meta.get(column)) for name, column in inputs.items()},
+            label=draft.label,
+            meta={name: value for name, value in draft.meta.items() if name not in inputs.values()},
+            group=draft.group if table.group else _key(_text(draft.meta.get(longest))),
+        )
+        for draft in table.drafts
+    )
+    lines = tuple(draft.at for draft in table.drafts)
+    return RawRows(rows=rows, lines=lines, group=table.group, notes=tuple(notes))
+
+
+def judge_inputs(shelf: Shelf) -> dict[str, tuple[str, ...]]:
+    """Return the inputs of every judge on a shelf, by name."""
+    return {name: shelf.get(name).inputs for name in shelf.names()}
+
+
+def infer_raw_scale(rows: Sequence[Row]) -> OutputScale:
+    """Return the scale the rows' labels are on, as far as they tell; binary where there are none."""
+    labels = [row.label for row in rows if row.label is not None]
+    return infer_scale(labels) if labels else BINARY
+
+
+def _find_inputs(table: Table, judges: Mapping[str, Sequence[str]]) -> tuple[dict[str, str], str]:
+    """Find the inputs by name, else by what the columns hold."""
+    n = len(table.drafts)
+    texts = {
+        name: [value for draft in table.drafts if isinstance(value := draft.meta.get(name), str) and value.strip()]
+        for name in table.drafts[0].meta
+    }
+    filled = {name: values for name, values in texts.items() if len(values) >= _FILLED * n}
+    fitting = [(len(inputs), name) for name, inputs in judges.items() if set(inputs) <= filled.keys()]
+    if fitting:
+        most = max(count for count, _ in fitting)
+        judge = min(name for count, name in fitting if count == most)
+        how = f"as the judge {judge} reads them"
+        return {name: name for name in judges[judge]}, f"the inputs are {', '.join(judges[judge])}, {how}"
+    found = [name for name, values in filled.items() if sum(len(v.split()) for v in values) >= _WORDS * len(values)]
+    if not found:
+        raise DataError(
+            f"{table.path}: no column holds running text in nearly every row",
+            hint="name the inputs with --judge, or with --column INPUT=COLUMN for each",
+        )
+    return {name: name for name in found}, f"the inputs are taken to be {', '.join(found)}, as they hold running text"
+
+
+def _text(value: Cell) -> str:
+    return "" if value is None else str(value)
+
+
+def _key(text: str) -> str:
+    return hashlib.blake2b(" ".join(text.split()).encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()

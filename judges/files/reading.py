@@ -1,0 +1,166 @@
+"""Labelled rows from a file: columns mapped to a judge's inputs, labels checked, groups settled."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from ..errors import DataError, InputError
+from ..rows import Dataset, Row
+from ..scale import OutputScale, infer_label_scale
+from .columns import Draft, Roles, Table, read_table, words_of
+from .problems import Problems
+from .records import name_of, unit_of
+
+GROUP_COLUMNS = ("group_id", "group")
+"""Columns that hold the group where none is named."""
+
+_NO_COLUMNS: Mapping[str, str] = {}
+_LONG_ROW = 1_000_000
+
+
+def load_dataset(
+    path: Path,
+    *,
+    inputs: Sequence[str],
+    scale: OutputScale,
+    label: str | None = None,
+    id: str | None = None,
+    group: str | None = None,
+    columns: Mapping[str, str] = _NO_COLUMNS,
+    label_scale: OutputScale | None = None,
+    limit: int | None = None,
+    require_labels: bool = True,
+    skip_incomplete: bool = False,
+) -> Dataset:
+    """Read labelled rows from JSONL, JSON, CSV, TSV or Parquet, the text formats also as `.gz`.
+
+    Args:
+        path: The file; its name says the format.
+        inputs: The fields the judge's template names.
+        scale: The judge's scale; labels are read on it unless they say otherwise.
+        label: The column of the human label; `label` where none is given.
+        id: The column of the row's id; `id` where there is one, else the line number.
+        group: The column of the group; `group_id` or `group` where there is one, else rows that share
+            their longest input are one group.
+        columns: A judge's input to the column that holds it, where the two differ in name.
+        label_scale: The scale of the labels; inferred from them where it is not given.
+        limit: How many rows to read at most.
+        require_labels: Whether a file without a single label is an error.
+        skip_incomplete: Whether to leave out rows that lack an input, saying how many, instead of refusing the file.
+
+    Raises:
+        InputError: `columns` or `limit` make no sense.
+        DataError: The file, or any of its rows, cannot be used; up to ten problems are named.
+    """
+    _check_arguments(inputs, columns, limit)
+    sources = {name: columns.get(name, name) for name in inputs}
+    needed = {column: f"--column {name}=COLUMN" for name, column in sources.items()}
+    if require_labels or label is not None:
+        needed[label or "label"] = "--label COLUMN"
+    needed |= {column: f"{option} COLUMN" for column, option in ((id, "--id"), (group, "--group")) if column}
+    roles = Roles(
+        inputs=sources,
+        label=label or "label",
+        id=id,
+        group=group,
+        group_defaults=GROUP_COLUMNS,
+        needed=needed,
+        words=words_of(label_scale or scale),
+        skip_incomplete=skip_incomplete,
+    )
+    table = read_table(path, roles, limit=limit)
+    labels = _label_scale(table, roles.label, scale, label_scale, require_labels)
+    notes = [*table.notes, *_label_notes(table, labels, scale, label_scale), *_settle_groups(table, tuple(inputs))]
+    notes += _input_notes(table)
+    if limit is not None and len(table.drafts) == limit:
+        notes.append(f"at most the first {limit:,} rows were read")
+    rows = (Row(id=d.id, inputs=d.inputs, label=d.label, meta=d.meta, group=d.group) for d in table.drafts)
+    return Dataset.of(rows, labels=labels, name=name_of(path), notes=notes)
+
+
+def _check_arguments(inputs: Sequence[str], columns: Mapping[str, str], limit: int | None) -> None:
+    unknown = next((name for name in columns if name not in inputs), None)
+    if unknown is not None:
+        raise InputError(
+            f"the judge has no input {unknown!r}; its inputs are {', '.join(map(repr, inputs))}",
+            hint="write --column INPUT=COLUMN, the judge's name first",
+        )
+    if limit is not None and limit < 1:
+        raise InputError(f"limit {limit!r} is not a positive number of rows")
+
+
+def _label_scale(
+    table: Table, column: str, scale: OutputScale, given: OutputScale | None, required: bool
+) -> OutputScale:
+    if required and all(draft.label is None for draft in table.drafts):
+        raise DataError(f"{table.path}: no row has a label in column {column!r}", hint="name it with --label COLUMN")
+    if given is None:
+        try:
+            return infer_label_scale(table.grades, scale) if table.grades else scale
+        except InputError as error:
+            _check_labels(table, column, scale, error.hint)
+            raise DataError(f"{table.path}, field {column!r}: {error}", hint=error.hint) from None
+    _check_labels(table, column, given, "check --label-scale")
+    return given
+
+
+def _check_labels(table: Table, column: str, scale: OutputScale, hint: str | None) -> None:
+    problems = Problems(table.path, unit_of(table.path))
+    for draft in table.drafts:
+        if draft.label is not None and not scale.contains(draft.label):
+            problems.add(draft.at, f"field {column!r}: {draft.label:g} is outside the scale ({scale.describe()})")
+    problems.check(hint=hint)
+
+
+def _label_notes(table: Table, labels: OutputScale, scale: OutputScale, given: OutputScale | None) -> list[str]:
+    notes = []
+    values = [draft.label for draft in table.drafts if draft.label is not None]
+    missing = len(table.drafts) - len(values)
+    if missing:
+        notes.append(f"{missing:,} of {len(table.drafts):,} rows have no label")
+    if values and given is None and labels != scale:
+        notes.append(f"labels were read as {labels.describe()}, while the judge grades {scale.describe()}")
+    sides = {labels.positive(value) for value in values}
+    if len(sides) == 1:
+        notes.append(f"every label is {'positive' if sides.pop() else 'negative'}; only one side can be measured")
+    return notes
+
+
+def _settle_groups(table: Table, inputs: tuple[str, ...]) -> list[str]:
+    """Fill in the groups where no column holds them, and say how rows are grouped."""
+    drafts = table.drafts
+    if table.group is None:
+        longest = max(inputs, key=lambda name: sum(len(draft.inputs[name]) for draft in drafts))
+        for draft in drafts:
+            draft.group = _text_key(draft.inputs[longest])
+        how = f"rows that share the same {longest} are one group"
+    else:
+        how = f"rows that share the same {table.group} are one group"
+    count = len({draft.group for draft in drafts if draft.group})
+    notes = [f"{how} ({count:,} {'group' if count == 1 else 'groups'})"]
+    alone = sum(not draft.group for draft in drafts)
+    if alone:
+        notes.append(f"rows without a {table.group}, each standing alone: {alone:,}")
+    return notes
+
+
+def _text_key(text: str) -> str:
+    return hashlib.blake2b(" ".join(text.split()).encode(), digest_size=8).hexdigest()
+
+
+def _input_notes(table: Table) -> list[str]:
+    notes = []
+    for name in table.drafts[0].inputs:
+        empty = [draft for draft in table.drafts if not draft.inputs[name].strip()]
+        if empty:
+            notes.append(f"rows with an empty {name}: {len(empty):,} (the first is {empty[0].id!r})")
+    longest: Draft = max(table.drafts, key=_length)
+    if _length(longest) > _LONG_ROW:
+        notes.append(f"the longest row, {longest.id!r}, has {_length(longest):,} characters")
+    return notes
+
+
+def _length(draft: Draft) -> int:
+    return sum(len(text) for text in draft.inputs.values())

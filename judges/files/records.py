@@ -1,0 +1,317 @@
+"""Records out of a file: JSONL, JSON, CSV, TSV or Parquet, read strictly and with their line numbers.
+
+Nothing here knows what a column means; `columns` gives the columns their roles.
+"""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import io
+import json
+import zlib
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Any, Literal, cast
+
+import jsonlines
+import orjson
+
+from ..errors import DataError
+from .problems import Problems, shorten
+
+Cell = str | int | float | bool | None
+"""One value of a record; lists stand as JSON text."""
+
+FORMATS = (".jsonl", ".ndjson", ".json", ".csv", ".tsv", ".parquet")
+_FIELD_LIMIT = 2**31 - 1
+_FOREIGN_HEADS = {
+    b"\xff\xfe": "is UTF-16 text; save it as UTF-8",
+    b"\xfe\xff": "is UTF-16 text; save it as UTF-8",
+    b"\x1f\x8b": "is compressed; let its name end in .gz",
+    b"PAR1": "is a Parquet file; let its name end in .parquet",
+    b"PK\x03\x04": "is a zip archive or a spreadsheet; save it as CSV or JSONL",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """One record, nested objects flattened to dotted names."""
+
+    at: int
+    """The 1-based physical line it starts on; its row number in a JSON list or a Parquet file."""
+    fields: dict[str, Cell]
+
+
+def kind_of(path: Path) -> str:
+    """Return the format a file's name stands for, such as `.jsonl`; `.gz` at the end is looked through.
+
+    Raises:
+        DataError: The name stands for none of `FORMATS`.
+    """
+    name = path.name.lower()
+    kind = Path(name.removesuffix(".gz")).suffix
+    if kind not in FORMATS or (kind == ".parquet" and name.endswith(".gz")):
+        raise DataError(
+            f"{path}: the format of {path.name!r} is not known",
+            hint=f"accepted are {', '.join(FORMATS)}, the text formats also with .gz",
+        )
+    return kind
+
+
+def unit_of(path: Path) -> Literal["line", "row"]:
+    """Say what a record's number counts: lines, or rows where a format has no lines to speak of."""
+    return "row" if kind_of(path) in (".json", ".parquet") else "line"
+
+
+def name_of(path: Path) -> str:
+    """Return a file's name without its format."""
+    name = path.name
+    return Path(name[:-3] if name.lower().endswith(".gz") else name).stem
+
+
+def read_records(path: Path, problems: Problems) -> Iterator[Record]:
+    """Yield a file's records one by one.
+
+    A record that cannot be read is entered in `problems` and left out.
+
+    Raises:
+        DataError: The file as a whole cannot be read.
+    """
+    kind = kind_of(path)
+    with _translated(path):
+        if path.is_dir():
+            raise DataError(f"{path} is a folder, not a file")
+        if kind == ".parquet":
+            yield from _parquet(path, problems)
+            return
+        with _open(path) as stream:
+            if kind in (".jsonl", ".ndjson"):
+                yield from _json_lines(_Lines(stream, problems), problems)
+            elif kind == ".json":
+                yield from _json_list(stream.read(), problems)
+            else:
+                yield from _delimited(_Lines(stream, problems), "\t" if kind == ".tsv" else ",", problems)
+
+
+@contextmanager
+def _translated(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except FileNotFoundError:
+        raise DataError(f"{path}: there is no such file") from None
+    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+        raise DataError(f"{path}: the compressed file is damaged ({error})") from None
+    except OSError as error:
+        raise DataError(f"{path}: cannot be read ({error.strerror or error})") from None
+
+
+def _open(path: Path) -> IO[bytes]:
+    raw = gzip.open(path, "rb") if path.name.lower().endswith(".gz") else path.open("rb")  # noqa: SIM115  # the caller closes it
+    stream = io.BufferedReader(cast("io.RawIOBase", raw))  # a GzipFile is readable as a raw stream is
+    head = stream.peek(64)[:64]
+    for magic, meaning in _FOREIGN_HEADS.items():
+        if head.startswith(magic):
+            stream.close()
+            raise DataError(f"{path}: the file {meaning}")
+    if len(head) >= 8 and (not any(head[1:8:2]) or not any(head[:8:2])):
+        stream.close()
+        raise DataError(f"{path}: the file is UTF-16 text; save it as UTF-8")
+    return stream
+
+
+class _Lines:
+    """Physical lines as text; knows the number of the line last given, and of the last that was not text."""
+
+    def __init__(self, stream: Iterable[bytes], problems: Problems) -> None:
+        self._stream = iter(stream)
+        self._problems = problems
+        self.number = 0
+        self.damaged = 0
+
+    def __iter__(self) -> _Lines:
+        return self
+
+    def __next__(self) -> str:
+        line = next(self._stream)
+        self.number += 1
+        if self.number == 1:
+            line = line.removeprefix(b"\xef\xbb\xbf")
+        if b"\0" in line:
+            self._damage(f"a NUL byte at column {line.index(0) + 1}; this is not a text file")
+        else:
+            try:
+                return line.decode()
+            except UnicodeDecodeError as error:
+                bad = f"byte 0x{line[error.start]:02x} at column {error.start + 1}"
+                self._damage(f"{bad} is not UTF-8; save the file as UTF-8")
+        return line.replace(b"\0", b" ").decode(errors="replace")
+
+    def _damage(self, message: str) -> None:
+        self._problems.add(self.number, message)
+        self.damaged = self.number
+
+
+def _json_lines(lines: _Lines, problems: Problems) -> Iterator[Record]:
+    with jsonlines.Reader(lines, loads=parse_strictly) as reader:  # pyright: ignore[reportCallIssue]  # attrs names _loads so
+        while True:
+            try:
+                value = reader.read(skip_empty=True, allow_none=True)
+            except EOFError:
+                return
+            except jsonlines.InvalidLineError as error:
+                if lines.damaged != lines.number:
+                    problems.add(lines.number, f"not valid JSON: {_plain(error.__cause__)}")
+                continue
+            if lines.damaged != lines.number:
+                yield from _flat(value, lines.number, problems)
+
+
+def _json_list(body: bytes, problems: Problems) -> Iterator[Record]:
+    try:
+        values = parse_strictly(body.decode("utf-8-sig"))
+    except UnicodeDecodeError as error:
+        line = body.count(b"\n", 0, error.start) + 1
+        raise DataError(f"{problems.path}, line {line}: not UTF-8; save the file as UTF-8") from None
+    except json.JSONDecodeError as error:
+        hint = "one object a line is JSON Lines: let the name end in .jsonl" if "after document" in error.msg else None
+        raise DataError(f"{problems.path}, line {error.lineno}: not valid JSON: {_plain(error)}", hint=hint) from None
+    except ValueError as error:
+        raise DataError(f"{problems.path}: not valid JSON: {error}") from None
+    if not isinstance(values, list):
+        raise DataError(f"{problems.path}: a list of objects is needed, this is {_json_type(values)}")
+    for at, value in enumerate(values, 1):
+        yield from _flat(value, at, problems)
+
+
+def _delimited(lines: _Lines, delimiter: str, problems: Problems) -> Iterator[Record]:
+    with _long_fields_allowed():
+        cells = csv.reader(lines, delimiter=delimiter, strict=True)
+        header: list[str] | None = None
+        while True:
+            start = cells.line_num + 1
+            try:
+                row = next(cells)
+            except StopIteration:
+                return
+            except csv.Error as error:
+                problems.add(start, f"not valid CSV: {error} (a stray or unclosed quotation mark?)")
+                continue
+            if not row or lines.damaged >= start:
+                continue
+            if header is None:
+                header = _header(row, problems)
+            elif len(row) != len(header):
+                problems.add(start, f"{len(row)} cells where the header names {len(header)} columns")
+            else:
+                yield Record(start, dict(zip(header, row, strict=True)))
+
+
+@contextmanager
+def _long_fields_allowed() -> Iterator[None]:
+    """Lift the csv module's limit of 131,072 characters a field; it is a global of the process, so put it back."""
+    before = csv.field_size_limit(_FIELD_LIMIT)
+    try:
+        yield
+    finally:
+        csv.field_size_limit(before)
+
+
+def _header(row: list[str], problems: Problems) -> list[str]:
+    names = [name.strip() or f"column {i}" for i, name in enumerate(row, 1)]
+    _refuse_doubles(names, problems.path)
+    return names
+
+
+def _refuse_doubles(names: list[str], path: Path) -> None:
+    doubled = sorted(name for name, count in Counter(names).items() if count > 1)
+    if doubled:
+        raise DataError(f"{path}: the column {doubled[0]!r} stands twice", hint="rename one of the two")
+
+
+def _parquet(path: Path, problems: Problems) -> Iterator[Record]:
+    import pyarrow
+    import pyarrow.parquet
+
+    try:
+        with pyarrow.parquet.ParquetFile(path) as file:
+            _refuse_doubles(list(file.schema_arrow.names), path)
+            at = 0
+            for batch in file.iter_batches(batch_size=1024):
+                for value in batch.to_pylist():
+                    at += 1
+                    yield from _flat(value, at, problems)
+    except pyarrow.ArrowException as error:
+        raise DataError(f"{path}: not a readable Parquet file ({str(error).splitlines()[0]})") from None
+
+
+def parse_strictly(text: str) -> Any:  # Any: JSON
+    """Parse JSON, refusing NaN, infinite numbers, lone surrogates, deep nesting and doubled keys.
+
+    Raises:
+        ValueError: The text is not such JSON.
+    """
+    # orjson refuses all of these but doubled keys, of which it silently keeps the last; the standard parser can tell.
+    orjson.loads(text)
+    try:
+        return json.loads(text, object_pairs_hook=_single_keys)
+    except RecursionError:
+        raise ValueError("nested too deeply") from None
+
+
+def _single_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        doubled = next(key for key, count in Counter(key for key, _ in pairs).items() if count > 1)
+        raise ValueError(f"the key {shorten(doubled)} stands twice")
+    return found
+
+
+def _plain(error: BaseException | None) -> str:
+    if not isinstance(error, json.JSONDecodeError):
+        return str(error)
+    rest = error.doc[error.pos :].lstrip("-")
+    if rest.startswith(("NaN", "Infinity")):
+        return f"NaN and Infinity are no JSON numbers, write null for a missing value (column {error.colno})"
+    return f"{error.msg} (column {error.colno})"
+
+
+def _json_type(value: object) -> str:
+    names = {dict: "an object", list: "a list", str: "a text", bool: "a boolean", type(None): "null"}
+    return names.get(type(value), "a number")
+
+
+def _flat(value: Any, at: int, problems: Problems) -> Iterator[Record]:  # Any: JSON, or what Parquet holds
+    if not isinstance(value, dict):
+        problems.add(at, f"an object is needed, this is {_json_type(value)}: {shorten(value)}")
+        return
+    fields: dict[str, Cell] = {}
+    waiting = list(reversed(value.items()))
+    while waiting:
+        name, inner = waiting.pop()
+        if isinstance(inner, dict):
+            waiting.extend((f"{name}.{key}", item) for key, item in reversed(inner.items()))
+        elif name in fields:
+            problems.add(at, f"the field {shorten(name)} stands twice once nested objects are flattened")
+            return
+        else:
+            try:
+                fields[name] = _cell(inner)
+            except RecursionError:
+                problems.add(at, f"the field {shorten(name)} is nested too deeply")
+                return
+    yield Record(at, fields)
+
+
+def _cell(value: Any) -> Cell:  # Any: JSON, or what Parquet holds
+    if value is None or isinstance(value, str | int | float):
+        return value
+    if isinstance(value, list | tuple):
+        # Not orjson: it writes neither long integers nor deep lists.
+        return json.dumps(value, ensure_ascii=False, default=str)
+    if isinstance(value, bytes):
+        return value.decode(errors="replace")
+    return str(value)

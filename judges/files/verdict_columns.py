@@ -1,0 +1,100 @@
+"""Which columns of a verdict file say what, and how their cells become grades and decisions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from ..errors import InputError
+from ..scale import OutputScale
+from .columns import Roles
+from .verdict_items import Aggregate
+from .verdict_scale import Cuts, GradeMap, words_for
+
+GROUP_COLUMNS = ("metadata.query_id", "query_id", "group_id", "group")
+"""Columns that hold the group where none is named."""
+
+RATIONALE = "rationale"
+"""The column of the judge's reasons where none is named."""
+
+REASON = "unscored"
+"""Where `bench --out` writes why a row has no verdict."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VerdictColumns:
+    """Which columns of a verdict file say what, and how their cells become grades and decisions."""
+
+    label: str = "label"
+    """The column of the human label."""
+    score: str = "score"
+    """The column of the judge's score. Of a matrix of judges: `verdicts.NAME` for one; `verdicts.*`, or `verdicts`
+    where the file has no such column but an object of that name, for all."""
+    confidence: str | None = None
+    """The column of the judge's confidence in its verdict, in [0, 1]."""
+    threshold: float | None = None
+    """What label and score must reach to be positive; a binary side stays as it is. Without it a grade must reach
+    the middle of its scale, rounded up, and a probability 0.5."""
+    label_threshold: float | None = None
+    """What the label must reach, where that differs."""
+    thresholds: Mapping[str, float] = field(default_factory=dict)
+    """What the score of one judge must reach, by its name: the file's without format, in a matrix the column's."""
+    group: str | None = None
+    """The column of the group; the first of `GROUP_COLUMNS` where there is one, else every row is its own."""
+    id: str = "id"
+    """The column of the row's id; without one the line number."""
+    rationale: str | None = None
+    """The column of the judge's reasons; `RATIONALE` where there is one."""
+    label_map: GradeMap = field(default_factory=dict)
+    """What cells of the label column stand for; others are read as they are."""
+    score_map: GradeMap = field(default_factory=dict)
+    """Likewise for scores."""
+    score_maps: Mapping[str, GradeMap] = field(default_factory=dict)
+    """Likewise for the scores of one judge, by its name, instead of `score_map`."""
+    scale: OutputScale | None = None
+    """The one scale of labels and scores; without it each side's is read from the grades that occur. A score beyond
+    its ends leaves the row unscored."""
+    clip: bool = False
+    """Take labels and scores beyond the ends of `scale` for its ends."""
+    aggregate: Aggregate | None = None
+    """Make the rows that share the same `by` into one, whose score is the maximum, minimum or mean."""
+    by: tuple[str, ...] = ()
+    """The columns whose values together name an item; needed by, and only for, `aggregate`."""
+
+    def __post_init__(self) -> None:
+        if self.clip and self.scale is None:
+            raise InputError("clipping needs the scale to clip to", hint="give it, such as --scale 0..3")
+        if bool(self.aggregate) != bool(self.by):
+            raise InputError(
+                "rows are aggregated over the columns that name an item",
+                hint="give both, such as --aggregate max --by claim_id",
+            )
+
+    def cuts(self, judge: str) -> Cuts:
+        """Return what labels and the scores of a judge must reach."""
+        label = self.threshold if self.label_threshold is None else self.label_threshold
+        return Cuts(label=label, score=self.thresholds.get(judge, self.threshold))
+
+    def map_of(self, judge: str) -> GradeMap:
+        """Return what cells of a judge's scores stand for."""
+        return self.score_maps.get(judge, self.score_map)
+
+
+def roles_of(columns: VerdictColumns, *, matrix: bool) -> Roles:
+    """Return the part each column plays; the scores of a matrix of judges stay in the metadata for now."""
+    group, confidence, rationale = columns.group, columns.confidence, columns.rationale
+    id_ = None if columns.id == "id" else columns.id
+    named = {"--id": id_, "--group": group, "--confidence": confidence, "--rationale": rationale}
+    needed = {columns.label: "--label COLUMN"} | ({} if matrix else {columns.score: "--score COLUMN"})
+    needed |= {column: f"{option} COLUMN" for option, column in named.items() if column}
+    needed |= dict.fromkeys(columns.by, "--by COLUMN")
+    aside = (None if matrix else columns.score, confidence, rationale or RATIONALE, REASON, *columns.by)
+    return Roles(
+        label=columns.label,
+        id=id_,
+        group=group,
+        group_defaults=GROUP_COLUMNS,
+        aside=tuple(column for column in aside if column),
+        needed=needed,
+        words=words_for(columns.label_map),
+    )

@@ -1,0 +1,120 @@
+"""Several verdicts on one item made one: a claim judged chunk by chunk is supported if any chunk supports it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from statistics import fmean
+from typing import Literal, get_args
+
+import orjson
+
+from ..errors import InputError
+from .columns import Draft
+from .problems import Problems
+
+Aggregate = Literal["max", "min", "mean"]
+"""How the grades of one item become one."""
+
+INPUTS = "inputs."
+"""What the names of columns begin with that hold a row's texts."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reading:
+    """One row of a verdict file as far as it is read: its draft, and what the judge said about it."""
+
+    draft: Draft
+    score: float | None
+    missing: str = ""
+    """Why there is no score."""
+    confidence: float | None = None
+
+
+def require_aggregate(how: str) -> Aggregate:
+    """Return the way of aggregating that has this name.
+
+    Raises:
+        InputError: None has.
+    """
+    for known in get_args(Aggregate):
+        if how == known:
+            return known
+    raise InputError(f"there is no way of aggregating called {how!r}", hint="max, min or mean")
+
+
+def aggregate_rows(
+    rows: Sequence[Reading], how: Aggregate, by: Sequence[str], problems: Problems, notes: list[str]
+) -> list[Reading]:
+    """Make the rows that share the same values in some columns into one row each, in order of first appearance.
+
+    Score and label are the maximum, minimum or mean of the rows'. An item of which one row has no score has none:
+    what is missing could have decided it. Texts, reasons and confidence come from the first row that decided the
+    score; a mean has no confidence. Columns that differ within an item are left out.
+
+    Args:
+        rows: The rows, their columns `by` in `draft.aside`.
+        how: What score and label of an item are.
+        by: The columns that name the item.
+        problems: Of the file; a row without a value in such a column is entered.
+        notes: Where it is said what was done.
+
+    Raises:
+        DataError: A row has no value in one of the columns.
+    """
+    items: dict[tuple[str, ...], list[Reading]] = {}
+    for row in rows:
+        key = tuple("" if row.draft.aside[column] is None else str(row.draft.aside[column]) for column in by)
+        for column, part in zip(by, key, strict=True):
+            if not part:
+                problems.add(row.draft.at, f"field {column!r} is empty; it names the item the row belongs to")
+        items.setdefault(key, []).append(row)
+    problems.check(hint="each row needs the columns of --by with --aggregate")
+    merged = [_merge(key, found, how, by) for key, found in items.items()]
+    _note(list(items.values()), merged, how, by, notes)
+    return merged
+
+
+def _merge(key: tuple[str, ...], rows: list[Reading], how: Aggregate, by: Sequence[str]) -> Reading:
+    missing = [row for row in rows if row.score is None]
+    scores = [row.score for row in rows if row.score is not None]
+    score = None if missing else _joined(scores, how)
+    decider = next((row for row in rows if row.score == score), rows[0])
+    labels = [row.draft.label for row in rows if row.draft.label is not None]
+    shared = {
+        name: value
+        for name, value in decider.draft.meta.items()
+        if name.startswith(INPUTS) or all(row.draft.meta.get(name) == value for row in rows)
+    }
+    draft = replace(
+        decider.draft,
+        at=rows[0].draft.at,
+        id=key[0] if len(key) == 1 else orjson.dumps(key).decode(),
+        label=_joined(labels, how) if labels else None,
+        group=rows[0].draft.group,
+        meta=shared | {column: rows[0].draft.aside[column] for column in by},
+    )
+    why = f"{len(missing)} of its {len(rows)} rows have no score: {missing[0].missing}" if missing else ""
+    return Reading(draft=draft, score=score, missing=why, confidence=None if how == "mean" else decider.confidence)
+
+
+def _joined(values: list[float], how: Aggregate) -> float:
+    return {"max": max, "min": min, "mean": fmean}[how](values)
+
+
+def _note(
+    items: list[list[Reading]], merged: list[Reading], how: Aggregate, by: Sequence[str], notes: list[str]
+) -> None:
+    rows = sum(len(item) for item in items)
+    apart = sum(len({row.draft.label for row in item}) > 1 for item in items)
+    labels = f"in {apart:,} items labels differ, and the label is their {how} too" if apart else "their labels agree"
+    notes.append(
+        f"{rows:,} rows are {len(items):,} items, one per {' and '.join(by)}: the score is the {how}; {labels}"
+    )
+    before = {name for item in items for row in item for name in row.draft.meta}
+    lost = sorted(before - {name for row in merged for name in row.draft.meta})
+    if lost:
+        notes.append(f"columns that differ within an item were left out: {', '.join(lost)}")
+    strays = sum(len({row.draft.group for row in item}) > 1 for item in items)
+    if strays:
+        notes.append(f"{strays:,} items have rows of several groups; each stands in the group of its first row")

@@ -1,0 +1,183 @@
+"""The scales of a verdict file: read from the grades that occur, or stated; and what lies outside them."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from ..errors import InputError
+from ..scale import BINARY, FARTHEST_GRADE, MOST_LEVELS, PROBABILITY, OutputScale
+from .columns import WORDS
+
+GradeMap = Mapping[str, float | None]
+"""What a cell says to the grade it stands for; None leaves the row without one."""
+
+_NAMED = 5
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cuts:
+    """What a label and a score must reach to be positive; None takes each scale's own default."""
+
+    label: float | None
+    score: float | None
+
+
+def parse_grade_map(text: str, *, option: str) -> dict[str, float | None]:
+    """Read `no=0,partially=0.5,yes=1`; `unclear=none` leaves such rows without a grade.
+
+    Args:
+        text: Pairs between commas.
+        option: What the message calls it, such as `--label-map`.
+
+    Raises:
+        InputError: A pair is not CELL=GRADE, or a cell stands twice.
+    """
+    found: dict[str, float | None] = {}
+    for pair in text.split(","):
+        cell, between, grade = (part.strip() for part in pair.rpartition("="))
+        if not cell or not between:
+            raise InputError(f"{option} {pair!r} is not CELL=GRADE", hint="for example no=0,partially=0.5,yes=1")
+        if cell.casefold() in found:
+            raise InputError(f"{option} maps {cell!r} twice")
+        found[cell.casefold()] = _grade(grade, pair, option)
+    return found
+
+
+def _grade(text: str, pair: str, option: str) -> float | None:
+    if text.casefold() in ("", "none"):
+        return None
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not math.isfinite(value):
+        raise InputError(f"{option} {pair!r}: {text!r} is no grade", hint="write a number, or none for no grade")
+    return value
+
+
+def words_for(mapped: GradeMap) -> dict[str, float]:
+    """Return what may stand for a grade, in lower case: the map before yes, no, true and false.
+
+    A number is found however it is written in the file (1, 1.0); a cell that stands for no grade is NaN.
+    """
+    words = dict(WORDS)
+    for cell, grade in mapped.items():
+        target = math.nan if grade is None else grade
+        words[cell.casefold()] = target
+        try:
+            number = float(cell)
+        except ValueError:
+            continue
+        if math.isfinite(number):
+            words |= dict.fromkeys((repr(number), f"{number:g}"), target)
+    return words
+
+
+def infer_scale(values: Iterable[float], threshold: float | None = None) -> OutputScale:
+    """Read a scale from the grades that occur on it.
+
+    Args:
+        values: Finite grades, at least one.
+        threshold: What counts as positive; a binary scale keeps 1, and None takes each scale's own default.
+
+    Raises:
+        InputError: The values are spread too wide, or too far from zero, to be grades.
+    """
+    found = set(values)
+    if found <= {0.0, 1.0}:
+        return BINARY
+    if all(0.0 <= value <= 1.0 for value in found):
+        return PROBABILITY if threshold is None else replace(PROBABILITY, threshold=threshold)
+    low, high = math.floor(min(found)), math.ceil(max(found))
+    low = low if low < high else min(0, low - 1)  # a lone grade is the top of its scale
+    if high - low >= MOST_LEVELS or max(-low, high) > FARTHEST_GRADE:
+        raise InputError(f"values from {min(found):g} to {max(found):g} are no grades", hint="is it the right column?")
+    return OutputScale(low=low, high=high, threshold=_middle(low, high) if threshold is None else threshold)
+
+
+def infer_scales(
+    labels: set[float], scores: set[float], cuts: Cuts, notes: list[str]
+) -> tuple[OutputScale, OutputScale]:
+    """Read the scales of people and judge from their grades; notes say where the two were brought together.
+
+    Raises:
+        InputError: As `infer_scale`.
+    """
+    people, judge = infer_scale(labels, cuts.label), infer_scale(scores, cuts.score)
+    if _one_scale(people, judge):
+        low, high = min(people.low, judge.low), max(people.high, judge.high)
+        stated = replace(people, low=low, high=high, threshold=_middle(low, high))
+        people, judge = state_scales(stated, cuts)
+        notes.append(f"labels and scores were read as one scale, {low}..{high}, one end of which one side never uses")
+    elif people.kind == judge.kind == "graded" and (judge.low < people.low or judge.high > people.high):
+        ends = f"{people.low}..{people.high}"
+        notes.append(f"scores reach beyond the labels' {ends}; if that is the scale of both, state it: --scale {ends}")
+    return people, judge
+
+
+def state_scales(scale: OutputScale, cuts: Cuts) -> tuple[OutputScale, OutputScale]:
+    """Return one stated scale for people and judge, each with its own threshold where one is given."""
+    label, score = (scale.threshold if cut is None else cut for cut in (cuts.label, cuts.score))
+    if scale.kind == "binary":
+        return scale, scale
+    return replace(scale, threshold=label), replace(scale, threshold=score)
+
+
+def describe_scales(
+    scales: tuple[OutputScale, OutputScale], labels: set[float], scores: set[float], notes: list[str]
+) -> None:
+    """Note how both sides were read, and what is odd about them.
+
+    Raises:
+        InputError: A threshold that no probability can reach.
+    """
+    _describe(scales[0], labels, "labels", notes)
+    _describe(scales[1], scores, "scores", notes)
+
+
+def _describe(scale: OutputScale, values: set[float], side: str, notes: list[str]) -> None:
+    notes.append(f"{side} were read as {scale.describe()}")
+    if scale.kind == "probability" and scale.threshold > 1:
+        option = "--threshold and --label-threshold" if side == "labels" else "--threshold"
+        raise InputError(
+            f"{side} are fractions in [0, 1] and can never reach the threshold {scale.threshold:g}",
+            hint=f"give the threshold of each side, with {option}",
+        )
+    reached = {scale.positive(value) for value in values}
+    if len(reached) == 1:
+        notes.append(f"{'all' if reached.pop() else 'none'} of the {side} reach the threshold {scale.threshold:g}")
+    fractions = [value for value in values if not value.is_integer()]
+    if scale.kind == "graded" and fractions:
+        notes.append(f"some {side} lie between the grades, such as {min(fractions):g}")
+
+
+def outside(values: Iterable[float | None], scale: OutputScale) -> str:
+    """Name the values beyond the ends of a scale with their counts, such as `4 (10 rows), -1 (1 row)`; else nothing."""
+    counts = Counter(value for value in values if value is not None and not scale.low <= value <= scale.high)
+    named = [f"{value:g} ({n:,} {'row' if n == 1 else 'rows'})" for value, n in counts.most_common(_NAMED)]
+    if len(counts) > _NAMED:
+        named.append(f"{len(counts) - _NAMED:,} other values")
+    return ", ".join(named)
+
+
+def clipped(values: Sequence[float | None], scale: OutputScale) -> list[float | None]:
+    """Return the values with those beyond an end of the scale moved to that end."""
+    return [None if value is None else min(max(value, float(scale.low)), float(scale.high)) for value in values]
+
+
+def _middle(low: int, high: int) -> float:
+    return float(math.ceil((low + high) / 2))
+
+
+def _one_scale(people: OutputScale, judge: OutputScale) -> bool:
+    """Whether both sides grade on one scale of which one side never used the lowest or the highest grade.
+
+    A judge that never gives a 3 still grades 0..3, and its threshold must not move because of that.
+    """
+    if people.kind != "graded" or judge.kind != "graded" or people.levels == judge.levels:
+        return False
+    low, high = people.low - judge.low, people.high - judge.high
+    return abs(low) <= 1 and abs(high) <= 1 and low * high <= 0

@@ -1,0 +1,79 @@
+"""Estimates whose intervals draw groups of rows: a share of rows, and whatever sums over groups give."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+
+import numpy as np
+
+from ..judged import FloatArray, IntArray
+from ..metrics import Cells, Estimate, bootstrap, wilson
+from ..rows import Row
+
+
+def mean_over_rows(values: FloatArray, groups: IntArray, *, missing: str, seed: int = 0) -> Estimate:
+    """Return the mean of one value a row, such as whether two sides agree, with an interval that draws groups.
+
+    Independent rows of zeros and ones get Wilson's interval.
+
+    Args:
+        values: Finite, of few distinct values; shape (n,).
+        groups: Codes 0..G-1; shape (n,).
+        missing: The reason to give for no rows.
+        seed: Of the resamples.
+    """
+    n = len(values)
+    if n == 0:
+        return Estimate.undefined(0, missing)
+    levels, code = np.unique(values, return_inverse=True)
+    cells = cells_of(code, len(levels), groups)
+    value = float(values.mean())
+    if cells.groups is None and set(levels.tolist()) <= {0.0, 1.0}:
+        low, high = wilson(float(values.sum()), n) or (None, None)
+        return Estimate(value=value, low=low, high=high, n=n)
+    interval = bootstrap({"mean": lambda counts: counts @ levels / counts.sum(-1)}, cells, seed=seed)["mean"]
+    return with_interval(value, interval, n)
+
+
+def estimates_over_groups(
+    statistics: Mapping[str, Callable[[FloatArray], FloatArray]], groups: int, *, n: int, missing: str, seed: int = 0
+) -> dict[str, Estimate]:
+    """Return each statistic of the groups, all intervals from the same draws.
+
+    Args:
+        statistics: Each maps how often every group was drawn, shape (b, groups), to values of shape (b,), NaN where
+            undefined.
+        groups: How many there are.
+        n: Rows behind the estimates.
+        missing: The reason to give for an undefined one.
+        seed: Of the draws.
+    """
+    by_group = Cells(code=np.arange(groups, dtype=np.int64), size=groups)
+    once = np.ones((1, groups))
+    points = {name: float(statistic(once)[0]) for name, statistic in statistics.items()}
+    defined = {name: statistic for name, statistic in statistics.items() if math.isfinite(points[name])}
+    intervals = bootstrap(defined, by_group, seed=seed)
+    return {
+        name: with_interval(points[name], intervals[name], n) if name in defined else Estimate.undefined(n, missing)
+        for name in statistics
+    }
+
+
+def group_codes(rows: Sequence[Row]) -> IntArray:
+    """Return codes 0..G-1 of the rows' groups; a row without one is its own. Shape (n,)."""
+    codes: dict[str, int] = {}
+    return np.array([codes.setdefault(row.group or f"\0{row.id}", len(codes)) for row in rows], np.int64)
+
+
+def cells_of(code: IntArray, size: int, groups: IntArray) -> Cells:
+    """Return the rows' cells; groups of one row each count as independent rows."""
+    alone = len(groups) == int(groups.max(initial=-1)) + 1
+    return Cells(code=code.astype(np.int64), size=size, groups=None if alone else groups)
+
+
+def with_interval(value: float, interval: tuple[float, float] | None, n: int) -> Estimate:
+    """Return an estimate; without an interval it says that there were too few groups for one."""
+    low, high = interval or (None, None)
+    reason = "" if interval else "fewer than two independent groups cannot show the spread"
+    return Estimate(value=value, low=low, high=high, n=n, reason=reason)

@@ -1,0 +1,80 @@
+"""Annotations as a sparse matrix of queries and documents."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy.sparse import coo_array
+
+from judgewright.judges.annotation.label_matrix import label_matrix, read_matrix, write_matrix
+from judgewright.judges.errors import DataError, InputError
+from judgewright.judges.judged import Judged
+from judgewright.judges.rows import Dataset, Row
+from judgewright.judges.scale import BINARY
+from judgewright.judges.verdict import Answer, Unscored, Verdict
+
+
+def table(entries: list[tuple[str, str, bool | None, float | None]]) -> Judged:
+    """Pairs with the judge's decision (None is unscored) and a person's label."""
+    rows = [Row(id=f"{q}/{d}", inputs={}, label=y, meta={"query_id": q, "document_id": d}) for q, d, _, y in entries]
+    answers: list[Answer] = [
+        Unscored(row_id=r.id, reason="parse") if s is None else Verdict(row_id=r.id, score=float(s), positive=s)
+        for r, (_, _, s, _) in zip(rows, entries, strict=True)
+    ]
+    return Judged(dataset=Dataset.of(rows, labels=BINARY), answers=tuple(answers), scale=BINARY)
+
+
+ENTRIES = [
+    ("q1", "d1", True, None),
+    ("q1", "d2", False, None),
+    ("q2", "d1", False, 1.0),
+    ("q2", "d3", None, None),
+    ("q2", "ü", None, 0.0),
+]
+
+
+def test_a_known_positive_is_never_a_negative() -> None:
+    """People's word counts over the judge's; a pair without either is no entry; negatives stand as zeros."""
+    matrix = label_matrix(table(ENTRIES))
+    assert (matrix.query_ids, matrix.document_ids) == (("q1", "q2"), ("d1", "d2", "ü"))
+    entries = set(zip(matrix.rows.tolist(), matrix.columns.tolist(), matrix.labels.tolist(), strict=True))
+    assert entries == {(0, 0, 1), (0, 1, 0), (1, 0, 1), (1, 2, 0)}
+    assert matrix.human.tolist() == [False, False, True, True]
+    dense = coo_array((matrix.labels, (matrix.rows, matrix.columns)), shape=(2, 3)).toarray()
+    assert dense.tolist() == [[1, 0, 0], [1, 0, 0]]
+
+
+def test_the_matrix_round_trips_through_npz_without_pickle(tmp_path: Path) -> None:
+    """NumPy reads it with pickle off, and what is read equals what was written."""
+    matrix = label_matrix(table(ENTRIES))
+    write_matrix(matrix, tmp_path / "m.npz")
+    again = read_matrix(tmp_path / "m.npz")
+    assert (again.query_ids, again.document_ids) == (matrix.query_ids, matrix.document_ids)
+    for name in ("rows", "columns", "labels", "human"):
+        np.testing.assert_array_equal(getattr(again, name), getattr(matrix, name))
+    assert [p.name for p in tmp_path.iterdir()] == ["m.npz"]
+
+
+def test_the_matrix_is_written_as_lines_too(tmp_path: Path) -> None:
+    """One entry a line, with ids and coordinates."""
+    write_matrix(label_matrix(table(ENTRIES)), tmp_path / "m.jsonl")
+    lines = [json.loads(line) for line in (tmp_path / "m.jsonl").read_text(encoding="utf-8").splitlines()]
+    assert lines[3] == {"query_id": "q2", "document_id": "ü", "row": 1, "column": 2, "label": 0, "human": True}
+
+
+def test_what_is_no_matrix_is_refused(tmp_path: Path) -> None:
+    """Other formats, rows that are no pairs, pairs that stand twice, pickled objects."""
+    empty = label_matrix(table([]))
+    assert empty.rows.shape == (0,)
+    with pytest.raises(InputError, match=r"\.npz or \.jsonl"):
+        write_matrix(empty, tmp_path / "m.csv")
+    with pytest.raises(InputError, match="stands twice"):
+        label_matrix(table([("q", "d", True, None), ("q", "d", False, None)]))
+    row = Row(id="a", inputs={})
+    with pytest.raises(InputError, match="no pair"):
+        label_matrix(Judged(dataset=Dataset.of([row], labels=BINARY), scale=BINARY,
+                            answers=(Unscored(row_id="a", reason="parse"),)))  # fmt: skip
+    np.savez(tmp_path / "p.npz", query_ids=np.array([{"a": 1}], dtype=object))
+    with pytest.raises(DataError, match="not a label matrix"):
+        read_matrix(tmp_path / "p.npz")
