@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -13,6 +13,9 @@ from ..report import say_event, say_nothing, say_prompt_diff
 from ..run import PROPOSERS, RunConfig, RunResult, start_run
 from ..terminal import progress_on_stderr, say, say_json
 from .options import column_map, data_options, json_option, model_options, names, open_workspace, workspace_option
+
+if TYPE_CHECKING:
+    from ...judges import JudgePrompt
 
 
 @click.command(
@@ -88,6 +91,27 @@ from .options import column_map, data_options, json_option, model_options, names
 @json_option
 def optimize(
     judge: str,
+    workspace: Path | None,
+    as_json: bool,
+    **options: Any,  # Any: the options of `read_config`
+) -> None:
+    """Improve JUDGE on the slice of DATA where it errs, and decide on rows nobody tuned on.
+
+    Exits 0 when the gate accepted, 1 when it refused or could not decide. A run that is stopped goes on
+    with `judgewright runs resume`.
+    """
+    with open_workspace(workspace) as place:
+        config = read_config(place.shelf.get(judge), **options)
+        with progress_on_stderr(quiet=as_json) as watch:
+            result = start_run(
+                place, config, read_environment(), watch=watch, on_event=say_nothing if as_json else say_event
+            )
+    finish(result, place.root, as_json=as_json)
+
+
+def read_config(
+    prompt: JudgePrompt,
+    *,
     data: Path,
     columns: tuple[str, ...],
     parts: str | None,
@@ -96,37 +120,24 @@ def optimize(
     slice_columns: str | None,
     exclude: str | None,
     split: str,
-    workspace: Path | None,
-    as_json: bool,
     **options: Any,  # Any: the remaining options carry RunConfig's own names
-) -> None:
-    """Improve JUDGE on the slice of DATA where it errs, and decide on rows nobody tuned on.
-
-    Exits 0 when the gate accepted, 1 when it refused or could not decide. A run that is stopped goes on
-    with `judgewright runs resume`.
-    """
+) -> RunConfig:
+    """Read the options of `optimize`, which `plan` takes too."""
     from ...judges import parse_shares
     from ...slices import read_slice
 
-    with open_workspace(workspace) as place:
-        prompt = place.shelf.get(judge)
-        config = RunConfig(
-            prompt=prompt.to_yaml(),
-            data=str(data),
-            columns=column_map(columns),
-            parts=names(parts),
-            edit=None if edit is None else edit.read_text(encoding="utf-8"),
-            slice=slice_ if slice_ in ("auto", "all") else str(read_slice(slice_)),
-            slice_columns=names(slice_columns),
-            exclude=names(exclude),
-            shares=parse_shares(split),
-            **options,
-        )
-        with progress_on_stderr(quiet=as_json) as watch:
-            result = start_run(
-                place, config, read_environment(), watch=watch, on_event=say_nothing if as_json else say_event
-            )
-    finish(result, place.root, as_json=as_json)
+    return RunConfig(
+        prompt=prompt.to_yaml(),
+        data=str(data),
+        columns=column_map(columns),
+        parts=names(parts),
+        edit=None if edit is None else edit.read_text(encoding="utf-8"),
+        slice=slice_ if slice_ in ("auto", "all") else str(read_slice(slice_)),
+        slice_columns=names(slice_columns),
+        exclude=names(exclude),
+        shares=parse_shares(split),
+        **options,
+    )
 
 
 def finish(result: RunResult, root: Path, *, as_json: bool, always_zero: bool = False) -> None:

@@ -7,14 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ...judges import parse_shares
 from ...judges.trust import CHURN
-from ...slices import read_slice
 from ..config import read_environment
-from ..run import RunConfig
 from ..terminal import inline, progress_on_stderr, say, say_json, say_table
-from .optimize import optimize
-from .options import column_map, names, open_workspace
+from .optimize import optimize, read_config
+from .options import open_workspace
 
 if TYPE_CHECKING:
     from ..pilot import Detectable
@@ -30,18 +27,10 @@ if TYPE_CHECKING:
 )
 def plan(
     judge: str,
-    data: Path,
-    columns: tuple[str, ...],
-    parts: str | None,
-    edit: Path | None,
-    slice_: str,
-    slice_columns: str | None,
-    exclude: str | None,
-    split: str,
     workspace: Path | None,
     pilot: bool,
     as_json: bool,
-    **options: Any,  # Any: the remaining options carry RunConfig's own names
+    **options: Any,  # Any: the options of `read_config`
 ) -> None:
     """Say what optimizing JUDGE on DATA would ask and cost, and which gain the gate could show, before it is spent.
 
@@ -50,18 +39,7 @@ def plan(
     from ..planning import plan_run
 
     with open_workspace(workspace) as place, progress_on_stderr(quiet=as_json) as watch:
-        config = RunConfig(
-            prompt=place.shelf.get(judge).to_yaml(),
-            data=str(data),
-            columns=column_map(columns),
-            parts=names(parts),
-            edit=None if edit is None else edit.read_text(encoding="utf-8"),
-            slice=slice_ if slice_ in ("auto", "all") else str(read_slice(slice_)),
-            slice_columns=names(slice_columns),
-            exclude=names(exclude),
-            shares=parse_shares(split),
-            **options,
-        )
+        config = read_config(place.shelf.get(judge), **options)
         planned = plan_run(place, config, read_environment(), pilot=pilot, watch=watch)
     if as_json:
         say_json(planned.to_json())
