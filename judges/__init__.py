@@ -36,7 +36,7 @@ from .models import (
     Simulated,
     estimate_tokens,
 )
-from .paired import POWER, Change, clustered_se, compare, rows_needed
+from .paired import POWER, Change, clustered_se, compare, holm, rows_needed
 from .prompt import PLACEHOLDER, Example, JudgePrompt, load_prompt, render
 from .reply import read_reply, response_format, without_thinking
 from .rows import Dataset, Row
@@ -96,6 +96,7 @@ __all__ = [
     "clustered_se",
     "compare",
     "estimate_tokens",
+    "holm",
     "infer_label_scale",
     "influence",
     "judge",

@@ -139,7 +139,8 @@ def fit_rule(judged: Judged, *, metric: str = "f1", method: Method = "isotonic")
     score = judged.score
     if judged.scale.kind == "probability" and calibration is not None:
         score = np.array([calibration(value) for value in score], np.float64)
-    candidates = _candidates(judged.scale, score)
+    found = thresholds_between(judged.scale, score)
+    candidates = found if len(found) else np.array([judged.scale.threshold])
     middle = (judged.scale.low + judged.scale.high) / 2
     return DecisionRule(
         threshold=best_threshold(judged.positive, score, candidates, metric=metric, middle=middle),
@@ -225,13 +226,14 @@ def _fit_platt(label: BoolArray, probability: FloatArray) -> Platt:
     return Platt(slope=slope, intercept=intercept)
 
 
-def _candidates(scale: OutputScale, score: FloatArray) -> FloatArray:
-    """Every threshold that tells two grades apart; on a probability scale, halfway between scores that occur."""
-    if scale.kind != "probability":
+def thresholds_between(scale: OutputScale, score: FloatArray) -> FloatArray:
+    """Return every threshold that tells two grades apart; on a probability scale, halfway between scores that occur.
+
+    Shape (thresholds,), ascending; empty where all probabilities are equal.
+    """
+    if scale.levels:
         return np.array(scale.levels[1:], np.float64)
     values = np.unique(score)
-    if len(values) < 2:
-        return np.array([scale.threshold])
     halfway = (values[:-1] + values[1:]) / 2
     # Halfway between neighbouring floats is the lower one, which would tell nothing apart.
     return np.where(halfway > values[:-1], halfway, values[1:])

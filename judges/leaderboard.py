@@ -11,7 +11,7 @@ from .errors import InputError
 from .judged import Judged
 from .metrics.estimate import Estimate
 from .metrics.influence import METRICS as COMPARED
-from .paired import Change, compare
+from .paired import Change, compare, holm
 from .published.figures import PublishedRow
 
 LOWER_IS_BETTER = frozenset({"mae", "brier", "ece", "log_loss"})
@@ -131,16 +131,6 @@ def rank_judges(
     )
 
 
-def holm(p_values: Sequence[float]) -> list[float]:
-    """Return each p-value as it stands among all of them: the step-down adjustment of Holm (1979)."""
-    order = sorted(range(len(p_values)), key=p_values.__getitem__)
-    adjusted, highest = [0.0] * len(p_values), 0.0
-    for position, i in enumerate(order):
-        highest = max(highest, min(1.0, (len(p_values) - position) * p_values[i]))
-        adjusted[i] = highest
-    return adjusted
-
-
 def _ranked(benchmarks: Mapping[str, Benchmark], metric: str) -> tuple[Entry, ...]:
     sign = 1.0 if metric in LOWER_IS_BETTER else -1.0
     missing = "this judge has no such metric on its rows"
@@ -176,7 +166,7 @@ def _pairs(judges: Mapping[str, Judged], metric: str) -> tuple[tuple[Pair, ...],
     plain = [_two_sided(change) for _, _, change in found]
     pairs = tuple(
         Pair(first=first, second=second, change=change, p=p, p_holm=adjusted)
-        for (first, second, change), p, adjusted in zip(found, plain, holm(plain), strict=True)
+        for (first, second, change), p, adjusted in zip(found, plain, holm(plain).tolist(), strict=True)
     )
     return pairs, list(_gaps(without))
 

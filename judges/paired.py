@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from .judged import BoolArray, FloatArray, IntArray, Judged
 from .metrics import influence, point
+from .metrics.delta import pull_se
 
 POWER = 0.80
 """The power that `rows_needed` asks for."""
@@ -131,12 +133,17 @@ def clustered_se(pull: FloatArray, groups: IntArray) -> float:
         pull: Influence of each row, centred; shape (n,).
         groups: Group codes 0..G-1; shape (n,).
     """
-    by_group = np.bincount(groups, weights=pull)
-    n_groups = len(by_group)
-    if n_groups < 2:
-        return math.inf
-    spread = by_group - by_group.mean()
-    return math.sqrt(n_groups / (n_groups - 1) * float(spread @ spread)) / len(pull)
+    return pull_se(pull, groups)[0]
+
+
+def holm(p: FloatArray | Sequence[float]) -> FloatArray:
+    """Return p-values adjusted for looking at all of them: the step-down adjustment of Holm (1979); shape as given."""
+    values = np.asarray(p, np.float64)
+    count = len(values)
+    order = np.argsort(values, kind="stable")
+    adjusted = np.empty(count)
+    adjusted[order] = np.minimum(np.maximum.accumulate(values[order] * (count - np.arange(count))), 1.0)
+    return adjusted
 
 
 def _one_sided(difference: float, se: float, df: float) -> tuple[float, float | None]:

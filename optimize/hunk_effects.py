@@ -17,8 +17,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from ..judges import Estimate, FloatArray, IntArray, Judged, JudgePrompt, clustered_se, compare, influence
-from ..slices.significance import holm
+from ..judges import Estimate, FloatArray, IntArray, Judged, JudgePrompt, clustered_se, compare, holm, influence
 from .gate import MIN_GROUPS
 from .hunks import Hunk, PromptDiff, compose
 

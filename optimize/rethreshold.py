@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from ..judges import Change, DecisionRule, FloatArray, InputError, IntArray, Judged, OutputScale, Splits, compare, point
-from ..judges.calibrate import FOLDS, best_threshold
+from ..judges import Change, DecisionRule, FloatArray, InputError, IntArray, Judged, Splits, compare, point
+from ..judges.calibrate import FOLDS, best_threshold, thresholds_between
 from ..judges.metrics import BINARY_METRICS
 from ..judges.verdict import Answer, apply_rule, as_given
 from .objective import Objective
@@ -142,19 +142,13 @@ def _choose(judged: Judged, aim: Objective, old: DecisionRule, floors: Mapping[s
     if judged.scale.kind == "probability" and old.calibration is not None:
         score = np.array([old.calibration(value) for value in score], np.float64)
     at_threshold = {name: floor for name, floor in floors.items() if name in BINARY_METRICS}
-    allowed = [t for t in _candidates(judged.scale, score, old.threshold) if _holds(judged, score, t, at_threshold)]
+    tried = sorted({old.threshold, *thresholds_between(judged.scale, score).tolist()})
+    allowed = [t for t in tried if _holds(judged, score, t, at_threshold)]
     if not allowed or judged.positive.all() or not judged.positive.any():
         return old
     candidates = np.array(allowed, np.float64)
     threshold = best_threshold(judged.positive, score, candidates, metric=aim.target, middle=old.threshold)
     return replace(old, threshold=threshold)
-
-
-def _candidates(scale: OutputScale, score: FloatArray, old: float) -> list[float]:
-    """The old threshold and every other that tells two grades, or two scores that occur, apart; rising."""
-    values = np.array(scale.levels, np.float64) if scale.levels else np.unique(score)
-    between = values[1:] if scale.levels else (values[:-1] + values[1:]) / 2
-    return sorted({old, *between.tolist()})
 
 
 def _holds(judged: Judged, score: FloatArray, threshold: float, floors: Mapping[str, float]) -> bool:

@@ -14,6 +14,7 @@ import numpy as np
 
 from ..judges import BoolArray, Estimate, FloatArray, InputError
 from ..judges.metrics import ece, wilson
+from ..judges.metrics.calibration import bins_of
 from .picture import (
     BLUE,
     FONT,
@@ -80,7 +81,7 @@ def reliability_bins(
         edges: Which floats they end at, as in `ece`.
     """
     ends = np.linspace(0, 1, bins + 1) if edges == "linspace" else np.arange(bins + 1) / bins
-    member = np.searchsorted(ends[1:-1], probability, side="left")
+    member = bins_of(probability, bins, edges)
     n = np.bincount(member, minlength=bins)
     hits = np.bincount(member, weights=label, minlength=bins)
     total = np.bincount(member, weights=probability, minlength=bins)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..judges import BoolArray, Estimate, FloatArray, InputError, Judged
+from ..judges import BoolArray, Estimate, FloatArray, InputError, Judged, holm
 from .column import Column
 from .consistency import Consistency, check_consistency, is_origin
 from .effect import Cells, Direction, decompose, expected_gain
@@ -23,7 +23,7 @@ from .features import Features, choose_columns, read_features
 from .found import FoundSlice, HeldOut, SliceReport
 from .outcomes import Outcomes, compress
 from .search import Rows, propose, still_poor
-from .significance import ALPHA, Comparison, compare, holm, one_direction, rows_to_find
+from .significance import ALPHA, Comparison, compare, one_direction, rows_to_find
 from .slice import Predicate
 from .target import Target, target_of
 from .text import TOPIC, feature_rank

@@ -174,16 +174,6 @@ def share_interval(good: BoolArray, groups: IntArray, level: float = 0.95) -> tu
     return wilson(float(good.sum()) / design, n / design, level)
 
 
-def holm(p: FloatArray) -> FloatArray:
-    """Return p-values adjusted for looking at all of them (Holm 1979); shape as given."""
-    count = len(p)
-    order = np.argsort(p, kind="stable")
-    stepped = np.maximum.accumulate(p[order] * (count - np.arange(count))) if count else p
-    adjusted = np.empty(count)
-    adjusted[order] = np.minimum(stepped, 1.0)
-    return adjusted
-
-
 def scan_llr(n: FloatArray, bad: FloatArray, total: float, total_bad: float) -> FloatArray:
     """Return the one-sided Bernoulli scan log-likelihood ratio (Kulldorff 1997) of each cell; 0 where not worse.
 

@@ -15,7 +15,7 @@ from typing import Protocol
 import numpy as np
 
 from ..judges import BoolArray, FloatArray, InputError, clustered_se, influence, point
-from ..judges.metrics.calibration import calibration_intervals, ece
+from ..judges.metrics.calibration import bins_of, calibration_intervals, ece
 from .outcomes import Outcomes, compress, count_groups
 from .significance import MIN_GROUPS, Comparison, compare, share_interval
 
@@ -205,7 +205,7 @@ class OfProbability:
 def _permuted(part: Outcomes, member: BoolArray, groups: np.ndarray, gap: float) -> float:
     """Share of random sets of groups, as large as the slice, whose ECE exceeds the others' by at least as much."""
     rng = np.random.default_rng(0)
-    bins = np.searchsorted(np.linspace(0, 1, 11)[1:-1], part.probability, side="left")
+    bins = bins_of(part.probability, 10, "linspace")
     total = count_groups(groups)
     wrong = np.bincount(groups * 10 + bins, part.probability - part.positive, total * 10).reshape(total, 10)
     rows = np.bincount(groups, minlength=total)

@@ -68,14 +68,14 @@ def cell_brier(table: FloatArray, values: FloatArray) -> FloatArray:
 
 def cell_ece(table: FloatArray, values: FloatArray, *, bins: int = 10, edges: Edges = "linspace") -> FloatArray:
     """Return expected calibration error of cell tables (..., T, 2); see `ece`."""
-    member = _bins(values, bins, edges)[:, None] == np.arange(bins)
+    member = bins_of(values, bins, edges)[:, None] == np.arange(bins)
     positive = table[..., 1] @ member.astype(np.float64)
     expected = (table.sum(-1) * values) @ member.astype(np.float64)
     return _ratio(np.abs(positive - expected).sum(-1), table.sum((-2, -1)))
 
 
-def _bins(values: FloatArray, bins: int, edges: Edges) -> IntArray:
-    """Return the bin of each probability, 0..bins-1, upper edges closed."""
+def bins_of(values: FloatArray, bins: int, edges: Edges) -> IntArray:
+    """Return the bin of each probability as `ece` has it, 0..bins-1, upper edges closed; shape (n,)."""
     inner = np.linspace(0, 1, bins + 1)[1:-1] if edges == "linspace" else np.arange(1, bins) / bins
     return np.searchsorted(inner, values, side="left")
 
@@ -145,7 +145,7 @@ def _coarse(values: FloatArray, code: IntArray) -> tuple[FloatArray, IntArray]:
     weight = np.bincount(rank, minlength=len(values)).astype(np.float64)
     before = np.cumsum(weight) - weight
     share = (before * MOST_CELLS / len(code)).astype(np.int64)
-    cell = np.unique(share * 10 + _bins(values, 10, "linspace"), return_inverse=True)[1]
+    cell = np.unique(share * 10 + bins_of(values, 10, "linspace"), return_inverse=True)[1]
     mean = np.bincount(cell, weight * values) / np.bincount(cell, weight)
     return mean, 2 * cell[rank].astype(np.int64) + label
 
