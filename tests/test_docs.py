@@ -1,4 +1,4 @@
-"""The documents tell the truth: the table of metrics is the code's, their commands parse."""
+"""README and documents tell the truth: the table of metrics is the code's, their commands parse."""
 
 import re
 import shlex
@@ -10,13 +10,16 @@ import pytest
 from judgewright.judges.metrics.meanings import MEANINGS, MEANINGS_AT
 from judgewright.runs.cli import cli
 
-DOCS = sorted((Path(__file__).resolve().parents[1] / "docs").glob("*.md"))
+ROOT = Path(__file__).resolve().parents[1]
+DOCS = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 BLOCKS = "\n".join(
     block
     for path in DOCS
     for block in re.findall(r"^```\n(.*?)^```", path.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE)
 )
-COMMANDS = [line for line in BLOCKS.replace("\\\n", " ").splitlines() if line.startswith("judgewright ")]
+COMMANDS = [
+    line.removesuffix(" &") for line in BLOCKS.replace("\\\n", " ").splitlines() if line.startswith("judgewright ")
+]
 
 
 def meanings() -> str:
@@ -27,7 +30,7 @@ def meanings() -> str:
 
 def test_the_table_of_metrics_is_the_one_in_the_code() -> None:
     """docs/measuring.md lists every metric with the meaning that reports print."""
-    text = (DOCS[0].parent / "measuring.md").read_text(encoding="utf-8")
+    text = (ROOT / "docs" / "measuring.md").read_text(encoding="utf-8")
     assert f"| metric | what it is |\n|---|---|\n{meanings()}\n" in text
 
 
@@ -38,7 +41,7 @@ def test_a_command_of_the_documents_parses(line: str) -> None:
     command: click.Command = cli
     with click.Context(cli) as context:
         while isinstance(command, click.Group):
-            found = command.get_command(context, words.pop(0))
+            _, found, words = command.resolve_command(context, words)
             assert found is not None, line
             command = found
         command.make_context("judgewright", list(words), parent=context, resilient_parsing=False)

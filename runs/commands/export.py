@@ -1,43 +1,108 @@
-"""`judgewright export`: write a judge for use elsewhere."""
+"""`judgewright export`: write a judge for use elsewhere, and load it there to prove that it is the same."""
 
 from __future__ import annotations
 
+import sys
+from dataclasses import asdict
 from pathlib import Path
 
 import click
 
-from ...judges import write_beside
-from ..exports import judge_json, judge_yaml, messages_json
+from ...judges import InputError
+from ..exports import TARGETS, Handover, manifest, verify_export, write_export
 from ..finding import provenance
 from ..gating import verification
-from ..terminal import say, say_json
+from ..terminal import inline, say, say_json
 from .options import json_option, open_workspace, workspace_option
 
-TARGETS = {"yaml": judge_yaml, "json": judge_json, "messages": messages_json}
+
+class _WriteUnlessNamed(click.Group):
+    """`export JUDGE --to T` writes; `export verify PATH` verifies."""
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        return super().resolve_command(ctx, args if args[0] in self.commands else ["judge", *args])
 
 
-@click.command(epilog="Example:  judgewright export groundedness --to messages --out groundedness.json")
+@click.group(
+    cls=_WriteUnlessNamed,
+    context_settings={"ignore_unknown_options": True},
+    epilog="Example:  judgewright export groundedness --to mlflow --out handover && judgewright export verify handover",
+)
+def export() -> None:
+    """Hand a judge to another tool: `export JUDGE --to TARGET --out PATH`, then `export verify PATH`."""
+
+
+@export.command(epilog="Example:  judgewright export groundedness --to messages --out groundedness.json")
 @click.argument("judge")
-@click.option("--to", "target", type=click.Choice(list(TARGETS)), required=True, help="The format.")
-@click.option("--out", type=click.Path(path_type=Path, dir_okay=False), help="The file to write [default: print it].")
+@click.option("--to", "target", type=click.Choice(sorted(TARGETS)), required=True, help="The tool or format.")
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path),
+    help="Folder to write, with manifest.json; a name with a suffix for an export of one file [default: print it].",
+)
 @workspace_option
 @json_option
-def export(judge: str, target: str, out: Path | None, workspace: Path | None, as_json: bool) -> None:
+def judge(judge: str, target: str, out: Path | None, workspace: Path | None, as_json: bool) -> None:
     """Write JUDGE (name, name@version or YAML file) with where it was gated, simulated models marked as such."""
     with open_workspace(workspace) as place:
         prompt = place.shelf.get(judge)
-        origin = provenance(place, prompt)
-        origin["verification"] = verification(place, prompt)
+        origin = {**provenance(place, prompt), "verification": verification(place, prompt)}
         kept = place.shelf.kept_rule(prompt)
-        rule = kept.rule if kept else None
-    text = TARGETS[target](prompt, origin, rule)
+    handover = Handover(prompt=prompt, rule=kept.rule if kept else prompt.rule, provenance=origin)
     if out is not None:
-        write_beside(out, text)
+        body = write_export(handover, TARGETS[target], out).body
+        text = None
+    else:
+        bundle = TARGETS[target].write(handover)
+        if len(bundle.files) > 1 and not as_json:
+            raise InputError(f"--to {target} writes {len(bundle.files)} files", hint="name a folder with --out")
+        body, text = manifest(handover, TARGETS[target], bundle), next(iter(bundle.files.values()))
     if as_json:
-        body = {"judge": prompt.name, "version": prompt.version, "target": target, "provenance": origin}
-        say_json(body | ({"path": str(out)} if out else {"text": text}))
-    elif out is None:
+        told = {"judge": prompt.name, "version": prompt.version, "target": target, "manifest": body}
+        say_json(told | {"provenance": origin} | ({"path": str(out)} if out else {"text": text}))
+    elif text is not None:
         say(text.rstrip("\n"))
     else:
-        tag = " (gated on a simulated model)" if origin["simulated"] else ""
-        say(f"{prompt.name}@{prompt.version}{tag} written to {out}")
+        _say_written(body, str(out))
+
+
+def _say_written(body: dict[str, object], out: str) -> None:
+    judge, differences = body["judge"], body["declared_differences"]
+    assert isinstance(judge, dict)
+    assert isinstance(differences, list)
+    tag = " (gated on a simulated model)" if body["simulated"] else ""
+    say(f"{judge['name']}@{judge['version']}{tag} written to {out}, for {body['tool']}")
+    for difference in differences:
+        say(f"  differs: {inline(str(difference))}")
+    say("  use it:")
+    for line in str(body["usage"]).splitlines():
+        say(f"    {line}")
+    if TARGETS[str(body["target"])].probe:
+        say(f"Prove it with: judgewright export verify {out}")
+
+
+@export.command(epilog="Example:  judgewright export verify handover --with .venvs/mlflow/bin/python")
+@click.argument("path", type=click.Path(path_type=Path, exists=True))
+@click.option("--to", "target", type=click.Choice(sorted(TARGETS)), help="The tool it was written for, to make sure.")
+@click.option("--with", "interpreter", help="The Python, or node, that has the tool [default: this one].")
+@json_option
+def verify(path: Path, target: str | None, interpreter: str | None, as_json: bool) -> None:
+    """Load an export in the real tool, render rows that are hard to render, and read replies back.
+
+    Exits 0 where the tool sends what Judgewright would, or what the manifest declares; 1 where it does not.
+    """
+    found = verify_export(path, TARGETS, interpreter=interpreter)
+    if target and target != found.target:
+        raise InputError(f"{path} was written for {found.target}, not for {target}")
+    if as_json:
+        say_json({"passed": found.passed, **asdict(found)})
+    else:
+        say(f"{found.judge} in {inline(found.tool)}: {found.rows} rows rendered, {found.replies} replies read")
+        for kind, lines in (("problem", found.problems), ("declared", found.differences), ("note", found.notes)):
+            for line in lines:
+                say(f"  {kind}: {inline(line)}")
+        say("verified" if found.passed else "NOT the same judge")
+    if not found.passed:
+        sys.exit(1)

@@ -1,7 +1,24 @@
-"""Hand a judge to other tools, one file for each target."""
+"""Hand a judge to other tools, one file for each, and load what was written in the real tool to prove it."""
 
-from .judge_json import judge_json
-from .judge_yaml import judge_yaml
-from .messages import messages_json
+from .manifest import Export, manifest, read_export, write_export
+from .plain import PLAIN
+from .target import Bundle, Handover, Refused, ScoreMap, Target
+from .verify import Verification, verify_export
 
-__all__ = ["judge_json", "judge_yaml", "messages_json"]
+TARGETS: dict[str, Target] = {target.name: target for target in PLAIN}
+"""Every target by the name that `--to` takes."""
+
+__all__ = [
+    "TARGETS",
+    "Bundle",
+    "Export",
+    "Handover",
+    "Refused",
+    "ScoreMap",
+    "Target",
+    "Verification",
+    "manifest",
+    "read_export",
+    "verify_export",
+    "write_export",
+]

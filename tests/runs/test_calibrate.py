@@ -21,7 +21,7 @@ from judgewright.runs.calibration import CalibrationRun, run_calibration
 from judgewright.runs.commands.calibrate import calibrate
 from judgewright.runs.config import Environment, parse_budget
 from judgewright.runs.demo_rows import write_demo_rows
-from judgewright.runs.exports import judge_json, judge_yaml
+from judgewright.runs.exports import TARGETS, Handover
 from judgewright.runs.journal import list_runs
 from judgewright.runs.run import RunConfig, resume_run, start_run
 from judgewright.runs.workspace import Workspace
@@ -175,10 +175,10 @@ def test_exports_carry_the_rule() -> None:
     rule = DecisionRule.from_json(
         {"threshold": 1, "calibration": {"method": "platt", "slope": 0.5, "intercept": -0.25}}
     )
-    body = json.loads(judge_json(PROMPT, {"run": None}, rule))
-    assert body["rule"] == {**rule.to_json(), "version": rule.version, "asked_at": 2.0}
-    assert json.loads(judge_json(PROMPT, {}))["rule"]["version"] == PROMPT.rule.version
-    text = judge_yaml(PROMPT, {"run": None}, rule)
+    handover = Handover(prompt=PROMPT, rule=rule, provenance={"run": None})
+    (written,) = TARGETS["json"].write(handover).files.values()
+    assert json.loads(written)["rule"] == {**rule.to_json(), "version": rule.version, "asked_at": 2.0}
+    (text,) = TARGETS["yaml"].write(handover).files.values()
     assert f"# rule: {rule.version}\n" in text
     assert '"slope":0.5' in text
     assert text.endswith(PROMPT.to_yaml())

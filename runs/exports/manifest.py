@@ -1,0 +1,133 @@
+"""Write an export with its manifest: which judge, gated where, how its scores read, and what differs."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import asdict, dataclass
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+import orjson
+
+from ...judges import InputError, JudgePrompt, load_prompt, write_beside
+from .segments import DIFFERENCE
+from .target import Bundle, Handover, Target
+
+SCHEMA = 1
+NAME = "manifest.json"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Export:
+    """An export on disk, as its manifest tells of it."""
+
+    folder: Path
+    body: dict[str, Any]  # Any: JSON
+
+    @property
+    def judge(self) -> JudgePrompt:
+        """The judge it was made of."""
+        return load_prompt(self.body["judge"]["yaml"], origin=f"the manifest in {self.folder}")
+
+
+def manifest(handover: Handover, target: Target, bundle: Bundle) -> dict[str, Any]:  # Any: JSON
+    """Return the manifest of a bundle as JSON."""
+    prompt, rule, scores = handover.prompt, handover.rule, bundle.scores
+    return {
+        "schema_version": SCHEMA,
+        "target": target.name,
+        "tool": target.tool,
+        "judge": {"name": prompt.name, "version": prompt.version, "parent": prompt.parent, "yaml": prompt.to_yaml()},
+        "rule": {**rule.to_json(), "version": rule.version},
+        "simulated": handover.simulated,
+        "provenance": dict(handover.provenance),
+        "scores": None if scores is None else asdict(scores) | {"threshold": scores.of(rule.threshold, prompt.scale)},
+        "exact": bundle.exact,
+        "own_fences": bundle.own_fences,
+        "carries": None if bundle.carries is None else list(bundle.carries),
+        "declared_differences": list(differences(handover, bundle)),
+        "requires": list(target.requires),
+        "files": {name: _digest(text) for name, text in bundle.files.items()},
+        "usage": bundle.usage,
+    }
+
+
+def differences(handover: Handover, bundle: Bundle) -> tuple[str, ...]:
+    """Return everything that is not the same judge there."""
+    told = list(bundle.differences)
+    if not bundle.own_fences:
+        told.append(DIFFERENCE)
+    if handover.rule.calibration is not None:
+        told.append(
+            f"The decision rule {handover.rule.version} calibrates the judge's probability before the threshold; the "
+            "tool does not: apply the calibration that stands in the manifest."
+        )
+    return tuple(told)
+
+
+def write_export(handover: Handover, target: Target, out: Path) -> Export:
+    """Write a judge for a tool: into the folder `out`, or, where it is one file and `out` has a suffix, as that file.
+
+    Raises:
+        Refused: The tool cannot carry the judge.
+        InputError: Several files cannot be written as one.
+        OSError: A file cannot be written.
+    """
+    bundle = target.write(handover)
+    files = dict(bundle.files)
+    if out.suffix and not out.is_dir():
+        if len(files) > 1:
+            raise InputError(f"--to {target.name} writes {len(files)} files, {out} is one", hint="name a folder")
+        files = {out.name: next(iter(files.values()))}
+        folder, beside = out.parent, f"{out.name}.{NAME}"
+    else:
+        folder, beside = out, NAME
+    body = manifest(handover, target, bundle)
+    body["files"] = {name: _digest(text) for name, text in files.items()}
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, text in files.items():
+        place = folder / PurePosixPath(name)
+        place.parent.mkdir(parents=True, exist_ok=True)
+        write_beside(place, text)
+    write_beside(folder / beside, orjson.dumps(body, option=orjson.OPT_INDENT_2).decode() + "\n")
+    return Export(folder=folder, body=body)
+
+
+def read_export(path: Path) -> Export:
+    """Read the manifest of an export: of a folder, or of the one file it is.
+
+    Raises:
+        InputError: There is none, it cannot be read, or a file is not what was written.
+    """
+    place = path / NAME if path.is_dir() else path.with_name(f"{path.name}.{NAME}")
+    try:
+        body = orjson.loads(place.read_bytes())
+        export = Export(folder=place.parent, body=body)
+        written = dict(body["files"])
+        judge, version = export.judge, body["judge"]["version"]
+    except OSError as error:
+        raise InputError(f"{path} is no export: {place.name} cannot be read ({error.strerror})") from None
+    except (orjson.JSONDecodeError, KeyError, TypeError, ValueError) as error:
+        raise InputError(f"{place} cannot be read: {type(error).__name__}: {error}") from None
+    if judge.version != version:
+        raise InputError(f"{place}: the judge in it is {judge.version}, not {version}: it was edited")
+    for name in written:
+        file = (export.folder / name).resolve()
+        if not file.is_relative_to(export.folder.resolve()):
+            raise InputError(f"{place} names {name!r}, which lies outside its folder")
+        if not file.is_file():
+            raise InputError(f"{place} names {name}, which is not there")
+    return export
+
+
+def changed_files(export: Export) -> list[str]:
+    """Return the files that are no longer what was written."""
+    return [
+        name
+        for name, digest in export.body["files"].items()
+        if hashlib.sha256((export.folder / name).read_bytes()).hexdigest() != digest
+    ]
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()

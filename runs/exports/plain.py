@@ -1,0 +1,134 @@
+"""Exports that need no tool: YAML, JSON, messages, Jinja, Markdown and a Python module."""
+
+from __future__ import annotations
+
+import orjson
+
+from ...judges import response_format
+from .dialects import double_brace, jinja
+from .python_module import python_module
+from .segments import Field, fill, template_messages
+from .target import Bundle, Handover, Target
+
+
+def _yaml(handover: Handover) -> Bundle:
+    """The prompt file itself, which `JudgePrompt` reads back as the same version, under its origin and rule."""
+    told = {
+        **handover.provenance,
+        "rule": handover.rule.version,
+        "decides": orjson.dumps(handover.rule.to_json()).decode(),
+    }
+    lines = [f"# {key}: {value}".replace("\n", " ") for key, value in told.items()]
+    text = "\n".join([*lines, handover.prompt.to_yaml()])
+    return Bundle(
+        files={_name(handover, "yaml"): text},
+        exact=True,
+        own_fences=True,
+        usage=f"judgewright bench {_name(handover, 'yaml')} rows.jsonl --model MODEL",
+    )
+
+
+def _json(handover: Handover) -> Bundle:
+    prompt, scale = handover.prompt, handover.prompt.scale
+    body = {
+        "schema_version": 1,
+        "name": prompt.name,
+        "version": prompt.version,
+        "parent": prompt.parent,
+        "note": prompt.note,
+        "rule": {**handover.rule.to_json(), "version": handover.rule.version, "asked_at": scale.threshold},
+        "inputs": list(prompt.inputs),
+        "scale": {
+            "kind": scale.kind,
+            "low": scale.low,
+            "high": scale.high,
+            "labels": list(scale.labels),
+            "anchors": dict(scale.anchors),
+        },
+        "messages": _placed(handover),
+        "response_format": response_format(prompt),
+        "provenance": dict(handover.provenance),
+    }
+    name = _name(handover, "json")
+    text = orjson.dumps(body, option=orjson.OPT_INDENT_2).decode() + "\n"
+    return Bundle(files={name: text}, exact=True, usage=f'judge = json.load(open("{name}"))\n{_FILL}')
+
+
+def _messages(handover: Handover) -> Bundle:
+    name = _name(handover, "messages.json")
+    text = orjson.dumps(_placed(handover), option=orjson.OPT_INDENT_2).decode() + "\n"
+    return Bundle(files={name: text}, exact=True, usage=f'judge = {{"messages": json.load(open("{name}"))}}\n{_FILL}')
+
+
+_FILL = """\
+system, *_, user = judge["messages"]
+# Fill {{field}} in the last message with one re.sub over all fields, so that a row's own {{...}} stays what it is."""
+
+
+def _jinja(handover: Handover) -> Bundle:
+    name = _name(handover, "jinja.json")
+    messages = [{"role": m.role, "content": jinja(m.segments)} for m in template_messages(handover.prompt)]
+    fields = ", ".join(f"{field}=..." for field in handover.prompt.inputs)
+    usage = (
+        f'templates = json.load(open("{name}"))\n'
+        f'messages = [t | {{"content": jinja2.Template(t["content"]).render({fields})}} for t in templates]'
+    )
+    return Bundle(
+        files={name: orjson.dumps(messages, option=orjson.OPT_INDENT_2).decode() + "\n"}, exact=True, usage=usage
+    )
+
+
+def _python(handover: Handover) -> Bundle:
+    name = _name(handover, "py")
+    module = name.removesuffix(".py")
+    fields = ", ".join(f"{field}=..." for field in handover.prompt.inputs)
+    return Bundle(
+        files={name: python_module(handover)},
+        exact=True,
+        own_fences=True,
+        usage=f"import {module}\n"
+        f"reply = client.chat.completions.create(model=MODEL, messages={module}.messages({fields}))",
+    )
+
+
+def _markdown(handover: Handover) -> Bundle:
+    """What people read and paste; backquote fences are longer than any inside."""
+    prompt = handover.prompt
+    parts = [f"# {prompt.name}", handover.origin + "."]
+    for message in template_messages(prompt):
+        text = "".join(f"{{{{{s.name}}}}}" if isinstance(s, Field) else s for s in message.segments)
+        fence = "`" * max(3, 1 + _longest_run(text))
+        parts.append(f"## {message.role.capitalize()}\n\n{fence}text\n{text}\n{fence}")
+    rule = handover.rule
+    parts.append(f"## Decision\n\nPositive at {rule.threshold:g} or above on the scale {prompt.scale.describe()}.")
+    name = _name(handover, "md")
+    return Bundle(files={name: "\n\n".join(parts) + "\n"}, exact=False, carries=(), usage=f"less {name}")
+
+
+def _longest_run(text: str) -> int:
+    longest = run = 0
+    for letter in text:
+        run = run + 1 if letter == "`" else 0
+        longest = max(longest, run)
+    return longest
+
+
+def _name(handover: Handover, suffix: str) -> str:
+    stem = handover.prompt.name
+    return f"{stem.replace('-', '_')}.{suffix}" if suffix == "py" else f"{stem}.{suffix}"
+
+
+def _placed(handover: Handover) -> list[dict[str, str]]:
+    """The messages with `{{name}}` where a row's fields go; only the last one has any, and nothing else in braces."""
+    *fixed, last = template_messages(handover.prompt)
+    return [*fill(fixed, {}), {"role": last.role, "content": double_brace(last.segments)}]
+
+
+PLAIN = (
+    Target(name="yaml", tool="Judgewright", write=_yaml, probe="plain.py"),
+    Target(name="json", tool="any chat client", write=_json, probe="plain.py"),
+    Target(name="messages", tool="any chat client", write=_messages, probe="plain.py"),
+    Target(name="jinja", tool="Jinja2", write=_jinja, probe="plain.py"),
+    Target(name="python", tool="Python", write=_python, probe="plain.py"),
+    Target(name="markdown", tool="people", write=_markdown),
+)

@@ -1,0 +1,63 @@
+"""What the tests of exports share: a handover, and verification in the tool's own environment."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from judgewright.judges import JudgePrompt
+from judgewright.runs.exports import TARGETS, Handover, Verification, verify_export, write_export
+
+ENVIRONMENTS = Path(__file__).resolve().parents[3] / ".verify"
+"""One environment for each tool; `make verify-exports` installs them."""
+
+Verify = Callable[[str, Path], Verification]
+
+
+def hand_over(prompt: JudgePrompt, **provenance: object) -> Handover:
+    """A judge with its own rule, gated on the simulated model unless said otherwise."""
+    told = {"run": "r1", "gated_on": "simulated", "simulated": True, "outcome": "accepted", "reason": "it rose"}
+    return Handover(prompt=prompt, rule=prompt.rule, provenance=told | provenance)
+
+
+def interpreter(target: str) -> str:
+    """The Python, or node, that has a tool; skips aloud where it is not installed."""
+    if not TARGETS[target].requires:
+        return sys.executable if TARGETS[target].runtime == "python" else "node"
+    folder = ENVIRONMENTS / target
+    names = (
+        ("bin/python",)
+        if TARGETS[target].runtime == "python"
+        else ("node_modules/.bin/node", "node_modules/node/bin/node")
+    )
+    found = next((folder / name for name in names if (folder / name).exists()), None)
+    if found is None:
+        pytest.skip(f"{TARGETS[target].tool} is not installed: make verify-exports")
+    return str(found)
+
+
+@pytest.fixture
+def handover() -> Callable[..., Handover]:
+    """See `hand_over`."""
+    return hand_over
+
+
+@pytest.fixture
+def verify() -> Verify:
+    """Verify an export that lies in a folder, in its tool's environment."""
+    return lambda target, path: verify_export(path, TARGETS, interpreter=interpreter(target))
+
+
+@pytest.fixture
+def exported(tmp_path: Path, verify: Verify) -> Callable[[str, Handover], Verification]:
+    """Write a judge for a tool and verify it there."""
+
+    def export(target: str, given: Handover) -> Verification:
+        interpreter(target)  # skip before anything is written
+        write_export(given, TARGETS[target], tmp_path / target)
+        return verify(target, tmp_path / target)
+
+    return export

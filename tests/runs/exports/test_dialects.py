@@ -1,0 +1,83 @@
+"""Literal text comes back from each renderer as it went in, whatever it looks like."""
+
+from __future__ import annotations
+
+import jinja2
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from judgewright.judges import load_prompt
+from judgewright.runs.exports import Refused
+from judgewright.runs.exports.dialects import double_brace, f_string, jinja, mustache
+from judgewright.runs.exports.segments import Field, Segment, fill, template_messages
+
+PIECES = [*"{}%#\n\r a\\\"'-$é漢", "{{", "}}", "{%", "{#"]
+LETTERS = st.lists(st.sampled_from(PIECES), min_size=1, max_size=12).map("".join)
+TEXTS = st.lists(st.one_of(LETTERS, st.just(Field("x"))), min_size=1, max_size=6)
+ROW = '<{{a}}> {x} {% b %}\r\n"quoted" {# c #}'
+ENVIRONMENT = jinja2.Environment(autoescape=False)
+
+
+def joined(parts: list[Segment]) -> list[Segment]:
+    """Literals that stand side by side are one, as `template_messages` makes them."""
+    out: list[Segment] = []
+    for part in parts:
+        if isinstance(part, str) and out and isinstance(out[-1], str):
+            out[-1] += part
+        else:
+            out.append(part)
+    return out
+
+
+def wanted(parts: list[Segment]) -> str:
+    """What every renderer has to make of it."""
+    return "".join(ROW if isinstance(part, Field) else part for part in parts)
+
+
+@given(TEXTS)
+def test_jinja_gives_back_what_went_in(parts: list[Segment]) -> None:
+    """Jinja's own lexer, carriage returns and the last newline included."""
+    parts = joined(parts)
+    assert ENVIRONMENT.from_string(jinja(parts)).render(x=ROW) == wanted(parts)
+
+
+@given(TEXTS)
+def test_format_strings_give_back_what_went_in(parts: list[Segment]) -> None:
+    """`str.format` over doubled braces."""
+    parts = joined(parts)
+    assert f_string(parts).format(x=ROW) == wanted(parts)
+    assert f_string(parts, {"x": "inputs"}).format(inputs=ROW) == wanted(parts)
+
+
+@given(TEXTS)
+def test_replaced_names_give_back_what_went_in_or_are_refused(parts: list[Segment]) -> None:
+    """One replace of `{{x}}`; text that holds it, or a brace that would join it, is refused."""
+    parts = joined(parts)
+    try:
+        text = double_brace(parts)
+    except Refused:
+        assert any("{{" in p or p.startswith("}") or p.endswith("{") for p in parts if isinstance(p, str))
+    else:
+        assert ROW.join(text.split("{{x}}")) == wanted(parts)
+
+
+def test_mustache_escapes_no_html() -> None:
+    """Three braces; two would turn < into &lt;."""
+    assert mustache(["a < ", Field("x")]) == "a < {{{x}}}"
+    with pytest.raises(Refused, match="Mustache"):
+        mustache(["a {{b}}"])
+
+
+def test_the_reference_is_the_prompt_but_for_the_fences() -> None:
+    """System text and demonstrations as they are; only fields of the last message are open."""
+    prompt = load_prompt(
+        "format: 1\nname: p\nsystem: s {{source}}\ncriteria: c\ntemplate: 'A {{source}} B {{source}}'\n"
+        "reply: answer {{source}}\nexamples:\n- inputs: {source: e}\n  reply: '3'\n"
+    )
+    messages = template_messages(prompt)
+    filled = fill(messages, {"source": "row"})
+    assert [m["role"] for m in filled] == ["system", "user", "assistant", "user"]
+    assert "s {{source}}" in filled[0]["content"]
+    assert filled[1]["content"].startswith("A <source>\ne\n</source> B <source>\ne\n</source>")
+    assert filled[3]["content"] == "A <source>\nrow\n</source> B <source>\nrow\n</source>\n\nanswer {{source}}"

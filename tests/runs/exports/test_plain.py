@@ -1,0 +1,116 @@
+"""Plain exports: verified by a program that knows nothing of ours, hostile text and tampering included."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from judgewright.judges import DecisionRule, InputError, JudgePrompt, Shelf, load_prompt
+from judgewright.judges.scale import Platt
+from judgewright.runs.exports import TARGETS, Handover, Refused, Verification, read_export, write_export
+
+HOSTILE = 'Braces {a} {{b}} {% raw %} {# c #} "quotes" \'\'\' \\ """ \r\n\ttabs 漢字 \u202e ' + "x" * 20_000
+
+
+def shipped(name: str) -> JudgePrompt:
+    """A judge as it ships."""
+    return Shelf().get(name)
+
+
+@pytest.mark.parametrize("name", Shelf().names())
+@pytest.mark.parametrize("target", ["yaml", "json", "messages", "jinja", "python"])
+def test_every_shipped_judge_is_verified(target: str, name: str, handover, exported) -> None:
+    """The messages are ours byte for byte over hostile rows."""
+    found: Verification = exported(target, handover(shipped(name)))
+    assert found.problems == ()
+    assert found.rows >= 8
+
+
+@pytest.mark.parametrize("part", ["system", "criteria", "reply"])
+@pytest.mark.parametrize("target", ["yaml", "jinja", "python"])
+def test_hostile_prompt_text_round_trips(target: str, part: str, handover, exported) -> None:
+    """Braces of every dialect, quotes, line breaks and twenty thousand letters arrive."""
+    prompt = replace(shipped("groundedness"), **{part: HOSTILE})
+    assert exported(target, handover(prompt)).problems == ()
+
+
+@pytest.mark.parametrize("target", ["json", "messages"])
+def test_what_would_be_read_as_a_place_is_refused(target: str, handover) -> None:
+    """`{{source}}` in the reply clause is text to us and would be a place to whoever fills the messages."""
+    prompt = replace(shipped("groundedness"), reply="write {{source}}")
+    with pytest.raises(Refused, match="source"):
+        TARGETS[target].write(handover(prompt))
+
+
+def test_a_field_that_is_a_word_of_python_is_refused(handover) -> None:
+    """`class` cannot be an argument."""
+    prompt = replace(shipped("groundedness"), template="{{class}}")
+    with pytest.raises(Refused, match="class"):
+        TARGETS["python"].write(handover(prompt))
+
+
+def test_the_manifest_tells_everything(tmp_path: Path, handover) -> None:
+    """Version, rule, where it was gated, simulated, differences, hashes; and the judge reads back as itself."""
+    prompt = shipped("groundedness")
+    rule = DecisionRule(threshold=3, calibration=Platt(slope=0.5, intercept=0.0))
+    write_export(replace(handover(prompt), rule=rule), TARGETS["json"], tmp_path / "out")
+    body = json.loads((tmp_path / "out" / "manifest.json").read_text())
+    assert body["judge"]["version"] == prompt.version
+    assert load_prompt(body["judge"]["yaml"]).version == prompt.version
+    assert body["rule"]["version"] == rule.version
+    assert body["simulated"] is True
+    assert body["provenance"]["gated_on"] == "simulated"
+    assert [("calibrat" in d, "Fences" in d) for d in body["declared_differences"]] == [(False, True), (True, False)]
+    assert list(body["files"]) == ["groundedness.json"]
+
+
+@pytest.mark.parametrize("target", ["json", "messages", "jinja", "python"])
+def test_a_changed_file_fails(target: str, tmp_path: Path, handover, verify) -> None:
+    """One word of the criteria, edited by hand."""
+    export = write_export(handover(shipped("groundedness")), TARGETS[target], tmp_path / "out")
+    file = export.folder / next(iter(export.body["files"]))
+    file.write_text(file.read_text().replace("Indirect evidence counts", "Indirect evidence never counts"))
+    found = verify(target, tmp_path / "out")
+    assert not found.passed
+    assert any("not what was written" in problem for problem in found.problems)
+    assert any(problem.startswith("row 1:") for problem in found.problems)
+
+
+def test_one_file_lies_beside_its_manifest(tmp_path: Path, handover, verify) -> None:
+    """A name with a suffix is a file."""
+    write_export(handover(shipped("groundedness")), TARGETS["messages"], tmp_path / "g.json")
+    assert {p.name for p in tmp_path.iterdir()} == {"g.json", "g.json.manifest.json"}
+    assert verify("messages", tmp_path / "g.json").passed
+
+
+def test_bad_exports_are_named(tmp_path: Path, handover, verify) -> None:
+    """No manifest, a broken one, a judge that was edited in it, a file that is gone or lies elsewhere."""
+    with pytest.raises(InputError, match="no export"):
+        read_export(tmp_path)
+    export = write_export(handover(shipped("groundedness")), TARGETS["yaml"], tmp_path / "out")
+    place = tmp_path / "out" / "manifest.json"
+    good = json.loads(place.read_text())
+    place.write_text(json.dumps(good | {"files": {"../x": ""}}))
+    with pytest.raises(InputError, match="outside"):
+        read_export(tmp_path / "out")
+    place.write_text(json.dumps(good | {"judge": good["judge"] | {"version": "0" * 12}}))
+    with pytest.raises(InputError, match="edited"):
+        read_export(tmp_path / "out")
+    place.write_text("{")
+    with pytest.raises(InputError, match="cannot be read"):
+        read_export(tmp_path / "out")
+    place.write_text(json.dumps(good))
+    (tmp_path / "out" / next(iter(export.body["files"]))).unlink()
+    with pytest.raises(InputError, match="not there"):
+        verify("yaml", tmp_path / "out")
+
+
+def test_markdown_survives_its_own_fences(handover) -> None:
+    """Backquotes in the prompt do not close the block it stands in."""
+    prompt = replace(shipped("groundedness"), system="```\nx\n````")
+    given: Handover = handover(prompt)
+    (text,) = TARGETS["markdown"].write(given).files.values()
+    assert "`````text\n" in text
