@@ -8,7 +8,7 @@ from .invariants import PhraseIndex, Violation, check_candidate
 from .journal import Event, Journal, MemoryJournal
 from .ledger import Ledger, Look, MemoryLedger
 from .loop import Outcome, optimize
-from .loss import Loss, default_loss, row_losses, write_loss
+from .loss import Loss, default_loss, parse_loss, row_losses, write_loss
 from .objective import Guard, Objective, read_objective
 from .proposers import (
     PARTS,
@@ -76,6 +76,7 @@ __all__ = [
     "minibatch",
     "open_rows",
     "optimize",
+    "parse_loss",
     "read_objective",
     "row_losses",
     "write_loss",

@@ -19,7 +19,7 @@ from .hunk_effects import measure_hunks
 from .hunks import split_hunks
 from .improve import improve
 from .ledger import remember_split
-from .loss import Loss, WrittenLoss, row_losses, write_loss
+from .loss import Loss, WrittenLoss, check_loss, row_losses, write_loss
 from .objective import Objective
 from .rethreshold import NoThreshold, rechoose_threshold
 from .walk import Aim, Target, Tools, WalkSettings, judge_rows, open_rows, require_columns
@@ -69,7 +69,7 @@ def optimize(
     parts = split_rows(dataset, tools, settings)
     baseline = benchmark(prompt, parts, tools, settings)
     target = find_target(baseline, objective, tools, settings)
-    loss = construct_loss(objective, target, baseline, tools, unguided=settings.unguided)
+    loss = construct_loss(objective, target, baseline, tools, settings)
     aim = Aim(objective=objective, target=target, loss=loss)
     survivor = improve(prompt, parts, baseline, aim, tools, settings)
     attribute(prompt, survivor, parts, aim, tools, settings)
@@ -141,28 +141,31 @@ def _choose(report: SliceReport, objective: Objective) -> Target:
 
 
 def construct_loss(
-    objective: Objective, target: Target, baseline: Judged, tools: Tools, *, unguided: bool = False
+    objective: Objective, target: Target, baseline: Judged, tools: Tools, settings: WalkSettings
 ) -> Loss:
     """Have the model write a loss for the objective; check it, also on the verdicts at hand, and freeze it.
 
-    Unguided, the loss is whether the decision is wrong, and no model is asked.
+    A person's own loss is checked in the same way. Unguided, the loss is whether the decision is wrong. Neither asks a
+    model.
+
+    Raises:
+        LossError: A person's loss is refused.
     """
     judge_scale = baseline.scale
     levels = judge_scale.levels
     first_positive = sum(not judge_scale.positive(g) for g in levels) if levels else judge_scale.threshold
     scale = {"levels": len(levels), "positive_from": first_positive}
-    written = (
-        WrittenLoss(loss=_PLAIN)
-        if unguided
-        else write_loss(
-            objective,
-            target.name,
-            tools.optimizer_client.ask_one,
-            **scale,
-            labels=baseline.dataset.labels,
-            trial=lambda loss: row_losses(loss, baseline, target.members(baseline)),
-        )
-    )
+    checks = scale | {
+        "labels": baseline.dataset.labels,
+        "trial": lambda loss: row_losses(loss, baseline, target.members(baseline)),
+    }
+    if settings.unguided:
+        written = WrittenLoss(loss=_PLAIN)
+    elif settings.loss is not None:
+        check_loss(settings.loss, objective, **checks)
+        written = WrittenLoss(loss=settings.loss)
+    else:
+        written = write_loss(objective, target.name, tools.optimizer_client.ask_one, **checks)
     loss = written.loss
     tools.journal.record(
         "loss",

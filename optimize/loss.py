@@ -211,16 +211,38 @@ def write_loss(
     for _ in range(1 + RETURNS):
         completion = ask(loss_request(objective, slice_description, refusals))
         try:
-            loss = _read(completion, objective)
-            check_axioms(
-                loss.expression, declares=loss.declares, levels=levels, positive_from=positive_from, labels=labels
-            )
-            trial(loss)
+            loss = _read(completion)
+            check_loss(loss, objective, levels=levels, positive_from=positive_from, labels=labels, trial=trial)
         except LossError as error:
             refusals.append(str(error))
         else:
             return WrittenLoss(loss=loss, refusals=tuple(refusals))
     return WrittenLoss(loss=default_loss(objective), refusals=tuple(refusals))
+
+
+def check_loss(
+    loss: Loss,
+    objective: Objective,
+    *,
+    levels: int,
+    positive_from: float | None = None,
+    labels: OutputScale | None = None,
+    trial: Callable[[Loss], object] = lambda loss: None,
+) -> None:
+    """Refuse a loss that does not declare the objective's direction, breaks an axiom, or fails its trial.
+
+    Args:
+        loss: The loss.
+        objective: What the person wants.
+        levels, positive_from, labels, trial: See `write_loss`.
+
+    Raises:
+        LossError: It is refused; the message gives every reason of its kind.
+    """
+    if missing := missing_declaration(loss, objective):
+        raise LossError(missing)
+    check_axioms(loss.expression, declares=loss.declares, levels=levels, positive_from=positive_from, labels=labels)
+    trial(loss)
 
 
 def missing_declaration(loss: Loss, objective: Objective) -> str | None:
@@ -245,15 +267,12 @@ def row_losses(loss: Loss, judged: Judged, membership: Mapping[str, BoolArray]) 
     return loss.expression.evaluate(outcomes(judged, membership))
 
 
-def _read(completion: Completion, objective: Objective) -> Loss:
+def _read(completion: Completion) -> Loss:
     if completion.refusal is not None or completion.finish_reason == "content_filter":
         raise LossError("the model refused to answer")
     if completion.finish_reason == "length":
         raise LossError("the reply was cut off before its end; answer more briefly")
-    loss = parse_loss(completion.text, written_by=completion.model_returned or "model")
-    if missing := missing_declaration(loss, objective):
-        raise LossError(missing)
-    return loss
+    return parse_loss(completion.text, written_by=completion.model_returned or "model")
 
 
 def _required(objective: Objective) -> str | None:

@@ -8,13 +8,14 @@ are not answers; what an endpoint bills for them only `--budget` bounds.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
 
 from ..judges import Dataset, FloatArray, IntArray, JudgePrompt, Row, Splits, estimate_tokens, judge_request
 from ..judges.models.budget import Forecast
+from .course import RaceSettings
 from .critique import EXCERPT_CHARS, QUOTED
 from .invariants import EXAMPLE_TOKENS, token_cap
 from .loss import RETURNS, loss_request
@@ -23,7 +24,7 @@ from .proposers import FewShot, Gepa, HumanEdit, Mipro, Proposer, Rewrite, TextG
 from .proposers.textgrad import MOMENTUM
 from .walk import WalkSettings
 
-Who = Literal["judge", "optimizer", "either"]
+Who = Literal["judge", "optimizer", "either", "screen"]
 
 LOSS_REPLY = 800
 """Tokens of a loss, as `loss_request` limits them."""
@@ -61,6 +62,8 @@ class Walk:
     proposer: Proposer
     settings: WalkSettings
     objective: Objective
+    screened: bool = False
+    """Whether a cheaper model looks at candidates before they race."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -158,9 +161,16 @@ def bound_walk(walk: Walk) -> tuple[Asked, ...] | None:
         _judged("benchmark of the open rows", (train, 1, 0), (validation, 1, 0), reply=reply),
         _loss_line(walk),
         _judged("minibatches", (_Sizes(batch, batch * train.longest, train.longest), later, more), reply=reply),
-        *_proposal_lines(step, settings.steps, _longest(walk, sizes, more), reply),
-        _judged("validations of candidates", (validation, settings.steps, more), reply=reply),
+        *_proposal_lines(step, settings.steps * settings.candidates, _longest(walk, sizes, more), reply),
+        _judged("validations of candidates", (validation, settings.steps * settings.candidates, more), reply=reply),
     ]
+    if walk.screened and settings.candidates > 1:
+        looked = min(RaceSettings().screening, validation.calls)
+        seen = _Sizes(looked, looked * validation.longest, validation.longest)
+        screening = _judged(
+            "screening of candidates", (seen, settings.steps * (settings.candidates + 1), more), reply=reply
+        )
+        lines.append(replace(screening, who="screen"))
     if settings.steps:
         # The gate judges both prompts on the holdout, the closing report both on the final rows, and the new one on
         # the training rows; what either has answered before comes from the record.
@@ -216,7 +226,7 @@ def _longest(walk: Walk, sizes: _Sizes, more: int) -> int | None:
 
 def _loss_line(walk: Walk) -> Asked:
     request = loss_request(walk.objective, "")
-    calls = 0 if walk.settings.unguided else 1 + RETURNS
+    calls = 1 + RETURNS if _asks_for_loss(walk.settings) else 0
     longest = Forecast().before(request)[0] + _SLICE_TOKENS + RETURNS * _REFUSAL_TOKENS
     return Asked(
         what="loss, with every refusal",
@@ -228,7 +238,11 @@ def _loss_line(walk: Walk) -> Asked:
     )
 
 
-def _proposal_lines(step: StepBound, steps: int, trial: int | None, reply: int | None) -> list[Asked]:
+def _asks_for_loss(settings: WalkSettings) -> bool:
+    return not settings.unguided and settings.loss is None
+
+
+def _proposal_lines(step: StepBound, times: int, trial: int | None, reply: int | None) -> list[Asked]:
     kinds: tuple[tuple[Who, int, int | None, int | None], ...] = (
         ("optimizer", step.optimizer, step.request, step.reply),
         ("judge", step.judge, trial, reply),
@@ -238,9 +252,9 @@ def _proposal_lines(step: StepBound, steps: int, trial: int | None, reply: int |
         Asked(
             what="proposals",
             who=who,
-            calls=steps * calls,
-            tokens_in=None if request is None else steps * calls * request,
-            tokens_out=None if request is None or out is None else steps * calls * out,
+            calls=times * calls,
+            tokens_in=None if request is None else times * calls * request,
+            tokens_out=None if request is None or out is None else times * calls * out,
             longest=request or 0,
         )
         for who, calls, request, out in kinds
@@ -285,18 +299,31 @@ def draw_walks(walk: Walk, *, draws: int = DRAWS, seed: int = 0) -> Drawn | None
     sealed = len(walk.dataset) - train - validation
     judge = np.full(draws, train + validation)
     optimizer = np.zeros(draws, np.int64)
-    if not settings.unguided:
+    if _asks_for_loss(settings):
         optimizer += 1 + rng.binomial(RETURNS, again)
     changed = np.zeros(draws, np.bool_)
     for _ in range(settings.steps):
         judge += np.where(changed, min(settings.batch, train), 0)
-        asked, tried = _draw_proposal(step, again, rng)
-        optimizer, judge = optimizer + asked, judge + tried
-        validated = rng.random(draws) < usable
-        judge += np.where(validated, validation, 0)
-        changed |= validated & (rng.random(draws) < kept)
+        for _ in range(settings.candidates):
+            asked, tried = _draw_proposal(step, again, rng)
+            optimizer, judge = optimizer + asked, judge + tried
+        running = rng.binomial(settings.candidates, usable)
+        judge += _draw_race(running, validation, rng)
+        changed |= (running > 0) & (rng.random(draws) < kept)
     judge += np.where(changed, 2 * sealed + train, 0)
     return Drawn(judge=judge.astype(np.int64), optimizer=optimizer.astype(np.int64))
+
+
+def _draw_race(running: IntArray, validation: int, rng: np.random.Generator) -> IntArray:
+    """Draw the judge's calls of a step's race; shape (draws,).
+
+    One candidate runs over a part of the rows or all of them; of several, a race spends a share and the winner is
+    validated whole.
+    """
+    share = RaceSettings().share or 1.0
+    one = np.ceil(validation * rng.uniform(share, 1.0, len(running)))
+    several = np.minimum(running, 1 + np.ceil(share * running)) * validation
+    return np.where(running == 0, 0, np.where(running == 1, one, several)).astype(np.int64)
 
 
 def _draw_proposal(step: StepBound, again: FloatArray, rng: np.random.Generator) -> tuple[IntArray, IntArray]:

@@ -39,6 +39,8 @@ class WalkSettings:
     steps: int = 15
     batch: int = 8
     """Training rows in a minibatch."""
+    candidates: int = 1
+    """Proposals in a step, which race on the validation rows."""
     slice: str = "auto"
     """`auto`, `all`, or a predicate such as `dataset = ragtruth and source_words >= 400`."""
     columns: tuple[str, ...] = ()
@@ -50,6 +52,8 @@ class WalkSettings:
     """Whether rows may be sealed that an earlier run had open; the decision then says so."""
     hunks: int = 0
     """Into how many hunks the survivor's diff is split at most, each measured on validation; 0 measures none."""
+    loss: Loss | None = None
+    """A person's loss, checked like any other; written for the objective unless given."""
     unguided: bool = False
     """The whole training set, each row with the same chance, and a plain 0/1 loss: what the guided walk is held
     against."""
@@ -69,6 +73,8 @@ class Tools:
     judge_client: Client
     optimizer_client: Client
     proposer: Proposer
+    screen_client: Client | None = None
+    """A cheaper judge that looks at the first rows where several candidates race; None for no screening."""
     journal: Journal
     ledger: Ledger
     run_id: str
@@ -122,12 +128,29 @@ def require_columns(dataset: Dataset, settings: WalkSettings) -> None:
         require_columns_of(dataset.rows, parse_predicate(settings.slice))
 
 
-def judge_rows(doing: str, prompt: JudgePrompt, dataset: Dataset, tools: Tools, settings: WalkSettings) -> Judged:
-    """Judge rows, and stop the walk rather than go on without the rows the budget did not cover."""
+def judge_rows(
+    doing: str,
+    prompt: JudgePrompt,
+    dataset: Dataset,
+    tools: Tools,
+    settings: WalkSettings,
+    *,
+    client: Client | None = None,
+) -> Judged:
+    """Judge rows, and stop the walk rather than go on without the rows the budget did not cover.
+
+    Args:
+        doing: What is being done, for who watches.
+        prompt: The judge.
+        dataset: The rows.
+        tools: Whose judge's client is asked, and who watches.
+        settings: How a row is asked about, and by which rule it is decided.
+        client: Asked instead.
+    """
     judged = judge(
         prompt,
         dataset,
-        tools.judge_client,
+        client or tools.judge_client,
         settings=settings.judge,
         rule=settings.rule,
         progress=lambda progress: tools.watch(doing, progress),

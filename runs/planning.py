@@ -102,17 +102,18 @@ def plan_run(workspace: Workspace, config: RunConfig, environment: Environment, 
     """
     walk = _walk(workspace, config)
     seen = run_pilot(workspace, walk, config, environment, watch=watch) if pilot else None
-    names = (config.model, config.optimizer_model or config.model)
-    judge_model, optimizer_model = (open_model(name, environment, concurrency=1) for name in names)
+    names = (config.model, config.optimizer_model or config.model, config.screen_model or config.model)
+    models = [open_model(name, environment, concurrency=1) for name in names]
+    judge_model = models[0]
     summary = count_row_tokens(walk.dataset.rows, model=judge_model.name, prompt=walk.prompt)
-    rates = tuple(_Rates.of(model, environment) for model in (judge_model, optimizer_model))
+    rates = tuple(_Rates.of(model, environment) for model in models)
     lines, drawn, step = bound_walk(walk), draw_walks(walk), bound_proposal(walk)
     spans = _spans(lines, drawn, _sizes(summary, step, seen), rates)
     return Plan(
         judge=f"{walk.prompt.name}@{walk.prompt.version}",
         sizes={part: len(getattr(walk.parts, part)) for part in ("train", "validation", "holdout", "final")},
-        models=names,
-        simulated=judge_model.simulated or optimizer_model.simulated,
+        models=names[:2],
+        simulated=any(model.simulated for model in models),
         lines=lines or (),
         calls=spans[0],
         tokens=spans[1],
@@ -139,6 +140,7 @@ def _walk(workspace: Workspace, config: RunConfig) -> Walk:
         proposer=proposer,
         settings=config.settings(),
         objective=read_objective(config.objective, target=config.target, guards=config.guards),
+        screened=config.screen_model is not None,
     )
 
 
@@ -200,14 +202,15 @@ def _spans(
     if lines is None or drawn is None:
         unknown = Span(p50=None, p95=None, at_most=None, reason="nobody has counted what this proposer asks")
         return unknown, unknown, unknown
-    judge_rate, writer_rate = rates
+    judge_rate, writer_rate, screen_rate = rates
+    of = {"judge": judge_rate, "screen": screen_rate}
     rng = np.random.default_rng(1)
     verdict, text = (rng.uniform(*ends, len(drawn.judge)) for ends in (sizes.verdict_out, sizes.text_out))
     tokens = drawn.judge * (sizes.verdict_in + verdict) + drawn.optimizer * (sizes.text_in + text)
     loose = any(line.tokens_in is None or line.tokens_out is None for line in lines)
     why = "how long this proposer's requests may get is not bounded; --budget bounds it" if loose else ""
     most = None if loose else float(sum((x.tokens_in or 0) + (x.tokens_out or 0) for x in lines))
-    costs = [(judge_rate if line.who == "judge" else writer_rate).bound(line) for line in lines]
+    costs = [of.get(line.who, writer_rate).bound(line) for line in lines]
     priced = [
         rate.cost(1, size, float(np.mean(out)))
         for rate, size, out in ((judge_rate, sizes.verdict_in, verdict), (writer_rate, sizes.text_in, text))

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 from ..judges import (
-    Client,
     ClientStats,
     Dataset,
     DecisionRule,
@@ -42,6 +41,7 @@ from ..optimize import (
     Tools,
     WalkSettings,
     optimize,
+    parse_loss,
     read_objective,
 )
 from .calls import CallStore
@@ -79,6 +79,8 @@ class RunConfig:
     """Calls that one step of fewshot, gepa or mipro may make; its own default unless given."""
     edit: str | None = None
     """The YAML of a person's edit."""
+    loss: str | None = None
+    """A person's loss, as JSON."""
     unguided: bool = False
     hunks: int = 0
     allow_opened: bool = False
@@ -93,6 +95,9 @@ class RunConfig:
     skip_incomplete: bool = False
     steps: int = 15
     batch: int = 8
+    candidates: int = 1
+    screen_model: str | None = None
+    """A cheaper judge that looks at several candidates before they race."""
     slice: str = "auto"
     slice_columns: tuple[str, ...] = ()
     exclude: tuple[str, ...] = ()
@@ -129,10 +134,12 @@ class RunConfig:
         """The walk's settings."""
         return WalkSettings(
             steps=min(self.steps, 1) if self.proposer == "human" else self.steps,
+            loss=None if self.loss is None else parse_loss(self.loss, written_by="person"),
             unguided=self.unguided,
             hunks=self.hunks,
             allow_opened=self.allow_opened,
             batch=self.batch,
+            candidates=self.candidates,
             slice=self.slice,
             columns=self.slice_columns,
             exclude=self.exclude,
@@ -205,8 +212,14 @@ def open_proposer(config: RunConfig) -> Proposer:
         raise InputError("--proposer human needs the edited prompt", hint="give its YAML file with --edit FILE")
     if unknown := sorted({*config.parts} - {*PARTS}):
         raise InputError(f"--parts {unknown[0]!r} is not a part that may change", hint=f"parts are {', '.join(PARTS)}")
+    if config.screen_model is not None and config.candidates < 2:
+        raise InputError("--screen-model looks at several candidates of a step; ask for them with --candidates")
+    if config.proposer == "human" and config.candidates > 1:
+        raise InputError("there is one edit: --candidates says nothing with --proposer human")
     if config.unguided and config.slice != "auto":
         raise InputError("--unguided works on all rows, so that --slice says nothing")
+    if config.unguided and config.loss is not None:
+        raise InputError("--unguided has a loss of its own, so that --loss says nothing")
     return PROPOSERS[config.proposer](config)
 
 
@@ -346,16 +359,20 @@ def _walk(
             writer = config.optimizer_model or config.model
             if writer not in clients:
                 clients[writer] = open_clients.enter_context(open_client(writer, environment, **asking))
+            screen = config.screen_model
+            if screen is not None and screen not in clients:
+                clients[screen] = open_clients.enter_context(open_client(screen, environment, **asking))
             tools = Tools(
                 judge_client=judge_client,
                 optimizer_client=clients[writer],
                 proposer=open_proposer(config),
+                screen_client=None if screen is None else clients[screen],
                 journal=journal,
                 ledger=HoldoutLedger(workspace.database),
                 run_id=run_id,
                 watch=watch,
             )
-            journal.record("started", _started(config, dataset, objective, judge_client, clients[writer]))
+            journal.record("started", _started(config, dataset, objective, tools))
             outcome = optimize(config.judge, dataset, objective, tools, config.settings())
             stats = tuple(client.stats for client in clients.values())
     except (Interrupted, KeyboardInterrupt):
@@ -374,11 +391,10 @@ def _walk(
     )
 
 
-def _started(
-    config: RunConfig, dataset: Dataset, objective: Objective, judge_client: Client, optimizer_client: Client
-) -> dict[str, Any]:  # Any: JSON
+def _started(config: RunConfig, dataset: Dataset, objective: Objective, tools: Tools) -> dict[str, Any]:  # Any: JSON
     prompt = config.judge
-    models = [client.model for client in (judge_client, optimizer_client)]
+    screen = tools.screen_client
+    models = [client.model for client in (tools.judge_client, tools.optimizer_client, screen) if client]
     return {
         "judge": f"{prompt.name}@{prompt.version}",
         "rule": (config.decision_rule or prompt.rule).version,
@@ -388,10 +404,12 @@ def _started(
         "notes": list(dataset.notes),
         "model": models[0].name,
         "optimizer_model": models[1].name,
+        "screen_model": screen.model.name if screen else None,
         "endpoints": [model.endpoint for model in models],
         "simulated": any(model.simulated for model in models),
         "proposer": config.proposer,
-        "parts": list(open_proposer(config).parts),
+        "parts": list(tools.proposer.parts),
+        "candidates": config.candidates,
         "unguided": config.unguided,
         "objective": {
             "text": objective.text,

@@ -155,7 +155,7 @@ def _lint(
     from ...optimize.loss import missing_declaration
 
     try:
-        found = _read_loss(expression, declares)
+        found = read_loss(expression, declares)
     except LossError as error:
         return None, [{"axiom": "language", "reason": str(error)}]
     faults = axiom_faults(found.expression, declares=found.declares, **tried)
@@ -164,7 +164,13 @@ def _lint(
     return found, refusals + ([{"axiom": "objective", "reason": missing}] if missing else [])
 
 
-def _read_loss(expression: str, declares: str | None) -> Loss:
+def read_loss(expression: str, declares: str | None = None) -> Loss:
+    """Read a loss: an expression, or the .json file that `loss write --out` wrote.
+
+    Raises:
+        LossError: It is outside the language.
+        InputError: The file cannot be read.
+    """
     from ...optimize import Loss, compile_expression
     from ...optimize.loss import parse_loss
 

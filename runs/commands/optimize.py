@@ -12,6 +12,7 @@ from ..config import read_environment
 from ..report import say_event, say_nothing, say_prompt_diff
 from ..run import PROPOSERS, RunConfig, RunResult, start_run
 from ..terminal import progress_on_stderr, say, say_json
+from .loss import read_loss
 from .options import column_map, data_options, json_option, model_options, names, open_workspace, workspace_option
 
 if TYPE_CHECKING:
@@ -50,10 +51,21 @@ if TYPE_CHECKING:
     type=click.Path(path_type=Path, dir_okay=False, exists=True),
     help="With --proposer human: the YAML file of your edited prompt.",
 )
+@click.option(
+    "--loss", help="Your own loss: an expression, or the file of `loss write --out` [default: the model writes one]."
+)
 @click.option("--unguided", is_flag=True, help="Minibatches of all training rows and a plain 0/1 loss, no slice.")
 @click.option("--optimizer-model", help="The model that writes loss and criteria [default: the judge's].")
 @model_options
 @data_options
+@click.option(
+    "--candidates",
+    default=1,
+    show_default=True,
+    type=click.IntRange(1, 16),
+    help="Proposals in a step; they race on validation rows, and those that cannot win are dropped early.",
+)
+@click.option("--screen-model", help="A cheaper judge that halves the candidates of a step before they race.")
 @click.option("--steps", default=15, show_default=True, type=click.IntRange(0, 1000), help="Optimizer steps.")
 @click.option("--batch", default=8, show_default=True, type=click.IntRange(1, 256), help="Rows in a minibatch.")
 @click.option(
@@ -116,6 +128,7 @@ def read_config(
     columns: tuple[str, ...],
     parts: str | None,
     edit: Path | None,
+    loss: str | None,
     slice_: str,
     slice_columns: str | None,
     exclude: str | None,
@@ -123,6 +136,8 @@ def read_config(
     **options: Any,  # Any: the remaining options carry RunConfig's own names
 ) -> RunConfig:
     """Read the options of `optimize`, which `plan` takes too."""
+    import orjson
+
     from ...judges import parse_shares
     from ...slices import read_slice
 
@@ -132,6 +147,7 @@ def read_config(
         columns=column_map(columns),
         parts=names(parts),
         edit=None if edit is None else edit.read_text(encoding="utf-8"),
+        loss=None if loss is None else orjson.dumps(read_loss(loss).to_json()).decode(),
         slice=slice_ if slice_ in ("auto", "all") else str(read_slice(slice_)),
         slice_columns=names(slice_columns),
         exclude=names(exclude),

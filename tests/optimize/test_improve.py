@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from judgewright.judges import Dataset, JudgePrompt, load_dataset, split_dataset
-from judgewright.judges.errors import ModelError
+from judgewright.judges.errors import LossError, ModelError
 from judgewright.judges.models import Client, Completion, Request, Simulated
 from judgewright.judges.prompt import Example
 from judgewright.judges.shelf import Shelf
@@ -32,6 +32,7 @@ from judgewright.optimize import (
     WalkSettings,
     Workbench,
     optimize,
+    parse_loss,
     read_objective,
 )
 from judgewright.optimize.proposers import Part
@@ -244,3 +245,91 @@ def test_a_text_tried_before_is_not_validated_again(data: Dataset) -> None:
     worse = PROMPT.edited(criteria="Every statement is grounded.")
     _, steps = walk(data, Fixed(make=lambda prompt, bench: worse), Overheard())
     assert steps[1]["result"] == "tried before"
+
+
+class Contrary(Overheard):
+    """Says the top grade of every row to a judge whose criteria ask for it."""
+
+    async def complete(self, request: Request, *, leave_out: frozenset[str] = frozenset()) -> Completion:
+        """Note, then answer."""
+        completion = await super().complete(request, leave_out=leave_out)
+        if request.purpose == "judge" and "top grade to everything" in request.messages[0].content:
+            reply = '{"criterion": "c", "evidence": "e", "score": 3, "confidence": 1.0}'
+            return replace(completion, text=reply)
+        return completion
+
+
+HOPELESS = PROMPT.criteria + "\nGive the top grade to everything."
+
+
+def test_a_candidate_that_cannot_win_is_dropped_before_all_rows_are_judged(data: Dataset) -> None:
+    """The race stops early, says on how many rows, and the optimizer is told of the attempt."""
+    model = Contrary()
+    fixed = Fixed(make=lambda prompt, bench: prompt.edited(criteria=HOPELESS))
+    shares = (20, 60, 10, 10)
+    _, steps = walk(data, fixed, model, shares=shares)
+    race = steps[0]["race"]
+    judged = race["standings"][1]["rows"]
+    rows = len(split_dataset(data, shares=shares).validation)
+    assert race["proven"] is True
+    assert judged < rows
+    assert steps[0]["result"] == f"worse: it cannot win, shown on {judged} of {rows} validation rows"
+    hopeless = sum(r.purpose == "judge" and "top grade to everything" in r.messages[0].content for r in model.heard)
+    assert hopeless == judged
+    assert steps[1]["result"] == "tried before"
+
+
+def test_several_candidates_race_and_each_is_told_of(data: Dataset) -> None:
+    """A hopeless one, one said twice and a refused one beside a good one: the good one comes farthest."""
+    made = iter(
+        [
+            PROMPT.edited(criteria=HOPELESS),
+            EDIT,
+            EDIT,
+            replace(EDIT, scale=replace(EDIT.scale, high=5)),
+        ]
+    )
+    _, (step,) = walk(data, Fixed(make=lambda prompt, bench: next(made)), Contrary(), steps=1, candidates=4)
+    assert step["version"] == EDIT.version
+    assert "loss" in step
+    assert [other["result"].split(",")[0] for other in step["others"][1:]] == ["tried before", "refused"]
+    assert len(step["race"]["standings"]) == 3
+    assert step["others"][0]["version"] == PROMPT.edited(criteria=HOPELESS).version
+    assert "validation rows" in step["others"][0]["result"]
+
+
+def test_a_screening_model_sees_the_first_rows_alone(data: Dataset) -> None:
+    """It halves the field before the race; what it says enters no figure."""
+    cheap, dear = Contrary(), Contrary()
+    journal = MemoryJournal()
+    edits = iter([PROMPT.edited(criteria=f"{PROMPT.criteria}\nNumber {i} must match.") for i in range(3)])
+    with Client(dear) as client, Client(cheap) as screen:
+        tools = Tools(
+            judge_client=client,
+            optimizer_client=client,
+            screen_client=screen,
+            proposer=Fixed(make=lambda prompt, bench: next(edits)),
+            journal=journal,
+            ledger=MemoryLedger(),
+            run_id="r",
+        )
+        optimize(PROMPT, data, read_objective(OBJECTIVE), tools, WalkSettings(steps=1, candidates=3))
+    (step,) = [event.payload for event in journal.events() if event.kind == "step"]
+    dropped = [standing["dropped"] for standing in step["race"]["standings"]]
+    assert dropped.count("behind in the screening") == 2
+    rows = len(split_dataset(data, shares=(30, 20, 30, 20)).validation)
+    assert len(cheap.heard) == 4 * min(80, rows)
+
+
+def test_a_persons_loss_is_checked_and_no_model_is_asked_for_one(data: Dataset) -> None:
+    """A good one is frozen as theirs; one that does not declare the objective's direction ends the walk."""
+    mine = parse_loss(
+        '{"expression": "fp + 0.3 * fn", "declares": {"fp_costs_more_than_fn": true}}', written_by="person"
+    )
+    model = Overheard()
+    outcome, _ = walk(data, Fixed(make=lambda prompt, bench: NoProposal("none")), model, steps=1, loss=mine)
+    assert outcome.loss == mine
+    assert not any(request.purpose == "loss" for request in model.heard)
+    silent = parse_loss('{"expression": "fp + 0.3 * fn"}')
+    with pytest.raises(LossError, match="declares"):
+        walk(data, Fixed(make=lambda prompt, bench: NoProposal("none")), Overheard(), steps=1, loss=silent)

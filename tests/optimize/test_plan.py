@@ -83,6 +83,7 @@ def made(rows: Dataset, seed: int, proposer: Proposer | None = None, **changes: 
     some = replace(rows, rows=rows.rows[: rng.randint(40, len(rows))])
     settings = WalkSettings(
         steps=rng.randint(0, 4),
+        candidates=rng.choice((1, 1, 3)),
         batch=rng.randint(1, 12),
         slice=rng.choice(["auto", "all"]),
         shares=rng.choice([(30, 20, 30, 20), (25, 25, 25, 25), (40, 30, 30, 0), (20, 50, 20, 10)]),
