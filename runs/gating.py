@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
@@ -24,6 +24,8 @@ from .workspace import Workspace
 
 GATED = "gated"
 """The event that holds the answer."""
+HUNKS = "hunks"
+"""The kind of a run that decides about some hunks of another run's diff."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -206,15 +208,14 @@ class GatedOn:
     simulated: bool
     run: str
     kind: str
-    """`optimize`, `gate` or `recheck`."""
+    """`optimize`, `gate`, `recheck` or `hunks`."""
     reason: str
 
 
-def gated_on(workspace: Workspace, prompt: JudgePrompt) -> tuple[GatedOn, ...]:
-    """Return the last decision about a version of a judge for each model it was gated on, in the order of models."""
-    found: dict[str, GatedOn] = {}
+def decisions_about(workspace: Workspace, prompt: JudgePrompt) -> Iterator[GatedOn]:
+    """Yield every decision of the gate about a version of a judge, oldest run first."""
     for info in list_runs(workspace.database) if workspace.exists else ():
-        if info.kind not in ("optimize", "gate", "recheck"):
+        if info.kind not in ("optimize", "gate", "recheck", HUNKS):
             continue
         events = {event.kind: event.payload for event in RunJournal(workspace.database, info.run_id).events()}
         if info.kind == "optimize":
@@ -225,7 +226,7 @@ def gated_on(workspace: Workspace, prompt: JudgePrompt) -> tuple[GatedOn, ...]:
             version = after["version"] if isinstance(after, dict) else None  # a text is the version of mere verdicts
             model, decision = events.get(GATED, {}).get("model"), events.get(GATED, {}).get("decision", {})
         if version == prompt.version and model and decision:
-            found[model] = GatedOn(
+            yield GatedOn(
                 model=model,
                 outcome=decision["outcome"],
                 simulated=bool(decision.get("simulated")),
@@ -233,6 +234,11 @@ def gated_on(workspace: Workspace, prompt: JudgePrompt) -> tuple[GatedOn, ...]:
                 kind=info.kind,
                 reason=decision["reason"],
             )
+
+
+def gated_on(workspace: Workspace, prompt: JudgePrompt) -> tuple[GatedOn, ...]:
+    """Return the last decision about a version of a judge for each model it was gated on, in the order of models."""
+    found = {one.model: one for one in decisions_about(workspace, prompt)}
     return tuple(found[model] for model in sorted(found))
 
 

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from ..judges import DecisionRule, InputError, JudgePrompt, SealedRows, load_prompt, split_dataset
 from ..optimize import Guard, Objective, read_objective
 from .gate_judges import Asking, TwoJudges, decide_with_model
-from .gating import GATED, Gated, Terms, answer_once, count_groups
-from .journal import RunJournal, RunRecord, list_runs
+from .gating import GATED, HUNKS, Gated, Terms, answer_once, count_groups
+from .journal import RunJournal, RunRecord, get_run, list_runs
 from .ledger import HoldoutLedger
 from .run import RunConfig
 from .workspace import Workspace
@@ -89,6 +89,12 @@ def _last_accept(workspace: Workspace, prompt: JudgePrompt) -> _Past:
             after = info.config["question"]["after"]["version"]
             if after == prompt.version and events[GATED]["decision"]["accepted"]:
                 return _of_gate(info, events)
+        elif (
+            info.kind == HUNKS
+            and info.config["question"]["after"]["version"] == prompt.version
+            and events.get(GATED, {}).get("decision", {}).get("accepted")
+        ):
+            return _of_hunks(workspace, info)
     raise InputError(
         f"no decision in this workspace accepted {prompt.name}@{prompt.version}",
         hint="recheck repeats the last accept of `optimize` or `gate` on another model; to decide afresh use `gate`",
@@ -114,6 +120,15 @@ def _of_walk(info: RunRecord, events: Mapping[str, Mapping[str, Any]]) -> _Past:
         rules={} if rule is None else {config.judge.version: rule, survivor.version: rule},
         data=Path(config.data).name,
     )
+
+
+def _of_hunks(workspace: Workspace, info: RunRecord) -> _Past:
+    """What a choice of hunks decided is what its run decided, about another text."""
+    walk = get_run(workspace.database, info.config["question"]["of"])
+    events = {event.kind: event.payload for event in RunJournal(workspace.database, walk.run_id).events()}
+    past, after = _of_walk(walk, events), load_prompt(info.config["after"], origin="the run's composed prompt")
+    rules = {version: rule for rule in past.rules.values() for version in (past.before.version, after.version)}
+    return replace(past, run_id=info.run_id, after=after, rules=rules)
 
 
 def _of_gate(info: RunRecord, events: Mapping[str, Mapping[str, Any]]) -> _Past:  # Any: JSON

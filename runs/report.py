@@ -145,6 +145,13 @@ def _step(p: Payload) -> None:
     if "loss" in p:
         line += f", validation loss {p['loss']:.4f} ({_named_metrics(p)})"
     say(f"{line}: {p['result']}")
+    _why(p)
+    for other in p.get("others", ()):
+        say(f"           beside it {other.get('version', 'none')}: {other['result']}")
+        _why(other)
+
+
+def _why(p: Payload) -> None:
     for violation in p.get("violations", ()):
         say(f"           {violation['name']}: {inline(violation['detail'])}")
     if p.get("reason"):
@@ -257,7 +264,9 @@ def _sides_line(name: str, tables: Sequence[Payload | None]) -> tuple[str, ...]:
 
 
 def _decided(p: Payload) -> None:
-    say(f"\n{p['verb'].capitalize()} by {p['who']}{': ' + p['comment'] if p['comment'] else ''}")
+    part = f" (hunks {', '.join(map(str, p['hunks']))} of {p['of']})" if p.get("hunks") else ""
+    comment = f": {inline(p['comment'])}" if p["comment"] else ""
+    say(f"\n{p['verb'].capitalize()}{part} by {inline(p['who'])}{comment}")
 
 
 _SAY: dict[str, Callable[[Payload], None]] = {

@@ -1,0 +1,173 @@
+"""What a run found, taken apart, and who decides about it."""
+
+from __future__ import annotations
+
+import getpass
+import shutil
+import subprocess
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+from judgewright.judges.errors import InputError, WorkspaceError
+from judgewright.judges.shelf import Shelf
+from judgewright.optimize.hunks import split_hunks
+from judgewright.runs.commands.review import diff
+from judgewright.runs.finding import NotAccepted, finding, identity, provenance, settle
+from judgewright.runs.gating import GATED, HUNKS
+from judgewright.runs.journal import RunJournal, create_run
+from judgewright.runs.run import RunConfig
+from judgewright.runs.workspace import Workspace
+
+PROMPT = Shelf().get("groundedness")
+CHILD = PROMPT.edited(criteria=f"Be calm.\n{PROMPT.criteria}\nNumbers must match.\nNames must match.")
+needs_git = pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Iterator[Workspace]:
+    """An empty workspace."""
+    with Workspace(tmp_path / "work") as workspace:
+        yield workspace
+
+
+def enter(place: Workspace, *, most: int = 0, outcome: str = "accepted", **events: Any) -> str:
+    """Enter a finished run that found the child."""
+    config = RunConfig(prompt=PROMPT.to_yaml(), data="rows.jsonl", objective="precision", hunks=most)
+    run_id = create_run(place.database, "optimize", config.to_json())
+    journal = RunJournal(place.database, run_id)
+    plain = {
+        "started": {"model": "simulated", "simulated": True},
+        "survivor": {"version": CHILD.version, "prompt": CHILD.to_yaml()},
+        "decision": {"accepted": outcome == "accepted", "outcome": outcome, "reason": "so", "simulated": True},
+    }
+    for kind, payload in {**plain, **events, "everything": {}}.items():
+        journal.record(kind, payload)
+    return run_id
+
+
+@pytest.mark.parametrize("most", [0, 1, 2, 3])
+def test_the_hunks_are_numbered_as_the_run_measured_them(place: Workspace, most: int) -> None:
+    """The run's own limit joins them; without one every sentence is a hunk."""
+    expected = split_hunks(PROMPT, CHILD, most=most or None)
+    measured = [{"number": h.number, "part": h.part, "old": list(h.old), "new": list(h.new)} for h in expected.hunks]
+    events: dict[str, Any] = {"hunks": {"hunks": measured}} if most else {}
+    found = finding(place, enter(place, most=most, **events))
+    split = found.split()
+    assert split is not None
+    assert split.hunks == expected.hunks
+    assert len(split.hunks) == (most or 3)
+
+
+def test_hunks_that_are_not_those_measured_are_noticed(place: Workspace) -> None:
+    """A number must not come to mean another sentence than the one measured; the diff is shown all the same."""
+    told = [{"number": 1, "part": "criteria", "old": [], "new": ["Numbers must match."], "mark": "helps"}]
+    run_id = enter(place, most=1, hunks={"hunks": told})
+    with pytest.raises(WorkspaceError, match="other hunks than the run measured"):
+        finding(place, run_id).split()
+    place.close()
+    shown = CliRunner().invoke(diff, [run_id, "--workspace", str(place.root)])
+    assert shown.exit_code == 0
+    assert "+  Numbers must match." in shown.stdout
+    assert "It cannot be adopted in parts" in shown.stdout
+    assert "--hunks" not in shown.stdout
+
+
+def test_what_the_gate_was_asked_is_read_back(place: Workspace) -> None:
+    """Objective and slice are the run's; a slice of all rows is none."""
+    assert finding(place, enter(place)).terms.slice == ""
+    found = finding(place, enter(place, slice={"name": "source_words >= 400"}))
+    assert (found.terms.slice, found.terms.objective.target) == ("source_words >= 400", "precision")
+    assert finding(place, enter(place, slice={"name": "all rows"})).terms.slice == ""
+
+
+@pytest.mark.parametrize(("verb", "adopt"), [("accepted", True), ("rejected", False)])
+def test_a_decision_carries_the_exact_text(place: Workspace, verb: str, adopt: bool) -> None:
+    """The event holds the prompt as YAML; once decided, the run stays so."""
+    run_id = enter(place)
+    adopted = settle(place, run_id, adopt=adopt, who="ann", comment="reads well")
+    (said,) = finding(place, run_id).verdicts
+    assert (said["verb"], said["who"], said["comment"], said["version"]) == (verb, "ann", "reads well", CHILD.version)
+    if adopted is None:
+        assert said["prompt"] == CHILD.to_yaml()
+        assert not (place.root / "prompts").exists()
+    else:
+        kept = (place.root / "prompts" / "groundedness" / f"{CHILD.version}.yaml").read_text()
+        assert said["prompt"] == kept == adopted.to_yaml()
+    with pytest.raises(InputError, match=f"already {verb} by ann"):
+        settle(place, run_id, adopt=adopt, who="bob", comment="")
+
+
+def test_an_adoption_that_was_cut_off_can_be_given_again(place: Workspace) -> None:
+    """The prompt on the shelf without its event, as a kill leaves it: the same command ends the same."""
+    run_id = enter(place)
+    place.shelf.keep(CHILD)
+    adopted = settle(place, run_id, adopt=True, who="ann", comment="")
+    assert adopted is not None
+    assert place.shelf.get("groundedness") == adopted
+    assert len(finding(place, run_id).verdicts) == 1
+
+
+def test_only_what_the_gate_accepted_is_adopted(place: Workspace) -> None:
+    """An undecided one is not."""
+    run_id = enter(place, outcome="undecided")
+    with pytest.raises(NotAccepted, match="so"):
+        settle(place, run_id, adopt=True, who="ann", comment="")
+    assert finding(place, run_id).verdicts == ()
+
+
+def test_the_origin_of_a_version_is_the_run_that_accepted_it(place: Workspace) -> None:
+    """Of several runs the first accept; a version made of hunks comes from the run that gated them."""
+    enter(place, outcome="undecided")
+    accepted, _ = enter(place), enter(place)
+    assert provenance(place, CHILD)["run"] == accepted
+    part = replace(PROMPT, criteria=PROMPT.criteria + "\nNames must match.")
+    question = {"of": accepted, "after": {"version": part.version}}
+    own = create_run(place.database, HUNKS, {"question": question, "model": "simulated"})
+    assert provenance(place, part)["outcome"] == "never gated"
+    decision = {"accepted": True, "outcome": "accepted", "reason": "so", "simulated": True}
+    RunJournal(place.database, own).record(GATED, {"model": "simulated", "decision": decision})
+    assert provenance(place, part) == {
+        "run": own,
+        "gated_on": "simulated",
+        "simulated": True,
+        "outcome": "accepted",
+        "reason": "so",
+    }
+
+
+@pytest.fixture
+def nobody(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder under git with a configuration that names nobody."""
+    monkeypatch.setenv("GIT_CONFIG_GLOBAL", str(tmp_path / "gitconfig"))
+    monkeypatch.setenv("GIT_CONFIG_NOSYSTEM", "1")
+    monkeypatch.setenv("LOGNAME", "somebody")
+    folder = tmp_path / "repository"
+    folder.mkdir()
+    if shutil.which("git"):
+        subprocess.run(["git", "init", "--quiet", str(folder)], check=True)
+    return folder
+
+
+@needs_git
+def test_who_decides_is_whom_git_names_in_this_folder(nobody: Path, place: Workspace, tmp_path: Path) -> None:
+    """Name and address, what there is of them, and the user name where there is neither."""
+    assert identity(nobody) == getpass.getuser() == "somebody"
+    subprocess.run(["git", "-C", str(nobody), "config", "user.email", "ann@example.org"], check=True)
+    assert identity(nobody) == "ann@example.org"
+    (tmp_path / "gitconfig").write_text("[user]\n\tname = Ann Ö.\n", encoding="utf-8")
+    assert identity(nobody) == "Ann Ö. <ann@example.org>"
+    run_id = enter(place)
+    settle(place, run_id, adopt=False, who=None, comment="")
+    assert finding(place, run_id).verdicts[0]["who"] == "Ann Ö."
+
+
+def test_without_git_it_is_the_user_name(nobody: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A machine without git, and a folder that is gone."""
+    monkeypatch.setenv("PATH", "")
+    assert identity(nobody) == "somebody"
+    assert identity(nobody / "gone") == "somebody"
