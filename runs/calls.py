@@ -48,6 +48,9 @@ class CallSummary:
     damaged: int
     """Replies found changed on disk since this record was opened; they are asked again."""
     cost: float
+    """US dollars, of those with a known price."""
+    unpriced: int
+    """Answered calls without a known price."""
     tokens: int
 
 
@@ -156,7 +159,7 @@ class CallStore:
         """Count this run's calls and attempts, earlier sittings included."""
         spent = self._database.read(_SUMMARY, (self._run_id,))[0]
         failed = self._database.read("SELECT count(*) FROM failure WHERE run_id = ?", (self._run_id,))[0][0]
-        attempts, done, in_doubt, not_charged, repeated, cost, tokens = spent
+        attempts, done, in_doubt, not_charged, repeated, cost, unpriced, tokens = spent
         return CallSummary(
             done=done,
             attempts=attempts,
@@ -166,6 +169,7 @@ class CallStore:
             repeated=repeated,
             damaged=self.damaged,
             cost=cost,
+            unpriced=unpriced,
             tokens=tokens,
         )
 
@@ -225,7 +229,8 @@ FROM attempt WHERE run_id = ?
 _SUMMARY = f"""
 SELECT count(*), count(*) FILTER (WHERE state = 'done'), count(*) FILTER (WHERE state IN {IN_DOUBT}),
     count(*) FILTER (WHERE state = 'not_charged'), coalesce(sum(repeated), 0),
-    coalesce(sum(cost) FILTER (WHERE state = 'done'), 0.0), coalesce(sum(tokens) FILTER (WHERE state = 'done'), 0)
+    coalesce(sum(cost) FILTER (WHERE state = 'done'), 0.0), count(*) FILTER (WHERE state = 'done' AND cost IS NULL),
+    coalesce(sum(tokens) FILTER (WHERE state = 'done'), 0)
 FROM attempt WHERE run_id = ?
 """  # noqa: S608 - a constant of ours
 

@@ -48,6 +48,7 @@ from .calls import CallStore
 from .config import Environment, open_client, parse_budget
 from .journal import RunJournal, RunRecord, create_run, get_run, list_runs, set_config, sitting
 from .ledger import HoldoutLedger
+from .thrift import Thrift, thrift
 from .workspace import Workspace
 
 Watch = Callable[[str, Progress], None]
@@ -232,7 +233,8 @@ class RunResult:
     """The prompts and the gate's decision."""
     events: tuple[Event, ...]
     stats: tuple[ClientStats, ...]
-    """Of the judge's client, and of the optimizer's where that is another model."""
+    """Of the judge's client, and of the optimizer's and the screening one's where they are other models."""
+    thrift: Thrift
 
     def to_json(self) -> dict[str, Any]:  # Any: JSON
         """Return what `optimize --json` prints."""
@@ -253,6 +255,7 @@ class RunResult:
             "calls": sum(s.calls for s in self.stats),
             "recorded": sum(s.recorded for s in self.stats),
             "cost": sum(s.cost for s in self.stats) if known else None,
+            "thrift": self.thrift.to_json(),
             "dropped": sorted({name for s in self.stats for name in s.dropped}),
         }
 
@@ -388,6 +391,7 @@ def _walk(
         outcome=outcome,
         events=journal.events(),
         stats=stats,
+        thrift=thrift(journal.events(), record.summary()),
     )
 
 

@@ -166,6 +166,7 @@ def finish(result: RunResult, root: Path, *, as_json: bool, always_zero: bool = 
         say_prompt_diff(result.outcome.before, survivor)
         cost = "price unknown" if body["cost"] is None else f"${body['cost']:.4f}"
         say(f"\nRun {result.run_id}: {body['calls']} calls, {body['recorded']} answers from the record, {cost}")
+        say(f"  over all sittings: {result.thrift}")
         if body["dropped"]:
             say(f"  left out because the endpoint refuses them: {', '.join(body['dropped'])}")
         if body["decision"]["accepted"]:
