@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from ..judges import Benchmark, JudgePrompt, load_prompt
+from ..judges import Benchmark
 from ..judges.metrics import CHOICE_METRICS
-from .terminal import inline, say, say_diff, say_table
+from .terminal import inline, say, say_table
 
 Payload = Mapping[str, Any]  # Any: JSON out of the journal
 METRIC_ORDER = (
@@ -288,12 +288,3 @@ _SAY: dict[str, Callable[[Payload], None]] = {
 
 def say_nothing(kind: str, payload: Payload) -> None:
     """Listen to a run without printing; the JSON object comes at its end."""
-
-
-def say_prompt_diff(before: JudgePrompt, survivor: Payload) -> None:
-    """Print the diff between a run's prompt and the one it found; says so when there is none."""
-    if survivor["prompt"] is None:
-        say("\nNo diff: no candidate beat the prompt on validation.")
-        return
-    say("\nThe diff")
-    say_diff(before.diff(load_prompt(survivor["prompt"], origin="the journal")))

@@ -7,6 +7,7 @@ import time
 import unicodedata
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import orjson
@@ -16,7 +17,10 @@ from ..judges import Progress
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from .word_diff import PartDiff, Piece
+
 SCHEMA_VERSION = 1
+_ADDED, _REMOVED, _LINE_REMOVED, _RESET = "\x1b[32m", "\x1b[31;9m", "\x1b[31m", "\x1b[0m"
 PLAIN_SECONDS = 10.0
 """Seconds between progress lines where there is no terminal."""
 
@@ -71,12 +75,66 @@ def say_table(head: Sequence[str], lines: Iterable[Sequence[str]], *, left: int 
 
 def say_diff(diff: str) -> None:
     """Print a unified diff, coloured on a terminal."""
-    colours = {"+": "\x1b[32m", "-": "\x1b[31m", "@": "\x1b[36m"} if sys.stdout.isatty() else {}
+    colours = {"+": _ADDED, "-": _LINE_REMOVED, "@": "\x1b[36m"} if _coloured() else {}
     for line in diff.splitlines():
-        colour = colours.get(line[:1], "")
-        reset = "\x1b[0m" if colour else ""
-        sys.stdout.write(f"{colour}{visible(line)}{reset}\n")
+        sys.stdout.write(_painted(visible(line), colours.get(line[:1], "")) + "\n")
     sys.stdout.flush()
+
+
+def say_pieces(pieces: Iterable[Piece], *, indent: str = "") -> None:
+    """Print two versions of a text as one: what went in red and struck out, what came in green.
+
+    Without colour they stand as `[-old-]` and `{+new+}`. A line end that went shows as `↵` where nothing but white
+    space went with it, as it could not be seen otherwise.
+    """
+    coloured = _coloured()
+    text = "".join(_piece(piece, coloured=coloured) for piece in pieces)
+    sys.stdout.write(indent + text.replace("\n", f"\n{indent}") + "\n")
+    sys.stdout.flush()
+
+
+def say_word_diff(diffs: Iterable[PartDiff]) -> None:
+    """Print what changed in a prompt, part by part, with the lines about each change and no others."""
+    for diff in diffs:
+        say(f"{inline(diff.part)}:")
+        say_pieces(_near_changes(diff.pieces), indent="  ")
+
+
+def _piece(piece: Piece, *, coloured: bool) -> str:
+    if piece.kind == "same":
+        return visible(piece.text)
+    hidden = piece.kind == "old" and not piece.text.strip()
+    text = visible(piece.text.replace("\n", "↵") if hidden else piece.text)
+    if not coloured:
+        return f"[-{text}-]" if piece.kind == "old" else f"{{+{text}+}}"
+    # Each line on its own, so that a pager that cuts at lines keeps the colours.
+    return "\n".join(_painted(line, _REMOVED if piece.kind == "old" else _ADDED) for line in text.split("\n"))
+
+
+def _near_changes(pieces: Sequence[Piece]) -> Iterator[Piece]:
+    """Leave out the lines of unchanged text that are not beside a change."""
+    for i, piece in enumerate(pieces):
+        lines = piece.text.split("\n")
+        if piece.kind != "same" or len(lines) <= 3:
+            yield piece
+            continue
+        above, below = lines[:1] if i else [], lines[-1:] if i < len(pieces) - 1 else []
+        left_out = f"… {len(lines) - len(above) - len(below)} unchanged lines"
+        yield replace(piece, text="\n".join((*above, left_out, *below)))
+
+
+def _painted(text: str, colour: str) -> str:
+    return f"{colour}{text}{_RESET}" if colour and text else text
+
+
+def _coloured() -> bool:
+    """Whether a person reads this on a terminal that shows colours and nobody asked for none (NO_COLOR, TERM)."""
+    if not sys.stdout.isatty():
+        return False
+    from rich.console import Console
+
+    console = Console(file=sys.stdout)
+    return console.color_system is not None and not console.no_color
 
 
 @contextmanager

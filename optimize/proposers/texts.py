@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ...judges import JudgePrompt, Request, estimate_tokens, without_thinking
 from ..invariants import token_cap
 from .workbench import Ask
+
+
+_TRY = 100_000
+"""Added to a request's repeat index for each further try; steps count far below it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,11 +41,16 @@ def write_texts(wanted: list[Wanted], ask: Ask, *, retries: int) -> list[Written
         left = [i for i, found in enumerate(written) if found.text is None]
         if not left:
             break
-        replies = ask([wanted[i].request(written[i].reason) for i in left])
+        replies = ask([_another(wanted[i].request(written[i].reason), tried) for i in left])
         for i, reply in zip(left, replies, strict=True):
             text, reason = wanted[i].read(reply.text)
             written[i] = Written(text=text, reason=reason, tries=tried)
     return written
+
+
+def _another(request: Request, tried: int) -> Request:
+    """Make a later try another request: the same reason twice would otherwise be answered by the same reply."""
+    return replace(request, repeat=request.repeat + (tried - 1) * _TRY)
 
 
 def read_tagged(reply: str, tag: str) -> tuple[str | None, str]:

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ..config import read_environment
-from ..report import say_event, say_nothing, say_prompt_diff
+from ..report import say_event, say_nothing
 from ..run import PROPOSERS, RunConfig, RunResult, start_run
+from ..run_report import say_found
 from ..terminal import progress_on_stderr, say, say_json
 from .loss import read_loss
 from .options import column_map, data_options, json_option, model_options, names, open_workspace, workspace_option
@@ -162,8 +163,7 @@ def finish(result: RunResult, root: Path, *, as_json: bool, always_zero: bool = 
     if as_json:
         say_json(body)
     else:
-        survivor = next(event.payload for event in result.events if event.kind == "survivor")
-        say_prompt_diff(result.outcome.before, survivor)
+        say_found(result.outcome.before, result.outcome.after)
         cost = "price unknown" if body["cost"] is None else f"${body['cost']:.4f}"
         say(f"\nRun {result.run_id}: {body['calls']} calls, {body['recorded']} answers from the record, {cost}")
         say(f"  over all sittings: {result.thrift}")

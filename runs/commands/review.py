@@ -13,7 +13,7 @@ from ..config import read_environment
 from ..finding import Finding, NotAccepted, finding, settle
 from ..gate_report import say_gated
 from ..hunk_choice import HunkChoice, accept_hunks
-from ..report import say_prompt_diff
+from ..run_report import say_found
 from ..terminal import inline, progress_on_stderr, say, say_json
 from .options import F, json_option, names, open_workspace, workspace_option
 
@@ -36,7 +36,7 @@ def diff(run: str, workspace: Path | None, as_json: bool) -> None:
         body = {"prompt": versions, "diff": text, "hunks": hunks, "unsplit": why, "decision": dict(found.decision)}
         say_json(body)
         return
-    say_prompt_diff(found.before, {"prompt": found.after.to_yaml() if found.after else None})
+    say_found(found.before, found.after)
     if why:
         say(f"\nIt cannot be adopted in parts: {why}")
     if hunks:

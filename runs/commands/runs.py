@@ -1,9 +1,10 @@
-"""`judgewright runs`: list, show, resume."""
+"""`judgewright runs`: list, show, flips, export, resume."""
 
 from __future__ import annotations
 
 from dataclasses import asdict
 from pathlib import Path
+from typing import Literal
 
 import click
 
@@ -11,11 +12,15 @@ from ...judges import InputError
 from ..calls import CallStore
 from ..config import read_environment
 from ..finding import finding
+from ..flips import Direction as FlipDirection
+from ..flips import Error, flips_of, validation
 from ..gate_report import say_gated
 from ..gating import Gated
 from ..journal import RunJournal, get_run, list_runs
-from ..report import say_event, say_nothing, say_prompt_diff
+from ..report import say_event, say_nothing
 from ..run import resume_run
+from ..run_export import FORMATS, export_run
+from ..run_report import say_course, say_flip, say_found
 from ..terminal import progress_on_stderr, say, say_json, say_table
 from .optimize import finish
 from .options import json_option, open_workspace, workspace_option
@@ -67,11 +72,75 @@ def show(run: str, workspace: Path | None, as_json: bool) -> None:
             say_gated(Gated(run_id=run, found=event.payload, repeated=False))
         else:
             say_event(event.kind, event.payload)
+    say_course(events)
     if found is not None:
-        say_prompt_diff(found.before, {"prompt": found.after.to_yaml() if found.after else None})
+        say_found(found.before, found.after)
     say(f"\n{calls.done} calls answered, {calls.attempts} attempts, {calls.failed} given up")
     if calls.in_doubt:
         say(f"{calls.in_doubt} attempts were sent and never answered; they may have been charged")
+
+
+DIRECTIONS: dict[str, FlipDirection] = {"right": "became right", "wrong": "became wrong"}
+
+
+@runs.command(epilog="Example:  judgewright runs flips 20261121-031502-a1b2c3 --direction wrong --error FN")
+@click.argument("run")
+@click.option("--direction", type=click.Choice(list(DIRECTIONS)), help="Only rows that became right, or wrong.")
+@click.option("--error", type=click.Choice(["FP", "FN"]), help="Only this error, mended or made.")
+@click.option("--slice", "place_", type=click.Choice(["in", "out"]), help="Only rows in the run's slice, or out of it.")
+@click.option("--limit", type=click.IntRange(min=0), default=20, show_default=True, help="Show at most so many.")
+@workspace_option
+@json_option
+def flips(
+    run: str,
+    direction: str | None,
+    error: Error | None,
+    place_: Literal["in", "out"] | None,
+    limit: int,
+    workspace: Path | None,
+    as_json: bool,
+) -> None:
+    """Show the validation rows that a run's new prompt decides otherwise, those that became wrong first.
+
+    Answers come from the record; no model is asked, and no sealed row is opened.
+    """
+    with open_workspace(workspace) as place:
+        both = validation(place, run)
+    found = flips_of(both)
+    inside = None if place_ is None else place_ == "in"
+    chosen = found.only(direction=DIRECTIONS[direction] if direction else None, error=error, in_slice=inside)
+    if as_json:
+        counts = {"right": found.right, "wrong": found.wrong, "n": found.n, "chosen": len(chosen)}
+        say_json(
+            {"run": run, "simulated": both.before.simulated, **counts, "flips": [f.to_json() for f in chosen[:limit]]}
+        )
+        return
+    simulated = "  [SIMULATED: says nothing about real models]" if both.before.simulated else ""
+    say(f"{found.right} became right and {found.wrong} wrong, of {found.n:,} validation rows{simulated}")
+    for flip in chosen[:limit]:
+        say_flip(flip)
+    if len(chosen) > limit:
+        say(f"\n{len(chosen) - limit:,} more; --limit shows them")
+
+
+@runs.command(epilog="Example:  judgewright runs export 20261121-031502-a1b2c3 --out report --format md")
+@click.argument("run")
+@click.option("--out", type=click.Path(path_type=Path, file_okay=False), required=True, help="Folder to write into.")
+@click.option("--format", "formats", type=click.Choice(list(FORMATS)), multiple=True, help="Which [default: all].")
+@workspace_option
+@json_option
+def export(run: str, out: Path, formats: tuple[str, ...], workspace: Path | None, as_json: bool) -> None:
+    """Write a run for others: one HTML file, a Markdown for a pull request, JSONL files.
+
+    None of them holds a row of the holdout or a final row.
+    """
+    with open_workspace(workspace) as place:
+        paths = export_run(place, run, out, formats=formats or tuple(FORMATS))
+    if as_json:
+        say_json({"run": run, "paths": [str(path) for path in paths]})
+    else:
+        for path in paths:
+            say(str(path))
 
 
 @runs.command(epilog="Example:  judgewright runs resume 20261121-031502-a1b2c3 --budget 10.00")

@@ -1,9 +1,17 @@
 """No text from a row or a model drives the terminal."""
 
+import contextlib
+import os
+import re
+import sys
+from collections.abc import Callable
+
 import pytest
 
+from judgewright.judges.shelf import Shelf
 from judgewright.runs.report import say_event
-from judgewright.runs.terminal import inline, say, say_table, visible
+from judgewright.runs.terminal import inline, say, say_diff, say_pieces, say_table, say_word_diff, visible
+from judgewright.runs.word_diff import Piece, diff_prompts, diff_words
 
 
 @pytest.mark.parametrize(
@@ -52,3 +60,70 @@ def test_values_of_the_data_print_no_lines_of_their_own(capsys: pytest.CaptureFi
     say_event("slice", {"found": [], "name": forged, "why": forged, "left_out": {forged: forged}})
     say_event("step", {"step": 1, "batch_loss": 0.1, "result": "refused", "violations": violations, "reason": forged})
     assert not any(line.startswith("5. Gate") for line in capsys.readouterr().out.splitlines())
+
+
+HOSTILE = "\x1b]52;c;AA\x07\u202e[red]"
+
+
+def on_a_terminal(monkeypatch: pytest.MonkeyPatch, work: Callable[[], None], **variables: str) -> str:
+    """Return what a real terminal is sent."""
+    for name in ("NO_COLOR", "FORCE_COLOR", "COLORTERM"):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in {"TERM": "xterm-256color", **variables}.items():
+        monkeypatch.setenv(name, value)
+    keyboard, screen = os.openpty()
+    with open(screen, "w", encoding="utf-8") as tty, monkeypatch.context() as patch:
+        patch.setattr(sys, "stdout", tty)
+        work()
+    sent = b""
+    with contextlib.suppress(OSError):  # Linux ends a terminal that nobody holds with an error
+        while part := os.read(keyboard, 10_000):
+            sent += part
+    os.close(keyboard)
+    return sent.decode().replace("\r\n", "\n")
+
+
+def test_a_word_diff_without_a_terminal_has_marks_and_no_escape(capsys: pytest.CaptureFixture[str]) -> None:
+    """A pipe gets text: what went and what came in brackets, a lost line end as a sign, hostile text visible."""
+    say_pieces(diff_words("keep high\nend", f"keep low{HOSTILE}\nend"), indent="  ")
+    out = capsys.readouterr().out
+    assert out == "  keep [-high-]{+low\\x1b]52;c;AA\\x07\\u{202e}[red]+}\n  end\n"
+    assert not set(out) & {"\x1b", "\x07", "\u202e"}
+    say_pieces((Piece("same", "a"), Piece("old", "\n"), Piece("new", " "), Piece("same", "b")))
+    assert capsys.readouterr().out == "a[-↵-]{+ +}b\n"
+
+
+@pytest.mark.skipif(not hasattr(os, "openpty"), reason="this system has no pseudo terminals")
+def test_a_word_diff_on_a_terminal_is_coloured_and_sends_no_escape_but_our_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Red and struck out, green, reset; each line closes its colour; nothing out of the text gets through."""
+    pieces = (Piece("same", "a "), Piece("old", f"b{HOSTILE}"), Piece("new", "c\nd"), Piece("same", HOSTILE))
+    sent = on_a_terminal(monkeypatch, lambda: say_pieces(pieces))
+    assert re.findall("\x1b[^m]*m", sent) == ["\x1b[31;9m", "\x1b[0m"] + ["\x1b[32m", "\x1b[0m"] * 2
+    assert not set(re.sub(r"\x1b\[[0-9;]*m", "", sent)) & {"\x1b", "\x07", "\u202e"}
+    assert "\x1b[32mc\x1b[0m\n\x1b[32md\x1b[0m" in sent
+
+
+@pytest.mark.skipif(not hasattr(os, "openpty"), reason="this system has no pseudo terminals")
+@pytest.mark.parametrize("variables", [{"NO_COLOR": "1"}, {"TERM": "dumb"}])
+def test_whoever_wants_no_colour_gets_none(monkeypatch: pytest.MonkeyPatch, variables: dict[str, str]) -> None:
+    """NO_COLOR and a terminal that knows none, for words and for lines."""
+
+    def work() -> None:
+        say_pieces(diff_words("old", "new"))
+        say_diff("-old\n+new")
+
+    assert on_a_terminal(monkeypatch, work, **variables) == "[-old-]{+new+}\n-old\n+new\n"
+
+
+def test_a_prompts_diff_shows_the_lines_about_each_change(capsys: pytest.CaptureFixture[str]) -> None:
+    """Unchanged lines far from a change are counted, not printed; parts that are equal are not named."""
+    before = Shelf().get("groundedness")
+    after = before.edited(criteria=f"First. {before.criteria}\nLast.")
+    say_word_diff(diff_prompts(before, after))
+    out = capsys.readouterr().out.splitlines()
+    lines = before.criteria.splitlines()
+    assert out[0] == "criteria:"
+    assert out[1].startswith("  {+First. +}")
+    assert out[2] == f"  … {len(lines) - 2} unchanged lines"
+    assert out[3] == f"  {lines[-1]}{{+"
+    assert out[4:] == ["  Last.+}"]

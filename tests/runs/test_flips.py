@@ -1,0 +1,176 @@
+"""Flips: validation rows alone, from the record alone, told as people would count them."""
+
+import json
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from judgewright.judges import Unscored, load_dataset, split_dataset
+from judgewright.judges.errors import InputError, ModelError
+from judgewright.judges.shelf import Shelf
+from judgewright.runs.config import Environment
+from judgewright.runs.demo_rows import write_demo_rows
+from judgewright.runs.flips import flips, flips_of, validation
+from judgewright.runs.journal import RunJournal, create_run
+from judgewright.runs.run import RunConfig, RunResult, start_run
+from judgewright.runs.workspace import Workspace
+
+PROMPT = Shelf().get("groundedness")
+EDIT = PROMPT.edited(
+    criteria=f"{PROMPT.criteria}\nCompare each number with the source, and grade low if it does not appear there."
+)
+
+
+def start(place: Workspace, **given: object) -> RunResult:
+    """Start a run of a person's edit and watch nothing."""
+    config = RunConfig(
+        **{  # type: ignore[arg-type]
+            "prompt": PROMPT.to_yaml(),
+            "data": str(place.root / "rows.jsonl"),
+            "objective": "precision; recall may fall by 30 points",
+            "proposer": "human",
+            "edit": EDIT.to_yaml(),
+            "slice": "channel = web",
+            **given,
+        }
+    )
+    return start_run(place, config, Environment(), watch=lambda *_: None, on_event=lambda *_: None)
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Workspace]:
+    """A workspace with rows, to be run in."""
+    root = tmp_path_factory.mktemp("flips")
+    write_demo_rows(root / "rows.jsonl", documents=120)
+    with Workspace(root) as workspace:
+        yield workspace
+
+
+@pytest.fixture(scope="module")
+def run(place: Workspace) -> RunResult:
+    """A run that found a prompt."""
+    result = start(place)
+    assert result.outcome.after is not None
+    return result
+
+
+def test_flips_are_the_rows_that_two_tables_of_answers_disagree_on(place: Workspace, run: RunResult) -> None:
+    """Counted anew from the frames of both sides: right, wrong, which error, and how many rows there are."""
+    found, sides = flips(place, run.run_id), validation(place, run.run_id)
+    assert sides.after is not None
+    frame = (
+        sides.before.to_frame().set_index("id").join(sides.after.to_frame().set_index("id")["predicted"].rename("now"))
+    )
+    was_right, is_right = frame["predicted"] == frame["positive"], frame["now"] == frame["positive"]
+    mended, made = frame[~was_right & is_right], frame[was_right & ~is_right]
+    assert (found.right, found.wrong, found.n) == (len(mended), len(made), len(frame))
+    assert found.right > 0
+    assert {f.row_id for f in found.only(direction="became right")} == set(mended.index)
+    assert {f.row_id for f in found.only(direction="became wrong")} == set(made.index)
+    false_positives = set(mended.index[~mended["positive"].astype(bool)]) | set(
+        made.index[~made["positive"].astype(bool)]
+    )
+    assert {f.row_id for f in found.only(error="FP")} == false_positives
+    assert {f.row_id for f in found.only(in_slice=True)} == {f.row_id for f in found.rows if f.meta["channel"] == "web"}
+    assert found.only(error="FP", in_slice=False) == tuple(
+        f for f in found.rows if f.error == "FP" and f.meta["channel"] != "web"
+    )
+
+
+def test_no_sealed_row_is_among_them_and_nothing_is_asked(place: Workspace, run: RunResult) -> None:
+    """Every row stands in the validation part of the run's own split, and the record grows by nothing."""
+    before = place.database.read("SELECT count(*) FROM call")
+    rows = load_dataset(place.root / "rows.jsonl", inputs=PROMPT.inputs, scale=PROMPT.scale)
+    allowed = {row.id for row in split_dataset(rows, shares=(30, 20, 30, 20)).validation.rows}
+    sides = validation(place, run.run_id)
+    assert {row.id for row in sides.before.dataset.rows} == allowed
+    assert {flip.row_id for flip in flips(place, run.run_id).rows} <= allowed
+    assert place.database.read("SELECT count(*) FROM call") == before
+
+
+def test_a_flip_carries_what_a_person_needs_to_judge_it(place: Workspace, run: RunResult) -> None:
+    """Inputs, label, both verdicts, and the changed words of the rationale, which give both back."""
+    for flip in flips(place, run.run_id).rows:
+        assert set(flip.inputs) >= {"source", "statement"}
+        assert flip.positive == (flip.label >= 1)
+        assert (flip.before.positive == flip.positive) == (flip.direction == "became wrong")
+        assert "".join(p.text for p in flip.rationale if p.kind != "new") == flip.before.rationale
+        assert "".join(p.text for p in flip.rationale if p.kind != "old") == flip.after.rationale
+
+
+def test_an_answer_that_is_missing_is_no_flip(place: Workspace, run: RunResult) -> None:
+    """A row that was given up on one side is counted on neither."""
+    first = flips(place, run.run_id).rows[0]
+    sides = validation(place, run.run_id)
+    i = next(i for i, row in enumerate(sides.before.dataset.rows) if row.id == first.row_id)
+    answers = list(sides.before.answers)
+    answers[i] = Unscored(row_id=first.row_id, reason="endpoint")
+    lost = replace(sides, before=replace(sides.before, answers=tuple(answers)))
+    found = flips_of(lost)
+    assert found.n == len(answers) - 1
+    assert first.row_id not in {flip.row_id for flip in found.rows}
+
+
+def test_a_run_without_a_survivor_has_no_flips_and_one_that_has_not_chosen_says_so(place: Workspace) -> None:
+    """Nothing changed sides where there is no other side."""
+    bare = start(place, steps=0, proposer="textgrad", edit=None)
+    assert flips(place, bare.run_id).rows == ()
+    waiting = create_run(
+        place.database, "optimize", {"prompt": PROMPT.to_yaml(), "data": "x", "objective": "precision"}
+    )
+    with pytest.raises(InputError, match="has chosen no prompt yet"):
+        flips(place, waiting)
+    other = create_run(place.database, "bench", {})
+    with pytest.raises(InputError, match="not an optimization"):
+        flips(place, other)
+
+
+def test_rows_with_near_duplicates_are_cut_as_the_run_cut_them(tmp_path: Path) -> None:
+    """Groups that were merged then are merged again; the validation rows are those of the full split."""
+    rows = tmp_path / "rows.jsonl"
+    write_demo_rows(rows, documents=60)
+    lines = [json.loads(line) for line in rows.read_text(encoding="utf-8").splitlines()]
+    copies = [{**line, "id": f"copy-{i}", "group_id": f"copy-{i}"} for i, line in enumerate(lines[:40])]
+    rows.write_text("".join(json.dumps(line) + "\n" for line in [*lines, *copies]), encoding="utf-8")
+    with Workspace(tmp_path) as place:
+        run = start(place, steps=0, proposer="textgrad", edit=None, slice="all")
+        assert next(e.payload for e in run.events if e.kind == "split")["merged"] > 0
+        data = load_dataset(rows, inputs=PROMPT.inputs, scale=PROMPT.scale)
+        wanted = split_dataset(data, shares=(30, 20, 30, 20)).validation
+        assert validation(place, run.run_id).before.dataset.content_hash == wanted.content_hash
+
+
+def test_rows_that_would_be_cut_otherwise_now_are_not_shown(place: Workspace) -> None:
+    """Where the sealed parts are not those that the run sealed, an open row may be a sealed one: nothing is shown."""
+    config = {"prompt": PROMPT.to_yaml(), "data": str(place.root / "rows.jsonl"), "objective": "precision"}
+    run = create_run(place.database, "optimize", config)
+    journal = RunJournal(place.database, run)
+    journal.record("split", {"merged": 0, "seals": {"holdout": "another", "final": "cut"}})
+    journal.record("survivor", {"version": None, "prompt": None})
+    with pytest.raises(InputError, match="not split as it was"):
+        validation(place, run)
+
+
+def test_changed_rows_are_refused(tmp_path: Path) -> None:
+    """Rows that are not the run's are not shown as if they were."""
+    write_demo_rows(tmp_path / "rows.jsonl", documents=60)
+    with Workspace(tmp_path) as place:
+        run = start(place, slice="all")
+        lines = (tmp_path / "rows.jsonl").read_text(encoding="utf-8").splitlines()
+        (tmp_path / "rows.jsonl").write_text("\n".join(lines[1:]), encoding="utf-8")
+        with pytest.raises(InputError, match="has changed"):
+            flips(place, run.run_id)
+
+
+def test_an_answer_that_is_not_in_the_record_is_an_error_and_not_a_guess(tmp_path: Path) -> None:
+    """A record that was emptied is noticed."""
+    write_demo_rows(tmp_path / "rows.jsonl", documents=60)
+    with Workspace(tmp_path) as place:
+        run = start(place, slice="all")
+        place.database.submit(
+            lambda c: c.execute("UPDATE call SET state = 'sent', response_json = NULL") and None
+        ).result()
+        with pytest.raises(ModelError, match="not in the record"):
+            flips(place, run.run_id)

@@ -1,0 +1,96 @@
+"""Two texts by word: nothing is lost, words stay whole, and a prompt's parts are told apart."""
+
+from dataclasses import replace
+from itertools import pairwise
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from judgewright.judges.prompt import Example
+from judgewright.judges.shelf import Shelf
+from judgewright.runs.word_diff import Piece, diff_prompts, diff_words, prompt_parts
+
+PROMPT = Shelf().get("groundedness")
+TEXT = st.lists(
+    st.sampled_from(
+        ["a", "the", "fact", "source", "it's", "3.5", " ", "  ", "\n", "\t", ".", ",", "日", "本", "é", "\x1b"]
+    )
+).map("".join) | st.text(max_size=40)
+
+
+def said(old: str, new: str) -> str:
+    """The pieces as a terminal without colour shows them."""
+    marks = {"same": ("", ""), "old": ("[-", "-]"), "new": ("{+", "+}")}
+    return "".join(marks[p.kind][0] + p.text + marks[p.kind][1] for p in diff_words(old, new))
+
+
+@given(TEXT, TEXT)
+def test_the_pieces_give_both_texts_back(old: str, new: str) -> None:
+    """Same and old are the old text to the letter, same and new the new one; no two neighbours are of one kind."""
+    pieces = diff_words(old, new)
+    assert "".join(p.text for p in pieces if p.kind != "new") == old
+    assert "".join(p.text for p in pieces if p.kind != "old") == new
+    assert all(p.text for p in pieces)
+    assert all(a.kind != b.kind for a, b in pairwise(pieces))
+
+
+@given(TEXT)
+def test_a_text_is_the_same_as_itself(text: str) -> None:
+    """One piece, or none of an empty text."""
+    assert diff_words(text, text) == ((Piece("same", text),) if text else ())
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "wanted"),
+    [
+        ("grade it high", "grade it low", "grade it [-high-]{+low+}"),
+        ("one two", "one three two", "one{+ three+} two"),
+        ("one\ntwo three", "one two\nthree", "one[-\n-]{+ +}two[- -]{+\n+}three"),
+        ("it isn't 3.5 m", "it isn't 3.6 m", "it isn't [-3.5-]{+3.6+} m"),
+        ("全部正しい", "全部誤り", "全部[-正しい-]{+誤り+}"),
+        ("", "new", "{+new+}"),
+        ("See the text. End.", "See the text. Look at the text. End.", "See the text.{+ Look at the text.+} End."),
+        ("See the text. Look at the text.", "See the text.", "See the text.[- Look at the text.-]"),
+        ("Be just. Go on.", "Be kind. Be just. Go on.", "{+Be kind. +}Be just. Go on."),
+        (
+            "a red the old house",
+            "my blue the tall tower",
+            "[-a red the old house-]{+my blue the tall tower+}",
+        ),
+        ("keep the rest of it", "keep a rest of it", "keep [-the-]{+a+} rest of it"),
+    ],
+)
+def test_words_stay_whole_and_a_word_kept_by_chance_makes_no_confetti(old: str, new: str, wanted: str) -> None:
+    """What a person sees."""
+    assert said(old, new) == wanted
+
+
+def test_a_long_text_is_compared_in_reasonable_time() -> None:
+    """Thousands of words, most of them common, with every tenth one changed."""
+    old = [("the", "a", "source", f"w{i}")[i % 4] for i in range(6_000)]
+    new = [word if i % 10 else f"x{i}" for i, word in enumerate(old)]
+    pieces = diff_words(" ".join(old), " ".join(new))
+    assert "".join(p.text for p in pieces if p.kind != "old") == " ".join(new)
+
+
+def test_a_prompts_diff_names_the_parts_that_differ_and_no_others() -> None:
+    """Criteria, anchors and demonstrations; an equal prompt has no diff."""
+    assert diff_prompts(PROMPT, PROMPT) == ()
+    scale = replace(PROMPT.scale, anchors={**PROMPT.scale.anchors, "0": "Nothing supports it."})
+    shown = Example(inputs={"source": "s", "statement": "t"}, reply="{}")
+    other = replace(PROMPT, criteria=f"{PROMPT.criteria} Be strict.", scale=scale, examples=(shown,))
+    found = {diff.part: diff.pieces for diff in diff_prompts(PROMPT, other)}
+    assert list(found) == ["criteria", "scale", "examples"]
+    assert found["criteria"][-1] == Piece("new", " Be strict.")
+    assert "source: s\nstatement: t\n=> {}" in found["examples"][-1].text
+
+
+@pytest.mark.parametrize("part", ["system", "criteria", "template", "reply"])
+def test_every_text_that_makes_a_version_is_a_part(part: str) -> None:
+    """What changes the version changes some part."""
+    other = replace(PROMPT, **{part: getattr(PROMPT, part) + " {{source}}"})
+    assert [diff.part for diff in diff_prompts(PROMPT, other)] == [part]
+    fields = replace(PROMPT, reply_schema={**PROMPT.reply_schema, "more": "text"})
+    assert [diff.part for diff in diff_prompts(PROMPT, fields)] == ["reply fields"]
+    assert next(name for name, _ in prompt_parts(PROMPT)) == "system"
