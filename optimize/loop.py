@@ -22,7 +22,7 @@ from .ledger import remember_split
 from .loss import Loss, WrittenLoss, check_loss, row_losses, write_loss
 from .objective import Objective
 from .rethreshold import NoThreshold, rechoose_threshold
-from .walk import Aim, Target, Tools, WalkSettings, judge_rows, open_rows, require_columns
+from .walk import Aim, Target, Tools, WalkSettings, judge_rows, open_rows, require_columns, require_decision
 
 _PLAIN = Loss(
     expression=compile_expression("1 - correct"),
@@ -62,9 +62,10 @@ def optimize(
         settings: See `WalkSettings`.
 
     Raises:
-        InputError: The data cannot be split, or the slice named does not exist.
+        InputError: The judge does not decide yes or no, the data cannot be split, or the slice named does not exist.
         ModelError, BudgetSpent, Interrupted: The walk stopped; it can be resumed.
     """
+    require_decision(prompt)
     require_columns(dataset, settings)
     parts = split_rows(dataset, tools, settings)
     baseline = benchmark(prompt, parts, tools, settings)

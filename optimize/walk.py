@@ -13,6 +13,7 @@ from ..judges import (
     Client,
     Dataset,
     DecisionRule,
+    InputError,
     Judged,
     JudgePrompt,
     JudgeSettings,
@@ -113,6 +114,19 @@ class Aim:
 def open_rows(parts: Splits) -> Dataset:
     """Return the rows that may be looked at: training, then validation."""
     return replace(parts.train, rows=parts.train.rows + parts.validation.rows)
+
+
+def require_decision(prompt: JudgePrompt) -> None:
+    """Make sure that a judge decides yes or no: objectives, losses and the gate know two kinds of error.
+
+    Raises:
+        InputError: It chooses among labels without order.
+    """
+    if prompt.scale.kind == "choice":
+        raise InputError(
+            f"{prompt.name} chooses {prompt.scale.describe()}; a walk improves judges that decide yes or no",
+            hint="bench measures it as it is; to tune one label, make a binary judge of it",
+        )
 
 
 def require_columns(dataset: Dataset, settings: WalkSettings) -> None:

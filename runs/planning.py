@@ -14,6 +14,7 @@ from ..judges.files import TokenSummary, count_row_tokens
 from ..optimize import read_objective
 from ..optimize.gate import MIN_GROUPS
 from ..optimize.plan import ASSUMED, Asked, Drawn, StepBound, Walk, bound_proposal, bound_walk, draw_walks
+from ..optimize.walk import require_decision
 from .config import Environment, open_model
 from .pilot import Detectable, Pilot, detectable_gain, run_pilot
 from .run import RunConfig, open_proposer, require_same_split
@@ -127,6 +128,7 @@ def plan_run(workspace: Workspace, config: RunConfig, environment: Environment, 
 
 def _walk(workspace: Workspace, config: RunConfig) -> Walk:
     """Read everything the walk would start from, and refuse what it would refuse."""
+    require_decision(config.judge)
     dataset = config.dataset()
     if kept := workspace.shelf.kept_rule(config.judge):
         config = replace(config, rule=kept.rule.to_json())

@@ -44,6 +44,7 @@ from ..optimize import (
     parse_loss,
     read_objective,
 )
+from ..optimize.walk import require_decision
 from .calls import CallStore
 from .config import Environment, open_client, parse_budget
 from .journal import RunJournal, RunRecord, create_run, get_run, list_runs, set_config, sitting
@@ -276,6 +277,7 @@ def start_run(
         InputError: The data or a name cannot be used; no run is made.
         WorldError: The endpoint, the budget or the disk stopped it; the run can be resumed.
     """
+    require_decision(config.judge)
     dataset = config.dataset()
     config = replace(config, data=str(Path(config.data).resolve()), data_hash=dataset.content_hash)
     if kept := workspace.shelf.kept_rule(config.judge):

@@ -124,3 +124,24 @@ def test_a_configuration_opens_its_proposer_and_survives_json() -> None:
     assert RunConfig.from_json(before) == config()
     with pytest.raises(InputError, match="is none of"):
         open_proposer(config(proposer="nobody"))
+
+
+@pytest.mark.parametrize("command", ["optimize", "plan"])
+def test_a_judge_that_chooses_among_labels_is_refused(
+    command: str, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Before any row is read: objectives and losses know two kinds of error."""
+    assert run(command, "routing", "rows.jsonl", "--objective", "accuracy") == 2
+    assert "orders, inventory, support, staff" in capsys.readouterr().err
+
+
+def test_a_loss_from_a_file_guides_the_run(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """What `loss write --out` wrote is taken as a person's; no model is asked for another."""
+    assert run("loss", "write", "avoid false positives", "--out", "loss.json", "--json") == 0
+    capsys.readouterr()
+    assert optimize("--loss", "loss.json", "--candidates", "2") in (0, 1)
+    found = json.loads(capsys.readouterr().out)
+    assert found["loss"] == json.loads(Path("loss.json").read_text())["expression"]
+    assert found["thrift"]["raced"] <= found["thrift"]["unraced"]
+    assert optimize("--loss", "loss.json", "--unguided") == 2
+    assert optimize("--screen-model", "simulated") == 2
