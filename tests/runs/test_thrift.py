@@ -1,0 +1,46 @@
+"""What a run says of its thrift: recomputed by hand from the events."""
+
+from typing import Any
+
+from judgewright.optimize import Event
+from judgewright.runs.calls import CallSummary
+from judgewright.runs.thrift import thrift
+
+
+def summary(**counts: Any) -> CallSummary:
+    """Calls of a run."""
+    plain = {"done": 900, "attempts": 900, "failed": 0, "in_doubt": 0, "not_charged": 0, "repeated": 0, "damaged": 0}
+    return CallSummary(**{**plain, "cost": 1.8, "unpriced": 0, "tokens": 1, **counts})
+
+
+def events(*, accepted: bool) -> list[Event]:
+    """Two steps that raced over 400 rows, one with two candidates, then a decision."""
+    races = [
+        {"standings": [{"rows": 400}, {"rows": 120}], "full_calls": 800},
+        {"standings": [{"rows": 160}, {"rows": 400}, {"rows": 20}], "full_calls": 1200},
+    ]
+    payloads: list[tuple[str, dict[str, Any]]] = [("step", {"race": race}) for race in races]
+    payloads.append(("step", {"result": "no proposal"}))
+    payloads.append(("decision", {"accepted": accepted, "target": {"difference": 0.045}}))
+    return [Event(seq=i, kind=kind, payload=body, created="") for i, (kind, body) in enumerate(payloads)]
+
+
+def test_calls_and_money_are_divided_by_the_accepted_points() -> None:
+    """4.5 points for 900 calls and $1.80; the current prompt's verdicts count on neither side of the race."""
+    found = thrift(events(accepted=True), summary())
+    assert (found.raced, found.unraced) == (120 + 400 + 20, 400 + 800)
+    assert found.calls_per_point == 200
+    assert found.cost_per_point is not None
+    assert abs(found.cost_per_point - 0.4) < 1e-12
+    assert str(found) == (
+        "900 calls paid for; 200 calls and $0.4000 for each of 4.5 accepted points; "
+        "candidates took 540 verdicts; asking every row for each takes 1,200"
+    )
+
+
+def test_nothing_accepted_and_unknown_prices_are_said() -> None:
+    """No points, no figure a point; a call without a price leaves the money unknown, not nought."""
+    found = thrift(events(accepted=False), summary(unpriced=3))
+    assert (found.points, found.calls_per_point, found.cost, found.cost_per_point) == (None, None, None, None)
+    assert found.to_json()["cost_per_point"] is None
+    assert "price unknown" in str(thrift(events(accepted=True), summary(unpriced=3)))
