@@ -26,7 +26,8 @@ from ..optimize.hunks import PromptDiff, split_hunks
 from .calls import CallStore
 from .gating import HUNKS, Terms, decisions_about
 from .journal import RunJournal
-from .run import RunConfig, optimization
+from .run import optimization
+from .run_config import RunConfig
 from .workspace import Workspace
 
 GIT_SECONDS = 2.0

@@ -29,7 +29,8 @@ from ..judges import (
 from ..slices import parse_predicate
 from .calls import CallStore
 from .journal import RunJournal
-from .run import RunConfig, optimization
+from .run import optimization
+from .run_config import RunConfig
 from .word_diff import Piece, diff_words
 from .workspace import Workspace
 

@@ -23,7 +23,7 @@ from .gate_judges import Asking, Watch, decide_with_model
 from .gating import HUNKS, Gated, answer_once
 from .journal import RunJournal, list_runs
 from .ledger import HoldoutLedger
-from .run import open_proposer
+from .run_config import open_proposer
 from .workspace import Workspace
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from ..judges import JudgePrompt, load_prompt
 from .gating import HUNKS, decisions_about
 from .journal import RunJournal, get_run, list_runs
-from .run import RunConfig
+from .run_config import RunConfig
 from .workspace import Workspace
 
 

@@ -33,7 +33,7 @@ from .calls import CallStore
 from .config import Environment, open_client, parse_budget
 from .journal import create_run, sitting
 from .ledger import HoldoutLedger
-from .run import RunConfig
+from .run_config import RunConfig
 from .workspace import Workspace
 
 PILOT_ROWS = 200

@@ -17,7 +17,8 @@ from ..optimize.plan import ASSUMED, Asked, Drawn, StepBound, Walk, bound_propos
 from ..optimize.walk import require_decision
 from .config import Environment, open_model
 from .pilot import Detectable, Pilot, detectable_gain, run_pilot
-from .run import RunConfig, open_proposer, require_same_split
+from .run import require_same_split
+from .run_config import RunConfig, open_proposer
 from .workspace import Workspace
 
 Watch = Callable[[str, Progress], None]

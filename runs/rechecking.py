@@ -13,7 +13,7 @@ from .gate_judges import Asking, TwoJudges, decide_with_model
 from .gating import GATED, HUNKS, Gated, Terms, answer_once, count_groups
 from .journal import RunJournal, RunRecord, get_run, list_runs
 from .ledger import HoldoutLedger
-from .run import RunConfig
+from .run_config import RunConfig
 from .workspace import Workspace
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 from pathlib import Path
 
-from .run import RunConfig
+from .run_config import RunConfig
 
 _OPTIONS = (
     *("objective", "target", "proposer", "model", "optimizer_model", "steps", "batch", "slice", "by", "seed"),

@@ -19,8 +19,9 @@ from .calls import CallStore, CallSummary
 from .finding import Finding, baseline, finding
 from .flips import Flips, Validation, flips_of, validation
 from .journal import RunJournal, RunRecord
-from .run import RunConfig, optimization
+from .run import optimization
 from .run_command import command_of
+from .run_config import RunConfig
 from .run_pages import render_html, render_markdown
 from .workspace import Workspace
 

@@ -9,7 +9,8 @@ import click
 from ..config import Environment
 from ..demo_rows import write_demo_rows
 from ..report import say_event, say_nothing
-from ..run import RunConfig, start_run
+from ..run import start_run
+from ..run_config import RunConfig
 from ..terminal import progress_on_stderr, say
 from ..workspace import Workspace
 from .optimize import finish

@@ -10,7 +10,8 @@ import click
 
 from ..config import read_environment
 from ..report import say_event, say_nothing
-from ..run import PROPOSERS, RunConfig, RunResult, start_run
+from ..run import RunResult, start_run
+from ..run_config import PROPOSERS, RunConfig
 from ..run_report import say_found
 from ..terminal import progress_on_stderr, say, say_json
 from .loss import read_loss

@@ -20,7 +20,7 @@ from judgewright.runs.commands.review import diff
 from judgewright.runs.finding import NotAccepted, finding, identity, provenance, settle
 from judgewright.runs.gating import GATED, HUNKS
 from judgewright.runs.journal import RunJournal, create_run
-from judgewright.runs.run import RunConfig
+from judgewright.runs.run_config import RunConfig
 from judgewright.runs.workspace import Workspace
 
 PROMPT = Shelf().get("groundedness")

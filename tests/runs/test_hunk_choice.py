@@ -33,7 +33,8 @@ from judgewright.runs.gating import HUNKS, gated_on, verification
 from judgewright.runs.hunk_choice import HunkChoice, accept_hunks
 from judgewright.runs.journal import RunJournal, create_run, list_runs
 from judgewright.runs.ledger import HoldoutLedger
-from judgewright.runs.run import RunConfig, start_run
+from judgewright.runs.run import start_run
+from judgewright.runs.run_config import RunConfig
 from judgewright.runs.workspace import Workspace
 
 PROMPT = Shelf().get("groundedness")

@@ -24,7 +24,8 @@ from judgewright.runs.demo_rows import write_demo_rows
 from judgewright.runs.journal import list_runs
 from judgewright.runs.pilot import assumed_judge, measure_churn, pilot_rows, reworded
 from judgewright.runs.planning import Plan, plan_run
-from judgewright.runs.run import RunConfig, start_run
+from judgewright.runs.run import start_run
+from judgewright.runs.run_config import RunConfig
 from judgewright.runs.workspace import Workspace
 
 PROMPT = Shelf().get("groundedness")

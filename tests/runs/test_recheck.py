@@ -25,7 +25,8 @@ from judgewright.runs.gating import Terms, gated_on, verification
 from judgewright.runs.journal import list_runs
 from judgewright.runs.ledger import HoldoutLedger
 from judgewright.runs.rechecking import recheck
-from judgewright.runs.run import RunConfig, RunResult, start_run
+from judgewright.runs.run import RunResult, start_run
+from judgewright.runs.run_config import RunConfig
 from judgewright.runs.workspace import Workspace
 
 PROMPT = Shelf().get("groundedness")

@@ -28,7 +28,8 @@ from judgewright.runs.demo_rows import write_demo_rows
 from judgewright.runs.finding import NotAccepted, baseline, finding, provenance, settle
 from judgewright.runs.journal import RunJournal, create_run, list_runs
 from judgewright.runs.ledger import HoldoutLedger
-from judgewright.runs.run import RunConfig, RunResult, resume_run, start_run
+from judgewright.runs.run import RunResult, resume_run, start_run
+from judgewright.runs.run_config import RunConfig
 from judgewright.runs.workspace import Workspace
 
 IN_FLIGHT = 512

@@ -18,8 +18,9 @@ from judgewright.runs.demo_rows import write_demo_rows
 from judgewright.runs.finding import settle
 from judgewright.runs.flips import flips
 from judgewright.runs.journal import create_run
-from judgewright.runs.run import RunConfig, start_run
+from judgewright.runs.run import start_run
 from judgewright.runs.run_command import command_of
+from judgewright.runs.run_config import RunConfig
 from judgewright.runs.run_export import FORMATS, export_run
 from judgewright.runs.workspace import Workspace
 
