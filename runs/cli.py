@@ -22,11 +22,12 @@ COMMANDS = {
     "data": ("data:data", "Look at a data file, split it, or make one from a published release."),
     "define": ("define:define", "Draft what queries mean and what is sought, for relevance judges."),
     "annotate": ("annotate:annotate", "Judge a sample of a corpus for many queries."),
-    "runs": ("runs:runs", "List, show and resume runs."),
+    "runs": ("runs:runs", "List, show, resume and export runs."),
+    "review": ("page:review", "Read runs on a page in the browser, and decide about them."),
     "diff": ("review:diff", "Show what a run wants to change in a prompt."),
-    "accept": ("review:accept", "Adopt the prompt that a run's gate accepted."),
+    "accept": ("review:accept", "Adopt the prompt that a run's gate accepted, or some of its hunks."),
     "reject": ("review:reject", "Turn a run's prompt down, with a reason."),
-    "export": ("export:export", "Write a judge for use elsewhere."),
+    "export": ("export:export", "Write a judge for another tool, and prove it there."),
     "simulate": ("simulate:simulate", "Serve the simulated model over HTTP, with faults on order."),
 }
 

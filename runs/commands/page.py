@@ -1,0 +1,66 @@
+"""`judgewright review`: the page on which a run is read and decided about."""
+
+from __future__ import annotations
+
+import contextlib
+import secrets
+import socket
+import webbrowser
+from pathlib import Path
+
+import click
+
+from ...judges import InputError
+from ..config import read_environment
+from ..terminal import say
+from .options import open_workspace, workspace_option
+
+HOST = "127.0.0.1"
+
+
+@click.command(epilog="Example:  judgewright review --port 8377")
+@click.option(
+    "--port",
+    default=8377,
+    show_default=True,
+    type=click.IntRange(0, 65535),
+    help="Port to listen on; 0 takes a free one.",
+)
+@click.option(
+    "--open/--no-open",
+    "opening",
+    default=False,
+    help="Open the page in a browser; other users of this machine may see the link meanwhile.  [default: no-open]",
+)
+@workspace_option
+def review(port: int, opening: bool, workspace: Path | None) -> None:
+    """Serve the review page to this machine's user until it is interrupted.
+
+    Open the link that is printed: it carries a secret, and who has it may decide.
+    """
+    import uvicorn
+
+    from ..review import review_app
+
+    # A workspace that is not there stays so: a page that reads makes nothing.
+    root = open_workspace(workspace).root
+    token = secrets.token_urlsafe(32)
+    with _listen(port) as listener:
+        port = listener.getsockname()[1]
+        app = review_app(root, token=token, port=port, environment=read_environment())
+        link = f"http://{HOST}:{port}/?token={token}"
+        say(f"{link}\nStop it with Ctrl-C.")
+        if opening:
+            webbrowser.open(link)
+        # No access log: it would hold the link.
+        config = uvicorn.Config(app, log_level="warning", access_log=False, server_header=False, ws="none")
+        # uvicorn raises the Ctrl-C that stopped it once more; stopping a server is no failure.
+        with contextlib.suppress(KeyboardInterrupt):
+            uvicorn.Server(config).run(sockets=[listener])
+
+
+def _listen(port: int) -> socket.socket:
+    try:
+        return socket.create_server((HOST, port))
+    except OSError as error:
+        raise InputError(f"port {port} cannot be used: {error.strerror}", hint="give another --port, or 0") from None

@@ -1,0 +1,120 @@
+"""What a person decides: accept some or all hunks, reject, or try an own edit. Nothing is accepted past the gate."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, RedirectResponse, Response
+
+from ...judges import InputError
+from ..finding import finding, settle
+from ..hunk_choice import accept_hunks
+from ..journal import list_runs
+from ..run import start_run
+from ..run_config import RunConfig
+from .desk import Desk
+from .work import Done, Piece, Report
+
+PATIENCE = 0.4
+"""Seconds to wait for a decision, so that a quick one is seen at once."""
+
+
+def decide(desk: Desk, request: Request) -> Response:
+    """Accept the ticked hunks, or reject the run."""
+    run_id = desk.view(request.path_params["run"]).info.run_id
+    verb, who, comment = _field(request, "verb"), _field(request, "who") or None, _field(request, "comment")
+    if verb == "reject":
+        return _start(
+            desk, Piece(title="Rejecting", about=run_id), lambda _: _reject(desk, run_id, who=who, comment=comment)
+        )
+    if verb != "accept":
+        raise InputError(f"{verb!r} is neither accept nor reject")
+    numbers = request.state.form.get("hunk", [])
+    if not all(n.isascii() and n.isdigit() and len(n) < 6 for n in numbers):
+        raise InputError(f"hunks {', '.join(numbers)!r} are not numbers")
+    chosen = sorted({int(n) for n in numbers})
+    return _start(
+        desk,
+        Piece(title=f"Accepting {_named(chosen).lower()}", about=run_id, doing="composing the prompt"),
+        lambda _: _accept(desk, run_id, chosen, who=who, comment=comment),
+    )
+
+
+def edit(desk: Desk, request: Request) -> Response:
+    """Send a person's own criteria through the whole path, as a run of its own."""
+    run_id = desk.view(request.path_params["run"]).info.run_id
+    found = finding(desk.place, run_id)
+    start = found.after or found.before
+    # A browser sends the line ends of a form as CR LF, whatever the text had.
+    criteria = _field(request, "criteria").replace("\r\n", "\n").strip()
+    comment = _field(request, "comment")
+    if not criteria:
+        raise InputError("the criteria are empty; a judge needs some")
+    if criteria == start.criteria.strip():
+        raise InputError("the criteria are as they were; there is nothing to try")
+    edited = found.before.edited(
+        criteria=criteria, system=start.system, reply=start.reply, note=comment or f"a person's edit of run {run_id}"
+    )
+    edited = replace(edited, examples=start.examples)
+    config = replace(
+        found.config,
+        proposer="human",
+        edit=edited.to_yaml(),
+        steps=1,
+        parts=(),
+        gradients=1,
+        step_calls=None,
+    )
+    piece = Piece(title="Trying your edit", about=run_id, doing="measuring it on validation rows, then the gate")
+    return _start(desk, piece, lambda report: _try_edit(desk, config, report))
+
+
+def _field(request: Request, name: str) -> str:
+    return str(request.state.form.get(name, [""])[0])
+
+
+def _start(desk: Desk, piece: Piece, do: Callable[[Report], Done]) -> Response:
+    if not desk.work.start(piece, do):
+        message = "Something is being decided at this moment. Wait until it is done, then decide again."
+        return HTMLResponse(desk.render("error.html", title="One thing at a time", message=message), 409)
+    desk.work.wait(PATIENCE)
+    return RedirectResponse("/work", 303)
+
+
+def _reject(desk: Desk, run_id: str, *, who: str | None, comment: str) -> Done:
+    with desk.writing() as place:
+        settle(place, run_id, adopt=False, who=who, comment=comment)
+    return Done(message="The run is rejected; its prompt stays off the shelf.", good=True, run_id=run_id)
+
+
+def _try_edit(desk: Desk, config: RunConfig, report: Report) -> Done:
+    with desk.writing() as place:
+
+        def on_event(kind: str, payload: object) -> None:
+            if kind == "started":
+                report(run_id=list_runs(place.database)[-1].run_id)
+
+        result = start_run(place, config, desk.environment, watch=desk.work.watch, on_event=on_event)
+    decision = result.to_json()["decision"]
+    tail = "Accept it on its own page." if decision["accepted"] else "The shelf is as it was."
+    message = f"The gate says {decision['outcome']}: {decision['reason']}. {tail}"
+    return Done(message=message, good=decision["accepted"], run_id=result.run_id)
+
+
+def _accept(desk: Desk, run_id: str, chosen: list[int], *, who: str | None, comment: str) -> Done:
+    with desk.writing() as place:
+        made = accept_hunks(place, run_id, chosen, desk.environment, who=who, comment=comment, watch=desk.work.watch)
+    taken = f"{_named(made.hunks)} of {made.of}" if made.gated else "All hunks"
+    said = f"{taken}: the gate says {made.decision['outcome']}: {made.decision['reason']}."
+    asked = made.gated.run_id if made.gated else run_id
+    if made.adopted is None:
+        return Done(message=f"{said} Nothing was put on the shelf.", good=False, run_id=asked)
+    name, version = made.adopted.name, made.adopted.version
+    message = f"{said} {name}@{version} is now what {name!r} means in this workspace."
+    return Done(message=message, good=True, judge=name, run_id=asked)
+
+
+def _named(numbers: Sequence[int]) -> str:
+    return f"{'Hunk' if len(numbers) == 1 else 'Hunks'} {', '.join(map(str, numbers)) or 'none'}"

@@ -1,0 +1,71 @@
+"""The gate's evidence in sentences, and what its holdout can still tell."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from ...optimize.ledger import MAX_LOOKS, LookAsked, LookRecord, look_asked
+from ..ledger import HoldoutLedger
+from ..report import number
+from ..run_config import RunConfig
+from ..workspace import Workspace
+from .desk import RunView
+from .rendering import interval, p_value, signed
+
+Payload = Mapping[str, Any]  # Any: JSON out of the journal
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Looks:
+    """The looks at a run's holdout, and what the next one would be."""
+
+    records: tuple[LookRecord, ...]
+    left: int
+    """Looks that are left for prompts tried against the one this run began with."""
+    next_alpha: float
+    """What the next of them would be tested at."""
+
+
+def looks_at(place: Workspace, view: RunView) -> Looks:
+    """Count the looks at a run's holdout; other holdouts with some of its rows are counted when one is asked for."""
+    holdout = view.last["split"]["seals"]["holdout"]
+    records = HoldoutLedger(place.database).looks(holdout)
+    before = RunConfig.from_json(view.info.config).judge.version
+    asked = LookAsked(holdout=holdout, run_id="", before=before, after="", purpose="gate", line="")
+    look = look_asked(records, (), asked)
+    return Looks(records=records, left=max(0, MAX_LOOKS - look.number + 1), next_alpha=look.alpha)
+
+
+def gate_sentences(decision: Payload) -> list[str]:
+    """Say what the gate saw, the change it decided on first."""
+    said = []
+    if target := decision.get("target"):
+        said.append(f"{_change(target)}.")
+    for guard in decision.get("guards", ()):
+        low = "has no bound" if guard["low"] is None else f"is at least {guard['low']:+.3f} with 95 % confidence"
+        state = {"held": "the guard holds", "broken": "the guard is broken"}.get(guard["state"], "that is undecided")
+        moved = f" ({_change(guard['change'])})" if guard["change"] else ""
+        said.append(f"{guard['metric']} may not fall by {guard['margin']:.3f}; its change {low}: {state}{moved}.")
+    if inside := decision.get("slice_change"):
+        said.append(f"On the slice that was optimized, {_change(inside)}.")
+    if decision.get("veto"):
+        said.append(f"Where {decision['veto']}, more verdicts went wrong than were mended: that is a veto.")
+    if "coverage_before" in decision:
+        said.append(
+            f"{decision['coverage_before']:.1%} of the rows were answered before, "
+            f"{decision['coverage_after']:.1%} after."
+        )
+        said.append(f"It was look {decision['look']} at this holdout, tested at alpha = {decision['alpha']:.4f}.")
+    if needed := decision.get("rows_needed"):
+        said.append(f"About {needed:,} holdout rows would decide.")
+    return said
+
+
+def _change(change: Payload) -> str:
+    return (
+        f"{change['metric']} went from {number(change['before'])} to {number(change['after'])}: "
+        f"{signed(change['difference'])} (95 % interval {interval(change, change=True)}, p {p_value(change['p'])}) "
+        f"on {change['n']:,} rows in {change['groups']:,} groups"
+    )

@@ -1,0 +1,110 @@
+"""Long work that a decision starts, such as a gate: one piece at a time, in a thread, looked at from the page."""
+
+from __future__ import annotations
+
+import threading
+import traceback
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from ...judges import JudgewrightError, Progress
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Done:
+    """How a piece of work ended."""
+
+    message: str
+    good: bool
+    """Whether it led to what was asked for."""
+    judge: str | None = None
+    """The name of the judge whose shelf it changed."""
+    run_id: str | None = None
+    """The run to look at."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Piece:
+    """What is being done, and how far it has come."""
+
+    title: str
+    about: str
+    """The run that is decided about."""
+    doing: str = ""
+    done: int = 0
+    total: int = 0
+    run_id: str | None = None
+    """The run that the work is kept in, once it has one."""
+    end: Done | None = None
+
+    @property
+    def stamp(self) -> str:
+        """Changes when there is more to show than numbers that count up."""
+        return f"{self.title}-{self.about}-{self.run_id}-{self.end is not None}"
+
+
+Report = Callable[..., None]
+"""Called with the fields of `Piece` that have changed."""
+
+
+class Work:
+    """At most one piece of work at a time."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._ended = threading.Event()
+        self._ended.set()
+        self._piece: Piece | None = None
+
+    @property
+    def piece(self) -> Piece | None:
+        """The piece at work, or the last one; None where there was none."""
+        with self._lock:
+            return self._piece
+
+    @property
+    def busy(self) -> bool:
+        """Whether something is being done."""
+        return not self._ended.is_set()
+
+    def start(self, piece: Piece, do: Callable[[Report], Done]) -> bool:
+        """Start a piece of work in a thread of its own, unless one is at work; say whether it was started."""
+        with self._lock:
+            if self.busy:
+                return False
+            self._piece = piece
+            self._ended.clear()
+        # No daemon: what is paid for is kept, and a program that is stopped waits for it.
+        threading.Thread(target=self._do, args=(do,), name="judgewright-decision").start()
+        return True
+
+    def wait(self, seconds: float) -> bool:
+        """Wait for the piece at work to end, and say whether it has."""
+        return self._ended.wait(seconds)
+
+    def watch(self, doing: str, progress: Progress) -> None:
+        """Take note of how far the asking has come; a `Watch`."""
+        self._report(doing=doing, done=progress.done, total=progress.total)
+
+    def _report(self, **changes: object) -> None:
+        with self._lock:
+            if self._piece is not None:
+                self._piece = replace(self._piece, **changes)  # type: ignore[arg-type]  # fields of Piece
+
+    def _do(self, do: Callable[[Report], Done]) -> None:
+        try:
+            end = do(self._report)
+        except JudgewrightError as error:
+            hint = f" ({error.hint})" if error.hint else ""
+            end = Done(message=f"{error}{hint}", good=False)
+        except Exception as error:  # noqa: BLE001  # the one door around a decision: the page says it, the server lives
+            end = Done(message=f"this is a defect in judgewright; please report it: {_place(error)}", good=False)
+        self._report(end=end)
+        self._ended.set()
+
+
+def _place(error: Exception) -> str:
+    """Name an error and where it came from; its message may quote a row, and stays out of the page."""
+    last = traceback.extract_tb(error.__traceback__)[-1]
+    return f"{type(error).__name__} in {last.name} ({Path(last.filename).name}:{last.lineno})"

@@ -1,0 +1,152 @@
+"""What a person decides on the page, and that nothing passes the gate unseen."""
+
+import re
+import threading
+
+from starlette.testclient import TestClient
+
+from judgewright.judges.models import Progress
+from judgewright.judges.shelf import Shelf
+from judgewright.runs.finding import finding
+from judgewright.runs.journal import list_runs
+from judgewright.runs.review.work import Done, Piece, Work
+from judgewright.runs.workspace import Workspace
+
+from .conftest import ATTACK, GOOD, HARMFUL, OURS, Made
+
+HEADERS = {"origin": OURS, "sec-fetch-site": "same-origin"}
+SECONDS = 60
+
+
+def decide(desk: TestClient, own: Made, form: dict[str, object], *, to: str = "decide") -> str:
+    """Send the form of the run's page, wait for the work it starts, and return the page about it."""
+    answer = desk.post(f"/runs/{own.run_id}/{to}", data=form, headers=HEADERS)
+    assert (answer.status_code, answer.headers["location"]) == (303, "/work"), answer.text
+    settled()
+    return desk.get("/work").text
+
+
+def settled() -> None:
+    """Wait for the thread that decides."""
+    for thread in threading.enumerate():
+        if thread.name == "judgewright-decision":
+            thread.join(SECONDS)
+
+
+def test_rejecting_writes_who_and_why_and_leaves_the_shelf(desk: TestClient, own: Made) -> None:
+    """A hostile comment is kept to the letter and shown as text."""
+    page = decide(desk, own, {"verb": "reject", "who": "Ada", "comment": ATTACK})
+    assert "is rejected" in page
+    with Workspace(own.root) as place:
+        verdict = finding(place, own.run_id).verdicts[-1]
+        assert (verdict["verb"], verdict["who"], verdict["comment"]) == ("rejected", "Ada", ATTACK)
+        assert place.shelf.get("groundedness").version == Shelf().get("groundedness").version
+    shown = desk.get(f"/runs/{own.run_id}/diff").text
+    assert ATTACK not in shown
+    assert "&lt;script&gt;" in shown
+    assert 'value="accept"' not in shown
+    assert "already rejected by Ada" in decide(desk, own, {"verb": "accept", "hunk": "1"})
+
+
+def test_some_hunks_go_through_the_gate_as_the_very_text_that_is_kept(desk: TestClient, own: Made) -> None:
+    """One more run of its own kind, one more look; the shelf holds the composed text and not the harmful words."""
+    with Workspace(own.root) as place:
+        diff = finding(place, own.run_id).split()
+        assert diff is not None
+        taken = [h.number for h in diff.hunks if HARMFUL not in h.new]
+        assert 0 < len(taken) < len(diff.hunks)
+        runs = len(list_runs(place.database))
+    page = decide(desk, own, {"verb": "accept", "hunk": [str(n) for n in taken], "who": "Ada"})
+    assert "the gate says accepted" in page
+    with Workspace(own.root) as place:
+        assert len(list_runs(place.database)) == runs + 1
+        kept = place.shelf.get("groundedness")
+        assert GOOD in kept.criteria
+        assert HARMFUL not in kept.criteria
+        assert finding(place, own.run_id).verdicts[-1]["version"] == kept.version
+    boxes = re.findall(r'value="(\d+)"( checked)? disabled', desk.get(f"/runs/{own.run_id}/diff").text)
+    assert [int(number) for number, checked in boxes if checked] == taken
+    other = desk.get(f"/runs/{list_runs_of(own)[-1]}").text
+    assert "Accepted by the gate" in other
+    assert [mark for mark in own.sealed if mark in other + desk.get("/").text] == []
+
+
+def list_runs_of(own: Made) -> list[str]:
+    """Return the ids of the workspace's runs."""
+    with Workspace(own.root) as place:
+        return [info.run_id for info in list_runs(place.database)]
+
+
+def test_an_own_text_is_tried_as_a_run_of_its_own(desk: TestClient, own: Made) -> None:
+    """With the line ends that were typed, from the same start; an unchanged or empty text is not tried."""
+    typed = f"Look for each fact in the source.\r\n{GOOD}"
+    page = decide(desk, own, {"criteria": typed, "comment": "shorter"}, to="edit")
+    assert "The gate says" in page
+    with Workspace(own.root) as place:
+        last = list_runs(place.database)[-1]
+        found = finding(place, own.run_id)
+        assert last.config["proposer"] == "human"
+        assert f"Look for each fact in the source.\n  {GOOD}" in last.config["edit"]
+        assert found.after is not None
+        same = found.after.criteria.replace("\n", "\r\n")
+    for text in (same, "  "):
+        answer = desk.post(f"/runs/{own.run_id}/edit", data={"criteria": text}, headers=HEADERS)
+        assert answer.status_code == 404
+    assert len(list_runs_of(own)) == 2
+
+
+def test_a_decision_while_another_process_writes_is_refused_in_words(desk: TestClient, own: Made) -> None:
+    """The lock is another's: the page says whose, and the run stays undecided."""
+    with Workspace(own.root) as place:
+        place.database.submit(lambda connection: None).result()
+        assert "is writing to the workspace" in decide(desk, own, {"verb": "reject"})
+        assert finding(place, own.run_id).verdicts == ()
+
+
+def test_forms_that_are_none_are_refused(desk: TestClient, own: Made) -> None:
+    """Another verb, hunks that are no numbers, none at all, a file, and too much."""
+    url = f"/runs/{own.run_id}/decide"
+    assert desk.post(url, data={"verb": "adopt"}, headers=HEADERS).status_code == 404
+    assert desk.post(url, data={"verb": "accept", "hunk": "1;2"}, headers=HEADERS).status_code == 404
+    assert desk.post(url, json={"verb": "reject"}, headers=HEADERS).status_code == 415
+    assert desk.post(url, data={"verb": "reject", "comment": "x" * 1_000_001}, headers=HEADERS).status_code == 413
+    assert desk.post("/runs/zzz/decide", data={"verb": "reject"}, headers=HEADERS).status_code == 404
+    assert "no hunk was chosen" in decide(desk, own, {"verb": "accept"})
+    assert "there is no hunk 99" in decide(desk, own, {"verb": "accept", "hunk": "99"})
+
+
+def test_one_piece_of_work_at_a_time_and_its_progress_is_told() -> None:
+    """A second piece is refused while one is at work; a defect ends the piece and quotes nothing."""
+    work, go = Work(), threading.Event()
+
+    def wait(report: object) -> Done:
+        go.wait(SECONDS)
+        return Done(message="done", good=True)
+
+    def break_down(report: object) -> Done:
+        raise RuntimeError("the text of a sealed row")
+
+    assert work.start(Piece(title="one", about="r"), wait)
+    assert not work.start(Piece(title="two", about="r"), wait)
+    work.watch("judging", Progress(done=3, total=9, failed=0, recorded=0, cost=None, tokens=0))
+    assert work.piece is not None
+    assert (work.piece.title, work.piece.doing, work.piece.done, work.piece.total) == ("one", "judging", 3, 9)
+    go.set()
+    assert work.wait(SECONDS)
+    assert work.start(Piece(title="three", about="r"), break_down)
+    assert work.wait(SECONDS)
+    assert work.piece.end is not None
+    assert not work.piece.end.good
+    assert "RuntimeError in break_down" in work.piece.end.message
+    assert "sealed" not in work.piece.end.message
+
+
+def test_a_second_visitor_is_asked_to_wait(desk: TestClient, own: Made) -> None:
+    """While something is decided every other decision is answered with 409, and nothing is lost."""
+    answers = [
+        desk.post(f"/runs/{own.run_id}/decide", data={"verb": "accept", "hunk": "1"}, headers=HEADERS).status_code
+        for _ in range(2)
+    ]
+    settled()
+    assert answers[0] == 303
+    assert answers[1] in (303, 409)

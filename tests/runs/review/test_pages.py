@@ -1,0 +1,241 @@
+"""What the pages show: the run as the journal has it, open rows alone, and everything hostile as plain text."""
+
+import re
+import threading
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+from starlette.testclient import TestClient
+
+from judgewright.judges.shelf import Shelf
+from judgewright.runs.calls import CallStore
+from judgewright.runs.config import Environment
+from judgewright.runs.demo_rows import write_demo_rows
+from judgewright.runs.flips import flips
+from judgewright.runs.journal import RunJournal, create_run, list_runs, set_state
+from judgewright.runs.review.rendering import Exact, open_templates
+from judgewright.runs.run import start_run
+from judgewright.runs.run_config import RunConfig
+from judgewright.runs.workspace import Workspace
+
+from .conftest import ATTACK, GOOD, Made, visit
+
+EVERY = ("/", "/runs/{run}", "/runs/{run}/diff", "/runs/{run}/flips", "/judges", "/judges/groundedness", "/work")
+
+
+class Elements(HTMLParser):
+    """Every element of a page with its attributes, and the text outside of them."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.found: list[tuple[str, dict[str, str | None]]] = []
+        self.text = ""
+        self.feed(page)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        """Take note of an element."""
+        self.found.append((tag, dict(attrs)))
+
+    def handle_data(self, data: str) -> None:
+        """Take note of text."""
+        self.text += data
+
+
+def at(page: TestClient, path: str, made: Made) -> str:
+    """Return a page that must be there."""
+    answer = page.get(path.format(run=made.run_id))
+    assert answer.status_code == 200, answer.text
+    return answer.text
+
+
+@pytest.mark.parametrize("path", EVERY)
+def test_no_row_prompt_or_objective_becomes_markup(page: TestClient, made: Made, path: str) -> None:
+    """One script, ours; no handler, no style, no foreign address; and no character that drives anything."""
+    text = at(page, path, made)
+    elements = Elements(text).found
+    assert [attrs for tag, attrs in elements if tag == "script"] == [{"src": "/static/review.js", "defer": None}]
+    assert not [tag for tag, _ in elements if tag in ("img", "iframe", "object", "embed", "base", "style")]
+    for _, attrs in elements:
+        assert not [name for name in attrs if name.startswith("on") or name == "style"]
+        for name in ("href", "action", "src"):
+            assert (attrs.get(name) or "/").startswith(("/", "#"))
+    assert not re.search("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]", text)
+
+
+@pytest.mark.parametrize("path", ["/runs/{run}", "/runs/{run}/diff", "/runs/{run}/flips"])
+def test_what_is_hostile_is_there_to_be_read(page: TestClient, made: Made, path: str) -> None:
+    """Escaped, not taken away; control characters stand as what they are."""
+    text = Elements(at(page, path, made)).text
+    wanted = ("<svg onload", "<b onclick") if path.endswith("diff") else ("<script>document", "\\x1b]52;c;")
+    assert [words for words in wanted if words not in text] == []
+
+
+@pytest.mark.parametrize("path", [*EVERY, "/runs/{run}/flips?page=2", "/runs/{run}/reliability.svg"])
+def test_no_sealed_row_is_on_any_page(page: TestClient, made: Made, path: str) -> None:
+    """Rows of holdout and final stay with the gate."""
+    text = at(page, path, made)
+    assert [mark for mark in made.sealed if mark in text] == []
+
+
+def test_the_flips_are_those_of_the_record_and_can_be_narrowed(page: TestClient, made: Made) -> None:
+    """Each row is on one page; filters add up; what a query invents is passed over."""
+    with Workspace(made.root) as place:
+        found = flips(place, made.run_id)
+    assert found.rows
+    whole = at(page, "/runs/{run}/flips", made)
+    assert [row.row_id for row in found.rows[:50]] == re.findall(r'aria-label="Row ([^"]+)"', whole)
+    assert any(mark in whole for mark in made.opened)
+    for query, wanted in (
+        ("direction=wrong", [f for f in found.rows if f.direction == "became wrong"]),
+        ("direction=right&error=FP", [f for f in found.rows if f.direction == "became right" and f.error == "FP"]),
+        ("slice=out", [f for f in found.rows if not f.in_slice]),
+        ("direction=sideways&page=-3", list(found.rows)),
+        (f"page={'9' * 5000}", list(found.rows)),
+    ):
+        text = at(page, f"/runs/{{run}}/flips?{query}", made)
+        assert f"{len(wanted)} flips" in text
+        assert text.count('<article class="flip') == min(len(wanted), 50)
+
+
+def test_the_run_is_told_from_its_journal(page: TestClient, made: Made) -> None:
+    """The gate's reason, the slice's why, the loss, each step's result, calls, and that it was simulated."""
+    text = Elements(at(page, "/runs/{run}", made)).text
+    with Workspace(made.root) as place:
+        events = {e.kind: e.payload for e in RunJournal(place.database, made.run_id).events()}
+        calls = CallStore(place.database, made.run_id).summary()
+    assert events["decision"]["reason"] in text
+    assert events["loss"]["expression"] in text
+    assert events["started"]["objective"]["read_as"] in text
+    assert events["step"]["gradient"] in text
+    assert f"{calls.done:,} answered in {calls.attempts:,} attempts" in text
+    assert f"{calls.tokens:,} tokens" in text
+    assert "SIMULATED" in text
+    assert f"look {events['decision']['look']} at this holdout" in text
+
+
+def test_the_diff_shows_each_hunk_with_its_measured_effect(page: TestClient, made: Made) -> None:
+    """Numbers, marks and words as the journal has them; every hunk can be ticked."""
+    text = at(page, "/runs/{run}/diff", made)
+    with Workspace(made.root) as place:
+        hunks = [e.payload for e in RunJournal(place.database, made.run_id).events() if e.kind == "hunks"][-1]["hunks"]
+    boxes = [a for tag, a in Elements(text).found if tag == "input" and a.get("name") == "hunk"]
+    assert [box["value"] for box in boxes] == [str(hunk["number"]) for hunk in hunks]
+    assert ["checked" in box for box in boxes] == [hunk["mark"] != "harms" for hunk in hunks]
+    for hunk in hunks:
+        effect = hunk["mean"]["metric"]
+        assert f"{effect['value']:+.3f}" in text
+        assert f"{effect['low']:+.3f} .. {effect['high']:+.3f}" in text
+    assert GOOD in text
+    assert "&lt;svg onload" in text
+
+
+def test_a_text_field_gives_back_what_it_was_given() -> None:
+    """In a form the text is exact, as a repaired one would be sent back; elsewhere it is made visible."""
+    template = open_templates().from_string("{{ text }}|{{ text|exact }}")
+    assert template.render(text="</textarea>\u202e") == "&lt;/textarea&gt;\\u{202e}|&lt;/textarea&gt;\u202e"
+    assert isinstance(Exact("x"), str)
+
+
+def test_other_kinds_of_runs_have_a_plain_page(own: Made) -> None:
+    """Whatever the payload holds is shown; a run without events says what it was asked."""
+    with Workspace(own.root) as place:
+        odd = create_run(place.database, "annotate", {"corpus": ATTACK})
+        RunJournal(place.database, odd).append("sampled", {"rows": [{"text": ATTACK}] * 60, "none": None, "n": 1.5})
+        bare = create_run(place.database, "plan", {"judge": "groundedness", "note": ATTACK})
+        begun = next(info.config for info in list_runs(place.database) if info.kind == "optimize")
+        early = create_run(place.database, "optimize", dict(begun))
+        for run in (odd, bare):
+            set_state(place.database, run, "done")
+    with visit(own.root) as page:
+        shown = page.get(f"/runs/{odd}").text
+        assert "and 20 more" in shown
+        assert "has not begun" in page.get(f"/runs/{early}").text
+        assert page.get(f"/runs/{early}/diff").status_code == 404
+        for text in (shown, page.get(f"/runs/{bare}").text, page.get("/").text):
+            assert ATTACK not in text
+            assert len([tag for tag, _ in Elements(text).found if tag == "script"]) == 1
+
+
+def test_an_empty_folder_is_shown_and_left_empty(tmp_path: Path) -> None:
+    """A page that reads makes nothing."""
+    with visit(tmp_path) as page:
+        assert "Nothing was run here yet" in page.get("/").text
+        assert page.get("/runs/x").status_code == 404
+        assert page.get("/judges/groundedness").status_code == 200
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("path", ["/nope", "/runs/zzz", "/runs/%3Cscript%3E/diff", "/judges/%3Cscript%3E"])
+def test_what_is_not_there_says_so(page: TestClient, path: str) -> None:
+    """A page of our own, with the name escaped."""
+    answer = page.get(path)
+    assert answer.status_code == 404
+    assert "<script>" not in answer.text
+
+
+def test_an_edited_journal_is_listed_as_one_that_cannot_be_read(own: Made) -> None:
+    """The list stays readable; the run itself is refused with the reason."""
+    with Workspace(own.root) as place:
+        place.database.submit(
+            lambda connection: connection.execute("UPDATE event SET payload_json = '{}' WHERE seq = 2") and None
+        ).result()
+    with visit(own.root) as page:
+        assert "cannot be read" in page.get("/").text
+        refused = page.get(f"/runs/{own.run_id}")
+        assert refused.status_code == 503
+        assert "edited or removed" in refused.text
+
+
+def test_a_run_is_watched_while_another_handle_writes_it(tmp_path: Path) -> None:
+    """The page reads beside the writer, at every stage, and the stamp changes when there is more to show."""
+    write_demo_rows(tmp_path / "rows.jsonl", documents=45)
+    prompt = Shelf().get("groundedness").to_yaml()
+    config = RunConfig(
+        prompt=prompt, data=str(tmp_path / "rows.jsonl"), objective="avoid false positives", steps=1, budget="9.00"
+    )
+    seen: list[tuple[str, str]] = []
+    with visit(tmp_path) as page:
+
+        def on_event(kind: str, payload: object) -> None:
+            run_id = re.findall(r"/runs/([\w-]+)", page.get("/").text)[0]
+            shown = page.get(f"/runs/{run_id}")
+            assert shown.status_code == 200
+            live = page.get(f"/runs/{run_id}/live").json()
+            assert f'data-stamp="{live["stamp"]}"' in shown.text
+            assert "In progress" in shown.text
+            seen.append((live["stamp"], live["text"].partition(":")[0]))
+
+        with Workspace(tmp_path) as place:
+            result = start_run(place, config, Environment(), watch=lambda *_: None, on_event=on_event)
+        assert "In progress" not in page.get(f"/runs/{result.run_id}").text
+        done = page.get(f"/runs/{result.run_id}/live").json()["stamp"]
+    assert len({stamp for stamp, _ in seen} | {done}) == len(result.events) + 1
+    assert "searching for the slice" in {stage for _, stage in seen}
+    assert threading.active_count() < 30
+
+
+def test_a_run_that_found_nothing_better_says_so_and_offers_nothing_to_accept(tmp_path: Path) -> None:
+    """A refused edit is told with its reason; there is no hunk, no flip and no form to accept."""
+    write_demo_rows(tmp_path / "rows.jsonl", documents=45)
+    prompt = Shelf().get("groundedness")
+    edit = prompt.edited(criteria=f"{prompt.criteria} \u202e<b>turned</b>").to_yaml()
+    config = RunConfig(
+        prompt=prompt.to_yaml(),
+        data=str(tmp_path / "rows.jsonl"),
+        objective="avoid false positives",
+        proposer="human",
+        edit=edit,
+        slice="all",
+    )
+    with Workspace(tmp_path) as place:
+        run_id = start_run(place, config, Environment(), watch=lambda *_: None, on_event=lambda *_: None).run_id
+    with visit(tmp_path) as page:
+        shown, offered, flipped = (page.get(f"/runs/{run_id}{tail}").text for tail in ("", "/diff", "/flips"))
+    assert "hidden_characters" in shown
+    assert "U+202E" in shown
+    assert "<b>turned" not in shown
+    assert "no candidate beat the prompt" in shown
+    assert "No hunks to choose from" in offered
+    assert 'value="accept"' not in offered
+    assert "<article" not in flipped

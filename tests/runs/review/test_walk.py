@@ -1,0 +1,153 @@
+"""A person's way through the page, in a real browser: open the link, read, untick, accept, find it on the shelf."""
+
+import re
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from judgewright.runs.finding import finding
+from judgewright.runs.journal import RunJournal, list_runs
+from judgewright.runs.ledger import HoldoutLedger
+from judgewright.runs.workspace import Workspace
+
+from .conftest import GOOD, HARMFUL, Made
+
+sync_api = pytest.importorskip("playwright.sync_api", reason="the package playwright is not installed")
+CHROMIUM = next(
+    (path for name in ("chromium", "chromium-browser", "google-chrome") if (path := shutil.which(name))), ""
+)
+pytestmark = pytest.mark.skipif(not CHROMIUM, reason="no Chromium on this machine: the browser's way is not walked")
+FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking"]
+SERVE = "from judgewright.runs.commands.page import review; review()"
+PATIENCE = 90_000
+"""Milliseconds: the gate judges a holdout on a machine that may be busy."""
+
+
+@pytest.fixture
+def link(own: Made) -> Iterator[str]:
+    """The link that the command prints."""
+    command = [sys.executable, "-c", SERVE, "--port", "0", "--workspace", str(own.root)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:
+        assert server.stdout is not None
+        yield server.stdout.readline().strip()
+        server.send_signal(signal.SIGINT)
+        server.communicate(timeout=60)
+        assert server.returncode == 0
+
+
+@pytest.fixture
+def browser() -> Iterator["sync_api.Browser"]:
+    """Chromium without a window."""
+    with sync_api.sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+        yield browser
+        browser.close()
+
+
+def open_page(browser: "sync_api.Browser", complaints: list[str], **options: object) -> "sync_api.Page":
+    """Open a page that writes down what the browser complains of."""
+    page = browser.new_context(**options).new_page()  # type: ignore[arg-type]
+    page.on("console", lambda message: complaints.append(message.text))
+    page.on("pageerror", lambda error: complaints.append(str(error)))
+    page.on("dialog", lambda dialog: (complaints.append(f"dialog {dialog.message}"), dialog.dismiss()))
+    page.set_default_timeout(PATIENCE)
+    return page
+
+
+def test_a_harmful_hunk_is_unticked_and_the_rest_goes_through_the_gate_onto_the_shelf(
+    link: str, own: Made, browser: "sync_api.Browser"
+) -> None:
+    """Read the run, leave a hunk out by key, accept; what stands on the shelf is the very text that was judged."""
+    complaints: list[str] = []
+    page = open_page(browser, complaints)
+    page.goto(link)
+    assert "token" not in page.url
+    page.click(f"text={own.run_id}")
+    page.wait_for_selector("[data-svg] svg")
+    assert "SIMULATED" in page.inner_text("main")
+    page.click("text=See the flips")
+    assert page.locator("article.flip").count() > 0
+    assert "<script>document.title" in page.inner_text("main")
+    assert page.title() == f"Run {own.run_id} · Judgewright"
+    page.click("text=Diff and decision")
+    page.wait_for_url("**/diff")
+    for _ in range(page.locator("li.hunk").count()):
+        page.keyboard.press("j")
+        if HARMFUL in page.inner_text("li.hunk.selected"):
+            page.keyboard.press("r")
+    assert page.locator("input[name=hunk]:not(:checked)").count() == 1
+    page.fill("input[name=comment]", "lenience is not what we asked for")
+    page.fill("input[name=who]", "Ada")
+    page.click("text=Accept the ticked hunks")
+    page.wait_for_selector("text=the gate says accepted")
+    page.click("text=See it on the shelf")
+    with Workspace(own.root) as place:
+        kept = place.shelf.get("groundedness")
+        last = list_runs(place.database)[-1]
+        verdict = finding(place, own.run_id).verdicts[-1]
+        looks = HoldoutLedger(place.database).looks(holdout(place, own))
+    assert GOOD in kept.criteria
+    assert HARMFUL not in kept.criteria
+    assert looks[-1].look.after == kept.version == verdict["version"]
+    assert (last.kind, last.config["question"]["after"]["version"]) == ("hunks", kept.version)
+    assert (verdict["who"], verdict["comment"]) == ("Ada", "lenience is not what we asked for")
+    assert page.locator("li.current code").inner_text() == kept.version
+    assert complaints == []
+
+
+def holdout(place: Workspace, own: Made) -> str:
+    """Return the hash of the run's holdout."""
+    events = RunJournal(place.database, own.run_id).events()
+    return next(event.payload["seals"]["holdout"] for event in events if event.kind == "split")
+
+
+def test_another_local_page_can_neither_read_nor_decide(
+    link: str, own: Made, browser: "sync_api.Browser", tmp_path: Path
+) -> None:
+    """A form on another port of this machine, which is the same site and gets the cookie sent, is refused."""
+    address = re.sub(r"\?token=.*", "", link)
+    trap = tmp_path / "trap"
+    trap.mkdir()
+    button = '<button name="verb" value="reject">win</button>'
+    form = f'<form method="post" action="{address}runs/{own.run_id}/decide">{button}</form>'
+    (trap / "index.html").write_text(f"<title>trap</title>{form}<iframe src='{address}'></iframe>")
+    serve = [sys.executable, "-u", "-m", "http.server", "0", "--bind", "127.0.0.1", "--directory", str(trap)]
+    with subprocess.Popen(serve, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as other:
+        assert other.stdout is not None
+        port = re.findall(r"port (\d+)", other.stdout.readline())[0]
+        page = open_page(browser, [])
+        page.goto(link)
+        page.goto(f"http://127.0.0.1:{port}/")
+        assert "Judgewright" not in "".join(frame.content() for frame in page.frames)
+        page.click("text=win")
+        page.wait_for_selector("text=not from another one")
+        other.terminate()
+    with Workspace(own.root) as place:
+        assert finding(place, own.run_id).verdicts == ()
+
+
+def test_the_page_works_without_script_and_fits_a_narrow_screen(
+    link: str, own: Made, browser: "sync_api.Browser"
+) -> None:
+    """Reject by plain forms; no page is wider than 400 pixels, light or dark."""
+    page = open_page(browser, [], java_script_enabled=False)
+    page.goto(link)
+    page.goto(re.sub(r"\?token=.*", f"runs/{own.run_id}/diff", link))
+    page.click("text=Reject the run")
+    page.wait_for_selector("text=is rejected")
+    narrow = open_page(browser, [], viewport={"width": 400, "height": 800}, color_scheme="dark")
+    narrow.goto(link)
+    for path in (
+        "",
+        f"runs/{own.run_id}",
+        f"runs/{own.run_id}/diff",
+        f"runs/{own.run_id}/flips",
+        "judges/groundedness",
+    ):
+        narrow.goto(re.sub(r"\?token=.*", path, link))
+        assert narrow.evaluate("document.documentElement.scrollWidth") <= 400
