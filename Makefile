@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 UV := $(shell command -v uv 2>/dev/null)
 
-.PHONY: demo test check lint format types wheel clean
+.PHONY: demo test verify-exports check lint format types wheel clean
 
 $(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
@@ -38,6 +38,11 @@ demo: $(VENV)/.user
 test: $(VENV)/.dev
 	$(BIN)/python -m pytest
 
+# Each tool in an environment of its own; what a registry refuses is said, and its tests skip.
+verify-exports: $(VENV)/.dev
+	$(BIN)/python tests/runs/exports/install_tools.py
+	$(BIN)/python -m pytest tests/runs/exports
+
 check: lint types test
 
 lint: $(VENV)/.dev
@@ -58,4 +63,4 @@ wheel: $(VENV)/.dev
 	$(BIN)/python -m build --quiet
 
 clean:
-	rm -rf $(VENV) .types build dist *.egg-info demo
+	rm -rf $(VENV) .verify .types build dist *.egg-info demo

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import math
 from dataclasses import asdict, dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any
@@ -10,8 +11,9 @@ from typing import Any
 import orjson
 
 from ...judges import InputError, JudgePrompt, load_prompt, write_beside
+from .judge_module import raw_threshold
 from .segments import DIFFERENCE
-from .target import Bundle, Handover, Target
+from .target import Bundle, Handover, ScoreMap, Target
 
 SCHEMA = 1
 NAME = "manifest.json"
@@ -41,7 +43,7 @@ def manifest(handover: Handover, target: Target, bundle: Bundle) -> dict[str, An
         "rule": {**rule.to_json(), "version": rule.version},
         "simulated": handover.simulated,
         "provenance": dict(handover.provenance),
-        "scores": None if scores is None else asdict(scores) | {"threshold": scores.of(rule.threshold, prompt.scale)},
+        "scores": None if scores is None else asdict(scores) | {"threshold": _threshold(handover, bundle, scores)},
         "exact": bundle.exact,
         "own_fences": bundle.own_fences,
         "carries": None if bundle.carries is None else list(bundle.carries),
@@ -52,12 +54,18 @@ def manifest(handover: Handover, target: Target, bundle: Bundle) -> dict[str, An
     }
 
 
+def _threshold(handover: Handover, bundle: Bundle, scores: ScoreMap) -> float | None:
+    """The tool's number from which the rule says positive; None where it never does."""
+    grade = raw_threshold(handover) if bundle.calibrated else handover.rule.threshold
+    return scores.of(grade, handover.prompt.scale) if math.isfinite(grade) else None
+
+
 def differences(handover: Handover, bundle: Bundle) -> tuple[str, ...]:
     """Return everything that is not the same judge there."""
     told = list(bundle.differences)
     if not bundle.own_fences:
         told.append(DIFFERENCE)
-    if handover.rule.calibration is not None:
+    if handover.rule.calibration is not None and not bundle.calibrated:
         told.append(
             f"The decision rule {handover.rule.version} calibrates the judge's probability before the threshold; the "
             "tool does not: apply the calibration that stands in the manifest."

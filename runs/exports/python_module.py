@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import re
-from keyword import iskeyword
 
 from ...judges import Row
 from ...judges.models import Message
-from .target import Handover, Refused
+from .target import Handover
 
 _MODULE = '''\
 """{origin}
@@ -27,13 +26,15 @@ FIXED = [
 {fixed}]
 """The messages before the row."""
 
+FIELDS = {names!r}
 TEMPLATE = {template}
 REPLY = {reply}
 
 
-def messages({arguments}):
-    """Return the chat messages for one row; its text is fenced by a tag that it cannot know."""
-    fields = {fields}
+def messages(**fields):
+    """Return the chat messages for one row, {fields}; its text is fenced by a tag that it cannot know."""
+    if set(fields) != set(FIELDS):
+        raise TypeError(f"the judge reads {{', '.join(FIELDS)}}, not {{', '.join(fields)}}")
     content = json.dumps([VERSION, sorted(fields.items())], ensure_ascii=False, separators=(",", ":"))
     tag = hashlib.blake2b(content.encode(), digest_size=4).hexdigest()
 
@@ -54,8 +55,6 @@ def python_module(handover: Handover) -> str:
     from ...judges import response_format
 
     prompt = handover.prompt
-    if reserved := next((name for name in prompt.inputs if iskeyword(name)), None):
-        raise Refused(f"the field {reserved!r} is a word of Python's own and cannot be an argument")
     *before_row, _ = prompt.messages(Row(id="", inputs=dict.fromkeys(prompt.inputs, "")))
     fixed = "".join(_message(message) for message in before_row)
     reply = "\n\n" + prompt.reply.strip() if prompt.reply.strip() else ""
@@ -68,8 +67,8 @@ def python_module(handover: Handover) -> str:
         fixed=fixed,
         template=python_text(prompt.template, 0),
         reply=python_text(reply, 0),
-        arguments=", ".join(("*", *prompt.inputs)),
-        fields="{" + ", ".join(f"{name!r}: {name}" for name in prompt.inputs) + "}",
+        names=prompt.inputs,
+        fields=" and ".join(prompt.inputs),
     )
 
 

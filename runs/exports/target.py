@@ -71,6 +71,8 @@ class Bundle:
     """What is not the same judge there, in whole sentences; those of fences and calibration are added on writing."""
     carries: tuple[str, ...] | None = None
     """Where not exact: the texts that must stand unaltered in what the tool sends; system and criteria unless given."""
+    calibrated: bool = False
+    """Whether the rule's calibration is part of what is written."""
     scores: ScoreMap | None = None
     """None where the tool stores a prompt and reads no reply."""
     usage: str

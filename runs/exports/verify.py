@@ -11,7 +11,7 @@ import sys
 import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from importlib.resources import as_file, files
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -93,14 +93,16 @@ def verify_export(
     cases = {"target": target.name, "judge": told, "rows": shown, "replies": [*replies, MALFORMED]}
     found = _run_probe(target, path, cases, interpreter)
     problems = [f"{name} is not what was written" for name in changed_files(export)]
-    problems += _compare_messages(export, judge, shown, found["rendered"])
-    problems += _compare_scores(export, judge, grades, found["scores"])
+    problems += map(str, found.get("problems", ()))
+    if loaded := "rendered" in found:
+        problems += _compare_messages(export, judge, shown, found["rendered"])
+        problems += _compare_scores(export, judge, grades, found["scores"])
     return Verification(
         target=target.name,
         tool=str(found["tool"]),
         judge=f"{judge.name}@{judge.version}",
-        rows=len(shown),
-        replies=len(replies) + 1 if found["scores"] is not None else 0,
+        rows=len(shown) if loaded else 0,
+        replies=len(replies) + 1 if loaded and found["scores"] is not None else 0,
         problems=tuple(problems),
         differences=tuple(export.body["declared_differences"]),
         notes=tuple(map(str, found.get("notes", ()))),
@@ -125,10 +127,15 @@ def _run_probe(
     target: Target, path: Path, cases: dict[str, Any], interpreter: str | None
 ) -> dict[str, Any]:  # Any: JSON
     program = interpreter or (sys.executable if target.runtime == "python" else "node")
-    probe = files("judgewright.runs.exports") / "probes" / str(target.probe)
-    with tempfile.TemporaryDirectory() as scratch, as_file(probe) as script:
+    if Path(program).is_file():
+        program = str(Path(program).absolute())  # never resolved: an environment's Python is a link
+    probe = Path(str(files("judgewright.runs") / "probes" / str(target.probe)))
+    with tempfile.TemporaryDirectory() as scratch:
         given, answer = Path(scratch) / "cases.json", Path(scratch) / "found.json"
         given.write_bytes(orjson.dumps(cases))
+        # Python looks for modules beside the script, where another probe may have the tool's own name.
+        script = Path(scratch) / f"probe{probe.suffix}"
+        script.write_bytes(probe.read_bytes())
         command = [program, str(script), str(path.resolve()), str(given), str(answer)]
         try:
             ran = subprocess.run(  # noqa: S603  # our own script, by the interpreter the user names
@@ -136,14 +143,14 @@ def _run_probe(
             )
         except (OSError, subprocess.TimeoutExpired) as error:
             raise InputError(f"{program} did not run the probe of {target.tool}: {error}") from None
-        if ran.returncode != 0 or not answer.is_file():
-            said = (ran.stderr or ran.stdout).strip().splitlines()[-1:] or ["it said nothing"]
+        if ran.returncode == 0 and answer.is_file():
+            return orjson.loads(answer.read_bytes())
+        said = ((ran.stderr or ran.stdout).strip().splitlines() or ["it said nothing"])[-1][:500]
+        if "ModuleNotFoundError" in said or "ERR_MODULE_NOT_FOUND" in ran.stderr:
             wanted = " ".join(target.requires)
-            raise InputError(
-                f"{target.tool} could not load {path}: {said[0][:500]}",
-                hint=f"name the interpreter that has it with --with; it needs {wanted}" if wanted else "",
-            )
-        return orjson.loads(answer.read_bytes())
+            hint = f"name the interpreter that has it with --with; it needs {wanted}" if wanted else ""
+            raise InputError(f"{program} does not have {target.tool}: {said}", hint=hint)
+        return {"tool": target.tool, "problems": [f"{target.tool} does not load it: {said}"]}
 
 
 def _compare_messages(

@@ -45,11 +45,10 @@ def test_what_would_be_read_as_a_place_is_refused(target: str, handover) -> None
         TARGETS[target].write(handover(prompt))
 
 
-def test_a_field_that_is_a_word_of_python_is_refused(handover) -> None:
-    """`class` cannot be an argument."""
-    prompt = replace(shipped("groundedness"), template="{{class}}")
-    with pytest.raises(Refused, match="class"):
-        TARGETS["python"].write(handover(prompt))
+def test_fields_of_any_name_reach_the_module(handover, exported) -> None:
+    """Words of Python, and names that the module uses itself."""
+    prompt = replace(shipped("groundedness"), template="{{class}} {{json}} {{tag}} {{fields}}")
+    assert exported("python", handover(prompt)).problems == ()
 
 
 def test_the_manifest_tells_everything(tmp_path: Path, handover) -> None:

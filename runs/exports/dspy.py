@@ -1,0 +1,281 @@
+"""DSPy: a signature, an adapter that sends our messages, and the saved state of the module made of them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from importlib.metadata import version
+from keyword import iskeyword
+from string import Template
+from typing import Any
+
+import orjson
+
+from ...judges import Example, JudgePrompt, OutputScale
+from .judge_module import calibration_difference, fill_module, literal, prose_difference, stem
+from .python_module import python_text
+from .target import Bundle, Handover, Refused, ScoreMap, Target
+
+STATE = "state.json"
+REPLY_FIELD = "judgewright_reply"
+"""The field of a saved demonstration that holds the reply as it was written."""
+_TAKEN = (
+    "append append_instructions bool config construct copy delete demos dict dspy dump_state equals fields float "
+    "from_orm input_fields insert instructions int json judgewright_reply lm load_state mro new_signature "
+    "output_fields prediction prepend register schema schema_json self signature str update_forward_refs validate "
+    "with_instructions with_updated_fields"
+)
+RESERVED = frozenset(_TAKEN.split())
+"""Names that a field of a DSPy signature cannot have: its class has them, `dspy.Predict` takes them, or we do."""
+
+_MODULE = Template('''\
+"""The judge $title for DSPy 3.4.
+
+$origin.
+$decision.
+Written by Judgewright.
+"""
+
+import hashlib
+import inspect
+import json
+import re
+from pathlib import Path
+$imports
+import dspy
+from dspy.utils.exceptions import AdapterParseError
+
+$user_text
+
+INSTRUCTIONS = $instructions
+
+
+class JudgeSignature(dspy.Signature):
+    __doc__ = INSTRUCTIONS
+
+$fields
+
+$reading
+
+$value
+
+class JudgeAdapter(dspy.Adapter):
+    """Sends the judge's own messages and reads its own replies, where DSPy's adapters have headers of theirs."""
+
+    def format(self, signature, demos, inputs):
+        # DSPy takes tabs and white space off instructions; where nothing else was changed, the judge's own text goes.
+        same = signature.instructions == inspect.cleandoc(INSTRUCTIONS)
+        messages = [{"role": "system", "content": INSTRUCTIONS if same else signature.instructions}]
+        for demo in demos:
+            reply = demo.get("$reply_field") or self.format_reply(signature, demo)
+            messages.append({"role": "user", "content": user_text(demo)})
+            messages.append({"role": "assistant", "content": reply})
+        return [*messages, {"role": "user", "content": user_text(inputs)}]
+
+    def format_reply(self, signature, demo):
+        """Return the reply of a demonstration that DSPy made."""
+        return json.dumps({name: demo.get(name) for name in signature.output_fields}, ensure_ascii=False)
+
+    def parse(self, signature, completion):
+        try:
+            grade, reason = read_reply(completion)
+        except ValueError as error:
+            raise AdapterParseError("JudgeAdapter", signature, completion, message=str(error)) from None
+        body = last_object(without_thinking(completion), $names) or {}
+        return {**{name: body.get(name) for name in signature.output_fields}, "$score": value_of(grade)}
+
+
+class Judge(dspy.Module):
+    """The judge; its prediction's `$score` is $what."""
+
+    def __init__(self):
+        super().__init__()
+        self.judge = dspy.Predict(JudgeSignature)
+
+    def forward(self, $arguments):
+        with dspy.context(adapter=JudgeAdapter()):
+            return self.judge($passed)
+
+
+def load(bundle, lm=None):
+    """Return the judge with its saved instructions and demonstrations.
+
+    Args:
+        bundle: The folder with $state.
+        lm: The model, such as dspy.LM("openai/gpt-4o", api_base=URL); the configured one unless given.
+
+    Raises:
+        ValueError: The saved fields are not the signature's, in its order. DSPy itself goes by position and checks
+            nothing.
+    """
+    path = Path(bundle) / "$state"
+    saved = json.loads(path.read_text(encoding="utf-8"))["judge"]["signature"]["fields"]
+    if saved != JudgeSignature.dump_state()["fields"]:
+        raise ValueError(f"{path}: its fields are not {list(JudgeSignature.fields)}, in this order")
+    judge = Judge()
+    judge.load(path)
+    if lm is not None:
+        judge.set_lm(lm)
+    return judge
+''')
+
+_VALUE = '''\
+def value_of(grade):
+    """Return what the prediction's `{score}` is for a grade."""
+    return {value}
+
+
+def grade_of(prediction):
+    """Return the grade of a prediction."""
+    return {grade}
+
+
+def positive(prediction):
+    """Whether a prediction counts as positive."""
+    return grade_of(prediction) >= THRESHOLD
+'''
+
+
+def _write(handover: Handover) -> Bundle:
+    prompt = handover.prompt
+    _refuse(prompt)
+    name = f"{stem(prompt)}_dspy.py"
+    module = name.removesuffix(".py")
+    score = _score_field(prompt)
+    return Bundle(
+        files={name: _module(handover), STATE: _state(prompt)},
+        exact=True,
+        own_fences=True,
+        calibrated=True,
+        differences=(
+            f"{STATE} and JudgeSignature can be used with DSPy's own adapters too; they write headers and an answer "
+            "format of their own around the judge's system message, which is then another judge.",
+            "No response format is sent: the reply is asked for in words and read from its text.",
+            *calibration_difference(handover),
+            *prose_difference(prompt),
+        ),
+        scores=ScoreMap(
+            low=float(prompt.scale.low),
+            high=float(prompt.scale.high),
+            how=f"`grade_of(prediction)` is the grade; the prediction's {score!r} is {_kind(prompt.scale)[2]}.",
+        ),
+        usage=f"import {module}\n"
+        f'judge = {module}.load(FOLDER, dspy.LM("openai/MODEL", temperature=0.0))\n'
+        f"judge({', '.join(f'{field}=...' for field in prompt.inputs)}).{score}",
+    )
+
+
+def _refuse(prompt: JudgePrompt) -> None:
+    outputs = [name for name, _ in _outputs(prompt)]
+    for name in (*prompt.inputs, *outputs):
+        taken = name in RESERVED or iskeyword(name) or name.startswith(("_", "model_", "parse_"))
+        if taken or not name.isidentifier():
+            raise Refused(f"a field of a DSPy signature cannot be called {name!r}")
+    if both := set(prompt.inputs).intersection(outputs):
+        raise Refused(f"{min(both)!r} is a field of the row and of the reply; a DSPy signature has it once")
+
+
+def _module(handover: Handover) -> str:
+    prompt = handover.prompt
+    score = _score_field(prompt)
+    annotation, value, what = _kind(prompt.scale)
+    fields = [(name, "str", "InputField", description) for name, description in _inputs(prompt)]
+    kinds = {"text": "str", "confidence": "float", "score": annotation}
+    fields += [
+        (name, kinds[prompt.reply_schema.get(name, "score")], "OutputField", text) for name, text in _outputs(prompt)
+    ]
+    names = tuple(dict.fromkeys((*(n for n, kind in prompt.reply_schema.items() if kind == "score"), "score")))
+    return fill_module(
+        _MODULE,
+        handover,
+        title=prompt.name,
+        imports="from typing import Literal\n" if annotation.startswith("Literal") else "",
+        instructions=python_text(prompt.system_text(), 0),
+        fields="\n".join(
+            f"    {n}: {kind} = dspy.{made}(prefix={literal(_prefix(n))}, desc={literal(text)})"
+            for n, kind, made, text in fields
+        )
+        + "\n",
+        value=_VALUE.format(score=score, value=value, grade=_grade(prompt.scale, f'prediction["{score}"]')),
+        names=literal(names),
+        score=score,
+        what=what,
+        reply_field=REPLY_FIELD,
+        arguments=", ".join(prompt.inputs),
+        passed=", ".join(f"{name}={name}" for name in prompt.inputs),
+        state=STATE,
+    )
+
+
+def _state(prompt: JudgePrompt) -> str:
+    """The saved state of the module: DSPy gives the fields to the signature's by position, inputs before outputs."""
+    fields = [{"prefix": _prefix(name), "description": text} for name, text in (*_inputs(prompt), *_outputs(prompt))]
+    body = {
+        "judge": {
+            "traces": [],
+            "train": [],
+            "demos": [_demo(prompt, example) for example in prompt.examples],
+            "signature": {"instructions": prompt.system_text(), "fields": fields},
+            "lm": None,
+        },
+        "metadata": {"dependency_versions": {"dspy": version("dspy")}},
+    }
+    return orjson.dumps(body, option=orjson.OPT_INDENT_2).decode() + "\n"
+
+
+def _demo(prompt: JudgePrompt, example: Example) -> dict[str, Any]:  # Any: JSON
+    """The demonstration's inputs, the fields of its reply where it is JSON, and the reply as it stands."""
+    try:
+        reply = json.loads(example.reply)
+    except ValueError:
+        reply = {}
+    found = reply if isinstance(reply, dict) else {}
+    inputs = {name: example.inputs[name] for name in prompt.inputs}
+    return inputs | {name: found[name] for name, _ in _outputs(prompt) if name in found} | {REPLY_FIELD: example.reply}
+
+
+def _inputs(prompt: JudgePrompt) -> Iterator[tuple[str, str]]:
+    """The fields of the row with a description of each."""
+    for name in prompt.inputs:
+        yield name, f"the {name.replace('_', ' ')}"
+
+
+def _outputs(prompt: JudgePrompt) -> Iterator[tuple[str, str]]:
+    """The fields of the reply with a description of each."""
+    scale = prompt.scale
+    score = f"a whole number from {scale.low} to {scale.high}"
+    if scale.kind == "probability":
+        score = "a probability from 0 to 1"
+    elif scale.labels:
+        score = f"one of {', '.join(scale.labels)}"
+    for name, kind in (prompt.reply_schema or {"score": "score"}).items():
+        words = name.replace("_", " ")
+        yield name, {"text": f"the {words}", "confidence": f"the {words}, from 0 to 1", "score": score}[kind]
+
+
+def _score_field(prompt: JudgePrompt) -> str:
+    return next((name for name, kind in prompt.reply_schema.items() if kind == "score"), "score")
+
+
+def _kind(scale: OutputScale) -> tuple[str, str, str]:
+    """The annotation of the score, its value for a grade, and what that is."""
+    if scale.labels:
+        labels = literal(scale.labels)
+        return f"Literal[{labels[1:-1]}]", f"{labels}[int(grade)]", "the label"
+    return {
+        "graded": ("int", "int(grade)", "the grade"),
+        "binary": ("bool", "bool(grade)", "True or False"),
+        "probability": ("float", "grade", "the probability"),
+    }[scale.kind]
+
+
+def _grade(scale: OutputScale, value: str) -> str:
+    """The grade of a value."""
+    return f"float({literal(scale.labels)}.index({value}))" if scale.labels else f"float({value})"
+
+
+def _prefix(name: str) -> str:
+    return name.replace("_", " ").title() + ":"
+
+
+TARGET = Target(name="dspy", tool="DSPy 3.4", write=_write, probe="dspy.py")

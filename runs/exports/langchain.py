@@ -1,0 +1,159 @@
+"""LangChain: the chat prompt in LangChain's own serialisation, and a module that judges with it and pushes it."""
+
+from __future__ import annotations
+
+from string import Template
+from typing import Any
+
+import orjson
+
+from ...judges import response_format
+from .dialects import f_string
+from .judge_module import calibration_difference, fill_module, literal, prose_difference, stem
+from .segments import Field, TemplateMessage, template_messages
+from .target import Bundle, Handover, ScoreMap, Target
+
+_CLASSES = {
+    "system": "SystemMessagePromptTemplate",
+    "user": "HumanMessagePromptTemplate",
+    "assistant": "AIMessagePromptTemplate",
+}
+
+_MODULE = Template('''\
+"""$origin
+
+$decision. Written by Judgewright for LangChain; the prompt stands in $file beside this module.
+"""
+
+import json
+import re
+from pathlib import Path
+
+from langchain_core.load import load
+from langchain_core.prompts import (
+    AIMessagePromptTemplate,
+    ChatPromptTemplate,
+    HumanMessagePromptTemplate,
+    PromptTemplate,
+    SystemMessagePromptTemplate,
+)
+from langchain_core.runnables import RunnableLambda
+
+NAME = $name
+ORIGIN = $origin_literal
+VERSION = $version
+PROMPT_FILE = Path(__file__).with_name($file_literal)
+RESPONSE_FORMAT = $response_format
+"""For models that take one: `judge(model.bind(response_format=RESPONSE_FORMAT))`."""
+
+$reading
+
+def prompt():
+    """Return the judge's chat prompt; its variables are the row's fields."""
+    classes = [
+        AIMessagePromptTemplate,
+        ChatPromptTemplate,
+        HumanMessagePromptTemplate,
+        PromptTemplate,
+        SystemMessagePromptTemplate,
+    ]
+    return load(json.loads(PROMPT_FILE.read_text(encoding="utf-8")), allowed_objects=classes)
+
+
+def judge(model):
+    """Return a runnable from a row's fields to its verdict; `model` is any chat model, set up as you like."""
+    return prompt() | model | RunnableLambda(verdict)
+
+
+def verdict(message):
+    """Return score, decision and reasons of a reply.
+
+    Raises:
+        ValueError: It gives no grade; such a row has no score, not a zero.
+    """
+    score, reasons = read_reply(str(message.text))
+    return {"key": NAME, "score": score, "positive": score >= THRESHOLD, "comment": reasons, "version": VERSION}
+
+
+def push(name=NAME, *, client=None, **options):
+    """Push the prompt to LangSmith and return its URL; a new one is private unless `is_public=True` is given."""
+    from langsmith import Client
+
+    told = {"tags": ["judgewright"], "commit_description": ORIGIN}
+    return (client or Client()).push_prompt(name, object=prompt(), **told | options)
+''')
+
+
+def write(handover: Handover) -> Bundle:
+    """Write the chat prompt and the module."""
+    prompt, name = handover.prompt, stem(handover.prompt)
+    module, file = f"{name}_langchain", f"{name}_langchain.json"
+    text = fill_module(
+        _MODULE,
+        handover,
+        file=file,
+        file_literal=literal(file),
+        name=literal(prompt.name),
+        version=literal(prompt.version),
+        response_format=python_value(response_format(prompt)),
+        origin_literal=literal(handover.origin[:1000]),
+    )
+    fields = ", ".join(f'"{field}": ...' for field in prompt.inputs)
+    return Bundle(
+        files={f"{module}.py": text, file: chat_prompt(template_messages(prompt))},
+        exact=True,
+        calibrated=True,
+        differences=(*calibration_difference(handover), *prose_difference(prompt)),
+        scores=ScoreMap(low=prompt.scale.low, high=prompt.scale.high, how="The score is the judge's own grade."),
+        usage=(
+            f"from langchain_openai import ChatOpenAI\n"
+            f"from {module} import judge, push\n"
+            f'judge(ChatOpenAI(model="MODEL", temperature=0)).invoke({{{fields}}})  # and push() writes to LangSmith'
+        ),
+    )
+
+
+def chat_prompt(messages: tuple[TemplateMessage, ...]) -> str:
+    """Return a `ChatPromptTemplate` as `langchain_core.load` reads it, literal braces doubled."""
+    names = {s.name for message in messages for s in message.segments if isinstance(s, Field)}
+    body = _constructor(
+        ("chat", "ChatPromptTemplate"), input_variables=sorted(names), messages=[_message(m) for m in messages]
+    )
+    return orjson.dumps(body, option=orjson.OPT_INDENT_2).decode() + "\n"
+
+
+def python_value(value: object, indent: int = 0) -> str:
+    """Return a JSON value as Python code, an item on each line."""
+    if not value or not isinstance(value, dict | list):
+        return literal(value)
+    room = " " * (indent + 4)
+    if isinstance(value, dict):
+        items = [f"{literal(name)}: {python_value(one, indent + 4)}" for name, one in value.items()]
+    else:
+        items = [python_value(one, indent + 4) for one in value]
+    ends = "{}" if isinstance(value, dict) else "[]"
+    return ends[0] + "\n" + "".join(f"{room}{item},\n" for item in items) + " " * indent + ends[1]
+
+
+def _message(message: TemplateMessage) -> dict[str, Any]:  # Any: JSON
+    names = {s.name for s in message.segments if isinstance(s, Field)}
+    template = _constructor(
+        ("prompt", "PromptTemplate"),
+        input_variables=sorted(names),
+        template=f_string(message.segments),
+        template_format="f-string",
+    )
+    return _constructor(("chat", _CLASSES[message.role]), prompt=template)
+
+
+def _constructor(place: tuple[str, str], **kwargs: object) -> dict[str, Any]:  # Any: JSON
+    return {"lc": 1, "type": "constructor", "id": ["langchain", "prompts", *place], "kwargs": kwargs}
+
+
+TARGET = Target(
+    name="langchain",
+    tool="LangChain 1.7 and LangSmith",
+    write=write,
+    probe="langchain.py",
+    requires=("langchain-core>=1.0,<2", "langsmith>=0.4"),
+)

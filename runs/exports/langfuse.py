@@ -1,0 +1,174 @@
+"""Langfuse: the chat prompt and the evaluator as its API takes them, and a module that pushes them."""
+
+from __future__ import annotations
+
+from string import Template
+from typing import Any
+
+import orjson
+
+from ...judges import JudgePrompt, response_format
+from .dialects import double_brace
+from .judge_module import calibration_difference, fill_module, literal, prose_difference, raw_threshold, stem
+from .segments import TemplateMessage, template_messages
+from .target import Bundle, Handover, Refused, ScoreMap, Target
+
+_REFERENCE = "@@@langfusePrompt:"
+"""What the server replaces by another prompt."""
+
+_READ = (
+    "Langfuse stores the prompt and reads no reply; `read_reply` of the module gives the judge's own grade, to be sent "
+    "as a score with `create_score`."
+)
+_EVALUATOR = (
+    "The evaluator in the second file is another judge: Langfuse adds its own request for a score and its reasoning to "
+    "the messages, whatever form of reply they ask for, and knows no threshold; it runs on Langfuse's server only and "
+    "was checked against the API's schema, not run."
+)
+
+_MODULE = Template('''\
+"""$origin
+
+$decision. Written by Judgewright for Langfuse; the prompt and the evaluator stand in JSON files beside this module.
+"""
+
+import json
+import re
+from pathlib import Path
+
+NAME = $name
+PROMPT_FILE = Path(__file__).with_name($prompt_file)
+EVALUATOR_FILE = Path(__file__).with_name($evaluator_file)
+
+$reading
+
+def push(client, *, labels=()):
+    """Create a version of the prompt and return it; it serves nobody until it gets a label such as `production`.
+
+    Args:
+        client: A `Langfuse`, with its own host and keys.
+    """
+    told = json.loads(PROMPT_FILE.read_text(encoding="utf-8"))
+    return client.create_prompt(
+        name=told["name"],
+        prompt=told["prompt"],
+        type=told["type"],
+        config=told["config"],
+        tags=told["tags"],
+        commit_message=told["commitMessage"],
+        labels=list(labels),
+    )
+
+
+def push_evaluator(client, sources):
+    """Create the evaluator and return it; no data is scored before a rule names it.
+
+    Args:
+        client: A `Langfuse`, with its own host and keys.
+        sources: Where each field comes from: `input`, `output`, `metadata`, `expected_output`, or a pair of one of
+            these and a JSONPath such as `$$.question`.
+    """
+    from langfuse.api import CreateEvaluatorRequest_LlmAsJudge
+    from langfuse.api.core.pydantic_utilities import parse_obj_as
+
+    told = json.loads(EVALUATOR_FILE.read_text(encoding="utf-8"))
+    told["variableMapping"] = [
+        {"variable": name, "source": source}
+        if isinstance(source, str)
+        else {"variable": name, "source": source[0], "jsonPath": source[1]}
+        for name, source in sources.items()
+    ]
+    return client.api.evaluators.create(request=parse_obj_as(CreateEvaluatorRequest_LlmAsJudge, told))
+''')
+
+
+def write(handover: Handover) -> Bundle:
+    """Write the chat prompt, the evaluator and the module.
+
+    Raises:
+        Refused: The prompt's own text holds what Langfuse reads as a place or as another prompt, or a field is `self`.
+    """
+    prompt, name = handover.prompt, f"{stem(handover.prompt)}_langfuse"
+    if "self" in prompt.inputs:
+        raise Refused("a field 'self' cannot be given to Langfuse's compile()")
+    files = f"{prompt.name}.langfuse.json", f"{prompt.name}.langfuse-evaluator.json"
+    text = fill_module(
+        _MODULE,
+        handover,
+        name=literal(prompt.name),
+        prompt_file=literal(files[0]),
+        evaluator_file=literal(files[1]),
+    )
+    written = [_message(message) for message in template_messages(prompt)]
+    fields = ", ".join(f"{field}=..." for field in prompt.inputs)
+    return Bundle(
+        files={
+            files[0]: _json(_prompt(handover, written)),
+            f"{name}.py": text,
+            files[1]: _json(_judge(prompt, written)),
+        },
+        exact=True,
+        calibrated=True,
+        differences=(_EVALUATOR, *calibration_difference(handover), *prose_difference(prompt)),
+        scores=ScoreMap(low=prompt.scale.low, high=prompt.scale.high, how=_READ),
+        usage=(
+            f"from {name} import push, read_reply\n"
+            f"push(Langfuse())  # once\n"
+            f'messages = Langfuse().get_prompt("{prompt.name}", type="chat", label="latest").compile({fields})'
+        ),
+    )
+
+
+def _message(message: TemplateMessage) -> dict[str, str]:
+    if any(_REFERENCE in segment for segment in message.segments if isinstance(segment, str)):
+        raise Refused(f"the prompt's own text holds {_REFERENCE!r}, where Langfuse puts another prompt")
+    return {"role": message.role, "content": double_brace(message.segments)}
+
+
+def _prompt(handover: Handover, messages: list[dict[str, str]]) -> dict[str, Any]:  # Any: JSON
+    """The body of `POST /api/public/v2/prompts`; without labels, so that it replaces nothing."""
+    prompt, scale = handover.prompt, handover.prompt.scale
+    return {
+        "type": "chat",
+        "name": prompt.name,
+        "prompt": messages,
+        "labels": [],
+        "tags": ["judgewright"],
+        "config": {
+            "response_format": response_format(prompt),
+            "judgewright": {
+                "version": prompt.version,
+                "origin": handover.origin,
+                "scale": {"kind": scale.kind, "low": scale.low, "high": scale.high, "labels": list(scale.labels)},
+                "threshold": raw_threshold(handover),
+                "rule": handover.rule.to_json(),
+            },
+        },
+        "commitMessage": handover.origin,
+    }
+
+
+def _judge(prompt: JudgePrompt, messages: list[dict[str, str]]) -> dict[str, Any]:  # Any: JSON
+    """The body of `POST /api/public/evaluators`, all but where the fields come from."""
+    scale = prompt.scale
+    if scale.kind == "choice" or (scale.kind == "binary" and scale.labels):
+        output: dict[str, Any] = {"dataType": "CATEGORICAL", "categories": list(scale.labels)}
+        output["shouldAllowMultipleMatches"] = False
+    else:
+        output = {"dataType": "NUMERIC", "minValue": scale.low, "maxValue": scale.high}
+    return {
+        "type": "llm_as_judge",
+        "name": prompt.name,
+        "description": f"{prompt.name}@{prompt.version}",
+        "prompt": messages,
+        "outputDefinition": output,
+    }
+
+
+def _json(body: object) -> str:
+    return orjson.dumps(body, option=orjson.OPT_INDENT_2).decode() + "\n"
+
+
+TARGET = Target(
+    name="langfuse", tool="Langfuse 5.0", write=write, probe="langfuse.py", requires=("langfuse>=5.0.4,<6",)
+)

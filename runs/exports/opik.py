@@ -1,0 +1,197 @@
+"""Opik: a metric that sends the judge's own messages, a chat prompt for the prompt library, and a GEval."""
+
+from __future__ import annotations
+
+from string import Template
+
+import orjson
+
+from .dialects import jinja
+from .judge_module import (
+    calibration_difference,
+    fill_module,
+    literal,
+    prose_difference,
+    scale_text,
+    stem,
+)
+from .python_module import plain, python_text
+from .segments import template_messages
+from .target import Bundle, Handover, ScoreMap, Target
+
+_MODULE = Template('''\
+"""$origin
+
+An Opik metric written by Judgewright. $decision.
+"""
+
+import hashlib
+import json
+import re
+from pathlib import Path
+
+import opik
+from opik.evaluation.metrics import base_metric, score_result
+from opik.evaluation.models import OpikBaseModel, models_factory
+from opik.exceptions import MetricComputationError
+
+$user_text
+
+$messages
+
+$reading
+
+LOW, HIGH = $low, $high
+"""$ends"""
+
+
+class Judge(base_metric.BaseMetric):
+    """The judge as an Opik metric; a reply without a grade fails, as Opik's own metrics do, and is no zero."""
+
+    def __init__(self, model=None, name=NAME, track=True, project_name=None, **parameters):
+        """Take a model of Opik's kind, or a name that Opik hands to LiteLLM with the parameters.
+
+        Args:
+            parameters: What else the request says, such as api_base, seed or response_format; temperature is 0
+                unless given.
+        """
+        super().__init__(name=name, track=track, project_name=project_name)
+        named = not isinstance(model, OpikBaseModel)
+        self.model = models_factory.get(model, track=track, **{"temperature": 0.0, **parameters}) if named else model
+
+    def score(self, **row):
+        """Judge one row: its inputs by name; other names are ignored."""
+        if missing := [name for name in INPUTS if name not in row]:
+            raise MetricComputationError(f"{NAME} needs {', '.join(missing)}")
+        return self._result(self.model.generate_chat_completion(messages=messages(row)))
+
+    async def ascore(self, **row):
+        """Judge one row with the model's own asynchronous call."""
+        if missing := [name for name in INPUTS if name not in row]:
+            raise MetricComputationError(f"{NAME} needs {', '.join(missing)}")
+        return self._result(await self.model.agenerate_chat_completion(messages=messages(row)))
+
+    def _result(self, reply):
+        try:
+            grade, reasons = read_reply(reply.get("content") or "")
+        except ValueError as problem:
+            raise MetricComputationError(str(problem)) from problem
+        return score_result.ScoreResult(name=self.name, value=$value, reason=reasons, $told)
+
+
+def push(client=None, *, name=NAME, **options):
+    """Store the chat prompt that lies beside this file in Opik's prompt library, for people to read and try.
+
+    Args:
+        client: An opik.Opik(); made from the Opik configuration unless given.
+        options: What else create_chat_prompt takes, such as tags or project_name.
+    """
+    body = json.loads(Path(__file__).with_name("$prompt_file").read_text(encoding="utf-8"))
+    return (client or opik.Opik()).create_chat_prompt(
+        name=name,
+        messages=body,
+        type=opik.PromptType.JINJA2,
+        metadata={"judgewright": VERSION, "threshold": THRESHOLD, "origin": $origin_text},
+        **options,
+    )
+''')
+
+_GEVAL = Template('''\
+"""$origin
+
+The judge as an Opik GEval, written by Judgewright; the second-best form: Opik's words around our criteria.
+"""
+
+from opik.evaluation.metrics import GEval
+
+TASK = $task
+
+CRITERIA = $criteria
+
+
+def judge(model=None, **options):
+    """Return the metric; its score takes one text, output, in which all that is judged must stand."""
+    return GEval(task_introduction=TASK, evaluation_criteria=CRITERIA, model=model, name=$name, **options)
+''')
+
+
+def write(handover: Handover) -> Bundle:
+    """Write the metric, the chat prompt it can store, and a GEval where grades can be set out from 0 to 10."""
+    prompt, scale = handover.prompt, handover.prompt.scale
+    name, choice = f"{stem(prompt)}_opik", scale.kind == "choice"
+    module = fill_module(
+        _MODULE,
+        handover,
+        low=str(scale.low),
+        high=str(scale.high),
+        ends="The places of the first and the last label; a score is the label's place."
+        if choice
+        else "The judge's lowest and highest grade; scores run from 0 to 1 between them.",
+        value="grade" if choice else "(grade - LOW) / (HIGH - LOW)",
+        told=f"category_name={literal(scale.labels)}[int(grade)]"
+        if choice
+        else 'metadata={"grade": grade, "positive": grade >= THRESHOLD}',
+        prompt_file=f"{name}.json",
+        origin_text=repr(handover.origin),
+    )
+    messages = [{"role": m.role, "content": jinja(m.segments)} for m in template_messages(prompt)]
+    files = {f"{name}.py": module, f"{name}.json": orjson.dumps(messages, option=orjson.OPT_INDENT_2).decode() + "\n"}
+    differences = [
+        *calibration_difference(handover),
+        *prose_difference(prompt),
+        f"{name}.json, which push() stores in Opik's prompt library, has fixed tags as fences; the metric has the "
+        "judge's own. Opik shows a template that fails to render as it is, without an error.",
+    ]
+    if choice:
+        differences.append(
+            "The value of a score is the place of the label in the judge's list, which has no order: read "
+            "category_name, and do not average values."
+        )
+    else:
+        files[f"{stem(prompt)}_geval.py"] = _geval(handover)
+        differences.append(
+            f"{stem(prompt)}_geval.py is the second-best form: Opik has the model write evaluation steps of its own, "
+            "asks for a score from 0 to 10 and a reason in place of the judge's reply, divides by 10, reads one text "
+            "`output` in place of the judge's inputs, and leaves out template, demonstrations and threshold."
+        )
+    fields = ", ".join(f"{field}=..." for field in prompt.inputs)
+    how = (
+        "The value is the place of the label, which stands in category_name."
+        if choice
+        else "Scores run from 0 at the lowest grade to 1 at the highest; metadata hold the grade and the decision."
+    )
+    return Bundle(
+        files=files,
+        exact=True,
+        calibrated=True,
+        own_fences=True,
+        differences=tuple(differences),
+        scores=ScoreMap(low=0.0, high=float(scale.high) if choice else 1.0, how=how),
+        usage=f"from {name} import Judge\nresult = Judge(model=MODEL, api_base=URL).score({fields})",
+    )
+
+
+def _geval(handover: Handover) -> str:
+    prompt, scale = handover.prompt, handover.prompt.scale
+    ends = (
+        f"Give 0 for {scale.labels[0]} and 10 for {scale.labels[1]}."
+        if scale.labels
+        else f"The judge's grades run from {scale.low} to {scale.high}: give 0 for the lowest, 10 for the highest, and "
+        "set out those between evenly."
+    )
+    criteria = "\n\n".join(part for part in (prompt.criteria.strip(), scale_text(prompt), ends) if part)
+    return _GEVAL.substitute(
+        origin=plain(handover.origin),
+        task=python_text(prompt.system.strip(), 0),
+        criteria=python_text(criteria, 0),
+        name=literal(prompt.name),
+    )
+
+
+TARGET = Target(
+    name="opik",
+    tool="Opik 2.2",
+    write=write,
+    probe="opik.py",
+    requires=("opik==2.2.122",),
+)

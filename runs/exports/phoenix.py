@@ -1,0 +1,175 @@
+"""Arize Phoenix: an evaluator that sends the judge's own messages, a prompt for its store, and a classifier."""
+
+from __future__ import annotations
+
+from string import Template
+
+import orjson
+
+from ...judges import JudgePrompt
+from .dialects import double_brace
+from .judge_module import calibration_difference, fill_module, literal, prose_difference, stem
+from .segments import template_messages
+from .target import Bundle, Handover, Refused, ScoreMap, Target
+
+_MODULE = Template('''\
+"""$origin
+
+A Phoenix evaluator written by Judgewright. $decision.
+"""
+
+import hashlib
+import json
+import re
+$imports
+from pydantic import create_model
+
+$user_text
+
+$messages
+
+$reading
+
+class Judge(Evaluator):
+    """The judge as a Phoenix evaluator; its score is the judge's grade, None where the reply has none."""
+
+    def __init__(self, llm, *, name=NAME, **parameters):
+        """Take an LLM of Phoenix's kind.
+
+        Args:
+            parameters: What else the request says, such as seed or response_format; temperature is 0 unless given.
+        """
+        inputs = create_model("Row", **{field: (str, ...) for field in INPUTS})
+        super().__init__(name=name, kind="llm", direction="$direction", input_schema=inputs)
+        self.llm = llm
+        self.parameters = {"temperature": 0.0, **parameters}
+
+    def _evaluate(self, eval_input):
+        return [self._score(self.llm.generate_text(messages(eval_input), **self.parameters))]
+
+    async def _async_evaluate(self, eval_input):
+        return [self._score(await self.llm.async_generate_text(messages(eval_input), **self.parameters))]
+
+    def _score(self, reply):
+        told = {"name": self.name, "kind": "llm", "direction": self.direction}
+        try:
+            grade, reasons = read_reply(reply)
+        except ValueError as problem:
+            return Score(explanation=f"unscored: {problem}", metadata={"model": self.llm.model}, **told)
+        metadata = {"model": self.llm.model, "judge": f"{NAME}@{VERSION}"}
+        label = $label
+        return Score(score=grade, label=label, explanation=reasons, metadata=metadata, **told)
+$store''')
+
+_STORE = Template('''
+
+def stored_messages():
+    """Return the messages of the prompt that lies beside this file, with {{name}} where a row's fields go."""
+    return json.loads(Path(__file__).with_name("$prompt_file").read_text(encoding="utf-8"))
+
+
+def push(model_name, *, client=None, model_provider="OPENAI", name=NAME):
+    """Store the prompt in Phoenix, for people to read and try.
+
+    Args:
+        client: A phoenix.client.Client(base_url=..., api_key=...); made from the environment unless given.
+    """
+    from phoenix.client import Client
+    from phoenix.client.types import PromptVersion
+
+    version = PromptVersion(
+        stored_messages(),
+        model_name=model_name,
+        model_provider=model_provider,
+        template_format="MUSTACHE",
+        description=$origin_text,
+    )
+    return (client or Client()).prompts.create(name=name, version=version)
+''')
+
+_CLASSIFIER = Template('''
+
+def classifier(llm):
+    """Return the judge as a ClassificationEvaluator; the second-best form: Phoenix asks for label and explanation."""
+    template = PromptTemplate(template=stored_messages(), template_format=TemplateFormat.MUSTACHE)
+    return ClassificationEvaluator(name=NAME, llm=llm, prompt_template=template, choices=$choices)
+''')
+
+ROLES = (
+    "Phoenix's OpenAI adapter sends the system message in the role developer unless the model's name begins with gpt, "
+    "and in the role user for o1-mini and o1-preview."
+)
+
+
+def write(handover: Handover) -> Bundle:
+    """Write the evaluator, and beside it the prompt it can store, unless the prompt's own text would be read there."""
+    prompt, scale = handover.prompt, handover.prompt.scale
+    name, choice = f"{stem(prompt)}_phoenix", scale.kind == "choice"
+    differences = [ROLES, *calibration_difference(handover), *prose_difference(prompt)]
+    files, store, classifies = {}, "", scale.kind != "probability"
+    try:
+        messages = [{"role": m.role, "content": double_brace(m.segments)} for m in template_messages(prompt)]
+    except Refused as why:
+        classifies = False
+        differences.append(f"There is no prompt for Phoenix's store, and no classifier: {why}.")
+    else:
+        files[f"{name}.json"] = orjson.dumps(messages, option=orjson.OPT_INDENT_2).decode() + "\n"
+        store = _STORE.substitute(prompt_file=f"{name}.json", origin_text=repr(handover.origin))
+        differences.append(
+            f"{name}.json, which push() stores, has fixed tags as fences; the evaluator has the judge's own. Phoenix's "
+            "client fills the stored prompt field by field, so that {{name}} in a row's text is filled too; evaluator "
+            "and classifier fill in one pass."
+        )
+    if classifies:
+        store += _CLASSIFIER.substitute(choices=_choices(prompt))
+        differences.append(
+            "classifier() is the second-best form: there Phoenix asks through structured output for its own fields "
+            "label and explanation in place of the judge's reply, knows no threshold, and renders a text of nothing "
+            "but white space as none."
+        )
+    module = fill_module(
+        _MODULE,
+        handover,
+        imports=_imports(store=bool(store), classifies=classifies),
+        direction="neutral" if choice else "maximize",
+        label=f"{literal(scale.labels)}[int(grade)]" if choice else '"positive" if grade >= THRESHOLD else "negative"',
+        store=store,
+    )
+    row = ", ".join(f'"{field}": ...' for field in prompt.inputs)
+    how = "the place of its label, which the score names too" if choice else "the judge's grade, unaltered"
+    return Bundle(
+        files={f"{name}.py": module, **files},
+        exact=True,
+        calibrated=True,
+        own_fences=True,
+        differences=tuple(differences),
+        scores=ScoreMap(low=float(scale.low), high=float(scale.high), how=f"The score is {how}."),
+        usage=(
+            f"from phoenix.evals import LLM\nfrom {name} import Judge\n"
+            f'[score] = Judge(LLM(provider="openai", model=MODEL, base_url=URL)).evaluate({{{row}}})'
+        ),
+    )
+
+
+def _imports(*, store: bool, classifies: bool) -> str:
+    lines = ["from pathlib import Path"] if store else []
+    lines += ["", f"from phoenix.evals import {'ClassificationEvaluator, ' if classifies else ''}Evaluator, Score"]
+    if classifies:
+        lines.append("from phoenix.evals.llm.prompts import PromptTemplate, TemplateFormat")
+    return "\n".join(lines)
+
+
+def _choices(prompt: JudgePrompt) -> str:
+    scale = prompt.scale
+    labels = scale.labels or tuple(str(int(grade)) for grade in scale.levels)
+    pairs = (f"{literal(label)}: {grade}" for label, grade in zip(labels, scale.levels, strict=True))
+    return "{" + ", ".join(pairs) + "}"
+
+
+TARGET = Target(
+    name="phoenix",
+    tool="Arize Phoenix evals 3",
+    write=write,
+    probe="phoenix.py",
+    requires=("arize-phoenix-evals==3.9.4", "arize-phoenix-client==3.5.0", "openai==3.52.0"),
+)

@@ -1,0 +1,134 @@
+"""promptfoo: an `llm-rubric` assertion whose prompt is the judge's messages, and the grader that reads its replies."""
+
+from __future__ import annotations
+
+import math
+from string import Template
+from typing import Any
+
+import orjson
+import yaml
+
+from ...judges import OutputScale, response_format
+from .dialects import nunjucks
+from .judge_module import raw_threshold
+from .promptfoo_grader import promptfoo_grader
+from .python_module import plain
+from .segments import template_messages
+from .target import Bundle, Handover, Refused, ScoreMap, Target
+
+_KEPT = frozenset(("output", "rubric", "env"))
+"""What promptfoo sets itself where a rubric is rendered."""
+
+_DIFFERENCES = (
+    "promptfoo changes a test's variables before the judge sees them: text that starts with `file://` is replaced by "
+    "that file, and `{{name}}` in it by the variable of that name.",
+    "promptfoo reads an output under test that is JSON and writes it anew; give it as a variable to keep it as it is.",
+    "The grader reads a reply more strictly than Judgewright does: one JSON object and no other braces, or one verdict "
+    "line; a reply it cannot read fails the test with an error and promptfoo counts it with the score 0.",
+)
+
+_CONFIG = Template("""\
+# $origin
+# Written by Judgewright for promptfoo. $how
+# The decision stands in `threshold`: without it every reply that can be read would pass.
+# Put your prompts, providers and tests here. A test needs the variables $fields;
+# where it has no `$last`, the output under test stands for it. The model that judges is the inner `provider`;
+# --no-cache may not reach it, PROMPTFOO_CACHE_ENABLED=false does.
+""")
+
+
+def write(handover: Handover) -> Bundle:
+    """Write the configuration, the rubric and the grader.
+
+    Raises:
+        Refused: A field has a name that promptfoo sets itself.
+    """
+    prompt, scale = handover.prompt, handover.prompt.scale
+    if taken := next((name for name in prompt.inputs if name in _KEPT), None):
+        raise Refused(f"promptfoo sets the variable {taken!r} itself; rename the field")
+    rubric, grader = f"{prompt.name}.rubric.json", f"{prompt.name}.grader.mjs"
+    last = prompt.inputs[-1]
+    rename = {last: f"{last} if {last} is defined else output"}
+    messages = [{"role": m.role, "content": nunjucks(m.segments, rename)} for m in template_messages(prompt)]
+    scores = ScoreMap(low=0.0, high=1.0, how=_how(scale))
+    return Bundle(
+        files={
+            "promptfooconfig.yaml": _config(handover, scores, rubric, grader),
+            rubric: orjson.dumps(messages, option=orjson.OPT_INDENT_2).decode() + "\n",
+            grader: promptfoo_grader(handover),
+        },
+        exact=True,
+        calibrated=True,
+        differences=(*_DIFFERENCES, *_calibrated(handover)),
+        scores=scores,
+        usage=(
+            "# in promptfooconfig.yaml: your prompts, providers and tests, and the model that judges\n"
+            "npx promptfoo@0.123 validate -c promptfooconfig.yaml\n"
+            "npx promptfoo@0.123 eval -c promptfooconfig.yaml"
+        ),
+    )
+
+
+def _config(handover: Handover, scores: ScoreMap, rubric: str, grader: str) -> str:
+    prompt = handover.prompt
+    form = orjson.loads(
+        orjson.dumps(response_format(prompt))
+    )  # no part of it twice, which YAML would write as an alias
+    model: dict[str, Any] = {"temperature": 0} | ({"response_format": form} if form else {})  # Any: YAML
+    threshold = scores.of(raw_threshold(handover), prompt.scale)
+    if not math.isfinite(threshold):
+        threshold = math.nextafter(1.0, 2.0)  # promptfoo passes over a threshold that is not finite
+    judge = {
+        "rubricPrompt": f"file://{rubric}",
+        "provider": {
+            "id": f"file://{grader}",
+            "config": {"provider": {"id": "openai:chat:MODEL", "config": model}},
+        },
+    }
+    rule = {
+        "type": "llm-rubric",
+        "value": f"{prompt.name}@{prompt.version}",
+        "metric": prompt.name,
+        "threshold": threshold,
+    }
+    body = {
+        "description": f"{prompt.name}@{prompt.version}",
+        "prompts": [f"{{{{{prompt.inputs[-1]}}}}}"],
+        "providers": ["echo"],
+        "defaultTest": {"options": judge, "assert": [rule]},
+    }
+    head = _CONFIG.substitute(
+        origin=plain(handover.origin),
+        how=plain(scores.how),
+        fields=", ".join(prompt.inputs),
+        last=prompt.inputs[-1],
+    )
+    return head + yaml.safe_dump(body, sort_keys=False, allow_unicode=True, width=110)
+
+
+def _how(scale: OutputScale) -> str:
+    if scale.kind == "probability":
+        return "The score is the judge's own probability."
+    if scale.kind == "graded":
+        return f"The score is the grade brought from {scale.low}..{scale.high} to 0..1, linearly."
+    if scale.kind == "binary":
+        return "The score is 0 or 1."
+    return f"The score is the label's place in {', '.join(scale.labels)}, brought to 0..1; it orders nothing else."
+
+
+def _calibrated(handover: Handover) -> tuple[str, ...]:
+    rule = handover.rule
+    if rule.calibration is None or handover.prompt.scale.kind != "probability":
+        return ()
+    return (f"The threshold is the raw probability from which the calibrated one reaches {rule.threshold:g}.",)
+
+
+TARGET = Target(
+    name="promptfoo",
+    tool="promptfoo 0.123",
+    write=write,
+    probe="promptfoo.mjs",
+    requires=("promptfoo@0.123.1", "node@22", "@libsql/linux-x64-gnu@0.5.29"),
+    runtime="node",
+)

@@ -1,0 +1,161 @@
+"""promptfoo's grader for a judge: a module for node that asks any of promptfoo's models and reads the judge's reply."""
+
+from __future__ import annotations
+
+from string import Template
+
+import orjson
+
+from ...judges import OutputScale
+from .python_module import plain
+from .target import Handover
+
+_GRADER = Template("""\
+// $origin
+// Written by Judgewright. Asks the model of promptfoo that `config.provider` names, and reads the judge's reply.
+
+import { realpathSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { pathToFileURL } from 'node:url';
+
+const JUDGE = $judge;
+const FIELDS = $fields;
+const SCORES = $scores; // the reply's field with the grade
+const TEXTS = $texts; // those with the reasons
+const [LOW, HIGH] = $ends;
+const GRADES = new Map(Object.entries($grades)); // a probability has none
+
+export default class Judge {
+  constructor({ config }) {
+    this.config = config;
+  }
+
+  id() {
+    return JUDGE;
+  }
+
+  async callApi(prompt, context, options) {
+    const given = (name) => (context.vars[name] ?? null) !== null;
+    const replaced = (name) => name === FIELDS.at(-1) && context.vars[name] === undefined && given('output');
+    const missing = FIELDS.find((name) => !given(name) && !replaced(name));
+    if (missing) {
+      return { error: `$${JUDGE}: the test has no variable $${missing}` };
+    }
+    this.model ??= load(this.config);
+    const response = await (await this.model).callApi(prompt, context, options);
+    if (response.error) {
+      return response;
+    }
+    try {
+      const { grade, reason } = read(response.output);
+      return { ...response, output: { score: (grade - LOW) / (HIGH - LOW), reason } };
+    } catch (problem) {
+      return { ...response, output: undefined, error: `$${JUDGE}: $${problem.message}` };
+    }
+  }
+}
+
+async function load({ provider, basePath }) {
+  const { loadApiProvider } = await promptfoo();
+  const options = typeof provider === 'string' ? { id: provider } : provider;
+  return loadApiProvider(options.id, { options, basePath });
+}
+
+async function promptfoo() {
+  try {
+    return await import('promptfoo');
+  } catch {
+    // npx and a global promptfoo are not found from here, but they are what runs
+    const running = createRequire(realpathSync(process.argv[1]));
+    return import(pathToFileURL(running.resolve('promptfoo')).href);
+  }
+}
+
+function read(output) {
+  const thinking = /^\\s*<think(?:ing)?>[^]*?<\\/think(?:ing)?>/i;
+  const fields = typeof output === 'string' ? fieldsOf(output.replace(thinking, '')) : output;
+  const name = SCORES.find((one) => Object.hasOwn(fields ?? {}, one));
+  if (!name) {
+    throw new Error('the reply has no grade');
+  }
+  const reason = TEXTS.filter((one) => fields[one]).map((one) => fields[one]).join('\\n');
+  return { grade: gradeOf(fields[name]), reason: reason || `the judge's grade is $${fields[name]}` };
+}
+
+$parser
+$grade_of
+""")
+
+_PARSE_JSON = """\
+function fieldsOf(text) {
+  return JSON.parse(text.slice(text.indexOf('{'), text.lastIndexOf('}') + 1));
+}
+"""
+
+_PARSE_LINE = """\
+function fieldsOf(text) {
+  const line = /^[\\s*_>#-]*(?:score|grade|rating|verdict|label|answer)[\\s*_]*[:=](.+)$/gim;
+  const value = [...text.matchAll(line)].at(-1)?.[1] ?? text;
+  return { score: value.replace(/^[\\s*_`"']+|[\\s*_`"'.]+$/g, '') };
+}
+"""
+
+_GRADE_OF_WORD = """\
+function gradeOf(value) {
+  const word = String(value).trim();
+  const grade = GRADES.get(word) ?? GRADES.get(word.toLowerCase());
+  if (grade === undefined || typeof value === 'object') {
+    throw new Error(`${word.slice(0, 100)} is not on the scale`);
+  }
+  return grade;
+}
+"""
+
+_GRADE_OF_SHARE = """\
+function gradeOf(value) {
+  const share = typeof value === 'string' && value.trim() ? Number(value) : value;
+  if (typeof share !== 'number' || !(share >= 0 && share <= 1)) {
+    throw new Error(`${String(value).slice(0, 100)} is not a probability`);
+  }
+  return share;
+}
+"""
+
+
+def promptfoo_grader(handover: Handover) -> str:
+    """Return the grader's code; constants stand in it as JSON."""
+    prompt, scale = handover.prompt, handover.prompt.scale
+    schema = prompt.reply_schema
+    plain_score = ("score",) if schema.get("score", "score") == "score" else ()
+    named = dict.fromkeys((*(name for name, kind in schema.items() if kind == "score"), *plain_score))
+    words = grade_words(scale)
+    return _GRADER.substitute(
+        origin=plain(handover.origin),
+        judge=_js(f"{prompt.name}@{prompt.version}"),
+        fields=_js(prompt.inputs),
+        scores=_js(list(named)),
+        texts=_js([name for name, kind in schema.items() if kind == "text"]),
+        ends=_js([scale.low, scale.high]),
+        grades=_js(words),
+        parser=_PARSE_JSON if schema else _PARSE_LINE,
+        grade_of=(_GRADE_OF_WORD if words else _GRADE_OF_SHARE).rstrip(),
+    )
+
+
+def grade_words(scale: OutputScale) -> dict[str, float]:
+    """Return the grade of every word that stands for one; none for a probability, which is a number."""
+    if scale.kind == "probability":
+        return {}
+    if scale.kind == "graded":
+        return {str(level): float(level) for level in range(scale.low, scale.high + 1)}
+    words = {label: float(place) for place, label in enumerate(scale.labels)}
+    lower = [label.lower() for label in scale.labels]
+    words |= {word: float(at) for at, word in enumerate(lower) if lower.count(word) == 1 and word not in words}
+    if scale.kind == "binary":
+        usual = (("no", "false", "0", "negative"), ("yes", "true", "1", "positive"))
+        words |= {word: float(grade) for grade in (0, 1) for word in usual[grade] if word not in words}
+    return words
+
+
+def _js(value: object) -> str:
+    return orjson.dumps(value).decode()

@@ -1,0 +1,192 @@
+"""TruLens: a metric that sends our messages, the registry's entry, and the criteria for TruLens' own metrics."""
+
+from __future__ import annotations
+
+import re
+from keyword import iskeyword
+from string import Template
+
+import orjson
+
+from ...judges import JudgePrompt
+from .dialects import double_brace
+from .judge_module import (
+    calibration_difference,
+    fill_module,
+    prose_difference,
+    stem,
+)
+from .python_module import plain
+from .segments import DIFFERENCE, template_messages
+from .target import Bundle, Handover, Refused, ScoreMap, Target
+from .trulens_criteria import CRITERIA_DIFFERENCE, trulens_criteria
+
+REGISTRY = "registry.json"
+_STATEMENT = re.compile(r"\{%.*?%\}", re.DOTALL)
+_RENDER_ARGUMENTS = frozenset({"self", "model_overrides", "strict"})
+
+_MODULE = Template('''\
+"""The judge $title for TruLens 2.16.
+
+$origin.
+$decision; as a TruLens score, at positive(score).
+Written by Judgewright.
+"""
+
+import hashlib
+import json
+import re
+from pathlib import Path
+
+from trulens.core import Metric, TruSession
+
+$user_text
+
+$messages
+
+$reading
+
+LOW, HIGH = $low, $high
+
+
+def score_of(grade):
+    """Return TruLens' score for a grade: 0 for the lowest, 1 for the highest."""
+    return (grade - LOW) / (HIGH - LOW)
+
+
+def positive(score):
+    """Whether a score counts as positive."""
+    return score >= score_of(THRESHOLD)
+
+
+def make_metric(provider, *, temperature=0.0, **options):
+    """Return the judge as a TruLens metric.
+
+    Args:
+        provider: The model, as any TruLens LLM provider: `OpenAI(model_engine=..., base_url=...)`, `LiteLLM(...)`.
+        temperature: Reasoning models of the provider may ignore it.
+        options: What `Metric` takes besides, `selectors` above all; a list of contexts is joined by blank lines.
+    """
+
+    def _ask(row):
+        row = {name: text if isinstance(text, str) else "\\n\\n".join(text) for name, text in row.items()}
+        # The provider's generate_score would ask for an answer format of its own and read 2 out of "2 of 3".
+        reply = provider.endpoint.run_in_pace(
+            func=provider._create_chat_completion, messages=messages(row), temperature=temperature
+        )
+        grade, reason = read_reply(reply)
+        return score_of(grade), {"reason": reason}
+
+    def judge($arguments):
+        return _ask({$row})
+
+    return Metric(implementation=judge, name=NAME, metric_type=NAME, **options)
+
+
+def push(bundle, database_url, *, label=None):
+    """Store the prompt in a TruLens registry and return its version id; TruLens moves the label `latest` onto it.
+
+    Args:
+        bundle: The folder with $registry.
+        database_url: Such as sqlite:///trulens.sqlite.
+        label: A label to move as well, such as staging; none unless given.
+    """
+    entry = json.loads((Path(bundle) / "$registry").read_text(encoding="utf-8"))
+    session = TruSession(database_url=database_url)
+    prompt = session.create_prompt(**entry["prompt"])
+    version = session.create_prompt_version(prompt, **entry["version"])
+    if label is not None:
+        session.set_prompt_label(prompt, label, version)
+    return version.version_id
+''')
+
+
+def _write(handover: Handover) -> Bundle:
+    prompt = handover.prompt
+    _refuse(prompt)
+    name = f"{stem(prompt)}_trulens.py"
+    files = {name: _module(handover)}
+    told = [
+        "TruLens sends no response format with the judge's own fields: the reply is asked for in words and read from "
+        "its text.",
+        *calibration_difference(handover),
+        *prose_difference(prompt),
+    ]
+    for extra, write, difference in (
+        (REGISTRY, _registry, f"{REGISTRY}: {DIFFERENCE}"),
+        (f"{stem(prompt)}_criteria.py", trulens_criteria, CRITERIA_DIFFERENCE),
+    ):
+        try:
+            files[extra] = write(handover)
+            told.append(difference)
+        except Refused as reason:
+            told.append(f"{extra} is not written: {reason}.")
+    module = name.removesuffix(".py")
+    first = prompt.inputs[0]
+    return Bundle(
+        files=files,
+        exact=True,
+        own_fences=True,
+        calibrated=True,
+        differences=tuple(told),
+        scores=ScoreMap(low=0.0, high=1.0, how="TruLens' score is the grade's place between the ends of the scale."),
+        usage=f"import {module}\n"
+        f"metric = {module}.make_metric(OpenAI(model_engine=MODEL))  # from trulens.providers.openai\n"
+        f"score, reasons = metric({', '.join(f'{field}=...' for field in prompt.inputs)})\n"
+        f"# in an app: {module}.make_metric(provider, selectors={{{first!r}: Selector.select_record_input(), ...}})",
+    )
+
+
+def _refuse(prompt: JudgePrompt) -> None:
+    if prompt.scale.kind == "choice" and len(prompt.scale.labels) > 2:
+        raise Refused(
+            f"a TruLens metric is a number from 0 to 1, and the {len(prompt.scale.labels)} labels of {prompt.name!r} "
+            "have no order",
+            hint="export it to mlflow or dspy, which keep labels",
+        )
+    if reserved := next((name for name in prompt.inputs if iskeyword(name)), None):
+        raise Refused(f"the field {reserved!r} is a word of Python's own and cannot be an argument of a TruLens metric")
+
+
+def _module(handover: Handover) -> str:
+    prompt = handover.prompt
+    return fill_module(
+        _MODULE,
+        handover,
+        title=prompt.name,
+        low=str(prompt.scale.low),
+        high=str(prompt.scale.high),
+        arguments=", ".join(prompt.inputs),
+        row=", ".join(f'"{name}": {name}' for name in prompt.inputs),
+        registry=REGISTRY,
+    )
+
+
+def _registry(handover: Handover) -> str:
+    """The arguments of `create_prompt` and `create_prompt_version`."""
+    prompt = handover.prompt
+    if reserved := sorted(_RENDER_ARGUMENTS.intersection(prompt.inputs)):
+        raise Refused(f"TruLens' registry cannot render the field {reserved[0]!r}")
+    messages = [{"role": m.role, "content": double_brace(m.segments)} for m in template_messages(prompt)]
+    for message in messages:
+        if found := _STATEMENT.search(message["content"]):
+            raise Refused(f"TruLens' registry refuses {found.group()[:60]!r} in a prompt")
+    body = {
+        "prompt": {"slug": prompt.name, "name": prompt.name, "prompt_type": "chat"},
+        "version": {
+            "messages": messages,
+            "variables": list(prompt.inputs),
+            "model_defaults": {"temperature": 0.0},
+            "change_note": plain(handover.origin),
+        },
+    }
+    return orjson.dumps(body, option=orjson.OPT_INDENT_2).decode() + "\n"
+
+
+TARGET = Target(
+    name="trulens",
+    tool="TruLens 2.16",
+    write=_write,
+    probe="trulens.py",
+    requires=("trulens-core==2.16.0", "trulens-feedback==2.16.0"),
+)

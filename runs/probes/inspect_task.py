@@ -1,0 +1,95 @@
+"""Evaluate an export for Inspect AI with a mock grader: `inspect_task.py EXPORT CASES OUT`."""
+
+import importlib.util
+import json
+import math
+import re
+import sys
+from importlib.metadata import version
+from pathlib import Path
+
+# The probes stand side by side under the names of the tools they import.
+sys.path[:] = [place for place in sys.path if Path(place).resolve() != Path(__file__).resolve().parent]
+
+import inspect_ai  # noqa: E402
+from inspect_ai.model import ModelOutput, ModelUsage, get_model  # noqa: E402
+
+
+def load(file):
+    """Import a module from its file."""
+    spec = importlib.util.spec_from_file_location(file.stem, file)
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[file.stem] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+def evaluate(module, rows, replies):
+    """Run the task over the rows, the grader answering with the replies in turn; return messages and values."""
+    sent, left = [], list(replies)
+
+    def answer(messages, tools, choice, config):
+        sent.append([{"role": m.role, "content": m.text} for m in messages])
+        output = ModelOutput.from_content("mockllm/model", left.pop(0))
+        output.usage = ModelUsage(input_tokens=1, output_tokens=1, total_tokens=2)  # or it would download a tokenizer
+        return output
+
+    Path("rows.jsonl").write_text(
+        "".join(json.dumps(row | {"id": number}) + "\n" for number, row in enumerate(rows, start=1)), encoding="utf-8"
+    )
+    (log,) = inspect_ai.eval(
+        module.judge_rows(rows="rows.jsonl"),
+        model="none",
+        model_roles={"grader": get_model("mockllm/model", custom_outputs=answer)},
+        max_samples=1,
+        display="none",
+        log_dir="logs",
+    )
+    if log.status != "success":
+        sys.exit(f"{module.__name__}: {log.error.message if log.error else log.status}")
+    samples = sorted(log.samples, key=lambda sample: sample.id)
+    if failed := next((sample.error.message for sample in samples if sample.error), None):
+        sys.exit(f"{module.__name__}: {failed}")
+    return sent, [next(iter(sample.scores.values())).value for sample in samples]
+
+
+def one_text(messages, inputs):
+    """The messages as one text, with fixed fences."""
+    tag = re.search(f"<{inputs[0]}-([0-9a-f]{{8}})>\n", messages[-1]["content"]).group(1)
+    return "\n\n".join(m["content"] for m in messages).replace(f"-{tag}>", ">")
+
+
+def check_graded_qa(module, told, rendered, scores):
+    """Hold the template to the same text, and its pattern to the same grades."""
+    judge, rows, replies = told["judge"], told["rows"], told["replies"]
+    sent, _ = evaluate(module, rows, [replies[0]] * len(rows))
+    for number, (got, messages) in enumerate(zip(sent, rendered, strict=True), start=1):
+        if got != [{"role": "user", "content": one_text(messages, judge["inputs"])}]:
+            sys.exit(f"{module.__name__}: row {number} renders as another text")
+    _, values = evaluate(module, rows[:1] * len(replies), replies)
+    words = {"yes": 1.0, "true": 1.0, "no": 0.0, "false": 0.0}
+    words |= {label.lower(): float(i) for i, label in enumerate(judge["scale"]["labels"])}
+    for value, score in zip(values, scores, strict=True):
+        number = None if isinstance(value, float) and math.isnan(value) else words.get(str(value).lower())
+        number = float(value) if number is None and value == value else number
+        if number != score:
+            sys.exit(f"{module.__name__}: a reply is read as {value!r}, not as {score!r}")
+
+
+def main():
+    """Write what was found as JSON."""
+    given, cases, out = map(Path, sys.argv[1:])
+    told = json.loads(cases.read_text(encoding="utf-8"))
+    rows, replies = told["rows"], told["replies"]
+    module = load(next(given.glob("*_inspect.py")))
+    rendered, _ = evaluate(module, rows, [replies[0]] * len(rows))
+    _, values = evaluate(module, rows[:1] * len(replies), replies)
+    labels = told["judge"]["scale"]["labels"]
+    scores = [labels.index(v) if isinstance(v, str) else None if math.isnan(v) else v for v in values]
+    for file in given.glob("*_graded_qa.py"):
+        check_graded_qa(load(file), told, rendered, scores)
+    found = {"tool": f"inspect-ai {version('inspect-ai')}", "rendered": rendered, "scores": scores, "notes": []}
+    out.write_text(json.dumps(found), encoding="utf-8")
+
+
+main()

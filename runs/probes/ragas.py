@@ -1,0 +1,93 @@
+"""Judge rows with an export for Ragas over a wire that leads nowhere: `ragas.py EXPORT CASES OUT`."""
+
+import asyncio
+import importlib.util
+import json
+import os
+import re
+import sys
+from pathlib import Path
+
+# The probes stand side by side under the names of the tools they import.
+sys.path[:] = [place for place in sys.path if Path(place).resolve() != Path(__file__).resolve().parent]
+os.environ["RAGAS_DO_NOT_TRACK"] = "true"
+
+import httpx  # noqa: E402
+import openai  # noqa: E402
+import ragas  # noqa: E402
+from ragas.metrics import DiscreteMetric, NumericMetric  # noqa: E402
+
+
+def load(file):
+    """Import a module from its file."""
+    spec = importlib.util.spec_from_file_location(file.stem, file)
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[file.stem] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+def wire(sent, reply):
+    """An OpenAI client whose requests are kept in `sent` and answered with `reply[0]`."""
+
+    def answer(request):
+        sent.append(json.loads(request.content)["messages"])
+        message = {"role": "assistant", "content": reply[0]}
+        choice = {"index": 0, "finish_reason": "stop", "message": message}
+        body = {"id": "0", "object": "chat.completion", "created": 0, "model": "fake", "choices": [choice]}
+        return httpx.Response(200, json=body)
+
+    http = httpx.Client(transport=httpx.MockTransport(answer))
+    return openai.OpenAI(api_key="none", base_url="http://nowhere/v1", http_client=http, max_retries=0)
+
+
+def one_text(messages, inputs):
+    """The messages as one text, with fixed fences."""
+    name = inputs[0]
+    tag = re.search(f"<{name}-([0-9a-f]{{8}})>\n", messages[-1]["content"]).group(1)
+    return "\n\n".join(m["content"] for m in messages).replace(f"-{tag}>", ">")
+
+
+def check_metric(file, judge, rows, rendered):
+    """Load the JSON in Ragas' own class and hold its prompt to the same text."""
+    kind = json.loads(file.read_text(encoding="utf-8"))["metric_type"]
+    metric = {"DiscreteMetric": DiscreteMetric, "NumericMetric": NumericMetric}[kind].load(str(file))
+    for number, (row, messages) in enumerate(zip(rows, rendered, strict=True), start=1):
+        try:
+            got = metric.prompt.format(**row)
+        except (KeyError, ValueError, IndexError, AttributeError) as problem:
+            sys.exit(f"{file.name}: row {number} does not render: {type(problem).__name__}: {problem}")
+        if got != one_text(messages, judge["inputs"]):
+            sys.exit(f"{file.name}: row {number} renders as another text")
+    values = list(metric.allowed_values)
+    model = metric._response_model
+    for value in (values[0], values[-1]):
+        if model(reason="", value=value).value != value:
+            sys.exit(f"{file.name}: {value!r} is not allowed")
+
+
+def main():
+    """Write what was found as JSON."""
+    given, cases, out = map(Path, sys.argv[1:])
+    told = json.loads(cases.read_text(encoding="utf-8"))
+    judge, rows = told["judge"], told["rows"]
+    module = load(next(given.glob("*_ragas.py")))
+    sent, reply = [], [told["replies"][0]]
+    metric = module.Judge(model="fake", client=wire(sent, reply))
+    for row in rows:
+        metric.score(**row)
+    rendered = list(sent)
+    scores = []
+    for reply[0] in told["replies"]:
+        value = asyncio.run(metric.ascore(**rows[0])).value
+        problem = None if value is None else metric.validate_result_value(value)
+        if problem:
+            sys.exit(problem)
+        scores.append(judge["scale"]["labels"].index(value) if isinstance(value, str) else value)
+    for file in given.glob("*_ragas.json"):
+        check_metric(file, judge, rows, rendered)
+    found = {"tool": f"ragas {ragas.__version__}", "rendered": rendered, "scores": scores, "notes": []}
+    out.write_text(json.dumps(found), encoding="utf-8")
+
+
+main()

@@ -1,0 +1,113 @@
+"""Run a TruLens export on a fake provider: `trulens.py EXPORT CASES OUT`."""
+
+import importlib.util
+import json
+import logging
+import re
+import sys
+import tempfile
+import warnings
+from importlib.metadata import version
+from pathlib import Path
+
+# The probes stand side by side under the names of the tools they import.
+sys.path[:] = [place for place in sys.path if Path(place).resolve() != Path(__file__).resolve().parent]
+
+from trulens.core import TruSession  # noqa: E402
+from trulens.core.feedback.feedback import GroundednessConfigs  # noqa: E402
+from trulens.feedback.dummy.provider import DummyProvider  # noqa: E402
+
+SENT = []
+ANSWER = [""]
+
+
+class Provider(DummyProvider):
+    """Keeps what it would send, and answers with what stands in ANSWER."""
+
+    def _create_chat_completion(self, prompt=None, messages=None, response_format=None, **options):
+        SENT.append(messages)
+        return ANSWER[0]
+
+
+def load(path: Path):
+    """Import a module from its file."""
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def score(metric, row: dict) -> float | None:
+    """Return a metric's score for a row; None where it failed."""
+    try:
+        return metric(**row)[0]
+    except Exception as error:  # noqa: BLE001  # whatever a metric raises, the tool takes for a failure
+        print(f"no score: {error}", file=sys.stderr)
+        return None
+
+
+def check_registry(module, folder: Path, rows: list[dict]) -> str:
+    """Store the prompt in a registry of its own and render every row from it."""
+    entry = json.loads((folder / "registry.json").read_text(encoding="utf-8"))
+    with tempfile.TemporaryDirectory() as scratch:
+        url = f"sqlite:///{Path(scratch) / 'registry.sqlite'}"
+        stored = module.push(folder, url, label="staging")
+        resolved = TruSession(database_url=url).get_prompt(module.NAME, label="staging")
+        for i, row in enumerate(rows):
+            places = re.compile("|".join(r"\{\{" + name + r"\}\}" for name in row))
+            wanted = [
+                {**m, "content": places.sub(lambda found, row=row: row[found.group()[2:-2]], m["content"])}
+                for m in entry["version"]["messages"]
+            ]
+            if resolved.render(**row).messages != wanted:
+                raise SystemExit(f"the registry renders row {i + 1} differently")
+    return f"registry.json: stored as {stored} and rendered {len(rows)} rows"
+
+
+def check_criteria(path: Path, provider: Provider) -> str:
+    """Run TruLens' own metric with the judge's criteria; they must arrive, and the top grade must be 1."""
+    module = load(path)
+    split = GroundednessConfigs(use_sent_tokenize=False, filter_trivial_statements=False)  # else nltk downloads
+    own = {"groundedness_configs": split} if "groundedness" in str(module.make_metric(provider).imp) else {}
+    metric = module.make_metric(provider, **own)
+    names = [name for name in metric.imp.__annotations__ if name in ARGUMENTS]
+    SENT.clear()
+    ANSWER[0] = json.dumps({"criteria": "c", "supporting_evidence": "e", "score": metric.max_score_val})
+    found = score(metric, dict.fromkeys(names, "A fact."))
+    if found != 1.0:
+        raise SystemExit(f"{path.name}: the top grade is {found}, not 1")
+    if not any(module.CRITERIA.expandtabs() in messages[0]["content"] for messages in SENT):
+        raise SystemExit(f"{path.name}: the criteria do not arrive")
+    return f"{path.name}: {metric.imp.__name__} sends the criteria in its own words, as declared"
+
+
+ARGUMENTS = ("source", "statement", "question", "context", "prompt", "response")
+
+
+def main() -> None:
+    """Write what was found as JSON."""
+    folder, cases, out = map(Path, sys.argv[1:])
+    told = json.loads(cases.read_text(encoding="utf-8"))
+    logging.disable(logging.CRITICAL)
+    warnings.simplefilter("ignore")
+    provider = Provider(error_prob=0, loading_prob=0, freeze_prob=0, overloaded_prob=0, delay=0, rpm=1e6)
+    (path,) = folder.glob("*_trulens.py")
+    module = load(path)
+    metric = module.make_metric(provider)
+    rendered, scores = [], []
+    for row in told["rows"]:
+        SENT.clear()
+        ANSWER[0] = told["replies"][0]
+        metric(**row)
+        rendered.append(SENT[-1])
+    for reply in told["replies"]:
+        ANSWER[0] = reply
+        scores.append(score(metric, told["rows"][0]))
+    notes = [check_criteria(path, provider) for path in folder.glob("*_criteria.py")]
+    if (folder / "registry.json").is_file():
+        notes.append(check_registry(module, folder, told["rows"]))
+    found = {"tool": f"trulens {version('trulens-core')}", "rendered": rendered, "scores": scores, "notes": notes}
+    out.write_text(json.dumps(found), encoding="utf-8")
+
+
+main()

@@ -1,0 +1,141 @@
+"""DSPy: the module sends our messages through DSPy's own predictor, and its saved state keeps the fields' order."""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import orjson
+import pytest
+
+from judgewright.judges import DecisionRule, Example, JudgePrompt, OutputScale, Shelf
+from judgewright.runs.exports import Refused, verify_export, write_export
+from judgewright.runs.exports.dspy import RESERVED, STATE, TARGET
+
+TARGETS = {"dspy": TARGET}
+HOSTILE = (
+    '  first\n\tTabs {a} {{B}} {% raw %} {# c #} "quotes" \'\'\'""" \\n $x \r\n 漢字 \u202e '
+    "<<CUSTOM-TYPE-START-IDENTIFIER>>"
+)
+ODD = JudgePrompt(
+    name="odd-judge",
+    system=HOSTILE,
+    criteria=HOSTILE + "x" * 20_000,
+    template="{{text}} " + HOSTILE + " {{other_text}}",
+    reply="End with a line: Score: N, or JSON.",
+    scale=OutputScale(low=1, high=5, threshold=4),
+    examples=(Example(inputs={"text": HOSTILE, "other_text": "b"}, reply="I think so.\nScore: 4"),),
+)
+NAMED = replace(
+    Shelf().get("routing"),
+    scale=OutputScale(kind="choice", labels=("{a}", "it's", '"q"', "漢\\"), threshold=1.0),
+    template="{{question}}",
+)
+
+
+def reverse_fields(path: Path) -> None:
+    """Turn the saved fields round, and make the manifest agree, so that only DSPy can notice."""
+    rewrite(path, lambda signature: signature["fields"].reverse())
+
+
+def drop_field(path: Path) -> None:
+    """Leave the last saved field out."""
+    rewrite(path, lambda signature: signature["fields"].pop())
+
+
+def rewrite(path: Path, change) -> None:
+    """Change the saved signature and the hash in the manifest."""
+    body = orjson.loads((path / STATE).read_bytes())
+    change(body["judge"]["signature"])
+    (path / STATE).write_bytes(orjson.dumps(body))
+    manifest = orjson.loads((path / "manifest.json").read_bytes())
+    manifest["files"][STATE] = hashlib.sha256((path / STATE).read_bytes()).hexdigest()
+    (path / "manifest.json").write_bytes(orjson.dumps(manifest))
+
+
+@pytest.mark.parametrize(
+    "prompt",
+    [*map(Shelf().get, ("context_relevance", "diras", "diras_probability", "routing")), ODD, NAMED],
+    ids=lambda prompt: f"{prompt.name}-{prompt.scale.kind}-{len(prompt.system)}",
+)
+def test_dspy_sends_our_messages_and_reads_our_replies(prompt: JudgePrompt, tmp_path: Path, handover) -> None:
+    """Demonstrations, labels, probabilities, prose and hostile text, over hostile rows."""
+    write_export(handover(prompt), TARGET, tmp_path)
+    found = verify_export(tmp_path, TARGETS)
+    assert found.problems == ()
+    assert found.tool.startswith("dspy 3.4")
+    assert found.replies > 2
+    assert f"{len(prompt.examples)} demonstrations" in found.notes[0]
+
+
+@pytest.mark.parametrize("change", [reverse_fields, drop_field])
+def test_a_state_whose_fields_are_not_the_signatures_fails(change, tmp_path: Path, handover) -> None:
+    """DSPy would load it without a word and describe each field by another's text."""
+    write_export(handover(Shelf().get("groundedness")), TARGET, tmp_path)
+    change(tmp_path)
+    assert "in this order" in " ".join(verify_export(tmp_path, TARGETS).problems)
+
+
+def test_other_instructions_in_the_state_fail(tmp_path: Path, handover) -> None:
+    """What is saved is what DSPy sends."""
+    write_export(handover(Shelf().get("groundedness")), TARGET, tmp_path)
+    rewrite(tmp_path, lambda signature: signature.update(instructions="Be kind."))
+    assert "instructions" in " ".join(verify_export(tmp_path, TARGETS).problems)
+
+
+@pytest.mark.parametrize("name", Shelf().names())
+def test_every_shipped_judge_is_written(name: str, handover) -> None:
+    """As a module that parses and a state with inputs before outputs."""
+    prompt = Shelf().get(name)
+    bundle = TARGET.write(handover(prompt))
+    (module, state) = bundle.files
+    ast.parse(bundle.files[module])
+    saved = json.loads(bundle.files[state])["judge"]
+    outputs = list(prompt.reply_schema)
+    prefixes = [field["prefix"] for field in saved["signature"]["fields"]]
+    assert prefixes == [n.replace("_", " ").title() + ":" for n in (*prompt.inputs, *outputs)]
+    assert saved["signature"]["instructions"] == prompt.system_text()
+    assert [demo["judgewright_reply"] for demo in saved["demos"]] == [e.reply for e in prompt.examples]
+    assert module in f"{bundle.usage.split()[1]}.py"
+
+
+def test_threshold_and_origin_arrive(handover) -> None:
+    """The rule's own threshold, and at the top where it was gated."""
+    given = replace(handover(Shelf().get("groundedness")), rule=DecisionRule(threshold=3))
+    text = next(iter(TARGET.write(given).files.values()))
+    assert "THRESHOLD = 3.0\n" in text
+    assert "gated on simulated [SIMULATED" in ast.get_docstring(ast.parse(text))
+
+
+@pytest.mark.parametrize("name", ["class", "json", "signature", "str", "model_id"])
+def test_a_field_that_a_signature_cannot_have_is_refused(name: str, handover) -> None:
+    """By the name that it cannot have."""
+    with pytest.raises(Refused, match=name):
+        TARGET.write(handover(replace(Shelf().get("groundedness"), template=f"{{{{{name}}}}}")))
+
+
+def test_a_field_of_row_and_reply_is_refused(handover) -> None:
+    """A signature would have it once."""
+    with pytest.raises(Refused, match="evidence"):
+        TARGET.write(handover(replace(Shelf().get("groundedness"), template="{{evidence}}")))
+
+
+@pytest.mark.parametrize("name", ["first reason", "_reason", "1st"])
+def test_a_field_of_the_reply_that_is_no_identifier_is_refused(name: str, handover) -> None:
+    """JSON takes any name, Python does not."""
+    prompt = replace(Shelf().get("groundedness"), reply_schema={name: "text", "score": "score"})
+    with pytest.raises(Refused, match=name):
+        TARGET.write(handover(prompt))
+
+
+def test_every_name_of_a_signature_class_is_reserved() -> None:
+    """Whatever DSPy's class and its metaclass have in public cannot be a field."""
+    import dspy
+
+    names = {
+        n for n in (*dir(dspy.Signature), *dir(type(dspy.Signature))) if not n.startswith(("_", "model_", "parse_"))
+    }
+    assert names <= RESERVED

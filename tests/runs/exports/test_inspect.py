@@ -1,0 +1,121 @@
+"""Inspect AI: the scorer sends our messages in a real evaluation, and model_graded_qa fills a safe template."""
+
+from __future__ import annotations
+
+import ast
+import re
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from judgewright.judges import DecisionRule, JudgePrompt, Shelf
+from judgewright.judges.prompt import Example
+from judgewright.runs.exports import Handover, write_export
+from judgewright.runs.exports.inspect import FIXED_NAMES, TARGET, grade_pattern
+from judgewright.runs.exports.segments import fill, template_messages
+from judgewright.runs.exports.verify import graded_replies
+
+HOSTILE = 'Braces {a} {{b}} {% raw %} {# c #} "quotes" \'\'\' \\ """ $x ${y} \r\n\ttabs 漢字 \u202e ' + "x" * 20_000
+
+TEXT = st.text() | st.text(alphabet="{}%#\\\"'$ \n\rxy_-")
+"""Any text, and texts full of what dialects read."""
+
+
+def shipped(name: str) -> JudgePrompt:
+    """A judge as it ships."""
+    return Shelf().get(name)
+
+
+def in_chat() -> JudgePrompt:
+    """A judge with a demonstration, whose reply is a line of prose."""
+    example = Example(inputs={"source": "{ice}", "statement": "Ice is cold."}, reply="Score: 0")
+    reply = "Write one line: Score: and a whole number from 0 to 3."
+    return replace(shipped("groundedness"), reply=reply, reply_schema={}, examples=(example,))
+
+
+def constant(text: str, name: str) -> str:
+    """The value a module gives a name."""
+    found = next(n for n in ast.parse(text).body if isinstance(n, ast.Assign) and n.targets[0].id == name)
+    return ast.literal_eval(found.value)
+
+
+@pytest.mark.parametrize("name", Shelf().names())
+def test_every_shipped_judge_is_written(name: str, handover) -> None:
+    """The modules compile and say where the judge was gated."""
+    files = TARGET.write(handover(shipped(name))).files
+    for file, text in files.items():
+        compile(text, file, "exec")
+        assert text.startswith(f'"""{name}@{shipped(name).version}, gated on simulated [SIMULATED')
+
+
+@pytest.mark.parametrize("name", ["groundedness", "answerability", "routing", "diras_probability"])
+def test_each_kind_of_scale_is_verified(name: str, handover, exported) -> None:
+    """The grader is sent our messages; scores are our grades, or the label of a choice; no grade is unscored."""
+    found = exported("inspect", handover(shipped(name)))
+    assert found.problems == ()
+    assert found.replies > 2
+
+
+def test_hostile_prompt_text_arrives(handover, exported) -> None:
+    """Braces of every dialect, quotes, line breaks and twenty thousand letters stand in every part."""
+    prompt = replace(shipped("groundedness"), system=HOSTILE, criteria=HOSTILE, reply=HOSTILE)
+    assert exported("inspect", handover(prompt)).problems == ()
+
+
+def test_demonstrations_and_prose_replies_arrive(handover, exported) -> None:
+    """A judge with turns of a chat before the row, and a reply that is no JSON."""
+    found = exported("inspect", handover(in_chat()))
+    assert found.problems == ()
+    assert any("prose" in told for told in found.differences)
+
+
+LITERAL = 'Answer with JSON such as {"reason": "...", "score": 2}.'
+
+
+def failure(target: str, place: Path, verify) -> str:
+    """What is said of an export that must not pass."""
+    return " ".join(verify(target, place).problems)
+
+
+@settings(deadline=None)
+@given(text=TEXT, question=TEXT, passages=TEXT)
+def test_the_template_formats_to_our_text(text: str, question: str, passages: str) -> None:
+    """`model_graded_qa` fills by `str.format` and keeps `question` to itself, so ours has another name."""
+    prompt = replace(shipped("answerability"), criteria=text, reply=text)
+    module = TARGET.write(Handover(prompt=prompt, rule=prompt.rule, provenance={})).files["answerability_graded_qa.py"]
+    fixed = dict.fromkeys(FIXED_NAMES, "Inspect's own")
+    got = constant(module, "TEMPLATE").format(**fixed, row_question=question, passages=passages)
+    row = {"question": question, "passages": passages}
+    assert got == "\n\n".join(message["content"] for message in fill(template_messages(prompt), row))
+
+
+@pytest.mark.parametrize("name", sorted(set(Shelf().names()) - {"routing"}))
+def test_the_pattern_finds_the_grade_of_each_reply(name: str) -> None:
+    """Its one group is the grade as the reply writes it, the last one, and nothing of a grade off the scale."""
+    prompt = shipped(name)
+    replies, grades = graded_replies(prompt)
+    for reply, grade in zip(replies, grades, strict=True):
+        found = re.search(grade_pattern(prompt), "first draft: " + replies[0] + "\n" + reply).group(1)
+        labels = prompt.scale.labels
+        assert (labels.index(found) if labels else float(found)) == grade
+    assert re.search(grade_pattern(shipped("groundedness")), '{"score": 30}') is None
+    assert re.search(grade_pattern(shipped("groundedness")), '{"score": 2.5}') is None
+
+
+def test_a_template_whose_braces_are_not_doubled_fails(tmp_path: Path, handover, verify) -> None:
+    """JSON in the prompt would be read as a place to fill."""
+    prompt = replace(shipped("groundedness"), reply=LITERAL)
+    export = write_export(handover(prompt), TARGET, tmp_path / "out")
+    assert verify("inspect", tmp_path / "out").passed
+    file = export.folder / "groundedness_graded_qa.py"
+    file.write_text(file.read_text().replace("{{", "{").replace("}}", "}"))
+    assert "groundedness_graded_qa" in failure("inspect", tmp_path / "out", verify)
+
+
+def test_the_rule_in_force_stands_in_the_module(handover) -> None:
+    """Not the threshold the prompt was asked at."""
+    given_over = replace(handover(shipped("groundedness")), rule=DecisionRule(threshold=3))
+    assert "THRESHOLD = 3.0\n" in TARGET.write(given_over).files["groundedness_inspect.py"]

@@ -1,0 +1,220 @@
+"""The code that a Python export carries: it sends what we send, reads as we read, and decides as the rule does."""
+
+from __future__ import annotations
+
+import importlib.util
+import itertools
+import json
+import math
+import tempfile
+from dataclasses import replace
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from judgewright.judges import (
+    Completion,
+    DecisionRule,
+    Example,
+    JudgePrompt,
+    OutputScale,
+    Row,
+    Shelf,
+    Verdict,
+    read_reply,
+)
+from judgewright.judges.scale import Isotonic, Platt
+from judgewright.runs.exports.judge_module import (
+    calibration_difference,
+    graded_examples,
+    literal,
+    messages_part,
+    raw_threshold,
+    reading_part,
+    stem,
+    user_text_part,
+)
+from judgewright.runs.exports.target import Handover
+
+HEAD = "import hashlib\nimport json\nimport re\n\n"
+NUMBER = itertools.count()
+
+BRACES = ("{", "}", "{{", "}}", "{{x}}", "{% raw %}", "%}", "$name", "$$", "%s", "#")
+QUOTES = ('"', '"""', "'", "'''", "\\", "\\n", "</source>", "score: 3", "source", "a b", " ")
+BREAKS = ("\n", "\r\n", "\t", "\x85", "\u2028", "\x00", "\u202e", "é", "漢", "🙂")
+PIECES = st.sampled_from((*BRACES, *QUOTES, *BREAKS))
+HOSTILE = st.lists(PIECES, max_size=12).map("".join)
+
+
+def import_text(text: str) -> ModuleType:
+    """Import a module from its text."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / f"exported_{next(NUMBER)}.py"
+        path.write_bytes(text.encode())
+        spec = importlib.util.spec_from_file_location(path.stem, path)
+        assert spec
+        assert spec.loader
+        module = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(module)
+        return module
+
+
+def module_of(prompt: JudgePrompt, rule: DecisionRule | None = None) -> ModuleType:
+    """The shared parts of a judge's module, imported."""
+    handover = Handover(prompt=prompt, rule=rule or prompt.rule, provenance={})
+    return import_text("\n\n".join([HEAD, user_text_part(prompt), messages_part(prompt), reading_part(handover)]))
+
+
+def ours(prompt: JudgePrompt, inputs: dict[str, str]) -> list[dict[str, str]]:
+    """The messages that Judgewright sends."""
+    return [{"role": m.role, "content": m.content} for m in prompt.messages(Row(id="", inputs=inputs))]
+
+
+def read(module: ModuleType, reply: str) -> float | None:
+    """The grade that the module reads; None where it refuses."""
+    try:
+        return module.read_reply(reply)[0]
+    except ValueError:
+        return None
+
+
+@settings(max_examples=150, deadline=None)
+@given(text=st.tuples(HOSTILE, HOSTILE, HOSTILE, HOSTILE, HOSTILE), row=st.tuples(HOSTILE, HOSTILE))
+def test_hostile_prompts_and_rows_are_sent_as_judgewright_sends_them(
+    text: tuple[str, ...], row: tuple[str, str]
+) -> None:
+    """Fences included, byte for byte, whatever stands in the prompt, its demonstrations and the row."""
+    system, criteria, before, reply, shown = text
+    prompt = replace(
+        Shelf().get("groundedness"),
+        system=system,
+        criteria=criteria,
+        template=before + "{{source}}" + before + "{{statement}}",
+        reply=reply,
+    )
+    example = Example(inputs=dict.fromkeys(prompt.inputs, shown), reply=reply)
+    prompt = replace(prompt, examples=(example,))
+    inputs = dict(zip(prompt.inputs, itertools.cycle(row), strict=False))
+    assert module_of(prompt).messages(inputs) == ours(prompt, inputs)
+
+
+def test_twenty_thousand_letters_are_carried() -> None:
+    """A long prompt is no other."""
+    prompt = replace(Shelf().get("groundedness"), criteria="x" * 20_000)
+    row = {"source": "y" * 20_000, "statement": "z"}
+    assert module_of(prompt).messages(row) == ours(prompt, row)
+
+
+PROMPTS = [Shelf().get(name) for name in Shelf().names()]
+PROMPTS.append(
+    replace(PROMPTS[0], scale=OutputScale(kind="binary", threshold=1.0), reply_schema={"why": "text", "score": "score"})
+)
+VALUES = st.one_of(
+    st.integers(-2, 5),
+    st.floats(-0.5, 3.5),
+    st.booleans(),
+    st.none(),
+    st.sampled_from(["yes", "No", " TRUE ", "3", "2.0", " 0.5 ", "orders", "Staff", "1e1", "", "٣", "positive"]),
+    st.lists(st.integers(), max_size=1),
+)
+
+
+@settings(max_examples=300, deadline=None)
+@given(
+    prompt=st.sampled_from(PROMPTS),
+    value=VALUES,
+    name=st.sampled_from(["own", "score", "other"]),
+    around=st.tuples(
+        *[st.sampled_from(["", "```json\n", "{x} ", "so: ", '{"score": 1} ', "}", "{", "<think>{</think>"])] * 2
+    ),
+)
+def test_json_replies_are_read_as_judgewright_reads_them(
+    prompt: JudgePrompt, value: object, name: str, around: tuple[str, str]
+) -> None:
+    """The same grade, or none where we have none: quoted, broken, repeated and fenced replies alike."""
+    field = next(f for f, kind in prompt.reply_schema.items() if kind == "score") if name == "own" else name
+    reply = around[0] + json.dumps({"reason": "r {y}", field: value}) + around[1]
+    wanted = read_reply(prompt, "", Completion(text=reply))
+    assert read(READERS[prompt.version], reply) == (wanted.score if isinstance(wanted, Verdict) else None)
+
+
+READERS = {prompt.version: module_of(prompt) for prompt in PROMPTS}
+
+
+READABLE = (("Score: 2", 2.0), ("It holds.\n**Final score:** 3.", 3.0), ("1", 1.0), ("Score: 1\nScore: 2", 2.0))
+UNREADABLE = ("I pass", "Score: 2 of 3 facts", "Score: 4", "", "score: {x}", "Score: 1\nScore: none")
+
+
+@pytest.mark.parametrize(("reply", "grade"), [*READABLE, ('{"score": 2}', 2.0), *((text, None) for text in UNREADABLE)])
+def test_a_prose_reply_gives_its_last_verdict_line_or_nothing(reply: str, grade: float | None) -> None:
+    """Where the module reads a grade it is the one that Judgewright reads; a doubtful line is no score."""
+    prompt = replace(Shelf().get("groundedness"), reply="End with a line `Score: N`.", reply_schema={})
+    found = read(module_of(prompt), reply)
+    assert found == grade
+    if found is not None:
+        wanted = read_reply(prompt, "", Completion(text=reply))
+        assert isinstance(wanted, Verdict)
+        assert wanted.score == found
+
+
+@settings(max_examples=100, deadline=None)
+@given(
+    x=st.lists(st.floats(0, 1), min_size=1, max_size=5, unique=True),
+    threshold=st.floats(0.01, 0.99),
+    scores=st.lists(st.floats(0, 1), max_size=20),
+)
+def test_a_calibrated_rule_decides_the_same_by_its_raw_threshold(
+    x: list[float], threshold: float, scores: list[float]
+) -> None:
+    """Folding a calibration that rises into the threshold changes no decision, the knots' own included."""
+    knots = tuple(sorted(x))
+    for calibration in (
+        Isotonic(x=knots, y=tuple(value**2 for value in knots)),
+        Platt(slope=0.7, intercept=-0.3),
+        Platt(slope=0.0, intercept=5.0),
+    ):
+        rule = DecisionRule(threshold=threshold, calibration=calibration)
+        raw = raw_threshold(Handover(prompt=Shelf().get("diras_probability"), rule=rule, provenance={}))
+        for score in (*scores, *knots):
+            assert (score >= raw) == (calibration(score) >= threshold)
+
+
+def test_a_rule_that_takes_nothing_for_positive_arrives_as_infinity() -> None:
+    """The module says so in Python's words, and the difference is told."""
+    rule = DecisionRule(threshold=0.9, calibration=Platt(slope=0.0, intercept=0.0))
+    prompt = Shelf().get("diras_probability")
+    assert math.inf == module_of(prompt, rule).THRESHOLD
+    (told,) = calibration_difference(Handover(prompt=prompt, rule=rule, provenance={}))
+    assert "raw probabilities" in told
+
+
+def test_a_threshold_of_ones_own_arrives() -> None:
+    """Not the scale's, the rule's."""
+    assert module_of(Shelf().get("groundedness"), DecisionRule(threshold=3)).THRESHOLD == 3.0
+
+
+def test_demonstrations_come_with_the_grades_of_their_replies() -> None:
+    """One whose reply has no grade is left out, not taken for zero."""
+    prompt = Shelf().get("context_relevance")
+    assert [grade for _, grade in graded_examples(prompt)] == [3.0, 1.0, 0.0]
+    spoilt = replace(prompt, examples=(replace(prompt.examples[0], reply="no idea"), prompt.examples[1]))
+    assert [grade for _, grade in graded_examples(spoilt)] == [1.0]
+
+
+@pytest.mark.parametrize(("name", "module"), [("my-judge", "my_judge"), ("3way", "judge_3way")])
+def test_a_judges_name_becomes_a_modules(name: str, module: str) -> None:
+    """Hyphens and a leading digit are no identifier."""
+    assert stem(replace(Shelf().get("groundedness"), name=name)) == module
+
+
+@given(HOSTILE)
+def test_a_literal_reads_back(text: str) -> None:
+    """As itself, alone and in a tuple."""
+    import ast
+
+    assert ast.literal_eval(literal(text)) == text
+    assert ast.literal_eval(literal((text,))) == (text,)
+    assert ast.literal_eval(literal((text, text))) == (text, text)

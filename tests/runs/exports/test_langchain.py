@@ -1,0 +1,98 @@
+"""LangChain exports: f-string templates without the tool, the chain and the push with it."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from judgewright.judges import DecisionRule, JudgePrompt, Shelf
+from judgewright.judges.scale import Platt
+from judgewright.runs.exports import TARGETS, Verification, write_export
+from judgewright.runs.exports.langchain import chat_prompt
+from judgewright.runs.exports.segments import Field, TemplateMessage, fill, template_messages
+
+HOSTILE = (
+    'Braces {a} {{b}} {{{c}}} {% raw %} {# c #} ${x} %s "quotes" \'\'\' \\ """ \r\n\ttabs 漢字 \u202e ' + "x" * 20_000
+)
+KINDS = ["groundedness", "answerability", "routing", "diras_probability", "search_relevance"]
+TEXT = st.text(
+    alphabet=st.one_of(st.sampled_from("{}%#$\\\"'\n"), st.characters(exclude_categories=("Cs",))), max_size=40
+)
+
+
+def shipped(name: str) -> JudgePrompt:
+    """A judge as it ships."""
+    return Shelf().get(name)
+
+
+def rendered(text: str, row: dict[str, str]) -> list[str]:
+    """What Python's own formatter, which LangChain uses, makes of the templates."""
+    messages = json.loads(text)["kwargs"]["messages"]
+    return [message["kwargs"]["prompt"]["kwargs"]["template"].format(**row) for message in messages]
+
+
+@given(before=TEXT, after=TEXT, value=TEXT)
+def test_any_text_comes_back_from_the_templates(before: str, after: str, value: str) -> None:
+    """Literal braces are doubled; the row's own stay what they are."""
+    message = TemplateMessage(role="user", segments=(before, Field("source"), after))
+    assert rendered(chat_prompt((message,)), {"source": value}) == [before + value + after]
+
+
+@pytest.mark.parametrize("name", Shelf().names())
+def test_every_shipped_judge_is_a_module_and_a_chat_prompt(name: str, handover) -> None:
+    """The module compiles, says where the judge was gated, and the templates give its messages."""
+    prompt = shipped(name)
+    bundle = TARGETS["langchain"].write(handover(prompt))
+    (module, code), (_, text) = bundle.files.items()
+    compile(code, module, "exec")
+    assert code.startswith(f'"""{prompt.name}@{prompt.version}, gated on simulated [SIMULATED')
+    row = {field: f"{{{field}}} {{{{x}}}}" for field in prompt.inputs}
+    assert rendered(text, row) == [m["content"] for m in fill(template_messages(prompt), row)]
+    assert f"from {module.removesuffix('.py')} import" in bundle.usage
+
+
+def test_a_calibrated_rule_arrives_as_a_threshold_on_the_raw_probability(handover) -> None:
+    """With slope 1 and intercept -1 the raw probability must be 0.731 for a calibrated 0.5."""
+    rule = DecisionRule(threshold=0.5, calibration=Platt(slope=1.0, intercept=-1.0))
+    bundle = TARGETS["langchain"].write(replace(handover(shipped("diras_probability")), rule=rule))
+    line = next(line for line in next(iter(bundle.files.values())).splitlines() if line.startswith("THRESHOLD"))
+    assert float(line.split("=")[1]) == pytest.approx(0.7310585786)
+    assert any("0.731059" in told for told in bundle.differences)
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_it_is_verified_in_langchain(name: str, handover, exported) -> None:
+    """The chain sends our messages over hostile rows and reads every grade; what push() sends is the same prompt."""
+    found: Verification = exported("langchain", handover(shipped(name)))
+    assert found.problems == ()
+    assert found.replies >= 3
+
+
+def test_hostile_prompt_text_round_trips_in_langchain(handover, exported) -> None:
+    """Braces of every dialect, quotes, line breaks and twenty thousand letters arrive."""
+    prompt = replace(shipped("groundedness"), system=HOSTILE, criteria=HOSTILE, reply=HOSTILE)
+    assert exported("langchain", handover(prompt)).problems == ()
+
+
+def test_a_prompt_in_prose_is_read_by_its_verdict_line(handover, exported) -> None:
+    """Without a JSON reply the last line that names the verdict decides."""
+    prompt = replace(shipped("groundedness"), reply="End with a line Score: N.", reply_schema={})
+    assert exported("langchain", handover(prompt)).problems == ()
+
+
+def test_braces_that_are_not_doubled_fail(tmp_path: Path, handover, verify) -> None:
+    """An f-string template with the prompt's own braces in it single renders other messages, or none at all."""
+    prompt = replace(shipped("groundedness"), criteria="Give {{1}} for what is true.")
+    target = TARGETS["langchain"]
+
+    def careless(given):
+        bundle = target.write(given)
+        return replace(bundle, files={name: text.replace("{{{{1}}}}", "{{1}}") for name, text in bundle.files.items()})
+
+    write_export(handover(prompt), replace(target, write=careless), tmp_path / "bad")
+    assert any("{1}" in problem for problem in verify("langchain", tmp_path / "bad").problems)

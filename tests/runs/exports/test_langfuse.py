@@ -1,0 +1,89 @@
+"""Langfuse exports: the API's bodies without the tool, push and pull through its client with it."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from judgewright.judges import DecisionRule, JudgePrompt, Shelf
+from judgewright.runs.exports import TARGETS, Refused, Verification, write_export
+from judgewright.runs.exports.segments import fill, template_messages
+
+HOSTILE = 'Braces {a} {% raw %} {# c #} ${x} %s "quotes" \'\'\' \\ """ \r\n\ttabs 漢字 \u202e ' + "x" * 20_000
+KINDS = ["groundedness", "answerability", "routing", "diras_probability", "search_relevance"]
+
+
+def shipped(name: str) -> JudgePrompt:
+    """A judge as it ships."""
+    return Shelf().get(name)
+
+
+@pytest.mark.parametrize("name", Shelf().names())
+def test_every_shipped_judge_is_a_prompt_and_an_evaluator(name: str, handover) -> None:
+    """Both have the judge's messages, the prompt no label that would put it to work, the evaluator our scale."""
+    prompt = shipped(name)
+    bundle = TARGETS["langfuse"].write(handover(prompt))
+    stored, code, judge = bundle.files.values()
+    compile(code, "module", "exec")
+    body, evaluator = json.loads(stored), json.loads(judge)
+    row = {field: f"{{{{{field}}}}}" for field in prompt.inputs}
+    assert body["prompt"] == evaluator["prompt"] == fill(template_messages(prompt), row)
+    assert body["labels"] == []
+    assert "SIMULATED" in body["commitMessage"]
+    output = evaluator["outputDefinition"]
+    if prompt.scale.labels:
+        assert output["categories"] == list(prompt.scale.labels)
+    else:
+        assert (output["minValue"], output["maxValue"]) == (prompt.scale.low, prompt.scale.high)
+
+
+def test_the_rule_stands_in_the_config(handover) -> None:
+    """A threshold that is not the prompt's own arrives."""
+    given = replace(handover(shipped("groundedness")), rule=DecisionRule(threshold=3))
+    body = json.loads(next(iter(TARGETS["langfuse"].write(given).files.values())))
+    assert body["config"]["judgewright"]["threshold"] == 3.0
+
+
+@pytest.mark.parametrize("text", ["{{b}}", "{{ source }}", "ends with {{", "@@@langfusePrompt:name=x|version=1@@@"])
+def test_what_langfuse_would_replace_is_refused(text: str, handover) -> None:
+    """It has no way to write these as text."""
+    with pytest.raises(Refused):
+        TARGETS["langfuse"].write(handover(replace(shipped("groundedness"), criteria=text)))
+
+
+def test_a_field_called_self_is_refused(handover) -> None:
+    """`compile(self=...)` is an error in Python."""
+    with pytest.raises(Refused, match="self"):
+        TARGETS["langfuse"].write(handover(replace(shipped("groundedness"), template="{{self}}")))
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_it_is_verified_in_langfuse(name: str, handover, exported) -> None:
+    """Pushed and pulled through the client it compiles to our messages over hostile rows."""
+    found: Verification = exported("langfuse", handover(shipped(name)))
+    assert found.problems == ()
+    assert found.replies >= 3
+
+
+def test_hostile_prompt_text_round_trips_in_langfuse(handover, exported) -> None:
+    """All but double braces arrives: quotes, Jinja, line breaks and twenty thousand letters."""
+    prompt = replace(shipped("groundedness"), system=HOSTILE, criteria=HOSTILE, reply=HOSTILE)
+    assert exported("langfuse", handover(prompt)).problems == ()
+
+
+def test_fields_in_each_others_place_fail(tmp_path: Path, handover, verify) -> None:
+    """The source where the statement belongs is another judge, and Langfuse would not notice."""
+    target = TARGETS["langfuse"]
+
+    def careless(given):
+        bundle = target.write(given)
+        swapped = {"{{source}}": "{{statement}}", "{{statement}}": "{{source}}"}
+        swap = {n: re.sub("|".join(swapped), lambda found: swapped[found.group()], t) for n, t in bundle.files.items()}
+        return replace(bundle, files=swap)
+
+    write_export(handover(shipped("groundedness")), replace(target, write=careless), tmp_path / "bad")
+    assert any("message 2 (user)" in problem for problem in verify("langfuse", tmp_path / "bad").problems)

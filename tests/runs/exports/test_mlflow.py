@@ -1,0 +1,136 @@
+"""MLflow: a scorer that sends our messages, the registry's prompt, and criteria for make_judge."""
+
+from __future__ import annotations
+
+import ast
+import json
+from dataclasses import replace
+
+import pytest
+
+from judgewright.judges import DecisionRule, JudgePrompt, OutputScale, Shelf, response_format
+from judgewright.runs.exports.mlflow import REGISTRY, TARGET
+
+HOSTILE = 'Tabs\t{a} {{B}} {% raw %} {{ cycler }} "q" \'\'\'""" \\n \\1 $x \r\n 漢字 \u202e ' + "x" * 20_000
+
+
+def write(prompt: JudgePrompt, handover):
+    """The bundle of a judge gated on the simulated model."""
+    return TARGET.write(handover(prompt))
+
+
+def module_of(bundle) -> str:
+    """The text of the scorer."""
+    return next(iter(bundle.files.values()))
+
+
+def make_judge_of(bundle) -> str:
+    """The text of the make_judge module."""
+    return next(text for name, text in bundle.files.items() if name.endswith("_make_judge.py"))
+
+
+@pytest.mark.parametrize("name", ["context_relevance", "routing", "answerability"])
+def test_mlflow_sends_our_messages_and_reads_our_replies(name: str, handover, exported) -> None:
+    """Down to the wire: grades, labels and yes or no; the registry and make_judge as the manifest says."""
+    found = exported("mlflow", handover(Shelf().get(name)))
+    assert found.problems == ()
+    assert any(note.startswith(REGISTRY) for note in found.notes)
+    assert any("make_judge" in note for note in found.notes)
+
+
+def test_hostile_text_arrives_in_mlflow(handover, exported) -> None:
+    """In the scorer as it is, in the registry as Jinja; make_judge, which cannot escape it, is left out."""
+    found = exported("mlflow", handover(replace(Shelf().get("groundedness"), criteria=HOSTILE)))
+    assert found.problems == ()
+    assert any("Jinja" in text for text in found.differences)
+    assert any("_make_judge.py is not written" in text for text in found.differences)
+
+
+@pytest.mark.parametrize("name", Shelf().names())
+def test_every_shipped_judge_is_written(name: str, handover) -> None:
+    """Modules parse, the header says where it was gated, the registry has messages, version, rule and schema."""
+    prompt = Shelf().get(name)
+    bundle = write(prompt, handover)
+    for file, text in bundle.files.items():
+        if file.endswith(".py"):
+            assert "[SIMULATED" in ast.get_docstring(ast.parse(text))
+    entry = json.loads(bundle.files[REGISTRY])
+    assert entry["tags"]["judgewright.version"] == prompt.version
+    assert entry["tags"]["judgewright.simulated"] == "true"
+    assert json.loads(entry["tags"]["judgewright.rule"]) == prompt.rule.to_json()
+    assert entry["response_format"] == response_format(prompt)["json_schema"]["schema"]
+    assert [m["role"] for m in entry["template"]] == ["system", *["user", "assistant"] * len(prompt.examples), "user"]
+    assert (bundle.scores.low, bundle.scores.high) == (prompt.scale.low, prompt.scale.high)
+
+
+@pytest.mark.parametrize(
+    ("text", "jinja"), [("a {b} c", False), ("{% only opened", False), ("{% x %}", True), ("{{b}}", True)]
+)
+def test_the_registry_turns_to_jinja_only_where_it_must(text: str, jinja: bool, handover) -> None:
+    """MLflow reads Jinja as soon as `{%` and `%}` stand in one message, and then in all of them."""
+    prompt = replace(Shelf().get("groundedness"), criteria=text)
+    first = json.loads(write(prompt, handover).files[REGISTRY])["template"][0]["content"]
+    assert first.startswith("{% set") == jinja
+    assert (f"\n{text}\n" in first) != jinja
+
+
+@pytest.mark.parametrize("text", ["{% x %}", "{{b}}", "}} {{ {%", HOSTILE, "ends {{"])
+def test_the_jinja_form_renders_our_text(text: str, handover) -> None:
+    """With Jinja2 as MLflow sets it up, hostile row text included."""
+    from jinja2.sandbox import SandboxedEnvironment
+
+    prompt = replace(Shelf().get("groundedness"), criteria=text, reply=text)
+    messages = json.loads(write(prompt, handover).files[REGISTRY])["template"]
+    assert any("{%" in m["content"] and "%}" in m["content"] for m in messages)
+    row = {"source": "{{statement}} {% x %}", "statement": "b"}
+    shown = [SandboxedEnvironment().from_string(m["content"]).render(**row) for m in messages]
+    assert shown[0] == prompt.system_text()
+    assert "<source>\n{{statement}} {% x %}\n</source>" in shown[1]
+    assert shown[1].endswith(prompt.reply.strip())
+
+
+@pytest.mark.parametrize(
+    ("scale", "values"),
+    [
+        (OutputScale(), "Literal[0, 1, 2, 3]"),
+        (OutputScale(low=0, high=100), "int"),
+        (OutputScale(kind="probability", threshold=0.5), "float"),
+        (OutputScale(kind="binary", threshold=1.0), "bool"),
+        (OutputScale(kind="choice", labels=("a", 'b"'), threshold=1.0), """Literal["a", 'b"']"""),
+    ],
+)
+def test_make_judge_gets_the_scale_as_a_type(scale: OutputScale, values: str, handover) -> None:
+    """And imports Literal only where it is used."""
+    text = make_judge_of(write(replace(Shelf().get("groundedness"), scale=scale), handover))
+    assert f"\nVALUES = {values}\n" in text
+    assert ("from typing import Literal" in text) == values.startswith("Literal")
+
+
+def test_make_judge_maps_the_fields_and_says_so(handover) -> None:
+    """Only MLflow's own variables stand in the instructions; the last field is the output, the rest are inputs."""
+    text = make_judge_of(write(Shelf().get("answer_correctness"), handover))
+    instructions = next(
+        ast.literal_eval(node.value)
+        for node in ast.parse(text).body
+        if isinstance(node, ast.Assign) and node.targets[0].id == "INSTRUCTIONS"
+    )
+    assert "{{ inputs }} holds the query and the gold answer; {{ outputs }} is the answer." in instructions
+    assert instructions.count("{{") == 2
+    assert "generate_rationale_first=True" in text
+
+
+def test_make_judge_is_not_asked_for_reasons_that_the_judge_does_not_give_first(handover) -> None:
+    """The judge without reasons scores at once."""
+    assert "generate_rationale_first=False" in make_judge_of(write(Shelf().get("groundedness_no_reason"), handover))
+
+
+def test_threshold_and_pass_if_arrive(handover) -> None:
+    """The rule's own threshold decides what passes; labels have none."""
+    given = replace(handover(Shelf().get("groundedness")), rule=DecisionRule(threshold=3))
+    bundle = TARGET.write(given)
+    assert "THRESHOLD = 3.0\n" in module_of(bundle)
+    assert "THRESHOLD = 3.0\n" in make_judge_of(bundle)
+    assert "@scorer(name=NAME, pass_if=positive)" in module_of(bundle)
+    labels = write(Shelf().get("routing"), handover)
+    assert "@scorer(name=NAME)" in module_of(labels)
+    assert any("no pass_if" in told for told in labels.differences)

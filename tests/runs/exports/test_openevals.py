@@ -1,0 +1,81 @@
+"""openevals exports: our messages, fences included, through `create_llm_as_judge`."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from judgewright.judges import JudgePrompt, Shelf
+from judgewright.runs.exports import TARGETS, Refused, Verification, write_export
+
+HOSTILE = (
+    'Braces {a} {{b}} {{{c}}} {% raw %} {# c #} ${x} %s "quotes" \'\'\' \\ """ \r\n\ttabs 漢字 \u202e ' + "x" * 20_000
+)
+KINDS = ["groundedness", "answerability", "routing", "diras_probability", "search_relevance"]
+
+
+def shipped(name: str) -> JudgePrompt:
+    """A judge as it ships."""
+    return Shelf().get(name)
+
+
+@pytest.mark.parametrize("name", Shelf().names())
+def test_every_shipped_judge_is_a_module(name: str, handover) -> None:
+    """The module compiles and its schema has the reply's fields in their order."""
+    prompt = shipped(name)
+    bundle = TARGETS["openevals"].write(handover(prompt))
+    ((module, code),) = bundle.files.items()
+    compile(code, module, "exec")
+    places = [code.index(f'"{field}": {{', code.index("SCHEMA = ")) for field in prompt.reply_schema]
+    assert places == sorted(places)
+    assert bundle.own_fences
+
+
+def test_a_judge_that_replies_in_prose_is_refused(handover) -> None:
+    """openevals would make it answer in JSON, which is another judge."""
+    prompt = replace(shipped("groundedness"), reply="End with a line Score: N.", reply_schema={})
+    with pytest.raises(Refused, match="prose"):
+        TARGETS["openevals"].write(handover(prompt))
+
+
+@pytest.mark.parametrize("name", ["attachments", "config", "scorer"])
+def test_a_field_that_openevals_keeps_is_refused(name: str, handover) -> None:
+    """It would be gone from the row, or taken for something else."""
+    prompt = replace(shipped("groundedness"), template=f"{{{{source}}}} {{{{{name}}}}}")
+    with pytest.raises(Refused, match=name):
+        TARGETS["openevals"].write(handover(prompt))
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_it_is_verified_in_openevals(name: str, handover, exported) -> None:
+    """A LangChain model and an OpenAI client are sent our messages over hostile rows, and each grade is read."""
+    found: Verification = exported("openevals", handover(shipped(name)))
+    assert found.problems == ()
+    assert found.replies >= 3
+
+
+def test_openevals_own_names_can_be_fields(handover, exported) -> None:
+    """`inputs`, `outputs` and `reference_outputs` arrive as they are."""
+    prompt = replace(shipped("groundedness"), template="{{inputs}}\n{{outputs}}\n{{reference_outputs}}")
+    assert exported("openevals", handover(prompt)).problems == ()
+
+
+def test_hostile_prompt_text_round_trips_in_openevals(handover, exported) -> None:
+    """Braces of every dialect, quotes, line breaks and twenty thousand letters arrive."""
+    prompt = replace(shipped("groundedness"), system=HOSTILE, criteria=HOSTILE, reply=HOSTILE)
+    assert exported("openevals", handover(prompt)).problems == ()
+
+
+def test_a_scale_of_another_width_fails(tmp_path: Path, handover, verify) -> None:
+    """Grades brought to 0..1 are not the grades that the manifest says."""
+    target = TARGETS["openevals"]
+
+    def careless(given):
+        bundle = target.write(given)
+        files = {n: t.replace('"score": score,', '"score": score / 3,') for n, t in bundle.files.items()}
+        return replace(bundle, files=files)
+
+    write_export(handover(shipped("groundedness")), replace(target, write=careless), tmp_path / "bad")
+    assert any("grade 3 is read as 1" in problem for problem in verify("openevals", tmp_path / "bad").problems)

@@ -1,0 +1,122 @@
+"""promptfoo exports: the configuration without the tool, its own command line with it."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import yaml
+
+from judgewright.judges import DecisionRule, JudgePrompt, Shelf
+from judgewright.judges.scale import Isotonic, Platt
+from judgewright.runs.exports import TARGETS, Handover, Refused, Verification, write_export
+from judgewright.runs.exports.segments import fill, template_messages
+
+HOSTILE = (
+    'Braces {a} {{b}} {{{c}}} {% raw %} {# c #} ${x} %s "quotes" \'\'\' \\ """ \r\n\ttabs 漢字 \u202e ' + "x" * 20_000
+)
+KINDS = ["groundedness", "answerability", "routing", "diras_probability"]
+
+
+def shipped(name: str) -> JudgePrompt:
+    """A judge as it ships."""
+    return Shelf().get(name)
+
+
+def written(given: Handover) -> tuple[str, list[dict[str, str]], str]:
+    """The configuration's text, the rubric's messages, the grader's code."""
+    config, rubric, grader = TARGETS["promptfoo"].write(given).files.values()
+    return config, json.loads(rubric), grader
+
+
+def threshold(given: Handover) -> float:
+    """The threshold of the assertion."""
+    return yaml.safe_load(written(given)[0])["defaultTest"]["assert"][0]["threshold"]
+
+
+@pytest.mark.parametrize("name", Shelf().names())
+def test_every_shipped_judge_has_a_configuration_and_a_rubric(name: str, handover) -> None:
+    """Names in the configuration are the files', the rubric is the judge's messages, nothing in it is an alias."""
+    prompt = shipped(name)
+    bundle = TARGETS["promptfoo"].write(handover(prompt))
+    text, messages, _ = written(handover(prompt))
+    body = yaml.safe_load(text)["defaultTest"]["options"]
+    assert [f"file://{file}" for file in list(bundle.files)[1:]] == [body["rubricPrompt"], body["provider"]["id"]]
+    assert "SIMULATED" in text.splitlines()[0]
+    assert "&id" not in text
+    row = {field: f"<<{field}>>" for field in prompt.inputs}
+    places = [re.sub(r"\{\{ (\w+)[^}]* \}\}", r"<<\1>>", m["content"]) for m in messages]
+    assert places == [m["content"] for m in fill(template_messages(prompt), row)]
+
+
+@pytest.mark.parametrize(
+    ("name", "positive", "brought"),
+    [("groundedness", 2, 2 / 3), ("groundedness", 3, 1.0), ("answerability", 1, 1.0), ("diras_probability", 0.4, 0.4)],
+)
+def test_the_threshold_is_brought_to_0_to_1(name: str, positive: float, brought: float, handover) -> None:
+    """As the grader computes it, to the last digit: 2 of 0..3 must not fall below 2/3."""
+    assert threshold(replace(handover(shipped(name)), rule=DecisionRule(threshold=positive))) == brought
+
+
+def test_a_calibrated_rule_arrives(handover) -> None:
+    """As a raw probability; where nothing is positive it is finite, for promptfoo passes over an infinite one."""
+    given = handover(shipped("diras_probability"))
+    rule = DecisionRule(threshold=0.5, calibration=Platt(slope=1.0, intercept=-1.0))
+    assert threshold(replace(given, rule=rule)) == pytest.approx(0.7310585786)
+    never = DecisionRule(threshold=0.5, calibration=Isotonic(x=(0.5,), y=(0.1,)))
+    assert 1.0 < threshold(replace(given, rule=never)) < math.inf
+
+
+@pytest.mark.parametrize("name", ["output", "rubric", "env"])
+def test_a_field_that_promptfoo_sets_is_refused(name: str, handover) -> None:
+    """The judge would be shown something else."""
+    with pytest.raises(Refused, match=name):
+        TARGETS["promptfoo"].write(handover(replace(shipped("groundedness"), template=f"{{{{{name}}}}}")))
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_it_is_verified_in_promptfoo(name: str, handover, exported) -> None:
+    """The grader is sent our messages over hostile rows, reads every grade, and passes what the rule passes."""
+    found: Verification = exported("promptfoo", handover(shipped(name)))
+    assert found.problems == ()
+    assert found.notes == ()
+    assert found.replies >= 3
+
+
+def test_hostile_prompt_text_round_trips_in_promptfoo(handover, exported) -> None:
+    """Braces of every dialect, quotes, line breaks and twenty thousand letters arrive; the reply is prose here."""
+    prompt = replace(shipped("groundedness"), system=HOSTILE, criteria=HOSTILE, reply=HOSTILE, reply_schema={})
+    assert exported("promptfoo", handover(prompt)).problems == ()
+
+
+def careless(given: Handover, old: str, new: str, folder: Path) -> None:
+    """Write the export with one line changed, manifest and all."""
+    target = TARGETS["promptfoo"]
+
+    def write(handed):
+        bundle = target.write(handed)
+        files = {name: re.sub(old, new, text) for name, text in bundle.files.items()}
+        assert files != bundle.files
+        return replace(bundle, files=files)
+
+    write_export(given, replace(target, write=write), folder)
+
+
+def test_a_rubric_without_threshold_fails(tmp_path: Path, handover, verify) -> None:
+    """promptfoo lets every score pass then, the lowest too."""
+    careless(handover(shipped("groundedness")), r" +threshold: .*\n", "", tmp_path / "bad")
+    found = verify("promptfoo", tmp_path / "bad")
+    assert not found.passed
+    assert "the score 0 passes, and the rubric has no threshold" in found.notes
+
+
+def test_a_threshold_on_the_judges_own_scale_fails(tmp_path: Path, handover, verify) -> None:
+    """2 on a score of 0..1 lets nothing pass."""
+    careless(handover(shipped("groundedness")), r"threshold: .*\n", "threshold: 2\n", tmp_path / "bad")
+    found = verify("promptfoo", tmp_path / "bad")
+    assert not found.passed
+    assert any("the score 1 fails, unlike" in note for note in found.notes)

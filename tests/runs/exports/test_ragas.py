@@ -1,0 +1,112 @@
+"""Ragas: the metric sends our messages, and its own metric classes load a prompt whose braces are safe."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from judgewright.judges import DecisionRule, JudgePrompt, Shelf
+from judgewright.judges.prompt import Example
+from judgewright.runs.exports import write_export
+from judgewright.runs.exports.ragas import TARGET
+from judgewright.runs.exports.segments import fill, template_messages
+
+HOSTILE = 'Braces {a} {{b}} {% raw %} {# c #} "quotes" \'\'\' \\ """ $x ${y} \r\n\ttabs 漢字 \u202e ' + "x" * 20_000
+
+TEXT = st.text() | st.text(alphabet="{}%#\\\"'$ \n\rxy_-")
+"""Any text, and texts full of what dialects read."""
+
+
+def shipped(name: str) -> JudgePrompt:
+    """A judge as it ships."""
+    return Shelf().get(name)
+
+
+def in_chat() -> JudgePrompt:
+    """A judge with a demonstration, whose reply is a line of prose."""
+    example = Example(inputs={"source": "{ice}", "statement": "Ice is cold."}, reply="Score: 0")
+    reply = "Write one line: Score: and a whole number from 0 to 3."
+    return replace(shipped("groundedness"), reply=reply, reply_schema={}, examples=(example,))
+
+
+@pytest.mark.parametrize("name", Shelf().names())
+def test_every_shipped_judge_is_written(name: str, handover) -> None:
+    """The module compiles and says where it was gated; the metric is JSON."""
+    files = TARGET.write(handover(shipped(name))).files
+    for file, text in files.items():
+        if file.endswith(".py"):
+            compile(text, file, "exec")
+            assert text.startswith(f'"""{name}@{shipped(name).version}, gated on simulated [SIMULATED')
+        else:
+            json.loads(text)
+
+
+@pytest.mark.parametrize("name", ["groundedness", "answerability", "routing", "diras_probability"])
+def test_each_kind_of_scale_is_verified(name: str, handover, exported) -> None:
+    """Over the wire go our messages; Ragas gives our grades, and the label of a choice."""
+    found = exported("ragas", handover(shipped(name)))
+    assert found.problems == ()
+    assert found.replies > 2
+
+
+def test_hostile_prompt_text_arrives(handover, exported) -> None:
+    """Braces of every dialect, quotes, line breaks and twenty thousand letters stand in every part."""
+    prompt = replace(shipped("groundedness"), system=HOSTILE, criteria=HOSTILE, reply=HOSTILE)
+    assert exported("ragas", handover(prompt)).problems == ()
+
+
+def test_demonstrations_and_prose_replies_arrive(handover, exported) -> None:
+    """A judge with turns of a chat before the row, and a reply that is no JSON."""
+    found = exported("ragas", handover(in_chat()))
+    assert found.problems == ()
+    assert any("prose" in told for told in found.differences)
+
+
+LITERAL = 'Answer with JSON such as {"reason": "...", "score": 2}.'
+
+
+def failure(target: str, place: Path, verify) -> str:
+    """What is said of an export that must not pass."""
+    return " ".join(verify(target, place).problems)
+
+
+@settings(deadline=None)
+@given(text=TEXT, source=TEXT, statement=TEXT)
+def test_the_instruction_formats_to_our_text(text: str, source: str, statement: str) -> None:
+    """Ragas fills its prompts by `str.format`; whatever the prompt and the row hold comes through."""
+    from judgewright.runs.exports import Handover
+
+    prompt = replace(shipped("groundedness"), criteria=text, reply=text)
+    row = {"source": source, "statement": statement}
+    given_over = Handover(prompt=prompt, rule=prompt.rule, provenance={})
+    metric = json.loads(TARGET.write(given_over).files["groundedness_ragas.json"])
+    filled = "\n\n".join(message["content"] for message in fill(template_messages(prompt), row))
+    assert metric["prompt"]["instruction"].format(**row) == filled
+
+
+def test_a_template_whose_braces_are_not_doubled_fails(tmp_path: Path, handover, verify) -> None:
+    """JSON in the prompt would be read as a place to fill."""
+    prompt = replace(shipped("groundedness"), reply=LITERAL)
+    export = write_export(handover(prompt), TARGET, tmp_path / "out")
+    assert verify("ragas", tmp_path / "out").passed
+    file = export.folder / "groundedness_ragas.json"
+    file.write_text(file.read_text().replace("{{", "{").replace("}}", "}"))
+    assert "groundedness_ragas.json: row 1 does not render" in failure("ragas", tmp_path / "out", verify)
+
+
+def test_the_rule_in_force_stands_in_the_module(handover) -> None:
+    """Not the threshold the prompt was asked at."""
+    given_over = replace(handover(shipped("groundedness")), rule=DecisionRule(threshold=3))
+    assert "THRESHOLD = 3.0\n" in TARGET.write(given_over).files["groundedness_ragas.py"]
+
+
+def test_demonstrations_have_no_place_in_ragas_own_metrics(handover) -> None:
+    """Nothing is written that would leave them out, and the reason is told."""
+    bundle = TARGET.write(handover(in_chat()))
+    assert list(bundle.files) == ["groundedness_ragas.py"]
+    assert any("demonstrations" in told for told in bundle.differences)

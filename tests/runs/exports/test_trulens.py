@@ -1,0 +1,140 @@
+"""TruLens: a metric that sends our messages, the registry's entry, and criteria for TruLens' own metrics."""
+
+from __future__ import annotations
+
+import ast
+import json
+from dataclasses import replace
+
+import pytest
+
+from judgewright.judges import DecisionRule, JudgePrompt, OutputScale, Shelf
+from judgewright.judges.scale import Platt
+from judgewright.runs.exports import Refused
+from judgewright.runs.exports.trulens import REGISTRY, TARGET
+
+HOSTILE = 'Tabs\t{a} {{B}} {% raw %} {{ cycler }} "q" \'\'\'""" \\n $x \r\n 漢字 \u202e ' + "x" * 20_000
+SHIPPED = [name for name in Shelf().names() if name != "routing"]
+
+
+def write(prompt: JudgePrompt, handover):
+    """The bundle of a judge gated on the simulated model."""
+    return TARGET.write(handover(prompt))
+
+
+def constants(text: str) -> dict[str, object]:
+    """The literal constants of a module."""
+    found = {}
+    for node in ast.parse(text).body:
+        if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
+            try:
+                found[node.targets[0].id] = ast.literal_eval(node.value)
+            except ValueError:
+                continue
+    return found
+
+
+@pytest.mark.parametrize("name", ["groundedness", "context_relevance", "diras_probability"])
+def test_trulens_sends_our_messages_and_scales_our_grades(name: str, handover, exported) -> None:
+    """Three kinds of judge through a provider of TruLens' own; registry and criteria as the manifest says."""
+    found = exported("trulens", handover(Shelf().get(name)))
+    assert found.problems == ()
+    assert any(note.startswith(REGISTRY) for note in found.notes)
+    assert any("_criteria.py" in note for note in found.notes) == (name != "diras_probability")
+
+
+def test_hostile_text_arrives_in_trulens(handover, exported) -> None:
+    """The metric has no template to escape; the registry, which cannot escape it, is left out and that is said."""
+    prompt = replace(Shelf().get("groundedness"), criteria=HOSTILE, name="2nd-try")
+    found = exported("trulens", handover(prompt))
+    assert found.problems == ()
+    assert any(text.startswith(f"{REGISTRY} is not written") and "{{" in text for text in found.differences)
+
+
+@pytest.mark.parametrize("name", SHIPPED)
+def test_every_judge_with_an_order_is_written(name: str, handover) -> None:
+    """Modules parse, the header says where it was gated, the registry's messages name every field once."""
+    prompt = Shelf().get(name)
+    bundle = write(prompt, handover)
+    for file, text in bundle.files.items():
+        if file.endswith(".py"):
+            assert "[SIMULATED" in ast.get_docstring(ast.parse(text))
+    entry = json.loads(bundle.files[REGISTRY])
+    assert entry["version"]["variables"] == list(prompt.inputs)
+    last = entry["version"]["messages"][-1]["content"]
+    assert [last.count(f"{{{{{field}}}}}") for field in prompt.inputs] == [1] * len(prompt.inputs)
+    assert len(entry["version"]["messages"]) == 2 + 2 * len(prompt.examples)
+    assert (bundle.scores.low, bundle.scores.high) == (0.0, 1.0)
+
+
+def test_labels_without_an_order_are_refused(handover) -> None:
+    """A mean of warehouse and staff is nothing."""
+    with pytest.raises(Refused, match="no order"):
+        write(Shelf().get("routing"), handover)
+
+
+def test_a_word_of_python_is_no_argument(handover) -> None:
+    """A TruLens selector names an argument of the metric."""
+    with pytest.raises(Refused, match="'class'"):
+        write(replace(Shelf().get("groundedness"), template="{{class}}"), handover)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [{"criteria": "{{B}}"}, {"reply": "{% if x %}"}, {"system": "{%\n%}"}, {"criteria": "ends with {{"}],
+    ids=["variable", "statement", "two lines", "open"],
+)
+def test_what_the_registry_would_read_is_not_stored(change: dict[str, str], handover) -> None:
+    """Statements and double braces cannot be escaped there: the entry is left out and that is said."""
+    bundle = write(replace(Shelf().get("groundedness"), **change), handover)
+    assert REGISTRY not in bundle.files
+    assert any(told.startswith(f"{REGISTRY} is not written") for told in bundle.differences)
+
+
+@pytest.mark.parametrize("text", ["{a}", "{% only opened", "a { b } c"])
+def test_single_braces_are_stored_as_they_are(text: str, handover) -> None:
+    """TruLens' registry leaves them alone."""
+    bundle = write(replace(Shelf().get("groundedness"), criteria=text), handover)
+    assert f"\n{text}\n" in json.loads(bundle.files[REGISTRY])["version"]["messages"][0]["content"]
+
+
+def test_a_field_that_the_registry_takes_for_an_argument_is_not_stored(handover) -> None:
+    """`render(strict=...)` is TruLens' own."""
+    bundle = write(replace(Shelf().get("groundedness"), template="{{strict}}"), handover)
+    assert REGISTRY not in bundle.files
+    assert any("'strict'" in told for told in bundle.differences)
+
+
+def test_criteria_come_with_scale_demonstrations_and_threshold(handover) -> None:
+    """TruLens' own arguments: names, integer grades, the scale's ends, and a threshold on its 0 to 1."""
+    prompt = Shelf().get("context_relevance")
+    bundle = TARGET.write(replace(handover(prompt), rule=DecisionRule(threshold=3)))
+    text = bundle.files["context_relevance_criteria.py"]
+    found = constants(text)
+    assert [grade for _, grade in found["EXAMPLES"]] == [3, 1, 0]
+    assert all(type(grade) is int and set(row) == {"question", "context"} for row, grade in found["EXAMPLES"])
+    assert prompt.criteria.strip() in found["CRITERIA"]
+    assert found["THRESHOLD"] == 1.0
+    assert "min_score_val=0,\n        max_score_val=3," in text
+    assert constants(bundle.files["context_relevance_trulens.py"])["THRESHOLD"] == 3.0
+
+
+@pytest.mark.parametrize(
+    "change",
+    [{"scale": OutputScale(low=1, high=5, threshold=4)}, {"name": "mine"}, {"template": "{{source}} {{claim}}"}],
+    ids=["scale", "name", "fields"],
+)
+def test_criteria_are_left_out_where_trulens_has_no_such_metric(change: dict[str, object], handover) -> None:
+    """1 to 5 raises there; another question is another metric."""
+    bundle = write(replace(Shelf().get("groundedness"), **change), handover)
+    assert not any(file.endswith("_criteria.py") for file in bundle.files)
+    assert any("_criteria.py is not written" in told for told in bundle.differences)
+
+
+def test_a_calibrated_threshold_arrives_as_a_raw_one(handover) -> None:
+    """Scores stay raw, the decision is the calibrated rule's, and both are said."""
+    rule = DecisionRule(threshold=0.5, calibration=Platt(slope=1.0, intercept=-1.0))
+    bundle = TARGET.write(replace(handover(Shelf().get("diras_probability")), rule=rule))
+    threshold = constants(bundle.files["diras_probability_trulens.py"])["THRESHOLD"]
+    assert threshold == pytest.approx(1 / (1 + 2.718281828459045**-1.0))
+    assert any("raw probabilities" in told for told in bundle.differences)
