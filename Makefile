@@ -36,7 +36,7 @@ demo: $(VENV)/.user
 	$(BIN)/judgewright demo --dir demo
 
 test: $(VENV)/.dev
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n auto --dist loadfile
 
 # Each tool in an environment of its own; what a registry refuses is said, and its tests skip.
 verify-exports: $(VENV)/.dev
