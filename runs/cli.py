@@ -16,6 +16,7 @@ COMMANDS = {
     "slices": ("slices:slices", "Find where a judge errs, from a run or a verdict file."),
     "loss": ("loss:loss", "Turn an objective into a loss, or check a loss; show what every outcome costs."),
     "plan": ("plan:plan", "Say what optimize would ask and cost, and which gain its gate could show."),
+    "tune": ("tune:tune", "Search the batch size, temperature and gradients with which optimize does best."),
     "optimize": ("optimize:optimize", "Improve a judge on its weak slice and put the result through the gate."),
     "gate": ("gate:gate", "Decide between two judges, or two verdict files, on a holdout."),
     "recheck": ("recheck:recheck", "Make the last decision about a judge again, on another model."),

@@ -111,7 +111,7 @@ def require_same_split(workspace: Workspace, data_hash: str, shares: Shares) -> 
         InputError: A run has split the same rows otherwise, to optimize or to calibrate.
     """
     for info in list_runs(workspace.database):
-        if info.kind in ("optimize", "calibrate") and info.config["data_hash"] == data_hash:
+        if info.kind in ("optimize", "calibrate", "tune") and info.config["data_hash"] == data_hash:
             before = tuple(info.config["shares"])
             if before != shares:
                 shown = "/".join(f"{share:g}" for share in before)

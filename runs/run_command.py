@@ -9,7 +9,7 @@ from .run_config import RunConfig
 
 _OPTIONS = (
     *("objective", "target", "proposer", "model", "optimizer_model", "steps", "batch", "slice", "by", "seed"),
-    *("candidates", "screen_model", "loss"),
+    *("candidates", "screen_model", "loss", "temperature"),
     *("label", "group", "label_scale", "limit", "max_tokens", "hunks", "gradients", "step_calls", "budget"),
 )
 """Settings of a run that `optimize` takes as an option of the same name."""

@@ -54,6 +54,8 @@ class RunConfig:
     """Parts of the prompt that TextGrad may change; the criteria unless given."""
     gradients: int = 1
     """Gradients of each part in one step of TextGrad."""
+    temperature: float = 0.7
+    """At which TextGrad and rewrite sample the optimizer model."""
     step_calls: int | None = None
     """Calls that one step of fewshot, gepa or mipro may make; its own default unless given."""
     edit: str | None = None
@@ -151,7 +153,7 @@ class RunConfig:
 
 def _open_textgrad(config: RunConfig) -> Proposer:
     parts: tuple[Part, ...] = tuple(part for part in PARTS if part in (config.parts or ("criteria",)))
-    return TextGrad(parts=parts, gradients=config.gradients)
+    return TextGrad(parts=parts, gradients=config.gradients, temperature=config.temperature)
 
 
 def _open_human(config: RunConfig) -> Proposer:
@@ -164,7 +166,7 @@ def _capped(proposer: FewShot | Gepa | Mipro, config: RunConfig) -> Proposer:
 
 PROPOSERS: Mapping[str, Callable[[RunConfig], Proposer]] = {
     "textgrad": _open_textgrad,
-    "rewrite": lambda config: Rewrite(),
+    "rewrite": lambda config: Rewrite(temperature=config.temperature),
     "fewshot": lambda config: _capped(FewShot(), config),
     "gepa": lambda config: _capped(Gepa(), config),
     "mipro": lambda config: _capped(Mipro(), config),
@@ -183,6 +185,7 @@ def open_proposer(config: RunConfig) -> Proposer:
     for given, name, owners in (
         (config.edit is not None, "--edit", ("human",)),
         (bool(config.parts) or config.gradients != 1, "--parts and --gradients", ("textgrad",)),
+        (config.temperature != RunConfig.temperature, "--temperature", ("textgrad", "rewrite")),
         (config.step_calls is not None, "--step-calls", ("fewshot", "gepa", "mipro")),
     ):
         if given and config.proposer not in owners:

@@ -19,6 +19,7 @@ from .options import column_map, data_options, json_option, model_options, names
 
 if TYPE_CHECKING:
     from ...judges import JudgePrompt
+    from ..workspace import Workspace
 
 
 @click.command(
@@ -45,6 +46,14 @@ if TYPE_CHECKING:
 @click.option(
     "--gradients", default=1, show_default=True, type=click.IntRange(1, 16), help="Gradients TextGrad asks for at once."
 )
+@click.option(
+    "--temperature",
+    default=0.7,
+    show_default=True,
+    type=click.FloatRange(0, 2),
+    help="At which TextGrad and rewrite sample the optimizer model.",
+)
+@click.option("--tuned", is_flag=True, help="Take what `judgewright tune` found; an option given by hand beats it.")
 @click.option(
     "--step-calls", type=click.IntRange(min=20), help="Calls in one step of fewshot, gepa or mipro [200, 120, 120]."
 )
@@ -103,10 +112,13 @@ if TYPE_CHECKING:
 )
 @workspace_option
 @json_option
+@click.pass_context
 def optimize(
+    context: click.Context,
     judge: str,
     workspace: Path | None,
     as_json: bool,
+    tuned: bool,
     **options: Any,  # Any: the options of `read_config`
 ) -> None:
     """Improve JUDGE on the slice of DATA where it errs, and decide on rows nobody tuned on.
@@ -116,11 +128,25 @@ def optimize(
     """
     with open_workspace(workspace) as place:
         config = read_config(place.shelf.get(judge), **options)
+        if tuned:
+            config = _with_tuned(context, place, config)
         with progress_on_stderr(quiet=as_json) as watch:
             result = start_run(
                 place, config, read_environment(), watch=watch, on_event=say_nothing if as_json else say_event
             )
     finish(result, place.root, as_json=as_json)
+
+
+def _with_tuned(context: click.Context, place: Workspace, config: RunConfig) -> RunConfig:
+    """Take what a study found, but for what was given by hand; say which is which."""
+    from ..tuned import TUNABLE, tuned_settings
+
+    given = click.core.ParameterSource.COMMANDLINE
+    by_hand = [name for name in TUNABLE if context.get_parameter_source(name) is given]
+    found = tuned_settings(place, config, by_hand=by_hand)
+    for line in found.said:
+        say(line, to_stderr=True)
+    return found.onto(config)
 
 
 def read_config(

@@ -47,7 +47,8 @@ def plan(
         say_plan(planned)
 
 
-plan.params = [*optimize.params, *plan.params]  # a plan of other options would be the plan of another walk
+# A plan of other options would be the plan of another walk.
+plan.params = [*(option for option in optimize.params if option.name != "tuned"), *plan.params]
 
 
 def say_plan(planned: Plan) -> None:

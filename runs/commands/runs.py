@@ -24,6 +24,7 @@ from ..run_report import say_course, say_flip, say_found
 from ..terminal import progress_on_stderr, say, say_json, say_table
 from .optimize import finish
 from .options import json_option, open_workspace, workspace_option
+from .tune import say_tuned
 
 
 @click.group()
@@ -70,6 +71,8 @@ def show(run: str, workspace: Path | None, as_json: bool) -> None:
     for event in events:
         if event.kind == "gated":
             say_gated(Gated(run_id=run, found=event.payload, repeated=False))
+        elif event.kind == "tuned":
+            say_tuned(event.payload)
         else:
             say_event(event.kind, event.payload)
     say_course(events)

@@ -145,3 +145,19 @@ def test_a_loss_from_a_file_guides_the_run(folder: Path, capsys: pytest.CaptureF
     assert found["thrift"]["raced"] <= found["thrift"]["unraced"]
     assert optimize("--loss", "loss.json", "--unguided") == 2
     assert optimize("--screen-model", "simulated") == 2
+
+
+def test_tuned_settings_are_taken_and_an_option_by_hand_beats_them(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What `tune` found stands in the run's configuration, aloud, except what was given."""
+    plain = ("groundedness", "rows.jsonl", "--objective", "avoid false positives", "--steps", "1", "--json")
+    assert run("tune", *plain, "--trials", "2") == 0
+    chosen = json.loads(capsys.readouterr().out)["chosen"]
+    assert run("optimize", *plain, "--tuned", "--gradients", "3") in (0, 1)
+    told = capsys.readouterr()
+    assert run("runs", "show", json.loads(told.out)["run"], "--json") == 0
+    config = json.loads(capsys.readouterr().out)["config"]
+    assert config["gradients"] == 3
+    assert config["batch"] == chosen["batch"]
+    assert "gradients" in told.err
