@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from .errors import InputError
+from .frames import SIMULATED, html_table
 from .judged import FloatArray, IntArray, Judged
 from .measures import Asked, decision_codes, estimate_of, grade_codes, measure_choice, measure_ordered, shared_groups
 from .metrics import agreement
@@ -15,6 +17,9 @@ from .metrics.estimate import Estimate
 from .metrics.intervals import Cells, bootstrap
 from .rows import Dataset
 from .verdict import Unscored
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 SCHEMA_VERSION = 1
 FEW_GROUPS = 20
@@ -80,6 +85,20 @@ class Benchmark:
             "worst_case": {name: {"low": low, "high": high} for name, (low, high) in self.worst_case.items()},
             "notes": list(self.notes),
         }
+
+    def __repr__(self) -> str:
+        rows = f"n={self.n:,} in {self.groups:,} groups, coverage {self.coverage:.1%}"
+        return f"Benchmark({self.judge!r}, model {self.model!r}, {rows}{SIMULATED * self.simulated})"
+
+    def _repr_html_(self) -> str:
+        return html_table(self.to_frame(), title=repr(self), notes=self.notes)
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return one line a metric: metric, value, low, high, n, reason."""
+        import pandas as pd
+
+        lines = [{"metric": name, **asdict(estimate)} for name, estimate in self.metrics.items()]
+        return pd.DataFrame(lines, columns=["metric", "value", "low", "high", "n", "reason"])
 
     def table(self) -> list[tuple[str, str, str, str, str]]:
         """Return one line a metric for printing: name, value, 95 % interval, n, remark."""

@@ -7,13 +7,14 @@ of groups a rule is fitted on the others and applied to it. The rule that is kep
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
-from typing import Any, Literal
+from dataclasses import asdict, dataclass, replace
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from .benchmark import Benchmark, measure
 from .errors import InputError
+from .frames import SIMULATED, html_table
 from .judged import BoolArray, FloatArray, IntArray, Judged
 from .metrics.agreement import BINARY_METRICS, ZERO_BY_CONVENTION
 from .metrics.estimate import Estimate
@@ -21,6 +22,9 @@ from .paired import Change, compare
 from .rows import Dataset
 from .scale import LOGIT_EDGE, Calibration, DecisionRule, Isotonic, OutputScale, Platt
 from .verdict import Answer, apply_rule, as_given
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 Method = Literal["isotonic", "platt", "none"]
 METHODS: tuple[Method, ...] = ("isotonic", "platt", "none")
@@ -53,6 +57,26 @@ class Calibrated:
     judged_after: Judged
     """The tables behind `before` and `after`."""
     notes: tuple[str, ...] = ()
+
+    def __repr__(self) -> str:
+        rule = f"positive at {self.rule.threshold:.4g}, {self.method}, chosen for {self.metric}"
+        simulated = SIMULATED * self.before.simulated
+        return f"Calibrated({rule}; cross-fitted in {self.folds} folds, n={self.before.n:,}{simulated})"
+
+    def _repr_html_(self) -> str:
+        return html_table(self.to_frame(), title=repr(self), notes=self.notes)
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return two lines a metric, before the rule and after it, cross-fitted; each with its interval and n."""
+        import pandas as pd
+
+        lines = [
+            {"metric": name, "rule": rule, **asdict(estimate)}
+            for name, both in self.shown().items()
+            for rule, estimate in zip(("before", "after"), both, strict=True)
+            if estimate is not None
+        ]
+        return pd.DataFrame(lines)
 
     def shown(self) -> dict[str, tuple[Estimate | None, Estimate | None]]:
         """Return the metrics that matter here, before and after; None where no verdict has a probability."""

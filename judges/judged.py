@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .errors import InputError
+from .frames import FIRST_ROWS, SIMULATED, html_table
 from .rows import Dataset, Row
 from .scale import DecisionRule, OutputScale
 from .verdict import Answer, Unscored, Verdict, apply_rule
@@ -166,6 +167,15 @@ class Judged:
         """Return the table with every verdict decided by another rule, from what the judge gave; see `apply_rule`."""
         answers = tuple(apply_rule(answer, self.scale, rule) for answer in self.answers)
         return replace(self, answers=answers, scale=replace(self.scale, threshold=rule.threshold), rule=rule)
+
+    def __repr__(self) -> str:
+        answered = len(self.answers) - sum(self.unscored.values())
+        counts = f"{len(self.answers):,} rows, {answered:,} verdicts, {len(self.answers) - self.unlabelled:,} labels"
+        return f"Judged({self.judge!r}, model {self.model!r}, {counts}{SIMULATED * self.simulated})"
+
+    def _repr_html_(self) -> str:
+        first = self.only(range(min(FIRST_ROWS, len(self.answers)))).to_frame()
+        return html_table(first, title=repr(self), notes=self.dataset.notes, lines=len(self.answers))
 
     def to_frame(self) -> pd.DataFrame:
         """Return one line a row: id, group, label, score, positive, predicted, confidence, unscored, metadata."""

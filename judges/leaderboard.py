@@ -5,14 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from itertools import combinations
+from typing import TYPE_CHECKING
 
 from .benchmark import Benchmark
 from .errors import InputError
+from .frames import html_table
 from .judged import Judged
 from .metrics.estimate import Estimate
 from .metrics.influence import METRICS as COMPARED
 from .paired import Change, compare, holm
 from .published.figures import PublishedRow
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 LOWER_IS_BETTER = frozenset({"mae", "brier", "ece", "log_loss"})
 ALPHA = 0.05
@@ -73,6 +78,53 @@ class Leaderboard:
         """Return the pairs one judge is in, by the name of the other."""
         sides = ((pair.first, pair.second, pair) for pair in self.pairs if name in (pair.first, pair.second))
         return {(b if a == name else a): pair for a, b, pair in sides}
+
+    def __repr__(self) -> str:
+        known = f"{len(self.entries)} judges, {len(self.pairs)} pairs, {len(self.published)} published rows"
+        return f"Leaderboard({self.metric!r}, {known})"
+
+    def _repr_html_(self) -> str:
+        return html_table(self.to_frame(), title=repr(self), notes=self.notes)
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return one line a judge, best first; figures that others printed come last, without rank, interval or n."""
+        import pandas as pd
+
+        lines: list[dict[str, object]] = [
+            {
+                "rank": entry.rank,
+                "judge": entry.name,
+                "metric": self.metric,
+                **asdict(entry.figure),
+                "groups": entry.benchmark.groups,
+                "coverage": entry.benchmark.coverage,
+                "simulated": entry.benchmark.simulated,
+                "published": False,
+            }
+            for entry in self.entries
+        ]
+        lines += [
+            {
+                "judge": row.evaluator,
+                "metric": self.metric,
+                "value": float(row.metrics[self.metric]),
+                "reason": f"printed by others: {row.data}",
+                "simulated": False,
+                "published": True,
+            }
+            for row in self.published
+            if self.metric in row.metrics
+        ]
+        columns = ("rank", "judge", "metric", "value", "low", "high", "n", "reason", "groups", "coverage")
+        whole = {"rank": "Int64", "n": "Int64", "groups": "Int64"}
+        return pd.DataFrame(lines, columns=[*columns, "simulated", "published"]).astype(whole)
+
+    def pairs_to_frame(self) -> pd.DataFrame:
+        """Return one line for each two judges: the paired difference with its interval, p and n."""
+        import pandas as pd
+
+        columns = ("first", "second", "first_value", "second_value", "difference", "low", "high", "p", "p_holm")
+        return pd.DataFrame([pair.to_json() for pair in self.pairs], columns=[*columns, "n", "groups"])
 
     def to_json(self) -> dict[str, object]:
         """Return the object that `score --json` prints for several judges."""

@@ -75,6 +75,10 @@ class JudgePrompt:
             if missing:
                 raise PromptError(f"prompt {self.name!r}: an example has no field {missing[0]!r}")
 
+    def __repr__(self) -> str:
+        reads = f"reads {', '.join(self.inputs)}; answers {self.scale.describe()}"
+        return f"JudgePrompt({f'{self.name}@{self.version}'!r}, {reads}; {len(self.examples)} examples)"
+
     def _texts(self) -> Iterator[tuple[str, str]]:
         """Every text of the prompt with what to call it; none of them can be hashed or sent if it is not Unicode."""
         for part in ("system", "criteria", "template", "reply", "note"):

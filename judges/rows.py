@@ -4,9 +4,14 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
 
+from .frames import FIRST_ROWS, html_table
 from .scale import OutputScale
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 Scalar = str | int | float | bool | None
 
@@ -46,6 +51,25 @@ class Dataset:
 
     def __len__(self) -> int:
         return len(self.rows)
+
+    def __repr__(self) -> str:
+        groups = len({row.group or f"\0{row.id}" for row in self.rows})
+        return f"Dataset({self.name!r}, {len(self):,} rows in {groups:,} groups, labels {self.labels.describe()!r})"
+
+    def _repr_html_(self) -> str:
+        first = replace(self, rows=self.rows[:FIRST_ROWS]).to_frame()
+        return html_table(first, title=repr(self), notes=self.notes, lines=len(self))
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return one line a row: id, group, label, positive, the inputs, the metadata."""
+        import pandas as pd
+
+        lines = []
+        for row in self.rows:
+            positive = None if row.label is None else self.positive(row)
+            own = {"id": row.id, "group": row.group, "label": row.label, "positive": positive}
+            lines.append({**own, **row.inputs, **row.meta, **own})
+        return pd.DataFrame(lines)
 
     def positive(self, row: Row) -> bool:
         """Whether people called the row positive; the row must have a label."""

@@ -6,11 +6,15 @@ import hashlib
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal, NoReturn, Protocol
+from typing import TYPE_CHECKING, Literal, NoReturn, Protocol
 
 from .duplicates import Clusters, join_near_duplicates
 from .errors import InputError
+from .frames import html_table
 from .rows import Dataset, Row
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 Part = Literal["train", "validation", "holdout", "final"]
 PARTS: tuple[Part, ...] = ("train", "validation", "holdout", "final")
@@ -98,6 +102,28 @@ class Splits:
     merged: int
     """How many groups were lost by joining groups with near-duplicate rows."""
     notes: tuple[str, ...] = ()
+
+    def __repr__(self) -> str:
+        sizes = (len(self.train), len(self.validation), len(self.holdout), len(self.final))
+        parts = ", ".join(f"{part} {size:,}" for part, size in zip(PARTS, sizes, strict=True))
+        return f"Splits({parts} rows; holdout and final sealed)"
+
+    def _repr_html_(self) -> str:
+        return html_table(self.to_frame(), title=repr(self), notes=self.notes)
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return one line a part: its rows, its groups, and whether it is sealed."""
+        import pandas as pd
+
+        lines: list[dict[str, object]] = [
+            {"part": part, "rows": len(rows), "groups": len(set(map(_group_name, rows.rows))), "sealed": False}
+            for part, rows in (("train", self.train), ("validation", self.validation))
+        ]
+        lines += [
+            {"part": rows.name, "rows": len(rows), "groups": rows.groups, "sealed": True}
+            for rows in (self.holdout, self.final)
+        ]
+        return pd.DataFrame(lines)
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Collection
 from dataclasses import asdict, dataclass, replace
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -32,9 +32,13 @@ from ..judges import (
     point,
     rows_needed,
 )
+from ..judges.frames import SIMULATED, html_table
 from ..slices import find_regressions
 from .ledger import Ledger
 from .objective import Guard, Objective
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 DecisionOutcome = Literal["accepted", "refused", "undecided"]
 
@@ -82,6 +86,27 @@ class Decision:
     simulated: bool
     veto: str | None
     """Predicate of the slice that the new prompt made worse; None where none is confirmed, or none was looked for."""
+
+    def __repr__(self) -> str:
+        looked = f"look {self.look}, alpha {self.alpha:.4f}, n={self.n:,}{SIMULATED * self.simulated}"
+        return f"Decision({self.outcome}: {self.reason!r}; {looked})"
+
+    def _repr_html_(self) -> str:
+        title = f"{self.outcome.upper()}{SIMULATED * self.simulated}"
+        answered = f"rows answered: {self.coverage_before:.1%} before, {self.coverage_after:.1%} after"
+        looked = f"look {self.look} at this holdout, alpha {self.alpha:.4f}"
+        return html_table(self.to_frame(), title=title, notes=(self.reason, answered, looked))
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return one line a comparison: the target, each guard and the slice, those that are undefined left out."""
+        import pandas as pd
+
+        changes = [("target", self.target), *((f"guard, {guard.state}", guard.change) for guard in self.guards)]
+        lines = [
+            {"role": role, **asdict(change)} for role, change in (*changes, ("slice", self.slice_change)) if change
+        ]
+        columns = ("role", "metric", "before", "after", "difference", "low", "high", "p", "n", "groups")
+        return pd.DataFrame(lines, columns=[*columns, "changed_groups"])
 
     @property
     def accepted(self) -> bool:

@@ -11,15 +11,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from functools import reduce
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from ..judges import Estimate, FloatArray, IntArray, Judged, JudgePrompt, clustered_se, compare, holm, influence
+from ..judges.frames import SIMULATED, html_table
 from .gate import MIN_GROUPS
 from .hunks import Hunk, PromptDiff, compose
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 JudgeWith = Callable[[str, JudgePrompt], Judged]
 """Judges all validation rows with a prompt; the text says what is being done."""
@@ -97,6 +101,25 @@ class HunkReport:
     def harmless(self) -> frozenset[int]:
         """Numbers of the hunks that are not marked as harming: what `compose` would take to send to the gate."""
         return frozenset(effect.hunk.number for effect in self.effects if effect.mark != "harms")
+
+    def __repr__(self) -> str:
+        rows = f"n={self.n:,} in {self.groups:,} groups{SIMULATED * self.simulated}"
+        return f"HunkReport({len(self.effects)} hunks on {self.metric}, {rows})"
+
+    def _repr_html_(self) -> str:
+        return html_table(self.to_frame(), title=repr(self), notes=self.notes)
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return two lines a hunk, its mean effect on the target metric and on the loss, with p adjusted over all."""
+        import pandas as pd
+
+        lines = [
+            {"number": e.hunk.number, "kind": e.hunk.kind, "text": str(e.hunk), "mark": e.mark}
+            | {"measure": measure, **asdict(effect), "p": p}
+            for e in self.effects
+            for measure, effect, p in ((self.metric, e.mean.metric, e.p_metric), ("loss", e.mean.loss, e.p_loss))
+        ]
+        return pd.DataFrame(lines)
 
     def to_json(self) -> dict[str, Any]:  # Any: JSON
         """Return the report as JSON."""

@@ -9,10 +9,14 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from ..judges import Example, InputError, JudgePrompt, PromptError
+from ..judges.frames import html_table
 from .align import Item, Sentence, Step, align_examples, align_texts, changes
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 Part = Literal["system", "criteria", "reply", "examples"]
 TEXTS: tuple[Part, ...] = ("system", "criteria", "reply")
@@ -52,6 +56,20 @@ class PromptDiff:
     hunks: tuple[Hunk, ...]
     steps: Mapping[Part, tuple[Step, ...]]
     """Each part's items in order, side by side."""
+
+    def __repr__(self) -> str:
+        before, after = (f"{side.name}@{side.version}" for side in (self.before, self.after))
+        return f"PromptDiff({before} -> {after}, {len(self.hunks)} hunks)"
+
+    def _repr_html_(self) -> str:
+        return html_table(self.to_frame(), title=repr(self))
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return one line a hunk: its number, part and kind, and the texts it takes away and brings."""
+        import pandas as pd
+
+        lines = [(h.number, h.part, h.kind, "\n".join(h.old), "\n".join(h.new)) for h in self.hunks]
+        return pd.DataFrame(lines, columns=["number", "part", "kind", "old", "new"])
 
     @property
     def numbers(self) -> frozenset[int]:

@@ -8,14 +8,15 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import asdict, dataclass, field
+from typing import TYPE_CHECKING, Any
 
 import orjson
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from ..judges import BoolArray, Completion, FloatArray, Judged, LossError, Message, OutputScale, Request
-from .axioms import DECLARATIONS, EXTRA, PERFECT, check_axioms
+from ..judges.frames import html_table
+from .axioms import DECLARATIONS, EXTRA, PERFECT, check_axioms, cost_table
 from .expression import (
     FUNCTIONS,
     MAX_CHARACTERS,
@@ -28,6 +29,9 @@ from .expression import (
 )
 from .objective import Objective
 from .outcomes import outcomes
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 TARGET_SLICE = "target"
 """The name by which a loss asks whether a row is in the slice under repair."""
@@ -83,6 +87,20 @@ class Loss:
         claims = sorted(key for key, claimed in self.declares.items() if claimed)
         body = orjson.dumps({"expression": self.expression.version, "declares": claims})
         return hashlib.blake2b(body, digest_size=6).hexdigest()
+
+    def __repr__(self) -> str:
+        return f"Loss({str(self.expression)!r}, written by {self.written_by!r})"
+
+    def _repr_html_(self) -> str:
+        notes = ("on a scale of four grades", f"written by {self.written_by}", *([self.reason] if self.reason else []))
+        return html_table(self.to_frame(), title=str(self.expression), notes=notes)
+
+    def to_frame(self, *, levels: int = 4, positive_from: float | None = None) -> pd.DataFrame:
+        """Return what each outcome costs on a scale of so many grades; see `cost_table`."""
+        import pandas as pd
+
+        table = cost_table(self.expression, levels=levels, positive_from=positive_from)
+        return pd.DataFrame([asdict(line) for line in table])
 
     def to_json(self) -> dict[str, Any]:  # Any: JSON
         """Return what `parse_loss` reads."""

@@ -10,10 +10,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ..judges import BoolArray, Estimate, InputError, IntArray, Judged
+from ..judges.frames import html_table
 from ..judges.metrics import wilson
 from ..judges.metrics.agreement import NO_ROWS
 from ..judges.trust import Finding, LabelAudit, Suspect, disagreements, mean_over_rows, remeasure
@@ -21,6 +23,9 @@ from .effect import Direction
 from .outcomes import Outcomes
 from .slice import Predicate
 from .target import Target, target_of
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 LIMIT = 20
 _OWN: Mapping[str, Direction] = {"precision": "fp", "specificity": "fp", "recall": "fn"}
@@ -45,6 +50,16 @@ class SliceAudit:
     needed: float | None
     """Share of the slice's errors of this direction, the most telling first, whose labels would have to be wrong for
     the metric to be as good as on the other rows; 0 where it is anyway, None where all of them would not do."""
+
+    def __repr__(self) -> str:
+        return f"SliceAudit({str(self.predicate)!r}: {self.describe()})"
+
+    def _repr_html_(self) -> str:
+        return html_table(self.to_frame(), title=str(self.predicate), notes=(self.describe(),))
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return one line an error to mark, in the order in which they are to be looked at."""
+        return self.errors.to_frame()
 
     def describe(self) -> str:
         """Say in a sentence how many wrong labels would explain the gap."""

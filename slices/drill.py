@@ -8,11 +8,12 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..judges import BoolArray, Dataset, Estimate, InputError, Judged, Row
+from ..judges.frames import html_table
 from ..judges.rows import hash_rows
 from .effect import Cells, Direction, Parts, decompose, expected_gain
 from .found import FoundSlice
@@ -21,6 +22,9 @@ from .significance import ALPHA, compare, one_direction
 from .slice import Predicate
 from .target import Target, target_of
 from .text import is_column
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 WITHOUT_GAIN = ("ece",)
 """Metrics that are no mean over rows, so that the gap of one slice does not say what mending it would gain."""
@@ -51,6 +55,21 @@ class MeasuredSlice:
     """What the gap is made of; None for a metric of grades or probabilities."""
     gain: float | None
     """How much better the whole metric would be if the slice did as well as the rest."""
+
+    def __repr__(self) -> str:
+        sides = f"{self.metric} {self.value}, n={self.value.n:,}, against {self.rest}, n={self.rest.n:,}"
+        return f"MeasuredSlice({str(self.predicate)!r}, {sides})"
+
+    def _repr_html_(self) -> str:
+        tested = "nothing to compare" if self.p is None else f"p = {self.p:.2g}, for this slice alone, not corrected"
+        return html_table(self.to_frame(), title=str(self.predicate), notes=("chosen by hand", tested))
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return two lines, the metric inside and elsewhere, each with its interval and n."""
+        import pandas as pd
+
+        sides = (("inside", self.value), ("elsewhere", self.rest))
+        return pd.DataFrame({"rows": rows, "metric": self.metric, **asdict(value)} for rows, value in sides)
 
     @property
     def fp_share(self) -> float | None:

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..judges import Estimate
+from ..judges.frames import html_table
 from .consistency import Consistency
 from .effect import Direction, Parts
 from .significance import ALPHA
 from .slice import Predicate
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,6 +60,9 @@ class FoundSlice:
     """How widely the direction holds; None without one."""
     parts: Parts | None
     held_out: HeldOut
+
+    def __repr__(self) -> str:
+        return f"FoundSlice({self.describe()!r})"
 
     @property
     def confirmed(self) -> bool:
@@ -118,6 +125,22 @@ class SliceReport:
     metric: str
     """The metric whose slices were searched."""
     overall: Estimate
+
+    def __repr__(self) -> str:
+        confirmed = sum(found.confirmed for found in self.slices)
+        overall = f"{self.metric} {self.overall}, n={self.overall.n:,}"
+        return f"SliceReport({overall}; slices={len(self.slices)}, confirmed={confirmed})"
+
+    def _repr_html_(self) -> str:
+        return html_table(self.to_frame(), title=repr(self), notes=self.notes)
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return one line a slice, the best first: the metric inside with its interval and n, and elsewhere."""
+        import pandas as pd
+
+        columns = ("predicate", "metric", "value", "low", "high", "n", "support", "rest", "p", "direction")
+        lines = [found.to_json() for found in self.slices]
+        return pd.DataFrame(lines, columns=[*columns, "expected_gain", "confirmed", "prompt_target"])
 
     def to_json(self) -> dict[str, Any]:  # Any: JSON
         """Return the report as the command prints it."""

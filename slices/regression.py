@@ -11,18 +11,22 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..judges import BoolArray, Change, FloatArray, InputError, IntArray, Judged, clustered_se
 from ..judges import compare as compare_judged
+from ..judges.frames import html_table
 from .features import read_features
 from .find import Limits, search_slices
 from .outcomes import Outcomes, compress, count_groups
 from .significance import MIN_GROUPS, Comparison
 from .significance import compare as compare_loss
 from .slice import Predicate
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 Interval = tuple[float, float]
 
@@ -76,6 +80,25 @@ class RegressionReport:
     left_out: Mapping[str, str]
     """Columns that were not searched, each with the reason."""
     notes: tuple[str, ...]
+
+    def __repr__(self) -> str:
+        overall = "undefined" if self.overall is None else f"{self.overall.difference:+.3f} ({_interval(self.overall)})"
+        n = 0 if self.overall is None else self.overall.n
+        return f"RegressionReport(accuracy {overall}, n={n:,}; {len(self.slices)} slices got worse)"
+
+    def _repr_html_(self) -> str:
+        return html_table(self.to_frame(), title=repr(self), notes=self.notes)
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return one line a slice: accuracy before and after, the change with its interval, and elsewhere."""
+        import pandas as pd
+
+        columns = ("predicate", "before", "after", "difference", "low", "high", "n", "groups", "broken", "mended")
+        lines = [
+            {**found.to_json(), **_change_json(found.change), "elsewhere": found.elsewhere.difference}
+            for found in self.slices
+        ]
+        return pd.DataFrame(lines, columns=[*columns, "elsewhere", "p"])
 
     def to_json(self) -> dict[str, Any]:  # Any: JSON
         """Return the report as a command prints it."""

@@ -11,18 +11,22 @@ import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
 from ..errors import InputError
+from ..frames import html_table
 from ..judged import BoolArray, FloatArray, IntArray, Judged
 from ..metrics import Estimate
 from ..rows import Dataset, Row
 from ..scale import OutputScale
-from ..trust.audit import Suspect, disagreements
+from ..trust.audit import Suspect, disagreements, suspects_to_frame
 from ..trust.over_groups import estimates_over_groups
 from .retrieval import Retriever, rank
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 Outside = Literal["bands", "uniform"]
 """How pairs beyond the top k are drawn.
@@ -109,6 +113,17 @@ class ReviewQueue:
     n: int
     """Pairs with a label and a verdict."""
     note: str = field(default=GAP_NOTE)
+
+    def __repr__(self) -> str:
+        found = f"{len(self.items)} of {self.found:,} disagreements, {self.confident:,} confident"
+        return f"ReviewQueue({found}, n={self.n:,})"
+
+    def _repr_html_(self) -> str:
+        return html_table(self.to_frame(), title=repr(self), notes=(self.note,))
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return one line a disagreement, the most confident first."""
+        return suspects_to_frame(self.items)
 
 
 def sample_pairs(

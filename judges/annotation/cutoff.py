@@ -7,15 +7,20 @@ probability gives each as many as pass.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import partial
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ..errors import InputError
+from ..frames import html_table
 from ..judged import BoolArray, FloatArray, IntArray
 from ..metrics import Estimate
 from ..trust.over_groups import estimates_over_groups
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 MOST_POINTS = 101
 """Points of a curve that are written out."""
@@ -65,6 +70,23 @@ class CutCurve:
         "threshold and k were both chosen on these pairs: on new ones each F1 is lower; "
         "the intervals draw queries and take the choice as given"
     )
+
+    def __repr__(self) -> str:
+        cuts = f"best threshold {self.best.cut:.4g} against {len(self.top)} values of k"
+        return f"CutCurve({cuts}, n={self.n:,} pairs of {self.queries:,} queries)"
+
+    def _repr_html_(self) -> str:
+        return html_table(self.to_frame(), title=repr(self), notes=(self.note,))
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return the best threshold, then each k: documents a query, and F1 with its interval and n."""
+        import pandas as pd
+
+        cuts = (("threshold", self.best, self.best_f1), *(("k", *k) for k in zip(self.top, self.top_f1, strict=True)))
+        return pd.DataFrame(
+            {"by": by, "cut": point.cut, "documents": point.documents, "metric": "f1", **asdict(f1)}
+            for by, point, f1 in cuts
+        )
 
     def to_json(self) -> dict[str, object]:
         """Return best threshold, every k, and the curve, thinned to about a hundred points."""

@@ -92,6 +92,9 @@ class ClaimedResponses:
     trivial: Trivial
     aggregate: Aggregate
 
+    def __repr__(self) -> str:
+        return f"ClaimedResponses({self.judged!r}, {self.counts['claims']:,} claims)"
+
     @property
     def counts(self) -> dict[str, int]:
         """How many responses and claims there are, and how many claims were trivial, strayed, supported, unscored."""

@@ -46,6 +46,9 @@ class RawRows:
     """The column of the group; None where rows that share their longest input were taken as one."""
     notes: tuple[str, ...]
 
+    def __repr__(self) -> str:
+        return f"RawRows({len(self.rows):,} rows, group={self.group!r})"
+
 
 def read_raw_rows(
     path: Path,

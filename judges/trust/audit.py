@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Literal, cast, get_args
+from typing import TYPE_CHECKING, Literal, cast, get_args
 
 import numpy as np
 
@@ -20,6 +20,7 @@ from ..benchmark import Benchmark, measure
 from ..errors import InputError
 from ..files.problems import Problems, shorten
 from ..files.records import read_records
+from ..frames import html_table
 from ..judged import Judged
 from ..metrics import Estimate
 from ..metrics.agreement import NO_ROWS
@@ -28,6 +29,9 @@ from ..scale import OutputScale
 from ..shelf import write_beside
 from ..verdict import Verdict
 from .over_groups import mean_over_rows
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 Verdicts = tuple[Verdict, ...]
 Mark = Literal["real error", "wrong label", "unclear"]
@@ -91,6 +95,30 @@ class LabelAudit:
     confident: Estimate | None
     """Share of the n labels that are contradicted with confidence; None where the judge gives no probability."""
     notes: tuple[str, ...]
+
+    def __repr__(self) -> str:
+        found = f"{len(self.suspects)} of {self.found:,} suspects"
+        return f"LabelAudit({found}, at most {self.at_most} of the labels wrong, n={self.n:,})"
+
+    def _repr_html_(self) -> str:
+        return html_table(self.to_frame(), title=repr(self), notes=self.notes)
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return one line a suspect, the most likely first; see `suspects_to_frame`."""
+        return suspects_to_frame(self.suspects)
+
+
+def suspects_to_frame(suspects: Sequence[Suspect]) -> pd.DataFrame:
+    """Return one line a suspect: both sides, how sure the judge is and why, then the row's inputs."""
+    import pandas as pd
+
+    columns = ("id", "group", "label", "labelled", "verdict", "score", "confidence", "confident", "against", "judges")
+    lines = []
+    for suspect in suspects:
+        told = suspect.to_json()
+        own = {name: told[name] for name in (*columns, "rationale")}
+        lines.append({**own, **suspect.row.inputs, **own})
+    return pd.DataFrame(lines)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

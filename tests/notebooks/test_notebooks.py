@@ -1,0 +1,120 @@
+"""The notebooks run from a clean checkout, use what is public, and stop with a sentence where their data are absent."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+from typing import Any
+
+import nbformat
+import pytest
+from nbclient import NotebookClient
+from nbclient.exceptions import CellExecutionError
+
+ROOT = Path(__file__).resolve().parents[2]
+NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
+SHARED = (ROOT / "../shared/data").resolve()
+MOST_LINES = 14
+
+pytestmark = pytest.mark.filterwarnings("default")
+
+
+def read(name: str) -> Any:
+    """Return a notebook as it is in the repository."""
+    return nbformat.read(ROOT / "notebooks" / f"{name}.ipynb", as_version=4)
+
+
+def run(notebook: Any, place: Path, **parameters: str) -> Any:
+    """Execute every cell in a folder of its own, with other values for the parameters."""
+    for cell in notebook.cells:
+        if "parameters" in cell.metadata.get("tags", ()):
+            cell.source = "\n".join(f"{name} = {value!r}" for name, value in parameters.items())
+    NotebookClient(notebook, timeout=240, kernel_name="python3", resources={"metadata": {"path": str(place)}}).execute()
+    return notebook
+
+
+def shown(notebook: Any) -> str:
+    """Return all that the cells printed or showed as text and tables."""
+    outputs = [out for cell in notebook.cells for out in cell.get("outputs", ())]
+    data = [out.get("data", {}) for out in outputs]
+    texts = [out.get("text", "") for out in outputs]
+    return "\n".join([*texts, *(one.get(kind, "") for one in data for kind in ("text/plain", "text/html"))])
+
+
+def shared(path: str) -> str:
+    """Return the place of published data beside the checkout, or skip aloud."""
+    if not (SHARED / path).exists():
+        pytest.skip(f"shared/data/{path} is not beside the checkout")
+    return str(SHARED / path)
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_a_notebook_is_committed_small_and_without_output(path: Path) -> None:
+    """It never shows stale figures, and nothing of the machine it was written on."""
+    notebook, text = nbformat.read(path, as_version=4), path.read_text(encoding="utf-8")
+    nbformat.validate(notebook)
+    assert not any(cell.get("outputs") or cell.get("execution_count") for cell in notebook.cells)
+    assert set(notebook.metadata) == {"kernelspec"}
+    assert len(text) < 100_000
+    assert not [place for place in ("/work", "/home", "/root", "/tmp", "/Users") if place in text]
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_a_notebook_has_few_lines_a_cell_and_no_code_of_its_own(path: Path) -> None:
+    """It defines no function and no class, and imports no private name: what it would need belongs in the product."""
+    for cell in nbformat.read(path, as_version=4).cells:
+        if cell.cell_type != "code":
+            continue
+        assert len(cell.source.splitlines()) <= MOST_LINES, cell.source
+        nodes = list(ast.walk(ast.parse(cell.source)))
+        assert not [node for node in nodes if isinstance(node, ast.FunctionDef | ast.ClassDef | ast.Lambda)]
+        imported = [node for node in nodes if isinstance(node, ast.ImportFrom)]
+        names = [part for node in imported for part in (node.module or "").split(".")]
+        names += [alias.name for node in imported for alias in node.names]
+        assert not [name for name in names if name.startswith("_")]
+
+
+def test_the_tour_walks_from_rows_to_a_verified_export(tmp_path: Path) -> None:
+    """It finds the slice that the rows were made with, the gate accepts, and the export reads as our own judge."""
+    text = shown(run(read("tour"), tmp_path))
+    assert "Raise precision by making fewer false positives" in text
+    assert "channel = table" in text
+    assert "ACCEPTED, SIMULATED: says nothing about real models" in text
+    assert "passed 8 rows rendered alike" in text
+    assert not list(tmp_path.iterdir())
+
+
+def test_the_study_ranks_the_published_judges(tmp_path: Path) -> None:
+    """Twelve judges with all their pairs, one confirmed slice, and the caution about eleven questions."""
+    text = shown(run(read("real_verdicts"), tmp_path, VERDICTS=shared("verdicts")))
+    assert "Leaderboard('kappa', 12 judges, 66 pairs, 0 published rows)" in text
+    assert "of 66 pairs differ at 5 % after Holm's correction (n = 4,423, 25 queries)" in text
+    assert "confirmed=1" in text
+    assert "the 660 rows belong to only 11 groups" in text
+    assert "SIMULATED" not in text
+
+
+def test_the_diras_walk_gets_the_printed_figures_and_an_undecided_gate(tmp_path: Path) -> None:
+    """No figure differs from the printed one; eleven questions decide nothing; what is simulated says so."""
+    shared("diras.jsonl")
+    notebook = run(read("diras_walk"), tmp_path, DATA=shared("verdicts").removesuffix("/verdicts"))
+    text = shown(notebook)
+    assert "misprint" in text
+    assert "differs" not in text
+    assert "UNDECIDED: only 11 groups" in text
+    assert "you would need about 1,620 rows in 27 groups" in text
+    assert "SIMULATED, n = 30 pairs of 3 questions" in text
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(("name", "parameter"), [("real_verdicts", "VERDICTS"), ("diras_walk", "DATA")])
+def test_a_notebook_without_its_data_stops_and_says_what_is_missing(name: str, parameter: str, tmp_path: Path) -> None:
+    """The cell that looks for the files ends the run with a sentence; no later cell is executed."""
+    notebook = read(name)
+    with pytest.raises(CellExecutionError) as caught:
+        run(notebook, tmp_path, **{parameter: "nowhere"})
+    assert caught.value.ename == "SystemExit"
+    assert "diras_chatreport.gpt-4-0125-preview.jsonl" in caught.value.evalue
+    assert f"in {parameter} above" in caught.value.evalue
+    executed = [cell for cell in notebook.cells if cell.cell_type == "code" and cell.execution_count]
+    assert len(executed) == 2
