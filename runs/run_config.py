@@ -33,6 +33,10 @@ from ..optimize import (
 )
 
 
+TEMPERATURE = 0.7
+"""Of TextGrad and rewrite, unless given."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunConfig:
     """Everything a walk depends on but the answers; written when the run starts, read when it is resumed."""
@@ -54,7 +58,7 @@ class RunConfig:
     """Parts of the prompt that TextGrad may change; the criteria unless given."""
     gradients: int = 1
     """Gradients of each part in one step of TextGrad."""
-    temperature: float = 0.7
+    temperature: float = TEMPERATURE
     """At which TextGrad and rewrite sample the optimizer model."""
     step_calls: int | None = None
     """Calls that one step of fewshot, gepa or mipro may make; its own default unless given."""
@@ -185,7 +189,7 @@ def open_proposer(config: RunConfig) -> Proposer:
     for given, name, owners in (
         (config.edit is not None, "--edit", ("human",)),
         (bool(config.parts) or config.gradients != 1, "--parts and --gradients", ("textgrad",)),
-        (config.temperature != RunConfig.temperature, "--temperature", ("textgrad", "rewrite")),
+        (config.temperature != TEMPERATURE, "--temperature", ("textgrad", "rewrite")),
         (config.step_calls is not None, "--step-calls", ("fewshot", "gepa", "mipro")),
     ):
         if given and config.proposer not in owners:

@@ -9,7 +9,6 @@ from ...judges import JudgePrompt, Request, estimate_tokens, without_thinking
 from ..invariants import token_cap
 from .workbench import Ask
 
-
 _TRY = 100_000
 """Added to a request's repeat index for each further try; steps count far below it."""
 
