@@ -58,9 +58,13 @@ types: $(VENV)/.dev
 	@mkdir -p .types && ln -sfn .. .types/judgewright
 	$(BIN)/pyright
 
+# The site is built without the network, into site/; a warning is an error.
+docs: $(VENV)/.dev
+	$(BIN)/mkdocs build --strict --quiet
+
 wheel: $(VENV)/.dev
 	rm -rf build dist
 	$(BIN)/python -m build --quiet
 
 clean:
-	rm -rf $(VENV) .verify .types build dist *.egg-info demo
+	rm -rf $(VENV) .verify .types site build dist *.egg-info demo

@@ -1,0 +1,283 @@
+"""The site builds without warnings and fetches nothing; the tutorial and the other examples are true."""
+
+import json
+import os
+import re
+import shlex
+import subprocess
+import sys
+import tomllib
+from collections.abc import Iterator
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+import yaml
+
+from judgewright.judges import Prices, Shelf
+from judgewright.runs.exports import TARGETS, Handover, write_export
+
+ROOT = Path(__file__).resolve().parents[1]
+DOCS = ROOT / "docs"
+PAGES = sorted(DOCS.rglob("*.md"))
+BLOCK = re.compile(r"^```(\w*)\n(.*?)^```", re.DOTALL | re.MULTILINE)
+SERVED = "http://127.0.0.1:8399/v1"
+"""The address of the simulated endpoint on the page."""
+LEFT_OUT = {"...", ""}
+"""Lines of an output on the page that stand for lines that are not shown, or for none."""
+
+
+def blocks(page: Path, kind: str) -> list[str]:
+    """The fenced blocks of one kind on a page."""
+    return [text for found, text in BLOCK.findall(page.read_text(encoding="utf-8")) if found == kind]
+
+
+def joined(text: str) -> list[str]:
+    """The lines of a block, with those that go on put together."""
+    return re.sub(r" \\\n +", " ", text).splitlines()
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The site, built strictly: a page outside the nav, and a link or an anchor that leads nowhere, are warnings."""
+    pytest.importorskip("mkdocs", reason="mkdocs is not installed: make docs")
+    folder = tmp_path_factory.mktemp("site")
+    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", str(folder)]
+    built = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False, timeout=120)
+    assert built.returncode == 0, built.stderr
+    assert "WARNING" not in built.stderr
+    return folder
+
+
+def test_every_page_is_built(site: Path) -> None:
+    """The written pages, and those that the build writes."""
+    written = {str(page.relative_to(DOCS).with_suffix(".html")) for page in PAGES}
+    reference = {f"reference/{name}.html" for name in ("commands", "judges", "slices", "optimize", "exports")}
+    found = {str(page.relative_to(site)) for page in site.rglob("*.html")}
+    assert found == written | reference | {"404.html"}
+
+
+class Loads(HTMLParser):
+    """What a browser fetches for a page by itself."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.found: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        given = dict(attrs)
+        address = given.get("src") if tag != "link" else given.get("href")
+        if address:
+            self.found.append(address)
+
+
+def test_the_site_fetches_nothing(site: Path) -> None:
+    """Scripts, styles, pictures and fonts are its own."""
+    for page in site.rglob("*.html"):
+        loads = Loads()
+        loads.feed(page.read_text(encoding="utf-8"))
+        assert [address for address in loads.found if "//" in address] == [], page
+    for style in site.rglob("*.css"):
+        assert not re.search(r"(url\(|@import)\s*[\"']?(https?:)?//", style.read_text(encoding="utf-8")), style
+
+
+def test_the_reference_has_every_command_and_target(site: Path) -> None:
+    """Nested commands too; the page about exports has the lines of every target."""
+    commands = (site / "reference" / "commands.html").read_text(encoding="utf-8")
+    for path in ("judgewright optimize", "judgewright runs flips", "judgewright export verify"):
+        assert f"Usage: {path} " in commands
+    exports = (site / "how-to" / "export.html").read_text(encoding="utf-8")
+    assert re.findall(r'<h3 id="([\w-]+)">', exports) == list(TARGETS)
+
+
+def test_the_reference_has_every_public_name(site: Path) -> None:
+    """Signatures and docstrings of a face."""
+    from judgewright import judges
+
+    page = (site / "reference" / "judges.html").read_text(encoding="utf-8")
+    assert [name for name in judges.__all__ if f">{name}<a" not in page] == []
+    assert "<strong>Raises</strong>" in page
+    assert "split_dataset(" in page
+
+
+class Walk:
+    """A person who types what the tutorial shows, in a folder of their own."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.run_id = ""
+        self.url = ""
+        self.servers: list[subprocess.Popen[str]] = []
+        mine = {name: text for name, text in os.environ.items() if "API_KEY" not in name and name != "COLUMNS"}
+        self.environment = mine | {"JUDGEWRIGHT_WORKSPACE": str(folder)}
+
+    def type(self, line: str) -> str:
+        """Run a line and return what it printed."""
+        said = line.replace("RUN", self.run_id).replace(SERVED, self.url)
+        words = shlex.split(said.removesuffix(" &"))
+        program = {"judgewright": [sys.executable, "-m", "judgewright"], "python": [sys.executable]}[words[0]]
+        if line.endswith(" &"):
+            return self._serve([*program, *words[1:]])
+        done = subprocess.run(
+            [*program, *words[1:]],
+            cwd=self.folder,
+            env=self.environment,
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=240,
+        )
+        assert done.returncode == 0, f"{line}\n{done.stdout[-2000:]}\n{done.stderr[-2000:]}"
+        if found := re.search(r"^Run (\S+):", done.stdout, re.MULTILINE):
+            self.run_id = found.group(1)
+        return done.stdout
+
+    def _serve(self, command: list[str]) -> str:
+        """Start a server on a free port and return what it says up to its address."""
+        free = ["0" if before == "--port" else word for before, word in zip(["", *command], command, strict=False)]
+        pipe = subprocess.PIPE  # read to the address and no further: neither server says much after it
+        server = subprocess.Popen(free, cwd=self.folder, env=self.environment, stdout=pipe, text=True)
+        self.servers.append(server)
+        assert server.stdout is not None
+        said = ""
+        for line in server.stdout:
+            said += line
+            if found := re.search(r"http://\S+", line):
+                self.url = self.url or found.group()
+                return said.replace(self.url, SERVED)
+        raise AssertionError(f"{command} did not say where it listens: {said}")
+
+    def stop(self) -> None:
+        """Stop the servers."""
+        for server in self.servers:
+            server.terminate()
+            server.communicate(timeout=30)
+
+
+@pytest.fixture
+def walk(tmp_path: Path) -> Iterator[Walk]:
+    """See `Walk`."""
+    walk = Walk(tmp_path)
+    yield walk
+    walk.stop()
+
+
+@pytest.mark.timeout(900)
+def test_the_tutorial_does_what_it_says(walk: Walk) -> None:
+    """Its commands in order, over HTTP: each exits with 0 and prints the lines on the page; the prompt is exported."""
+    printed: list[str] = []
+    for kind, text in BLOCK.findall((DOCS / "tutorial.md").read_text(encoding="utf-8")):
+        if kind == "":
+            printed = [line for typed in joined(text) for line in walk.type(typed).splitlines()]
+        elif kind == "text":
+            shown = [line.replace("RUN", walk.run_id) for line in text.splitlines() if line.strip() not in LEFT_OUT]
+            rest = iter(printed)
+            missing = [line for line in shown if line not in rest]
+            assert missing == [], f"the page shows what was not printed, or not in this order:\n{missing[0]}"
+    manifest = json.loads((walk.folder / "handover" / "manifest.json").read_text())
+    assert manifest["simulated"] is True
+    assert manifest["provenance"]["run"] == walk.run_id
+    assert "Compare each number with the source" in (walk.folder / "handover" / "groundedness.py").read_text()
+
+
+def test_the_price_file_of_the_page_is_read(tmp_path: Path) -> None:
+    """A model anywhere, a model at one endpoint alone, and the price of cached tokens."""
+    (text,) = blocks(DOCS / "how-to" / "budget.md", "toml")
+    file = tmp_path / "prices.toml"
+    file.write_text(text)
+    prices = Prices(file)
+    assert set(tomllib.loads(text)) == {"Qwen/Qwen2.5-7B-Instruct", "gpt-4o-mini@https://gateway.example.com/v1"}
+    assert prices.cost("Qwen/Qwen2.5-7B-Instruct", "http://127.0.0.1:8000/v1", 1_000_000, 0) == pytest.approx(0.05)
+    cost = prices.cost("gpt-4o-mini", "https://gateway.example.com/v1", 1_000_000, 0, cached=1_000_000)
+    assert cost == pytest.approx(0.075)
+
+
+def test_the_workflow_of_the_page_is_one() -> None:
+    """It parses, and the command in it is the one that the page explains."""
+    page = DOCS / "how-to" / "ci-gate.md"
+    (text,) = blocks(page, "yaml")
+    (job,) = yaml.safe_load(text)["jobs"].values()
+    scripts = [line for step in job["steps"] for line in joined(step.get("run", ""))]
+    (gate,) = [line.partition(" 2>&1")[0] for line in scripts if line.startswith("judgewright")]
+    assert gate in [line for block in blocks(page, "") for line in joined(block)]
+
+
+ENVIRONMENTS = ROOT / ".verify"
+"""One environment for each tool; `make verify-exports` installs them."""
+BEFORE = {
+    "json": "import json",
+    "messages": "import json",
+    "jinja": "import json, jinja2",
+    "python": "from openai import OpenAI; client = OpenAI()",
+    "dspy": "import dspy",
+    "mlflow": "import mlflow",
+    "trulens": "from trulens.providers.openai import OpenAI",
+    **dict.fromkeys(("deepeval", "langchain", "openevals", "opik", "phoenix", "ragas"), ""),
+}
+"""What stands before the lines of a target: the import that their reader has anyway."""
+NOT_RUN = {
+    "yaml": "a command line, which is tried like every other",
+    "markdown": "for people",
+    "inspect": "a command line of the tool's, on rows of one's own; its probe runs the same task",
+    "promptfoo": "a command line that node would fetch the tool for; its probe evaluates the same file",
+    "langfuse": "they need a Langfuse server",
+    "openai": "they run on OpenAI's servers alone",
+}
+QUIET = {
+    "DEEPEVAL_TELEMETRY_OPT_OUT": "YES",
+    "LANGSMITH_TRACING": "false",
+    "LITELLM_LOCAL_MODEL_COST_MAP": "True",
+    "OPIK_SENTRY_ENABLE": "false",
+    "OPIK_TRACK_DISABLE": "true",
+    "RAGAS_DO_NOT_TRACK": "true",
+}
+"""Tools that would call home do not."""
+BROKEN = {"deepeval": "its lines leave out the `input` that an LLMTestCase must have"}
+TEXT = "'The hotel has 44 rooms.'"
+
+
+def test_no_target_is_forgotten() -> None:
+    """The lines of each target are run below, or it is said why not."""
+    assert set(BEFORE) | set(NOT_RUN) == set(TARGETS)
+    assert not set(BEFORE) & set(NOT_RUN)
+
+
+@pytest.fixture(scope="module")
+def endpoint(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The address of a simulated endpoint."""
+    walk = Walk(tmp_path_factory.mktemp("endpoint"))
+    walk.type("judgewright simulate --port 8399 &")
+    yield walk.url
+    walk.stop()
+
+
+@pytest.mark.parametrize(
+    "target",
+    [pytest.param(x, marks=pytest.mark.xfail(reason=BROKEN[x])) if x in BROKEN else x for x in BEFORE],
+)
+def test_the_lines_that_use_an_export_run(target: str, endpoint: str, tmp_path: Path) -> None:
+    """As the page shows them, in the tool's own environment, with what is left open filled in, against an endpoint."""
+    python = ENVIRONMENTS / target / "bin" / "python" if TARGETS[target].requires else Path(sys.executable)
+    if not python.exists():
+        pytest.skip(f"{TARGETS[target].tool} is not installed: make verify-exports")
+    prompt = Shelf().get("groundedness")
+    export = write_export(Handover(prompt=prompt, rule=prompt.rule, provenance={}), TARGETS[target], tmp_path)
+    model = "openai/simulated" if target == "opik" else "simulated"  # Opik names models as LiteLLM does
+    head = f"import sys; sys.path.insert(0, '.'); MODEL, URL, FOLDER = {model!r}, {endpoint!r}, '.'"
+    code = re.sub(r"(?<=[\"/])MODEL(?=\")", "simulated", export.body["usage"])
+    code = code.replace("=...", f"={TEXT}").replace(": ...", f": {TEXT}").replace("[...]", f"[{TEXT}]")
+    mine = {name: text for name, text in os.environ.items() if "API_KEY" not in name}
+    mine |= {"OPENAI_BASE_URL": endpoint, "OPENAI_API_BASE": endpoint, "OPENAI_API_KEY": "none", "HOME": str(tmp_path)}
+    mine |= QUIET
+    ran = subprocess.run(
+        [str(python), "-c", "\n".join((head, BEFORE[target], code))],
+        cwd=tmp_path,
+        env=mine,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=240,
+    )
+    if found := re.search(r"No module named '((?!groundedness)[\w.]+)'", ran.stderr):
+        pytest.skip(f"{found.group(1)} is not installed beside {TARGETS[target].tool}")
+    assert ran.returncode == 0, ran.stderr[-2000:]
