@@ -194,7 +194,7 @@ def role_of(name: str) -> Role:
 
 def _form(clause: str, system: str, schema: Mapping[str, Mapping[str, Any]] | None) -> ReplyForm:
     if schema is not None:
-        return ReplyForm(kind="json", names=tuple((n, role_of(n)) for n in schema), schema=schema)
+        return ReplyForm(kind="json", names=tuple(_roles(schema).items()), schema=schema)
     behind = system.split("\n", 1)[-1] if "criteria:" in system.lower() else system
     for text in (clause, behind):
         keys = dict.fromkeys(_QUOTED_KEY.findall(text))
@@ -207,9 +207,18 @@ def _form(clause: str, system: str, schema: Mapping[str, Mapping[str, Any]] | No
     return ReplyForm(kind="lines", names=(), schema={})
 
 
+def _roles(schema: Mapping[str, Mapping[str, Any]]) -> dict[str, Role]:
+    """What each field of a reply is for; where no name says which one grades, the only one with listed values does."""
+    roles = {name: role_of(name) for name in schema}
+    listed = [name for name, spec in schema.items() if spec.get("enum")]
+    if "score" not in roles.values() and len(listed) == 1:
+        roles[listed[0]] = "score"
+    return roles
+
+
 def _scale(section: str, text: str, schema: Mapping[str, Mapping[str, Any]] | None) -> Scale:
     anchors = {name.strip(): said for name, said in _ANCHOR.findall(section)}
-    asked = next((spec for name, spec in (schema or {}).items() if role_of(name) == "score"), {})
+    asked = next((schema[name] for name, role in _roles(schema).items() if role == "score"), {}) if schema else {}
     if asked.get("enum"):
         return _labelled([str(value) for value in asked["enum"]], anchors)
     if asked.get("type") in ("integer", "number") and "maximum" in asked:

@@ -6,14 +6,23 @@ from pathlib import Path
 
 import click
 
+from ...judges import InputError, parse_label_scale, write_beside
 from ..gating import verification
-from ..terminal import say, say_diff, say_json, say_table
+from ..imports import SOURCES, TOOLS, Imported, Wishes, import_judge, list_installed
+from ..terminal import inline, say, say_diff, say_json, say_table
 from .options import json_option, open_workspace, workspace_option
+
+IMPORTS = """\b
+Installed:  judgewright judges import trulens groundedness --with .venvs/trulens/bin/python --out trulens.yaml
+No NAME:    judgewright judges import mlflow --with .venvs/mlflow/bin/python
+A file:     judgewright judges import umbrela qrel_zeroshot_bing.txt --as umbrela
+Of ours:    judgewright judges import export handover
+"""
 
 
 @click.group()
 def judges() -> None:
-    """List, show and compare judge prompts."""
+    """List, show, compare and import judge prompts."""
 
 
 @judges.command("list", epilog="Example:  judgewright judges list")
@@ -80,3 +89,105 @@ def diff(before: str, after: str, workspace: Path | None, as_json: bool) -> None
         say_json({"diff": text})
     else:
         say_diff(text or "no difference")
+
+
+@judges.command("import", epilog=IMPORTS)
+@click.argument("tool", type=click.Choice(SOURCES))
+@click.argument("name", required=False)
+@click.option("--with", "interpreter", help="The Python that has the tool [default: this one].")
+@click.option("--as", "called", help="What to call the judge [default: TOOL_NAME].")
+@click.option(
+    "--field",
+    "fields",
+    multiple=True,
+    metavar="THEIRS=OURS",
+    help="What to call a field, in place of a guess.",
+)
+@click.option(
+    "--fill",
+    "fills",
+    multiple=True,
+    metavar="THEIRS=TEXT",
+    help="The text that stands for a field of theirs in every row; =@FILE reads it, = leaves the field empty.",
+)
+@click.option("--scale", help="LOW..HIGH@THRESHOLD, binary or probability [default: as the tool says].")
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="Write the judge as YAML [default: keep it on the workspace's shelf].",
+)
+@workspace_option
+@json_option
+def import_(
+    tool: str,
+    name: str | None,
+    interpreter: str | None,
+    called: str | None,
+    fields: tuple[str, ...],
+    fills: tuple[str, ...],
+    scale: str | None,
+    out: Path | None,
+    workspace: Path | None,
+    as_json: bool,
+) -> None:
+    """Make a judge that TOOL ships a prompt of ours, to compare with; without NAME, list what TOOL ships.
+
+    NAME is a judge of the installed tool, a file, or an export of ours. Its words stay the tool's.
+    """
+    if name is None:
+        _list_shipped(tool, interpreter, as_json=as_json)
+        return
+    wishes = Wishes(
+        name=called,
+        fields=_pairs(fields, "--field"),
+        fills={theirs: _text_of(text) for theirs, text in _pairs(fills, "--fill").items()},
+        scale=parse_label_scale(scale) if scale else None,
+    )
+    found = import_judge(tool, name, wishes=wishes, interpreter=interpreter)
+    if out is not None:
+        write_beside(out, found.prompt.to_yaml())
+        place, spec = str(out), str(out)
+    else:
+        with open_workspace(workspace) as home:
+            place, spec = str(home.shelf.keep(found.prompt)), found.prompt.name
+    _say_imported(found, place, spec, as_json=as_json)
+
+
+def _list_shipped(tool: str, interpreter: str | None, *, as_json: bool) -> None:
+    if tool not in TOOLS:
+        raise InputError(f"{tool} needs NAME: the path of a file")
+    names = list_installed(tool, interpreter)
+    if as_json:
+        say_json({"tool": tool, "names": names})
+    for one in () if as_json else names:
+        say(inline(one))
+
+
+def _say_imported(found: Imported, place: str, spec: str, *, as_json: bool) -> None:
+    prompt = found.prompt
+    if as_json:
+        told = {"name": prompt.name, "version": prompt.version, "path": place, "tool": found.tool, "place": found.place}
+        told |= {"dialect": found.dialect, "inputs": prompt.inputs, "fields": dict(found.fields)}
+        say_json(told | {"scale": prompt.scale.describe(), "differences": list(found.differences)})
+        return
+    say(f"{prompt.name}@{prompt.version} from {inline(found.tool)}, {inline(found.place)}, written to {place}")
+    say(f"  Rows need {', '.join(prompt.inputs)}.")
+    for difference in found.differences:
+        say(f"  {inline(difference)}")
+    say(f"Compare it: judgewright bench {spec} ROWS")
+
+
+def _pairs(given: tuple[str, ...], option: str) -> dict[str, str]:
+    for pair in given:
+        if not pair.partition("=")[0] or "=" not in pair:
+            raise InputError(f"{option} {pair!r} is not THEIRS={'OURS' if option == '--field' else 'TEXT'}")
+    return {pair.partition("=")[0]: pair.partition("=")[2] for pair in given}
+
+
+def _text_of(text: str) -> str:
+    if not text.startswith("@"):
+        return text
+    try:
+        return Path(text[1:]).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"--fill cannot read {text[1:]!r}: {error}") from None

@@ -10,8 +10,9 @@ from judgewright.runs.demo_rows import write_demo_rows
 
 VERDICTS = Path(__file__).resolve().parents[2].parent / "shared" / "data" / "verdicts"
 SUBCOMMANDS = {
-    "judges": ("list", "show", "log", "diff"),
-    "runs": ("list", "show", "resume"),
+    "judges": ("list", "show", "log", "diff", "import"),
+    "runs": ("list", "show", "flips", "export", "resume"),
+    "export": ("judge", "verify"),
     "loss": ("write", "lint"),
     "data": ("check", "split", "sources", "import"),
 }

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import json
+from dataclasses import replace
 
 import pytest
 
+from judgewright.judges import JudgeSettings, judge_request
 from judgewright.judges.instruction import Filled, load_instruction, number_lines, read_answer
 from judgewright.judges.models.model import Completion, Request
 from judgewright.judges.models.simulated import Simulated
@@ -99,3 +101,21 @@ def test_a_judge_prompt_is_judged_whatever_its_rows_say() -> None:
     row = Row(id="r", inputs={"source": "You split a response into claims.", "statement": "Cats purr."})
     reply = asyncio.run(MODEL.complete(Request(messages=prompt.messages(row))))
     assert isinstance(read_reply(prompt, row.id, reply), Verdict)
+
+
+def test_a_grade_is_found_by_its_listed_values_where_no_name_tells() -> None:
+    """Another tool calls it `result`: the verdicts are those of the same judge with a field called `verdict`."""
+    ours = Shelf().get("answerability")
+    theirs = replace(ours, reply='Answer as JSON: {"reason": "...", "result": "yes or no"}.')
+    rows = [Row(id=str(i), inputs={"question": q, "passages": "Cats purr at night."}) for i, q in enumerate(QUESTIONS)]
+    found = []
+    for prompt, field in ((ours, "verdict"), (theirs, "result")):
+        asked = replace(prompt, reply_schema={"reason": "text", field: "score"})
+        replies = [asyncio.run(MODEL.complete(judge_request(asked, row, settings=JudgeSettings()))) for row in rows]
+        found.append([read_reply(asked, row.id, reply) for row, reply in zip(rows, replies, strict=True)])
+    assert all(isinstance(answer, Verdict) for side in found for answer in side)
+    scores = [[answer.score for answer in side if isinstance(answer, Verdict)] for side in found]
+    assert len({*scores[1]}) == 2
+
+
+QUESTIONS = ("When do cats purr?", "Who built the old bridge over the river?", "Do cats purr at night?")

@@ -8,10 +8,13 @@ What a registry refuses is named, and its tests skip.
 import shutil
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 from judgewright.runs.exports import TARGETS, Target
 
+UMBRELA = replace(TARGETS["yaml"], name="umbrela", tool="UMBRELA", requires=("--no-deps", "umbrela==0.0.7"))
+"""Nothing is exported to it; its prompt file is imported, and what the package depends on is not needed for that."""
 ENVIRONMENTS = Path(__file__).resolve().parents[3] / ".verify"
 
 
@@ -50,6 +53,6 @@ def install(target: Target) -> bool:
 
 
 if __name__ == "__main__":
-    named = sys.argv[1:] or [name for name, target in TARGETS.items() if target.requires]
+    named = sys.argv[1:] or [*(name for name, target in TARGETS.items() if target.requires), UMBRELA.name]
     for name in named:
-        install(TARGETS[name])
+        install(UMBRELA if name == UMBRELA.name else TARGETS[name])

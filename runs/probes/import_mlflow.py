@@ -1,0 +1,70 @@
+"""Tell what prompt a judge built into MLflow sends: `import_mlflow.py NAME OUT`; all names where NAME is empty."""
+
+import importlib
+import inspect
+import json
+import logging
+import pkgutil
+import re
+import sys
+import warnings
+from importlib.metadata import version
+from pathlib import Path
+
+# The probes stand side by side under the names of the tools they import.
+sys.path[:] = [place for place in sys.path if Path(place).resolve() != Path(__file__).resolve().parent]
+
+from mlflow.genai.judges import prompts  # noqa: E402
+
+OPTIONAL = ("expected_response",)
+"""Arguments with a default that the prompt is about all the same."""
+
+
+def capture(name):
+    """Have a judge's prompt written with marks for its texts; None where it takes anything else."""
+    module = importlib.import_module(f"{prompts.__name__}.{name}")
+    write = getattr(module, "get_prompt", None)
+    if write is None:
+        return None
+    parameters = inspect.signature(write).parameters
+    wanted = [n for n, p in parameters.items() if p.default is p.empty or n in OPTIONAL]
+    marks = {f"zqmark{i}zq": n for i, n in enumerate(wanted)}
+    try:
+        text = write(**{n: mark for mark, n in marks.items()})
+    except Exception:  # noqa: BLE001  # conversations, traces and lists of tools are no plain texts
+        return None
+    whole = isinstance(text, str) and bool(marks) and all(mark in text for mark in marks)
+    return (text, marks, module) if whole else None
+
+
+def main() -> None:
+    """Write what was found as JSON."""
+    name, out = sys.argv[1], Path(sys.argv[2])
+    logging.disable(logging.CRITICAL)
+    warnings.simplefilter("ignore")
+    tool = f"mlflow {version('mlflow')}"
+    names = sorted(found.name for found in pkgutil.iter_modules(prompts.__path__))
+    if not name:
+        known = [n for n in names if capture(n)]
+        out.write_text(json.dumps({"tool": tool, "names": known}), encoding="utf-8")
+        return
+    found = capture(name) if name in names else None
+    if found is None:
+        raise SystemExit(f"MLflow has no built-in judge {name!r} that is a prompt about plain texts")
+    text, marks, module = found
+    yes_no = bool(re.search(r"\byes\|no\b|'yes'[^{}]*'no'", text))
+    keys = '"rationale"' in text and '"result"' in text
+    told = {
+        "tool": tool,
+        "name": name,
+        "place": f"{module.__name__}.get_prompt",
+        "dialect": "{{name}}",
+        "messages": [{"role": "user", "content": text}],
+        "marks": marks,
+        "scale": {"kind": "binary", "labels": ["no", "yes"]} if yes_no else None,
+        "reply": {"rationale": "text", "result": "score"} if keys else None,
+    }
+    out.write_text(json.dumps(told), encoding="utf-8")
+
+
+main()

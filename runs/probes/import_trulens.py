@@ -1,0 +1,96 @@
+"""Tell what prompt a TruLens feedback function sends: `import_trulens.py NAME OUT`; all names where NAME is empty."""
+
+import inspect
+import json
+import logging
+import sys
+import warnings
+from importlib.metadata import version
+from pathlib import Path
+
+# The probes stand side by side under the names of the tools they import.
+sys.path[:] = [place for place in sys.path if Path(place).resolve() != Path(__file__).resolve().parent]
+
+from trulens.core.feedback.feedback import GroundednessConfigs  # noqa: E402
+from trulens.feedback.dummy.provider import DummyProvider  # noqa: E402
+from trulens.feedback.llm_provider import LLMProvider  # noqa: E402
+
+SENT = []
+SHORT = {
+    "groundedness": "groundedness_measure_with_cot_reasons",
+    "answer_relevance": "relevance",
+}
+"""What people call two judges of a RAG answer, and the functions."""
+NOTES = {
+    "groundedness_measure_with_cot_reasons": "TruLens splits a response into sentences, judges each "
+    "and averages; here a row is one statement.",
+}
+
+
+class Provider(DummyProvider):
+    """Keeps what it would ask for a verdict, and gives the lowest; anything else it is asked, it gives back."""
+
+    def _create_chat_completion(self, prompt=None, messages=None, response_format=None, **options):
+        if response_format is None:  # to split a response into sentences
+            return messages[-1]["content"]
+        SENT.append((messages, response_format))
+        return json.dumps({"criteria": "c", "supporting_evidence": "e", "score": 0})
+
+
+def capture(provider, name):
+    """Call a feedback function with marks for its texts; None unless it sends one request with all of them."""
+    function = getattr(provider, name)
+    parameters = inspect.signature(function).parameters
+    wanted = [
+        n for n, p in parameters.items() if p.default is p.empty and p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)
+    ]
+    marks = {f"zqmark{i}zq": n for i, n in enumerate(wanted)}
+    given = {n: mark for mark, n in marks.items()}
+    if "groundedness_configs" in parameters:  # else nltk downloads
+        given["groundedness_configs"] = GroundednessConfigs(use_sent_tokenize=False, filter_trivial_statements=False)
+    SENT.clear()
+    try:
+        function(**given)
+    except Exception:  # noqa: BLE001  # the list of functions is TruLens' own, and some take no plain texts
+        return None
+    if not marks or len(SENT) != 1:
+        return None
+    messages, form = SENT[0]
+    text = "\n".join(m["content"] for m in messages)
+    return (messages, form, marks, parameters) if all(mark in text for mark in marks) else None
+
+
+def main() -> None:
+    """Write what was found as JSON."""
+    name, out = sys.argv[1], Path(sys.argv[2])
+    logging.disable(logging.CRITICAL)
+    warnings.simplefilter("ignore")
+    provider = Provider(error_prob=0, loading_prob=0, freeze_prob=0, overloaded_prob=0, delay=0, rpm=1e6)
+    functions = sorted(n for n, f in inspect.getmembers(LLMProvider, inspect.isfunction) if not n.startswith("_"))
+    tool = f"trulens {version('trulens-feedback')}"
+    if not name:
+        known = [n for n in functions if not n.startswith("generate_score") and capture(provider, n)]
+        out.write_text(json.dumps({"tool": tool, "names": [*SHORT, *known]}), encoding="utf-8")
+        return
+    function = SHORT.get(name, name)
+    found = capture(provider, function) if function in functions else None
+    if found is None:
+        raise SystemExit(f"TruLens has no feedback function {name!r} that sends one prompt about plain texts")
+    messages, form, marks, parameters = found
+    low, high = (parameters[n].default if n in parameters else None for n in ("min_score_val", "max_score_val"))
+    notes = ["TruLens reports the grade as a share of the scale, from 0 to 1."]
+    told = {
+        "tool": tool,
+        "name": name,
+        "place": f"trulens.feedback.llm_provider.LLMProvider.{function}",
+        "dialect": "str.format",
+        "messages": messages,
+        "marks": marks,
+        "scale": {"kind": "graded", "low": low, "high": high} if isinstance(high, int) else None,
+        "reply": {n: "score" if n == "score" else "text" for n in form.model_fields},
+        "notes": [*notes, *([NOTES[function]] if function in NOTES else [])],
+    }
+    out.write_text(json.dumps(told), encoding="utf-8")
+
+
+main()

@@ -1,0 +1,80 @@
+"""`judgewright judges import`: a file goes in, a judge that `bench` takes comes out."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from judgewright.judges import read_prompt
+from judgewright.runs.cli import main
+
+TEXT = "Compare them.\n\nBe strict.\n\nDocument: {document}\nClaim: {claim}\n\nReply with a line Score: and 0 to 3.\n"
+
+
+@pytest.fixture
+def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]):
+    """Run a command in a folder with a prompt and rows; return its exit code and what it printed."""
+    monkeypatch.chdir(tmp_path)
+    Path("judge.txt").write_text(TEXT, encoding="utf-8")
+    rows = [
+        {"id": str(i), "source": f"An owl on branch {i}.", "statement": f"An owl on {i + i % 2}.", "label": 1 - i % 2}
+        for i in range(6)
+    ]
+    Path("rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+
+    def invoke(*args: str) -> tuple[int, str]:
+        try:
+            main(list(args))
+        except SystemExit as left:
+            return int(left.code or 0), capsys.readouterr().out
+        return 0, capsys.readouterr().out
+
+    return invoke
+
+
+def test_an_imported_judge_is_benched(run) -> None:
+    """`bench imported.yaml rows.jsonl` just works."""
+    code, out = run("judges", "import", "file", "judge.txt", "--as", "theirs", "--out", "theirs.yaml", "--json")
+    assert code == 0
+    told = json.loads(out)
+    assert told["version"] == read_prompt(Path("theirs.yaml")).version
+    assert told["fields"] == {"document": "source", "claim": "statement"}
+    assert "Its field claim is statement here." in told["differences"]
+    code, out = run("bench", "theirs.yaml", "rows.jsonl", "--json")
+    assert code == 0
+    assert json.loads(out)["n"] == 6
+
+
+def test_without_out_it_stands_on_the_shelf(run) -> None:
+    """A workspace keeps it under its name."""
+    assert run("judges", "import", "file", "judge.txt", "--as", "theirs")[0] == 0
+    assert json.loads(run("judges", "show", "theirs", "--json")[1])["name"] == "theirs"
+
+
+def test_an_export_of_ours_comes_home(run) -> None:
+    """Whatever the tool it was written for."""
+    assert run("export", "groundedness", "--to", "messages", "--out", "handover")[0] == 0
+    code, out = run("judges", "import", "export", "handover", "--out", "back.yaml")
+    assert code == 0
+    assert "From manifest.json" in out
+    shelf = json.loads(run("judges", "show", "groundedness", "--json")[1])
+    assert read_prompt(Path("back.yaml")).version == shelf["version"]
+
+
+@pytest.mark.parametrize(
+    "args",
+    [
+        ("file",),
+        ("file", "nowhere.txt"),
+        ("file", "judge.txt", "--field", "claim"),
+        ("file", "judge.txt", "--fill", "claim=@nowhere.txt"),
+        ("export", "judge.txt"),
+        ("langchain", "judge.txt"),
+    ],
+)
+def test_what_cannot_be_imported_is_the_caller_s_fault(args: tuple[str, ...], run) -> None:
+    """Exit code 2 with the reason."""
+    assert run("judges", "import", *args, "--out", "x.yaml")[0] == 2
+    assert not Path("x.yaml").exists()

@@ -1,0 +1,82 @@
+"""Dialects read back: what `exports/dialects.py` writes comes home, and what a template computes is refused."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from judgewright.judges import InputError
+from judgewright.runs.exports.dialects import double_brace, f_string, jinja, mustache
+from judgewright.runs.exports.segments import Field
+from judgewright.runs.exports.target import Refused
+from judgewright.runs.imports.dialects import (
+    joined,
+    read_double_brace,
+    read_f_string,
+    read_jinja,
+    read_loose,
+    read_mustache,
+)
+
+LITERALS = st.text(alphabet="{}%#\"'\\ \n\r\ta.x漢", max_size=12)
+SEGMENTS = st.lists(st.one_of(LITERALS, st.sampled_from([Field("source"), Field("relevance_definition")])), max_size=6)
+PAIRS = [
+    (f_string, read_f_string),
+    (jinja, read_jinja),
+    (mustache, read_mustache),
+    (double_brace, read_double_brace),
+]
+
+
+@pytest.mark.parametrize(("write", "read"), PAIRS, ids=lambda f: f.__name__)
+@given(segments=SEGMENTS)
+def test_reading_is_the_inverse_of_writing(write, read, segments) -> None:
+    """Whatever a dialect can carry, hostile literals included, is read back as it was."""
+    whole = joined(segments)
+    try:
+        text = write(whole)
+    except Refused:
+        assume(False)
+    assert read(text) == whole
+
+
+@pytest.mark.parametrize(
+    ("read", "text"),
+    [
+        (read_f_string, "{source:>10}"),
+        (read_f_string, "{source!r}"),
+        (read_f_string, "{}"),
+        (read_f_string, "an open { brace"),
+        (read_mustache, "{{#source}}x{{/source}}"),
+        (read_mustache, "{{> partial}}"),
+        (read_jinja, "{% if source %}x{% endif %}"),
+        (read_jinja, "{{ source | upper }}"),
+        (read_jinja, "{# a comment #}"),
+        (read_jinja, "{{ source[0] }}"),
+    ],
+)
+def test_what_a_template_computes_is_refused(read, text) -> None:
+    """Conditions, filters, format specs and broken templates are never guessed at."""
+    with pytest.raises(InputError):
+        read(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        ("A {source} b", ("A ", Field("source"), " b")),
+        ("A {{source}} b", ("A ", Field("source"), " b")),
+        ('{{source}} {"score": 1}', (Field("source"), ' {"score": 1}')),
+        ('{source} {"score": 1}', (Field("source"), ' {"score": 1}')),
+        ('{source} {{"score": 1}}', (Field("source"), ' {"score": 1}')),
+    ],
+)
+def test_a_person_s_text_may_use_either_brace(text, wanted) -> None:
+    """Double braces where there are any, else single ones; JSON beside them stays what it is."""
+    assert read_loose(text) == wanted
+
+
+def test_a_default_for_a_variable_is_the_field() -> None:
+    """promptfoo rubrics of ours fall back to the output under test; the field is the row's."""
+    assert read_jinja("{{ passage if passage is defined else output }}") == (Field("passage"),)

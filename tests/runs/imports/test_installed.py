@@ -1,0 +1,133 @@
+"""Judges read from installed tools: what the tool sends is what our prompt says, hashed here and never written down."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from pathlib import Path
+
+import pytest
+
+from judgewright.judges import InputError, JudgePrompt, load_dataset, parse_label_scale
+from judgewright.runs.exports import TARGETS, Handover, Refused, write_export
+from judgewright.runs.exports.segments import Field
+from judgewright.runs.imports import Wishes, import_judge, list_installed, read_back
+from judgewright.runs.imports.installed import find_installed
+
+DATA = Path(__file__).resolve().parents[3] / "../shared/data"
+SHIPPED = [
+    ("trulens", "groundedness", ("source", "statement"), (0, 3), {"criteria", "supporting_evidence", "score"}),
+    ("trulens", "context_relevance", ("query", "passage"), (0, 3), {"score"}),
+    ("trulens", "answer_relevance", ("query", "answer"), (0, 3), {"score"}),
+    ("mlflow", "groundedness", ("query", "statement", "source"), (0, 1), {"rationale", "result"}),
+    ("mlflow", "relevance_to_query", ("query", "passage"), (0, 1), {"rationale", "result"}),
+    ("ragas", "context_relevance", ("query", "passage"), (0, 2), {"rating"}),
+    ("ragas", "faithfulness", ("source", "statement"), (0, 1), "replaced"),
+    ("deepeval", "hallucination", ("source", "statement"), (0, 1), "replaced"),
+    ("deepeval", "g_eval_groundedness", ("source", "statement"), (0, 10), {"reason", "score"}),
+    ("umbrela", "qrel_fewshot_bing", ("query", "passage"), (0, 3), {"M", "T", "O"}),
+]
+"""Tool, judge, inputs, ends of the scale, and the fields of its reply: its own, or ours where those are a list."""
+FILLS = {"g_eval_groundedness": {"criteria": "Mind the quokka."}}
+
+
+def wishes(name: str) -> Wishes:
+    """What a judge needs from its user."""
+    return Wishes(fills=FILLS.get(name, {}))
+
+
+def digest(text: str) -> str:
+    """The hash of a text's words, whatever the white space between them."""
+    return hashlib.sha256(" ".join(text.split()).encode()).hexdigest()
+
+
+def sent_by(tool: str, name: str, python: str, fields: dict[str, str]) -> str:
+    """Everything that the tool sends, in its order, with our placeholders where the row's texts stand."""
+    found = find_installed(tool, name, python)
+    fills = {**found.fills, **wishes(name).fills}
+    return "\n".join(
+        "".join(
+            fills.get(s.name, f"{{{{{fields.get(s.name)}}}}}") if isinstance(s, Field) else s for s in message.segments
+        )
+        for message in found.messages
+    )
+
+
+def said_by(prompt: JudgePrompt, clause: str = "") -> str:
+    """The words of a prompt in the order in which a model sees them, without a clause of ours."""
+    return "\n".join((prompt.system, prompt.criteria, prompt.template, prompt.reply.removesuffix(clause)))
+
+
+@pytest.mark.parametrize(("tool", "name", "inputs", "ends", "reply"), SHIPPED)
+def test_every_word_of_the_tool_stands_in_its_place(tool, name, inputs, ends, reply, python_with) -> None:
+    """Read twice, from the tool: the words are the same and in order, the fields ours, the scale the tool's.
+
+    A list of verdicts is not one verdict: there a clause of ours asks, and the note says so.
+    """
+    python = python_with(tool)
+    found = import_judge(tool, name, wishes=wishes(name), interpreter=python)
+    prompt, replaced = found.prompt, reply == "replaced"
+    assert prompt.inputs == inputs
+    assert (prompt.scale.low, prompt.scale.high) == ends
+    assert set(prompt.reply_schema) == ({"reason", "score"} if replaced else reply)
+    assert ("Reply clause replaced" in prompt.note) is replaced
+    clause = prompt.reply.split("\n\n")[-1] if replaced else ""
+    assert digest(said_by(prompt, clause)) == digest(sent_by(tool, name, python, dict(found.fields)))
+    assert re.match(rf"{tool} \d+\.\d+", found.tool)
+    assert found.tool in prompt.note
+    assert name in prompt.note
+
+
+@pytest.mark.parametrize("tool", ["trulens", "mlflow", "umbrela", "ragas", "deepeval"])
+def test_what_is_listed_can_be_imported(tool, python_with) -> None:
+    """The last name of each list, to begin with; what a tool does not have is refused by name."""
+    python = python_with(tool)
+    names = list_installed(tool, python)
+    assert len(names) == len(set(names))
+    import_judge(tool, names[-1], interpreter=python)
+    with pytest.raises(InputError, match="no_such_judge"):
+        import_judge(tool, "no_such_judge", interpreter=python)
+
+
+def test_g_eval_needs_criteria(python_with) -> None:
+    """GEval ships a frame without a judge in it."""
+    with pytest.raises(InputError, match="of yours"):
+        import_judge("deepeval", "g_eval_answer", interpreter=python_with("deepeval"))
+
+
+@pytest.mark.parametrize(("tool", "name"), [("trulens", "groundedness"), ("mlflow", "relevance_to_query")])
+def test_an_imported_judge_goes_out_and_comes_home(tool, name, python_with, tmp_path: Path) -> None:
+    """For every target that can carry it: one version."""
+    prompt = import_judge(tool, name, interpreter=python_with(tool)).prompt
+    refused = []
+    for target in TARGETS:
+        try:
+            handover = Handover(prompt=prompt, rule=prompt.rule, provenance={})
+            write_export(handover, TARGETS[target], tmp_path / target)
+        except Refused:
+            refused.append(target)
+            continue
+        assert read_back(tmp_path / target).prompt.version == prompt.version, target
+    assert set(refused).isdisjoint({"yaml", "json", "messages", "jinja", "python"})
+
+
+def test_a_tool_that_is_not_there_is_told_how_to_come() -> None:
+    """Our own Python has no UMBRELA; the hint says what to install and where."""
+    with pytest.raises(InputError) as told:
+        import_judge("umbrela", "qrel_fewshot_bing")
+    assert "--with" in str(told.value.hint)
+
+
+def test_rows_of_published_data_fit_an_imported_judge(python_with) -> None:
+    """The fields are those of our data, so that bench needs no mapping."""
+    if not DATA.is_dir():
+        pytest.skip("the shared data are not on this machine")
+    prompt = import_judge("trulens", "context_relevance", interpreter=python_with("trulens")).prompt
+    rows = load_dataset(
+        DATA / "context_relevance_trec_dl.jsonl",
+        inputs=prompt.inputs,
+        scale=prompt.scale,
+        label_scale=parse_label_scale("0..3@2"),
+        limit=5,
+    )
+    assert len(rows) == 5
