@@ -1,23 +1,32 @@
 """Kill `judgewright optimize` at random moments on real rows, resume it, and compare with an undisturbed run.
 
-    python benchmarks/kills.py ../shared/data/groundedness_multi.jsonl [KILLS] [SEED]
+    python benchmarks/kills.py ../shared/data/groundedness_multi.jsonl [PROPOSER ...] [--kills 4] [--seed 0]
 
-Prints the moments, whether prompt, decision and evidence are equal, and how many calls were repeated or
-may have been billed beyond the finished ones.
+Every proposer is killed so often, at moments drawn from its progress: half of it calls kept, half events written, as
+shares of the undisturbed run's. By the clock most kills would hit the import of TextGrad or DSPy. Prints the moments,
+whether every event (prompts, evidence, decision) and the closing summary are those of the undisturbed run, and how many
+calls were repeated or may have been billed beyond the finished ones.
 """
 
+import argparse
+import contextlib
 import json
 import os
 import random
 import signal
+import sqlite3
 import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
+from judgewright.judges import Simulated
+from judgewright.optimize.journal import VOLATILE
 from judgewright.runs.calls import CallStore
-from judgewright.runs.journal import list_runs
+from judgewright.runs.journal import RunJournal, list_runs
 from judgewright.runs.workspace import Workspace
 
 WALK = (
@@ -30,6 +39,15 @@ WALK = (
     "--model",
     "simulated",
 )
+PROPOSERS: Mapping[str, tuple[str, ...]] = {
+    "textgrad": ("--hunks", "4", "--gradients", "2"),
+    "gepa": (),
+    "mipro": (),
+    "fewshot": (),
+    "rewrite": (),
+}
+_REACHED = "SELECT (SELECT count(*) FROM call WHERE state = 'done'), (SELECT count(*) FROM event)"
+_POLL = 0.01
 COMPARED = ("decision", "prompt", "slice", "loss", "benchmark", "everything")
 
 
@@ -46,39 +64,84 @@ def last_run(folder: Path) -> str | None:
     return runs[-1].run_id if runs else None
 
 
-def main(data: str, kills: int = 10, seed: int = 0) -> None:
-    """Run once in peace, once with kills, and print the comparison."""
-    walk = ("optimize", "groundedness", str(Path(data).resolve()), *WALK)
+def reached(folder: Path) -> tuple[int, int]:
+    """Count the calls kept and the events written so far, without keeping the walk from writing."""
+    path = Workspace(folder).path
+    try:
+        with contextlib.closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True)) as database:
+            return database.execute(_REACHED).fetchone()
+    except sqlite3.OperationalError:  # not made yet
+        return 0, 0
+
+
+def read_end(process: subprocess.Popen[bytes], folder: Path) -> dict[str, Any]:  # Any: JSON
+    """Await the end of a walk; return what it is compared by: its summary's main parts, and every event."""
+    out, said = process.communicate()
+    if process.returncode not in (0, 1):
+        sys.exit(f"the walk failed with exit code {process.returncode}: {said.decode()}")
+    summary = json.loads(out)
+    with Workspace(folder) as place:
+        events = RunJournal(place.database, summary["run"]).events()
+    kept = [(event.kind, {key: value for key, value in event.payload.items() if key != VOLATILE}) for event in events]
+    return {key: summary[key] for key in COMPARED} | {"events": kept}
+
+
+def kill_at(process: subprocess.Popen[bytes], folder: Path, whole: tuple[int, int], share: float) -> bool:
+    """Kill a walk once it has come so far; say whether it was still walking then."""
+    while process.poll() is None:
+        calls, events = reached(folder)
+        if (calls / whole[0] + events / whole[1]) / 2 >= share:
+            os.kill(process.pid, signal.SIGKILL)
+            process.communicate()
+            print(f"  killed at {share:.0%}: {calls:,} calls kept, {events} events written", flush=True)
+            return True
+        time.sleep(_POLL)
+    return False
+
+
+def compare(walk: tuple[str, ...], kills: int, rng: random.Random) -> bool:
+    """Walk once in peace and once with kills; print the comparison, and say whether it holds."""
     with tempfile.TemporaryDirectory() as calm, tempfile.TemporaryDirectory() as rough:
         started = time.monotonic()
-        expected = json.loads(command(walk, Path(calm)).communicate()[0])
-        length = time.monotonic() - started
-        print(f"undisturbed: {length:.1f} s, {expected['calls']} calls, {expected['decision']['outcome']}")
-        rng = random.Random(seed)
-        in_flight, out = [], b""
-        while True:
-            run = last_run(Path(rough))
-            process = command(("runs", "resume", run) if run else walk, Path(rough))
-            try:
-                wait = rng.uniform(1.0, length * 0.85) if len(in_flight) < kills else None
-                out = process.communicate(timeout=wait)[0]
-                break
-            except subprocess.TimeoutExpired:
-                os.kill(process.pid, signal.SIGKILL)
-                process.communicate()
-            run = last_run(Path(rough))
-            with Workspace(Path(rough)) as place:
-                in_flight.append(CallStore(place.database, run).summary().in_doubt if run else 0)
-            print(f"killed after {wait:.1f} s; in doubt so far: {in_flight[-1]}")
-        found = json.loads(out)
-        with Workspace(Path(rough)) as place:
-            summary = CallStore(place.database, found["run"]).summary()
-        same = {key: found[key] == expected[key] for key in COMPARED}
-        print(f"after {len(in_flight)} kills, equal to the undisturbed run: {same}")
-        print(f"calls kept {summary.done}, attempts {summary.attempts}, repeated {summary.repeated}")
-        print(f"may have been billed beyond the kept calls: {summary.in_doubt}, all of them in flight at a kill")
-        sys.exit(0 if all(same.values()) and summary.repeated == 0 else 1)
+        expected = read_end(command(walk, Path(calm)), Path(calm))
+        whole = reached(Path(calm))
+        outcome = expected["decision"]["outcome"]
+        print(f"  undisturbed: {time.monotonic() - started:.1f} s, {whole[0]:,} calls, {whole[1]} events, {outcome}")
+        folder, killed = Path(rough), 0
+        process = command(walk, folder)
+        for share in sorted(rng.random() for _ in range(kills)):
+            if kill_at(process, folder, whole, share):
+                killed += 1
+                run = last_run(folder)
+                process = command(("runs", "resume", run) if run else walk, folder)
+        found = read_end(process, folder)
+        with Workspace(folder) as place:
+            summary = CallStore(place.database, last_run(folder) or "").summary()
+    differing = [key for key, value in expected.items() if found[key] != value]
+    print(f"  after {killed} kills: {'differs in ' + ', '.join(differing) if differing else 'equal'}; ", end="")
+    print(f"calls kept {summary.done:,}, attempts {summary.attempts:,}, repeated {summary.repeated}, ", end="")
+    print(f"in flight at a kill and perhaps billed {summary.in_doubt}", flush=True)
+    return not differing and summary.repeated == 0 and killed == kills
+
+
+def main() -> None:
+    """Compare for each proposer, and leave with 1 where one was not equal or repeated a call."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("data", type=Path)
+    parser.add_argument("proposers", nargs="*", choices=[*PROPOSERS, []])
+    parser.add_argument("--kills", type=int, default=4)
+    parser.add_argument("--seed", type=int, default=0)
+    asked = parser.parse_args()
+    walk = ("optimize", "groundedness", str(asked.data.resolve()), *WALK)
+    rng, good = random.Random(asked.seed), True
+    print(f"simulated model {Simulated().version}, {asked.data.name}")
+    for proposer in asked.proposers or PROPOSERS:
+        flags = ("--proposer", proposer, *PROPOSERS[proposer])
+        print(f"{' '.join(flags[1:])}:", flush=True)
+        good &= compare((*walk, *flags), asked.kills, rng)
+    print("all equal, no kept call repeated" if good else "NOT EQUAL, a call repeated, or not killed so often")
+    sys.exit(0 if good else 1)
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], *(int(a) for a in sys.argv[2:]))
+    main()

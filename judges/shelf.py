@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import secrets
 from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib.resources import files
@@ -310,8 +311,9 @@ def write_beside(path: Path, text: str) -> None:
     A crash leaves the old file or the new one, never a part. It does not keep two writers from
     overwriting each other.
     """
-    beside = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-    with beside.open("w", encoding="utf-8", newline="\n") as file:
+    # A new file under a name that nobody can know, so that a link put there beforehand is not followed.
+    beside = path.with_name(f".{path.name}.{secrets.token_hex(6)}.tmp")
+    with beside.open("x", encoding="utf-8", newline="\n") as file:
         file.write(text)
         file.flush()
         os.fsync(file.fileno())

@@ -15,6 +15,11 @@ from ..judges.models import Budget, CallRecord
 DEFAULT_BASE_URL = "https://api.openai.com/v1"
 _OTHER_SCHEME = re.compile(r"@[A-Za-z][A-Za-z0-9+.-]*://")
 _SECRET = re.compile(r"//[^/]*@")
+_PLACES = (
+    "PATH HOME USER LANG TZ TMPDIR TMP TEMP LD_LIBRARY_PATH DYLD_LIBRARY_PATH PYTHONPATH PYTHONHOME PYTHONUTF8 "
+    "VIRTUAL_ENV NODE_PATH SYSTEMROOT SYSTEMDRIVE WINDIR COMSPEC PATHEXT USERPROFILE APPDATA LOCALAPPDATA"
+)
+_WHERE = frozenset(_PLACES.split())
 _LOOPBACK = {"127.0.0.1", "localhost", "::1"}
 
 
@@ -48,6 +53,12 @@ def read_environment(variables: Mapping[str, str] | None = None) -> Environment:
         workspace=Path(folder) if folder else None,
         prices=Path(prices) if prices else None,
     )
+
+
+def tool_environment(variables: Mapping[str, str] | None = None) -> dict[str, str]:
+    """Return what a program of somebody else's needs of the environment to run: where things are, and no key."""
+    found = os.environ if variables is None else variables
+    return {name: value for name, value in found.items() if name.upper() in _WHERE or name.upper().startswith("LC_")}
 
 
 def open_model(spec: str, environment: Environment, *, concurrency: int) -> Model:

@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 
 from ...judges import InputError
-from ..exports import TARGETS, Handover, manifest, verify_export, write_export
+from ..exports import TARGETS, Handover, manifest, read_export, verify_export, write_export
 from ..finding import provenance
 from ..gating import verification
 from ..terminal import inline, say, say_json
@@ -93,9 +93,9 @@ def verify(path: Path, target: str | None, interpreter: str | None, as_json: boo
 
     Exits 0 where the tool sends what Judgewright would, or what the manifest declares; 1 where it does not.
     """
+    if target and target != (written_for := read_export(path).body["target"]):
+        raise InputError(f"{path} was written for {written_for}, not for {target}")
     found = verify_export(path, TARGETS, interpreter=interpreter)
-    if target and target != found.target:
-        raise InputError(f"{path} was written for {found.target}, not for {target}")
     if as_json:
         say_json({"passed": found.passed, **asdict(found)})
     else:

@@ -53,7 +53,9 @@ def review(port: int, opening: bool, workspace: Path | None) -> None:
         if opening:
             webbrowser.open(link)
         # No access log: it would hold the link.
-        config = uvicorn.Config(app, log_level="warning", access_log=False, server_header=False, ws="none")
+        config = uvicorn.Config(
+            app, log_level="warning", access_log=False, server_header=False, proxy_headers=False, ws="none"
+        )
         # uvicorn raises the Ctrl-C that stopped it once more; stopping a server is no failure.
         with contextlib.suppress(KeyboardInterrupt):
             uvicorn.Server(config).run(sockets=[listener])

@@ -11,7 +11,7 @@ from ...judges import response_format
 from .dialects import f_string
 from .judge_module import calibration_difference, fill_module, literal, prose_difference, stem
 from .segments import Field, TemplateMessage, template_messages
-from .target import Bundle, Handover, ScoreMap, Target
+from .target import Bundle, Handover, Refused, ScoreMap, Target
 
 _CLASSES = {
     "system": "SystemMessagePromptTemplate",
@@ -85,8 +85,14 @@ def push(name=NAME, *, client=None, **options):
 
 
 def write(handover: Handover) -> Bundle:
-    """Write the chat prompt and the module."""
+    """Write the chat prompt and the module.
+
+    Raises:
+        Refused: A field is `self`.
+    """
     prompt, name = handover.prompt, stem(handover.prompt)
+    if "self" in prompt.inputs:
+        raise Refused("a field 'self' cannot be given to LangChain's format_prompt()")
     module, file = f"{name}_langchain", f"{name}_langchain.json"
     text = fill_module(
         _MODULE,

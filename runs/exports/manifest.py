@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import hashlib
 import math
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path, PurePosixPath
 from typing import Any
 
 import orjson
 
-from ...judges import InputError, JudgePrompt, load_prompt, write_beside
+from ...judges import DecisionRule, InputError, JudgePrompt, load_prompt, write_beside
 from .judge_module import raw_threshold
 from .segments import DIFFERENCE
 from .target import Bundle, Handover, ScoreMap, Target
 
 SCHEMA = 1
 NAME = "manifest.json"
+MOST_BYTES = 16_000_000
+"""Of a manifest; the longest prompt and its provenance take a fraction of it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,6 +32,12 @@ class Export:
     def judge(self) -> JudgePrompt:
         """The judge it was made of."""
         return load_prompt(self.body["judge"]["yaml"], origin=f"the manifest in {self.folder}")
+
+    @property
+    def handover(self) -> Handover:
+        """What it was written from."""
+        rule = DecisionRule.from_json(self.body["rule"])
+        return Handover(prompt=self.judge, rule=rule, provenance=dict(self.body["provenance"]))
 
 
 def manifest(handover: Handover, target: Target, bundle: Bundle) -> dict[str, Any]:  # Any: JSON
@@ -81,6 +89,8 @@ def write_export(handover: Handover, target: Target, out: Path) -> Export:
         InputError: Several files cannot be written as one.
         OSError: A file cannot be written.
     """
+    # The judge as its own YAML says it, which is what the manifest has of it and what an export is held to.
+    handover = replace(handover, prompt=load_prompt(handover.prompt.to_yaml()))
     bundle = target.write(handover)
     files = dict(bundle.files)
     if out.suffix and not out.is_dir():
@@ -109,17 +119,25 @@ def read_export(path: Path) -> Export:
     """
     place = path / NAME if path.is_dir() else path.with_name(f"{path.name}.{NAME}")
     try:
+        # A pipe would never end, and whoever made the folder may have put one there.
+        if place.exists() and (not place.is_file() or place.stat().st_size > MOST_BYTES):
+            raise InputError(f"{place} is no manifest: it is not a file of at most {MOST_BYTES:,} bytes")
         body = orjson.loads(place.read_bytes())
         export = Export(folder=place.parent, body=body)
         written = dict(body["files"])
-        judge, version = export.judge, body["judge"]["version"]
+        judge, version = export.handover.prompt, str(body["judge"]["version"])
+        orjson.dumps(body)  # refuses what is nested too deep to be written again
     except OSError as error:
         raise InputError(f"{path} is no export: {place.name} cannot be read ({error.strerror})") from None
-    except (orjson.JSONDecodeError, KeyError, TypeError, ValueError) as error:
+    except (KeyError, TypeError, ValueError, AttributeError, RecursionError) as error:
         raise InputError(f"{place} cannot be read: {type(error).__name__}: {error}") from None
+    if not isinstance(body.get("target"), str):
+        raise InputError(f"{place} names no target")
     if judge.version != version:
         raise InputError(f"{place}: the judge in it is {judge.version}, not {version}: it was edited")
     for name in written:
+        if not name.isprintable():
+            raise InputError(f"{place} names {name!r}, which is no file name")
         file = (export.folder / name).resolve()
         if not file.is_relative_to(export.folder.resolve()):
             raise InputError(f"{place} names {name!r}, which lies outside its folder")
@@ -130,11 +148,12 @@ def read_export(path: Path) -> Export:
 
 def changed_files(export: Export) -> list[str]:
     """Return the files that are no longer what was written."""
-    return [
-        name
-        for name, digest in export.body["files"].items()
-        if hashlib.sha256((export.folder / name).read_bytes()).hexdigest() != digest
-    ]
+    return [name for name, digest in export.body["files"].items() if _file_digest(export.folder / name) != digest]
+
+
+def _file_digest(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _digest(text: str) -> str:

@@ -142,6 +142,8 @@ _JINJA_DIFFERENCE = (
 
 def _write(handover: Handover) -> Bundle:
     prompt = handover.prompt
+    if taken := next((name for name in prompt.inputs if name in ("self", "prompt")), None):
+        raise Refused(f"a field {taken!r} cannot be given to MLflow's format(); rename it")
     name = f"{stem(prompt)}_mlflow.py"
     registry, registry_difference = _registry(handover)
     files = {name: _module(handover), REGISTRY: registry}

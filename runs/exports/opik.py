@@ -17,7 +17,7 @@ from .judge_module import (
 )
 from .python_module import plain, python_text
 from .segments import template_messages
-from .target import Bundle, Handover, ScoreMap, Target
+from .target import Bundle, Handover, Refused, ScoreMap, Target
 
 _MODULE = Template('''\
 """$origin
@@ -116,8 +116,14 @@ def judge(model=None, **options):
 
 
 def write(handover: Handover) -> Bundle:
-    """Write the metric, the chat prompt it can store, and a GEval where grades can be set out from 0 to 10."""
+    """Write the metric, the chat prompt it can store, and a GEval where grades can be set out from 0 to 10.
+
+    Raises:
+        Refused: A field is `self`.
+    """
     prompt, scale = handover.prompt, handover.prompt.scale
+    if "self" in prompt.inputs:
+        raise Refused("a field 'self' cannot be given to Opik's score()")
     name, choice = f"{stem(prompt)}_opik", scale.kind == "choice"
     module = fill_module(
         _MODULE,

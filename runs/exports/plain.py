@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import sys
+from keyword import iskeyword
+
 import orjson
 
 from ...judges import response_format
 from .dialects import double_brace, jinja
-from .python_module import python_module
+from .judge_module import stem
+from .python_module import one_line, plain, python_module
 from .segments import Field, fill, template_messages
 from .target import Bundle, Handover, Target
 
@@ -18,7 +22,7 @@ def _yaml(handover: Handover) -> Bundle:
         "rule": handover.rule.version,
         "decides": orjson.dumps(handover.rule.to_json()).decode(),
     }
-    lines = [f"# {key}: {value}".replace("\n", " ") for key, value in told.items()]
+    lines = [one_line(f"# {key}: {value}") for key, value in told.items()]
     text = "\n".join([*lines, handover.prompt.to_yaml()])
     return Bundle(
         files={_name(handover, "yaml"): text},
@@ -94,13 +98,14 @@ def _python(handover: Handover) -> Bundle:
 def _markdown(handover: Handover) -> Bundle:
     """What people read and paste; backquote fences are longer than any inside."""
     prompt = handover.prompt
-    parts = [f"# {prompt.name}", handover.origin + "."]
+    origin = plain(handover.origin).replace("`", "'")
+    parts = [f"# {prompt.name}", f"`{origin}`"]
     for message in template_messages(prompt):
         text = "".join(f"{{{{{s.name}}}}}" if isinstance(s, Field) else s for s in message.segments)
         fence = "`" * max(3, 1 + _longest_run(text))
         parts.append(f"## {message.role.capitalize()}\n\n{fence}text\n{text}\n{fence}")
-    rule = handover.rule
-    parts.append(f"## Decision\n\nPositive at {rule.threshold:g} or above on the scale {prompt.scale.describe()}.")
+    rule, scale = handover.rule, plain(prompt.scale.describe()).replace("`", "'")
+    parts.append(f"## Decision\n\nPositive at {rule.threshold:g} or above on the scale `{scale}`.")
     name = _name(handover, "md")
     return Bundle(files={name: "\n\n".join(parts) + "\n"}, exact=False, carries=(), usage=f"less {name}")
 
@@ -114,8 +119,12 @@ def _longest_run(text: str) -> int:
 
 
 def _name(handover: Handover, suffix: str) -> str:
-    stem = handover.prompt.name
-    return f"{stem.replace('-', '_')}.{suffix}" if suffix == "py" else f"{stem}.{suffix}"
+    if suffix != "py":
+        return f"{handover.prompt.name}.{suffix}"
+    name = stem(handover.prompt)
+    # A module of one of these names could not be imported, or would be imported in place of Python's own.
+    taken = iskeyword(name) or name in sys.stdlib_module_names
+    return f"judge_{name}.py" if taken else f"{name}.py"
 
 
 def _placed(handover: Handover) -> list[dict[str, str]]:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
+import json
 from string import Template
-
-import orjson
 
 from ...judges import OutputScale
 from .python_module import plain
@@ -158,4 +157,5 @@ def grade_words(scale: OutputScale) -> dict[str, float]:
 
 
 def _js(value: object) -> str:
-    return orjson.dumps(value).decode()
+    """Write a constant in ASCII, so that no sign in it can turn a line of code around."""
+    return json.dumps(value)

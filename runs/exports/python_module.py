@@ -88,5 +88,10 @@ def python_text(text: str, indent: int) -> str:
 
 def plain(text: str) -> str:
     """Return text for a docstring or a comment: printable, on one line, with nothing that would end it."""
+    return one_line(text.replace("\\", "/").replace('"', "'"))
+
+
+def one_line(text: str) -> str:
+    """Return text for a comment: printable, on one line whatever a language takes for the end of one."""
     shown = "".join(letter if letter.isprintable() else " " for letter in text)
-    return re.sub(r"\s+", " ", shown.replace("\\", "/").replace('"', "'")).strip()
+    return re.sub(r"\s+", " ", shown).strip()

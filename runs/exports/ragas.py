@@ -10,7 +10,7 @@ from ...judges import JudgePrompt
 from .dialects import f_string
 from .judge_module import calibration_difference, fill_module, literal, prose_difference, stem
 from .segments import Segment, template_messages
-from .target import Bundle, Handover, ScoreMap, Target
+from .target import Bundle, Handover, Refused, ScoreMap, Target
 
 _MODULE = Template('''\
 """$origin
@@ -74,8 +74,14 @@ def positive(result):
 
 
 def write(handover: Handover) -> Bundle:
-    """Write the metric, and beside it the JSON that Ragas' own metric classes load."""
+    """Write the metric, and beside it the JSON that Ragas' own metric classes load.
+
+    Raises:
+        Refused: A field is `self`.
+    """
     prompt, scale = handover.prompt, handover.prompt.scale
+    if "self" in prompt.inputs:
+        raise Refused("a field 'self' cannot be given to Ragas' score()")
     name, choice = f"{stem(prompt)}_ragas", scale.kind == "choice"
     module = fill_module(
         _MODULE,

@@ -144,7 +144,7 @@ def _refuse(prompt: JudgePrompt) -> None:
             "have no order",
             hint="export it to mlflow or dspy, which keep labels",
         )
-    if reserved := next((name for name in prompt.inputs if iskeyword(name)), None):
+    if reserved := next((name for name in prompt.inputs if iskeyword(name) or name == "self"), None):
         raise Refused(f"the field {reserved!r} is a word of Python's own and cannot be an argument of a TruLens metric")
 
 

@@ -1,7 +1,9 @@
 """Load an export in the real tool, have it render rows and read replies, and compare with our own judge.
 
 The tool is run through a probe: a script that imports the tool and nothing of ours, in whatever Python or node has the
-tool, over JSON files.
+tool, over JSON files. An export may come from anybody, and loading one runs its code. So it is first written anew from
+the judge in its manifest; only where that gives the same manifest and the same files is anything run, and what is run
+is the copy just written.
 """
 
 from __future__ import annotations
@@ -19,12 +21,15 @@ import orjson
 
 from ...judges import InputError, JudgePrompt, Row
 from ...optimize.proposers.demonstrations import fields_of, write_reply
-from .manifest import Export, changed_files, read_export
+from ..config import tool_environment
+from .manifest import NAME, Export, changed_files, read_export, write_export
 from .segments import fill, template_messages
 from .target import ScoreMap, Target
 
 TIMEOUT = 600.0
 """Seconds that a probe may take; the largest tools import for half a minute."""
+MOST_ANSWER = 64_000_000
+"""Bytes of what a probe found."""
 MALFORMED = "I would rather not say."
 CLOSE = 1e-6
 
@@ -69,7 +74,7 @@ def verify_export(
     interpreter: str | None = None,
     rows: Sequence[Mapping[str, str]] = (),
 ) -> Verification:
-    """Verify an export in its tool.
+    """Verify an export in its tool; one that was changed is not run, and says so among its problems.
 
     Args:
         path: The folder, or the file, that `write_export` wrote.
@@ -84,6 +89,36 @@ def verify_export(
     target = targets.get(export.body["target"])
     if target is None or target.probe is None:
         raise InputError(f"there is no tool to load an export for {export.body['target']!r} in")
+    with tempfile.TemporaryDirectory() as scratch:
+        own = write_export(export.handover, target, Path(scratch) / "export")
+        if problems := _altered(export, own):
+            return _verified(own, target.tool, problems)
+        return _run(own, target, Path(scratch), interpreter=interpreter, rows=rows)
+
+
+def _altered(export: Export, own: Export) -> list[str]:
+    """Say what of an export is not what we write from its manifest."""
+    if changed := changed_files(export):
+        return [f"{name} is not what was written; nothing of the export was run" for name in changed]
+    theirs, ours = ({**one.body, "files": _digests(one)} for one in (export, own))
+    other = [key for key in {**theirs, **ours} if orjson.dumps(theirs.get(key)) != orjson.dumps(ours.get(key))]
+    if not other:
+        return []
+    return [
+        f"{NAME} says another {', '.join(other)} than this Judgewright writes for the judge in it: it was changed, or "
+        "written by another version; nothing of the export was run, export the judge again"
+    ]
+
+
+def _digests(export: Export) -> object:
+    """The hashes by name, or the one hash: an export of one file may have any name."""
+    written: dict[str, str] = export.body["files"]
+    return written if len(written) > 1 else list(written.values())
+
+
+def _run(
+    export: Export, target: Target, scratch: Path, *, interpreter: str | None, rows: Sequence[Mapping[str, str]]
+) -> Verification:
     judge = export.judge
     shown = [*hostile_rows(judge), *({name: row[name] for name in judge.inputs} for row in rows)]
     replies, grades = graded_replies(judge)
@@ -91,21 +126,40 @@ def verify_export(
     scale |= {"labels": list(judge.scale.labels), "threshold": export.body["rule"]["threshold"]}
     told = {"name": judge.name, "inputs": list(judge.inputs), "scale": scale}
     cases = {"target": target.name, "judge": told, "rows": shown, "replies": [*replies, MALFORMED]}
-    found = _run_probe(target, path, cases, interpreter)
-    problems = [f"{name} is not what was written" for name in changed_files(export)]
-    problems += map(str, found.get("problems", ()))
-    if loaded := "rendered" in found:
-        problems += _compare_messages(export, judge, shown, found["rendered"])
-        problems += _compare_scores(export, judge, grades, found["scores"])
+    found = _run_probe(target, export.folder, scratch, cases, interpreter)
+    if "problems" in found:
+        return _verified(export, target.tool, found["problems"])
+    return _verified(
+        export,
+        str(found["tool"]),
+        [
+            *_compare_messages(export, judge, shown, found["rendered"]),
+            *_compare_scores(export, judge, grades, found["scores"]),
+        ],
+        rows=len(shown),
+        replies=len(replies) + 1 if found["scores"] is not None else 0,
+        notes=tuple(map(str, found.get("notes", ()))),
+    )
+
+
+def _verified(
+    export: Export,
+    tool: str,
+    problems: Sequence[str],
+    *,
+    rows: int = 0,
+    replies: int = 0,
+    notes: tuple[str, ...] = (),
+) -> Verification:
     return Verification(
-        target=target.name,
-        tool=str(found["tool"]),
-        judge=f"{judge.name}@{judge.version}",
-        rows=len(shown) if loaded else 0,
-        replies=len(replies) + 1 if loaded and found["scores"] is not None else 0,
+        target=export.body["target"],
+        tool=tool,
+        judge=f"{export.judge.name}@{export.judge.version}",
+        rows=rows,
+        replies=replies,
         problems=tuple(problems),
         differences=tuple(export.body["declared_differences"]),
-        notes=tuple(map(str, found.get("notes", ()))),
+        notes=notes,
     )
 
 
@@ -124,33 +178,49 @@ def graded_replies(judge: JudgePrompt) -> tuple[list[str], list[float]]:
 
 
 def _run_probe(
-    target: Target, path: Path, cases: dict[str, Any], interpreter: str | None
+    target: Target, folder: Path, scratch: Path, cases: dict[str, Any], interpreter: str | None
 ) -> dict[str, Any]:  # Any: JSON
     program = interpreter or (sys.executable if target.runtime == "python" else "node")
-    if Path(program).is_file():
+    # A plain name is looked for on the PATH alone: a file of that name may have come with the export.
+    if program != Path(program).name:
         program = str(Path(program).absolute())  # never resolved: an environment's Python is a link
     probe = Path(str(files("judgewright.runs") / "probes" / str(target.probe)))
-    with tempfile.TemporaryDirectory() as scratch:
-        given, answer = Path(scratch) / "cases.json", Path(scratch) / "found.json"
-        given.write_bytes(orjson.dumps(cases))
-        # Python looks for modules beside the script, where another probe may have the tool's own name.
-        script = Path(scratch) / f"probe{probe.suffix}"
-        script.write_bytes(probe.read_bytes())
-        command = [program, str(script), str(path.resolve()), str(given), str(answer)]
-        try:
+    given, answer, heard = scratch / "cases.json", scratch / "found.json", scratch / "said.txt"
+    given.write_bytes(orjson.dumps(cases))
+    # Python looks for modules beside the script, where another probe may have the tool's own name.
+    script = scratch / f"probe{probe.suffix}"
+    script.write_bytes(probe.read_bytes())
+    command = [program, str(script), str(folder.resolve()), str(given), str(answer)]
+    try:
+        with heard.open("wb") as complaints:
             ran = subprocess.run(  # noqa: S603  # our own script, by the interpreter the user names
-                command, cwd=scratch, capture_output=True, text=True, timeout=TIMEOUT, check=False
+                command,
+                cwd=scratch,
+                env=tool_environment(),
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=complaints,
+                timeout=TIMEOUT,
+                check=False,
             )
-        except (OSError, subprocess.TimeoutExpired) as error:
-            raise InputError(f"{program} did not run the probe of {target.tool}: {error}") from None
-        if ran.returncode == 0 and answer.is_file():
-            return orjson.loads(answer.read_bytes())
-        said = ((ran.stderr or ran.stdout).strip().splitlines() or ["it said nothing"])[-1][:500]
-        if "ModuleNotFoundError" in said or "ERR_MODULE_NOT_FOUND" in ran.stderr:
-            wanted = " ".join(target.requires)
-            hint = f"name the interpreter that has it with --with; it needs {wanted}" if wanted else ""
-            raise InputError(f"{program} does not have {target.tool}: {said}", hint=hint)
-        return {"tool": target.tool, "problems": [f"{target.tool} does not load it: {said}"]}
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise InputError(f"{program} did not run the probe of {target.tool}: {error}") from None
+    if ran.returncode == 0 and answer.is_file() and answer.stat().st_size <= MOST_ANSWER:
+        return orjson.loads(answer.read_bytes())
+    complaint = _end_of(heard)
+    said = (complaint.strip().splitlines() or ["it said nothing"])[-1][:500]
+    if "ModuleNotFoundError" in said or "ERR_MODULE_NOT_FOUND" in complaint:
+        wanted = " ".join(target.requires)
+        hint = f"name the interpreter that has it with --with; it needs {wanted}" if wanted else ""
+        raise InputError(f"{program} does not have {target.tool}: {said}", hint=hint)
+    return {"problems": [f"{target.tool} does not load it: {said}"]}
+
+
+def _end_of(path: Path) -> str:
+    """Return the last of a text that may be long."""
+    with path.open("rb") as file:
+        file.seek(max(0, path.stat().st_size - 65_536))
+        return file.read().decode("utf-8", "replace")
 
 
 def _compare_messages(

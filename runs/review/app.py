@@ -12,7 +12,7 @@ from urllib.parse import parse_qs
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import FileResponse, HTMLResponse, PlainTextResponse, Response
 from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
@@ -23,6 +23,7 @@ from . import decisions, diff, pages
 from .desk import Desk
 from .guards import Guards
 from .rendering import open_templates
+from .work import place_of
 
 HERE = Path(__file__).parent
 MAX_FORM = 1_000_000
@@ -97,10 +98,13 @@ async def read_form(request: Request) -> dict[str, list[str]]:
     if not request.headers.get("content-type", "").startswith("application/x-www-form-urlencoded"):
         raise HTTPException(415, "a plain form is expected")
     body = bytearray()
-    async for chunk in request.stream():
-        body += chunk
-        if len(body) > MAX_FORM:
-            raise HTTPException(413, f"a form of more than {MAX_FORM:,} bytes is not read")
+    try:
+        async for chunk in request.stream():
+            body += chunk
+            if len(body) > MAX_FORM:
+                raise HTTPException(413, f"a form of more than {MAX_FORM:,} bytes is not read")
+    except ClientDisconnect:
+        raise HTTPException(400, "the form did not arrive whole") from None
     try:
         return parse_qs(body.decode("ascii"), keep_blank_values=True, max_num_fields=1_000, errors="strict")
     except ValueError:
@@ -115,3 +119,6 @@ def _safely(page: Page, desk: Desk, request: Request) -> Response:
         message = f"{error}{f' ({error.hint})' if error.hint else ''}"
         body = desk.render("error.html", title="This cannot be shown", message=message)
         return HTMLResponse(body, 404 if isinstance(error, InputError) else 503)
+    except Exception as error:  # noqa: BLE001  # the one door of every page: a traceback in the log could quote a row
+        message = f"This is a defect in judgewright; please report it: {place_of(error)}"
+        return HTMLResponse(desk.render("error.html", title="This cannot be shown", message=message), 500)

@@ -72,7 +72,10 @@ def edit(desk: Desk, request: Request) -> Response:
 
 
 def _field(request: Request, name: str) -> str:
-    return str(request.state.form.get(name, [""])[0])
+    values = request.state.form.get(name, [""])
+    if len(values) != 1:
+        raise InputError(f"the form says {name} {len(values)} times")
+    return str(values[0])
 
 
 def _start(desk: Desk, piece: Piece, do: Callable[[Report], Done]) -> Response:

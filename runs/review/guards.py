@@ -8,7 +8,6 @@ cookie all the same: the page trusts the programs of its own user.
 from __future__ import annotations
 
 import hmac
-from http.cookies import CookieError, SimpleCookie
 from urllib.parse import parse_qsl, urlencode
 
 from starlette.datastructures import Headers, MutableHeaders
@@ -45,7 +44,9 @@ class Guards:
         self._app = app
         self._token = token.encode()
         self._cookie = f"judgewright-{port}"
-        self._hosts = frozenset(f"{name}:{port}" for name in ("127.0.0.1", "localhost"))
+        names = ("127.0.0.1", "localhost")
+        # A browser leaves out the port that http has anyway.
+        self._hosts = frozenset((*(f"{name}:{port}" for name in names), *(names if port == 80 else ())))
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a refusal, or pass the request on; either way with the headers above."""
@@ -69,9 +70,10 @@ class Guards:
         hosts = headers.getlist("host")
         if len(hosts) != 1 or hosts[0] not in self._hosts:
             return PlainTextResponse("this page answers to 127.0.0.1 and localhost only\n", 400)
-        if scope["method"] in SAFE:
-            return None
         site = headers.get("sec-fetch-site", "same-origin")
+        if scope["method"] in SAFE:
+            foreign = site in ("same-site", "cross-site") and headers.get("sec-fetch-mode") != "navigate"
+            return PlainTextResponse("this page is no part of another one\n", 403) if foreign else None
         if site != "same-origin" or headers.getlist("origin") != [f"http://{hosts[0]}"]:
             return PlainTextResponse("a decision is made on this page itself, not from another one\n", 403)
         return None
@@ -87,16 +89,15 @@ class Guards:
             entered = RedirectResponse(f"{path}?{rest}" if rest else path, 303)
             entered.set_cookie(self._cookie, given[0], path="/", httponly=True, samesite="strict")
             return entered
-        if given or not self._fits(self._carried(scope)):
+        if given or not any(map(self._fits, self._carried(scope))):
             return PlainTextResponse("open the link that `judgewright review` printed\n", 403)
         return None
 
-    def _carried(self, scope: Scope) -> str:
-        try:
-            cookies = SimpleCookie("; ".join(Headers(scope=scope).getlist("cookie")))
-        except CookieError:
-            return ""
-        return cookies[self._cookie].value if self._cookie in cookies else ""
+    def _carried(self, scope: Scope) -> list[str]:
+        """Return the values of our cookie; others of this host, which may be written anyhow, do not hide it."""
+        pairs = ";".join(Headers(scope=scope).getlist("cookie")).split(";")
+        named = (pair.strip().partition("=") for pair in pairs)
+        return [value for name, _, value in named if name == self._cookie]
 
     def _fits(self, token: str) -> bool:
         return hmac.compare_digest(token.encode("utf-8", "surrogatepass"), self._token)

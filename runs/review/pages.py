@@ -13,6 +13,7 @@ from starlette.responses import HTMLResponse, JSONResponse, Response
 
 from ...judges import InputError
 from ...judges.metrics import CHOICE_METRICS
+from ...judges.prompt import check_name
 from .. import charts
 from ..journal import RunRecord, list_runs
 from ..lineage import lineage
@@ -183,7 +184,8 @@ def judges(desk: Desk, request: Request) -> Response:
 
 def judge(desk: Desk, request: Request) -> Response:
     """Show a judge's versions as a tree, and the text of the current one."""
-    name = request.path_params["name"]
+    # A name and no more: the shelf would take `x.yaml` for a file of the folder the server was started in.
+    name = check_name(request.path_params["name"])
     nodes = lineage(desk.place, name)
     shelf = desk.place.shelf
     current = shelf.get(name) if name in shelf.names() else None

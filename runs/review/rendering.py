@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from markupsafe import Markup
-
 from ..report import METRIC_ORDER, number
 from ..terminal import visible
 
 if TYPE_CHECKING:
     from jinja2 import Environment
+    from markupsafe import Markup
 
 Payload = Mapping[str, Any]  # Any: JSON out of the journal
 
@@ -52,13 +51,16 @@ def open_templates() -> Environment:
 
 def _shown(value: object) -> object:
     """Make control and bidirectional characters visible, as the terminal does."""
-    if isinstance(value, str) and not isinstance(value, (Markup, Exact)):
+    # `Markup` says that it is markup by this method, and text does not have it.
+    if isinstance(value, str) and not isinstance(value, Exact) and not hasattr(value, "__html__"):
         return visible(value)
     return value
 
 
 def drawn(svg: str) -> Markup:
     """Let a chart of `runs/charts.py` stand in the page; it escapes its own text, and nothing else comes here."""
+    from markupsafe import Markup
+
     return Markup(svg)  # noqa: S704  # our own drawing
 
 

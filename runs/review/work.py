@@ -93,18 +93,20 @@ class Work:
                 self._piece = replace(self._piece, **changes)  # type: ignore[arg-type]  # fields of Piece
 
     def _do(self, do: Callable[[Report], Done]) -> None:
+        end = Done(message="it was broken off", good=False)
         try:
             end = do(self._report)
         except JudgewrightError as error:
             hint = f" ({error.hint})" if error.hint else ""
             end = Done(message=f"{error}{hint}", good=False)
         except Exception as error:  # noqa: BLE001  # the one door around a decision: the page says it, the server lives
-            end = Done(message=f"this is a defect in judgewright; please report it: {_place(error)}", good=False)
-        self._report(end=end)
-        self._ended.set()
+            end = Done(message=f"this is a defect in judgewright; please report it: {place_of(error)}", good=False)
+        finally:  # whatever was raised: a piece that never ends would keep out every decision after it
+            self._report(end=end)
+            self._ended.set()
 
 
-def _place(error: Exception) -> str:
+def place_of(error: Exception) -> str:
     """Name an error and where it came from; its message may quote a row, and stays out of the page."""
     last = traceback.extract_tb(error.__traceback__)[-1]
     return f"{type(error).__name__} in {last.name} ({Path(last.filename).name}:{last.lineno})"

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from judgewright.judges import JudgePrompt
-from judgewright.runs.exports import TARGETS, Handover, Verification, verify_export, write_export
+from judgewright.runs.exports import TARGETS, Bundle, Handover, Verification, verify_export, write_export
 
 ENVIRONMENTS = Path(__file__).resolve().parents[3] / ".verify"
 """One environment for each tool; `make verify-exports` installs them."""
@@ -59,5 +60,25 @@ def exported(tmp_path: Path, verify: Verify) -> Callable[[str, Handover], Verifi
         interpreter(target)  # skip before anything is written
         write_export(given, TARGETS[target], tmp_path / target)
         return verify(target, tmp_path / target)
+
+    return export
+
+
+@pytest.fixture
+def mistaken(tmp_path: Path) -> Callable[[str, Handover, Callable[[str], str]], Verification]:
+    """Verify an export as it would be if our own writer made a mistake: what the tool alone can notice."""
+
+    def export(target: str, given: Handover, edit: Callable[[str], str]) -> Verification:
+        program, right = interpreter(target), TARGETS[target]
+
+        def write(handed: Handover) -> Bundle:
+            bundle = right.write(handed)
+            files = {name: edit(text) for name, text in bundle.files.items()}
+            assert files != dict(bundle.files)
+            return replace(bundle, files=files)
+
+        wrong = replace(right, write=write)
+        write_export(given, wrong, tmp_path / "mistaken")
+        return verify_export(tmp_path / "mistaken", {target: wrong}, interpreter=program)
 
     return export

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
 from judgewright.judges import DecisionRule, JudgePrompt, Shelf
 from judgewright.judges.prompt import Example
 from judgewright.judges.scale import Platt
-from judgewright.runs.exports import Refused, write_export
+from judgewright.runs.exports import Refused
 from judgewright.runs.exports.deepeval import TARGET, places_of
 
 HOSTILE = 'Braces {a} {{b}} {% raw %} {# c #} "quotes" \'\'\' \\ """ $x ${y} \r\n\ttabs 漢字 \u202e ' + "x" * 20_000
@@ -79,12 +78,11 @@ def test_a_calibrated_rule_arrives_as_a_raw_threshold(handover, exported) -> Non
     assert any("raw probability" in told for told in found.differences)
 
 
-def test_a_geval_with_another_threshold_fails(tmp_path: Path, handover, verify) -> None:
+def test_a_geval_with_another_threshold_fails(handover, mistaken) -> None:
     """DeepEval's default of 0.5 would let a 2 of 3 pass as the rule does, and so does this one; 1 does not."""
-    export = write_export(handover(shipped("groundedness")), TARGET, tmp_path / "out")
-    file = export.folder / "groundedness_geval.py"
-    file.write_text(file.read_text().replace("threshold=(2.0 - 0) / (3 - 0)", "threshold=1.0"))
-    assert "grade 2 is decided otherwise" in " ".join(verify("deepeval", tmp_path / "out").problems)
+    given = handover(shipped("groundedness"))
+    found = mistaken("deepeval", given, lambda text: text.replace("threshold=(2.0 - 0) / (3 - 0)", "threshold=1.0"))
+    assert "grade 2 is decided otherwise" in " ".join(found.problems)
 
 
 def test_each_place_of_a_test_case_is_taken_once() -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import re
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
@@ -13,7 +12,7 @@ from hypothesis import strategies as st
 
 from judgewright.judges import DecisionRule, JudgePrompt, Shelf
 from judgewright.judges.prompt import Example
-from judgewright.runs.exports import Handover, write_export
+from judgewright.runs.exports import Handover
 from judgewright.runs.exports.inspect import FIXED_NAMES, TARGET, grade_pattern
 from judgewright.runs.exports.segments import fill, template_messages
 from judgewright.runs.exports.verify import graded_replies
@@ -75,11 +74,6 @@ def test_demonstrations_and_prose_replies_arrive(handover, exported) -> None:
 LITERAL = 'Answer with JSON such as {"reason": "...", "score": 2}.'
 
 
-def failure(target: str, place: Path, verify) -> str:
-    """What is said of an export that must not pass."""
-    return " ".join(verify(target, place).problems)
-
-
 @settings(deadline=None)
 @given(text=TEXT, question=TEXT, passages=TEXT)
 def test_the_template_formats_to_our_text(text: str, question: str, passages: str) -> None:
@@ -105,14 +99,15 @@ def test_the_pattern_finds_the_grade_of_each_reply(name: str) -> None:
     assert re.search(grade_pattern(shipped("groundedness")), '{"score": 2.5}') is None
 
 
-def test_a_template_whose_braces_are_not_doubled_fails(tmp_path: Path, handover, verify) -> None:
+def test_a_template_whose_braces_are_not_doubled_fails(handover, exported, mistaken) -> None:
     """JSON in the prompt would be read as a place to fill."""
     prompt = replace(shipped("groundedness"), reply=LITERAL)
-    export = write_export(handover(prompt), TARGET, tmp_path / "out")
-    assert verify("inspect", tmp_path / "out").passed
-    file = export.folder / "groundedness_graded_qa.py"
-    file.write_text(file.read_text().replace("{{", "{").replace("}}", "}"))
-    assert "groundedness_graded_qa" in failure("inspect", tmp_path / "out", verify)
+    assert exported("inspect", handover(prompt)).passed
+
+    def single(text: str) -> str:
+        return text.replace("{{", "{").replace("}}", "}") if "model_graded_qa(" in text else text
+
+    assert "groundedness_graded_qa" in " ".join(mistaken("inspect", handover(prompt), single).problems)
 
 
 def test_the_rule_in_force_stands_in_the_module(handover) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -12,7 +11,7 @@ from hypothesis import strategies as st
 
 from judgewright.judges import DecisionRule, JudgePrompt, Shelf
 from judgewright.judges.scale import Platt
-from judgewright.runs.exports import TARGETS, Verification, write_export
+from judgewright.runs.exports import TARGETS, Verification
 from judgewright.runs.exports.langchain import chat_prompt
 from judgewright.runs.exports.segments import Field, TemplateMessage, fill, template_messages
 
@@ -85,14 +84,8 @@ def test_a_prompt_in_prose_is_read_by_its_verdict_line(handover, exported) -> No
     assert exported("langchain", handover(prompt)).problems == ()
 
 
-def test_braces_that_are_not_doubled_fail(tmp_path: Path, handover, verify) -> None:
+def test_braces_that_are_not_doubled_fail(handover, mistaken) -> None:
     """An f-string template with the prompt's own braces in it single renders other messages, or none at all."""
     prompt = replace(shipped("groundedness"), criteria="Give {{1}} for what is true.")
-    target = TARGETS["langchain"]
-
-    def careless(given):
-        bundle = target.write(given)
-        return replace(bundle, files={name: text.replace("{{{{1}}}}", "{{1}}") for name, text in bundle.files.items()})
-
-    write_export(handover(prompt), replace(target, write=careless), tmp_path / "bad")
-    assert any("{1}" in problem for problem in verify("langchain", tmp_path / "bad").problems)
+    found = mistaken("langchain", handover(prompt), lambda text: text.replace("{{{{1}}}}", "{{1}}"))
+    assert any("{1}" in problem for problem in found.problems)

@@ -5,12 +5,11 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
 from judgewright.judges import DecisionRule, JudgePrompt, Shelf
-from judgewright.runs.exports import TARGETS, Refused, Verification, write_export
+from judgewright.runs.exports import TARGETS, Refused, Verification
 from judgewright.runs.exports.segments import fill, template_messages
 
 HOSTILE = 'Braces {a} {% raw %} {# c #} ${x} %s "quotes" \'\'\' \\ """ \r\n\ttabs 漢字 \u202e ' + "x" * 20_000
@@ -75,15 +74,12 @@ def test_hostile_prompt_text_round_trips_in_langfuse(handover, exported) -> None
     assert exported("langfuse", handover(prompt)).problems == ()
 
 
-def test_fields_in_each_others_place_fail(tmp_path: Path, handover, verify) -> None:
+def test_fields_in_each_others_place_fail(handover, mistaken) -> None:
     """The source where the statement belongs is another judge, and Langfuse would not notice."""
-    target = TARGETS["langfuse"]
+    swapped = {"{{source}}": "{{statement}}", "{{statement}}": "{{source}}"}
 
-    def careless(given):
-        bundle = target.write(given)
-        swapped = {"{{source}}": "{{statement}}", "{{statement}}": "{{source}}"}
-        swap = {n: re.sub("|".join(swapped), lambda found: swapped[found.group()], t) for n, t in bundle.files.items()}
-        return replace(bundle, files=swap)
+    def edit(text: str) -> str:
+        return re.sub("|".join(swapped), lambda found: swapped[found.group()], text)
 
-    write_export(handover(shipped("groundedness")), replace(target, write=careless), tmp_path / "bad")
-    assert any("message 2 (user)" in problem for problem in verify("langfuse", tmp_path / "bad").problems)
+    found = mistaken("langfuse", handover(shipped("groundedness")), edit)
+    assert any("message 2 (user)" in problem for problem in found.problems)

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
 from judgewright.judges import JudgePrompt, Shelf
-from judgewright.runs.exports import TARGETS, Refused, Verification, write_export
+from judgewright.runs.exports import TARGETS, Refused, Verification
 
 HOSTILE = (
     'Braces {a} {{b}} {{{c}}} {% raw %} {# c #} ${x} %s "quotes" \'\'\' \\ """ \r\n\ttabs 漢字 \u202e ' + "x" * 20_000
@@ -68,14 +67,11 @@ def test_hostile_prompt_text_round_trips_in_openevals(handover, exported) -> Non
     assert exported("openevals", handover(prompt)).problems == ()
 
 
-def test_a_scale_of_another_width_fails(tmp_path: Path, handover, verify) -> None:
+def test_a_scale_of_another_width_fails(handover, mistaken) -> None:
     """Grades brought to 0..1 are not the grades that the manifest says."""
-    target = TARGETS["openevals"]
-
-    def careless(given):
-        bundle = target.write(given)
-        files = {n: t.replace('"score": score,', '"score": score / 3,') for n, t in bundle.files.items()}
-        return replace(bundle, files=files)
-
-    write_export(handover(shipped("groundedness")), replace(target, write=careless), tmp_path / "bad")
-    assert any("grade 3 is read as 1" in problem for problem in verify("openevals", tmp_path / "bad").problems)
+    found = mistaken(
+        "openevals",
+        handover(shipped("groundedness")),
+        lambda text: text.replace('"score": score,', '"score": score / 3,'),
+    )
+    assert any("grade 3 is read as 1" in problem for problem in found.problems)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
@@ -12,7 +11,7 @@ from hypothesis import strategies as st
 
 from judgewright.judges import DecisionRule, JudgePrompt, Shelf
 from judgewright.judges.prompt import Example
-from judgewright.runs.exports import Handover, write_export
+from judgewright.runs.exports import Handover
 from judgewright.runs.exports.opik import TARGET
 from judgewright.runs.exports.segments import fill, template_messages
 
@@ -81,12 +80,14 @@ def test_the_stored_prompt_renders_to_our_messages(text: str, source: str, state
     assert got == fill(template_messages(prompt), row)
 
 
-def test_a_stored_prompt_that_was_edited_fails(tmp_path: Path, handover, verify) -> None:
+def test_a_stored_prompt_that_is_another_text_fails(handover, mistaken) -> None:
     """Opik would show a broken template as it is, without an error."""
-    export = write_export(handover(shipped("groundedness")), TARGET, tmp_path / "out")
-    file = export.folder / "groundedness_opik.json"
-    file.write_text(file.read_text().replace("{{ statement }}", "{{ statement"))
-    assert "row 1 renders as another text" in " ".join(verify("opik", tmp_path / "out").problems)
+
+    def edit(text: str) -> str:
+        return text.replace("{{ statement }}", "{{ statement") if text.startswith("[") else text
+
+    found = mistaken("opik", handover(shipped("groundedness")), edit)
+    assert "row 1 renders as another text" in " ".join(found.problems)
 
 
 def test_the_rule_in_force_stands_in_the_module(handover) -> None:

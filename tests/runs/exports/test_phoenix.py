@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
@@ -13,7 +12,7 @@ from hypothesis import strategies as st
 
 from judgewright.judges import DecisionRule, JudgePrompt, Shelf
 from judgewright.judges.prompt import Example
-from judgewright.runs.exports import Handover, write_export
+from judgewright.runs.exports import Handover
 from judgewright.runs.exports.phoenix import TARGET
 from judgewright.runs.exports.segments import fill, template_messages
 
@@ -93,12 +92,16 @@ def test_single_braces_are_not_taken_for_an_f_string(handover, exported) -> None
     assert not any("no prompt" in told for told in found.differences)
 
 
-def test_a_stored_prompt_that_was_edited_fails(tmp_path: Path, handover, verify) -> None:
+def test_a_stored_prompt_that_is_another_text_fails(handover, mistaken) -> None:
     """The file beside the module is what push and the classifier use."""
-    export = write_export(handover(shipped("groundedness")), TARGET, tmp_path / "out")
-    file = export.folder / "groundedness_phoenix.json"
-    file.write_text(file.read_text().replace("Indirect evidence counts", "Indirect evidence never counts"))
-    assert "row 1 renders as another text" in " ".join(verify("phoenix", tmp_path / "out").problems)
+
+    def edit(text: str) -> str:
+        return (
+            text.replace("Indirect evidence counts", "Indirect evidence never counts") if text.startswith("[") else text
+        )
+
+    found = mistaken("phoenix", handover(shipped("groundedness")), edit)
+    assert "row 1 renders as another text" in " ".join(found.problems)
 
 
 def test_the_rule_in_force_stands_in_the_module(handover) -> None:

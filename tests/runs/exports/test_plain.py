@@ -75,6 +75,13 @@ def test_a_changed_file_fails(target: str, tmp_path: Path, handover, verify) -> 
     found = verify(target, tmp_path / "out")
     assert not found.passed
     assert any("not what was written" in problem for problem in found.problems)
+
+
+@pytest.mark.parametrize("target", ["json", "messages", "jinja", "python"])
+def test_another_word_in_the_criteria_is_noticed(target: str, handover, mistaken) -> None:
+    """Row by row, where the hashes agree."""
+    given: Handover = handover(shipped("groundedness"))
+    found = mistaken(target, given, lambda text: text.replace("Indirect evidence counts", "Indirect evidence never"))
     assert any(problem.startswith("row 1:") for problem in found.problems)
 
 

@@ -6,14 +6,13 @@ import json
 import math
 import re
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 import yaml
 
 from judgewright.judges import DecisionRule, JudgePrompt, Shelf
 from judgewright.judges.scale import Isotonic, Platt
-from judgewright.runs.exports import TARGETS, Handover, Refused, Verification, write_export
+from judgewright.runs.exports import TARGETS, Handover, Refused, Verification
 from judgewright.runs.exports.segments import fill, template_messages
 
 HOSTILE = (
@@ -93,30 +92,17 @@ def test_hostile_prompt_text_round_trips_in_promptfoo(handover, exported) -> Non
     assert exported("promptfoo", handover(prompt)).problems == ()
 
 
-def careless(given: Handover, old: str, new: str, folder: Path) -> None:
-    """Write the export with one line changed, manifest and all."""
-    target = TARGETS["promptfoo"]
-
-    def write(handed):
-        bundle = target.write(handed)
-        files = {name: re.sub(old, new, text) for name, text in bundle.files.items()}
-        assert files != bundle.files
-        return replace(bundle, files=files)
-
-    write_export(given, replace(target, write=write), folder)
-
-
-def test_a_rubric_without_threshold_fails(tmp_path: Path, handover, verify) -> None:
+def test_a_rubric_without_threshold_fails(handover, mistaken) -> None:
     """promptfoo lets every score pass then, the lowest too."""
-    careless(handover(shipped("groundedness")), r" +threshold: .*\n", "", tmp_path / "bad")
-    found = verify("promptfoo", tmp_path / "bad")
+    given = handover(shipped("groundedness"))
+    found = mistaken("promptfoo", given, lambda text: re.sub(r" +threshold: .*\n", "", text))
     assert not found.passed
     assert "the score 0 passes, and the rubric has no threshold" in found.notes
 
 
-def test_a_threshold_on_the_judges_own_scale_fails(tmp_path: Path, handover, verify) -> None:
+def test_a_threshold_on_the_judges_own_scale_fails(handover, mistaken) -> None:
     """2 on a score of 0..1 lets nothing pass."""
-    careless(handover(shipped("groundedness")), r"threshold: .*\n", "threshold: 2\n", tmp_path / "bad")
-    found = verify("promptfoo", tmp_path / "bad")
+    given = handover(shipped("groundedness"))
+    found = mistaken("promptfoo", given, lambda text: re.sub(r"threshold: .*\n", "threshold: 2\n", text))
     assert not found.passed
     assert any("the score 1 fails, unlike" in note for note in found.notes)

@@ -1,0 +1,451 @@
+"""Hold five ways to a better prompt side by side, at equal numbers of requests, on rows that none of them saw.
+
+    python benchmarks/methods.py [SITUATION ...] [--seeds 10] [--json FILE]
+
+Three published situations on real rows and the simulated model: a judge of low precision, one of low precision though
+its grades are rarely far off, one of low recall. Guided TextGrad, TextGrad on all rows with a plain loss, one rewrite a
+step, GEPA and MIPROv2 start from the same judged rows and walk until their next step could go over the budget: what
+fifteen steps of TextGrad ask when every proposal is validated whole. A request counts once a run, as if the run had
+begun with the verdicts on the open rows and an empty record: that the seeds share a record saves time and nothing else.
+Seeds vary minibatches, the search for the slice and what proposers draw; the split is one for all seeds.
+
+Each survivor is decided by the gate as if it were the first look at that holdout, and then measured against the start
+on the final rows; no survivor is no change. Intervals over seeds say how far a method varies on these rows, and
+nothing about others: all seeds share them.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import time
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from statistics import mean, median, stdev
+from typing import Any
+
+from judgewright.judges import (
+    Change,
+    Client,
+    Completion,
+    Judged,
+    JudgePrompt,
+    Shelf,
+    Simulated,
+    Splits,
+    compare,
+    load_dataset,
+)
+from judgewright.judges.models import FailedCall, MemoryRecord
+from judgewright.optimize import (
+    Aim,
+    Attempt,
+    Critique,
+    Decision,
+    Gepa,
+    MemoryJournal,
+    MemoryLedger,
+    Mipro,
+    NoProposal,
+    Objective,
+    Part,
+    Proposal,
+    Proposer,
+    Rewrite,
+    Target,
+    TextGrad,
+    Tools,
+    WalkSettings,
+    Workbench,
+    read_objective,
+)
+from judgewright.optimize.gate import open_for_report
+from judgewright.optimize.improve import improve
+from judgewright.optimize.loop import benchmark, construct_loss, decide_on_holdout, find_target, split_rows
+from judgewright.optimize.plan import Walk, bound_proposal
+from judgewright.optimize.walk import judge_rows
+
+DATA = Path(__file__).resolve().parents[2] / "shared/data"
+STEPS = 15
+"""Steps of TextGrad that the budget is made of."""
+ENDLESS = 1_000
+"""More steps than any budget here covers."""
+GUIDED, UNGUIDED = "TextGrad, guided", "TextGrad, unguided"
+METHODS: Mapping[str, Proposer] = {
+    GUIDED: TextGrad(),
+    UNGUIDED: TextGrad(),  # it differs in its walk
+    "rewrite": Rewrite(),
+    "GEPA": Gepa(),
+    "MIPROv2": Mipro(),
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Situation:
+    """A judge that errs in one direction, and what is wanted of it."""
+
+    title: str
+    file: str
+    judge: str
+    text: str
+    target: str
+    guards: tuple[str, ...]
+
+
+SITUATIONS: Mapping[str, Situation] = {
+    "precision": Situation(
+        title="Low precision: groundedness",
+        file="groundedness_multi.jsonl",
+        judge="groundedness",
+        text="do not call unsupported statements grounded",
+        target="precision",
+        guards=("recall:-0.05",),
+    ),
+    "off-by-1": Situation(
+        title="Low precision at high off-by-1: context relevance",
+        file="context_relevance_trec_dl.jsonl",
+        judge="context_relevance",
+        text="do not call passages relevant that do not answer the query",
+        target="precision",
+        guards=("recall:-0.05", "off_by_one:-0.05"),
+    ),
+    "recall": Situation(
+        title="Low recall: answer relevance",
+        file="answer_relevance.jsonl",
+        judge="answer_relevance",
+        text="do not reject answers that address the question",
+        target="recall",
+        guards=("precision:-0.05",),
+    ),
+}
+
+
+class Spent(Exception):
+    """The next step could go over the budget; `prompt` is where the search had got to."""
+
+    def __init__(self, prompt: JudgePrompt) -> None:
+        super().__init__("the budget is spent")
+        self.prompt = prompt
+
+
+class Counted(MemoryRecord):
+    """A record that counts the requests of one run, each once, those that it can answer included."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._common: frozenset[bytes] = frozenset()
+        self._asked: set[bytes] = set()
+
+    def lookup(self, keys: Sequence[bytes]) -> Mapping[bytes, Completion | FailedCall]:
+        """See `CallRecord.lookup`."""
+        self._asked.update(keys)
+        return super().lookup(keys)
+
+    @property
+    def requests(self) -> int:
+        """Different requests of this run so far, beside those that all runs have in common."""
+        return len(self._asked - self._common)
+
+    def share(self) -> None:
+        """Take what was asked so far for common to all runs."""
+        self._common = frozenset(self._asked)
+
+    def begin(self) -> None:
+        """Begin to count for another run."""
+        self._asked.clear()
+
+
+@dataclass(slots=True)
+class Capped:
+    """A proposer that ends the search where its next step could go over the cap."""
+
+    inner: Proposer
+    record: Counted
+    cap: int
+    """Requests of the run."""
+    step_most: int
+    """What may follow until the proposer is asked again."""
+    steps: int = 0
+
+    @property
+    def name(self) -> str:
+        """See `Proposer.name`."""
+        return self.inner.name
+
+    @property
+    def parts(self) -> tuple[Part, ...]:
+        """See `Proposer.parts`."""
+        return self.inner.parts
+
+    def propose(
+        self, prompt: JudgePrompt, critique: Critique, bench: Workbench, *, past: Sequence[Attempt], step: int
+    ) -> Proposal | NoProposal:
+        """See `Proposer.propose`."""
+        if self.record.requests + self.step_most > self.cap:
+            raise Spent(prompt)
+        self.steps += 1
+        return self.inner.propose(prompt, critique, bench, past=past, step=step)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Start:
+    """What all methods of a situation have in common."""
+
+    situation: Situation
+    prompt: JudgePrompt
+    objective: Objective
+    parts: Splits
+    baseline: Judged
+    client: Client
+    record: Counted
+    budget: int
+    """Requests of one method, from the loss to the survivor."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Run:
+    """What one method made of one seed."""
+
+    method: str
+    seed: int
+    slice: str
+    loss: str
+    requests: int
+    steps: int
+    results: Mapping[str, int]
+    """How often a step ended so, by the first words of its result."""
+    survivor: str | None
+    """Version of the prompt."""
+    decision: Decision | None
+    changes: Mapping[str, Change]
+    """Of the target and each guarded metric on the final rows; empty without a survivor."""
+
+    def change(self, metric: str) -> float:
+        """The change of a metric on the final rows, in points."""
+        return 100 * self.changes[metric].difference if metric in self.changes else 0.0
+
+    def adopted(self, metric: str) -> float:
+        """The same where the gate accepted; what it did not is not put to use."""
+        return self.change(metric) if self.decision is not None and self.decision.accepted else 0.0
+
+    def to_json(self) -> dict[str, Any]:  # Any: JSON
+        """Return the run; what it tells of sealed rows are aggregates."""
+        return {
+            **{name: getattr(self, name) for name in ("method", "seed", "slice", "loss", "requests", "steps")},
+            "results": dict(self.results),
+            "survivor": self.survivor,
+            "outcome": self.decision.outcome if self.decision else None,
+            "reason": self.decision.reason if self.decision else None,
+            "final": {metric: asdict(change) for metric, change in self.changes.items()},
+        }
+
+
+def open_start(situation: Situation, client: Client, record: Counted) -> Start:
+    """Split the rows, and judge the open ones once for all methods."""
+    prompt = Shelf().get(situation.judge)
+    dataset = load_dataset(DATA / situation.file, inputs=prompt.inputs, scale=prompt.scale)
+    objective = read_objective(situation.text, target=situation.target, guards=situation.guards)
+    tools, settings = open_tools(client, TextGrad(), "start"), WalkSettings()
+    parts = split_rows(dataset, tools, settings)
+    baseline = benchmark(prompt, parts, tools, settings)
+    record.share()
+    return Start(
+        situation=situation,
+        prompt=prompt,
+        objective=objective,
+        parts=parts,
+        baseline=baseline,
+        client=client,
+        record=record,
+        budget=STEPS * (settings.batch + 2 + len(parts.validation)),
+    )
+
+
+def open_tools(client: Client, proposer: Proposer, run_id: str) -> Tools:
+    """Return tools with a ledger of their own, so that each decision is a first look."""
+    return Tools(
+        judge_client=client,
+        optimizer_client=client,
+        proposer=proposer,
+        journal=MemoryJournal(),
+        ledger=MemoryLedger(),
+        run_id=run_id,
+    )
+
+
+def run_method(start: Start, method: str, proposer: Proposer, target: Target, seed: int) -> Run:
+    """Write the loss, search under the cap, decide, and measure what survived on the final rows."""
+    settings = WalkSettings(steps=ENDLESS, seed=seed, unguided=method == UNGUIDED)
+    capped = Capped(proposer, start.record, start.budget, _step_most(start, proposer, settings))
+    tools = open_tools(start.client, capped, f"{method} {seed}")
+    start.record.begin()
+    loss = construct_loss(start.objective, target, start.baseline, tools, settings)
+    aim = Aim(objective=start.objective, target=target, loss=loss)
+    try:
+        found = improve(start.prompt, start.parts, start.baseline, aim, tools, settings)
+    except Spent as spent:
+        found = None if spent.prompt.version == start.prompt.version else spent.prompt
+    requests = start.record.requests
+    assert requests <= start.budget, f"{method} asked {requests:,} of {start.budget:,} requests"
+    decision = decide_on_holdout(start.prompt, found, start.parts, aim, tools, settings)
+    return Run(
+        method=method,
+        seed=seed,
+        slice=target.name,
+        loss=str(loss.expression),
+        requests=requests,
+        steps=capped.steps,
+        results=_results(tools),
+        survivor=found.version if found else None,
+        decision=decision,
+        changes=measure_final(start, found, decision, tools, settings) if found and decision else {},
+    )
+
+
+def _step_most(start: Start, proposer: Proposer, settings: WalkSettings) -> int:
+    """What a proposal, its validation and the next minibatch ask at most."""
+    walk = Walk(
+        prompt=start.prompt,
+        dataset=start.baseline.dataset,
+        parts=start.parts,
+        proposer=proposer,
+        settings=settings,
+        objective=start.objective,
+    )
+    bound = bound_proposal(walk)
+    assert bound is not None, f"{proposer.name} has no known bound"
+    return bound.optimizer + bound.judge + bound.either + len(start.parts.validation) + settings.batch
+
+
+def _results(tools: Tools) -> dict[str, int]:
+    """Count how the steps ended."""
+    ended = [str(event.payload["result"]).split(":")[0] for event in tools.journal.events() if event.kind == "step"]
+    return {result: ended.count(result) for result in sorted({*ended})}
+
+
+def measure_final(
+    start: Start, survivor: JudgePrompt, decision: Decision, tools: Tools, settings: WalkSettings
+) -> dict[str, Change]:
+    """Open the final rows through the gate's own door, and compare both prompts on them."""
+    opened, _ = open_for_report(start.parts, start.prompt, survivor, decision, ledger=tools.ledger, run_id=tools.run_id)
+    final = replace(opened, rows=opened.rows[-len(start.parts.final) :])
+    before, after = (judge_rows("final", prompt, final, tools, settings) for prompt in (start.prompt, survivor))
+    metrics = (start.objective.target, *(guard.metric for guard in start.objective.guards))
+    changes = {metric: compare(metric, before, after) for metric in metrics}
+    undefined = [metric for metric, change in changes.items() if change is None]
+    assert not undefined, f"{undefined} undefined on the final rows"
+    return {metric: change for metric, change in changes.items() if change is not None}
+
+
+def over_seeds(values: Sequence[float]) -> str:
+    """Return the mean in points with its 95 % interval over seeds, by Student's t."""
+    from scipy.stats import t as student
+
+    if len(set(values)) == 1:
+        return f"{values[0]:+.1f} in every seed"
+    reach = float(student.ppf(0.975, len(values) - 1)) * stdev(values) / len(values) ** 0.5
+    return f"{mean(values):+.1f} [{mean(values) - reach:+.1f}, {mean(values) + reach:+.1f}]"
+
+
+def write_table(start: Start, runs: Sequence[Run]) -> str:
+    """Return the table of a situation as Markdown, with what it is about before it and the slices after it."""
+    target, parts = start.objective.target, start.parts
+    guards = [guard.metric for guard in start.objective.guards]
+    seeds = len({run.seed for run in runs})
+    by_method = {run.method: [other for other in runs if other.method == run.method] for run in runs}
+    sizes = f"{len(parts.train):,} / {len(parts.validation):,} / {len(parts.holdout):,} / {len(parts.final):,}"
+    slices = Counter(run.slice for run in runs if run.method == GUIDED)
+    at_start = {f", where the start has {target} {run.changes[target].before:.3f}" for run in runs if run.changes}
+    head = (
+        f"`{start.situation.file}`, {sizes} rows for training, validation, holdout and final, the final ones in "
+        f"{parts.final.groups} groups{''.join(at_start)}. {start.objective.describe()} At most "
+        f"{start.budget:,} requests a method and seed; {seeds} seeds that share all rows. Changes in points."
+    )
+    columns = (
+        *("method", "requests, steps", "survivors", "accepted / refused / undecided", f"{target}, final rows"),
+        *("one survivor over rows", "minus guided TextGrad", f"{target}, where accepted", *guards),
+    )
+    table = [columns, ("---",) * len(columns)]
+    table += [_line(start.objective, found, by_method[GUIDED]) for found in by_method.values()]
+    found_slices = ", ".join(f"`{name}` {count}" for name, count in slices.most_common())
+    return "\n".join(
+        (
+            f"### {start.situation.title} (simulated, rules {Simulated().version})\n\n{head}\n",
+            *("| " + " | ".join(cells) + " |" for cells in table),
+            f"\nSlices, by seeds: {found_slices}.",
+        )
+    )
+
+
+def _line(objective: Objective, runs: Sequence[Run], guided: Sequence[Run]) -> tuple[str, ...]:
+    """Return the cells of one method."""
+    target = objective.target
+    outcomes = [run.decision.outcome for run in runs if run.decision]
+    apart = [run.change(target) - other.change(target) for run, other in zip(runs, guided, strict=True)]
+    return (
+        runs[0].method,
+        f"{mean(run.requests for run in runs):,.0f}, {mean(run.steps for run in runs):.1f}",
+        f"{len(outcomes)} of {len(runs)}",
+        " / ".join(str(outcomes.count(outcome)) for outcome in ("accepted", "refused", "undecided")),
+        over_seeds([run.change(target) for run in runs]),
+        _half_width(target, runs),
+        "" if runs is guided else over_seeds(apart),
+        over_seeds([run.adopted(target) for run in runs]),
+        *(over_seeds([run.change(guard.metric) for run in runs]) for guard in objective.guards),
+    )
+
+
+def _half_width(metric: str, runs: Sequence[Run]) -> str:
+    """Return the median half-width of the survivors' own intervals over rows, clustered by group."""
+    found = [run.changes[metric] for run in runs if run.changes]
+    halves = [100 * (c.high - c.low) / 2 for c in found if c.low is not None and c.high is not None]
+    return f"± {median(halves):.1f}" if halves else ""
+
+
+def run_situation(name: str, seeds: int) -> tuple[Start, list[Run]]:
+    """Run every method on every seed of a situation; the record of calls is the situation's own."""
+    runs, record = [], Counted()
+    with Client(Simulated(), record=record) as client:
+        start = open_start(SITUATIONS[name], client, record)
+        for seed in range(seeds):
+            settings = WalkSettings(seed=seed)
+            tools = open_tools(client, TextGrad(), f"slice {seed}")
+            targets = {
+                guided: find_target(start.baseline, start.objective, tools, replace(settings, unguided=not guided))
+                for guided in (True, False)
+            }
+            for method, proposer in METHODS.items():
+                runs.append(run_method(start, method, proposer, targets[method != UNGUIDED], seed))
+                _say(name, runs[-1], start.objective.target)
+    return start, runs
+
+
+def _say(name: str, run: Run, target: str) -> None:
+    ended = run.decision.outcome if run.decision else "no survivor"
+    said = f"{name} seed {run.seed} {run.method:18} {run.requests:6,} requests {run.steps:3} steps, {ended:11}"
+    print(f"{time.process_time():6.0f} s  {said} {run.change(target):+.1f}  [{run.slice}]", file=sys.stderr, flush=True)
+
+
+def main() -> None:
+    """Run, print the tables, and write what each run found."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("situations", nargs="*", choices=[*SITUATIONS, []])
+    parser.add_argument("--seeds", type=int, default=10)
+    parser.add_argument("--json", type=Path)
+    asked = parser.parse_args()
+    body: dict[str, Any] = {"simulated": True, "simulator": Simulated().version, "situations": {}}  # Any: JSON
+    for name in asked.situations or SITUATIONS:
+        start, runs = run_situation(name, asked.seeds)
+        print(write_table(start, runs) + "\n", flush=True)
+        found = {"budget": start.budget, "runs": [run.to_json() for run in runs]}
+        body["situations"][name] = asdict(start.situation) | found
+    if asked.json:
+        asked.json.write_text(json.dumps(body, indent=1) + "\n", encoding="utf-8")
+    print(f"simulated model {Simulated().version}; {time.process_time():.0f} s of CPU")
+
+
+if __name__ == "__main__":
+    main()
