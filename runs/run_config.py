@@ -32,7 +32,6 @@ from ..optimize import (
     parse_loss,
 )
 
-
 TEMPERATURE = 0.7
 """Of TextGrad and rewrite, unless given."""
 
