@@ -28,8 +28,8 @@ from judgewright.judges.files.verdicts import load_judges
 from judgewright.judges.paired import compare
 from judgewright.optimize import MemoryLedger, decide, read_objective
 from judgewright.optimize.ledger import MAX_LOOKS, alpha_of_look
-from judgewright.runs.gating import Gated
-from judgewright.runs.verdict_pairs import pair_verdicts
+from judgewright.runs.gates.gating import Gated
+from judgewright.runs.gates.verdict_pairs import pair_verdicts
 
 DATA = Path(__file__).resolve().parents[2] / "shared/data"
 F1 = read_objective("", target="f1")

@@ -36,7 +36,7 @@ from judgewright.judges import (
 from judgewright.optimize import default_loss, read_objective, row_losses
 from judgewright.optimize.hunk_effects import HunkReport, measure_hunks
 from judgewright.optimize.hunks import split_hunks
-from judgewright.optimize.loss import TARGET_SLICE
+from judgewright.optimize.losses.loss import TARGET_SLICE
 
 BASE = JudgePrompt(name="j", system="s", criteria="Read it.", template="{{x}}", reply="r", scale=OutputScale())
 RULES = ("Rule one.", "Rule two.", "Rule three.", "Rule four.")

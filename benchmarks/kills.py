@@ -25,8 +25,8 @@ from typing import Any
 
 from judgewright.judges import Simulated
 from judgewright.optimize.journal import VOLATILE
-from judgewright.runs.calls import CallStore
-from judgewright.runs.journal import RunJournal, list_runs
+from judgewright.runs.store.calls import CallStore
+from judgewright.runs.store.journal import RunJournal, list_runs
 from judgewright.runs.workspace import Workspace
 
 WALK = (

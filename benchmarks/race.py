@@ -18,8 +18,8 @@ import numpy as np
 
 from judgewright.judges import Client, Dataset, FloatArray, Judged, JudgePrompt, Shelf, Simulated, judge, load_dataset
 from judgewright.optimize import default_loss, read_objective, row_losses
-from judgewright.optimize.loss import TARGET_SLICE
-from judgewright.optimize.race import RaceResult, RaceSettings, race
+from judgewright.optimize.losses.loss import TARGET_SLICE
+from judgewright.optimize.racing.race import RaceResult, RaceSettings, race
 
 SENTENCES = (
     "Compare every number, date and amount with the source; one that differs makes the statement unsupported.",

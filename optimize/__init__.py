@@ -1,15 +1,15 @@
 """How a prompt gets better, and whether it did. Open `loop` first: `optimize` names the steps."""
 
-from .axioms import check_axioms, cost_table
 from .critique import Critique, critique_batch, minibatch
-from .expression import Expression, compile_expression
 from .gate import Decision, GuardResult, decide, gate
 from .invariants import PhraseIndex, Violation, check_candidate
 from .journal import Event, Journal, MemoryJournal
 from .ledger import Ledger, Look, MemoryLedger
 from .loop import Outcome, optimize
-from .loss import Loss, default_loss, parse_loss, row_losses, write_loss
-from .objective import Guard, Objective, read_objective
+from .losses.axioms import check_axioms, cost_table
+from .losses.expression import Expression, compile_expression
+from .losses.loss import Loss, default_loss, parse_loss, row_losses, write_loss
+from .losses.objective import Guard, Objective, read_objective
 from .proposers import (
     PARTS,
     Attempt,

@@ -10,8 +10,8 @@ import numpy as np
 from ..judges import Answer, FloatArray, Judged, JudgePrompt, clustered_se, compare, point
 from .gate import guard_could_hold
 from .invariants import PhraseIndex
-from .loss import row_losses
-from .objective import Objective
+from .losses.loss import row_losses
+from .losses.objective import Objective
 from .proposers import Attempt
 from .walk import Aim
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from ..judges import FloatArray, Judged, Row, Verdict
-from .objective import Objective
+from .losses.objective import Objective
 
 QUOTED = 5
 """Rows quoted at most; a row is quoted when its decision is wrong, or its grade where both sides grade alike."""

@@ -35,7 +35,7 @@ from ..judges import (
 from ..judges.frames import SIMULATED, html_table
 from ..slices import find_regressions
 from .ledger import Ledger
-from .objective import Guard, Objective
+from .losses.objective import Guard, Objective
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -5,7 +5,7 @@ from __future__ import annotations
 from ..judges import Judged, JudgePrompt, Splits
 from .climb import Candidate, Climb
 from .invariants import PhraseIndex
-from .loss import row_losses
+from .losses.loss import row_losses
 from .step import Step
 from .walk import Aim, Tools, WalkSettings
 

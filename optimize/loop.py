@@ -12,15 +12,15 @@ from typing import Any
 
 from ..judges import Dataset, InputError, Judged, JudgePrompt, Splits, by_column, measure, split_dataset
 from ..slices import SliceReport, choose_target, find_slices, parse_predicate
-from .axioms import cost_table
-from .expression import compile_expression
 from .gate import Decision, gate, open_for_report
 from .hunk_effects import measure_hunks
 from .hunks import split_hunks
 from .improve import improve
 from .ledger import remember_split
-from .loss import Loss, WrittenLoss, check_loss, row_losses, write_loss
-from .objective import Objective
+from .losses.axioms import cost_table
+from .losses.expression import compile_expression
+from .losses.loss import Loss, WrittenLoss, check_loss, row_losses, write_loss
+from .losses.objective import Objective
 from .rethreshold import NoThreshold, rechoose_threshold
 from .walk import Aim, Target, Tools, WalkSettings, judge_rows, open_rows, require_columns, require_decision
 

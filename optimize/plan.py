@@ -15,13 +15,13 @@ import numpy as np
 
 from ..judges import Dataset, FloatArray, IntArray, JudgePrompt, Row, Splits, estimate_tokens, judge_request
 from ..judges.models.budget import Forecast
-from .course import RaceSettings
 from .critique import EXCERPT_CHARS, QUOTED
 from .invariants import EXAMPLE_TOKENS, token_cap
-from .loss import RETURNS, loss_request
-from .objective import Objective
+from .losses.loss import RETURNS, loss_request
+from .losses.objective import Objective
 from .proposers import FewShot, Gepa, HumanEdit, Mipro, Proposer, Rewrite, TextGrad
 from .proposers.textgrad import MOMENTUM
+from .racing.course import RaceSettings
 from .walk import WalkSettings
 
 Who = Literal["judge", "optimizer", "either", "screen"]

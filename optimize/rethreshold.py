@@ -18,7 +18,7 @@ from ..judges import Change, DecisionRule, FloatArray, InputError, IntArray, Jud
 from ..judges.calibrate import FOLDS, best_threshold, thresholds_between
 from ..judges.metrics import BINARY_METRICS
 from ..judges.verdict import Answer, apply_rule, as_given
-from .objective import Objective
+from .losses.objective import Objective
 
 ONE_SIDED = ("precision", "recall", "specificity")
 """Targets that a threshold at one end of the scale would serve best, if nothing were guarded."""

@@ -8,12 +8,12 @@ from typing import Any
 
 from ..judges import Completion, Dataset, FloatArray, Judged, JudgePrompt, LossError, ModelError, Request, Row, Splits
 from .climb import Candidate, Climb
-from .course import RaceSettings
 from .critique import Critique, critique_batch, minibatch
 from .invariants import check_candidate
-from .loss import row_losses
+from .losses.loss import row_losses
 from .proposers import Attempt, NoProposal, Proposal, Trial, Unanswered, Workbench
-from .race import RaceResult, Why, race
+from .racing.course import RaceSettings
+from .racing.race import RaceResult, Why, race
 from .walk import Aim, Tools, WalkSettings, judge_rows
 
 _LOST: Mapping[Why, str] = {

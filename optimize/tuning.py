@@ -31,8 +31,8 @@ from ..judges.duplicates import Clusters, join_near_duplicates
 from .improve import improve
 from .journal import MemoryJournal
 from .loop import benchmark, construct_loss, find_target, split_rows
-from .loss import row_losses
-from .objective import Objective
+from .losses.loss import row_losses
+from .losses.objective import Objective
 from .proposers import Proposer, Rewrite, TextGrad
 from .walk import Aim, Tools, WalkSettings, judge_rows, require_columns
 

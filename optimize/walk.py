@@ -28,8 +28,8 @@ from ..slices import Predicate, parse_predicate
 from ..slices.drill import require_columns as require_columns_of
 from .journal import Journal
 from .ledger import Ledger
-from .loss import TARGET_SLICE, Loss
-from .objective import Objective
+from .losses.loss import TARGET_SLICE, Loss
+from .losses.objective import Objective
 from .proposers import Proposer
 
 

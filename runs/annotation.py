@@ -37,10 +37,10 @@ from ..judges.shelf import KeptRule
 from ..judges.trust import group_codes
 from .annotated import Annotation, Cut, parse_cut
 from .bench import describe_spending
-from .calls import CallStore
 from .config import Allowance, Environment, open_client
-from .journal import create_run, sitting
 from .pair_files import Material
+from .store.calls import CallStore
+from .store.journal import create_run, sitting
 from .workspace import Workspace
 
 Watch = Callable[[str, Progress], None]

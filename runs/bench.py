@@ -32,11 +32,11 @@ from ..judges.claims import Aggregate, ClaimedResponses, Splitter, Trivial, judg
 from ..judges.listwise import RankedDataset, Window, judge_listwise
 from ..judges.models import Budget
 from ..judges.trust import FlipReport, flip_rate
-from .calls import CallStore
 from .ceilings import CeilingQuestions, Ceilings, find_ceilings
 from .config import Allowance, Environment, open_client
-from .journal import create_run, sitting
-from .score_report import write_score_report
+from .reports.score_report import write_score_report
+from .store.calls import CallStore
+from .store.journal import create_run, sitting
 from .workspace import Workspace
 
 Watch = Callable[[str, Progress], None]

@@ -27,12 +27,12 @@ from ..judges.calibrate import Calibrated, Method, calibrate, require_labels
 from ..judges.models import Budget
 from ..judges.shelf import KeptRule
 from ..optimize.ledger import remember_split
-from .calls import CallStore
 from .config import Allowance, Environment, open_client
-from .journal import create_run, sitting
-from .ledger import HoldoutLedger
-from .plots import Bin, reliability_bins
+from .reports.plots import Bin, reliability_bins
 from .run import require_same_split
+from .store.calls import CallStore
+from .store.journal import create_run, sitting
+from .store.ledger import HoldoutLedger
 from .workspace import Workspace
 
 Watch = Callable[[str, Progress], None]

@@ -24,7 +24,7 @@ from ..judges.trust import (
     retest,
     write_audit,
 )
-from .report import number
+from .reports.report import number
 from .terminal import inline, say, say_table
 
 SHOWN = 8

@@ -23,11 +23,11 @@ from ..judges import (
 )
 from ..optimize import open_rows, read_objective
 from ..optimize.hunks import PromptDiff, split_hunks
-from .calls import CallStore
-from .gating import HUNKS, Terms, decisions_about
-from .journal import RunJournal
+from .gates.gating import HUNKS, Terms, decisions_about
 from .run import optimization
 from .run_config import RunConfig
+from .store.calls import CallStore
+from .store.journal import RunJournal
 from .workspace import Workspace
 
 GIT_SECONDS = 2.0

@@ -27,10 +27,10 @@ from ..judges import (
     split_dataset,
 )
 from ..slices import parse_predicate
-from .calls import CallStore
-from .journal import RunJournal
 from .run import optimization
 from .run_config import RunConfig
+from .store.calls import CallStore
+from .store.journal import RunJournal
 from .word_diff import Piece, diff_words
 from .workspace import Workspace
 

@@ -6,9 +6,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from ..judges import JudgePrompt, load_prompt
-from .gating import HUNKS, decisions_about
-from .journal import RunJournal, get_run, list_runs
+from .gates.gating import HUNKS, decisions_about
 from .run_config import RunConfig
+from .store.journal import RunJournal, get_run, list_runs
 from .workspace import Workspace
 
 

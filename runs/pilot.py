@@ -29,11 +29,11 @@ from ..judges.trust import CHURN, group_codes, mean_over_rows
 from ..optimize.detectable import smallest_gain
 from ..optimize.ledger import alpha_of_look
 from ..optimize.plan import Walk
-from .calls import CallStore
 from .config import Environment, open_client, parse_budget
-from .journal import create_run, sitting
-from .ledger import HoldoutLedger
 from .run_config import RunConfig
+from .store.calls import CallStore
+from .store.journal import create_run, sitting
+from .store.ledger import HoldoutLedger
 from .workspace import Workspace
 
 PILOT_ROWS = 200

@@ -28,11 +28,11 @@ from ..optimize import (
     read_objective,
 )
 from ..optimize.walk import require_decision
-from .calls import CallStore
 from .config import Environment, open_client, parse_budget
-from .journal import RunJournal, RunRecord, create_run, get_run, list_runs, set_config, sitting
-from .ledger import HoldoutLedger
 from .run_config import RunConfig, open_proposer
+from .store.calls import CallStore
+from .store.journal import RunJournal, RunRecord, create_run, get_run, list_runs, set_config, sitting
+from .store.ledger import HoldoutLedger
 from .thrift import Thrift, thrift
 from .workspace import Workspace
 

@@ -13,7 +13,7 @@ from ..judges.benchmark import macro_f1_by
 from ..judges.files import VerdictColumns, load_judges
 from ..judges.leaderboard import ALPHA, Entry, Leaderboard, Pair, rank_judges
 from ..judges.published import STATUSES, Line, PublishedRow
-from .report import number, say_benchmark
+from .reports.report import number, say_benchmark
 from .terminal import say, say_table
 
 BESIDE = ("f1", "precision", "recall", "kappa", "off_by_one", "auroc")

@@ -8,7 +8,7 @@ from typing import Any
 from ..judges import Judged, Row, Verdict
 from ..slices import Predicate
 from ..slices.drill import members
-from .score_report import most_confident_disagreements
+from .reports.score_report import most_confident_disagreements
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

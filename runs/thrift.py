@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from ..optimize import Event
-from .calls import CallSummary
+from .store.calls import CallSummary
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

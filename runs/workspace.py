@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from ..judges import Shelf
-from .database import Database
+from .store.database import Database
 
 FOLDER = ".judgewright"
 

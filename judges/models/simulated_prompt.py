@@ -209,7 +209,7 @@ def _form(clause: str, system: str, schema: Mapping[str, Mapping[str, Any]] | No
 
 def _roles(schema: Mapping[str, Mapping[str, Any]]) -> dict[str, Role]:
     """What each field of a reply is for; where no name says which one grades, the only one with listed values does."""
-    roles = {name: role_of(name) for name in schema}
+    roles: dict[str, Role] = {name: role_of(name) for name in schema}
     listed = [name for name, spec in schema.items() if spec.get("enum")]
     if "score" not in roles.values() and len(listed) == 1:
         roles[listed[0]] = "score"

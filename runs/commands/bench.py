@@ -14,7 +14,7 @@ from ...slices import read_slice, rows_in_slice
 from ..bench import BenchPlan, BenchResult, ByClaim, run_bench, write_page, write_verdicts
 from ..ceilings import say_ceilings
 from ..config import parse_budget, read_environment
-from ..report import say_benchmark
+from ..reports.report import say_benchmark
 from ..terminal import progress_on_stderr, say, say_json
 from .options import (
     ceiling_options,

@@ -14,13 +14,13 @@ from ...judges.metrics.agreement import BINARY_METRICS
 from ..bench import describe_spending
 from ..calibration import CalibrationRun, run_calibration
 from ..config import parse_budget, read_environment
-from ..report import number
+from ..reports.report import number
 from ..terminal import inline, progress_on_stderr, say, say_json, say_table
 from .options import data_options, json_option, model_options, open_workspace, read_rows, workspace_option
 
 if TYPE_CHECKING:
     from ...judges import Estimate
-    from ..plots import Bin
+    from ..reports.plots import Bin
 
 
 @click.command(

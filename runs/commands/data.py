@@ -15,7 +15,7 @@ from ...judges.files import RawRoles, words_of
 from ..config import read_environment
 from ..data_check import CheckOptions, check_file
 from ..data_files import import_rows, split_file
-from ..data_report import say_data_report, say_import
+from ..reports.data_report import say_data_report, say_import
 from ..terminal import say, say_json, say_table
 from .options import json_option, open_workspace, workspace_option
 

@@ -21,9 +21,9 @@ from ...judges.annotation import (
 )
 from ...judges.models import Budget
 from ..bench import Watch, describe_spending
-from ..calls import CallStore
 from ..config import open_client, parse_budget, read_environment
-from ..journal import create_run, sitting
+from ..store.calls import CallStore
+from ..store.journal import create_run, sitting
 from ..terminal import progress_on_stderr, say, say_json
 from ..workspace import Workspace
 from .options import json_option, model_options, open_workspace, workspace_option

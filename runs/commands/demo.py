@@ -8,7 +8,7 @@ import click
 
 from ..config import Environment
 from ..demo_rows import write_demo_rows
-from ..report import say_event, say_nothing
+from ..reports.report import say_event, say_nothing
 from ..run import start_run
 from ..run_config import RunConfig
 from ..terminal import progress_on_stderr, say

@@ -11,7 +11,7 @@ import click
 from ...judges import InputError
 from ..exports import TARGETS, Handover, manifest, read_export, verify_export, write_export
 from ..finding import provenance
-from ..gating import verification
+from ..gates.gating import verification
 from ..terminal import inline, say, say_json
 from .options import json_option, open_workspace, workspace_option
 

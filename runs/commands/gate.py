@@ -13,11 +13,11 @@ from ...judges.files import VerdictColumns
 from ...optimize import Objective, read_objective
 from ...slices.saved import read_slice
 from ..config import parse_budget, read_environment
-from ..gate_judges import Asking, TwoJudges, gate_judges
-from ..gate_report import say_gated
-from ..gating import Gated, Terms, gate_verdicts
+from ..gates.gate_judges import Asking, TwoJudges, gate_judges
+from ..gates.gating import Gated, Terms, gate_verdicts
+from ..gates.verdict_pairs import pair_verdicts, read_holdout, read_verdicts, split_name
+from ..reports.gate_report import say_gated
 from ..terminal import progress_on_stderr, say_json
-from ..verdict_pairs import pair_verdicts, read_holdout, read_verdicts, split_name
 from ..workspace import Workspace
 from .options import column_map, data_options, json_option, model_options, names, open_workspace, workspace_option
 from .score import read_columns as verdict_columns  # the options of `score` are read in one place

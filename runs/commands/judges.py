@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from ...judges import InputError, parse_label_scale, write_beside
-from ..gating import verification
+from ..gates.gating import verification
 from ..imports import SOURCES, TOOLS, Imported, Wishes, import_judge, list_installed
 from ..terminal import inline, say, say_diff, say_json, say_table
 from .options import json_option, open_workspace, workspace_option

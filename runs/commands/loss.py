@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
     from ...judges import ClientStats
     from ...optimize import Objective
-    from ...optimize.costs import CostLine
-    from ...optimize.loss import Loss, WrittenLoss
+    from ...optimize.losses.costs import CostLine
+    from ...optimize.losses.loss import Loss, WrittenLoss
     from ..workspace import Workspace
 
 _MAX_FILE = 100_000
@@ -76,8 +76,8 @@ def write(
     A loss that breaks an axiom goes back with the reasons, three times; then a documented default is taken.
     """
     from ...optimize import read_objective
-    from ...optimize.costs import cost_lines
-    from ...optimize.grid import positive_rank
+    from ...optimize.losses.costs import cost_lines
+    from ...optimize.losses.grid import positive_rank
 
     wanted = read_objective(objective, target=target, guards=guards)
     with open_workspace(workspace) as place:
@@ -124,8 +124,8 @@ def lint(
 
     Exits 0 when the loss may be used, 1 when it is refused.
     """
-    from ...optimize.costs import cost_lines
-    from ...optimize.grid import positive_rank
+    from ...optimize.losses.costs import cost_lines
+    from ...optimize.losses.grid import positive_rank
 
     with open_workspace(workspace) as place:
         grades, labels = _scales(place, judge, scale, label_scale)
@@ -151,8 +151,8 @@ def _lint(
 ) -> tuple[Loss | None, list[dict[str, str]]]:  # Any: how `axiom_faults` is asked
     """Return the loss, where it can be read, and every reason against it."""
     from ...optimize import read_objective
-    from ...optimize.axioms import axiom_faults
-    from ...optimize.loss import missing_declaration
+    from ...optimize.losses.axioms import axiom_faults
+    from ...optimize.losses.loss import missing_declaration
 
     try:
         found = read_loss(expression, declares)
@@ -172,7 +172,7 @@ def read_loss(expression: str, declares: str | None = None) -> Loss:
         InputError: The file cannot be read.
     """
     from ...optimize import Loss, compile_expression
-    from ...optimize.loss import parse_loss
+    from ...optimize.losses.loss import parse_loss
 
     if not expression.strip().endswith(".json"):
         claims = {f"{declares}_costs_more_than_{'fn' if declares == 'fp' else 'fp'}": True} if declares else {}
@@ -222,9 +222,9 @@ def _ask(
     """Have the model write the loss, in a run of its own with every reply recorded."""
     from ...judges.models import Budget
     from ...optimize import write_loss
-    from ...optimize.grid import positive_rank
-    from ..calls import CallStore
-    from ..journal import create_run, sitting
+    from ...optimize.losses.grid import positive_rank
+    from ..store.calls import CallStore
+    from ..store.journal import create_run, sitting
 
     allowed = parse_budget(budget)
     run_id = create_run(place.database, "loss", {"objective": objective.text, "model": model})
@@ -260,7 +260,7 @@ def _say_objective(objective: Objective) -> None:
 
 
 def _say_loss(found: Loss, *, simulated: bool) -> None:
-    from ...optimize.axioms import DECLARATIONS
+    from ...optimize.losses.axioms import DECLARATIONS
 
     marked = "  [SIMULATED: says nothing about real models]" if simulated and found.written_by != "default" else ""
     say(f"Loss {found.version}, written by {inline(found.written_by)}{marked}")
@@ -273,7 +273,7 @@ def _say_loss(found: Loss, *, simulated: bool) -> None:
 
 
 def _say_costs(lines: Sequence[CostLine], grades: OutputScale, labels: OutputScale | None) -> None:
-    from ...optimize.costs import BANDS
+    from ...optimize.losses.costs import BANDS
 
     people = f"; people's grades {labels.describe()}" if labels else ""
     say(f"\nWhat a row costs by the judge's confidence, from 0 to 1; the judge's grades {grades.describe()}{people}")

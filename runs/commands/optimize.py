@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ..config import read_environment
-from ..report import say_event, say_nothing
+from ..reports.report import say_event, say_nothing
+from ..reports.run_report import say_found
 from ..run import RunResult, start_run
 from ..run_config import PROPOSERS, RunConfig
-from ..run_report import say_found
 from ..terminal import progress_on_stderr, say, say_json
 from .loss import read_loss
 from .options import column_map, data_options, json_option, model_options, names, open_workspace, workspace_option
@@ -139,7 +139,7 @@ def optimize(
 
 def _with_tuned(context: click.Context, place: Workspace, config: RunConfig) -> RunConfig:
     """Take what a study found, but for what was given by hand; say which is which."""
-    from ..tuned import TUNABLE, tuned_settings
+    from ..tuning.tuned import TUNABLE, tuned_settings
 
     given = click.core.ParameterSource.COMMANDLINE
     by_hand = [name for name in TUNABLE if context.get_parameter_source(name) is given]

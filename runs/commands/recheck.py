@@ -7,8 +7,8 @@ from pathlib import Path
 import click
 
 from ..config import parse_budget, read_environment
-from ..gate_judges import Asking
-from ..rechecking import recheck as decide_again
+from ..gates.gate_judges import Asking
+from ..gates.rechecking import recheck as decide_again
 from ..terminal import progress_on_stderr
 from .gate import finish
 from .options import json_option, open_workspace, workspace_option

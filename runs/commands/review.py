@@ -11,9 +11,9 @@ import click
 from ...judges import InputError, WorkspaceError
 from ..config import read_environment
 from ..finding import Finding, NotAccepted, finding, settle
-from ..gate_report import say_gated
-from ..hunk_choice import HunkChoice, accept_hunks
-from ..run_report import say_found
+from ..gates.hunk_choice import HunkChoice, accept_hunks
+from ..reports.gate_report import say_gated
+from ..reports.run_report import say_found
 from ..terminal import inline, progress_on_stderr, say, say_json
 from .options import F, json_option, names, open_workspace, workspace_option
 

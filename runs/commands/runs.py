@@ -9,18 +9,18 @@ from typing import Literal
 import click
 
 from ...judges import InputError
-from ..calls import CallStore
 from ..config import read_environment
 from ..finding import finding
 from ..flips import Direction as FlipDirection
 from ..flips import Error, flips_of, validation
-from ..gate_report import say_gated
-from ..gating import Gated
-from ..journal import RunJournal, get_run, list_runs
-from ..report import say_event, say_nothing
+from ..gates.gating import Gated
+from ..reports.gate_report import say_gated
+from ..reports.report import say_event, say_nothing
+from ..reports.run_export import FORMATS, export_run
+from ..reports.run_report import say_course, say_flip, say_found
 from ..run import resume_run
-from ..run_export import FORMATS, export_run
-from ..run_report import say_course, say_flip, say_found
+from ..store.calls import CallStore
+from ..store.journal import RunJournal, get_run, list_runs
 from ..terminal import progress_on_stderr, say, say_json, say_table
 from .optimize import finish
 from .options import json_option, open_workspace, workspace_option

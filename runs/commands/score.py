@@ -192,6 +192,6 @@ def _score_map(text: str) -> tuple[str, GradeMap]:
 
 def _write_page(path: Path | None, score: Score, *, title: str) -> None:
     if path is not None:
-        from ..score_report import write_score_report
+        from ..reports.score_report import write_score_report
 
         write_score_report(path, score.judged, score.benchmark, by=score.parts, by_column=score.by, title=title)

@@ -13,9 +13,9 @@ from ...judges.files import parse_grade_map
 from ...slices.drill import MeasuredSlice, measure_slice
 from ...slices.saved import read_slice
 from ...slices.target import TARGETS
+from ..reports.slice_plots import plot_found, plot_measured, write_picture
+from ..reports.slice_report import say_measured, say_rows, say_slices, say_tree
 from ..slice_audit import audit_named, tell_audit
-from ..slice_plots import plot_found, plot_measured, write_picture
-from ..slice_report import say_measured, say_rows, say_slices, say_tree
 from ..slice_rows import list_rows
 from ..slicing import (
     Search,

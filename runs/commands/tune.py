@@ -36,7 +36,7 @@ def tune(
     trial walks --steps steps on training rows and one half of the validation rows; the other half tells what the choice
     is worth. The holdout stays sealed. A study that was stopped goes on when it is asked for again.
     """
-    from ..tuning import tune as search
+    from ..tuning.tune import tune as search
 
     def told(number: int, loss: float, calls: int) -> None:
         if not as_json:

@@ -10,10 +10,10 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from ...judges import InputError
 from ..finding import finding, settle
-from ..hunk_choice import accept_hunks
-from ..journal import list_runs
+from ..gates.hunk_choice import accept_hunks
 from ..run import start_run
 from ..run_config import RunConfig
+from ..store.journal import list_runs
 from .desk import Desk
 from .work import Done, Piece, Report
 

@@ -14,12 +14,12 @@ import numpy as np
 
 from ...judges import InputError, Judged
 from ...optimize import Event
-from ..calls import CallStore, CallSummary
-from ..charts import reliability
 from ..config import Environment
 from ..flips import Flips, flips_of, validation
-from ..journal import RunJournal, RunRecord, get_run
-from ..plots import Bin, reliability_bins
+from ..reports.charts import reliability
+from ..reports.plots import Bin, reliability_bins
+from ..store.calls import CallStore, CallSummary
+from ..store.journal import RunJournal, RunRecord, get_run
 from ..workspace import Workspace
 from .work import Work
 

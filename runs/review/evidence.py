@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from ...optimize.ledger import MAX_LOOKS, LookAsked, LookRecord, look_asked
-from ..ledger import HoldoutLedger
-from ..report import number
+from ..reports.report import number
 from ..run_config import RunConfig
+from ..store.ledger import HoldoutLedger
 from ..workspace import Workspace
 from .desk import RunView
 from .rendering import interval, p_value, signed

@@ -14,10 +14,10 @@ from starlette.responses import HTMLResponse, JSONResponse, Response
 from ...judges import InputError
 from ...judges.metrics import CHOICE_METRICS
 from ...judges.prompt import check_name
-from .. import charts
-from ..journal import RunRecord, list_runs
 from ..lineage import lineage
+from ..reports import charts
 from ..run_config import RunConfig
+from ..store.journal import RunRecord, list_runs
 from ..word_diff import diff_words, prompt_parts
 from .desk import Desk, RunView
 from .evidence import gate_sentences, looks_at

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from ..report import METRIC_ORDER, number
+from ..reports.report import METRIC_ORDER, number
 from ..terminal import visible
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ def _shown(value: object) -> object:
 
 
 def drawn(svg: str) -> Markup:
-    """Let a chart of `runs/charts.py` stand in the page; it escapes its own text, and nothing else comes here."""
+    """Let a chart of `runs/reports/charts.py` stand in the page; it escapes its own text; nothing else comes here."""
     from markupsafe import Markup
 
     return Markup(svg)  # noqa: S704  # our own drawing

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ...judges import JudgewrightError
-from ..journal import RunRecord
+from ..store.journal import RunRecord
 from .desk import Desk
 
 

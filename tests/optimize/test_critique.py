@@ -9,7 +9,7 @@ from judgewright.judges.rows import Dataset, Row
 from judgewright.judges.scale import BINARY, OutputScale
 from judgewright.judges.verdict import Verdict
 from judgewright.optimize.critique import Critique, critique_batch, excerpt, minibatch
-from judgewright.optimize.objective import read_objective
+from judgewright.optimize.losses.objective import read_objective
 
 
 def test_the_critique_quotes_the_costliest_errors_with_direction_and_reasons() -> None:

@@ -16,7 +16,7 @@ from judgewright.judges.verdict import Verdict
 from judgewright.optimize import compile_expression, cost_table, decide, read_objective
 from judgewright.optimize.hunk_effects import measure_hunks
 from judgewright.optimize.hunks import split_hunks
-from judgewright.optimize.loss import Loss
+from judgewright.optimize.losses.loss import Loss
 
 TAG = "<img src=x onerror=alert(1)>"
 PROMPT = Shelf().get("groundedness")

@@ -14,7 +14,7 @@ from judgewright.judges.rows import Dataset, Row
 from judgewright.judges.scale import BINARY, OutputScale
 from judgewright.judges.verdict import Unscored, Verdict
 from judgewright.optimize.gate import Decision, decide
-from judgewright.optimize.objective import read_objective
+from judgewright.optimize.losses.objective import read_objective
 
 ORACLES = Path(__file__).resolve().parents[2].parent / "shared" / "data" / "oracles.json"
 OBJECTIVE = read_objective("improve precision", target="precision", guards=("recall:-0.05",))

@@ -9,7 +9,7 @@ from scipy import stats
 from judgewright.judges import BINARY, Dataset, Judged, Row, Verdict
 from judgewright.judges.errors import InputError
 from judgewright.optimize import Aim, Gepa, Loss, Rewrite, Target, TextGrad, WalkSettings, read_objective
-from judgewright.optimize.expression import compile_expression
+from judgewright.optimize.losses.expression import compile_expression
 from judgewright.optimize.tuning import Knobs, best_for_less, halve, loss_fall, mean_loss
 
 AIM = Aim(

@@ -22,9 +22,9 @@ from judgewright.runs.commands.calibrate import calibrate
 from judgewright.runs.config import Environment, parse_budget
 from judgewright.runs.demo_rows import write_demo_rows
 from judgewright.runs.exports import TARGETS, Handover
-from judgewright.runs.journal import list_runs
 from judgewright.runs.run import resume_run, start_run
 from judgewright.runs.run_config import RunConfig
+from judgewright.runs.store.journal import list_runs
 from judgewright.runs.workspace import Workspace
 
 PROMPT = Shelf().get("groundedness")

@@ -18,9 +18,9 @@ from judgewright.judges.shelf import Shelf
 from judgewright.optimize.hunks import split_hunks
 from judgewright.runs.commands.review import diff
 from judgewright.runs.finding import NotAccepted, finding, identity, provenance, settle
-from judgewright.runs.gating import GATED, HUNKS
-from judgewright.runs.journal import RunJournal, create_run
+from judgewright.runs.gates.gating import GATED, HUNKS
 from judgewright.runs.run_config import RunConfig
+from judgewright.runs.store.journal import RunJournal, create_run
 from judgewright.runs.workspace import Workspace
 
 PROMPT = Shelf().get("groundedness")

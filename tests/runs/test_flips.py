@@ -13,9 +13,9 @@ from judgewright.judges.shelf import Shelf
 from judgewright.runs.config import Environment
 from judgewright.runs.demo_rows import write_demo_rows
 from judgewright.runs.flips import flips, flips_of, validation
-from judgewright.runs.journal import RunJournal, create_run
 from judgewright.runs.run import RunResult, start_run
 from judgewright.runs.run_config import RunConfig
+from judgewright.runs.store.journal import RunJournal, create_run
 from judgewright.runs.workspace import Workspace
 
 PROMPT = Shelf().get("groundedness")

@@ -20,12 +20,12 @@ from judgewright.judges.shelf import Shelf
 from judgewright.optimize.gate import decide
 from judgewright.optimize.known_rows import KnownRows
 from judgewright.optimize.ledger import alpha_of_look
-from judgewright.optimize.objective import read_objective
+from judgewright.optimize.losses.objective import read_objective
 from judgewright.runs.commands.gate import gate
 from judgewright.runs.demo_rows import write_demo_rows
-from judgewright.runs.gating import gated_on, verification
-from judgewright.runs.journal import list_runs
-from judgewright.runs.ledger import HoldoutLedger
+from judgewright.runs.gates.gating import gated_on, verification
+from judgewright.runs.store.journal import list_runs
+from judgewright.runs.store.ledger import HoldoutLedger
 from judgewright.runs.workspace import Workspace
 
 VERDICTS = Path(__file__).resolve().parents[2] / "../shared/data/verdicts"

@@ -8,9 +8,9 @@ import pytest
 from judgewright.judges.errors import PromptError
 from judgewright.judges.prompt import JudgePrompt
 from judgewright.judges.shelf import Shelf
-from judgewright.runs.gating import GATED, HUNKS
-from judgewright.runs.journal import RunJournal, create_run
+from judgewright.runs.gates.gating import GATED, HUNKS
 from judgewright.runs.lineage import Node, lineage
+from judgewright.runs.store.journal import RunJournal, create_run
 from judgewright.runs.workspace import Workspace
 
 PROMPT = Shelf().get("groundedness")

@@ -9,10 +9,10 @@ from click.testing import CliRunner, Result
 from judgewright.judges.errors import InputError
 from judgewright.judges.models import Faults, Simulated
 from judgewright.judges.models.serve import Server, make_app
-from judgewright.optimize.loss import parse_loss
-from judgewright.runs.calls import CallStore
+from judgewright.optimize.losses.loss import parse_loss
 from judgewright.runs.commands.loss import loss
-from judgewright.runs.journal import list_runs
+from judgewright.runs.store.calls import CallStore
+from judgewright.runs.store.journal import list_runs
 from judgewright.runs.workspace import Workspace
 
 SENTENCE = "precision matters most; do not lose more than 3 points of recall; ignore abstentions"

@@ -15,18 +15,18 @@ from judgewright.judges.models import Simulated
 from judgewright.judges.models.serve import Server, make_app
 from judgewright.judges.shelf import Shelf
 from judgewright.optimize.ledger import alpha_of_look
-from judgewright.optimize.objective import read_objective
+from judgewright.optimize.losses.objective import read_objective
 from judgewright.runs.commands.recheck import recheck as command
 from judgewright.runs.config import Environment, parse_budget
 from judgewright.runs.demo_rows import write_demo_rows
 from judgewright.runs.finding import settle
-from judgewright.runs.gate_judges import Asking, TwoJudges, gate_judges
-from judgewright.runs.gating import Terms, gated_on, verification
-from judgewright.runs.journal import list_runs
-from judgewright.runs.ledger import HoldoutLedger
-from judgewright.runs.rechecking import recheck
+from judgewright.runs.gates.gate_judges import Asking, TwoJudges, gate_judges
+from judgewright.runs.gates.gating import Terms, gated_on, verification
+from judgewright.runs.gates.rechecking import recheck
 from judgewright.runs.run import RunResult, start_run
 from judgewright.runs.run_config import RunConfig
+from judgewright.runs.store.journal import list_runs
+from judgewright.runs.store.ledger import HoldoutLedger
 from judgewright.runs.workspace import Workspace
 
 PROMPT = Shelf().get("groundedness")

@@ -22,14 +22,14 @@ from judgewright.judges.shelf import Shelf
 from judgewright.judges.splits import split_dataset
 from judgewright.judges.verdict import Unscored
 from judgewright.optimize import MemoryJournal, MemoryLedger, TextGrad, Tools, WalkSettings, optimize, read_objective
-from judgewright.runs.calls import CallStore
 from judgewright.runs.config import Environment, open_client
 from judgewright.runs.demo_rows import write_demo_rows
 from judgewright.runs.finding import NotAccepted, baseline, finding, provenance, settle
-from judgewright.runs.journal import RunJournal, create_run, list_runs
-from judgewright.runs.ledger import HoldoutLedger
 from judgewright.runs.run import RunResult, resume_run, start_run
 from judgewright.runs.run_config import RunConfig
+from judgewright.runs.store.calls import CallStore
+from judgewright.runs.store.journal import RunJournal, create_run, list_runs
+from judgewright.runs.store.ledger import HoldoutLedger
 from judgewright.runs.workspace import Workspace
 
 IN_FLIGHT = 512

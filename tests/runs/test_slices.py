@@ -15,9 +15,9 @@ from judgewright.judges.verdict import Verdict
 from judgewright.optimize import open_rows
 from judgewright.runs.cli import main
 from judgewright.runs.demo_rows import write_demo_rows
+from judgewright.runs.reports.slice_report import WIDTH
 from judgewright.runs.run import optimization
 from judgewright.runs.run_config import RunConfig
-from judgewright.runs.slice_report import WIDTH
 from judgewright.runs.slicing import UNGROUPED, Search, advise, group_by_input, search
 from judgewright.runs.workspace import Workspace
 from judgewright.slices.saved import load_slice

@@ -9,7 +9,7 @@ from collections.abc import Callable
 import pytest
 
 from judgewright.judges.shelf import Shelf
-from judgewright.runs.report import say_event
+from judgewright.runs.reports.report import say_event
 from judgewright.runs.terminal import inline, say, say_diff, say_pieces, say_table, say_word_diff, visible
 from judgewright.runs.word_diff import Piece, diff_prompts, diff_words
 

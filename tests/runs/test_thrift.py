@@ -3,7 +3,7 @@
 from typing import Any
 
 from judgewright.optimize import Event
-from judgewright.runs.calls import CallSummary
+from judgewright.runs.store.calls import CallSummary
 from judgewright.runs.thrift import thrift
 
 

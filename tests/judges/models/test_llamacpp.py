@@ -18,8 +18,8 @@ from judgewright.judges.models.client import Client
 from judgewright.judges.models.endpoint import Endpoint
 from judgewright.judges.models.model import Completion, Message, Request
 from judgewright.judges.models.record import CallRecord
-from judgewright.runs.calls import CallStore
-from judgewright.runs.database import Database
+from judgewright.runs.store.calls import CallStore
+from judgewright.runs.store.database import Database
 
 MISSING = [name for name in ("gguf", "tokenizers", "xllamacpp") if importlib.util.find_spec(name) is None]
 pytestmark = pytest.mark.skipif(bool(MISSING), reason=f"not installed: {', '.join(MISSING)}")

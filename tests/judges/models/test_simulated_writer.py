@@ -13,8 +13,8 @@ from judgewright.judges.models.model import Message, Request
 from judgewright.judges.models.simulated import Simulated
 from judgewright.judges.models.simulated_loss import Side
 from judgewright.judges.models.simulated_rules import load_rules
-from judgewright.optimize.axioms import check_axioms
-from judgewright.optimize.expression import compile_expression
+from judgewright.optimize.losses.axioms import check_axioms
+from judgewright.optimize.losses.expression import compile_expression
 
 BACKWARD = "You are part of an optimization system that improves a given text. You are the gradient (feedback) engine."
 OPTIMIZER = (

@@ -13,8 +13,8 @@ from judgewright.judges.models import Client, Completion, Request, Simulated
 from judgewright.judges.rows import Row
 from judgewright.judges.shelf import Shelf
 from judgewright.optimize.critique import Critique, critique_batch
-from judgewright.optimize.loss import TARGET_SLICE, default_loss, row_losses
-from judgewright.optimize.objective import read_objective
+from judgewright.optimize.losses.loss import TARGET_SLICE, default_loss, row_losses
+from judgewright.optimize.losses.objective import read_objective
 from judgewright.optimize.proposers import Trial, Workbench
 from judgewright.runs.demo_rows import write_demo_rows
 

@@ -13,10 +13,10 @@ from starlette.types import Message, Scope
 
 from judgewright.judges import InputError
 from judgewright.runs.config import Environment
-from judgewright.runs.journal import create_run
+from judgewright.runs.reports.run_export import FORMATS, export_run
 from judgewright.runs.review import review_app
 from judgewright.runs.review.work import Done, Piece, Work
-from judgewright.runs.run_export import FORMATS, export_run
+from judgewright.runs.store.journal import create_run
 from judgewright.runs.workspace import Workspace
 
 from .conftest import OURS, PORT, TOKEN, Made

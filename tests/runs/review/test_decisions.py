@@ -8,8 +8,8 @@ from starlette.testclient import TestClient
 from judgewright.judges.models import Progress
 from judgewright.judges.shelf import Shelf
 from judgewright.runs.finding import finding
-from judgewright.runs.journal import list_runs
 from judgewright.runs.review.work import Done, Piece, Work
+from judgewright.runs.store.journal import list_runs
 from judgewright.runs.workspace import Workspace
 
 from .conftest import ATTACK, GOOD, HARMFUL, OURS, Made

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from judgewright.runs.finding import finding
-from judgewright.runs.journal import RunJournal, list_runs
-from judgewright.runs.ledger import HoldoutLedger
+from judgewright.runs.store.journal import RunJournal, list_runs
+from judgewright.runs.store.ledger import HoldoutLedger
 from judgewright.runs.workspace import Workspace
 
 from .conftest import GOOD, HARMFUL, Made

@@ -1,0 +1,1 @@
+"""An objective, and the loss that is written for it."""

@@ -1,0 +1,263 @@
+"""What every loss must satisfy before anything is spent on it, tried on a grid of made-up rows.
+
+The language keeps a loss harmless; the axioms keep it meaningful. A loss that rewards the wrong answer, or
+is blind in some corner, would steer the whole optimization there, so each cell of confidence x slice
+membership x human grade x judge's grade is looked at.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from ...judges import BoolArray, FloatArray, LossError, OutputScale
+from .expression import Expression
+from .grid import FEW_RANKS, Axis, Grid, first_positive, judge_axes, make_grid, people_axis
+
+DECLARATIONS: Mapping[str, str] = {
+    "fp_costs_more_than_fn": "a false positive costs more than a false negative",
+    "fn_costs_more_than_fp": "a false negative costs more than a false positive",
+}
+"""The asymmetries a loss may declare; a declared one is checked."""
+
+EXTRA = 0.01
+"""The least a wrong answer must cost beyond a perfect one."""
+PERFECT = 0.5
+"""The most a perfect answer may cost."""
+_SAME = 1e-9
+
+Axiom = Literal[
+    "out of range",
+    "constant",
+    "right costs more than wrong",
+    "free false positive",
+    "free false negative",
+    "free error between grades",
+    "surer is cheaper",
+    "perfect is dear",
+    "declaration",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """One broken axiom: its name, and a sentence with a place where it breaks."""
+
+    axiom: Axiom
+    detail: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CostRow:
+    """What each outcome costs in one place: the 2x2 table people review, at one confidence."""
+
+    place: str
+    """`in slice target`, or `in no slice`."""
+    confidence: float
+    tp: float
+    fp: float
+    """A false positive between the outermost grades."""
+    fn: float
+    tn: float
+    fp_near: float
+    """A false positive between the two grades beside the threshold."""
+    fn_near: float
+
+
+def check_axioms(
+    expression: Expression,
+    *,
+    declares: Mapping[str, bool],
+    levels: int,
+    positive_from: float | None = None,
+    labels: OutputScale | None = None,
+) -> None:
+    """Refuse a loss that breaks an axiom, naming every broken one in words; see `axiom_faults`.
+
+    Raises:
+        LossError: At least one axiom is broken.
+    """
+    faults = axiom_faults(expression, declares=declares, levels=levels, positive_from=positive_from, labels=labels)
+    if faults:
+        raise LossError("the loss is refused: " + "; ".join(fault.detail for fault in faults))
+
+
+def axiom_faults(
+    expression: Expression,
+    *,
+    declares: Mapping[str, bool],
+    levels: int,
+    positive_from: float | None = None,
+    labels: OutputScale | None = None,
+) -> tuple[Fault, ...]:
+    """Return every axiom that a loss breaks, each once; none where it may be used.
+
+    The axioms: every cost is a finite number in [0, 1], on abstentions too; the loss is not constant; at the same
+    confidence and slice membership a right answer never costs more than a wrong one; a wrong answer costs at least
+    `EXTRA` more than a perfect one in every cell; being surer of a wrong answer is never cheaper; a perfect answer
+    costs at most `PERFECT`; what the loss declares about false positives and false negatives holds, like compared
+    with like (the same two grades swapped). Where people grade on a scale of their own, all of it holds on their
+    grades too; grades that cannot be swapped are alike there if the cheaper error is no farther off. Where their
+    scale is not known, a wrong answer must at least cost something where their grade lies between two ranks.
+
+    Args:
+        expression: The compiled loss.
+        declares: For each key of `DECLARATIONS`, whether the loss claims it.
+        levels: How many grades the judge's scale has; 0 for a probability, whose ranks run from 0 to 1.
+        positive_from: The first rank that counts as positive; the upper half where it is not given.
+        labels: The scale people graded on.
+
+    Raises:
+        LossError: A scale leaves no right and wrong.
+    """
+    first = first_positive(levels, positive_from)
+    found: dict[str, Fault] = {}
+    for judge in judge_axes(levels, first):
+        grids = [make_grid(expression, levels, judge, judge)]
+        if labels is not None:
+            people = people_axis(labels, levels or 2)
+            grids += [] if people.same_as(judge) else [make_grid(expression, levels, people, judge)]
+        for grid in grids:
+            for fault in _grid_faults(expression, grid, declares):
+                found.setdefault(fault.axiom, fault)
+    if labels is None and not found:
+        found |= {fault.axiom: fault for fault in _between_faults(expression, levels, first)}
+    return tuple(found.values())
+
+
+def cost_table(expression: Expression, *, levels: int = 4, positive_from: float | None = None) -> list[CostRow]:
+    """Return what each outcome costs inside and outside each slice at confidence 0.5 and 0.9, for people to review.
+
+    Raises:
+        LossError: Some cost of the table is outside [0, 1].
+    """
+    first = first_positive(levels, positive_from)
+    axis = judge_axes(levels, first)[-1]
+    grid = make_grid(expression, levels, axis, axis, confidences=np.array([0.5, 0.9]))
+    costs = expression.evaluate(grid.outcomes(expression.slices)).reshape(grid.shape)
+    last = len(axis.ranks) - 1
+    over = int(np.argmax(axis.positive))
+    near = over - 1
+    return [
+        CostRow(
+            place=grid.place(m),
+            confidence=float(confidence),
+            tp=float(costs[c, m, last, last]),
+            fp=float(costs[c, m, 0, last]),
+            fn=float(costs[c, m, last, 0]),
+            tn=float(costs[c, m, 0, 0]),
+            fp_near=float(costs[c, m, near, over]),
+            fn_near=float(costs[c, m, over, near]),
+        )
+        for m in range(len(grid.memberships))
+        for c, confidence in enumerate(grid.confidences)
+    ]
+
+
+def _grid_faults(expression: Expression, grid: Grid, declares: Mapping[str, bool]) -> Iterator[Fault]:
+    broken, costs = _range_faults(expression, grid)
+    yield from broken
+    if costs is not None:
+        yield from _order_faults(costs, grid)
+        yield from _declaration_faults(costs, grid, declares)
+
+
+def _range_faults(expression: Expression, grid: Grid) -> tuple[list[Fault], FloatArray | None]:
+    """Return what is out of range, and the costs of all cells where nothing is."""
+    broken: list[Fault] = []
+    costs: FloatArray | None = None
+    try:
+        costs = expression.evaluate(grid.outcomes(expression.slices)).reshape(grid.shape)
+        expression.evaluate(grid.abstentions(expression.slices))
+    except LossError as error:
+        broken.append(Fault("out of range", str(error)))
+    return broken, None if broken else costs
+
+
+def _between_faults(expression: Expression, levels: int, first: float) -> list[Fault]:
+    """Look at people's grades between two ranks, which a label on an unknown scale may have.
+
+    There a loss by distance has no perfect answer to start from, so a wrong one must only cost something.
+    """
+    if not 2 <= levels <= FEW_RANKS:
+        return []
+    quarters = np.arange(4 * levels - 3) / 4.0
+    people, judge = Axis(ranks=quarters, positive=quarters >= first), judge_axes(levels, first)[0]
+    grid = make_grid(expression, levels, people, judge)
+    broken, costs = _range_faults(expression, grid)
+    if costs is None:
+        return broken
+    free = ~grid.right & (costs <= _SAME)
+    where = f"a wrong answer costs nothing: {grid.cell(free)}" if free.any() else ""
+    return [Fault("free error between grades", where)] if where else []
+
+
+def _order_faults(costs: FloatArray, grid: Grid) -> Iterator[Fault]:
+    if np.ptp(costs) <= _SAME:
+        yield Fault(
+            "constant", f"it is constant ({costs.flat[0]:g}), so it cannot tell a right answer from a wrong one"
+        )
+        return
+    right = np.broadcast_to(grid.right, costs.shape)
+    perfect = np.where(grid.perfect, costs, -np.inf).max(axis=(2, 3), keepdims=True)
+    cheapest_wrong = np.where(right, np.inf, costs).min(axis=(2, 3), keepdims=True)
+    dearer = right & (costs > cheapest_wrong + _SAME)
+    if dearer.any():
+        yield Fault("right costs more than wrong", f"a right answer costs more than a wrong one: {grid.cell(dearer)}")
+    kinds: Mapping[str, Axiom] = {
+        "false positive": "free false positive",
+        "false negative": "free false negative",
+    }
+    for kind, mask in grid.errors.items():
+        free = mask & (costs < perfect + EXTRA)
+        if free.any():
+            share = free.any(axis=0).sum() / (mask.sum() * len(grid.memberships))
+            told = f"a {kind} costs nothing extra in {share:.0%} of the places, for example: {grid.cell(free)}"
+            yield Fault(kinds[kind], told)
+    cheaper = np.zeros(costs.shape, np.bool_)
+    cheaper[1:] = ~right[1:] & (np.diff(costs, axis=0) < -_SAME)
+    if cheaper.any():
+        told = f"a wrong answer costs less when the judge is surer of it: {grid.cell(cheaper)}"
+        yield Fault("surer is cheaper", told)
+    if perfect.max() > PERFECT + _SAME:
+        told = f"a perfect answer costs {perfect.max():.3g}; at most {PERFECT:g} is allowed"
+        yield Fault("perfect is dear", told)
+
+
+def _declaration_faults(costs: FloatArray, grid: Grid, declares: Mapping[str, bool]) -> Iterator[Fault]:
+    unknown = [key for key in declares if key not in DECLARATIONS]
+    if unknown:
+        yield Fault("declaration", f"it declares {unknown[0]!r}; it may declare {' or '.join(DECLARATIONS)}")
+    claimed = [key for key in DECLARATIONS if declares.get(key)]
+    if len(claimed) > 1:
+        yield Fault("declaration", "it declares both that false positives and that false negatives cost more")
+        return
+    for key in claimed:
+        dear, cheap = ("false positive", "false negative")
+        if key == "fn_costs_more_than_fp":
+            dear, cheap = cheap, dear
+        against = _swapped_against(costs, grid, dear) if grid.square else _unlike_against(costs, grid, dear, cheap)
+        if against.any():
+            told = f"it declares that {DECLARATIONS[key]}, which does not hold: {grid.cell(against)}"
+            yield Fault("declaration", told)
+
+
+def _swapped_against(costs: FloatArray, grid: Grid, dear: str) -> BoolArray:
+    """Mark the dear errors that cost less than the same two grades swapped, or nowhere more."""
+    mask = grid.errors[dear]
+    excess = np.where(mask, costs - np.swapaxes(costs, 2, 3), 0.0)
+    return mask & ((excess < -_SAME) | (excess.sum(axis=(2, 3), keepdims=True) <= _SAME))
+
+
+def _unlike_against(costs: FloatArray, grid: Grid, dear: str, cheap: str) -> BoolArray:
+    """Mark the dear errors that cost less than a cheap one at the same distance or a smaller one."""
+    distance, at = grid.distance, grid.errors[cheap]
+    order = np.argsort(distance[at], kind="stable")
+    near = distance[at][order]
+    dearest_so_far = np.maximum.accumulate(costs[:, :, at][:, :, order], axis=2)
+    places = np.searchsorted(near, distance + _SAME, side="right") - 1
+    rival = np.where(places >= 0, dearest_so_far[:, :, np.maximum(places, 0)], -np.inf)
+    return grid.errors[dear] & (costs < rival - _SAME)

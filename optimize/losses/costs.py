@@ -1,0 +1,121 @@
+"""What a loss charges, as a table people can review: every slice x kind of outcome x distance x confidence band."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from ...judges import BoolArray, FloatArray, LossError, OutputScale
+from .expression import Expression
+from .grid import Axis, Grid, confidences_of, first_positive, judge_axes, make_grid, people_axis
+
+BANDS: tuple[tuple[float, float], ...] = ((0.0, 0.2), (0.2, 0.4), (0.4, 0.6), (0.6, 0.8), (0.8, 1.0))
+"""The confidence bands; each holds its lower end, the last both."""
+MOST_DISTANCES = 6
+"""Distances with a line of their own; where there are more, four bands of distance share them."""
+_CONFIDENCES = 501
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CostLine:
+    """What one kind of outcome costs in one place, from the cheapest to the dearest, for each confidence band."""
+
+    place: str
+    """`in slice target`, or `in no slice`."""
+    outcome: str
+    """`right`, `right, other grade`, `false positive`, `false negative` or `no verdict`."""
+    distance: tuple[float, float] | None
+    """Nearest and farthest that the two grades are apart, in ranks; None for no verdict and where only two exist."""
+    costs: tuple[tuple[float, float], ...]
+    """The least and the most it costs, in the order of `BANDS`."""
+
+    def to_json(self) -> dict[str, Any]:  # Any: JSON
+        """Return the line; `costs` names its bands."""
+        bands = [
+            {"confidence": list(band), "least": least, "most": most}
+            for band, (least, most) in zip(BANDS, self.costs, strict=True)
+        ]
+        distance = list(self.distance) if self.distance else None
+        return {"place": self.place, "outcome": self.outcome, "distance": distance, "costs": bands}
+
+    def cells(self) -> tuple[str, ...]:
+        """Return the line as text: place, outcome, distance, then a cost a band."""
+        return self.place, self.outcome, _span(self.distance, "g") if self.distance else "", *map(_span, self.costs)
+
+
+def cost_lines(
+    expression: Expression, *, levels: int, positive_from: float | None = None, labels: OutputScale | None = None
+) -> tuple[CostLine, ...]:
+    """Return what every outcome costs.
+
+    Args:
+        expression: A compiled loss.
+        levels: How many grades the judge's scale has; 0 for a probability.
+        positive_from: The first rank that counts as positive; the upper half where it is not given.
+        labels: The scale people graded on; the judge's unless given.
+
+    Raises:
+        LossError: Some cost is not a number in [0, 1], or a scale leaves no right and wrong.
+    """
+    judge = judge_axes(levels, first_positive(levels, positive_from))[-1]
+    people = people_axis(labels, levels or 2) if labels is not None else judge
+    confidences = confidences_of(expression, _CONFIDENCES)
+    grid = make_grid(expression, levels, people, judge, confidences)
+    costs = expression.evaluate(grid.outcomes(expression.slices)).reshape(grid.shape)
+    abstained = expression.evaluate(grid.abstentions(expression.slices)).reshape((*grid.shape[:2], 2))
+    lines: list[CostLine] = []
+    for m in range(len(grid.memberships)):
+        for outcome, distance, cells in _outcomes(grid):
+            bands = _by_band(costs[:, m][:, cells], confidences)
+            lines.append(CostLine(place=grid.place(m), outcome=outcome, distance=distance, costs=bands))
+        bands = _by_band(abstained[:, m], confidences)
+        lines.append(CostLine(place=grid.place(m), outcome="no verdict", distance=None, costs=bands))
+    return tuple(lines)
+
+
+def _outcomes(grid: Grid) -> Iterator[tuple[str, tuple[float, float] | None, BoolArray]]:
+    """Yield each kind of outcome at each distance, with its cells of shape (P, J)."""
+    binary = _two(grid.people) and _two(grid.judge)
+    kinds = {"right": grid.perfect, "right, other grade": grid.right & ~grid.perfect, **grid.errors}
+    for outcome, cells in kinds.items():
+        if binary and cells.any():
+            yield outcome, None, cells
+            continue
+        for low, high in _distances(grid.distance[cells]):
+            within = (grid.distance >= low) & (grid.distance <= high)
+            yield outcome, (low, high), cells & within
+
+
+def _two(axis: Axis) -> bool:
+    return len(axis.ranks) == 2
+
+
+def _distances(found: FloatArray) -> list[tuple[float, float]]:
+    """Return each distance that occurs, or the ends of those that fall into four bands of equal width."""
+    each = np.unique(found)
+    if len(each) <= MOST_DISTANCES:
+        return [(float(d), float(d)) for d in each]
+    edges = np.linspace(each[0], each[-1], 5)
+    edges[0] = -np.inf
+    bands = [each[(each > low) & (each <= high)] for low, high in pairwise(edges)]
+    return [(float(band[0]), float(band[-1])) for band in bands if len(band)]
+
+
+def _by_band(costs: FloatArray, confidences: FloatArray) -> tuple[tuple[float, float], ...]:
+    """Return the least and the most of costs, shape (C, cells), in each band."""
+    spans = []
+    for low, high in BANDS:
+        inside = (confidences >= low) & ((confidences < high) if high < 1.0 else (confidences <= high))
+        if not inside.any():
+            raise LossError(f"no confidence between {low:g} and {high:g} was tried")
+        spans.append((float(costs[inside].min()), float(costs[inside].max())))
+    return tuple(spans)
+
+
+def _span(ends: tuple[float, float], form: str = ".2f") -> str:
+    low, high = (format(end, form) for end in ends)
+    return low if low == high else f"{low}-{high}"

@@ -1,0 +1,311 @@
+"""The language losses are written in: one arithmetic expression over what happened to a row.
+
+A loss comes from a language model, so nothing of it is ever run as Python. The text is scanned, parsed to a
+syntax tree, every node of the tree is checked against a list of what is allowed, and our own evaluator
+walks the tree over NumPy columns. All arithmetic is float64, and the work is bounded by nodes x rows.
+"""
+
+from __future__ import annotations
+
+import ast
+import difflib
+import hashlib
+import re
+from collections.abc import Callable, Collection, Iterator, Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+import orjson
+
+from ...judges import BoolArray, FloatArray, LossError
+from .outcomes import Outcomes
+
+LANGUAGE = 1
+"""Raised when an expression could come to mean something else; part of every loss's hash."""
+
+NAMES: Mapping[str, str] = {
+    "correct": "1 where the verdict agrees with people, else 0",
+    "fp": "1 for a false positive, else 0",
+    "fn": "1 for a false negative, else 0",
+    "tp": "1 for a true positive, else 0",
+    "tn": "1 for a true negative, else 0",
+    "abstained": "1 where the judge gave no verdict (such rows are unscored, so 0 on every row that counts)",
+    "label": "1 where people say positive, else 0",
+    "prediction": "1 where the judge says positive, else 0",
+    "label_rank": "people's grade as a rank, 0 to n_levels - 1",
+    "pred_rank": "the judge's grade as a rank, 0 to n_levels - 1",
+    "rank_distance": "how many ranks lie between the two grades",
+    "n_levels": "how many grades the scale has",
+    "confidence": "the judge's confidence in its verdict, 0 to 1",
+}
+"""Every name an expression may use, and what it stands for."""
+
+FUNCTIONS: Mapping[str, tuple[int, int]] = {
+    "min": (2, 8),
+    "max": (2, 8),
+    "clip": (3, 3),
+    "abs": (1, 1),
+    "sqrt": (1, 1),
+    "log": (1, 1),
+    "exp": (1, 1),
+    "in_slice": (1, 1),
+}
+"""Every function, with the fewest and the most arguments it takes."""
+
+MAX_CHARACTERS = 2000
+MAX_NODES = 200
+MAX_DEPTH = 25
+MAX_CONSTANT = 1e6
+MAX_POWER = 4
+
+_TOKEN = re.compile(
+    r"""(?: (?: (?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+) (?:[eE][+-]?[0-9]+)? (?![A-Za-z0-9_.]) )
+          | [A-Za-z_][A-Za-z0-9_]*
+          | '[A-Za-z0-9_-]{1,64}' | "[A-Za-z0-9_-]{1,64}"
+          | \*\* | <= | >= | == | != | [-+*/()<>,]
+          | \  )""",
+    re.VERBOSE,
+)
+
+_ARITHMETIC: Mapping[type[ast.operator], Callable[[FloatArray, FloatArray], FloatArray]] = {
+    ast.Add: np.add,
+    ast.Sub: np.subtract,
+    ast.Mult: np.multiply,
+    ast.Div: np.divide,
+    ast.Pow: np.power,
+}
+_COMPARISONS: Mapping[type[ast.cmpop], Callable[[FloatArray, FloatArray], BoolArray]] = {
+    ast.Lt: np.less,
+    ast.LtE: np.less_equal,
+    ast.Gt: np.greater,
+    ast.GtE: np.greater_equal,
+    ast.Eq: np.equal,
+    ast.NotEq: np.not_equal,
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Expression:
+    """A checked expression; two with the same `version` cost every row the same."""
+
+    text: str
+    """The expression in one canonical spelling."""
+    slices: tuple[str, ...]
+    """The slice names it may ask about."""
+    tree: ast.expr = field(repr=False, compare=False)
+
+    def __str__(self) -> str:
+        return self.text
+
+    @property
+    def version(self) -> str:
+        """Twelve hexadecimal digits of the hash of the language and the expression."""
+        body = orjson.dumps({"language": LANGUAGE, "expression": self.text})
+        return hashlib.blake2b(body, digest_size=6).hexdigest()
+
+    @property
+    def constants(self) -> tuple[float, ...]:
+        """The numbers written in the expression, ascending; the places where it may change its mind."""
+        written = (node.value for node in ast.walk(self.tree) if isinstance(node, ast.Constant))
+        found = {float(value) for value in written if isinstance(value, int | float)}
+        return tuple(sorted(found))
+
+    def evaluate(self, outcomes: Outcomes) -> FloatArray:
+        """Return the loss of each row, shape (n,), each in [0, 1].
+
+        Raises:
+            LossError: Some row's loss is not a finite number in [0, 1]; nothing is clipped silently.
+        """
+        values = self.evaluate_unchecked(outcomes)
+        bad = ~((values >= 0.0) & (values <= 1.0))
+        if bad.any():
+            first = int(np.argmax(bad))
+            raise LossError(
+                f"the loss is outside [0, 1] on {int(bad.sum())} of {len(values)} rows, "
+                f"for example {values[first]:.6g} for: {outcomes.describe(first)}",
+                hint="scale it, or wrap it in clip(..., 0, 1)",
+            )
+        return values
+
+    def evaluate_unchecked(self, outcomes: Outcomes) -> FloatArray:
+        """Return the raw value of each row, shape (n,), infinities and NaN included."""
+        missing = [name for name in _asked_slices(self.tree) if name not in outcomes.slices]
+        if missing:
+            raise LossError(f"the loss asks about slice {missing[0]!r}, whose rows were not given")
+        with np.errstate(all="ignore"):
+            value = _value(self.tree, outcomes.columns(), outcomes.slices)
+        return np.array(np.broadcast_to(value, (len(outcomes),)), np.float64)
+
+
+def compile_expression(text: str, *, slices: Collection[str] = ("target",)) -> Expression:
+    """Check an expression against the language and make it ready to evaluate.
+
+    Args:
+        text: One expression; line breaks count as spaces.
+        slices: The names `in_slice` may ask about.
+
+    Raises:
+        LossError: The text is outside the language; the message says where.
+    """
+    tree = _parse(_scan(text))
+    _check_size(tree)
+    _check(tree, frozenset(slices))
+    return Expression(text=ast.unparse(tree), slices=tuple(sorted(slices)), tree=tree)
+
+
+def _scan(text: str) -> str:
+    """Refuse anything that is not a sequence of the language's tokens, before any parser sees it."""
+    if len(text) > MAX_CHARACTERS:
+        raise LossError(f"the expression has {len(text):,} characters; {MAX_CHARACTERS:,} are allowed")
+    flat = re.sub(r"[\r\n\t]", " ", text).strip(" ")
+    if not flat:
+        raise LossError("the expression is empty")
+    position = 0
+    while position < len(flat):
+        token = _TOKEN.match(flat, position)
+        if token is None:
+            raise LossError(f"the expression may not contain {flat[position : position + 12]!a}")
+        position = token.end()
+    return flat
+
+
+def _parse(text: str) -> ast.expr:
+    try:
+        return ast.parse(text, mode="eval").body
+    except (SyntaxError, ValueError, RecursionError, MemoryError, SyntaxWarning) as error:
+        why = error.msg if isinstance(error, SyntaxError) else "it is nested too deeply"
+        raise LossError(f"{text[:80]!r} is not one expression: {why}") from None
+
+
+def _check_size(tree: ast.expr) -> None:
+    """Bound nodes and depth without recursion, so that no accepted tree can exhaust the stack."""
+    waiting: list[tuple[ast.AST, int]] = [(tree, 1)]
+    nodes = 0
+    while waiting:
+        node, depth = waiting.pop()
+        nodes += isinstance(node, ast.expr)
+        if nodes > MAX_NODES:
+            raise LossError(f"the expression has more than {MAX_NODES} parts")
+        if depth > MAX_DEPTH:
+            raise LossError(f"the expression is nested more than {MAX_DEPTH} deep")
+        parts = (child for child in ast.iter_child_nodes(node) if isinstance(child, ast.expr | ast.keyword))
+        waiting.extend((part, depth + 1) for part in parts)
+
+
+def _check(node: ast.expr, slices: frozenset[str]) -> None:
+    """Refuse every node that is not on the list."""
+    match node:
+        case ast.Constant():
+            _check_constant(node)
+            return
+        case ast.Name(id=name):
+            if name not in NAMES:
+                raise LossError(f"{name!r} is not a name of the language{_near(name, NAMES)}")
+            return
+        case ast.Call():
+            _check_call(node, slices)
+            return
+        case ast.BinOp(op=ast.Pow(), right=power):
+            if not (isinstance(power, ast.Constant) and type(power.value) is int and 0 <= power.value <= MAX_POWER):
+                raise LossError(f"a power must be a whole number from 0 to {MAX_POWER}, written out")
+        case ast.BinOp(op=ast.Add() | ast.Sub() | ast.Mult() | ast.Div()):
+            pass
+        case ast.UnaryOp(op=ast.UAdd() | ast.USub() | ast.Not()) | ast.BoolOp() | ast.IfExp():
+            pass
+        case ast.Compare(ops=ops):
+            if any(type(op) not in _COMPARISONS for op in ops):
+                raise LossError("only < <= > >= == != compare")
+        case _:
+            raise LossError(f"{type(node).__name__} is not part of the language: {ast.unparse(node)[:60]!r}")
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, ast.expr):
+            _check(child, slices)
+
+
+def _check_constant(node: ast.Constant) -> None:
+    if type(node.value) not in (int, float):
+        raise LossError(f"{str(node.value)[:40]!r} is not a number")
+    if not abs(node.value) <= MAX_CONSTANT:  # type: ignore[arg-type]  # an int or a float, by the line above
+        raise LossError(f"a number of the expression is larger than {MAX_CONSTANT:,.0f}")
+
+
+def _check_call(node: ast.Call, slices: frozenset[str]) -> None:
+    if not isinstance(node.func, ast.Name) or node.func.id not in FUNCTIONS:
+        called = ast.unparse(node.func)[:60]
+        raise LossError(f"{called!r} is not a function of the language{_near(called, FUNCTIONS)}")
+    name = node.func.id
+    fewest, most = FUNCTIONS[name]
+    if node.keywords or not fewest <= len(node.args) <= most:
+        wanted = str(fewest) if fewest == most else f"{fewest} to {most}"
+        raise LossError(f"{name} takes {wanted} plain arguments")
+    if name != "in_slice":
+        for argument in node.args:
+            _check(argument, slices)
+        return
+    asked = node.args[0]
+    if not (isinstance(asked, ast.Constant) and isinstance(asked.value, str)):
+        raise LossError("in_slice takes the name of a slice in quotes")
+    if asked.value not in slices:
+        raise LossError(f"there is no slice {asked.value!r}; there is: {', '.join(sorted(slices)) or 'none'}")
+
+
+def _near(name: str, known: Collection[str]) -> str:
+    close = difflib.get_close_matches(name, sorted(known), n=3)
+    return f"; near: {', '.join(close)}" if close else f"; there are: {', '.join(known)}"
+
+
+def _asked_slices(tree: ast.expr) -> Iterator[str]:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str):
+            yield node.value
+
+
+def _value(node: ast.expr, columns: Mapping[str, FloatArray], slices: Mapping[str, BoolArray]) -> FloatArray:
+    """Walk a checked tree; truth is 1.0 and falsehood 0.0, and anything but 0 is true."""
+    match node:
+        case ast.Constant(value=int() | float() as number):
+            return np.asarray(number, np.float64)
+        case ast.Name(id=name):
+            return columns[name]
+        case ast.BinOp(left=left, op=op, right=right):
+            return _ARITHMETIC[type(op)](_value(left, columns, slices), _value(right, columns, slices))
+        case ast.UnaryOp(op=op, operand=operand):
+            inner = _value(operand, columns, slices)
+            return np.equal(inner, 0.0).astype(np.float64) if isinstance(op, ast.Not) else _signed(op, inner)
+        case ast.BoolOp(op=op, values=parts):
+            truths = [np.not_equal(_value(part, columns, slices), 0.0) for part in parts]
+            return _fold(np.logical_and if isinstance(op, ast.And) else np.logical_or, truths).astype(np.float64)
+        case ast.Compare(left=left, ops=ops, comparators=others):
+            values = [_value(side, columns, slices) for side in (left, *others)]
+            held = [_COMPARISONS[type(op)](a, b) for op, a, b in zip(ops, values, values[1:], strict=False)]
+            return _fold(np.logical_and, held).astype(np.float64)
+        case ast.IfExp(test=test, body=body, orelse=orelse):
+            chosen = np.not_equal(_value(test, columns, slices), 0.0)
+            return np.where(chosen, _value(body, columns, slices), _value(orelse, columns, slices))
+        case ast.Call(func=ast.Name(id="in_slice"), args=[ast.Constant(value=str() as name)]):
+            return slices[name].astype(np.float64)
+        case ast.Call(func=ast.Name(id=name), args=arguments):
+            return _call(name, [_value(argument, columns, slices) for argument in arguments])
+    raise LossError(f"{type(node).__name__} is not part of the language")
+
+
+def _signed(op: ast.unaryop, value: FloatArray) -> FloatArray:
+    return np.negative(value) if isinstance(op, ast.USub) else value
+
+
+def _fold(join: np.ufunc, parts: list[BoolArray]) -> BoolArray:
+    whole = parts[0]
+    for part in parts[1:]:
+        whole = join(whole, part)
+    return np.asarray(whole, np.bool_)
+
+
+def _call(name: str, values: list[FloatArray]) -> FloatArray:
+    if name in ("min", "max"):
+        whole = values[0]
+        for value in values[1:]:
+            whole = np.minimum(whole, value) if name == "min" else np.maximum(whole, value)
+        return whole
+    if name == "clip":
+        return np.minimum(np.maximum(values[0], values[1]), values[2])
+    return {"abs": np.abs, "sqrt": np.sqrt, "log": np.log, "exp": np.exp}[name](values[0])

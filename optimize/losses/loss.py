@@ -1,0 +1,339 @@
+"""A loss for one objective: written by a model, checked before use, frozen by its hash for the run.
+
+The loss says what each outcome of a row costs. It weights the minibatches, speaks in the critique and ranks
+candidates on validation; it never decides acceptance, which belongs to the metric itself.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import orjson
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from ...judges import BoolArray, Completion, FloatArray, Judged, LossError, Message, OutputScale, Request
+from ...judges.frames import html_table
+from .axioms import DECLARATIONS, EXTRA, PERFECT, check_axioms, cost_table
+from .expression import (
+    FUNCTIONS,
+    MAX_CHARACTERS,
+    MAX_DEPTH,
+    MAX_NODES,
+    MAX_POWER,
+    NAMES,
+    Expression,
+    compile_expression,
+)
+from .objective import Objective
+from .outcomes import outcomes
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+TARGET_SLICE = "target"
+"""The name by which a loss asks whether a row is in the slice under repair."""
+RETURNS = 3
+"""How often a refused loss goes back to the model before the default is taken."""
+MAX_REPLY = 20_000
+"""Characters of a reply that are still read."""
+
+_GRADED = ("off_by_one",)
+_DIRECTION_DECLARES = {"fp": "fp_costs_more_than_fn", "fn": "fn_costs_more_than_fp"}
+
+# Kept here rather than in a file: the tables above are the language, and what the model reads must follow them.
+_SYSTEM = """\
+You write a loss for improving an LLM judge. Given an objective, write a loss: one expression that says what each \
+row's outcome costs, from 0 (nothing) to 1 (the worst).
+
+The language has numbers, + - * / and powers ** 0 to {power}, comparisons, and / or / not, `a if c else b`, \
+the functions
+{functions}
+and these names, each one number per row:
+{names}
+Nothing else exists: no other names, attributes, strings, lists, lambdas or statements. \
+At most {characters} characters, {nodes} parts, {depth} levels deep. \
+in_slice('{slice}') is 1 for a row of the slice under repair, else 0.
+
+The loss is refused unless, on every combination of grades, confidence and slice membership:
+- its value is a finite number in [0, 1];
+- a right answer never costs more than a wrong one at the same confidence and in the same slice;
+- every wrong answer costs at least {extra} more than a perfect one, also outside the slice, at confidence 0 and for \
+both kinds of error;
+- a wrong answer never costs less when the judge is surer of it;
+- a perfect answer costs at most {perfect};
+- what it declares holds everywhere, the same two grades swapped: {declarations}.
+
+Answer with one JSON object and nothing else:
+{{"expression": "...", "declares": {{"fp_costs_more_than_fn": true or false, "fn_costs_more_than_fp": true or false}}, \
+"reason": "one or two sentences for the person who reviews it"}}"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Loss:
+    """A checked loss with what it claims about itself."""
+
+    expression: Expression
+    declares: Mapping[str, bool] = field(default_factory=dict)
+    reason: str = ""
+    written_by: str = "person"
+    """The model that wrote it, `default`, or `person`."""
+
+    @property
+    def version(self) -> str:
+        """Twelve hexadecimal digits of the hash of the expression and its declarations."""
+        claims = sorted(key for key, claimed in self.declares.items() if claimed)
+        body = orjson.dumps({"expression": self.expression.version, "declares": claims})
+        return hashlib.blake2b(body, digest_size=6).hexdigest()
+
+    def __repr__(self) -> str:
+        return f"Loss({str(self.expression)!r}, written by {self.written_by!r})"
+
+    def _repr_html_(self) -> str:
+        notes = ("on a scale of four grades", f"written by {self.written_by}", *([self.reason] if self.reason else []))
+        return html_table(self.to_frame(), title=str(self.expression), notes=notes)
+
+    def to_frame(self, *, levels: int = 4, positive_from: float | None = None) -> pd.DataFrame:
+        """Return what each outcome costs on a scale of so many grades; see `cost_table`."""
+        import pandas as pd
+
+        table = cost_table(self.expression, levels=levels, positive_from=positive_from)
+        return pd.DataFrame([asdict(line) for line in table])
+
+    def to_json(self) -> dict[str, Any]:  # Any: JSON
+        """Return what `parse_loss` reads."""
+        return {"expression": str(self.expression), "declares": dict(self.declares), "reason": self.reason}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WrittenLoss:
+    """The loss that came out of asking a model, and why earlier answers were refused."""
+
+    loss: Loss
+    refusals: tuple[str, ...] = ()
+
+
+class _Declares(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True)
+    fp_costs_more_than_fn: bool = False
+    fn_costs_more_than_fp: bool = False
+
+
+class _Reply(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True)
+    expression: str = Field(min_length=1, max_length=MAX_CHARACTERS)
+    declares: _Declares = Field(default_factory=_Declares)
+    reason: str = Field(default="", max_length=2000)
+
+
+def default_loss(objective: Objective) -> Loss:
+    """Return the loss used where no model wrote an acceptable one.
+
+    The error the objective fights costs 1, the other kind 0.4 (both 1 where it fights neither); outside the target
+    slice everything costs 0.6 of that, and an answer given without any confidence 0.6 of one given with certainty.
+    For a target on the grades themselves, half of the cost is the distance between the two grades. A right answer on
+    the right grade costs nothing.
+    """
+    if objective.target in _GRADED:
+        error, declares = "(0.5 * (1 - correct) + 0.5 * rank_distance / (n_levels - 1))", ""
+    elif objective.direction is None:
+        error, declares = "(1 - correct)", ""
+    else:
+        kinds = "(fp + 0.4 * fn)" if objective.direction == "fp" else "(fn + 0.4 * fp)"
+        error, declares = kinds, _DIRECTION_DECLARES[objective.direction]
+    text = f"{error} * (1 if in_slice('{TARGET_SLICE}') else 0.6) * (0.6 + 0.4 * confidence)"
+    return Loss(
+        expression=compile_expression(text, slices=(TARGET_SLICE,)),
+        declares={declares: True} if declares else {},
+        reason=f"The default loss for: {objective.describe()}",
+        written_by="default",
+    )
+
+
+def loss_request(objective: Objective, slice_description: str, refusals: Sequence[str] = ()) -> Request:
+    """Ask a model to write a loss for an objective and a slice.
+
+    Args:
+        objective: What the person wants.
+        slice_description: The predicate of the slice under repair, or what stands for it.
+        refusals: Why earlier answers were refused, the oldest first; they make each request a different one.
+    """
+    lines = [
+        f"Objective, in the person's words: {objective.text.strip() or objective.describe()}",
+        f"Read as: {objective.describe()}",
+        f"Slice under repair (in_slice('{TARGET_SLICE}')): {slice_description}",
+    ]
+    wanted = _required(objective)
+    if wanted:
+        lines.append(f"The loss must declare {wanted}: {DECLARATIONS[wanted]}.")
+    if refusals:
+        lines.append("Earlier answers were refused:")
+        lines.extend(f"{number}. {reason}" for number, reason in enumerate(refusals, 1))
+        lines.append("Write another loss that mends this.")
+    return Request(
+        messages=(Message("system", _system_text()), Message("user", "\n".join(lines))),
+        max_tokens=800,
+        response_format=_response_format(),
+        purpose="loss",
+    )
+
+
+def parse_loss(reply_text: str, *, slices: Sequence[str] = (TARGET_SLICE,), written_by: str = "model") -> Loss:
+    """Read a model's reply: one JSON object, a Markdown fence around it allowed, nothing else.
+
+    Raises:
+        LossError: It is too long, not JSON, has an unknown or missing key, or the expression is outside the language.
+    """
+    if len(reply_text) > MAX_REPLY:
+        raise LossError(f"the reply has {len(reply_text):,} characters; {MAX_REPLY:,} are read")
+    try:
+        parsed = _Reply.model_validate(orjson.loads(_without_fence(reply_text)))
+    except orjson.JSONDecodeError as error:
+        raise LossError(f"the reply is not one JSON object: {error.msg}") from None
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(str(part) for part in first["loc"]) or "the reply"
+        raise LossError(f"{where}: {first['msg']}") from None
+    return Loss(
+        expression=compile_expression(parsed.expression, slices=slices),
+        declares=parsed.declares.model_dump(),
+        reason=parsed.reason.strip(),
+        written_by=written_by,
+    )
+
+
+def write_loss(
+    objective: Objective,
+    slice_description: str,
+    ask: Callable[[Request], Completion],
+    *,
+    levels: int,
+    positive_from: float | None = None,
+    labels: OutputScale | None = None,
+    trial: Callable[[Loss], object] = lambda loss: None,
+) -> WrittenLoss:
+    """Have a model write the loss; a refused one goes back with the reasons, three times, then the default is taken.
+
+    Args:
+        objective: What the person wants; its direction must be declared by the loss.
+        slice_description: The predicate of the slice under repair.
+        ask: Makes one completion; what it raises (endpoint, budget) passes through.
+        levels: How many grades the judge's scale has; 0 for a probability.
+        positive_from: The first rank that counts as positive; the upper half where it is not given.
+        labels: The scale people graded on, so that the loss is tried on their grades.
+        trial: Tries an accepted loss, on the verdicts at hand for one; a LossError from it refuses the loss.
+    """
+    refusals: list[str] = []
+    for _ in range(1 + RETURNS):
+        completion = ask(loss_request(objective, slice_description, refusals))
+        try:
+            loss = _read(completion)
+            check_loss(loss, objective, levels=levels, positive_from=positive_from, labels=labels, trial=trial)
+        except LossError as error:
+            refusals.append(str(error))
+        else:
+            return WrittenLoss(loss=loss, refusals=tuple(refusals))
+    return WrittenLoss(loss=default_loss(objective), refusals=tuple(refusals))
+
+
+def check_loss(
+    loss: Loss,
+    objective: Objective,
+    *,
+    levels: int,
+    positive_from: float | None = None,
+    labels: OutputScale | None = None,
+    trial: Callable[[Loss], object] = lambda loss: None,
+) -> None:
+    """Refuse a loss that does not declare the objective's direction, breaks an axiom, or fails its trial.
+
+    Args:
+        loss: The loss.
+        objective: What the person wants.
+        levels, positive_from, labels, trial: See `write_loss`.
+
+    Raises:
+        LossError: It is refused; the message gives every reason of its kind.
+    """
+    if missing := missing_declaration(loss, objective):
+        raise LossError(missing)
+    check_axioms(loss.expression, declares=loss.declares, levels=levels, positive_from=positive_from, labels=labels)
+    trial(loss)
+
+
+def missing_declaration(loss: Loss, objective: Objective) -> str | None:
+    """Say which declaration the objective needs and the loss does not make; None where nothing is missing."""
+    wanted = _required(objective)
+    if wanted is None or loss.declares.get(wanted):
+        return None
+    return f"the objective needs a loss that declares {wanted}: {DECLARATIONS[wanted]}"
+
+
+def row_losses(loss: Loss, judged: Judged, membership: Mapping[str, BoolArray]) -> FloatArray:
+    """Return the loss of each scored row, shape (n,), each in [0, 1].
+
+    Args:
+        loss: The loss to apply.
+        judged: The table.
+        membership: For each slice name the loss may ask about, whether each scored row is in it; shape (n,).
+
+    Raises:
+        LossError: Some row's loss is not in [0, 1], or a slice is missing.
+    """
+    return loss.expression.evaluate(outcomes(judged, membership))
+
+
+def _read(completion: Completion) -> Loss:
+    if completion.refusal is not None or completion.finish_reason == "content_filter":
+        raise LossError("the model refused to answer")
+    if completion.finish_reason == "length":
+        raise LossError("the reply was cut off before its end; answer more briefly")
+    return parse_loss(completion.text, written_by=completion.model_returned or "model")
+
+
+def _required(objective: Objective) -> str | None:
+    return _DIRECTION_DECLARES[objective.direction] if objective.direction else None
+
+
+def _without_fence(text: str) -> str:
+    lines = text.strip().splitlines()
+    if len(lines) >= 3 and lines[0].strip() in ("```", "```json") and lines[-1].strip() == "```":
+        return "\n".join(lines[1:-1])
+    return text
+
+
+def _system_text() -> str:
+    def call(name: str, fewest: int, most: int) -> str:
+        return f"{name}({', '.join('xyz'[:fewest])}{', ...' * (most > fewest)})"
+
+    functions = ", ".join(call(name, *arguments) for name, arguments in FUNCTIONS.items())
+    return _SYSTEM.format(
+        power=MAX_POWER,
+        functions=functions,
+        names="\n".join(f"- {name}: {meaning}" for name, meaning in NAMES.items()),
+        characters=MAX_CHARACTERS,
+        nodes=MAX_NODES,
+        depth=MAX_DEPTH,
+        slice=TARGET_SLICE,
+        extra=EXTRA,
+        perfect=PERFECT,
+        declarations="; ".join(f"{key}: {meaning}" for key, meaning in DECLARATIONS.items()),
+    )
+
+
+def _response_format() -> dict[str, Any]:  # Any: JSON schema
+    declares = {key: {"type": "boolean", "description": meaning} for key, meaning in DECLARATIONS.items()}
+    fields = {
+        "expression": {"type": "string"},
+        "declares": {
+            "type": "object",
+            "properties": declares,
+            "required": list(declares),
+            "additionalProperties": False,
+        },
+        "reason": {"type": "string"},
+    }
+    schema = {"type": "object", "properties": fields, "required": list(fields), "additionalProperties": False}
+    return {"type": "json_schema", "json_schema": {"name": "loss", "strict": True, "schema": schema}}

@@ -1,0 +1,96 @@
+"""What happened to each row, as columns of numbers: the only thing a loss can see.
+
+Inputs, texts and identifiers of a row never reach a loss.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from ...judges import BoolArray, FloatArray, Judged, LossError
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcomes:
+    """What happened to each row, as columns of equal length n that an expression is evaluated over."""
+
+    label: FloatArray
+    """1 where people say positive, else 0; shape (n,)."""
+    prediction: FloatArray
+    label_rank: FloatArray
+    pred_rank: FloatArray
+    confidence: FloatArray
+    abstained: FloatArray
+    n_levels: int
+    slices: Mapping[str, BoolArray] = field(default_factory=dict)
+    """Membership of each row by slice name."""
+
+    def __len__(self) -> int:
+        return len(self.label)
+
+    def columns(self) -> dict[str, FloatArray]:
+        """Return every name of the language with its column, shape (n,)."""
+        answered = 1.0 - self.abstained
+        label, said = self.label, self.prediction
+        return {
+            "correct": (label == said) * answered,
+            "fp": (1.0 - label) * said * answered,
+            "fn": label * (1.0 - said) * answered,
+            "tp": label * said * answered,
+            "tn": (1.0 - label) * (1.0 - said) * answered,
+            "abstained": self.abstained,
+            "label": label,
+            "prediction": said,
+            "label_rank": self.label_rank,
+            "pred_rank": self.pred_rank,
+            "rank_distance": np.abs(self.label_rank - self.pred_rank),
+            "n_levels": np.full(len(self), float(self.n_levels)),
+            "confidence": self.confidence,
+        }
+
+    def describe(self, position: int) -> str:
+        """Name the outcome of one row in words."""
+        label, said = bool(self.label[position]), bool(self.prediction[position])
+        kind = f"{'true' if label == said else 'false'} {'positive' if said else 'negative'}"
+        inside = [name for name, member in self.slices.items() if member[position]]
+        return (
+            f"{'no verdict' if self.abstained[position] else kind}, confidence {self.confidence[position]:.4g}, "
+            f"label rank {self.label_rank[position]:g}, predicted rank {self.pred_rank[position]:g}, "
+            + (f"in slice {', '.join(inside)}" if inside else "in no slice")
+        )
+
+
+def outcomes(judged: Judged, membership: Mapping[str, BoolArray]) -> Outcomes:
+    """Describe the scored rows of a table in the language's terms.
+
+    Ranks count from the lowest level of the judge's scale. People's grades are stretched onto it, so a
+    binary label becomes its lowest or its highest rank; on a probability scale ranks run from 0 to 1. A
+    verdict without a confidence counts as given with certainty.
+
+    Args:
+        judged: The table; its unscored rows are left out.
+        membership: For each slice name, whether each scored row is in it; shape (n,).
+    """
+    n = len(judged.rows)
+    for name, member in membership.items():
+        if member.shape != (n,):
+            raise LossError(f"slice {name!r} has shape {member.shape}, the table has {n} scored rows")
+    n_levels = len(judged.scale.levels) or 2
+    return Outcomes(
+        label=judged.positive.astype(np.float64),
+        prediction=judged.predicted.astype(np.float64),
+        label_rank=_ranks(judged.label, judged.dataset.labels.levels, n_levels),
+        pred_rank=_ranks(judged.score, judged.scale.levels, n_levels),
+        confidence=np.where(np.isnan(judged.confidence), 1.0, judged.confidence),
+        abstained=np.zeros(n),
+        n_levels=n_levels,
+        slices=dict(membership),
+    )
+
+
+def _ranks(grades: FloatArray, levels: tuple[float, ...], n_levels: int) -> FloatArray:
+    low, high = (levels[0], levels[-1]) if levels else (0.0, 1.0)
+    return (grades - low) * (n_levels - 1) / (high - low)

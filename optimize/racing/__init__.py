@@ -1,0 +1,1 @@
+"""Candidates race on validation rows."""

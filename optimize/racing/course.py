@@ -1,0 +1,112 @@
+"""The course of a race: the rows in an order that is the same for all, and where to stop and look.
+
+Rows are drawn one by one, also from groups whose rows depend on each other: the race asks which candidate costs least
+on these very rows, and for that a draw of rows is fair whatever depends on what. Groups can be kept whole; but then the
+bound has one observation a group, on the scale of the largest, and hardly ever drops anyone.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from ...judges import Dataset, InputError, IntArray
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RaceSettings:
+    """How carefully to race, and how much may be spent."""
+
+    alpha: float = 0.05
+    """The chance, over the whole race, that the bound drops the candidate that full validation would pick."""
+    share: float | None = 1 / 3
+    """Share of a full validation's calls that the race may spend; None lets only the bound drop candidates."""
+    first: int = 20
+    """Rows of the first batch, the fewest that anything is decided on; each batch doubles the rows seen."""
+    screening: int = 80
+    """Rows that a screening judge looks at."""
+    whole_groups: bool = False
+    """Whether the rows of a group are judged together."""
+    seed: int = 0
+    """Of the order of the rows."""
+
+    def __post_init__(self) -> None:
+        counts = min(self.first, self.screening)
+        if not 0 < self.alpha < 1 or counts < 1 or (self.share is not None and not 0 < self.share <= 1):
+            raise InputError(
+                f"alpha {self.alpha!r}, share {self.share!r}, first {self.first!r}, screening {self.screening!r}: "
+                "alpha lies between 0 and 1, a share in (0, 1], and batches have rows"
+            )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stop:
+    """A place to look."""
+
+    rows: int
+    """Rows seen by then."""
+    most: int
+    """How many candidates may go on."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Course:
+    """The labelled rows in racing order, in units that are drawn whole: rows, or groups of them."""
+
+    rows: Dataset
+    sizes: IntArray
+    """Rows of each unit; shape (U,)."""
+    ends: IntArray
+    """Rows up to and with each unit; shape (U,)."""
+
+
+def lay_out(rows: Dataset, settings: RaceSettings) -> Course:
+    """Put the rows in an order drawn by the seed; those without a label are left out.
+
+    Raises:
+        InputError: No row has a label.
+    """
+    units: dict[str, list[int]] = {}
+    for i, row in enumerate(rows.rows):
+        if row.label is not None:
+            units.setdefault((row.group if settings.whole_groups else "") or f"\0{row.id}", []).append(i)
+    if not units:
+        raise InputError("no row has a label: there is nothing to race on")
+    members = list(units.values())
+    order = [members[i] for i in np.random.default_rng(settings.seed).permutation(len(members))]
+    sizes = np.array([len(positions) for positions in order], np.int64)
+    laid = tuple(rows.rows[i] for positions in order for i in positions)
+    return Course(rows=replace(rows, rows=laid), sizes=sizes, ends=np.cumsum(sizes))
+
+
+def plan_stops(course: Course, entrants: int, settings: RaceSettings) -> list[Stop]:
+    """Return where to look, each after whole units.
+
+    The batches double. Where a share of the calls is set, the candidates are halved until one is left, every round
+    spending an equal part of what is allowed: the fewer run in it, the more rows it sees.
+    """
+    n = len(course.rows)
+    looks: dict[int, int] = {}
+    if settings.share is not None:
+        left, reached, running = settings.share * n * entrants, 0, entrants
+        for rounds in range(math.ceil(math.log2(entrants)), 0, -1):
+            wanted = max(reached + left / rounds / running, settings.first)
+            stop = max(reached, _whole_units(course, wanted))
+            left = max(0.0, left - (stop - reached) * running)
+            reached, running = stop, math.ceil(running / 2)
+            looks[stop] = running
+    last = max(looks, default=n)
+    rows = settings.first
+    while rows < last:
+        looks.setdefault(_whole_units(course, rows), entrants)
+        rows *= 2
+    looks.setdefault(last, entrants)
+    return [Stop(rows=rows, most=most) for rows, most in sorted(looks.items())]
+
+
+def _whole_units(course: Course, rows: float) -> int:
+    """The most rows in whole units that are no more than asked for; the first unit at least."""
+    fitting = int(np.searchsorted(course.ends, rows + 1e-9, side="right"))
+    return int(course.ends[max(0, fitting - 1)])

@@ -1,0 +1,245 @@
+"""Candidates race on the validation rows: paired batches that grow, and an end for those that can no longer win.
+
+All candidates see the same rows in the same order, drawn by the seed. After each batch a candidate is dropped for
+good reason where the bets of `betting` say, at level alpha over all opponents and all looks together, that it costs
+more over all rows than another one. Where the bound is too slow for the calls that may be spent, the field is cut by
+halves as in sequential halving (Karnin, Koren and Somekh 2013); such a drop proves nothing and is named for what it is.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any, Literal
+
+import numpy as np
+
+from ...judges import BoolArray, Dataset, FloatArray, InputError, IntArray, Judged, JudgePrompt, LossError
+from .betting import PairedBets
+from .course import Course, RaceSettings, lay_out, plan_stops
+
+JudgeBatch = Callable[[JudgePrompt, Dataset], Judged]
+"""Judges some rows, through the client; what was asked before is answered from its record."""
+LossOf = Callable[[Judged], FloatArray]
+"""The loss of each scored row, in [0, 1]."""
+Why = Literal["cannot win", "behind when calls ran short", "behind in the screening", "leaves rows unscored"]
+
+FEWER_ANSWERS = 0.2
+"""A candidate that answers so much smaller a share of the rows than another is dropped: its loss is over easy rows."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Standing:
+    """How far one candidate came."""
+
+    version: str
+    rows: int
+    """Rows that it was judged on."""
+    loss: float | None
+    """Mean loss over those that it and the winner answered; None where there are none."""
+    behind: float | None
+    """That mean minus the winner's on the same rows: a standing and no estimate, since the winner was chosen by it."""
+    dropped: Why | None
+    """None for the winner."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RaceResult:
+    """Who won, who was dropped when and why, and what it took."""
+
+    winner: JudgePrompt
+    standings: tuple[Standing, ...]
+    """In the order of the candidates."""
+    proven: bool
+    """Whether every other candidate was dropped because it cannot win, or because it leaves rows unscored."""
+    asked: int
+    """Verdicts looked at, those from the record included, the screening's not."""
+    calls: int
+    """Calls made for them."""
+    screening_calls: int
+    full_calls: int
+    """What judging every row for every candidate would have taken."""
+
+    def to_json(self) -> dict[str, Any]:  # Any: JSON
+        """Return the result as JSON; a resumed run makes fewer calls, so they stand under `volatile`."""
+        return {
+            "winner": self.winner.version,
+            "proven": self.proven,
+            "asked": self.asked,
+            "full_calls": self.full_calls,
+            "standings": [asdict(standing) for standing in self.standings],
+            "volatile": {"calls": self.calls, "screening_calls": self.screening_calls},
+        }
+
+
+def race(
+    candidates: Sequence[JudgePrompt],
+    rows: Dataset,
+    judge_batch: JudgeBatch,
+    loss_of: LossOf,
+    *,
+    settings: RaceSettings | None = None,
+    screen: JudgeBatch | None = None,
+    calls: Callable[[], int] | None = None,
+) -> RaceResult:
+    """Find the candidate of least loss without judging every row for each.
+
+    Args:
+        candidates: Distinct prompts; of equals the first wins.
+        rows: The validation rows, with labels.
+        judge_batch: The judge.
+        loss_of: What a verdict costs.
+        settings: See `RaceSettings`.
+        screen: A cheaper judge that looks at the first rows alone; the better half by it goes into the race.
+        calls: Counts the calls made so far, such as `lambda: client.stats.calls`; without it every verdict counts.
+
+    Raises:
+        InputError: There is no candidate or no labelled row, or two candidates are the same.
+        LossError: A loss is not in [0, 1].
+    """
+    settings = settings or RaceSettings()
+    distinct = len({prompt.version for prompt in candidates})
+    if not distinct or distinct < len(candidates):
+        raise InputError(f"{len(candidates)} candidates, {distinct} of them distinct, cannot race")
+    runners = _Runners(candidates=tuple(candidates), course=lay_out(rows, settings), loss_of=loss_of)
+    counted = [0, calls() if calls else 0]
+    if screen is not None and len(candidates) > 2:
+        runners.screen(screen, settings.screening)
+    screened = runners.asked
+    counted.append(calls() if calls else screened)
+    _run(runners, judge_batch, settings)
+    counted.append(calls() if calls else runners.asked)
+    return RaceResult(
+        winner=candidates[int(np.flatnonzero(runners.running)[0])],
+        standings=runners.standings(),
+        proven=set(runners.dropped.values()) <= {"cannot win", "leaves rows unscored"},
+        asked=runners.asked - screened,
+        calls=counted[3] - counted[2],
+        screening_calls=counted[2] - counted[1],
+        full_calls=len(candidates) * len(runners.course.rows),
+    )
+
+
+def _run(runners: _Runners, judge_batch: JudgeBatch, settings: RaceSettings) -> None:
+    """Race until one is left."""
+    entrants = int(runners.running.sum())
+    bets = PairedBets(len(runners.candidates), len(runners.course.sizes))
+    for stop in plan_stops(runners.course, entrants, settings):
+        if runners.running.sum() == 1:
+            return
+        runners.judge_up_to(stop.rows, judge_batch, bets)
+        runners.drop_silent()
+        # Every opponent gets its share of alpha, so that the best one meets all of them at level alpha.
+        _drop_hopeless(runners, bets.peak, math.log((entrants - 1) / settings.alpha))
+        if runners.seen == len(runners.course.rows):
+            runners.cut(1, "cannot win")
+        else:
+            runners.cut(stop.most, "behind when calls ran short")
+
+
+def _drop_hopeless(runners: _Runners, evidence: FloatArray, bar: float) -> None:
+    """Drop, the surest first, who by the evidence costs more than one that still ran at this stop; keep one."""
+    against = np.where(runners.running[None, :], evidence, -np.inf).max(1)
+    for k in np.argsort(-against, kind="stable"):
+        if runners.running[k] and against[k] >= bar and runners.running.sum() > 1:
+            runners.drop(int(k), "cannot win")
+
+
+@dataclass(slots=True, kw_only=True)
+class _Runners:
+    """The candidates on their way."""
+
+    candidates: tuple[JudgePrompt, ...]
+    course: Course
+    loss_of: LossOf
+    seen: int = 0
+    """Rows that the running ones have behind them."""
+    asked: int = 0
+    running: BoolArray = field(init=False)
+    losses: FloatArray = field(init=False)
+    """Of each candidate on each row; NaN where it was not judged or gave no verdict. Shape (K, rows)."""
+    reached: IntArray = field(init=False)
+    """Rows that each was judged on; shape (K,)."""
+    dropped: dict[int, Why] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        k = len(self.candidates)
+        self.running = np.ones(k, np.bool_)
+        self.losses = np.full((k, len(self.course.rows)), np.nan)
+        self.reached = np.zeros(k, np.int64)
+
+    def judge_up_to(self, stop: int, judge_batch: JudgeBatch, bets: PairedBets) -> None:
+        """Judge the rows from where the race stands up to `stop`, and bet on them unit by unit."""
+        for k in np.flatnonzero(self.running):
+            self.losses[k, self.seen : stop] = self._judge(int(k), judge_batch, self.seen, stop)
+            self.reached[k] = stop
+        largest = int(self.course.sizes.max())
+        for end, size in zip(self.course.ends, self.course.sizes, strict=True):
+            if self.seen < end <= stop:
+                part = self.losses[:, end - size : end]
+                # A row that one of two left unscored says nothing about the pair.
+                more = np.nan_to_num(part[:, None, :] - part[None, :, :]).sum(-1)
+                bets.watch(more / largest, self.running)
+        self.seen = stop
+
+    def screen(self, judge_batch: JudgeBatch, rows: int) -> None:
+        """Keep the better half by another judge's verdicts on the first rows; they count for nothing afterwards."""
+        stop = min(rows, len(self.course.rows))
+        found = np.array([self._judge(k, judge_batch, 0, stop) for k in range(len(self.candidates))])
+        for k in _ranked(found)[math.ceil(len(found) / 2) :]:
+            self.drop(k, "behind in the screening")
+
+    def drop_silent(self) -> None:
+        """Drop who leaves many more rows unscored than another."""
+        answered = np.isfinite(self.losses[:, : self.seen]).mean(1)
+        for k in np.flatnonzero(self.running & (answered < answered[self.running].max() - FEWER_ANSWERS)):
+            self.drop(int(k), "leaves rows unscored")
+
+    def cut(self, most: int, why: Why) -> None:
+        """Keep at most so many, those of least loss."""
+        running = np.flatnonzero(self.running)
+        if len(running) > most:
+            for k in _ranked(self.losses[running, : self.seen])[most:]:
+                self.drop(int(running[k]), why)
+
+    def drop(self, k: int, why: Why) -> None:
+        """Take a candidate out."""
+        self.running[k] = False
+        self.dropped[k] = why
+
+    def standings(self) -> tuple[Standing, ...]:
+        """Return how far each came, beside the one that still runs."""
+        best = self.losses[int(np.flatnonzero(self.running)[0])]
+        found = []
+        for k, prompt in enumerate(self.candidates):
+            both = np.isfinite(self.losses[k]) & np.isfinite(best)
+            loss = float(self.losses[k, both].mean()) if both.any() else None
+            behind = None if loss is None else loss - float(best[both].mean())
+            standing = Standing(
+                version=prompt.version,
+                rows=int(self.reached[k]),
+                loss=loss,
+                behind=behind,
+                dropped=self.dropped.get(k),
+            )
+            found.append(standing)
+        return tuple(found)
+
+    def _judge(self, k: int, judge_batch: JudgeBatch, start: int, stop: int) -> FloatArray:
+        """Return one candidate's losses on rows from `start` to `stop`, NaN for a row without a verdict."""
+        rows = self.course.rows
+        judged = judge_batch(self.candidates[k], replace(rows, rows=rows.rows[start:stop]))
+        found = self.loss_of(judged)
+        if found.shape != judged.scored.shape or not ((found >= 0) & (found <= 1)).all():
+            raise LossError(f"{len(found)} losses for {len(judged.scored)} scored rows, each to be in [0, 1]")
+        losses = np.full(stop - start, np.nan)
+        losses[judged.scored] = found
+        self.asked += stop - start
+        return losses
+
+
+def _ranked(losses: FloatArray) -> list[int]:
+    """Return the positions by mean loss over the columns that hold one for all, the least first, then as given."""
+    common = losses[:, np.isfinite(losses).all(0)].sum(1)
+    return [int(k) for k in np.argsort(common, kind="stable")]

@@ -1,0 +1,1 @@
+"""Decisions of the gate outside a walk."""

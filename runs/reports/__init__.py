@@ -1,0 +1,1 @@
+"""What people see of runs, verdicts and slices: tables, pictures, pages, files."""

@@ -1,0 +1,290 @@
+"""What a person reads: benchmarks as tables, and each event of a run as a few lines."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from ...judges import Benchmark
+from ...judges.metrics import CHOICE_METRICS
+from ..terminal import inline, say, say_table
+
+Payload = Mapping[str, Any]  # Any: JSON out of the journal
+METRIC_ORDER = (
+    *("precision", "recall", "specificity", "f1", "accuracy", "balanced_accuracy", "mcc", "kappa"),
+    *("accuracy_grades", "f1_macro_grades", "kappa_grades", "kappa_linear", "kappa_quadratic", "off_by_one", "mae"),
+    *("krippendorff_alpha", "auroc", "average_precision", "brier", "ece"),
+    *("pearson", "spearman", "kendall_tau", "map", "ndcg@10", "ndcg_exp@10", "uncertainty_ap"),
+    *("diras_binary", "diras_calibration", "diras_ranking", "diras_uncertainty", "diras_mean"),
+)
+PARTS = ("train", "validation", "holdout", "final")
+COST_COLUMNS = ("place", "confidence", "tp", "fp", "fn", "tn", "fp_near", "fn_near")
+_BRIEF = ("precision", "recall", "f1", "kappa")
+
+
+def say_benchmark(benchmark: Benchmark, *, title: str, brief: bool = False) -> None:
+    """Print a benchmark: what was scored, the confusion table, the metrics with their intervals."""
+    _say_measured(benchmark.to_json(), title=title, only=_BRIEF if brief else None)
+
+
+def _say_measured(body: Payload, *, title: str, only: Sequence[str] | None = None) -> None:
+    simulated = "  [SIMULATED: says nothing about real models]" if body["simulated"] else ""
+    say(f"\n{inline(title)}{simulated}")
+    unscored = sum(body["unscored"].values())
+    why = ", ".join(f"{count} {reason}" for reason, count in body["unscored"].items())
+    say(f"  {body['n']:,} rows scored in {body['groups']:,} groups, {unscored} unscored{f' ({why})' if why else ''}")
+    cells, chosen = body["confusion"], "accuracy_grades" in body["metrics"]
+    if only is not None and chosen:
+        only = tuple(CHOICE_METRICS)
+    if only is None and not chosen:
+        say(f"  judge says yes: {cells['tp']} right, {cells['fp']} wrong; no: {cells['tn']} right, {cells['fn']} wrong")
+    found = body["metrics"]
+    ordered = [*(name for name in METRIC_ORDER if name in found), *sorted(set(found) - set(METRIC_ORDER))]
+    metrics = {name: found[name] for name in ordered if only is None or name in only}
+    say_table(("metric", "value", "95 % interval", "n"), [_metric_line(name, m) for name, m in metrics.items()])
+    for note in body["notes"]:
+        say(f"  note: {inline(note)}")
+
+
+def _metric_line(name: str, metric: Payload) -> tuple[str, str, str, str]:
+    interval = "" if metric["low"] is None else f"{metric['low']:.3f} .. {metric['high']:.3f}"
+    return name, number(metric["value"]), interval, f"{metric['n']:,}"
+
+
+def number(value: float | None, digits: int = 3) -> str:
+    """Format a number for people; a missing one is `n/a`."""
+    return "n/a" if value is None else f"{value:.{digits}f}"
+
+
+def say_event(kind: str, payload: Payload) -> None:
+    """Print one event of a run; an unknown kind prints nothing."""
+    if kind in _SAY:
+        _SAY[kind](payload)
+
+
+def _started(p: Payload) -> None:
+    simulated = "  [SIMULATED: says nothing about real models]" if p["simulated"] else ""
+    on, model = inline(p["data"]), inline(p["model"])
+    say(f"Optimizing {inline(p['judge'])} on {on} ({p['rows']:,} rows) with {model}{simulated}")
+    say(f"  objective: {inline(p['objective']['text'])}")
+    say(f"  read as:   {inline(p['objective']['read_as'])}")
+    for note in (*p["notes"], *p["objective"]["notes"]):
+        say(f"  note: {inline(note)}")
+
+
+def _split(p: Payload) -> None:
+    parts = ", ".join(f"{name} {p['rows'][name]}" for name in PARTS)
+    say(f"\nSplit by group: {parts} rows (holdout and final are sealed)")
+    for note in p["notes"]:
+        say(f"  {inline(note)}")
+
+
+def _benchmark(p: Payload) -> None:
+    _say_measured(p, title="1. Benchmark: the judge as it is, on training and validation rows")
+
+
+def _slice(p: Payload) -> None:
+    say("\n2. Slice: where the errors point one way")
+    lines = [_slice_line(s) for s in p["found"][:8]]
+    if lines:
+        say_table(("slice", "n", "value", "rest", "p", "direction", "confirmed", "target"), lines)
+    say_left_out(p.get("left_out", {}), indent="  ")
+    say(f"  chosen: {inline(p['name'])}")
+    say(f"  why:    {inline(p['why'])}")
+
+
+def say_left_out(left_out: Mapping[str, str], *, indent: str = "") -> None:
+    """Print the columns that were not searched, those with the same reason together."""
+    by_reason: dict[str, list[str]] = {}
+    for column, why in left_out.items():
+        by_reason.setdefault(why, []).append(column)
+    for why, columns in by_reason.items():
+        say(f"{indent}not searched: {inline(', '.join(columns))} ({inline(why)})")
+
+
+def _slice_line(s: Payload) -> tuple[str, ...]:
+    yes = {True: "yes", False: "no"}
+    return (
+        str(s["predicate"]),
+        str(s["n"]),
+        number(s["value"]),
+        number(s["rest"]),
+        number(s["p"], 4),
+        str(s["direction"] or "-").upper(),
+        yes[bool(s["confirmed"])],
+        yes[bool(s["prompt_target"])],
+    )
+
+
+def _loss(p: Payload) -> None:
+    say(f"\n3. Loss, written by {inline(p['written_by'])}, checked and frozen as {p['version']}")
+    for refusal in p["refusals"]:
+        say(f"  refused before: {inline(refusal)}")
+    say(f"  {inline(p['expression'])}")
+    say(f"  because: {inline(p['reason'])}")
+    if p["cost_table"]:
+        say("  what an answer costs (near: the two grades beside the threshold):")
+        say_table(COST_COLUMNS, [tuple(_cell(line[name]) for name in COST_COLUMNS) for line in p["cost_table"]])
+
+
+def _cell(value: object) -> str:
+    return f"{value:.3f}" if isinstance(value, float) else str(value)
+
+
+def _validation(p: Payload) -> None:
+    say(f"\n4. Better prompts for the slice; validation loss to beat: {p['loss']:.4f} ({_named_metrics(p)})")
+
+
+def _named_metrics(p: Payload) -> str:
+    known = ("precision", "recall", "specificity", "f1", "accuracy", "balanced_accuracy", "kappa", "mcc", "off_by_one")
+    return ", ".join(f"{name} {number(p[name])}" for name in known if name in p)
+
+
+def _step(p: Payload) -> None:
+    line = f"  step {p['step']:>2}: batch loss {p['batch_loss']:.3f}"
+    if "loss" in p:
+        line += f", validation loss {p['loss']:.4f} ({_named_metrics(p)})"
+    say(f"{line}: {p['result']}")
+    _why(p)
+    for other in p.get("others", ()):
+        say(f"           beside it {other.get('version', 'none')}: {other['result']}")
+        _why(other)
+
+
+def _why(p: Payload) -> None:
+    for violation in p.get("violations", ()):
+        say(f"           {violation['name']}: {inline(violation['detail'])}")
+    if p.get("reason"):
+        say(f"           {inline(p['reason'])}")
+
+
+def _survivor(p: Payload) -> None:
+    say(f"  best on validation: {p['version'] or 'none; the prompt stays as it is'}")
+
+
+def _decision(p: Payload) -> None:
+    say(f"\n5. Gate, on the holdout: {p['outcome'].upper()}")
+    say(f"  {inline(p['reason'])}")
+    if p.get("target"):
+        lines = [_change_line("target", p["target"])]
+        lines += [_change_line("guard", g["change"]) for g in p["guards"] if g["change"]]
+        lines += [_change_line("slice", p["slice_change"])] if p["slice_change"] else []
+        say_table(("", "metric", "before", "after", "change", "95 % interval", "n", "groups"), lines, left=2)
+        answered = f"rows answered {p['coverage_before']:.1%} before, {p['coverage_after']:.1%} after"
+        say(f"  look {p['look']} at this holdout, alpha {p['alpha']:.4f}; {answered}")
+    if p.get("simulated"):
+        say("  [SIMULATED: says nothing about real models]")
+
+
+def _change_line(role: str, c: Payload) -> tuple[str, ...]:
+    interval = "n/a" if c["low"] is None else f"{c['low']:+.3f} .. {c['high']:+.3f}"
+    return (
+        role,
+        c["metric"],
+        number(c["before"]),
+        number(c["after"]),
+        f"{c['difference']:+.3f}",
+        interval,
+        str(c["n"]),
+        str(c["groups"]),
+    )
+
+
+def _hunks(p: Payload) -> None:
+    say(f"\nWhich words earned it, on {p['n']:,} validation rows in {p['groups']} groups that the edit was chosen on")
+    lines = [
+        (str(h["number"]), h["mark"], how.replace("_", " "), *_effect(h[how]["metric"]))
+        for h in p["hunks"]
+        for how in ("left_out", "alone")
+    ]
+    say_table(("hunk", "mark", "measured", p["metric"], "95 % interval"), lines, left=3)
+    for h in p["hunks"]:
+        words = " ".join((*(f"-[{text}]" for text in h["old"]), *(f"+[{text}]" for text in h["new"])))
+        say(f"  {h['number']}. {h['part']}: {inline(words)}")
+    for note in p["notes"]:
+        say(f"  note: {inline(note)}")
+
+
+def _effect(found: Payload) -> tuple[str, str]:
+    value = "n/a" if found["value"] is None else f"{found['value']:+.3f}"
+    return value, "n/a" if found["low"] is None else f"{found['low']:+.3f} .. {found['high']:+.3f}"
+
+
+def _threshold(p: Payload) -> None:
+    if "rules" not in p:
+        say(f"\nThreshold: not chosen again; {inline(p['reason'])}")
+        return
+    rules = {name: f"{rule['threshold']:g}" for name, rule in p["rules"].items()}
+    say(
+        f"\nThreshold, chosen again on {p['n']:,} validation rows: {rules['before']} serves the old prompt best, "
+        f"{rules['after']} the new one (in force: {rules['old']})"
+    )
+    lines = [
+        _change_line(role, c)
+        for role, found in (("in force", p["at_old"]), ("each its own", p["retuned"]))
+        for c in found.values()
+        if c
+    ]
+    say_table(("threshold", "metric", "before", "after", "change", "95 % interval", "n", "groups"), lines, left=2)
+    for note in p["notes"]:
+        say(f"  note: {inline(note)}")
+
+
+def _everything(p: Payload) -> None:
+    sides = [p[side] for side in ("before", "after") if side in p]
+    if len(sides) == 1:
+        say("\nThe open rows as they are (there is no new prompt, so the sealed rows stay sealed)")
+    else:
+        say("\nThe whole benchmark, before -> after (includes the rows the prompt was tuned on)")
+    lines = [_sides_line("pooled", [side["pooled"] for side in sides])]
+    lines += [_sides_line(name, [side["by"].get(name) for side in sides]) for name in p["before"]["by"]]
+    say_table((p["by"] or "rows", "n", *_BRIEF), lines)
+    _say_intervals("pooled", [side["pooled"] for side in sides])
+    if "final" in p["before"]:
+        say("\nThe figure to report: the final rows, opened after the decision, before -> after")
+        _say_intervals("final", [side["final"] for side in sides])
+    if p["final_opened"] > 1:
+        say(f"  these final rows have been opened {p['final_opened']} times by now; fresh labels would say more")
+
+
+def _say_intervals(name: str, tables: Sequence[Payload]) -> None:
+    """The few metrics of a closing table with their 95 % intervals."""
+    head = (f"{name}, n = {tables[0]['n']:,}", "before", "95 % interval", "after", "95 % interval")
+    lines = []
+    for metric in _BRIEF:
+        sides = [_metric_line(metric, table["metrics"][metric])[1:3] for table in tables]
+        lines.append((metric, *(cell for side in sides for cell in side)))
+    say_table(head[: 1 + 2 * len(tables)], lines)
+
+
+def _sides_line(name: str, tables: Sequence[Payload | None]) -> tuple[str, ...]:
+    """One line of the closing table: each metric before and after."""
+    values = [[number(t["metrics"][metric]["value"]) if t else "n/a" for t in tables] for metric in _BRIEF]
+    return name, str(tables[0]["n"] if tables[0] else 0), *(" -> ".join(pair) for pair in values)
+
+
+def _decided(p: Payload) -> None:
+    part = f" (hunks {', '.join(map(str, p['hunks']))} of {p['of']})" if p.get("hunks") else ""
+    comment = f": {inline(p['comment'])}" if p["comment"] else ""
+    say(f"\n{p['verb'].capitalize()}{part} by {inline(p['who'])}{comment}")
+
+
+_SAY: dict[str, Callable[[Payload], None]] = {
+    "started": _started,
+    "split": _split,
+    "benchmark": _benchmark,
+    "slice": _slice,
+    "loss": _loss,
+    "validation": _validation,
+    "step": _step,
+    "survivor": _survivor,
+    "hunks": _hunks,
+    "decision": _decision,
+    "threshold": _threshold,
+    "everything": _everything,
+    "decided": _decided,
+}
+
+
+def say_nothing(kind: str, payload: Payload) -> None:
+    """Listen to a run without printing; the JSON object comes at its end."""

@@ -1,0 +1,340 @@
+"""A judge's measurement as one HTML file: every table and picture inside it, no script, nothing fetched."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ...judges import Benchmark, BoolArray, Estimate, FloatArray, Judged, OutputScale, Row, Verdict, write_beside
+from ..terminal import inline, visible
+from .plots import Bin, Picture, confusion_chart, f1_by_threshold, metrics_by_slice, reliability_bins
+from .plots import reliability_curve as draw_reliability
+from .plots import threshold_curve as tabulate_thresholds
+from .report import METRIC_ORDER, number
+
+if TYPE_CHECKING:
+    from markupsafe import Markup
+
+DISAGREEMENTS = 20
+SLICE_METRICS = ("precision", "recall", "f1", "kappa")
+CHARTED_METRIC = "f1"
+MOST_CHARTED = 30
+"""Values of a column in the chart, those with the most rows."""
+MOST_LISTED = 200
+"""Values of a column in the table."""
+MOST_GRADES = 25
+"""Grades up to which their table is shown."""
+ROW_CHARACTERS = 8000
+"""Of one row's texts, so that twenty enormous rows still make a page that opens."""
+GLANCE = 140
+"""Characters of a text that show before it is opened."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Line:
+    """One estimate as the page prints it."""
+
+    name: str
+    value: str
+    interval: str
+    n: str
+    remark: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Passage:
+    """One text of a row."""
+
+    name: str
+    glance: str
+    text: str
+    """All of it, or as much as the page carries; empty where the glance is everything."""
+    left_out: int
+    """Characters the page does not carry."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Disagreement:
+    """A row that people and judge decided differently."""
+
+    row_id: str
+    group: str
+    label: str
+    score: str
+    confidence: str
+    passages: tuple[Passage, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Matrix:
+    """A confusion table: people in rows, the judge in columns."""
+
+    names: tuple[str, ...]
+    lines: tuple[tuple[str, tuple[tuple[int, str], ...]], ...]
+    """For each label its name, and for each of the judge's labels the count and its share of the line."""
+
+
+def write_score_report(
+    path: Path,
+    judged: Judged,
+    benchmark: Benchmark,
+    *,
+    by: Mapping[str, Benchmark],
+    by_column: str | None,
+    title: str,
+) -> None:
+    """Write the page.
+
+    Args:
+        path: The HTML file; one that is there is replaced.
+        judged: Rows with their answers.
+        benchmark: What `measure` found on them.
+        by: What it found on each value of a metadata column; may be empty.
+        by_column: The column.
+        title: The page's heading.
+    """
+    write_beside(path, render_score_report(judged, benchmark, by=by, by_column=by_column, title=title))
+
+
+def render_score_report(
+    judged: Judged, benchmark: Benchmark, *, by: Mapping[str, Benchmark], by_column: str | None, title: str
+) -> str:
+    """Return the page's HTML; the same measurement gives the same page, byte for byte."""
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+
+    environment = Environment(
+        loader=PackageLoader(__package__ or "", "templates"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    grades = benchmark.grades
+    cells = benchmark.confusion
+    decisions = ((cells["tn"], cells["fp"]), (cells["fn"], cells["tp"]))
+    no_yes = (_sign(False), _sign(True))
+    return environment.get_template("score_report.html.j2").render(
+        title=_line(title, 200),
+        benchmark=benchmark,
+        facts=_facts(judged, benchmark),
+        metrics=[_metric(name, benchmark.metrics[name]) for name in _ordered(benchmark.metrics)],
+        decisions=_matrix(decisions, no_yes),
+        decisions_chart=_inline_svg(confusion_chart(decisions, no_yes), "decisions") if benchmark.n else None,
+        **_grades(judged, grades.counts if grades else ()),
+        **_calibration(judged, benchmark),
+        **_threshold(judged),
+        **_slices(benchmark, by, by_column),
+        worst_case={
+            name: (number(low), number(high), number(benchmark.metrics[name].value))
+            for name, (low, high) in benchmark.worst_case.items()
+        },
+        notes=[_line(note, 500) for note in dict.fromkeys((*benchmark.notes, *judged.dataset.notes))],
+        disagreements=[_disagreement(judged, i) for i in most_confident_disagreements(judged)[:DISAGREEMENTS]],
+        disagreeing=int((judged.positive != judged.predicted).sum()),
+        order=_order(judged),
+    )
+
+
+def most_confident_disagreements(judged: Judged) -> list[int]:
+    """Return the positions, among the scored rows, of those decided differently from people, the surest first.
+
+    Such a row is either a bad error of the judge or an error in its label. Rows of equal confidence, or of
+    none, come by the distance of their grades where both sides grade on one scale, then in their order.
+    """
+    wrong = np.flatnonzero(judged.positive != judged.predicted)
+    distance = np.abs(judged.label - judged.score) if judged.same_scale else np.zeros(len(judged.scored))
+    sure = np.nan_to_num(_confidence(judged), nan=-1.0)
+    return wrong[np.lexsort((-distance[wrong], -sure[wrong]))].tolist()
+
+
+def _order(judged: Judged) -> str:
+    """Say what the order of the disagreements is by."""
+    if np.isfinite(_confidence(judged)).any():
+        return "the judge's surest first"
+    return "the farthest apart in grade first" if judged.same_scale else "in the order of the file"
+
+
+def _confidence(judged: Judged) -> FloatArray:
+    if judged.scale.kind != "probability":
+        return judged.confidence
+    return np.where(judged.predicted, judged.score, 1.0 - judged.score)
+
+
+def _inline_svg(picture: Picture, prefix: str) -> Markup:
+    from markupsafe import Markup
+
+    return Markup(picture.to_svg(prefix=prefix))  # noqa: S704  # an XML writer escaped its text
+
+
+def _line(text: str, most: int) -> str:
+    """Return visible text on one line, cut to so many characters."""
+    shown = inline(text[: most + 1])
+    return shown if len(shown) <= most else f"{shown[: most - 1]}…"
+
+
+def _grade(value: float, scale: OutputScale) -> str:
+    if scale.kind == "choice" and scale.contains(value):
+        return _line(scale.labels[int(value)], 40)
+    return f"{value:.4g}"
+
+
+def _facts(judged: Judged, benchmark: Benchmark) -> list[tuple[str, str]]:
+    reasons = ", ".join(f"{count:,} {reason}" for reason, count in benchmark.unscored.items())
+    unscored = sum(benchmark.unscored.values())
+    independent = " (each row its own)" if benchmark.groups == benchmark.n else ""
+    return [
+        ("Judge", _line(benchmark.judge, 200) or "not named"),
+        ("Model", _line(benchmark.model, 200) or "not named"),
+        ("Data", _line(judged.dataset.name, 200) or "not named"),
+        ("Rows measured", f"{benchmark.n:,} of {len(judged.dataset):,}"),
+        ("Groups", f"{benchmark.groups:,}{independent}"),
+        ("Unscored", f"{unscored:,} ({reasons}): left out, not counted as wrong" if unscored else "0"),
+        ("Without a label", f"{benchmark.unlabelled:,}"),
+        ("Coverage", f"{benchmark.coverage:.1%} of the labelled rows have a verdict"),
+        ("People's scale", _line(judged.dataset.labels.describe(), 200)),
+        ("Judge's scale", _line(judged.scale.describe(), 200)),
+    ]
+
+
+def _ordered(metrics: Mapping[str, Estimate]) -> list[str]:
+    return [*(name for name in METRIC_ORDER if name in metrics), *sorted(set(metrics) - set(METRIC_ORDER))]
+
+
+def _metric(name: str, estimate: Estimate) -> Line:
+    missing = estimate.low is None or estimate.high is None
+    return Line(
+        name=name,
+        value=number(estimate.value),
+        interval="" if missing else f"{number(estimate.low)} to {number(estimate.high)}",
+        n=f"{estimate.n:,}",
+        remark=_line(estimate.reason, 300),
+    )
+
+
+def _matrix(counts: Sequence[Sequence[int]], names: Sequence[str]) -> Matrix:
+    lines = (
+        (name, tuple((count, f"{count / sum(line):.0%}" if sum(line) else "") for count in line))
+        for name, line in zip(names, counts, strict=True)
+    )
+    return Matrix(names=tuple(names), lines=tuple(lines))
+
+
+def _grades(judged: Judged, counts: Sequence[Sequence[int]]) -> dict[str, object]:
+    if not 0 < len(counts) <= MOST_GRADES:
+        return {"grade_count": len(counts), "grades": None, "grades_chart": None}
+    names = [_grade(level, judged.scale) for level in judged.scale.levels]
+    chart = _inline_svg(confusion_chart(counts, names), "grades")
+    return {"grade_count": len(counts), "grades": _matrix(counts, names), "grades_chart": chart}
+
+
+def _probability(judged: Judged) -> tuple[BoolArray, FloatArray]:
+    """Return people's decisions and the judge's probabilities of the rows that have one."""
+    probability = judged.score if judged.scale.kind == "probability" else judged.probability
+    known = np.isfinite(probability)
+    return judged.positive[known], probability[known]
+
+
+def _calibration(judged: Judged, benchmark: Benchmark) -> dict[str, object]:
+    label, probability = _probability(judged)
+    if len(label) == 0:
+        return {"reliability_chart": None, "bins": [], "ece": None, "clustered": False}
+    error = benchmark.metrics.get("ece")
+    return {
+        "reliability_chart": _inline_svg(draw_reliability(label, probability), "reliability"),
+        "bins": [_bin(b) for b in reliability_bins(label, probability)],
+        "ece": None if error is None else _metric("ece", error),
+        "clustered": benchmark.groups < benchmark.n,
+    }
+
+
+def _bin(found: Bin) -> tuple[str, str, Line]:
+    mean = "" if found.probability is None else number(found.probability)
+    return f"{found.low:.3g} to {found.high:.3g}", mean, _metric("share", found.share)
+
+
+def _threshold(judged: Judged) -> dict[str, object]:
+    why, chart, said = "", None, ""
+    label, score = (
+        (judged.positive, judged.score) if judged.scale.kind in ("graded", "probability") else _probability(judged)
+    )
+    if not label.any():
+        why = "no row with a score to cut is labelled positive" if len(label) else "the judge gives no score to cut"
+    elif len(np.unique(score)) < 2:
+        why = "every row has the same score"
+    else:
+        curve = tabulate_thresholds(label, score)
+        picture = f1_by_threshold(curve, chosen=_threshold_in_use(judged, score))
+        chart, said = _inline_svg(picture, "threshold"), picture.description
+    return {"threshold_chart": chart, "threshold_said": said, "no_threshold": why}
+
+
+def _threshold_in_use(judged: Judged, score: FloatArray) -> float | None:
+    """Return the threshold that gives the judge's decisions; None where no single one was used."""
+    wanted = judged.scale.threshold if judged.scale.kind in ("graded", "probability") else 0.5
+    if len(score) == len(judged.predicted) and np.array_equal(score >= wanted, judged.predicted):
+        return wanted
+    return None
+
+
+def _slices(benchmark: Benchmark, by: Mapping[str, Benchmark], column: str | None) -> dict[str, object]:
+    largest = sorted(by, key=lambda value: -by[value].n)
+    charted = {value for value in largest[:MOST_CHARTED] if by[value].n}
+    listed = set(largest[:MOST_LISTED])
+    overall = benchmark.metrics[CHARTED_METRIC]
+    values = {value: part.metrics[CHARTED_METRIC] for value, part in by.items() if value in charted}
+    chart = _inline_svg(metrics_by_slice(CHARTED_METRIC, values, overall=overall), "slices") if values else None
+    return {
+        "column": _line(column or "value", 80),
+        "slices": [
+            (_line(value, 80), f"{part.n:,}", f"{part.groups:,}", [_metric(m, part.metrics[m]) for m in SLICE_METRICS])
+            for value, part in by.items()
+            if value in listed
+        ],
+        "slice_metrics": SLICE_METRICS,
+        "slices_chart": chart,
+        "slices_uncharted": len(by) - len(charted),
+        "slices_left_out": len(by) - len(listed),
+    }
+
+
+def _disagreement(judged: Judged, i: int) -> Disagreement:
+    row, verdict = judged.rows[i], judged.verdicts[i]
+    sure = float(_confidence(judged)[i])
+    return Disagreement(
+        row_id=_line(row.id, 80),
+        group=_line(row.group, 160),
+        label=f"{_sign(judged.positive[i])} ({_grade(float(judged.label[i]), judged.dataset.labels)})",
+        score=f"{_sign(verdict.positive)} ({_grade(verdict.score, judged.scale)})",
+        confidence="" if np.isnan(sure) else f"{sure:.2f}",
+        passages=tuple(_passages(row, verdict)),
+    )
+
+
+def _sign(positive: bool | np.bool_) -> str:
+    return "positive" if positive else "negative"
+
+
+def _passages(row: Row, verdict: Verdict) -> list[Passage]:
+    found = []
+    left = ROW_CHARACTERS
+    for name, text in (*row.inputs.items(), ("the judge's reasons", verdict.rationale)):
+        if not text or left <= 0:
+            continue
+        taken = visible(text[:left])
+        shown = taken[:left]
+        glance = _line(re.sub(r"[ \n\t]+", " ", shown), GLANCE)
+        found.append(
+            Passage(
+                name=_line(name, 60),
+                glance=glance,
+                text="" if glance == text else shown,
+                left_out=max(0, len(text) - left) + len(taken) - len(shown),
+            )
+        )
+        left -= len(shown) + len(name)
+    return found

@@ -1,0 +1,265 @@
+"""Slices as a person reads them in a terminal: tables of at most 110 places, and what they mean in words."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Sequence
+
+from ...judges import Estimate, Judged
+from ...slices import FoundSlice, SliceReport
+from ...slices.drill import WITHOUT_GAIN, MeasuredSlice, why_no_target
+from ...slices.effect import Parts
+from ...slices.refine import Refinement, Tree
+from ..slice_rows import SliceRow, SliceRows
+from ..slicing import advise
+from ..terminal import inline, say, say_table
+from .report import number
+
+WIDTH = 110
+LEAST = 24
+"""Places a slice's name gets at least."""
+SHOWN = 160
+"""Characters of a text that a row shows."""
+LOG_ODDS = ("precision",)
+"""Metrics whose gap is taken apart in log-odds; others are in the metric's own units."""
+_GAP = "  "
+
+
+def say_slices(report: SliceReport, judged: Judged, *, title: str) -> None:
+    """Print the slices found, what their gaps are made of, what was not looked at, and what to do."""
+    simulated = "  [SIMULATED: says nothing about real models]" if judged.simulated else ""
+    say(f"{inline(title)}: where {report.metric} is poorer than elsewhere{simulated}")
+    _say_wrapped(f"{_value(report.metric, report.overall)} on all rows; {_counted(judged)}", indent="  ")
+    if report.slices:
+        say("")
+        _say_found(report)
+        say("")
+        _say_made_of(report)
+    say("")
+    for note in (*judged.dataset.notes, *report.notes):
+        _say_wrapped(inline(note), indent="note: ")
+    _say_left_out(report)
+    say("")
+    _say_wrapped(_closing(report))
+
+
+def say_measured(measured: MeasuredSlice) -> None:
+    """Print a slice that a person chose."""
+    _say_wrapped(inline(str(measured.predicate)))
+    say(f"  {measured.support:,} scored rows in {measured.groups:,} groups, chosen by hand and measured on all rows")
+    sides = (("in the slice", measured.value), ("elsewhere", measured.rest))
+    lines = [(f"{measured.metric} {where}", *_figures(side), f"{side.n:,}") for where, side in sides]
+    say_table(("", "value", "95 % interval", "n"), lines)
+    if measured.p is None:
+        say("  not tested against the rest: there is nothing to compare with")
+    else:
+        _say_wrapped(
+            f"poorer than elsewhere: {_p_is(measured.p)} (one-sided, rows of a group together; not corrected, as the "
+            "slice was chosen by hand: one that was looked for in these rows would need a correction)",
+            indent="  ",
+        )
+    _say_wrapped(f"errors: {_errors(measured)}", indent="  ")
+    if measured.parts is not None:
+        unit = " (log-odds)" if measured.metric in LOG_ODDS else ""
+        base, tpr, fpr = _parts(measured.parts)
+        say(f"  the gap{unit}: base rate {base}, true positive rate {tpr}, false positive rate {fpr}")
+    if measured.gain is not None:
+        better = f"{measured.metric} over all rows would be {measured.gain:.4f} better"
+        say(f"  gain: {better} if the slice did as well as the rest")
+
+
+def say_tree(tree: Tree) -> None:
+    """Print a slice and the conditions that make it poorer still."""
+    root = tree.root
+    _say_wrapped(f"{inline(str(root.predicate))}: {_value(root.metric, root.value)}, n = {root.value.n:,}")
+    if not tree.refinements:
+        say(f"  none of {tree.looked_at:,} further conditions makes it poorer")
+        return
+    head = ("and", "n", _short(root.metric), "95 % interval", "rest of slice", "p")
+    cells = [_refinement(refinement) for refinement in tree.refinements]
+    _say_named(head, [(str(r.condition), line) for r, line in zip(tree.refinements, cells, strict=True)])
+    _say_wrapped(
+        f"p: against the slice's other rows, one-sided, corrected for all {tree.looked_at:,} conditions looked at but "
+        "not held out: a hint where to look, not a finding",
+        indent="  ",
+    )
+
+
+def say_rows(found: SliceRows) -> None:
+    """Print the rows of a slice, texts shortened."""
+    _say_wrapped(f"{inline(str(found.predicate))}: {found.errors:,} errors in {found.support:,} scored rows")
+    if len(found.rows) < found.found:
+        say(f"  the first {len(found.rows):,} of {found.found:,} (--limit): errors first, the worst at the top")
+    for one in found.rows:
+        say("")
+        _say_row(one)
+
+
+def _say_row(one: SliceRow) -> None:
+    said = "yes" if one.verdict.positive else "no"
+    people = "yes" if one.labelled else "no"
+    sure = "" if one.verdict.confidence is None else f", confidence {one.verdict.confidence:.2f}"
+    head = f"{inline(one.row.id)}: {one.outcome}; people {one.row.label:g} ({people}), judge "
+    _say_wrapped(f"{head}{one.verdict.score:g} ({said}){sure}", indent="  ")
+    texts = {**one.row.inputs, **({"rationale": one.verdict.rationale} if one.verdict.rationale else {})}
+    for name, text in texts.items():
+        _say_wrapped(f"{inline(name)}: {_shortened(text)}", indent="    ")
+
+
+def _say_found(report: SliceReport) -> None:
+    head = ("#", "slice", "n", _short(report.metric), "95 % interval", "rest", "p", "confirmed")
+    lines = [
+        (
+            str(found.predicate),
+            (
+                f"{found.n:,}",
+                number(found.value),
+                _interval(found.low, found.high) or "one group",
+                number(found.rest),
+                _p(found.p),
+                "yes" if found.confirmed else "no",
+            ),
+        )
+        for found in report.slices
+    ]
+    _say_named(head, lines)
+    _say_wrapped(
+        f"n: rows {report.metric} is about; value, interval (by group) and rest on all rows; p: on rows that did not "
+        "propose the slice, corrected for all proposals (Holm)",
+        indent="  ",
+    )
+
+
+def _say_made_of(report: SliceReport) -> None:
+    head = ("#", "for a prompt", "errors FP / FN", "base rate", "TPR", "FPR", "gain", "at least")
+    _say_named(head, [(_for_a_prompt(found), _made_of(found)) for found in report.slices])
+    unit = "log-odds of precision" if report.metric in LOG_ODDS else report.metric
+    gap = ""
+    if any(found.parts for found in report.slices):
+        gap = (
+            f"base rate, TPR, FPR: what the gap to the rest is made of, in {unit}; only the last two are the judge's; "
+        )
+    _say_wrapped(
+        f"{gap}errors, gain: on held-out rows; gain: how much better {report.metric} over all rows would be if the "
+        "slice did as well as the rest; at least: by the gap's lower 95 % bound",
+        indent="  ",
+    )
+
+
+def _for_a_prompt(found: FoundSlice) -> str:
+    if found.prompt_target:
+        return f"yes: {'false positives' if found.direction == 'fp' else 'false negatives'} prevail"
+    return f"no: {why_no_target(found)}"
+
+
+def _made_of(found: FoundSlice) -> tuple[str, ...]:
+    share = found.fp_share
+    errors = "none" if share is None else f"{share:.0%} / {1 - share:.0%}"
+    parts = ("-", "-", "-") if found.parts is None else _parts(found.parts)
+    gains = (found.expected_gain, found.held_out.gain_low)
+    return (errors, *parts, *("-" if found.metric in WITHOUT_GAIN else f"{gain:.4f}" for gain in gains))
+
+
+def _refinement(refinement: Refinement) -> tuple[str, ...]:
+    value = refinement.value
+    return (f"{value.n:,}", *_figures(value), number(refinement.rest), _p(refinement.p))
+
+
+def _closing(report: SliceReport) -> str:
+    advice = advise(report)
+    on = "nothing yet" if advice.number is None else f"slice {advice.number}"
+    return f"What to optimize on: {on}. {inline(advice.why)}."
+
+
+def _say_left_out(report: SliceReport) -> None:
+    by_reason: dict[str, list[str]] = {}
+    for column, why in report.left_out.items():
+        by_reason.setdefault(why, []).append(column)
+    for why, columns in by_reason.items():
+        _say_wrapped(f"{inline(', '.join(columns))} ({inline(why)})", indent="not searched: ")
+
+
+def _say_named(head: Sequence[str], lines: Sequence[tuple[str, Sequence[str]]]) -> None:
+    """Print a table whose names are broken where it would be wider than the terminal; numbered where the head is."""
+    numbered = head[0] == "#"
+    figures = [line for _, line in lines]
+    shown = head[1 + numbered :]
+    widths = [max(len(cell) for cell in column) for column in zip(shown, *figures, strict=True)]
+    taken = sum(widths) + len(_GAP) * (1 + numbered + len(widths)) + (len(str(len(lines))) if numbered else 0)
+    room = max(LEAST, WIDTH - taken)
+    table: list[tuple[str, ...]] = []
+    for i, (name, line) in enumerate(lines, 1):
+        for k, piece in enumerate(_broken(inline(name), room)):
+            first = (str(i) if k == 0 else "",) if numbered else ()
+            table.append((*first, piece, *(line if k == 0 else ("",) * len(line))))
+    say_table(head, table, left=1 + numbered)
+
+
+def _broken(name: str, room: int) -> list[str]:
+    """Break a slice's name before `and` where that is enough, else where it must be."""
+    pieces: list[str] = []
+    for i, condition in enumerate(name.split(" and ")):
+        part = f"and {condition}" if i else condition
+        if pieces and len(pieces[-1]) + 1 + len(part) <= room:
+            pieces[-1] += f" {part}"
+        else:
+            pieces += textwrap.wrap(part, room) or [""]
+    return pieces
+
+
+def _say_wrapped(text: str, *, indent: str = "") -> None:
+    say(textwrap.fill(text, WIDTH, initial_indent=indent, subsequent_indent=" " * len(indent), break_on_hyphens=False))
+
+
+def _counted(judged: Judged) -> str:
+    unscored = sum(judged.unscored.values())
+    left = f", {unscored:,} unscored" if unscored else ""
+    groups = int(judged.groups.max()) + 1 if len(judged.groups) else 0
+    return f"{len(judged.scored):,} scored in {groups:,} groups{left}"
+
+
+def _value(metric: str, estimate: Estimate) -> str:
+    if estimate.value is None:
+        return f"{metric} is undefined: {estimate.reason}"
+    interval = _interval(estimate.low, estimate.high)
+    return f"{metric} is {number(estimate.value)} ({f'95 % interval {interval}' if interval else estimate.reason})"
+
+
+def _errors(measured: MeasuredSlice) -> str:
+    if measured.fp_share is None:
+        return "none"
+    counts = f"{measured.fp:,} false positives, {measured.fn:,} false negatives"
+    if measured.direction is None:
+        return f"{counts}; no kind prevails ({_p_is(measured.direction_p)})"
+    prevails = "false positives" if measured.direction == "fp" else "false negatives"
+    return f"{counts}; {prevails} prevail ({_p_is(measured.direction_p)})"
+
+
+def _figures(estimate: Estimate) -> tuple[str, str]:
+    alone = "" if estimate.value is None else "one group"
+    return number(estimate.value), _interval(estimate.low, estimate.high) or alone
+
+
+def _interval(low: float | None, high: float | None) -> str:
+    return "" if low is None or high is None else f"{low:.3f} .. {high:.3f}"
+
+
+def _parts(parts: Parts) -> tuple[str, str, str]:
+    return f"{parts.prevalence:+.3f}", f"{parts.tpr:+.3f}", f"{parts.fpr:+.3f}"
+
+
+def _p(p: float) -> str:
+    return "<0.0001" if p < 0.0001 else f"{p:.4f}"
+
+
+def _p_is(p: float) -> str:
+    return "p < 0.0001" if p < 0.0001 else f"p = {p:.4f}"
+
+
+def _short(metric: str) -> str:
+    return metric if len(metric) <= 11 else "value"
+
+
+def _shortened(text: str) -> str:
+    line = inline(" ".join(text[: 4 * SHOWN].split()))
+    return line if len(line) <= SHOWN and len(text) <= 4 * SHOWN else f"{line[:SHOWN]}… ({len(text):,} characters)"

@@ -1,0 +1,297 @@
+"""The workspace's record of calls: every attempt before it is sent, every reply under its hash.
+
+Completions belong to the workspace: what one run has paid for, every other gets for nothing. Failures
+and spending belong to the run. Keys and headers never come here; an endpoint is kept without the
+credentials its address may carry.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import sqlite3
+from collections.abc import Mapping, Sequence
+from concurrent.futures import Future
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import urlsplit, urlunsplit
+
+import orjson
+
+from ...judges import WorkspaceError
+from ...judges.models import Completion, FailedCall, Request, Spending, TokenLogprob
+from .database import Database
+from .schema import now
+
+LOOKUP = 500
+"""Keys in one SELECT."""
+
+IN_DOUBT = "('sent', 'lost')"
+"""States of an attempt that may have been charged although no answer was kept."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CallSummary:
+    """What one run did, counted."""
+
+    done: int
+    """Calls this run paid for and kept."""
+    attempts: int
+    failed: int
+    """Calls this run gave up."""
+    in_doubt: int
+    """Attempts that were sent and never answered: in flight now, cut off by a kill, or timed out."""
+    not_charged: int
+    repeated: int
+    """Attempts entered for a call that had been answered before; always 0 unless a promise is broken."""
+    damaged: int
+    """Replies found changed on disk since this record was opened; they are asked again."""
+    cost: float
+    """US dollars, of those with a known price."""
+    unpriced: int
+    """Answered calls without a known price."""
+    tokens: int
+
+
+class CallStore:
+    """A `CallRecord` in the workspace database, for one run."""
+
+    def __init__(self, database: Database, run_id: str) -> None:
+        self._database = database
+        self._run_id = run_id
+        self._damaged: set[bytes] = set()
+
+    @property
+    def damaged(self) -> int:
+        """How many replies were found changed on disk since this record was opened."""
+        return len(self._damaged)
+
+    def lookup(self, keys: Sequence[bytes]) -> Mapping[bytes, Completion | FailedCall]:
+        """See `CallRecord.lookup`; a reply whose hash does not fit is treated as absent and counted in `damaged`."""
+        found: dict[bytes, Completion | FailedCall] = {}
+        for start in range(0, len(keys), LOOKUP):
+            part = keys[start : start + LOOKUP]
+            found.update(self._completions(part))
+            # A failure wins over a later success elsewhere: a resumed run must see what it saw before.
+            found.update(self._failures(part))
+        return found
+
+    def sent(
+        self,
+        key: bytes,
+        request: Request,
+        *,
+        endpoint: str,
+        model: str,
+        reserved_cost: float | None,
+        reserved_tokens: int,
+    ) -> Future[None]:
+        """See `CallRecord.sent`."""
+        body = {"endpoint": _without_credentials(endpoint), "model": model, **request.body()}
+        content = orjson.dumps(body, option=orjson.OPT_SORT_KEYS)
+        damaged = key in self._damaged
+
+        def enter(connection: sqlite3.Connection) -> None:
+            at = now()
+            row = (key, self._run_id, request.purpose, content, at)
+            call, n, state = connection.execute(_ENTER_CALL, row).fetchone()
+            connection.execute(_LOSE, (at, call, self._run_id))
+            repeated = state == "done" and not damaged
+            connection.execute(
+                _ENTER_ATTEMPT, (call, self._run_id, n, int(repeated), reserved_cost, reserved_tokens, at)
+            )
+
+        return self._database.submit(enter)
+
+    def done(self, key: bytes, completion: Completion) -> Future[None]:
+        """See `CallRecord.done`; a call that was answered before keeps its first answer, which has been used."""
+        content = _dump(completion)
+        tokens = completion.tokens_in + completion.tokens_out
+        damaged = key in self._damaged
+
+        def keep(connection: sqlite3.Connection) -> None:
+            at = now()
+            self._settle(connection, key, "done", cost=completion.cost, tokens=tokens, at=at)
+            values = (
+                content,
+                _body_hash(key, content),
+                completion.tokens_in,
+                completion.tokens_out,
+                completion.tokens_cached,
+                completion.cost,
+                completion.extra.get("price"),
+                completion.model_returned,
+                completion.fingerprint,
+                at,
+            )
+            connection.execute(_KEEP, (*values, key, damaged))
+
+        return self._database.submit(keep)
+
+    def not_charged(self, key: bytes) -> Future[None]:
+        """See `CallRecord.not_charged`."""
+
+        def settle(connection: sqlite3.Connection) -> None:
+            self._settle(connection, key, "not_charged", cost=0.0, tokens=0, at=now())
+
+        return self._database.submit(settle)
+
+    def failed(self, key: bytes, failure: FailedCall) -> Future[None]:
+        """See `CallRecord.failed`; an attempt still open then may have been charged and stays in doubt."""
+
+        def give_up(connection: sqlite3.Connection) -> None:
+            at = now()
+            connection.execute(_FAIL, (self._run_id, key, failure.message, failure.status, at))
+            connection.execute(_FAIL_CALL, (failure.status, at, key))
+            call = connection.execute("SELECT seq FROM call WHERE key = ?", (key,)).fetchone()
+            if call is not None:
+                connection.execute(_LOSE, (at, call[0], self._run_id))
+
+        return self._database.submit(give_up)
+
+    def spending(self) -> Spending:
+        """See `CallRecord.spending`; attempts in flight now count as in doubt until they are settled."""
+        row = self._database.read(_SPENDING, (self._run_id,))[0]
+        return Spending(settled_cost=row[0], settled_tokens=row[1], in_doubt_cost=row[2], in_doubt_tokens=row[3])
+
+    def summary(self) -> CallSummary:
+        """Count this run's calls and attempts, earlier sittings included."""
+        spent = self._database.read(_SUMMARY, (self._run_id,))[0]
+        failed = self._database.read("SELECT count(*) FROM failure WHERE run_id = ?", (self._run_id,))[0][0]
+        attempts, done, in_doubt, not_charged, repeated, cost, unpriced, tokens = spent
+        return CallSummary(
+            done=done,
+            attempts=attempts,
+            failed=failed,
+            in_doubt=in_doubt,
+            not_charged=not_charged,
+            repeated=repeated,
+            damaged=self.damaged,
+            cost=cost,
+            unpriced=unpriced,
+            tokens=tokens,
+        )
+
+    def _completions(self, keys: Sequence[bytes]) -> Mapping[bytes, Completion]:
+        sql = f"SELECT key, response_json, body_hash FROM call WHERE state = 'done' AND key IN ({_marks(keys)})"  # noqa: S608 - question marks only
+        found: dict[bytes, Completion] = {}
+        for key, content, stored in self._database.read(sql, keys):
+            if isinstance(content, bytes) and _body_hash(key, content) == stored:
+                found[key] = _load(content)
+            else:
+                self._damaged.add(key)
+        return found
+
+    def _failures(self, keys: Sequence[bytes]) -> Mapping[bytes, FailedCall]:
+        sql = f"SELECT key, message, status FROM failure WHERE run_id = ? AND key IN ({_marks(keys)})"  # noqa: S608 - question marks only
+        rows = self._database.read(sql, (self._run_id, *keys))
+        return {key: FailedCall(message=message, status=status) for key, message, status in rows}
+
+    def _settle(
+        self, connection: sqlite3.Connection, key: bytes, state: str, *, cost: float | None, tokens: int, at: str
+    ) -> None:
+        settled = connection.execute(_SETTLE, (state, cost, tokens, at, key, self._run_id))
+        if settled.rowcount != 1:
+            raise WorkspaceError(f"call {key.hex()[:16]} cannot be settled: no attempt of it has been entered")
+
+
+_ENTER_CALL = """
+INSERT INTO call (key, run_id, purpose, request_json, state, attempts, created) VALUES (?, ?, ?, ?, 'sent', 1, ?)
+ON CONFLICT (key) DO UPDATE SET attempts = attempts + 1, state = CASE state WHEN 'done' THEN 'done' ELSE 'sent' END
+RETURNING seq, attempts, state
+"""
+_ENTER_ATTEMPT = """
+INSERT INTO attempt (call, run_id, n, state, repeated, reserved_cost, reserved_tokens, created)
+VALUES (?, ?, ?, 'sent', ?, ?, ?, ?)
+"""
+_LOSE = "UPDATE attempt SET state = 'lost', settled = ? WHERE call = ? AND run_id = ? AND state = 'sent'"
+_SETTLE = """
+UPDATE attempt SET state = ?, cost = ?, tokens = ?, settled = ? WHERE seq = (
+    SELECT max(attempt.seq) FROM attempt JOIN call ON call.seq = attempt.call
+    WHERE call.key = ? AND attempt.run_id = ? AND attempt.state = 'sent'
+)
+"""
+_KEEP = """
+UPDATE call SET state = 'done', response_json = ?, body_hash = ?, http_status = 200, tokens_in = ?, tokens_out = ?,
+    tokens_cached = ?, cost = ?, price = ?, model_returned = ?, system_fingerprint = ?, finished = ?
+WHERE key = ? AND (state != 'done' OR ?)
+"""
+_FAIL = "INSERT OR REPLACE INTO failure (run_id, key, message, status, created) VALUES (?, ?, ?, ?, ?)"
+_FAIL_CALL = "UPDATE call SET state = 'failed', http_status = ?, finished = ? WHERE key = ? AND state != 'done'"
+_SPENDING = f"""
+SELECT coalesce(sum(cost) FILTER (WHERE state = 'done'), 0.0),
+    coalesce(sum(tokens) FILTER (WHERE state = 'done'), 0),
+    coalesce(sum(reserved_cost) FILTER (WHERE state IN {IN_DOUBT}), 0.0),
+    coalesce(sum(reserved_tokens) FILTER (WHERE state IN {IN_DOUBT}), 0)
+FROM attempt WHERE run_id = ?
+"""  # noqa: S608 - a constant of ours
+_SUMMARY = f"""
+SELECT count(*), count(*) FILTER (WHERE state = 'done'), count(*) FILTER (WHERE state IN {IN_DOUBT}),
+    count(*) FILTER (WHERE state = 'not_charged'), coalesce(sum(repeated), 0),
+    coalesce(sum(cost) FILTER (WHERE state = 'done'), 0.0), count(*) FILTER (WHERE state = 'done' AND cost IS NULL),
+    coalesce(sum(tokens) FILTER (WHERE state = 'done'), 0)
+FROM attempt WHERE run_id = ?
+"""  # noqa: S608 - a constant of ours
+
+
+def _marks(keys: Sequence[bytes]) -> str:
+    return ",".join("?" * len(keys))
+
+
+def _body_hash(key: bytes, content: bytes) -> bytes:
+    """Hash a reply together with its key, so that a reply under the wrong key is noticed too."""
+    return hashlib.blake2b(key + content, digest_size=16).digest()
+
+
+def _without_credentials(endpoint: str) -> str:
+    parts = urlsplit(endpoint)
+    if "@" not in parts.netloc and not parts.query:
+        return endpoint
+    return urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path, "", ""))
+
+
+def _dump(completion: Completion) -> bytes:
+    """Write a completion as JSON; a log-probability of minus infinity becomes null."""
+    body = {
+        "text": completion.text,
+        "finish_reason": completion.finish_reason,
+        "refusal": completion.refusal,
+        "tokens_in": completion.tokens_in,
+        "tokens_out": completion.tokens_out,
+        "tokens_cached": completion.tokens_cached,
+        "model_returned": completion.model_returned,
+        "fingerprint": completion.fingerprint,
+        "logprobs": [(t.token, _finite(t.logprob), [(a, _finite(p)) for a, p in t.top]) for t in completion.logprobs],
+        "dropped": completion.dropped,
+        "cost": completion.cost,
+        "latency": completion.latency,
+        "extra": dict(completion.extra),
+    }
+    try:
+        return orjson.dumps(body)
+    except TypeError:
+        # Half of a surrogate pair, which UTF-8 cannot hold: what has been paid for is kept all the same.
+        return json.dumps(body).encode("ascii")
+
+
+def _load(content: bytes) -> Completion:
+    body: dict[str, Any]  # Any: what `_dump` wrote, its hash has been verified
+    try:
+        body = orjson.loads(content)
+    except orjson.JSONDecodeError:
+        body = json.loads(content)
+    tokens = tuple(
+        TokenLogprob(t, _infinite(p), tuple((a, _infinite(q)) for a, q in top)) for t, p, top in body.pop("logprobs")
+    )
+    dropped = tuple(body.pop("dropped"))
+    # The record answers at once, whatever the wire took then.
+    return Completion(**{**body, "latency": 0.0}, logprobs=tokens, dropped=dropped, recorded=True)
+
+
+def _finite(logprob: float) -> float | None:
+    return logprob if math.isfinite(logprob) else None
+
+
+def _infinite(logprob: float | None) -> float:
+    return -math.inf if logprob is None else logprob

@@ -1,0 +1,213 @@
+"""Runs and their journals in the workspace database.
+
+The events of a run form a chain: each carries a hash over itself and the hash before it. An edited or
+missing event shows when the journal is opened.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import secrets
+import socket
+import sqlite3
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any, Literal
+
+from ...judges import InputError, WorkspaceError
+from ...optimize.journal import Event, Payload, as_json, require_same
+from .database import Database
+from .schema import now
+
+RunState = Literal["running", "done", "stopped", "failed"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunRecord:
+    """One run as the workspace knows it."""
+
+    run_id: str
+    kind: str
+    """The command, such as `optimize` or `bench`."""
+    state: RunState
+    config: Mapping[str, Any]  # Any: JSON, each command has its own
+    created: str
+    """UTC, ISO 8601."""
+    updated: str
+    pid: int
+    """Process of the last sitting."""
+    host: str
+
+
+def create_run(database: Database, kind: str, config: Mapping[str, Any]) -> str:  # Any: JSON
+    """Enter a new run, running from now on, and return its id, which sorts by time of creation.
+
+    Raises:
+        InputError: The configuration is not JSON.
+        WorkspaceError: The database cannot be written.
+    """
+    content = as_json(kind, config)
+    run_id = f"{datetime.now(UTC):%Y%m%d-%H%M%S}-{secrets.token_hex(3)}"
+    at = now()
+    values = (run_id, kind, "running", content, at, at, os.getpid(), socket.gethostname())
+    database.submit(lambda connection: connection.execute(_CREATE, values) and None).result()
+    return run_id
+
+
+def set_state(database: Database, run_id: str, state: RunState) -> None:
+    """Say how a run stands; the calling process becomes the one that last sat over it.
+
+    Raises:
+        InputError: There is no such run.
+        WorkspaceError: The database cannot be written.
+    """
+    values = (state, now(), os.getpid(), socket.gethostname(), run_id)
+    if database.submit(lambda connection: connection.execute(_SET_STATE, values).rowcount).result() != 1:
+        raise _unknown(run_id)
+
+
+def set_config(database: Database, run_id: str, config: Mapping[str, Any]) -> None:  # Any: JSON
+    """Replace a run's configuration, for a resumed run with a new budget.
+
+    Raises:
+        InputError: There is no such run, or the configuration is not JSON.
+    """
+    run = get_run(database, run_id)
+    values = (as_json(run.kind, config), now(), run_id)
+    database.submit(lambda connection: connection.execute(_SET_CONFIG, values) and None).result()
+
+
+def get_run(database: Database, run_id: str) -> RunRecord:
+    """Return one run.
+
+    Raises:
+        InputError: There is no such run.
+    """
+    rows = database.read(f"{_SELECT} WHERE run_id = ?", (run_id,))
+    if not rows:
+        raise _unknown(run_id)
+    return _run(rows[0])
+
+
+def list_runs(database: Database) -> tuple[RunRecord, ...]:
+    """Return every run in the order they were created."""
+    return tuple(_run(row) for row in database.read(f"{_SELECT} ORDER BY seq"))
+
+
+@contextmanager
+def sitting(database: Database, run_id: str) -> Iterator[None]:
+    """Keep a run's state true while somebody works on it: running, then done, stopped or failed."""
+    set_state(database, run_id, "running")
+    try:
+        yield
+    except InputError:
+        set_state(database, run_id, "failed")
+        raise
+    except BaseException:
+        set_state(database, run_id, "stopped")
+        raise
+    set_state(database, run_id, "done")
+
+
+class RunJournal:
+    """A `Journal` in the workspace database; opening it verifies what an earlier sitting recorded.
+
+    Raises:
+        InputError: There is no such run.
+        WorkspaceError: An event was edited or removed.
+    """
+
+    def __init__(self, database: Database, run_id: str) -> None:
+        get_run(database, run_id)
+        self._database = database
+        self._run_id = run_id
+        self._events, self._head = self._load()
+        self._position = 0
+
+    def record(self, kind: str, payload: Payload) -> Event:
+        """See `Journal.record`."""
+        content = as_json(kind, payload)
+        if self._position < len(self._events):
+            event = require_same(self._events[self._position], kind, content)
+        else:
+            event = self._append(kind, content)
+        self._position += 1
+        return event
+
+    def append(self, kind: str, payload: Payload) -> Event:
+        """Write an event after the last one, such as a person's decision about a finished walk."""
+        self._position = len(self._events)
+        return self.record(kind, payload)
+
+    def events(self) -> tuple[Event, ...]:
+        """See `Journal.events`."""
+        return tuple(self._events)
+
+    def _append(self, kind: str, content: str) -> Event:
+        seq, created = len(self._events), now()
+        link = _link(self._head, seq, kind, content, created)
+        values = (self._run_id, seq, kind, content, created, link)
+
+        def write(connection: sqlite3.Connection) -> None:
+            connection.execute(_APPEND, values)
+            connection.execute("UPDATE run SET updated = ? WHERE run_id = ?", (created, self._run_id))
+
+        self._database.submit(write).result()
+        event = Event(seq=seq, kind=kind, payload=json.loads(content), created=created)
+        self._events.append(event)
+        self._head = link
+        return event
+
+    def _load(self) -> tuple[list[Event], bytes]:
+        events: list[Event] = []
+        head = _first(self._run_id)
+        for i, (seq, kind, content, created, link) in enumerate(self._database.read(_EVENTS, (self._run_id,))):
+            head = _link(head, i, kind, content, created)
+            if (seq, link) != (i, head):
+                raise WorkspaceError(
+                    f"event {i} of run {self._run_id} has been edited or removed; its hash does not fit",
+                    hint="the run cannot be trusted or resumed: start a new one",
+                )
+            events.append(Event(seq=seq, kind=kind, payload=json.loads(content), created=created))
+        return events, head
+
+
+_SELECT = "SELECT run_id, kind, state, config_json, created, updated, pid, host FROM run"
+_CREATE = """
+INSERT INTO run (run_id, kind, state, config_json, created, updated, pid, host) VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+"""
+_SET_STATE = "UPDATE run SET state = ?, updated = ?, pid = ?, host = ? WHERE run_id = ?"
+_SET_CONFIG = "UPDATE run SET config_json = ?, updated = ? WHERE run_id = ?"
+_APPEND = "INSERT INTO event (run_id, seq, kind, payload_json, created, hash) VALUES (?, ?, ?, ?, ?, ?)"
+_EVENTS = "SELECT seq, kind, payload_json, created, hash FROM event WHERE run_id = ? ORDER BY seq"
+
+
+def _first(run_id: str) -> bytes:
+    return hashlib.blake2b(run_id.encode(), digest_size=32).digest()
+
+
+def _link(head: bytes, seq: int, kind: str, content: str, created: str) -> bytes:
+    body = json.dumps([seq, kind, content, created]).encode()
+    return hashlib.blake2b(head + body, digest_size=32).digest()
+
+
+def _run(row: tuple[Any, ...]) -> RunRecord:  # Any: SQL values
+    run_id, kind, state, config, created, updated, pid, host = row
+    return RunRecord(
+        run_id=run_id,
+        kind=kind,
+        state=state,
+        config=json.loads(config),
+        created=created,
+        updated=updated,
+        pid=pid,
+        host=host,
+    )
+
+
+def _unknown(run_id: str) -> InputError:
+    return InputError(f"there is no run {run_id!r} in this workspace", hint="`judgewright runs list` shows them all")

@@ -1,0 +1,1 @@
+"""The search for the settings of a walk, in a study of its own."""

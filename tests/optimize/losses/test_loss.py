@@ -1,0 +1,282 @@
+"""A loss is asked for, checked, sent back with reasons, and replaced by a documented default."""
+
+import numpy as np
+import orjson
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from judgewright.judges.errors import LossError, ModelError
+from judgewright.judges.judged import Judged
+from judgewright.judges.models.model import Completion, Request
+from judgewright.judges.rows import Dataset, Row
+from judgewright.judges.scale import BINARY, OutputScale
+from judgewright.judges.verdict import Verdict
+from judgewright.optimize.improve import Candidate
+from judgewright.optimize.losses.axioms import axiom_faults, check_axioms
+from judgewright.optimize.losses.expression import FUNCTIONS, NAMES, compile_expression
+from judgewright.optimize.losses.loss import (
+    Loss,
+    default_loss,
+    loss_request,
+    missing_declaration,
+    parse_loss,
+    row_losses,
+    write_loss,
+)
+from judgewright.optimize.losses.objective import TARGETS, read_objective
+
+OBJECTIVE = read_objective("do not call unsupported statements grounded")
+GOOD = "(fp + 0.3 * fn) * (1 if in_slice('target') else 0.5) * (0.5 + 0.5 * confidence)"
+
+
+def reply(expression: str = GOOD, *, fp: bool = True, fn: bool = False, **more: object) -> str:
+    """A model's reply as JSON."""
+    declares = {"fp_costs_more_than_fn": fp, "fn_costs_more_than_fp": fn}
+    return orjson.dumps({"expression": expression, "declares": declares, "reason": "Because.", **more}).decode()
+
+
+class Scripted:
+    """Answers from a list and keeps what it was asked."""
+
+    def __init__(self, *texts: str | Completion) -> None:
+        self.texts = list(texts)
+        self.requests: list[Request] = []
+
+    def __call__(self, request: Request) -> Completion:
+        self.requests.append(request)
+        text = self.texts.pop(0)
+        return text if isinstance(text, Completion) else Completion(text=text, model_returned="m-1")
+
+
+def test_a_good_loss_is_taken_at_the_first_asking() -> None:
+    """One request, one loss, signed by the model that wrote it."""
+    ask = Scripted(reply())
+    written = write_loss(OBJECTIVE, "dataset = RAGTruth", ask, levels=4)
+    assert (len(ask.requests), written.refusals) == (1, ())
+    assert (written.loss.written_by, written.loss.reason) == ("m-1", "Because.")
+    assert written.loss.declares["fp_costs_more_than_fn"]
+
+
+def test_a_refused_loss_goes_back_with_the_reasons() -> None:
+    """The second request differs from the first by the reason of the refusal, and nothing is asked after success."""
+    ask = Scripted(reply("0.0"), reply())
+    written = write_loss(OBJECTIVE, "all rows", ask, levels=4)
+    first, second = (request.messages[-1].content for request in ask.requests)
+    assert "refused" not in first
+    assert "it is constant" in second
+    assert len(written.refusals) == 1
+    assert written.loss.written_by == "m-1"
+
+
+def test_after_three_returns_the_default_is_taken() -> None:
+    """Four answers are read in all; then the documented default stands, with every refusal kept."""
+    ask = Scripted("nonsense", reply("open('/etc/passwd')"), reply("correct"), reply("1 - confidence"))
+    written = write_loss(OBJECTIVE, "all rows", ask, levels=4)
+    assert (len(ask.requests), len(written.refusals)) == (4, 4)
+    assert written.loss == default_loss(OBJECTIVE)
+    assert written.loss.written_by == "default"
+    assert len({request.key(endpoint="e", model="m") for request in ask.requests}) == 4
+
+
+@pytest.mark.parametrize(
+    ("answer", "reason"),
+    [
+        (Completion(text="", refusal="I cannot"), "refused to answer"),
+        (Completion(text="", finish_reason="content_filter"), "refused to answer"),
+        (Completion(text=reply()[:30], finish_reason="length"), "cut off"),
+        (
+            Completion(text=reply("fn + 0.3 * fp", fp=False, fn=True)),
+            "needs a loss that declares fp_costs_more_than_fn",
+        ),
+        (Completion(text=reply("fn + 0.3 * fp", fp=True)), "does not hold"),
+    ],
+)
+def test_an_answer_that_is_no_usable_loss_is_a_refusal(answer: Completion, reason: str) -> None:
+    """Truncated, refused, and losses against the objective's direction go back like any other."""
+    written = write_loss(OBJECTIVE, "all rows", Scripted(answer, reply()), levels=4)
+    assert reason in written.refusals[0]
+
+
+def test_the_world_s_faults_pass_through() -> None:
+    """An endpoint error is not a refusal of the loss."""
+
+    def fail(request: Request) -> Completion:
+        raise ModelError("down")
+
+    with pytest.raises(ModelError):
+        write_loss(OBJECTIVE, "all rows", fail, levels=4)
+
+
+def test_the_request_explains_the_whole_language() -> None:
+    """The system text names every name and function, and the reply format asks for exactly our three keys."""
+    request = loss_request(OBJECTIVE, "dataset = RAGTruth", ())
+    system, user = (message.content for message in request.messages)
+    assert "write a loss" in system
+    assert all(f"- {name}: " in system for name in NAMES)
+    assert all(f"{name}(" in system for name in FUNCTIONS)
+    assert "dataset = RAGTruth" in user
+    assert OBJECTIVE.describe() in user
+    assert request.purpose == "loss"
+    assert request.response_format is not None
+    schema = request.response_format["json_schema"]["schema"]
+    assert set(schema["properties"]) == {"expression", "declares", "reason"}
+    assert schema["additionalProperties"] is False
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "{}",
+        "[]",
+        "null",
+        "1 - correct",
+        "Here it is: " + reply(),
+        reply(extra=1),
+        reply() + reply(),
+        '{"expression": "fp", "declares": {"fp_costs_more_than_fn": "yes"}, "reason": ""}',
+        '{"expression": "fp", "declares": {"other": true}, "reason": ""}',
+        '{"expression": 1, "declares": {}, "reason": ""}',
+        '{"expression": "fp", "declares": {}, "reason": NaN}',
+        '{"expression": "' + "fp+" * 1000 + 'fp", "declares": {}, "reason": ""}',
+        "[" * 100_000,
+        '{"expression": "' + " " * 50_000 + '"}',
+        '{"expression": "\ud800"}',
+        "```json\n```",
+    ],
+    ids=range(17),
+)
+def test_a_reply_that_is_not_our_object_is_refused(text: str) -> None:
+    """Prose, unknown keys, wrong types, NaN, deep nesting, lone surrogates and long replies end in a LossError."""
+    with pytest.raises(LossError):
+        parse_loss(text)
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.text(max_size=300) | st.binary(max_size=300).map(lambda b: b.decode("latin-1")))
+def test_any_reply_is_a_loss_or_a_loss_error(text: str) -> None:
+    """Nothing else comes out of reading a reply."""
+    try:
+        parse_loss(text)
+    except LossError:
+        return
+
+
+def test_a_markdown_fence_is_taken_off() -> None:
+    """A JSON object inside a code fence is read, as plain endpoints give it."""
+    assert parse_loss(f"```json\n{reply()}\n```").expression == parse_loss(reply()).expression
+
+
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("levels", [0, 2, 3, 4, 5, 11])
+def test_the_default_obeys_the_axioms_for_every_target_and_scale(target: str, levels: int) -> None:
+    """No objective can end without an acceptable loss."""
+    loss = default_loss(read_objective("", target=target))
+    check_axioms(loss.expression, declares=loss.declares, levels=levels)
+
+
+def test_the_hash_freezes_expression_and_declarations() -> None:
+    """Another reason leaves the version alone; another expression or claim does not."""
+    loss = parse_loss(reply())
+    assert Loss(expression=loss.expression, declares=loss.declares, reason="other").version == loss.version
+    assert Loss(expression=loss.expression).version != loss.version
+    assert parse_loss(reply("fp + 0.3 * fn")).version != loss.version
+
+
+def table() -> Judged:
+    """Four rows: a true positive, a false positive, a false negative and a true negative, graded 0..3."""
+    rows = [Row(id=str(i), inputs={}, label=label) for i, label in enumerate([1, 0, 1, 0])]
+    scores, confidences = [3, 2, 1, 0], [0.9, 0.5, 1.0, None]
+    scale = OutputScale()
+    answers = [
+        Verdict(row_id=str(i), score=s, positive=scale.positive(s), confidence=c)
+        for i, (s, c) in enumerate(zip(scores, confidences, strict=True))
+    ]
+    return Judged(dataset=Dataset(rows=tuple(rows), labels=BINARY), answers=tuple(answers), scale=scale)
+
+
+def test_row_losses_follow_the_expression_and_the_membership() -> None:
+    """Each row costs what the expression says for its outcome, confidence and membership."""
+    members = {"target": np.array([True, True, False, False])}
+    expected = [0.0, 1.0 * 1.0 * 0.75, 0.3 * 0.5 * 1.0, 0.0]
+    loss = parse_loss(reply())
+    assert row_losses(loss, table(), members) == pytest.approx(expected)
+
+
+def test_a_loss_written_out_is_read_back() -> None:
+    """What is written for people to keep gives the same loss, with its version."""
+    loss = parse_loss(reply())
+    assert parse_loss(orjson.dumps(loss.to_json()).decode(), written_by=loss.written_by) == loss
+    assert missing_declaration(loss, OBJECTIVE) is None
+    assert "fp_costs_more_than_fn" in str(missing_declaration(Loss(expression=loss.expression), OBJECTIVE))
+
+
+def test_the_scale_of_the_labels_is_tried_before_anything_is_spent() -> None:
+    """A loss by distance is refused for labels on another scale, and the default stands on every one."""
+    ask = Scripted(*[reply("rank_distance / (n_levels - 1)", fp=False)] * 4)
+    labels = OutputScale(kind="graded", low=1, high=5, threshold=3)
+    written = write_loss(read_objective("raise kappa"), "all rows", ask, levels=4, labels=labels)
+    assert written.loss.written_by == "default"
+    assert all("costs nothing extra" in refusal for refusal in written.refusals)
+    for target in TARGETS:
+        loss = default_loss(read_objective("", target=target))
+        check_axioms(loss.expression, declares=loss.declares, levels=4, labels=labels)
+
+
+def answered(labels: list[int], scores: list[int]) -> Judged:
+    """A table of grades 0..3 on both sides."""
+    rows = tuple(Row(id=str(i), inputs={}, label=label) for i, label in enumerate(labels))
+    scale = OutputScale()
+    answers = tuple(
+        Verdict(row_id=row.id, score=score, positive=scale.positive(score))
+        for row, score in zip(rows, scores, strict=True)
+    )
+    return Judged(dataset=Dataset(rows=rows, labels=scale), answers=answers, scale=scale)
+
+
+def candidate(loss: Loss, judged: Judged) -> Candidate:
+    """A candidate as validation ranks it."""
+    inside = {"target": np.ones(len(judged.rows), np.bool_)}
+    prompt = None  # ranking reads the losses alone
+    return Candidate(prompt=prompt, judged=judged, losses=row_losses(loss, judged, inside), metrics={})  # type: ignore[arg-type]
+
+
+INVERTED = {"negative accuracy, maximised": "correct", "the largest squared error": "1 - (rank_distance / 3) ** 2"}
+MEANT = {"negative accuracy, maximised": "1 - correct", "the largest squared error": "(rank_distance / 3) ** 2"}
+
+
+@pytest.mark.parametrize("library_loss", INVERTED)
+def test_the_two_inverted_losses_are_refused_and_the_better_candidate_is_preferred(library_loss: str) -> None:
+    """A library maximised -accuracy and kept the largest squared error: both chose the all-wrong candidate."""
+    labels = [3, 0, 3, 0, 2, 1]
+    right, wrong = answered(labels, labels), answered(labels, [3 - label for label in labels])
+    inverted = Loss(expression=compile_expression(INVERTED[library_loss]))
+    chosen = min((right, wrong), key=lambda judged: candidate(inverted, judged).loss)
+    assert chosen is wrong  # that is what such a loss would have done
+    faults = {fault.axiom for fault in axiom_faults(inverted.expression, declares={}, levels=4)}
+    assert "right costs more than wrong" in faults
+    ask = Scripted(*[reply(INVERTED[library_loss], fp=False)] * 4)
+    written = write_loss(read_objective("raise accuracy"), "all rows", ask, levels=4)
+    assert len(written.refusals) == 4
+    for loss in (written.loss, Loss(expression=compile_expression(MEANT[library_loss]))):
+        check_axioms(loss.expression, declares={}, levels=4)
+        assert candidate(loss, right).loss < candidate(loss, wrong).loss
+
+
+@settings(max_examples=80, deadline=None)
+@given(
+    st.sampled_from(TARGETS),
+    st.lists(st.tuples(st.integers(0, 3), st.integers(0, 3)), min_size=1, max_size=12),
+    st.data(),
+)
+def test_mending_a_wrong_answer_always_lowers_the_loss(
+    target: str, pairs: list[tuple[int, int]], data: st.DataObject
+) -> None:
+    """Of two candidates that differ in one answer, perfect here and wrong there, the right one costs less."""
+    labels, scores = (list(side) for side in zip(*pairs, strict=True))
+    at = data.draw(st.integers(0, len(pairs) - 1))
+    scores[at] = data.draw(st.sampled_from([g for g in range(4) if (g >= 2) != (labels[at] >= 2)]))
+    mended = [*scores[:at], labels[at], *scores[at + 1 :]]
+    loss = default_loss(read_objective("", target=target))
+    assert candidate(loss, answered(labels, mended)).loss < candidate(loss, answered(labels, scores)).loss

@@ -1,0 +1,250 @@
+"""A run written for others: what stands in each file, and what never does."""
+
+import json
+import re
+import shlex
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from judgewright.judges import load_dataset, load_prompt, split_dataset
+from judgewright.judges.errors import InputError
+from judgewright.judges.shelf import Shelf
+from judgewright.runs.cli import main
+from judgewright.runs.config import Environment
+from judgewright.runs.demo_rows import write_demo_rows
+from judgewright.runs.finding import settle
+from judgewright.runs.flips import flips
+from judgewright.runs.reports.run_command import command_of
+from judgewright.runs.reports.run_export import FORMATS, export_run
+from judgewright.runs.run import start_run
+from judgewright.runs.run_config import RunConfig
+from judgewright.runs.store.journal import create_run
+from judgewright.runs.workspace import Workspace
+
+PROMPT = Shelf().get("groundedness")
+HOSTILE = "</textarea><script>alert(1)</script> ``` @team #1 javascript:x"
+COMMENT = "reads well, see @team and #12 | <b>now</b> http://x.example \x1b]52;c;AA\x07 \u202e"
+
+
+@dataclass(frozen=True)
+class Kept:
+    """A workspace with one accepted run, and the files it was written to."""
+
+    place: Workspace
+    run_id: str
+    folder: Path
+    sealed: set[str]
+    """A word of each sealed row that no other row has."""
+    open: set[str]
+
+
+def mark(rows: Path) -> None:
+    """Give every statement a word of its own."""
+    lines = [json.loads(line) for line in rows.read_text(encoding="utf-8").splitlines()]
+    for i, line in enumerate(lines):
+        word = "".join(chr(ord("a") + int(digit)) for digit in f"{i:04}")
+        line["statement"] += f" canary{word}x"
+    rows.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+
+
+@pytest.fixture(scope="module")
+def kept(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Kept]:
+    """A run that the gate and a person accepted."""
+    root = tmp_path_factory.mktemp("export")
+    rows = root / "rows.jsonl"
+    write_demo_rows(rows, documents=180)
+    mark(rows)
+    edit = PROMPT.edited(
+        criteria=f"{PROMPT.criteria}\nCompare each number with the source, and grade low if it does not appear there.\n"
+        f"{HOSTILE}"
+    )
+    config = RunConfig(
+        prompt=PROMPT.to_yaml(),
+        data=str(rows),
+        objective="precision; recall may fall by 30 points",
+        proposer="human",
+        edit=edit.to_yaml(),
+        slice="channel = web",
+        hunks=2,
+    )
+    with Workspace(root / "work") as place:
+        run = start_run(place, config, Environment(), watch=lambda *_: None, on_event=lambda *_: None)
+        assert run.outcome.decision is not None
+        assert run.outcome.decision.accepted
+        settle(place, run.run_id, adopt=True, who="Ann <ann@example.org>", comment=COMMENT)
+        export_run(place, run.run_id, root / "out", formats=tuple(FORMATS))
+        data = load_dataset(rows, inputs=PROMPT.inputs, scale=PROMPT.scale)
+        parts = split_dataset(data, shares=config.shares)
+        known = {row.id for part in (parts.train, parts.validation) for row in part.rows}
+        words = {row.id: row.inputs["statement"].rpartition(" ")[2] for row in data.rows}
+        yield Kept(
+            place=place,
+            run_id=run.run_id,
+            folder=root / "out",
+            sealed={word for row_id, word in words.items() if row_id not in known},
+            open={word for row_id, word in words.items() if row_id in known},
+        )
+
+
+def lines(path: Path) -> list[dict[str, object]]:
+    """A JSONL file."""
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+
+
+def test_every_format_writes_its_files_and_leaves_nothing_half_written(kept: Kept) -> None:
+    """One page, one Markdown, three JSONL files, and no temporary ones."""
+    names = sorted(path.name for path in kept.folder.iterdir())
+    assert names == ["events.jsonl", "prompts.jsonl", "run.html", "run.md", "verdicts.jsonl"]
+
+
+def test_no_sealed_row_is_in_any_file(kept: Kept) -> None:
+    """A word of each holdout and final row is looked for in all of them; words of open rows are there."""
+    text = "".join(path.read_text(encoding="utf-8") for path in kept.folder.iterdir())
+    found = set(re.findall(r"canary[a-j]{4}x", text))
+    assert len(kept.sealed) > 100
+    assert not found & kept.sealed
+    assert found & kept.open
+    ids = {str(line["id"]) for line in lines(kept.folder / "verdicts.jsonl")}
+    assert len(ids) == len(kept.open)
+
+
+def test_the_page_is_self_contained_inert_and_says_what_it_is(kept: Kept) -> None:
+    """No script, nothing fetched, what was written by others is escaped, simulated is said."""
+    page = (kept.folder / "run.html").read_text(encoding="utf-8")
+    assert "default-src 'none'" in page
+    assert "SIMULATED" in page
+    assert not re.search(r"<(script|link|img|iframe|object|form|base)\b", page)
+    assert not re.search(r"""(src|href)=["'](?!#)""", page)
+    assert not re.search(r"\son\w+=", page)
+    assert not set(re.findall(r"[\x00-\x08\x0b-\x1f\u202e]", page))
+    assert "&lt;script&gt;alert(1)&lt;/script&gt;" in page
+    assert page.count("<svg") == 3  # the slice was named, so none was searched
+
+
+def test_the_page_and_the_markdown_say_who_decided_when_and_on_what_text(kept: Kept) -> None:
+    """Name, time, comment and version in both; the exact text in the page and in the prompts."""
+    page, markdown = ((kept.folder / f"run.{end}").read_text(encoding="utf-8") for end in ("html", "md"))
+    assert "Ann &lt;ann@example.org&gt;" in page
+    assert "Ann &#60;ann&#64;example.org>" in markdown
+    prompts = {str(line["role"]): load_prompt(str(line["yaml"])) for line in lines(kept.folder / "prompts.jsonl")}
+    after = kept.place.shelf.get("groundedness")
+    assert prompts["before"].version == PROMPT.version
+    assert prompts["after"].version == prompts["accepted"].version == after.version
+    assert f"The exact text, version {after.version}" in page
+    assert after.version in markdown
+    decided = [line for line in lines(kept.folder / "events.jsonl") if line["kind"] == "decided"]
+    assert str(decided[0]["created"])[:16].replace("T", " ") in page
+    assert str(decided[0]["created"])[:16].replace("T", " ") in markdown
+
+
+def test_markdown_puts_the_decision_first_and_mentions_nobody(kept: Kept) -> None:
+    """The gate's word stands above all else; a comment pings nobody, links nothing, and breaks no table or fence."""
+    markdown = (kept.folder / "run.md").read_text(encoding="utf-8")
+    head = markdown.splitlines()
+    assert head[0].startswith("# Judge `groundedness`: ")
+    assert head[2].startswith("**Gate: ACCEPTED.**")
+    assert "see &#64;team and &#35;12 &#124; &#60;b>now&#60;/b> http:&#47;&#47;x.example" in markdown
+    fences = re.findall(r"^(`{3,})(\w*)$", markdown, flags=re.MULTILINE)
+    assert [name for _, name in fences] == ["diff", "", "sh", ""]
+    assert fences[0][0] == "````"  # longer than the one in the prompt
+    assert "95 % interval" in markdown
+    assert "judgewright optimize groundedness@" in markdown
+    assert "SIMULATED" in markdown
+
+
+def test_verdicts_hold_both_prompts_on_validation_and_the_first_on_training(kept: Kept) -> None:
+    """The flips can be counted anew from the file."""
+    found = lines(kept.folder / "verdicts.jsonl")
+    sides: dict[object, dict[object, dict[str, object]]] = {}
+    for line in found:
+        sides.setdefault(line["judge"], {})[line["id"]] = line
+    before, after = sides.values()
+    assert set(after) == {row_id for row_id, line in before.items() if line["part"] == "validation"}
+    changed = {row_id for row_id, line in after.items() if line["positive"] != before[row_id]["positive"]}
+    assert changed == {flip.row_id for flip in flips(kept.place, kept.run_id).rows}
+    assert all(line["simulated"] for line in found)
+
+
+def test_the_same_run_gives_the_same_files(kept: Kept, tmp_path: Path) -> None:
+    """Byte for byte."""
+    for path in export_run(kept.place, kept.run_id, tmp_path / "again", formats=tuple(FORMATS)):
+        assert path.read_bytes() == (kept.folder / path.name).read_bytes()
+
+
+def test_a_run_without_a_decision_is_not_written(tmp_path: Path) -> None:
+    """Nothing to tell yet, and no folder left behind."""
+    with Workspace(tmp_path / "work") as place:
+        run = create_run(
+            place.database, "optimize", {"prompt": PROMPT.to_yaml(), "data": "x", "objective": "precision"}
+        )
+        with pytest.raises(InputError, match="no decision yet"):
+            export_run(place, run, tmp_path / "out", formats=("html",))
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_run_that_found_nothing_can_be_written(tmp_path: Path) -> None:
+    """No diff, no evidence and no person's decision; the files still say so."""
+    write_demo_rows(tmp_path / "rows.jsonl", documents=60)
+    config = RunConfig(prompt=PROMPT.to_yaml(), data=str(tmp_path / "rows.jsonl"), objective="precision", steps=0)
+    with Workspace(tmp_path / "work") as place:
+        run = start_run(place, config, Environment(), watch=lambda *_: None, on_event=lambda *_: None)
+        export_run(place, run.run_id, tmp_path / "out", formats=tuple(FORMATS))
+    page = (tmp_path / "out" / "run.html").read_text(encoding="utf-8")
+    assert "No candidate beat the prompt" in page
+    assert "No person has decided yet" in page
+    assert "No candidate beat the prompt" in (tmp_path / "out" / "run.md").read_text(encoding="utf-8")
+
+
+def test_the_command_starts_the_same_run_again() -> None:
+    """Every option that differs from its default is there, and parses."""
+    from judgewright.runs.commands.optimize import optimize
+
+    config = RunConfig(
+        prompt=PROMPT.to_yaml(),
+        data="/home/ann/my rows.jsonl",
+        objective="don't overrate",
+        guards=("recall:-0.1",),
+        columns={"source": "passage"},
+        exclude=("dataset", "lang"),
+        shares=(40, 20, 30, 10),
+        steps=3,
+        seed=7,
+        id_="key",
+        unguided=True,
+        parts=("criteria", "system"),
+    )
+    command = command_of(config)
+    assert "/home" not in command
+    words = shlex.split(command)
+    assert words[:2] == ["judgewright", "optimize"]
+    parsed = optimize.make_parser(optimize.make_context("optimize", ["x", __file__, "--objective", "y"])).parse_args(
+        words[2:]
+    )[0]
+    assert parsed["objective"] == "don't overrate"
+    assert (parsed["split"], parsed["id_"], parsed["seed"], parsed["steps"]) == ("40/20/30/10", "key", "7", "3")
+    assert (parsed["exclude"], parsed["parts"]) == ("dataset,lang", "criteria,system")
+
+
+def test_commands_write_and_show(kept: Kept, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """`runs export`, `runs flips` and `runs show` from the command line."""
+    at = ("--workspace", str(kept.place.root))
+    main(["runs", "export", kept.run_id, "--out", str(tmp_path / "o"), "--format", "md", "--json", *at])
+    assert [Path(path).name for path in json.loads(capsys.readouterr().out)["paths"]] == ["run.md"]
+    whole = flips(kept.place, kept.run_id)
+    main(["runs", "flips", kept.run_id, "--json", "--limit", "3", "--direction", "right", *at])
+    body = json.loads(capsys.readouterr().out)
+    assert (body["right"], body["wrong"], body["n"], body["simulated"]) == (whole.right, whole.wrong, whole.n, True)
+    assert [flip["row_id"] for flip in body["flips"]] == [f.row_id for f in whole.only(direction="became right")[:3]]
+    main(["runs", "flips", kept.run_id, "--slice", "in", "--error", "FP", "--limit", "1", *at])
+    told = capsys.readouterr().out
+    assert "SIMULATED" in told
+    assert not set(re.findall(r"canary[a-j]{4}x", told)) & kept.sealed
+    main(["runs", "show", kept.run_id, *at])
+    shown = capsys.readouterr().out
+    assert "Validation loss by step" in shown
+    assert "{+Compare each number" in shown.replace("{+\n  ", "{+")
+    assert "\x1b" not in shown
+    assert r"\x1b]52;c;AA\x07" in shown

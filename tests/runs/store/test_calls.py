@@ -1,0 +1,335 @@
+"""The record of calls: nothing paid twice, nothing damaged served, nothing secret kept."""
+
+import json
+import math
+import shutil
+import signal
+import sqlite3
+import subprocess
+import sys
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from judgewright.judges.errors import WorkspaceError
+from judgewright.judges.models.client import Client
+from judgewright.judges.models.endpoint import Endpoint
+from judgewright.judges.models.faults import Faults
+from judgewright.judges.models.model import Completion, Message, Request, TokenLogprob
+from judgewright.judges.models.record import CallRecord, FailedCall, MemoryRecord, Spending
+from judgewright.judges.models.serve import Server, make_app
+from judgewright.judges.models.simulated import Simulated
+from judgewright.runs.store.calls import CallStore
+from judgewright.runs.store.database import Database
+
+ENDPOINT, MODEL = "http://127.0.0.1:1/v1", "m"
+
+
+def request(number: int) -> Request:
+    """Return one of many different requests."""
+    return Request(messages=(Message("system", "be strict"), Message("user", f"row {number}")), repeat=1)
+
+
+def key(number: int) -> bytes:
+    """Return its key."""
+    return request(number).key(endpoint=ENDPOINT, model=MODEL)
+
+
+def send(record: CallRecord, number: int, *, cost: float | None = 0.5, tokens: int = 100) -> bytes:
+    """Enter one attempt and wait until it is durable."""
+    entered = record.sent(
+        key(number), request(number), endpoint=ENDPOINT, model=MODEL, reserved_cost=cost, reserved_tokens=tokens
+    )
+    entered.result()
+    return key(number)
+
+
+ANSWER = Completion(
+    text='{"score": 2, "reason": "é\u2028"}',
+    finish_reason="length",
+    refusal="no",
+    tokens_in=30,
+    tokens_out=12,
+    tokens_cached=5,
+    model_returned="m-2026",
+    fingerprint="fp",
+    logprobs=(TokenLogprob("2", -0.25, (("2", -0.25), ("3", -math.inf))),),
+    dropped=("seed",),
+    cost=0.125,
+    extra={"price": "m at 2026-01-01"},
+)
+
+
+@pytest.fixture
+def database(tmp_path: Path) -> Iterator[Database]:
+    """A workspace database in a folder of its own."""
+    with Database(tmp_path / "w" / "judgewright.db") as opened:
+        yield opened
+
+
+class RecordContract:
+    """What every record of calls keeps; each kind inherits it."""
+
+    @pytest.fixture
+    def record(self) -> CallRecord:
+        """The record under test."""
+        raise NotImplementedError
+
+    def test_what_was_never_asked_is_absent(self, record: CallRecord) -> None:
+        """Also when many keys are looked up at once."""
+        assert record.lookup([key(i) for i in range(1200)]) == {}
+        assert record.lookup([]) == {}
+        assert record.spending() == Spending()
+
+    def test_an_answer_is_found_and_charged_once(self, record: CallRecord) -> None:
+        """Its cost and tokens are settled, and nothing is left in doubt."""
+        record.done(send(record, 1), ANSWER).result()
+        found = record.lookup([key(1), key(2)])
+        assert set(found) == {key(1)}
+        answer = found[key(1)]
+        assert isinstance(answer, Completion)
+        assert answer.text == ANSWER.text
+        assert record.spending() == Spending(settled_cost=0.125, settled_tokens=42)
+
+    def test_an_attempt_without_an_answer_is_in_doubt(self, record: CallRecord) -> None:
+        """It may have been charged, so its reservation stands."""
+        send(record, 1)
+        assert record.lookup([key(1)]) == {}
+        assert record.spending() == Spending(in_doubt_cost=0.5, in_doubt_tokens=100)
+
+    def test_an_attempt_refused_before_any_work_costs_nothing(self, record: CallRecord) -> None:
+        """A 429 is settled at zero."""
+        record.not_charged(send(record, 1)).result()
+        assert record.spending() == Spending()
+
+    def test_a_call_given_up_is_found_as_the_same_failure(self, record: CallRecord) -> None:
+        """A resumed run does not ask again what it has given up."""
+        failure = FailedCall(message="eight tries, always 503", status=503)
+        record.not_charged(send(record, 1)).result()
+        record.failed(key(1), failure).result()
+        assert record.lookup([key(1)]) == {key(1): failure}
+        assert record.spending() == Spending()
+
+
+class TestMemoryRecord(RecordContract):
+    """The stand-in keeps the contract."""
+
+    @pytest.fixture
+    def record(self) -> CallRecord:
+        """A record in memory."""
+        return MemoryRecord()
+
+
+class TestCallStore(RecordContract):
+    """The record in the workspace keeps the contract, and keeps it across processes."""
+
+    @pytest.fixture
+    def record(self, database: Database) -> CallRecord:
+        """A record in a file."""
+        return CallStore(database, "run-1")
+
+    def test_a_completion_comes_back_whole(self, database: Database) -> None:
+        """Every field survives, except that it now says it was recorded and took no time."""
+        store = CallStore(database, "run-1")
+        store.done(send(store, 1), ANSWER).result()
+        expected = {f: getattr(ANSWER, f) for f in Completion.__dataclass_fields__} | {"recorded": True, "latency": 0.0}
+        assert store.lookup([key(1)])[key(1)] == Completion(**expected)
+
+    @settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+    @given(text=st.text(st.characters(exclude_categories=()), max_size=40), number=st.integers(0, 10**9))
+    def test_any_text_survives(self, database: Database, text: str, number: int) -> None:
+        """Control characters, line separators, NUL and half surrogates included: what was paid for is kept."""
+        store = CallStore(database, f"run-{number}")
+        asked = Request(messages=(Message("user", str((text, number)).encode("ascii", "backslashreplace").decode()),))
+        name = asked.key(endpoint=ENDPOINT, model=MODEL)
+        store.sent(name, asked, endpoint=ENDPOINT, model=MODEL, reserved_cost=None, reserved_tokens=1).result()
+        store.done(name, Completion(text=text)).result()
+        found = store.lookup([name])[name]
+        assert isinstance(found, Completion)
+        assert found.text == text
+
+    def test_answers_are_shared_and_failures_are_not(self, database: Database) -> None:
+        """Another run has the answer for nothing and asks again what the first gave up."""
+        one, two = CallStore(database, "run-1"), CallStore(database, "run-2")
+        one.done(send(one, 1), ANSWER).result()
+        send(one, 2)
+        one.failed(key(2), FailedCall(message="no")).result()
+        assert set(two.lookup([key(1), key(2)])) == {key(1)}
+        assert two.spending() == Spending()
+        two.done(send(two, 2), ANSWER).result()
+        assert isinstance(two.lookup([key(2)])[key(2)], Completion)
+        # The first run, resumed, must walk as it walked before.
+        assert one.lookup([key(2)]) == {key(2): FailedCall(message="no")}
+        assert CallStore(database, "run-3").lookup([key(2)])[key(2)] == two.lookup([key(2)])[key(2)]
+
+    def test_every_attempt_is_counted(self, database: Database) -> None:
+        """A retry leaves its predecessor in doubt unless that one was settled."""
+        store = CallStore(database, "run-1")
+        store.not_charged(send(store, 1)).result()
+        send(store, 1)
+        store.done(send(store, 1), ANSWER).result()
+        send(store, 2)
+        store.failed(key(2), FailedCall(message="timed out")).result()
+        summary = store.summary()
+        assert (summary.attempts, summary.done, summary.failed) == (4, 1, 1)
+        assert (summary.not_charged, summary.in_doubt, summary.repeated, summary.damaged) == (1, 2, 0, 0)
+        assert store.spending() == Spending(
+            settled_cost=0.125, settled_tokens=42, in_doubt_cost=1.0, in_doubt_tokens=200
+        )
+        assert database.read("SELECT attempts, state FROM call ORDER BY seq") == [(3, "done"), (1, "failed")]
+        assert database.read("SELECT n FROM attempt ORDER BY seq") == [(1,), (2,), (3,), (1,)]
+
+    def test_asking_again_what_was_answered_is_counted_as_repeated(self, database: Database) -> None:
+        """The promise broken shows; the first answer stays, because it has been used."""
+        store = CallStore(database, "run-1")
+        store.done(send(store, 1), ANSWER).result()
+        store.done(send(store, 1), Completion(text="another", cost=0.25)).result()
+        found = store.lookup([key(1)])[key(1)]
+        assert isinstance(found, Completion)
+        assert found.text == ANSWER.text
+        assert store.summary().repeated == 1
+        assert store.spending().settled_cost == 0.375
+
+    def test_an_answer_to_nothing_is_refused(self, database: Database) -> None:
+        """What was never entered as sent cannot be settled."""
+        store = CallStore(database, "run-1")
+        with pytest.raises(WorkspaceError, match="no attempt"):
+            store.done(key(1), ANSWER).result()
+
+    @pytest.mark.parametrize("where", ["a letter in the text", "the hash"])
+    def test_a_flipped_byte_on_disk_is_never_served(self, tmp_path: Path, where: str) -> None:
+        """A damaged reply counts as absent and is said; asked again, it is whole and not called repeated."""
+        path = tmp_path / "j.db"
+        with Database(path) as database:
+            store = CallStore(database, "run-1")
+            for number in (1, 2):
+                store.done(send(store, number), Completion(text=f"the verdict is {number} of 3")).result()
+            stored = database.read("SELECT body_hash FROM call WHERE key = ?", (key(1),))[0][0]
+        content = path.read_bytes()
+        victim = stored if where == "the hash" else b"the verdict is 1 of 3"
+        at = content.index(victim) + len(victim) // 2
+        path.write_bytes(content[:at] + bytes([content[at] ^ 1]) + content[at + 1 :])
+        with Database(path) as database:
+            store = CallStore(database, "run-2")
+            assert set(store.lookup([key(1), key(2)])) == {key(2)}
+            assert store.damaged == 1
+            store.done(send(store, 1), Completion(text="the verdict is 1 of 3")).result()
+            assert set(store.lookup([key(1), key(2)])) == {key(1), key(2)}
+            assert store.summary().repeated == 0
+
+    def test_a_reply_under_another_key_is_never_served(self, database: Database) -> None:
+        """The hash covers the key as well as the body."""
+        store = CallStore(database, "run-1")
+        for number in (1, 2):
+            store.done(send(store, number), Completion(text=str(number))).result()
+
+        def swap(connection: sqlite3.Connection) -> None:
+            connection.execute(
+                "UPDATE call SET (response_json, body_hash) = (SELECT response_json, body_hash FROM call WHERE key = ?)"
+                " WHERE key = ?",
+                (key(1), key(2)),
+            )
+
+        database.submit(swap).result()
+        assert set(store.lookup([key(1), key(2)])) == {key(1)}
+
+    def test_the_request_is_kept_without_credentials(self, database: Database, tmp_path: Path) -> None:
+        """Its body can be read again; a password in the endpoint's address cannot."""
+        store = CallStore(database, "run-1")
+        endpoint = "https://me:sk-CANARY@example.org/v1?api-key=sk-CANARY"
+        name = request(1).key(endpoint=endpoint, model=MODEL)
+        store.sent(name, request(1), endpoint=endpoint, model=MODEL, reserved_cost=None, reserved_tokens=1).result()
+        kept = json.loads(database.read("SELECT request_json FROM call")[0][0])
+        assert kept == {"endpoint": "https://example.org/v1", "model": MODEL, **request(1).body()}
+        database.close()
+        assert all(b"CANARY" not in file.read_bytes() for file in (tmp_path / "w").iterdir())
+
+    def test_a_lookup_takes_any_number_of_keys(self, database: Database) -> None:
+        """More than fit into one SELECT are found as well."""
+        store = CallStore(database, "run-1")
+        for number in range(1100):
+            store.sent(
+                key(number), request(number), endpoint=ENDPOINT, model=MODEL, reserved_cost=0.0, reserved_tokens=1
+            )
+            last = store.done(key(number), Completion(text=str(number)))
+        last.result()
+        found = store.lookup([key(number) for number in range(2000)])
+        assert {k: v.text for k, v in found.items() if isinstance(v, Completion)} == {
+            key(number): str(number) for number in range(1100)
+        }
+
+
+KILLED = """
+import sys
+from pathlib import Path
+from judgewright.judges.models.model import Completion, Message, Request
+from judgewright.runs.store.calls import CallStore
+from judgewright.runs.store.database import Database
+with Database(Path(sys.argv[1])) as d:
+    store = CallStore(d, "run-1")
+    for number in range(100_000):
+        r = Request(messages=(Message("system", "be strict"), Message("user", f"row {number}")), repeat=1)
+        k = r.key(endpoint="http://127.0.0.1:1/v1", model="m")
+        if k in store.lookup([k]):
+            continue
+        store.sent(k, r, endpoint="http://127.0.0.1:1/v1", model="m", reserved_cost=1.0, reserved_tokens=7).result()
+        print("billed", number, flush=True)
+        store.done(k, Completion(text=str(number), cost=0.5, tokens_in=1)).result()
+"""
+
+
+def test_a_run_killed_at_any_moment_pays_at_most_one_call_twice(tmp_path: Path) -> None:
+    """Three kills of a run with one call in flight: nothing answered is asked again, the rest is in doubt."""
+    path, billed = tmp_path / "j.db", list[int]()
+    for lines in (40, 23, 61):
+        process = subprocess.Popen([sys.executable, "-c", KILLED, str(path)], stdout=subprocess.PIPE, text=True)
+        assert process.stdout is not None
+        billed += [int(process.stdout.readline().split()[1]) for _ in range(lines)]
+        process.send_signal(signal.SIGKILL)
+        billed += [int(line.split()[1]) for line in process.stdout if line.endswith("\n")]
+        process.stdout.close()
+        process.wait()
+    with Database(path) as database:
+        store = CallStore(database, "run-1")
+        summary, spending = store.summary(), store.spending()
+        assert set(store.lookup([key(i) for i in billed])) >= {key(i) for i in billed[:-1]}
+    assert len(billed) - len(set(billed)) <= 3
+    assert summary.repeated == 0
+    assert summary.in_doubt <= 3
+    assert summary.done == len(set(billed)) or summary.done == len(set(billed)) - 1
+    assert spending.in_doubt_cost == summary.in_doubt * 1.0
+    # The record never says less than was billed.
+    assert summary.done + summary.in_doubt >= len(billed)
+
+
+def test_a_copied_workspace_still_answers(tmp_path: Path) -> None:
+    """After closing, the one file holds everything."""
+    with Database(tmp_path / "a" / "j.db") as database:
+        store = CallStore(database, "run-1")
+        store.done(send(store, 1), ANSWER).result()
+    (tmp_path / "b").mkdir()
+    shutil.copy(tmp_path / "a" / "j.db", tmp_path / "b" / "j.db")
+    with Database(tmp_path / "b" / "j.db") as database:
+        assert set(CallStore(database, "run-9").lookup([key(1)])) == {key(1)}
+
+
+def test_the_record_agrees_with_the_bill_of_a_faulty_endpoint(tmp_path: Path) -> None:
+    """What the server billed is what the record holds as paid or in doubt; asked again, nothing is billed."""
+    faults = Faults.parse("429=0.15,503=0.1,timeout=0.05,badjson=0.05,garbage=0.1,retry_after=0.01,hold=0.01,once=true")
+    with Server(make_app(Simulated(), faults)) as server, Database(tmp_path / "j.db") as database:
+        for run_id in ("run-1", "run-2"):
+            endpoint = Endpoint(name="simulated", base_url=server.base_url, api_key=None)
+            with Client(endpoint, record=CallStore(database, run_id), concurrency=16) as client:
+                assert all(isinstance(answer, Completion) for answer in client.ask([request(i) for i in range(80)]))
+        with urllib.request.urlopen(server.base_url.removesuffix("/v1") + "/stats") as answer:
+            stats = json.load(answer)
+        first, second = (CallStore(database, run_id).summary() for run_id in ("run-1", "run-2"))
+    assert (first.done, second.done, second.attempts) == (80, 0, 0)
+    assert first.attempts == stats["requests"] > 80
+    assert first.done + first.in_doubt == stats["billed"] > 80
+    assert first.not_charged == stats["faults"]["429"] + stats["faults"]["503"]
+    assert first.repeated == 0
