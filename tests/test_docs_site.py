@@ -232,7 +232,6 @@ QUIET = {
     "RAGAS_DO_NOT_TRACK": "true",
 }
 """Tools that would call home do not."""
-BROKEN = {"deepeval": "its lines leave out the `input` that an LLMTestCase must have"}
 TEXT = "'The hotel has 44 rooms.'"
 
 
@@ -251,10 +250,7 @@ def endpoint(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     walk.stop()
 
 
-@pytest.mark.parametrize(
-    "target",
-    [pytest.param(x, marks=pytest.mark.xfail(reason=BROKEN[x])) if x in BROKEN else x for x in BEFORE],
-)
+@pytest.mark.parametrize("target", BEFORE)
 def test_the_lines_that_use_an_export_run(target: str, endpoint: str, tmp_path: Path) -> None:
     """As the page shows them, in the tool's own environment, with what is left open filled in, against an endpoint."""
     python = ENVIRONMENTS / target / "bin" / "python" if TARGETS[target].requires else Path(sys.executable)
@@ -262,8 +258,7 @@ def test_the_lines_that_use_an_export_run(target: str, endpoint: str, tmp_path: 
         pytest.skip(f"{TARGETS[target].tool} is not installed: make verify-exports")
     prompt = Shelf().get("groundedness")
     export = write_export(Handover(prompt=prompt, rule=prompt.rule, provenance={}), TARGETS[target], tmp_path)
-    model = "openai/simulated" if target == "opik" else "simulated"  # Opik names models as LiteLLM does
-    head = f"import sys; sys.path.insert(0, '.'); MODEL, URL, FOLDER = {model!r}, {endpoint!r}, '.'"
+    head = f"import sys; sys.path.insert(0, '.'); MODEL, URL, FOLDER = 'simulated', {endpoint!r}, '.'"
     code = re.sub(r"(?<=[\"/])MODEL(?=\")", "simulated", export.body["usage"])
     code = code.replace("=...", f"={TEXT}").replace(": ...", f": {TEXT}").replace("[...]", f"[{TEXT}]")
     mine = {name: text for name, text in os.environ.items() if "API_KEY" not in name}

@@ -170,9 +170,8 @@ def write(handover: Handover) -> Bundle:
             "the judge's template and demonstrations, shows retrieval context as a Python list, and weighs grades by "
             "token probabilities where its model gives them."
         )
-    given = ", ".join(
-        f"{place}=[...]" if place == "retrieval_context" else f"{place}=..." for place in places.values() if place
-    )
+    filled = dict.fromkeys(place for place in ("input", *places.values()) if place)  # a test case has an input anyway
+    given = ", ".join(f"{place}=[...]" if place == "retrieval_context" else f"{place}=..." for place in filled)
     return Bundle(
         files=files,
         exact=True,

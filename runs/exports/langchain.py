@@ -161,5 +161,5 @@ TARGET = Target(
     tool="LangChain 1.7 and LangSmith",
     write=write,
     probe="langchain.py",
-    requires=("langchain-core>=1.0,<2", "langsmith>=0.4"),
+    requires=("langchain-core>=1.0,<2", "langsmith>=0.4", "langchain-openai>=1.0,<2"),
 )

@@ -173,7 +173,7 @@ def write(handover: Handover) -> Bundle:
         own_fences=True,
         differences=tuple(differences),
         scores=ScoreMap(low=0.0, high=float(scale.high) if choice else 1.0, how=how),
-        usage=f"from {name} import Judge\nresult = Judge(model=MODEL, api_base=URL).score({fields})",
+        usage=f'from {name} import Judge\nresult = Judge(model="openai/MODEL", api_base=URL).score({fields})',
     )
 
 

@@ -188,5 +188,5 @@ TARGET = Target(
     tool="TruLens 2.16",
     write=_write,
     probe="trulens.py",
-    requires=("trulens-core==2.16.0", "trulens-feedback==2.16.0"),
+    requires=("trulens-core==2.16.0", "trulens-feedback==2.16.0", "trulens-providers-openai==2.16.0"),
 )

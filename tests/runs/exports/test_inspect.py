@@ -11,13 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from judgewright.judges import DecisionRule, JudgePrompt, Shelf
-from judgewright.judges.prompt import Example
 from judgewright.runs.exports import Handover
 from judgewright.runs.exports.inspect import FIXED_NAMES, TARGET, grade_pattern
 from judgewright.runs.exports.segments import fill, template_messages
 from judgewright.runs.exports.verify import graded_replies
-
-HOSTILE = 'Braces {a} {{b}} {% raw %} {# c #} "quotes" \'\'\' \\ """ $x ${y} \r\n\ttabs 漢字 \u202e ' + "x" * 20_000
 
 TEXT = st.text() | st.text(alphabet="{}%#\\\"'$ \n\rxy_-")
 """Any text, and texts full of what dialects read."""
@@ -28,47 +25,10 @@ def shipped(name: str) -> JudgePrompt:
     return Shelf().get(name)
 
 
-def in_chat() -> JudgePrompt:
-    """A judge with a demonstration, whose reply is a line of prose."""
-    example = Example(inputs={"source": "{ice}", "statement": "Ice is cold."}, reply="Score: 0")
-    reply = "Write one line: Score: and a whole number from 0 to 3."
-    return replace(shipped("groundedness"), reply=reply, reply_schema={}, examples=(example,))
-
-
 def constant(text: str, name: str) -> str:
     """The value a module gives a name."""
     found = next(n for n in ast.parse(text).body if isinstance(n, ast.Assign) and n.targets[0].id == name)
     return ast.literal_eval(found.value)
-
-
-@pytest.mark.parametrize("name", Shelf().names())
-def test_every_shipped_judge_is_written(name: str, handover) -> None:
-    """The modules compile and say where the judge was gated."""
-    files = TARGET.write(handover(shipped(name))).files
-    for file, text in files.items():
-        compile(text, file, "exec")
-        assert text.startswith(f'"""{name}@{shipped(name).version}, gated on simulated [SIMULATED')
-
-
-@pytest.mark.parametrize("name", ["groundedness", "answerability", "routing", "diras_probability"])
-def test_each_kind_of_scale_is_verified(name: str, handover, exported) -> None:
-    """The grader is sent our messages; scores are our grades, or the label of a choice; no grade is unscored."""
-    found = exported("inspect", handover(shipped(name)))
-    assert found.problems == ()
-    assert found.replies > 2
-
-
-def test_hostile_prompt_text_arrives(handover, exported) -> None:
-    """Braces of every dialect, quotes, line breaks and twenty thousand letters stand in every part."""
-    prompt = replace(shipped("groundedness"), system=HOSTILE, criteria=HOSTILE, reply=HOSTILE)
-    assert exported("inspect", handover(prompt)).problems == ()
-
-
-def test_demonstrations_and_prose_replies_arrive(handover, exported) -> None:
-    """A judge with turns of a chat before the row, and a reply that is no JSON."""
-    found = exported("inspect", handover(in_chat()))
-    assert found.problems == ()
-    assert any("prose" in told for told in found.differences)
 
 
 LITERAL = 'Answer with JSON such as {"reason": "...", "score": 2}.'

@@ -6,17 +6,13 @@ import json
 import re
 from dataclasses import replace
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from judgewright.judges import DecisionRule, JudgePrompt, Shelf
-from judgewright.judges.prompt import Example
 from judgewright.runs.exports import Handover
 from judgewright.runs.exports.phoenix import TARGET
 from judgewright.runs.exports.segments import fill, template_messages
-
-HOSTILE = 'Braces {a} {{b}} {% raw %} {# c #} "quotes" \'\'\' \\ """ $x ${y} \r\n\ttabs 漢字 \u202e ' + "x" * 20_000
 
 TEXT = st.text() | st.text(alphabet="{}%#\\\"'$ \n\rxy_-")
 """Any text, and texts full of what dialects read."""
@@ -25,48 +21,6 @@ TEXT = st.text() | st.text(alphabet="{}%#\\\"'$ \n\rxy_-")
 def shipped(name: str) -> JudgePrompt:
     """A judge as it ships."""
     return Shelf().get(name)
-
-
-def in_chat() -> JudgePrompt:
-    """A judge with a demonstration, whose reply is a line of prose."""
-    example = Example(inputs={"source": "{ice}", "statement": "Ice is cold."}, reply="Score: 0")
-    reply = "Write one line: Score: and a whole number from 0 to 3."
-    return replace(shipped("groundedness"), reply=reply, reply_schema={}, examples=(example,))
-
-
-@pytest.mark.parametrize("name", Shelf().names())
-def test_every_shipped_judge_is_written(name: str, handover) -> None:
-    """The module compiles and says where it was gated; the prompt is JSON."""
-    files = TARGET.write(handover(shipped(name))).files
-    for file, text in files.items():
-        if file.endswith(".py"):
-            compile(text, file, "exec")
-            assert text.startswith(f'"""{name}@{shipped(name).version}, gated on simulated [SIMULATED')
-        else:
-            json.loads(text)
-
-
-@pytest.mark.parametrize("name", ["groundedness", "answerability", "routing", "diras_probability"])
-def test_each_kind_of_scale_is_verified(name: str, handover, exported) -> None:
-    """Over the wire go our messages; scores are our grades, a choice has its label, and a row may go unscored."""
-    found = exported("phoenix", handover(shipped(name)))
-    assert found.problems == ()
-    assert found.replies > 2
-
-
-def test_hostile_prompt_text_arrives(handover, exported) -> None:
-    """Braces of every dialect, quotes, line breaks and twenty thousand letters stand in every part."""
-    prompt = replace(shipped("groundedness"), system=HOSTILE, criteria=HOSTILE, reply=HOSTILE)
-    found = exported("phoenix", handover(prompt))
-    assert found.problems == ()
-    assert any("no prompt for Phoenix's store" in told for told in found.differences)
-
-
-def test_demonstrations_and_prose_replies_arrive(handover, exported) -> None:
-    """A judge with turns of a chat before the row, and a reply that is no JSON."""
-    found = exported("phoenix", handover(in_chat()))
-    assert found.problems == ()
-    assert any("prose" in told for told in found.differences)
 
 
 @settings(deadline=None)

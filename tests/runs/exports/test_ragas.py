@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -13,8 +12,6 @@ from judgewright.judges import DecisionRule, JudgePrompt, Shelf
 from judgewright.judges.prompt import Example
 from judgewright.runs.exports.ragas import TARGET
 from judgewright.runs.exports.segments import fill, template_messages
-
-HOSTILE = 'Braces {a} {{b}} {% raw %} {# c #} "quotes" \'\'\' \\ """ $x ${y} \r\n\ttabs 漢字 \u202e ' + "x" * 20_000
 
 TEXT = st.text() | st.text(alphabet="{}%#\\\"'$ \n\rxy_-")
 """Any text, and texts full of what dialects read."""
@@ -30,39 +27,6 @@ def in_chat() -> JudgePrompt:
     example = Example(inputs={"source": "{ice}", "statement": "Ice is cold."}, reply="Score: 0")
     reply = "Write one line: Score: and a whole number from 0 to 3."
     return replace(shipped("groundedness"), reply=reply, reply_schema={}, examples=(example,))
-
-
-@pytest.mark.parametrize("name", Shelf().names())
-def test_every_shipped_judge_is_written(name: str, handover) -> None:
-    """The module compiles and says where it was gated; the metric is JSON."""
-    files = TARGET.write(handover(shipped(name))).files
-    for file, text in files.items():
-        if file.endswith(".py"):
-            compile(text, file, "exec")
-            assert text.startswith(f'"""{name}@{shipped(name).version}, gated on simulated [SIMULATED')
-        else:
-            json.loads(text)
-
-
-@pytest.mark.parametrize("name", ["groundedness", "answerability", "routing", "diras_probability"])
-def test_each_kind_of_scale_is_verified(name: str, handover, exported) -> None:
-    """Over the wire go our messages; Ragas gives our grades, and the label of a choice."""
-    found = exported("ragas", handover(shipped(name)))
-    assert found.problems == ()
-    assert found.replies > 2
-
-
-def test_hostile_prompt_text_arrives(handover, exported) -> None:
-    """Braces of every dialect, quotes, line breaks and twenty thousand letters stand in every part."""
-    prompt = replace(shipped("groundedness"), system=HOSTILE, criteria=HOSTILE, reply=HOSTILE)
-    assert exported("ragas", handover(prompt)).problems == ()
-
-
-def test_demonstrations_and_prose_replies_arrive(handover, exported) -> None:
-    """A judge with turns of a chat before the row, and a reply that is no JSON."""
-    found = exported("ragas", handover(in_chat()))
-    assert found.problems == ()
-    assert any("prose" in told for told in found.differences)
 
 
 LITERAL = 'Answer with JSON such as {"reason": "...", "score": 2}.'

@@ -1,0 +1,74 @@
+"""What holds for every tool: each shipped judge is written or refused, and each kind of judge arrives as it is."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import pytest
+
+from judgewright.judges import JudgePrompt, Shelf
+from judgewright.judges.prompt import Example
+from judgewright.runs.exports import TARGETS, Refused
+
+TOOLS = sorted(name for name, target in TARGETS.items() if target.requires and target.runtime == "python")
+HOSTILE = 'Braces {a} {{b}} {% raw %} {# c #} "quotes" \'\'\' \\ """ $x ${y} \r\n\ttabs 漢字 \u202e ' + "x" * 20_000
+LABELLED = ("routing",)
+"""Judges that choose among labels, which a tool of numbers may refuse."""
+IN_MODULES = ("deepeval", "inspect", "opik", "phoenix", "ragas")
+"""Tools whose module carries any text and any kind of reply."""
+
+
+def in_chat() -> JudgePrompt:
+    """A judge with a demonstration, whose reply is a line of prose."""
+    example = Example(inputs={"source": "{ice}", "statement": "Ice is cold."}, reply="Score: 0")
+    reply = "Write one line: Score: and a whole number from 0 to 3."
+    return replace(Shelf().get("groundedness"), reply=reply, reply_schema={}, examples=(example,))
+
+
+@pytest.mark.parametrize("name", Shelf().names())
+@pytest.mark.parametrize("target", TOOLS)
+def test_every_shipped_judge_is_written(target: str, name: str, handover) -> None:
+    """Modules compile and say where the judge was gated, data are JSON; only a choice among labels may be refused."""
+    prompt = Shelf().get(name)
+    try:
+        files = TARGETS[target].write(handover(prompt)).files
+    except Refused:
+        assert name in LABELLED
+        return
+    for file, text in files.items():
+        if file.endswith(".py"):
+            compile(text, file, "exec")
+            assert f"{name}@{prompt.version}, gated on simulated [SIMULATED" in text.split('"""')[1]
+        elif file.endswith(".json"):
+            json.loads(text)
+
+
+@pytest.mark.parametrize("name", ["groundedness", "answerability", "routing", "diras_probability"])
+@pytest.mark.parametrize("target", IN_MODULES)
+def test_each_kind_of_scale_is_verified(target: str, name: str, handover, exported) -> None:
+    """The tool sends our messages and reads our grades: graded, yes or no, labels, probabilities."""
+    if (target, name) == ("deepeval", "routing"):
+        with pytest.raises(Refused, match="number against a threshold"):
+            TARGETS[target].write(handover(Shelf().get(name)))
+        return
+    found = exported(target, handover(Shelf().get(name)))
+    assert found.problems == ()
+    assert found.replies > 2
+
+
+@pytest.mark.parametrize("target", IN_MODULES)
+def test_hostile_prompt_text_arrives(target: str, handover, exported) -> None:
+    """Braces of every dialect, quotes, line breaks and twenty thousand letters stand in every part."""
+    prompt = replace(Shelf().get("groundedness"), system=HOSTILE, criteria=HOSTILE, reply=HOSTILE)
+    found = exported(target, handover(prompt))
+    assert found.problems == ()
+    assert any("no prompt for Phoenix's store" in told for told in found.differences) == (target == "phoenix")
+
+
+@pytest.mark.parametrize("target", IN_MODULES)
+def test_demonstrations_and_prose_replies_arrive(target: str, handover, exported) -> None:
+    """A judge with turns of a chat before the row, and a reply that is no JSON."""
+    found = exported(target, handover(in_chat()))
+    assert found.problems == ()
+    assert any("prose" in told for told in found.differences)
