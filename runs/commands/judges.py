@@ -13,7 +13,7 @@ from ..terminal import inline, say, say_diff, say_json, say_table
 from .options import json_option, open_workspace, workspace_option
 
 IMPORTS = """\b
-Installed:  judgewright judges import trulens groundedness --with .venvs/trulens/bin/python --out trulens.yaml
+Example:    judgewright judges import trulens groundedness --with .venvs/trulens/bin/python --out trulens.yaml
 No NAME:    judgewright judges import mlflow --with .venvs/mlflow/bin/python
 A file:     judgewright judges import umbrela qrel_zeroshot_bing.txt --as umbrela
 Of ours:    judgewright judges import export handover

@@ -373,7 +373,7 @@ def test_the_command_prints_the_decision_and_leaves_by_it(accepted: Walked, caps
     assert f"hunks 2, 3 of 3 of run {run_id}" in shown
     assert "ACCEPTED: precision rose" in shown
     assert command(accepted.root, "runs", "show", run_id) == 0
-    assert "Accepted by" in capsys.readouterr().out
+    assert "Accepted (hunks 2, 3 of 3) by" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(
