@@ -65,14 +65,13 @@ class Step:
         runners = [_Runner(entry=entry, prompt=entry.prompt) for entry in entries if entry.prompt]
         ahead = entries[0]
         if runners:
-            ahead = runners[0].entry
             try:
                 raced = self._race([runner.prompt for runner in runners])
                 found = raced.to_json()
                 event |= {"volatile": found.pop("volatile"), "race": found}
                 ahead = self._conclude(runners, raced)
             except LossError as error:
-                ahead.told["result"] = f"no loss: {error}"
+                ahead = self._give_up(runners, f"no loss: {error}")
         others = [entry.told for entry in entries if entry is not ahead]
         return event | ahead.told | ({"others": others} if others else {})
 
@@ -161,6 +160,13 @@ class Step:
                 loss = 1.0 if standing.behind is None else min(1.0, best + standing.behind)
                 self.climb.past.append(Attempt(prompt=runner.prompt, loss=loss, result=result))
         return standings[0][0].entry
+
+    def _give_up(self, runners: Sequence[_Runner], result: str) -> _Entry:
+        """Say of everyone in a race without an end how it ended, so that none of them is tried again."""
+        for runner in runners:
+            runner.entry.told["result"] = result
+            self.climb.past.append(Attempt(prompt=runner.prompt, loss=1.0, result=result))
+        return runners[0].entry
 
     def _bench(self, number: int) -> Workbench:
         """Lay out what the proposer may work with: training rows of the target and nothing else."""

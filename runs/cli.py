@@ -45,11 +45,20 @@ class _Lazy(click.Group):
         module, _, attribute = COMMANDS[cmd_name][0].partition(":")
         command = getattr(import_module(f".commands.{module}", __package__), attribute)
         assert isinstance(command, click.Command)
+        _keep_examples_whole(command)
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
             formatter.write_dl([(name, text) for name, (_, text) in COMMANDS.items()])
+
+
+def _keep_examples_whole(command: click.Command) -> None:
+    """Print examples on one line, however narrow the terminal: a line that was broken would be pasted in parts."""
+    if command.epilog and not command.epilog.startswith("\b"):
+        command.epilog = f"\b\n{command.epilog}"
+    for inner in command.commands.values() if isinstance(command, click.Group) else ():
+        _keep_examples_whole(inner)
 
 
 @click.group(cls=_Lazy, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})

@@ -192,6 +192,7 @@ def split_file(
             f"{folder / taken[0]} is there already", hint="name another folder: parts are never overwritten"
         )
     raw = read_raw_rows(path, roles, judges=judge_inputs(shelf))
+    labelled, label = any(row.label is not None for row in raw.rows), roles.label or "label"
     dataset = Dataset.of(raw.rows, labels=scale or infer_raw_scale(raw.rows), name=name_of(path))
     splits = split_dataset(dataset, shares=shares, seed=seed)
     sealed = {part.name: part.open(_Copying(part.content_hash)) for part in (splits.holdout, splits.final)}
@@ -209,7 +210,11 @@ def split_file(
         rows={name: len(part) for name, part in written.items()},
         groups={name: len({row.group or f"\0{row.id}" for row in part.rows}) for name, part in written.items()},
         hashes={name: part.content_hash for name, part in written.items()},
-        notes=(*raw.notes, *(note for note in splits.notes if not note.startswith(tuple(f"{p}: " for p in PARTS)))),
+        notes=(
+            *raw.notes,
+            *(note for note in splits.notes if not note.startswith(tuple(f"{p}: " for p in PARTS))),
+            *(() if labelled else (f"no row has a label in {label!r}, so the parts are not alike in labels",)),
+        ),
     )
     (folder / "README.md").write_text(_readme(path, done, shares, seed), encoding="utf-8")
     return done

@@ -10,23 +10,19 @@ from pathlib import Path
 from typing import Any
 
 from ..judges import (
-    Client,
     InputError,
     Judged,
     JudgePrompt,
     JudgewrightError,
-    Recorded,
     WorkspaceError,
-    judge,
     load_prompt,
-    split_dataset,
 )
 from ..optimize import open_rows, read_objective
 from ..optimize.hunks import PromptDiff, split_hunks
 from .gates.gating import HUNKS, Terms, decisions_about
+from .recorded import recorded_verdicts, sealed_split
 from .run import optimization
 from .run_config import RunConfig
-from .store.calls import CallStore
 from .store.journal import RunJournal
 from .workspace import Workspace
 
@@ -38,20 +34,17 @@ def baseline(workspace: Workspace, run_id: str) -> Judged:
     """Return a run's benchmark rows with their verdicts, read from the record; asks no model.
 
     Raises:
+        InputError: The run has not split its rows yet, or they would not be split as they were then.
         ModelError: The run stopped before its benchmark was complete.
     """
     info = optimization(workspace, run_id)
     config = RunConfig.from_json(info.config)
-    started = next(
-        (e.payload for e in RunJournal(workspace.database, info.run_id).events() if e.kind == "started"), None
-    )
-    if started is None:
+    events = {e.kind: e.payload for e in RunJournal(workspace.database, info.run_id).events()}
+    if "split" not in events:
         raise InputError(f"run {info.run_id!r} has not begun; resume it first")
-    model = Recorded(name=started["model"], endpoint=started["endpoints"][0], simulated=started["simulated"])
-    settings = config.settings()
-    rows = open_rows(split_dataset(config.dataset(), shares=settings.shares))
-    with Client(model, record=CallStore(workspace.database, info.run_id)) as client:
-        return judge(config.judge, rows, client, settings=settings.judge, rule=settings.rule)
+    rows = open_rows(sealed_split(config, events["split"]))
+    (judged,) = recorded_verdicts(workspace, info, started=events["started"], prompts=[config.judge], rows=rows)
+    return judged
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -13,23 +13,18 @@ import numpy as np
 
 from ..judges import (
     BoolArray,
-    Client,
     Dataset,
     InputError,
     IntArray,
     Judged,
-    JudgePrompt,
-    Recorded,
     Row,
     Verdict,
-    judge,
     load_prompt,
-    split_dataset,
 )
 from ..slices import parse_predicate
+from .recorded import recorded_verdicts, sealed_split
 from .run import optimization
 from .run_config import RunConfig
-from .store.calls import CallStore
 from .store.journal import RunJournal
 from .word_diff import Piece, diff_words
 from .workspace import Workspace
@@ -100,7 +95,7 @@ class Flips:
     """Rows that became right."""
     wrong: int
     n: int
-    """Validation rows with a label that both prompts answered."""
+    """Validation rows with a label that both prompts answered; 0 where there is no new prompt."""
 
     def only(
         self, *, direction: Direction | None = None, error: Error | None = None, in_slice: bool | None = None
@@ -145,31 +140,14 @@ def validation(workspace: Workspace, run_id: str) -> Validation:
     if "survivor" not in events:
         raise InputError(f"run {info.run_id!r} has chosen no prompt yet", hint="wait for it, or resume it")
     config = RunConfig.from_json(info.config)
-    rows = _validation_rows(config, events["split"])
+    rows = sealed_split(config, events["split"]).validation
     text = events["survivor"]["prompt"]
     prompts = (config.judge, *((load_prompt(text, origin="the journal"),) if text else ()))
-    started = events["started"]
-    model = Recorded(name=started["model"], endpoint=started["endpoints"][0], simulated=started["simulated"])
-    with Client(model, record=CallStore(workspace.database, info.run_id)) as client:
-        before, *after = (_recorded(prompt, rows, client, config) for prompt in prompts)
+    before, *after = recorded_verdicts(workspace, info, started=events["started"], prompts=prompts, rows=rows)
     named = events["slice"]["name"]
     whole = named == "all rows"
     in_slice = np.ones(len(rows), np.bool_) if whole else parse_predicate(named).mask(rows.rows)
     return Validation(before=before, after=after[0] if after else None, in_slice=in_slice)
-
-
-def _validation_rows(config: RunConfig, split: Mapping[str, Any]) -> Dataset:  # Any: JSON
-    """Cut the run's rows again; what is not sealed as it was then is not shown."""
-    # Where no groups were merged, looking for near duplicates would find none and take most of the time.
-    parts = split_dataset(config.dataset(), shares=config.shares, near_duplicates=split["merged"] > 0)
-    if {"holdout": parts.holdout.content_hash, "final": parts.final.content_hash} != split["seals"]:
-        raise InputError(f"{config.data} is not split as it was when the run started", hint="start a new run")
-    return parts.validation
-
-
-def _recorded(prompt: JudgePrompt, rows: Dataset, client: Client, config: RunConfig) -> Judged:
-    settings = config.settings()
-    return judge(prompt, rows, client, settings=settings.judge, rule=settings.rule)
 
 
 def _flips(found: Validation, after: Judged, positions: IntArray) -> Iterator[Flip]:

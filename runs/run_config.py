@@ -100,6 +100,27 @@ class RunConfig:
         }
         return cls(**{**body, **tuples})
 
+    def for_edit(self, edit: str) -> RunConfig:
+        """Return the configuration of a run that tries a person's edit on the same terms.
+
+        What belongs to another proposer, or to a choice among several candidates, is as it is unless given.
+
+        Args:
+            edit: The edited judge's YAML.
+        """
+        return replace(
+            self,
+            proposer="human",
+            edit=edit,
+            steps=1,
+            parts=(),
+            gradients=1,
+            temperature=TEMPERATURE,
+            step_calls=None,
+            candidates=1,
+            screen_model=None,
+        )
+
     def to_json(self) -> dict[str, Any]:  # Any: JSON
         """Return the configuration as JSON; it holds no key."""
         return asdict(self)

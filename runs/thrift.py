@@ -21,7 +21,8 @@ class Thrift:
     points: float | None
     """By how many points the target metric rose on the holdout; None where the gate did not accept."""
     raced: int
-    """Verdicts on candidates that the races looked at, from the record or paid for."""
+    """Verdicts that choosing among candidates looked at, from the record or paid for: the screenings', the races', and
+    those that validating a race's winner took beyond them."""
     unraced: int
     """Verdicts that judging every validation row for every candidate would have taken."""
 
@@ -60,11 +61,14 @@ def thrift(events: Iterable[Event], calls: CallSummary) -> Thrift:
     decision: Mapping[str, Any] = {}
     for event in events:
         if event.kind == "step" and "race" in event.payload:
-            entrants = event.payload["race"]["standings"][1:]  # the first is the current prompt, which is in the record
-            raced += sum(standing["rows"] for standing in entrants)
-            unraced += event.payload["race"]["full_calls"] * len(entrants) // (len(entrants) + 1)
+            race = event.payload["race"]
+            entrants = race["standings"][1:]  # the first is the current prompt, which is in the record
+            whole = race["full_calls"] // len(race["standings"])
+            # The winner is validated on every row, however soon it won.
+            raced += sum(whole if standing["dropped"] is None else standing["rows"] for standing in entrants)
+            raced += race.get("screened", 0)
+            unraced += whole * len(entrants)
         elif event.kind == "decision":
             decision = event.payload
     points = 100 * decision["target"]["difference"] if decision.get("accepted") else None
-    cost = None if calls.unpriced else calls.cost
-    return Thrift(calls=calls.done, cost=cost, points=points, raced=raced, unraced=unraced)
+    return Thrift(calls=calls.done, cost=calls.known_cost, points=points, raced=raced, unraced=unraced)

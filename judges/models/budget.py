@@ -94,7 +94,9 @@ class Budget:
         dollars = cost or 0.0
         with self._lock:
             if not self._fits(self._cost + dollars, self._used + tokens):
-                raise BudgetSpent(self._why(dollars, tokens), hint="raise --budget and resume the run")
+                raise BudgetSpent(
+                    self._why(dollars, tokens), hint="raise --budget and go on, with the same command or `runs resume`"
+                )
             if not self._fits(self._cost + self._held_cost + dollars, self._used + self._held_tokens + tokens):
                 return None
             self._open += 1

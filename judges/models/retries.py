@@ -57,11 +57,16 @@ def closed(error: ModelError) -> ModelError:
         status=error.status,
         retry_after=error.retry_after,
         fatal=True,
-        hint="resume the run then",
+        hint="go on then with the same command, or `runs resume`: what was answered is not asked again",
     )
 
 
 def outage(error: ModelError) -> ModelError:
     """Return the error that ends an ask because nothing gets through any more."""
     message = f"{OUTAGE} requests in a row were given up; the last: {error}"
-    return ModelError(message, status=error.status, fatal=True, hint="resume the run when the endpoint answers")
+    return ModelError(
+        message,
+        status=error.status,
+        fatal=True,
+        hint="go on when the endpoint answers, with the same command or `runs resume`: nothing answered is asked again",
+    )

@@ -55,6 +55,8 @@ class RaceResult:
     """Whether every other candidate was dropped because it cannot win, or because it leaves rows unscored."""
     asked: int
     """Verdicts looked at, those from the record included, the screening's not."""
+    screened: int
+    """Verdicts that the screening gave, those from the record included."""
     calls: int
     """Calls made for them."""
     screening_calls: int
@@ -67,6 +69,7 @@ class RaceResult:
             "winner": self.winner.version,
             "proven": self.proven,
             "asked": self.asked,
+            "screened": self.screened,
             "full_calls": self.full_calls,
             "standings": [asdict(standing) for standing in self.standings],
             "volatile": {"calls": self.calls, "screening_calls": self.screening_calls},
@@ -115,6 +118,7 @@ def race(
         standings=runners.standings(),
         proven=set(runners.dropped.values()) <= {"cannot win", "leaves rows unscored"},
         asked=runners.asked - screened,
+        screened=screened,
         calls=counted[3] - counted[2],
         screening_calls=counted[2] - counted[1],
         full_calls=len(candidates) * len(runners.course.rows),

@@ -8,14 +8,14 @@ from typing import Any
 
 import click
 
-from ...judges import InputError, JudgeSettings
+from ...judges import InputError, JudgeSettings, Unscored
 from ...judges.listwise import Window
 from ...slices import read_slice, rows_in_slice
 from ..bench import BenchPlan, BenchResult, ByClaim, run_bench, write_page, write_verdicts
 from ..ceilings import say_ceilings
 from ..config import parse_budget, read_environment
 from ..reports.report import say_benchmark
-from ..terminal import progress_on_stderr, say, say_json
+from ..terminal import inline, progress_on_stderr, say, say_json
 from .options import (
     ceiling_options,
     ceiling_questions,
@@ -176,5 +176,6 @@ def _leave(result: BenchResult) -> None:
         say(f"error: the budget ended before {unscored['budget']} rows were judged", to_stderr=True)
         sys.exit(3)
     if unscored.get("endpoint") and not result.benchmark.n:
-        say("error: the endpoint answered no row", to_stderr=True)
+        why = next(a.detail for a in result.judged.answers if isinstance(a, Unscored) and a.reason == "endpoint")
+        say(f"error: the endpoint answered no row: {inline(why)}", to_stderr=True)
         sys.exit(3)

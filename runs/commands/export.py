@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
 
 import click
 
 from ...judges import InputError
-from ..exports import TARGETS, Handover, manifest, read_export, verify_export, write_export
+from ..exports import TARGETS, Handover, manifest, push_export, read_export, verify_export, write_export
+from ..exports.judge_module import stem
 from ..finding import provenance
 from ..gates.gating import verification
 from ..terminal import inline, say, say_json
@@ -42,33 +44,51 @@ def export() -> None:
     type=click.Path(path_type=Path),
     help="Folder to write, with manifest.json; a name with a suffix for an export of one file [default: print it].",
 )
+@click.option("--push", "uri", help="Also store it in the tool's registry at this address (MLflow, TruLens, ...).")
+@click.option("--with", "interpreter", help="With --push: the Python that has the tool [default: this one].")
 @workspace_option
 @json_option
-def judge(judge: str, target: str, out: Path | None, workspace: Path | None, as_json: bool) -> None:
+def judge(
+    judge: str,
+    target: str,
+    out: Path | None,
+    uri: str | None,
+    interpreter: str | None,
+    workspace: Path | None,
+    as_json: bool,
+) -> None:
     """Write JUDGE (name, name@version or YAML file) with where it was gated, simulated models marked as such."""
+    if uri is not None and (out is None or TARGETS[target].push is None):
+        able = ", ".join(name for name, one in TARGETS.items() if one.push)
+        raise InputError("--push needs a folder (--out) and a tool with a registry", hint=f"these have one: {able}")
     with open_workspace(workspace) as place:
         prompt = place.shelf.get(judge)
         origin = {**provenance(place, prompt), "verification": verification(place, prompt)}
         kept = place.shelf.kept_rule(prompt)
     handover = Handover(prompt=prompt, rule=kept.rule if kept else prompt.rule, provenance=origin)
+    files: dict[str, str] = {}
     if out is not None:
-        body = write_export(handover, TARGETS[target], out).body
-        text = None
+        written = write_export(handover, TARGETS[target], out)
+        body, text = written.body, None
+        if uri is not None:
+            there = push_export(written.folder, stem(prompt), TARGETS[target], uri, interpreter=interpreter)
+            body = body | {"pushed": {"to": uri, "as": there}}
     else:
         bundle = TARGETS[target].write(handover)
         if len(bundle.files) > 1 and not as_json:
             raise InputError(f"--to {target} writes {len(bundle.files)} files", hint="name a folder with --out")
         body, text = manifest(handover, TARGETS[target], bundle), next(iter(bundle.files.values()))
+        files = dict(bundle.files)
     if as_json:
         told = {"judge": prompt.name, "version": prompt.version, "target": target, "manifest": body}
-        say_json(told | {"provenance": origin} | ({"path": str(out)} if out else {"text": text}))
+        say_json(told | {"provenance": origin} | ({"path": str(out)} if out else {"files": files}))
     elif text is not None:
         say(text.rstrip("\n"))
     else:
         _say_written(body, str(out))
 
 
-def _say_written(body: dict[str, object], out: str) -> None:
+def _say_written(body: Mapping[str, object], out: str) -> None:
     judge, differences = body["judge"], body["declared_differences"]
     assert isinstance(judge, dict)
     assert isinstance(differences, list)
@@ -76,6 +96,9 @@ def _say_written(body: dict[str, object], out: str) -> None:
     say(f"{judge['name']}@{judge['version']}{tag} written to {out}, for {body['tool']}")
     for difference in differences:
         say(f"  differs: {inline(str(difference))}")
+    if pushed := body.get("pushed"):
+        assert isinstance(pushed, dict)
+        say(f"  pushed to {inline(str(pushed['to']))} as {inline(str(pushed['as']))}")
     say("  use it:")
     for line in str(body["usage"]).splitlines():
         say(f"    {line}")

@@ -91,6 +91,24 @@ def diff(before: str, after: str, workspace: Path | None, as_json: bool) -> None
         say_diff(text or "no difference")
 
 
+@judges.command(epilog="Example:  judgewright judges use groundedness@1349")
+@click.argument("judge")
+@workspace_option
+@json_option
+def use(judge: str, workspace: Path | None, as_json: bool) -> None:
+    """Make JUDGE (name@version) what its name means in this workspace: the way back from an accept, too."""
+    with open_workspace(workspace) as place:
+        prompt = place.shelf.get(judge)
+        before = place.shelf.get(prompt.name).version
+        place.shelf.keep(prompt)
+        known = verification(place, prompt)
+    if as_json:
+        say_json({"name": prompt.name, "version": prompt.version, "before": before, "verification": known})
+    else:
+        say(f"{prompt.name}@{prompt.version} is now what {prompt.name!r} means in this workspace (before: {before})")
+        say(f"  {known['note']}")
+
+
 @judges.command("import", epilog=IMPORTS)
 @click.argument("tool", type=click.Choice(SOURCES))
 @click.argument("name", required=False)
@@ -149,7 +167,9 @@ def import_(
         place, spec = str(out), str(out)
     else:
         with open_workspace(workspace) as home:
-            place, spec = str(home.shelf.keep(found.prompt)), found.prompt.name
+            taken = found.prompt.name in home.shelf.names()
+            place = str(home.shelf.keep(found.prompt, current=not taken))
+            spec = f"{found.prompt.name}@{found.prompt.version}" if taken else found.prompt.name
     _say_imported(found, place, spec, as_json=as_json)
 
 
@@ -174,6 +194,8 @@ def _say_imported(found: Imported, place: str, spec: str, *, as_json: bool) -> N
     say(f"  Rows need {', '.join(prompt.inputs)}.")
     for difference in found.differences:
         say(f"  {inline(difference)}")
+    if "@" in spec:
+        say(f"  {prompt.name!r} means what it meant before; to change that: judgewright judges use {spec}")
     say(f"Compare it: judgewright bench {spec} ROWS")
 
 

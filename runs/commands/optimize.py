@@ -143,7 +143,7 @@ def _with_tuned(context: click.Context, place: Workspace, config: RunConfig) -> 
 
     given = click.core.ParameterSource.COMMANDLINE
     by_hand = [name for name in TUNABLE if context.get_parameter_source(name) is given]
-    found = tuned_settings(place, config, by_hand=by_hand)
+    found = tuned_settings(place, config, environment=read_environment(), by_hand=by_hand)
     for line in found.said:
         say(line, to_stderr=True)
     return found.onto(config)

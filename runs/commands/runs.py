@@ -119,6 +119,9 @@ def flips(
         )
         return
     simulated = "  [SIMULATED: says nothing about real models]" if both.before.simulated else ""
+    if both.after is None:
+        say(f"the run found no new prompt, so no row is decided otherwise{simulated}")
+        return
     say(f"{found.right} became right and {found.wrong} wrong, of {found.n:,} validation rows{simulated}")
     for flip in chosen[:limit]:
         say_flip(flip)

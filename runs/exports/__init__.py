@@ -13,6 +13,8 @@ from .opik import TARGET as OPIK
 from .phoenix import TARGET as PHOENIX
 from .plain import PLAIN
 from .promptfoo import TARGET as PROMPTFOO
+from .push import push_export
+from .python import TARGET as PYTHON
 from .ragas import TARGET as RAGAS
 from .target import Bundle, Handover, Refused, ScoreMap, Target
 from .trulens import TARGET as TRULENS
@@ -30,6 +32,7 @@ TOOLS = (
     OPIK,
     PHOENIX,
     PROMPTFOO,
+    PYTHON,
     RAGAS,
     TRULENS,
 )
@@ -46,6 +49,7 @@ __all__ = [
     "Target",
     "Verification",
     "manifest",
+    "push_export",
     "read_export",
     "verify_export",
     "write_export",

@@ -14,7 +14,7 @@ from .judge_module import (
     raw_threshold,
     stem,
 )
-from .python_module import plain, python_text
+from .python_text import plain, python_text
 from .target import Bundle, Handover, Refused, ScoreMap, Target
 
 PLACES = {

@@ -24,8 +24,10 @@ def f_string(segments: Sequence[Segment], rename: Mapping[str, str] = _NONE) -> 
 
 def jinja(segments: Sequence[Segment], rename: Mapping[str, str] = _NONE) -> str:
     """Write for Jinja2 and Nunjucks, autoescape off; what they would read or rewrite becomes a string expression."""
-    text = _write(segments, rename, field="{{ %s }}", literal=_jinja_literal)
-    return text[:-1] + r'{{ "\n" }}' if text.endswith("\n") else text
+    *before, last = segments or ("",)
+    if isinstance(last, str) and last.endswith("\n"):  # Jinja drops one newline at the very end
+        return _write([*before, last[:-1]], rename, field="{{ %s }}", literal=_jinja_literal) + r'{{ "\n" }}'
+    return _write(segments, rename, field="{{ %s }}", literal=_jinja_literal)
 
 
 nunjucks = jinja

@@ -13,7 +13,7 @@ import orjson
 
 from ...judges import Example, JudgePrompt, OutputScale
 from .judge_module import calibration_difference, fill_module, literal, prose_difference, stem
-from .python_module import python_text
+from .python_text import python_text
 from .target import Bundle, Handover, Refused, ScoreMap, Target
 
 STATE = "state.json"

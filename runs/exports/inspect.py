@@ -8,7 +8,7 @@ from string import Template
 from ...judges import JudgePrompt, OutputScale
 from .dialects import f_string
 from .judge_module import calibration_difference, fill_module, literal, prose_difference, stem
-from .python_module import plain, python_text
+from .python_text import plain, python_text
 from .segments import Segment, template_messages
 from .target import Bundle, Handover, ScoreMap, Target
 

@@ -9,7 +9,7 @@ from string import Template
 
 from ...judges import Completion, JudgePrompt, Row, Verdict, read_reply
 from . import portable
-from .python_module import plain, python_text
+from .python_text import plain, python_text
 from .target import Handover
 
 _USER_TEXT = Template('''\

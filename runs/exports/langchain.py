@@ -162,4 +162,5 @@ TARGET = Target(
     write=write,
     probe="langchain.py",
     requires=("langchain-core>=1.0,<2", "langsmith>=0.4", "langchain-openai>=1.0,<2"),
+    push="from langsmith import Client\nfrom STEM_langchain import push\nprint(push(client=Client(api_url=uri)))",
 )

@@ -169,6 +169,12 @@ def _json(body: object) -> str:
     return orjson.dumps(body, option=orjson.OPT_INDENT_2).decode() + "\n"
 
 
+_PUSH = "from langfuse import Langfuse\nfrom STEM_langfuse import push\nprint(push(Langfuse(host=uri)).version)"
 TARGET = Target(
-    name="langfuse", tool="Langfuse 5.0", write=write, probe="langfuse.py", requires=("langfuse>=5.0.4,<6",)
+    name="langfuse",
+    tool="Langfuse 5.0",
+    write=write,
+    probe="langfuse.py",
+    requires=("langfuse>=5.0.4,<6",),
+    push=_PUSH,
 )

@@ -18,7 +18,7 @@ from .judge_module import (
     stem,
 )
 from .mlflow_make_judge import MAKE_JUDGE_DIFFERENCE, mlflow_make_judge
-from .python_module import plain
+from .python_text import plain
 from .segments import DIFFERENCE, template_messages
 from .target import Bundle, Handover, Refused, ScoreMap, Target
 
@@ -244,4 +244,12 @@ def _template(prompt: JudgePrompt) -> tuple[list[dict[str, str]], str]:
     return written, _JINJA_DIFFERENCE
 
 
-TARGET = Target(name="mlflow", tool="MLflow 3.17", write=_write, probe="mlflow.py", requires=("mlflow==3.17.2",))
+_PUSH = "from STEM_mlflow import push\nprint(push('.', uri))"
+TARGET = Target(
+    name="mlflow",
+    tool="MLflow 3.17",
+    write=_write,
+    probe="mlflow.py",
+    requires=("mlflow==3.17.2",),
+    push=_PUSH,
+)

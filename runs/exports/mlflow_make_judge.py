@@ -8,7 +8,7 @@ from string import Template
 
 from ...judges import JudgePrompt, OutputScale
 from .judge_module import graded_examples, literal, number_text, raw_threshold, scale_text
-from .python_module import plain, python_text
+from .python_text import plain, python_text
 from .target import Handover, Refused
 
 MOST_CHOICES = 11

@@ -15,7 +15,7 @@ from .judge_module import (
     scale_text,
     stem,
 )
-from .python_module import plain, python_text
+from .python_text import plain, python_text
 from .segments import template_messages
 from .target import Bundle, Handover, Refused, ScoreMap, Target
 
@@ -200,4 +200,5 @@ TARGET = Target(
     write=write,
     probe="opik.py",
     requires=("opik==2.2.122",),
+    push="import opik\nfrom STEM_opik import push\nprint(push(opik.Opik(host=uri)).commit)",
 )

@@ -1,16 +1,12 @@
-"""Exports that need no tool: YAML, JSON, messages, Jinja, Markdown and a Python module."""
+"""Exports that need no tool: YAML, JSON, messages, Jinja and Markdown."""
 
 from __future__ import annotations
-
-import sys
-from keyword import iskeyword
 
 import orjson
 
 from ...judges import response_format
 from .dialects import double_brace, jinja
-from .judge_module import stem
-from .python_module import one_line, plain, python_module
+from .python_text import one_line, plain
 from .segments import Field, fill, template_messages
 from .target import Bundle, Handover, Target
 
@@ -82,19 +78,6 @@ def _jinja(handover: Handover) -> Bundle:
     )
 
 
-def _python(handover: Handover) -> Bundle:
-    name = _name(handover, "py")
-    module = name.removesuffix(".py")
-    fields = ", ".join(f"{field}=..." for field in handover.prompt.inputs)
-    return Bundle(
-        files={name: python_module(handover)},
-        exact=True,
-        own_fences=True,
-        usage=f"import {module}\n"
-        f"reply = client.chat.completions.create(model=MODEL, messages={module}.messages({fields}))",
-    )
-
-
 def _markdown(handover: Handover) -> Bundle:
     """What people read and paste; backquote fences are longer than any inside."""
     prompt = handover.prompt
@@ -119,12 +102,7 @@ def _longest_run(text: str) -> int:
 
 
 def _name(handover: Handover, suffix: str) -> str:
-    if suffix != "py":
-        return f"{handover.prompt.name}.{suffix}"
-    name = stem(handover.prompt)
-    # A module of one of these names could not be imported, or would be imported in place of Python's own.
-    taken = iskeyword(name) or name in sys.stdlib_module_names
-    return f"judge_{name}.py" if taken else f"{name}.py"
+    return f"{handover.prompt.name}.{suffix}"
 
 
 def _placed(handover: Handover) -> list[dict[str, str]]:
@@ -138,6 +116,5 @@ PLAIN = (
     Target(name="json", tool="any chat client", write=_json, probe="plain.py"),
     Target(name="messages", tool="any chat client", write=_messages, probe="plain.py"),
     Target(name="jinja", tool="Jinja2", write=_jinja, probe="plain.py"),
-    Target(name="python", tool="Python", write=_python, probe="plain.py"),
     Target(name="markdown", tool="people", write=_markdown),
 )

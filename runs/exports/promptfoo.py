@@ -13,7 +13,7 @@ from ...judges import OutputScale, response_format
 from .dialects import nunjucks
 from .judge_module import raw_threshold
 from .promptfoo_grader import promptfoo_grader
-from .python_module import plain
+from .python_text import plain
 from .segments import template_messages
 from .target import Bundle, Handover, Refused, ScoreMap, Target
 

@@ -6,7 +6,7 @@ import json
 from string import Template
 
 from ...judges import OutputScale
-from .python_module import plain
+from .python_text import plain
 from .target import Handover
 
 _GRADER = Template("""\

@@ -93,3 +93,5 @@ class Target:
     requires: tuple[str, ...] = field(default=())
     """What pip, or npm for node, installs to run the probe; empty where our own environment has it."""
     runtime: Literal["python", "node"] = "python"
+    push: str | None = None
+    """Python that stores the export at `uri` and prints what it is called there; STEM is the judge's module name."""

@@ -16,7 +16,7 @@ from .judge_module import (
     prose_difference,
     stem,
 )
-from .python_module import plain
+from .python_text import plain
 from .segments import DIFFERENCE, template_messages
 from .target import Bundle, Handover, Refused, ScoreMap, Target
 from .trulens_criteria import CRITERIA_DIFFERENCE, trulens_criteria
@@ -189,4 +189,5 @@ TARGET = Target(
     write=_write,
     probe="trulens.py",
     requires=("trulens-core==2.16.0", "trulens-feedback==2.16.0", "trulens-providers-openai==2.16.0"),
+    push="from STEM_trulens import push\nprint(push('.', uri))",
 )

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from string import Template
 
 from .judge_module import graded_examples, literal, number_text, raw_threshold, scale_text
-from .python_module import plain, python_text
+from .python_text import plain, python_text
 from .target import Handover, Refused
 
 CRITERIA_DIFFERENCE = (

@@ -8,8 +8,6 @@ is the copy just written.
 
 from __future__ import annotations
 
-import subprocess
-import sys
 import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -21,15 +19,13 @@ import orjson
 
 from ...judges import InputError, JudgePrompt, Row
 from ...optimize.proposers.demonstrations import fields_of, write_reply
-from ..config import tool_environment
+from ..probing import ProbeFailed, run_probe
 from .manifest import NAME, Export, changed_files, read_export, write_export
 from .segments import fill, template_messages
 from .target import ScoreMap, Target
 
 TIMEOUT = 600.0
 """Seconds that a probe may take; the largest tools import for half a minute."""
-MOST_ANSWER = 64_000_000
-"""Bytes of what a probe found."""
 MALFORMED = "I would rather not say."
 CLOSE = 1e-6
 
@@ -180,47 +176,17 @@ def graded_replies(judge: JudgePrompt) -> tuple[list[str], list[float]]:
 def _run_probe(
     target: Target, folder: Path, scratch: Path, cases: dict[str, Any], interpreter: str | None
 ) -> dict[str, Any]:  # Any: JSON
-    program = interpreter or (sys.executable if target.runtime == "python" else "node")
-    # A plain name is looked for on the PATH alone: a file of that name may have come with the export.
-    if program != Path(program).name:
-        program = str(Path(program).absolute())  # never resolved: an environment's Python is a link
-    probe = Path(str(files("judgewright.runs") / "probes" / str(target.probe)))
-    given, answer, heard = scratch / "cases.json", scratch / "found.json", scratch / "said.txt"
+    given = scratch / "cases.json"
     given.write_bytes(orjson.dumps(cases))
-    # Python looks for modules beside the script, where another probe may have the tool's own name.
-    script = scratch / f"probe{probe.suffix}"
-    script.write_bytes(probe.read_bytes())
-    command = [program, str(script), str(folder.resolve()), str(given), str(answer)]
+    script = Path(str(files("judgewright.runs") / "probes" / str(target.probe)))
     try:
-        with heard.open("wb") as complaints:
-            ran = subprocess.run(  # noqa: S603  # our own script, by the interpreter the user names
-                command,
-                cwd=scratch,
-                env=tool_environment(),
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.DEVNULL,
-                stderr=complaints,
-                timeout=TIMEOUT,
-                check=False,
-            )
-    except (OSError, subprocess.TimeoutExpired) as error:
-        raise InputError(f"{program} did not run the probe of {target.tool}: {error}") from None
-    if ran.returncode == 0 and answer.is_file() and answer.stat().st_size <= MOST_ANSWER:
-        return orjson.loads(answer.read_bytes())
-    complaint = _end_of(heard)
-    said = (complaint.strip().splitlines() or ["it said nothing"])[-1][:500]
-    if "ModuleNotFoundError" in said or "ERR_MODULE_NOT_FOUND" in complaint:
+        return run_probe(interpreter, script, [str(folder.resolve()), str(given)], scratch=scratch, timeout=TIMEOUT)
+    except ProbeFailed as failed:
+        if not failed.missing:
+            return {"problems": [f"{target.tool} does not load it: {failed.said}"]}
         wanted = " ".join(target.requires)
         hint = f"name the interpreter that has it with --with; it needs {wanted}" if wanted else ""
-        raise InputError(f"{program} does not have {target.tool}: {said}", hint=hint)
-    return {"problems": [f"{target.tool} does not load it: {said}"]}
-
-
-def _end_of(path: Path) -> str:
-    """Return the last of a text that may be long."""
-    with path.open("rb") as file:
-        file.seek(max(0, path.stat().st_size - 65_536))
-        return file.read().decode("utf-8", "replace")
+        raise InputError(f"{failed.program} does not have {target.tool}: {failed.said}", hint=hint) from None
 
 
 def _compare_messages(

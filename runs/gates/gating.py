@@ -64,6 +64,26 @@ class Terms:
             raise InputError(f"no row of the holdout lies in the slice {self.slice!r}")
 
 
+def needed(decision: Mapping[str, Any]) -> dict[str, int] | None:  # Any: JSON
+    """Say how many rows, in how many groups, an undecided question would take; None where no number of rows tells.
+
+    The change that was seen is taken for the true one, and groups to be of the size they are here.
+
+    Args:
+        decision: The gate's, as JSON.
+    """
+    if decision["outcome"] != "undecided" or not decision.get("target"):
+        return None
+    target = Change(**decision["target"])
+    per_group = target.n / target.groups
+    by_power = decision["rows_needed"] or 0
+    if target.p > decision["alpha"]:
+        by_power = max(by_power, rows_needed(target, decision["alpha"]) or 0)
+    groups = max(math.ceil(by_power / per_group), MIN_GROUPS if target.bearing_groups < MIN_GROUPS else 0)
+    rows = max(by_power, math.ceil(groups * per_group))
+    return {"rows": rows, "groups": groups} if rows else None
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Gated:
     """The answer: the decision as JSON, and what it is about."""
@@ -81,21 +101,8 @@ class Gated:
 
     @property
     def needed(self) -> dict[str, int] | None:
-        """How many rows, in how many groups, an undecided question would take; None where no number of rows tells.
-
-        The change that was seen is taken for the true one, and groups to be of the size they are here.
-        """
-        decision = self.found["decision"]
-        if decision["outcome"] != "undecided" or not decision["target"]:
-            return None
-        target = Change(**decision["target"])
-        per_group = target.n / target.groups
-        by_power = decision["rows_needed"] or 0
-        if target.p > decision["alpha"]:
-            by_power = max(by_power, rows_needed(target, decision["alpha"]) or 0)
-        groups = max(math.ceil(by_power / per_group), MIN_GROUPS if target.bearing_groups < MIN_GROUPS else 0)
-        rows = max(by_power, math.ceil(groups * per_group))
-        return {"rows": rows, "groups": groups} if rows else None
+        """See `needed`."""
+        return needed(self.found["decision"])
 
     def to_json(self) -> dict[str, Any]:  # Any: JSON
         """Return what `gate --json` prints."""

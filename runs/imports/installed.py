@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import re
-import subprocess
-import sys
 import tempfile
 from collections.abc import Mapping
 from importlib.resources import as_file, files
 from pathlib import Path
 from typing import Any, Literal
 
-import orjson
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from ...judges import InputError, OutputScale
 from ..exports.segments import Field, Segment, TemplateMessage
+from ..probing import ProbeFailed, run_probe
 from .found import Found
 
 TOOLS: Mapping[str, str] = {
@@ -113,21 +111,12 @@ def _message(one: Mapping[Literal["role", "content"], str], marks: Mapping[str, 
 
 
 def _run(tool: str, name: str, interpreter: str | None) -> dict[str, Any]:  # Any: JSON
-    program = interpreter or sys.executable
     probe = files("judgewright.runs") / "probes" / f"import_{tool}.py"
     with tempfile.TemporaryDirectory() as scratch, as_file(probe) as script:
-        answer = Path(scratch) / "found.json"
-        command = [program, str(script), name, str(answer)]
         try:
-            ran = subprocess.run(  # noqa: S603  # our own script, by the interpreter the user names
-                command, cwd=scratch, capture_output=True, text=True, timeout=TIMEOUT, check=False
-            )
-        except (OSError, subprocess.TimeoutExpired) as error:
-            raise InputError(f"{program} did not run the probe of {tool}: {error}") from None
-        if ran.returncode != 0 or not answer.is_file():
-            said = (ran.stderr or ran.stdout).strip().splitlines()[-1:] or ["it said nothing"]
+            return run_probe(interpreter, script, [name], scratch=Path(scratch), timeout=TIMEOUT)
+        except ProbeFailed as failed:
             raise InputError(
-                f"{tool} could not be read with {program}: {said[0][:500]}",
+                f"{tool} could not be read with {failed.program}: {failed.said}",
                 hint=f"--with names the Python that has it; pip installs it as {TOOLS[tool]}",
-            )
-        return orjson.loads(answer.read_bytes())
+            ) from None

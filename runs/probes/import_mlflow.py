@@ -11,10 +11,7 @@ import warnings
 from importlib.metadata import version
 from pathlib import Path
 
-# The probes stand side by side under the names of the tools they import.
-sys.path[:] = [place for place in sys.path if Path(place).resolve() != Path(__file__).resolve().parent]
-
-from mlflow.genai.judges import prompts  # noqa: E402
+from mlflow.genai.judges import prompts
 
 OPTIONAL = ("expected_response",)
 """Arguments with a default that the prompt is about all the same."""

@@ -11,8 +11,6 @@ import warnings
 from importlib.metadata import version
 from pathlib import Path
 
-# The probes stand side by side under the names of the tools they import.
-sys.path[:] = [place for place in sys.path if Path(place).resolve() != Path(__file__).resolve().parent]
 warnings.simplefilter("ignore")
 
 from ragas.metrics import collections  # noqa: E402

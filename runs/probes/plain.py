@@ -8,12 +8,21 @@ from importlib.machinery import SourceFileLoader
 from pathlib import Path
 
 
+def in_python(path: Path, rows: list[dict], replies: list[str]) -> tuple[str, list, list]:
+    """Return the messages that the module makes, and the grades that it reads."""
+    module = types.ModuleType("judge")
+    SourceFileLoader("judge", str(path)).exec_module(module)
+    grades = []
+    for reply in replies:
+        try:
+            grades.append(module.read_reply(reply)[0])
+        except ValueError:
+            grades.append(None)
+    return f"Python {sys.version.split()[0]}", [module.messages(row) for row in rows], grades
+
+
 def rendered(path: Path, target: str, judge: dict, rows: list[dict]) -> tuple[str, list]:
     """Return what read the file, and the messages for each row."""
-    if target == "python":
-        module = types.ModuleType("judge")
-        SourceFileLoader("judge", str(path)).exec_module(module)
-        return f"Python {sys.version.split()[0]}", [module.messages(**row) for row in rows]
     text = path.read_text(encoding="utf-8")
     if target == "yaml":
         from judgewright import judges
@@ -40,8 +49,11 @@ def main() -> None:
     given, cases, out = map(Path, sys.argv[1:])
     told = json.loads(cases.read_text(encoding="utf-8"))
     file = next(f for f in sorted(given.iterdir()) if f.name != "manifest.json") if given.is_dir() else given
-    tool, messages = rendered(file, told["target"], told["judge"], told["rows"])
-    found = {"tool": tool, "rendered": messages, "scores": None, "notes": []}
+    if told["target"] == "python":
+        tool, messages, grades = in_python(file, told["rows"], told["replies"])
+    else:
+        (tool, messages), grades = rendered(file, told["target"], told["judge"], told["rows"]), None
+    found = {"tool": tool, "rendered": messages, "scores": grades, "notes": []}
     out.write_text(json.dumps(found), encoding="utf-8")
 
 

@@ -144,10 +144,10 @@ def _step(p: Payload) -> None:
     line = f"  step {p['step']:>2}: batch loss {p['batch_loss']:.3f}"
     if "loss" in p:
         line += f", validation loss {p['loss']:.4f} ({_named_metrics(p)})"
-    say(f"{line}: {p['result']}")
+    say(f"{line}: {inline(p['result'])}")
     _why(p)
     for other in p.get("others", ()):
-        say(f"           beside it {other.get('version', 'none')}: {other['result']}")
+        say(f"           beside it {other.get('version', 'none')}: {inline(other['result'])}")
         _why(other)
 
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 import shlex
 from pathlib import Path
 
+from ...optimize import parse_loss
 from ..run_config import RunConfig
 
 _OPTIONS = (
     *("objective", "target", "proposer", "model", "optimizer_model", "steps", "batch", "slice", "by", "seed"),
-    *("candidates", "screen_model", "loss", "temperature"),
+    *("candidates", "screen_model", "temperature"),
     *("label", "group", "label_scale", "limit", "max_tokens", "hunks", "gradients", "step_calls", "budget"),
 )
 """Settings of a run that `optimize` takes as an option of the same name."""
@@ -17,7 +18,10 @@ _FLAGS = ("unguided", "skip_incomplete", "allow_opened")
 
 
 def command_of(config: RunConfig) -> str:
-    """Return the command that starts a run of this configuration; what is as by default is left out."""
+    """Return the command that starts a run of this configuration; what is as by default is left out.
+
+    An edited prompt, and a loss that declares something, are files: EDITED.yaml and LOSS.json stand for them.
+    """
     judge = config.judge
     plain = RunConfig(prompt="", data="", objective="")
     words = ["judgewright", "optimize", f"{judge.name}@{judge.version}", Path(config.data).name]
@@ -38,4 +42,10 @@ def command_of(config: RunConfig) -> str:
     words += ["--id", config.id_] if config.id_ else []
     words += ["--split", "/".join(f"{s:g}" for s in config.shares)] if config.shares != plain.shares else []
     words += ["--edit", "EDITED.yaml"] if config.edit else []
+    words += [] if config.loss is None else ["--loss", _loss_word(config.loss)]
     return shlex.join(words)
+
+
+def _loss_word(written: str) -> str:
+    loss = parse_loss(written, written_by="person")
+    return "LOSS.json" if any(loss.declares.values()) else str(loss.expression)

@@ -116,10 +116,12 @@ def _told(told: Exported) -> dict[str, object]:
     """Return what both pages are made of."""
     last, found = told.last, told.found
     decision = found.decision
+    cost = told.calls.known_cost
     return {
         "made_by": f"Judgewright {version('judgewright')}",
         "run": told.run,
         "calls": told.calls,
+        "cost": "price unknown" if cost is None else f"${cost:.4f}",
         "command": told.command,
         "name": found.before.name,
         "before": found.before,

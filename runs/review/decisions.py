@@ -22,15 +22,21 @@ PATIENCE = 0.4
 
 
 def decide(desk: Desk, request: Request) -> Response:
-    """Accept the ticked hunks, or reject the run."""
+    """Accept the ticked hunks or the whole diff, or reject the run."""
     run_id = desk.view(request.path_params["run"]).info.run_id
     verb, who, comment = _field(request, "verb"), _field(request, "who") or None, _field(request, "comment")
     if verb == "reject":
         return _start(
             desk, Piece(title="Rejecting", about=run_id), lambda _: _reject(desk, run_id, who=who, comment=comment)
         )
+    if verb == "accept-whole":
+        return _start(
+            desk,
+            Piece(title="Accepting the whole diff", about=run_id),
+            lambda _: _accept_whole(desk, run_id, who=who, comment=comment),
+        )
     if verb != "accept":
-        raise InputError(f"{verb!r} is neither accept nor reject")
+        raise InputError(f"{verb!r} is none of accept, accept-whole and reject")
     numbers = request.state.form.get("hunk", [])
     if not all(n.isascii() and n.isdigit() and len(n) < 6 for n in numbers):
         raise InputError(f"hunks {', '.join(numbers)!r} are not numbers")
@@ -58,15 +64,7 @@ def edit(desk: Desk, request: Request) -> Response:
         criteria=criteria, system=start.system, reply=start.reply, note=comment or f"a person's edit of run {run_id}"
     )
     edited = replace(edited, examples=start.examples)
-    config = replace(
-        found.config,
-        proposer="human",
-        edit=edited.to_yaml(),
-        steps=1,
-        parts=(),
-        gradients=1,
-        step_calls=None,
-    )
+    config = found.config.for_edit(edited.to_yaml())
     piece = Piece(title="Trying your edit", about=run_id, doing="measuring it on validation rows, then the gate")
     return _start(desk, piece, lambda report: _try_edit(desk, config, report))
 
@@ -90,6 +88,15 @@ def _reject(desk: Desk, run_id: str, *, who: str | None, comment: str) -> Done:
     with desk.writing() as place:
         settle(place, run_id, adopt=False, who=who, comment=comment)
     return Done(message="The run is rejected; its prompt stays off the shelf.", good=True, run_id=run_id)
+
+
+def _accept_whole(desk: Desk, run_id: str, *, who: str | None, comment: str) -> Done:
+    """Adopt the prompt that the run's own gate has judged; it needs no hunks."""
+    with desk.writing() as place:
+        adopted = settle(place, run_id, adopt=True, who=who, comment=comment)
+    assert adopted is not None  # else it was refused
+    message = f"The whole diff: {adopted.name}@{adopted.version} is now what {adopted.name!r} means in this workspace."
+    return Done(message=message, good=True, judge=adopted.name, run_id=run_id)
 
 
 def _try_edit(desk: Desk, config: RunConfig, report: Report) -> Done:

@@ -10,14 +10,11 @@ from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from ...judges import InputError, Judged
+from ...judges import InputError
 from ...optimize import Event
 from ..config import Environment
 from ..flips import Flips, flips_of, validation
-from ..reports.charts import reliability
-from ..reports.plots import Bin, reliability_bins
+from ..reports.charts import judged_bins, reliability
 from ..store.calls import CallStore, CallSummary
 from ..store.journal import RunJournal, RunRecord, get_run
 from ..workspace import Workspace
@@ -67,9 +64,8 @@ class RunView:
     @property
     def cost(self) -> str:
         """What the run's calls cost, in words."""
-        if self.calls.cost or not self.calls.tokens or self.simulated:
-            return f"${self.calls.cost:.4f}"
-        return "no price known"
+        cost = self.calls.known_cost
+        return "price unknown" if cost is None else f"${cost:.4f}"
 
 
 class Desk:
@@ -119,7 +115,7 @@ class Desk:
 
     def _read_rows(self, run_id: str) -> Rows:
         both = validation(self.place, run_id)
-        before, after = _bins(both.before), _bins(both.after) if both.after else []
+        before, after = judged_bins(both.before), judged_bins(both.after) if both.after else []
         drawn = reliability(before, after) if any(b.share.n for b in (*before, *after)) else None
         return Rows(flips=flips_of(both), reliability=drawn)
 
@@ -132,10 +128,3 @@ class Desk:
     def close(self) -> None:
         """Let go of the workspace."""
         self.place.close()
-
-
-def _bins(judged: Judged) -> list[Bin]:
-    """Return the reliability bins of the verdicts that carry a probability."""
-    probability = judged.probability
-    known = ~np.isnan(probability)
-    return reliability_bins(judged.positive[known], probability[known])

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ...optimize.ledger import MAX_LOOKS, LookAsked, LookRecord, look_asked
+from ..gates.gating import needed
 from ..reports.report import number
 from ..run_config import RunConfig
 from ..store.ledger import HoldoutLedger
@@ -58,8 +59,8 @@ def gate_sentences(decision: Payload) -> list[str]:
             f"{decision['coverage_after']:.1%} after."
         )
         said.append(f"It was look {decision['look']} at this holdout, tested at alpha = {decision['alpha']:.4f}.")
-    if needed := decision.get("rows_needed"):
-        said.append(f"About {needed:,} holdout rows would decide.")
+    if more := needed(decision):
+        said.append(f"About {more['rows']:,} holdout rows in {more['groups']:,} groups would decide.")
     return said
 
 

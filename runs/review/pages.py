@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlencode
 
@@ -14,11 +15,12 @@ from starlette.responses import HTMLResponse, JSONResponse, Response
 from ...judges import InputError
 from ...judges.metrics import CHOICE_METRICS
 from ...judges.prompt import check_name
+from ..flips import Direction, Error
 from ..lineage import lineage
 from ..reports import charts
 from ..run_config import RunConfig
 from ..store.journal import RunRecord, list_runs
-from ..word_diff import diff_words, prompt_parts
+from ..word_diff import Piece, diff_words, prompt_parts
 from .desk import Desk, RunView
 from .evidence import gate_sentences, looks_at
 from .run_list import describe
@@ -28,8 +30,12 @@ FLIPS_PER_PAGE = 50
 
 BRIEF = ("precision", "recall", "f1", "kappa")
 
-FILTERS = {
-    "direction": {"right": "became right", "wrong": "became wrong"},
+DIRECTIONS: Mapping[str, Direction] = {"right": "became right", "wrong": "became wrong"}
+ERRORS: Mapping[str, Error] = {"FP": "FP", "FN": "FN"}
+INSIDE = {"in": True, "out": False}
+
+FILTERS: Mapping[str, Mapping[str, str]] = {
+    "direction": DIRECTIONS,
     "error": {"FP": "false positives", "FN": "false negatives"},
     "slice": {"in": "inside the slice", "out": "outside it"},
 }
@@ -102,11 +108,25 @@ def _pictures(view: RunView, sides: Mapping[str, Any], *, yes_or_no: bool) -> di
     return pictures
 
 
-def _steps(view: RunView) -> list[tuple[Mapping[str, Any], Any]]:  # Any: JSON; pieces of text
-    """Return each step with what it changed in the criteria the run began with."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tried:
+    """A proposal of a step, with what it changed in the criteria the run began with."""
+
+    told: Mapping[str, Any]  # Any: JSON
+    pieces: tuple[Piece, ...]
+    others: tuple[Tried, ...]
+    """The proposals beside the one that came farthest, which stands for the step."""
+
+    @classmethod
+    def of(cls, told: Mapping[str, Any], start: str) -> Tried:  # Any: JSON
+        """Read a step's event, or a proposal in it."""
+        pieces = diff_words(start, told["criteria"]) if "criteria" in told else ()
+        return cls(told=told, pieces=pieces, others=tuple(cls.of(other, start) for other in told.get("others", ())))
+
+
+def _steps(view: RunView) -> list[Tried]:
     start = RunConfig.from_json(view.info.config).judge.criteria
-    steps = [event.payload for event in view.events if event.kind == "step"]
-    return [(step, diff_words(start, step["criteria"]) if "criteria" in step else ()) for step in steps]
+    return [Tried.of(event.payload, start) for event in view.events if event.kind == "step"]
 
 
 def _gated(view: RunView) -> Mapping[str, Any] | None:  # Any: JSON
@@ -152,13 +172,11 @@ def flips(desk: Desk, request: Request) -> Response:
     rows = desk.rows(view.info.run_id)
     asked = {name: request.query_params.get(name, "") for name in FILTERS}
     asked = {name: value if value in FILTERS[name] else "" for name, value in asked.items()}
-    chosen = [
-        flip
-        for flip in rows.flips.rows
-        if asked["direction"] in ("", flip.direction.removeprefix("became "))
-        and asked["error"] in ("", flip.error)
-        and asked["slice"] in ("", "in" if flip.in_slice else "out")
-    ]
+    chosen = rows.flips.only(
+        direction=DIRECTIONS.get(asked["direction"]),
+        error=ERRORS.get(asked["error"]),
+        in_slice=INSIDE.get(asked["slice"]),
+    )
     page = Paged(chosen, request.query_params.get("page", "1"), FLIPS_PER_PAGE)
     query = urlencode({name: value for name, value in asked.items() if value})
     return HTMLResponse(

@@ -53,6 +53,11 @@ class CallSummary:
     """Answered calls without a known price."""
     tokens: int
 
+    @property
+    def known_cost(self) -> float | None:
+        """US dollars for all answered calls; None where one of them has no known price."""
+        return None if self.unpriced else self.cost
+
 
 class CallStore:
     """A `CallRecord` in the workspace database, for one run."""

@@ -91,7 +91,7 @@ def tune(
         raise InputError("a walk of no steps tells nothing of its settings", hint="give --steps, such as 5")
     objective = read_objective(config.objective, target=config.target, guards=config.guards)
     require_same_split(workspace, config.data_hash, config.shares)
-    question = question_of(config, dataset)
+    question = question_of(config, dataset, environment)
     run_id = _run_of(workspace, config, question)
     with _stopping(), sitting(workspace.database, run_id), ExitStack() as opened:
         record = AskedFor(workspace.database, run_id)

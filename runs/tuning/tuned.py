@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 from ...judges import Dataset, InputError
+from ..config import Environment, open_model
 from ..run_config import RunConfig
 from ..store.journal import RunJournal, list_runs
 from ..workspace import Workspace
@@ -45,21 +46,25 @@ class TunedSettings:
         return replace(config, **changes)
 
 
-def tuned_settings(workspace: Workspace, config: RunConfig, *, by_hand: Sequence[str] = ()) -> TunedSettings:
+def tuned_settings(
+    workspace: Workspace, config: RunConfig, *, environment: Environment | None = None, by_hand: Sequence[str] = ()
+) -> TunedSettings:
     """Return the settings that the newest finished study of this judge, these rows and this objective chose.
 
     Args:
         workspace: Where the study is.
         config: The walk that is to use them; its steps and its seed may be others.
+        environment: The walk's; without it a study of the same models on any server will do.
         by_hand: Names in `TUNABLE` that the caller gave; those stay as they are.
 
     Raises:
         InputError: No study has answered this question.
     """
     config, dataset = settle(workspace, config)
-    question = _comparable(question_of(config, dataset))
+    may_differ = _MAY_DIFFER if environment else _MAY_DIFFER | {"endpoints"}
+    question = _comparable(question_of(config, dataset, environment or Environment()), may_differ)
     for info in reversed(list_runs(workspace.database) if workspace.exists else ()):
-        if info.kind == TUNE and _comparable(info.config["question"]) == question:
+        if info.kind == TUNE and _comparable(info.config["question"], may_differ) == question:
             events = RunJournal(workspace.database, info.run_id).events()
             if found := next((event.payload for event in reversed(events) if event.kind == TUNED), None):
                 return _take_over(info.run_id, found, by_hand)
@@ -94,9 +99,10 @@ def settle(workspace: Workspace, config: RunConfig) -> tuple[RunConfig, Dataset]
     return (replace(config, rule=kept.rule.to_json()) if kept else config), dataset
 
 
-def question_of(config: RunConfig, dataset: Dataset) -> dict[str, Any]:  # Any: JSON
+def question_of(config: RunConfig, dataset: Dataset, environment: Environment) -> dict[str, Any]:  # Any: JSON
     """Return all that trials depend on, but for the settings that they search."""
     prompt = config.judge
+    models = (config.model, config.optimizer_model or config.model, *filter(None, [config.screen_model]))
     columns = hashlib.blake2b(digest_size=16)
     for row in sorted(dataset.rows, key=lambda row: row.id):  # slices are searched over them
         columns.update(json.dumps([row.id, dict(row.meta)], sort_keys=True).encode())
@@ -104,6 +110,7 @@ def question_of(config: RunConfig, dataset: Dataset) -> dict[str, Any]:  # Any: 
         "judge": f"{prompt.name}@{prompt.version}",
         "rule": (config.decision_rule or prompt.rule).version,
         "columns_hash": columns.hexdigest(),
+        "endpoints": [open_model(name, environment, concurrency=1).endpoint for name in models],
         "program": version("judgewright"),
     }
     rest = {name: value for name, value in config.to_json().items() if name not in _NO_OTHER_QUESTION}
@@ -111,5 +118,5 @@ def question_of(config: RunConfig, dataset: Dataset) -> dict[str, Any]:  # Any: 
     return question
 
 
-def _comparable(question: Mapping[str, Any]) -> dict[str, Any]:  # Any: JSON
-    return {name: value for name, value in question.items() if name not in _MAY_DIFFER}
+def _comparable(question: Mapping[str, Any], may_differ: Set[str]) -> dict[str, Any]:  # Any: JSON
+    return {name: value for name, value in question.items() if name not in may_differ}

@@ -298,6 +298,37 @@ def test_several_candidates_race_and_each_is_told_of(data: Dataset) -> None:
     assert "validation rows" in step["others"][0]["result"]
 
 
+class Unpriced(Overheard):
+    """Answers a judge whose criteria ask for it with the one confidence at which `SPIKED` leaves [0, 1]."""
+
+    async def complete(self, request: Request, *, leave_out: frozenset[str] = frozenset()) -> Completion:
+        """Note, then answer."""
+        completion = await super().complete(request, leave_out=leave_out)
+        if request.purpose == "judge" and "a seventh of the confidence" in request.messages[0].content:
+            reply = json.dumps({"criterion": "c", "evidence": "e", "score": 3, "confidence": 1 / 7})
+            return replace(completion, text=reply)
+        return completion
+
+
+SPIKED = (
+    '{"expression": "0.8 * fp + 0.4 * fn + max(0, 1 - 1000000 * abs(7 * confidence - 1))",'
+    ' "declares": {"fp_costs_more_than_fn": true}}'
+)
+
+
+def test_a_race_without_a_loss_tells_of_every_proposal_and_tries_none_again(data: Dataset) -> None:
+    """One proposal that the loss cannot price ends the race of both: each has a result and is known as tried."""
+    made = [PROMPT.edited(criteria=f"{PROMPT.criteria}\nName a seventh of the confidence."), EDIT]
+    asked = iter([*made, *made])
+    loss = parse_loss(SPIKED, written_by="person")
+    fixed = Fixed(make=lambda prompt, bench: next(asked))
+    _, steps = walk(data, fixed, Unpriced(), candidates=2, loss=loss)
+    told = [[step, *step["others"]] for step in steps]
+    assert [entry["version"] for entry in told[0]] == [prompt.version for prompt in made]
+    assert all(entry["result"].startswith("no loss: the loss is outside [0, 1]") for entry in told[0])
+    assert [entry["result"] for entry in told[1]] == ["tried before"] * 2
+
+
 def test_a_screening_model_sees_the_first_rows_alone(data: Dataset) -> None:
     """It halves the field before the race; what it says enters no figure."""
     cheap, dear = Contrary(), Contrary()
@@ -318,7 +349,7 @@ def test_a_screening_model_sees_the_first_rows_alone(data: Dataset) -> None:
     dropped = [standing["dropped"] for standing in step["race"]["standings"]]
     assert dropped.count("behind in the screening") == 2
     rows = len(split_dataset(data, shares=(30, 20, 30, 20)).validation)
-    assert len(cheap.heard) == 4 * min(80, rows)
+    assert len(cheap.heard) == 4 * min(80, rows) == step["race"]["screened"]
 
 
 def test_a_persons_loss_is_checked_and_no_model_is_asked_for_one(data: Dataset) -> None:

@@ -10,7 +10,7 @@ from judgewright.runs.demo_rows import write_demo_rows
 
 VERDICTS = Path(__file__).resolve().parents[2].parent / "shared" / "data" / "verdicts"
 SUBCOMMANDS = {
-    "judges": ("list", "show", "log", "diff", "import"),
+    "judges": ("list", "show", "log", "diff", "use", "import"),
     "runs": ("list", "show", "flips", "export", "resume"),
     "export": ("judge", "verify"),
     "loss": ("write", "lint"),
@@ -225,3 +225,36 @@ def test_hunks_and_the_threshold_are_told_and_the_plan_bounds_them(
     out = capsys.readouterr().out
     assert "Which words earned it" in out
     assert ("Threshold" in out) is body["decision"]["accepted"]  # type: ignore[index]
+
+
+def test_an_import_takes_no_name_from_a_judge_in_force_and_use_gives_it(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What a name means changes by `judges use` alone, there and back."""
+    Path("p.txt").write_text("Source: {source}\nStatement: {statement}\nScore it from 0 to 3. Answer: Score: N\n")
+    assert run("judges", "list", "--json") == 0
+    before = {j["name"]: j["version"] for j in parsed(capsys)["judges"]}  # type: ignore[union-attr,index]
+    assert run("judges", "import", "file", "p.txt", "--as", "groundedness", "--scale", "0..3") == 0
+    told = capsys.readouterr().out
+    version = told.split("@")[1].split()[0]
+    assert f"judges use groundedness@{version}" in told
+    assert run("judges", "show", "groundedness", "--json") == 0
+    assert parsed(capsys)["version"] == before["groundedness"]
+    for wanted in (version, before["groundedness"]):
+        assert run("judges", "use", f"groundedness@{wanted}") == 0
+        capsys.readouterr()
+        assert run("judges", "show", "groundedness", "--json") == 0
+        assert parsed(capsys)["version"] == wanted
+
+
+def test_a_dead_endpoint_is_named(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Nobody listens on port 9: the reason stands beside the refusal."""
+    assert run("bench", "groundedness", "rows.jsonl", "--model", "x@http://127.0.0.1:9/v1", "--limit", "1") == 3
+    assert "the endpoint answered no row: " in capsys.readouterr().err
+
+
+def test_an_example_stands_on_one_line_however_narrow_the_terminal(capsys: pytest.CaptureFixture[str]) -> None:
+    """Half a command pasted is another command."""
+    assert run("calibrate", "--help") == 0
+    (line,) = [line for line in capsys.readouterr().out.splitlines() if "Example:" in line]
+    assert line.endswith("--method isotonic")

@@ -17,7 +17,8 @@ from judgewright.judges.errors import InputError, WorkspaceError
 from judgewright.judges.shelf import Shelf
 from judgewright.optimize.hunks import split_hunks
 from judgewright.runs.commands.review import diff
-from judgewright.runs.finding import NotAccepted, finding, identity, provenance, settle
+from judgewright.runs.demo_rows import write_demo_rows
+from judgewright.runs.finding import NotAccepted, baseline, finding, identity, provenance, settle
 from judgewright.runs.gates.gating import GATED, HUNKS
 from judgewright.runs.run_config import RunConfig
 from judgewright.runs.store.journal import RunJournal, create_run
@@ -75,6 +76,20 @@ def test_hunks_that_are_not_those_measured_are_noticed(place: Workspace) -> None
     assert "Numbers must match." in shown.stdout.split("adopted in parts")[0]
     assert "It cannot be adopted in parts" in shown.stdout
     assert "--hunks" not in shown.stdout
+
+
+def test_a_baseline_cut_otherwise_than_the_run_cut_it_is_not_shown(place: Workspace, tmp_path: Path) -> None:
+    """Where other rows were sealed then, an open row may be a sealed one; before the split there is none to show."""
+    write_demo_rows(tmp_path / "rows.jsonl", documents=60)
+    config = RunConfig(prompt=PROMPT.to_yaml(), data=str(tmp_path / "rows.jsonl"), objective="precision")
+    run_id = create_run(place.database, "optimize", config.to_json())
+    journal = RunJournal(place.database, run_id)
+    journal.record("started", {"model": "simulated", "endpoints": ["simulated:1"], "simulated": True})
+    with pytest.raises(InputError, match="has not begun"):
+        baseline(place, run_id)
+    journal.record("split", {"merged": 0, "seals": {"holdout": "another", "final": "cut"}})
+    with pytest.raises(InputError, match="not split as it was when the run started"):
+        baseline(place, run_id)
 
 
 def test_what_the_gate_was_asked_is_read_back(place: Workspace) -> None:

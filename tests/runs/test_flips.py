@@ -118,6 +118,7 @@ def test_a_run_without_a_survivor_has_no_flips_and_one_that_has_not_chosen_says_
     """Nothing changed sides where there is no other side."""
     bare = start(place, steps=0, proposer="textgrad", edit=None)
     assert flips(place, bare.run_id).rows == ()
+    assert (flips(place, bare.run_id).n, validation(place, bare.run_id).after) == (0, None)
     waiting = create_run(
         place.database, "optimize", {"prompt": PROMPT.to_yaml(), "data": "x", "objective": "precision"}
     )

@@ -13,11 +13,20 @@ def summary(**counts: Any) -> CallSummary:
     return CallSummary(**{**plain, "cost": 1.8, "unpriced": 0, "tokens": 1, **counts})
 
 
+def stood(rows: int, dropped: str | None) -> dict[str, Any]:
+    """How far a candidate came; the winner was not dropped."""
+    return {"rows": rows, "dropped": dropped}
+
+
 def events(*, accepted: bool) -> list[Event]:
     """Two steps that raced over 400 rows, one with two candidates, then a decision."""
     races = [
-        {"standings": [{"rows": 400}, {"rows": 120}], "full_calls": 800},
-        {"standings": [{"rows": 160}, {"rows": 400}, {"rows": 20}], "full_calls": 1200},
+        {"standings": [stood(400, None), stood(120, "cannot win")], "full_calls": 800},
+        {
+            "standings": [stood(160, "cannot win"), stood(160, None), stood(20, "behind in the screening")],
+            "full_calls": 1200,
+            "screened": 60,
+        },
     ]
     payloads: list[tuple[str, dict[str, Any]]] = [("step", {"race": race}) for race in races]
     payloads.append(("step", {"result": "no proposal"}))
@@ -26,15 +35,18 @@ def events(*, accepted: bool) -> list[Event]:
 
 
 def test_calls_and_money_are_divided_by_the_accepted_points() -> None:
-    """4.5 points for 900 calls and $1.80; the current prompt's verdicts count on neither side of the race."""
+    """4.5 points for 900 calls and $1.80; the current prompt's verdicts count on neither side of the race.
+
+    A winner of 160 rows is validated on the other 240 too, and what the screening model said was asked for as well.
+    """
     found = thrift(events(accepted=True), summary())
-    assert (found.raced, found.unraced) == (120 + 400 + 20, 400 + 800)
+    assert (found.raced, found.unraced) == (120 + 160 + 240 + 20 + 60, 400 + 800)
     assert found.calls_per_point == 200
     assert found.cost_per_point is not None
     assert abs(found.cost_per_point - 0.4) < 1e-12
     assert str(found) == (
         "900 calls paid for; 200 calls and $0.4000 for each of 4.5 accepted points; "
-        "candidates took 540 verdicts; asking every row for each takes 1,200"
+        "candidates took 600 verdicts; asking every row for each takes 1,200"
     )
 
 
@@ -44,3 +56,10 @@ def test_nothing_accepted_and_unknown_prices_are_said() -> None:
     assert (found.points, found.calls_per_point, found.cost, found.cost_per_point) == (None, None, None, None)
     assert found.to_json()["cost_per_point"] is None
     assert "price unknown" in str(thrift(events(accepted=True), summary(unpriced=3)))
+
+
+def test_the_cost_is_known_where_every_answer_has_a_price() -> None:
+    """Nothing is summed up around a call whose price is unknown; calls for nothing cost nothing."""
+    assert summary().known_cost == 1.8
+    assert summary(cost=0.0).known_cost == 0.0
+    assert summary(unpriced=1).known_cost is None

@@ -25,7 +25,7 @@ document.addEventListener("keydown", (event) => {
     if (items[next]) select(items[next]);
   } else if (event.key === "a" || event.key === "r") {
     // On a hunk: take it, or leave it out. Elsewhere: go to the button; Enter presses it, so that no slip decides.
-    const button = document.querySelector(`button[value=${event.key === "a" ? "accept" : "reject"}]`);
+    const button = document.querySelector(`button[value^=${event.key === "a" ? "accept" : "reject"}]`);
     if (!tick(items[at], event.key === "a") && button) button.focus();
   } else return;
   event.preventDefault();

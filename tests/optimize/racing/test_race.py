@@ -187,7 +187,8 @@ def test_a_screening_judge_keeps_the_better_half_and_is_counted_apart() -> None:
     wrong = drawn(np.random.default_rng(6), 400, [0.0, 0.3, 0.05, 0.3])
     table, cheap = Table(wrong), Table(wrong)
     found = race(table.candidates, rows(400), table, errors, screen=cheap)
-    assert found.screening_calls == 4 * 80
+    assert found.screening_calls == found.screened == 4 * 80
+    assert found.asked == sum(len(ids) for _, ids in table.batches)
     assert [standing.dropped == "behind in the screening" for standing in found.standings] == [False, True, False, True]
     assert {version for version, _ in table.batches} == {table.candidates[0].version, table.candidates[2].version}
     assert found.winner.criteria == "version 0"
@@ -206,14 +207,23 @@ def test_what_the_record_holds_costs_nothing() -> None:
     )
     dataset = Dataset.of(made, labels=BINARY)
     field = [prompt, prompt.edited(criteria=prompt.criteria + "\nBe strict."), prompt.edited(criteria="Accept all.")]
-    with Client(Simulated()) as client:
+    with Client(Simulated()) as client, Client(Simulated()) as cheap:
         found = [
-            race(field, dataset, lambda p, b: judge(p, b, client), errors, calls=lambda: client.stats.calls)
+            race(
+                field,
+                dataset,
+                lambda p, b: judge(p, b, client),
+                errors,
+                calls=lambda: client.stats.calls + cheap.stats.calls,
+                screen=lambda p, b: judge(p, b, cheap),
+            )
             for _ in range(2)
         ]
     assert found[0].calls == found[0].asked > 0
     assert found[1].calls == 0
     assert found[1].asked == found[0].asked
+    again = [(result.screened, result.screening_calls) for result in found]
+    assert again == [(3 * 60, 3 * 60), (3 * 60, 0)]
     stable = [{k: v for k, v in result.to_json().items() if k != "volatile"} for result in found]
     assert stable[0] == stable[1]
     json.dumps(found[0].to_json(), allow_nan=False)

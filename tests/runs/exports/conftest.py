@@ -47,6 +47,12 @@ def handover() -> Callable[..., Handover]:
 
 
 @pytest.fixture
+def program() -> Callable[[str], str]:
+    """See `interpreter`."""
+    return interpreter
+
+
+@pytest.fixture
 def verify() -> Verify:
     """Verify an export that lies in a folder, in its tool's environment."""
     return lambda target, path: verify_export(path, TARGETS, interpreter=interpreter(target))

@@ -16,7 +16,16 @@ import yaml
 
 from judgewright.judges import Example, InputError, JudgePrompt, OutputScale, Shelf, load_prompt
 from judgewright.runs.config import tool_environment
-from judgewright.runs.exports import TARGETS, Handover, Refused, read_export, verify_export, write_export
+from judgewright.runs.exports import (
+    TARGETS,
+    Bundle,
+    Handover,
+    Refused,
+    Target,
+    read_export,
+    verify_export,
+    write_export,
+)
 
 CODE = (
     '"""\nimport os\n\'\'\'\nimport os\n\\"""\r\nimport os\rimport os\u2028import os\x85import os'
@@ -215,19 +224,49 @@ def test_the_probe_sees_no_key(bundle: Path, tmp_path: Path, monkeypatch: pytest
     """A tool that reads the environment finds where things are and nobody's secrets; what it prints is not kept."""
     for name in ("OPENAI_API_KEY", "JUDGEWRIGHT_API_KEY", "AWS_SECRET_ACCESS_KEY", "HF_TOKEN", "LANGFUSE_SECRET_KEY"):
         monkeypatch.setenv(name, KEY)
-    honest, told = TARGETS["python"], tmp_path / "told"
-    spy = f"import os\nopen({str(told)!r}, 'w').write(repr(dict(os.environ)))\nprint('x' * 20_000_000)\n"
-
-    def write(given: Handover):
-        made = honest.write(given)
-        return replace(made, files={name: spy + text for name, text in made.files.items()})
-
-    target = replace(honest, write=write)
+    told = tmp_path / "told"
+    target = starting_with(
+        f"import os\nopen({str(told)!r}, 'w').write(repr(dict(os.environ)))\nprint('x' * 20_000_000)"
+    )
     write_export(read_export(bundle).handover, target, tmp_path / "spied")
     assert verify_export(tmp_path / "spied", {"python": target}).passed
     assert "PATH" in told.read_text()
     assert KEY not in told.read_text()
     assert tool_environment({"PATH": "/bin", "LC_ALL": "C", "X_API_KEY": KEY}) == {"PATH": "/bin", "LC_ALL": "C"}
+
+
+@pytest.mark.parametrize(
+    ("start", "told"),
+    [("raise ValueError('no quokka')", "ValueError: no quokka"), ("import os\nos._exit(0)", "it said nothing")],
+)
+def test_an_export_that_its_tool_does_not_load_is_a_problem(
+    bundle: Path, tmp_path: Path, start: str, told: str
+) -> None:
+    """It raises, or ends without an answer: that is what the verification found, and no fault of the caller's."""
+    broken = starting_with(start)
+    write_export(read_export(bundle).handover, broken, tmp_path / "broken")
+    (problem,) = verify_export(tmp_path / "broken", {"python": broken}).problems
+    assert problem.endswith(f"does not load it: {told}")
+
+
+def test_a_tool_that_is_missing_is_the_callers_to_name(bundle: Path, tmp_path: Path) -> None:
+    """The export may be right; the hint says what the interpreter needs."""
+    lacking = replace(starting_with("import quokka_tools"), requires=("quokka-tools",))
+    write_export(read_export(bundle).handover, lacking, tmp_path / "lacking")
+    with pytest.raises(InputError, match=r"does not have .*quokka_tools") as told:
+        verify_export(tmp_path / "lacking", {"python": lacking})
+    assert "--with; it needs quokka-tools" in str(told.value.hint)
+
+
+def starting_with(code: str) -> Target:
+    """The target of plain Python with a first line of its own."""
+    honest = TARGETS["python"]
+
+    def write(given: Handover) -> Bundle:
+        made = honest.write(given)
+        return replace(made, files={name: f"{code}\n{text}" for name, text in made.files.items()})
+
+    return replace(honest, write=write)
 
 
 @pytest.mark.parametrize(

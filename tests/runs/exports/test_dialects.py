@@ -12,7 +12,7 @@ from judgewright.runs.exports import Refused
 from judgewright.runs.exports.dialects import double_brace, f_string, jinja, mustache
 from judgewright.runs.exports.segments import Field, Segment, fill, template_messages
 
-PIECES = [*"{}%#\n\r a\\\"'-$é漢", "{{", "}}", "{%", "{#"]
+PIECES = ["{\n", *"{}%#\n\r a\\\"'-$é漢", "{{", "}}", "{%", "{#"]
 LETTERS = st.lists(st.sampled_from(PIECES), min_size=1, max_size=12).map("".join)
 TEXTS = st.lists(st.one_of(LETTERS, st.just(Field("x"))), min_size=1, max_size=6)
 ROW = '<{{a}}> {x} {% b %}\r\n"quoted" {# c #}'

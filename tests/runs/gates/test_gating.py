@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
+from dataclasses import asdict
 from pathlib import Path
 
 import pytest
+from scipy.stats import norm
 
+from judgewright.judges import Change
 from judgewright.judges.shelf import Shelf
-from judgewright.runs.gates.gating import GATED, HUNKS, decisions_about, gated_on, verification
+from judgewright.runs.gates.gating import GATED, HUNKS, Gated, decisions_about, gated_on, needed, verification
+from judgewright.runs.review.evidence import gate_sentences
 from judgewright.runs.store.journal import RunJournal, create_run
 from judgewright.runs.workspace import Workspace
 
@@ -55,3 +60,39 @@ def test_a_workspace_without_a_database_has_said_nothing(tmp_path: Path) -> None
     empty = Workspace(tmp_path / "none")
     assert list(decisions_about(empty, PROMPT)) == []
     assert not empty.exists
+
+
+def undecided(**changes: object) -> dict[str, object]:
+    """A decision about a change that 400 rows in 100 groups were too few for."""
+    change = Change(
+        metric="precision",
+        before=0.70,
+        after=0.73,
+        difference=0.03,
+        low=-0.01,
+        high=0.07,
+        se=0.02,
+        p=0.07,
+        n=400,
+        groups=100,
+        changed_groups=40,
+        freedom=39.0,
+        bearing_rows=320,
+        bearing_groups=80,
+        effective_groups=90.0,
+    )
+    decision = {"outcome": "undecided", "target": asdict(change), "alpha": 0.05, "rows_needed": None}
+    return decision | {"guards": [], "slice_change": None, "veto": None} | changes
+
+
+def test_the_page_and_the_terminal_ask_for_the_same_rows() -> None:
+    """By the textbook's formula where the gate named no number, in whole groups; nothing where it decided."""
+    z = norm.isf(0.05) + norm.ppf(0.8)
+    rows = math.ceil(400 * (z * 0.02 / 0.03) ** 2)
+    found = Gated(run_id="r", found={"decision": undecided()}, repeated=False).needed
+    assert found == needed(undecided()) == {"rows": 4 * math.ceil(rows / 4), "groups": math.ceil(rows / 4)}
+    told = f"About {found['rows']:,} holdout rows in {found['groups']:,} groups would decide."
+    assert told in gate_sentences(undecided())
+    assert needed(undecided(outcome="refused")) is None
+    assert not [line for line in gate_sentences(undecided(outcome="refused")) if "would decide" in line]
+    assert needed({"outcome": "undecided", "reason": "nothing was judged"}) is None

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import re
+import sys
 from pathlib import Path
 
 import pytest
@@ -116,6 +118,44 @@ def test_a_tool_that_is_not_there_is_told_how_to_come() -> None:
     with pytest.raises(InputError) as told:
         import_judge("umbrela", "qrel_fewshot_bing")
     assert "--with" in str(told.value.hint)
+
+
+@pytest.fixture
+def stand_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A package called mlflow with one judge, found by every Python; it keeps the environment in a file `told`."""
+    prompts = tmp_path / "site/mlflow/genai/judges/prompts"
+    prompts.mkdir(parents=True)
+    spy = f"import os\nopen({str(tmp_path / 'told')!r}, 'w').write(repr(dict(os.environ)))\nprint('{{' * 1_000_000)\n"
+    (prompts / "__init__.py").write_text(spy)
+    (prompts / "quokka.py").write_text("def get_prompt(passage):\n    return f'Is it a quokka? yes|no {passage}'\n")
+    (tmp_path / "site/mlflow-9.1.dist-info").mkdir()
+    (tmp_path / "site/mlflow-9.1.dist-info/METADATA").write_text("Metadata-Version: 2.1\nName: mlflow\nVersion: 9.1\n")
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path / "site"))
+    return tmp_path
+
+
+def test_an_installed_tool_sees_no_key(stand_in: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It finds where things are and nobody's secrets; what it prints is no answer, and our probe is not the tool."""
+    names = ("OPENAI_API_KEY", "JUDGEWRIGHT_API_KEY", "AWS_SECRET_ACCESS_KEY", "HF_TOKEN")
+    for name in names:
+        monkeypatch.setenv(name, "sk-CANARY-51d0c7")
+    assert list_installed("mlflow", None) == ["quokka"]
+    told = (stand_in / "told").read_text()
+    assert "PATH" in told
+    assert not any(secret in told for secret in (*names, "sk-CANARY"))
+
+
+@pytest.mark.skipif(os.name == "nt", reason="a script is run by its first line")
+def test_an_interpreter_is_found_from_where_one_stands(stand_in: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`--with env/bin/python` names a file here, not in the folder that the probe runs in."""
+    program = stand_in / "env/bin/python"
+    program.parent.mkdir(parents=True)
+    program.write_text(f'#!/bin/sh\nexec "{sys.executable}" "$@"\n')
+    program.chmod(0o755)
+    monkeypatch.chdir(stand_in)
+    found = import_judge("mlflow", "quokka", interpreter="env/bin/python")
+    assert found.tool == "mlflow 9.1"
+    assert "Is it a quokka?" in said_by(found.prompt)
 
 
 def test_rows_of_published_data_fit_an_imported_judge(python_with) -> None:

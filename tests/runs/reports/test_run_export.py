@@ -3,8 +3,8 @@
 import json
 import re
 import shlex
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
@@ -15,13 +15,15 @@ from judgewright.judges.shelf import Shelf
 from judgewright.runs.cli import main
 from judgewright.runs.config import Environment
 from judgewright.runs.demo_rows import write_demo_rows
-from judgewright.runs.finding import settle
-from judgewright.runs.flips import flips
+from judgewright.runs.finding import finding, settle
+from judgewright.runs.flips import flips, validation
 from judgewright.runs.reports.run_command import command_of
-from judgewright.runs.reports.run_export import FORMATS, export_run
+from judgewright.runs.reports.run_export import FORMATS, Exported, export_run
+from judgewright.runs.reports.run_pages import render_html, render_markdown
 from judgewright.runs.run import start_run
 from judgewright.runs.run_config import RunConfig
-from judgewright.runs.store.journal import create_run
+from judgewright.runs.store.calls import CallStore
+from judgewright.runs.store.journal import RunJournal, create_run, get_run
 from judgewright.runs.workspace import Workspace
 
 PROMPT = Shelf().get("groundedness")
@@ -172,6 +174,47 @@ def test_the_same_run_gives_the_same_files(kept: Kept, tmp_path: Path) -> None:
     """Byte for byte."""
     for path in export_run(kept.place, kept.run_id, tmp_path / "again", formats=tuple(FORMATS)):
         assert path.read_bytes() == (kept.folder / path.name).read_bytes()
+
+
+@pytest.fixture(scope="module")
+def told(kept: Kept) -> Exported:
+    """What the files are made of."""
+    return Exported(
+        run=get_run(kept.place.database, kept.run_id),
+        events=RunJournal(kept.place.database, kept.run_id).events(),
+        found=finding(kept.place, kept.run_id),
+        rows=validation(kept.place, kept.run_id),
+        calls=CallStore(kept.place.database, kept.run_id).summary(),
+    )
+
+
+@pytest.mark.parametrize("render", [render_html, render_markdown])
+def test_a_cost_that_is_not_known_is_not_called_nought(told: Exported, render: Callable[[Exported], str]) -> None:
+    """The simulated model is free; one answer without a price leaves the sum unknown."""
+    assert ", $0.0000" in render(told)
+    text = render(replace(told, calls=replace(told.calls, unpriced=1)))
+    assert ", price unknown" in text
+    assert "$0.0000" not in text
+
+
+def test_the_page_tells_of_the_proposals_beside_the_best(told: Exported) -> None:
+    """A line each with version, result and why; critique and text folded, escaped as everything is."""
+    others = [
+        {"result": "no proposal", "reason": "the optimizer model failed"},
+        {
+            "version": "aaaa1111",
+            "result": "refused",
+            "gradient": "too vague",
+            "criteria": HOSTILE,
+            "violations": [{"name": "placeholders", "detail": "{source} is gone"}],
+        },
+    ]
+    events = tuple(replace(e, payload={**e.payload, "others": others}) if e.kind == "step" else e for e in told.events)
+    page = render_html(replace(told, events=events))
+    assert '<span class="side">beside it none: no proposal; the optimizer model failed</span>' in page
+    line = "<summary>beside it aaaa1111: refused; placeholders: {source} is gone</summary><p>too vague</p>"
+    assert f'<details class="side">{line}' in page
+    assert "<script>" not in page
 
 
 def test_a_run_without_a_decision_is_not_written(tmp_path: Path) -> None:

@@ -2,8 +2,8 @@
 
 import json
 import shutil
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
@@ -16,6 +16,7 @@ from judgewright.runs.demo_rows import write_demo_rows
 from judgewright.runs.review import review_app
 from judgewright.runs.run import start_run
 from judgewright.runs.run_config import RunConfig
+from judgewright.runs.store.journal import RunJournal, create_run, get_run, set_state
 from judgewright.runs.workspace import Workspace
 
 TOKEN = "t0ken"
@@ -86,6 +87,18 @@ def own(made: Made, tmp_path: Path) -> Made:
     root = tmp_path / "own"
     shutil.copytree(made.root, root)
     return Made(root=root, run_id=made.run_id, sealed=made.sealed, opened=made.opened)
+
+
+def retold(own: Made, *, config: Mapping[str, object], events: Mapping[str, Mapping[str, object]]) -> Made:
+    """Enter a second run that tells what the first told, but for some fields of its configuration and its events."""
+    with Workspace(own.root) as place:
+        info = get_run(place.database, own.run_id)
+        run_id = create_run(place.database, info.kind, {**info.config, **config})
+        journal = RunJournal(place.database, run_id)
+        for event in RunJournal(place.database, own.run_id).events():
+            journal.append(event.kind, {**event.payload, **events.get(event.kind, {})})
+        set_state(place.database, run_id, "done")
+    return replace(own, run_id=run_id)
 
 
 def visit(root: Path) -> TestClient:

@@ -2,6 +2,7 @@
 
 import re
 import threading
+from dataclasses import replace
 
 from starlette.testclient import TestClient
 
@@ -9,10 +10,11 @@ from judgewright.judges.models import Progress
 from judgewright.judges.shelf import Shelf
 from judgewright.runs.finding import finding
 from judgewright.runs.review.work import Done, Piece, Work
-from judgewright.runs.store.journal import list_runs
+from judgewright.runs.run_config import RunConfig, open_proposer
+from judgewright.runs.store.journal import get_run, list_runs
 from judgewright.runs.workspace import Workspace
 
-from .conftest import ATTACK, GOOD, HARMFUL, OURS, Made
+from .conftest import ATTACK, GOOD, HARMFUL, OURS, Made, retold
 
 HEADERS = {"origin": OURS, "sec-fetch-site": "same-origin"}
 SECONDS = 60
@@ -93,6 +95,45 @@ def test_an_own_text_is_tried_as_a_run_of_its_own(desk: TestClient, own: Made) -
         answer = desk.post(f"/runs/{own.run_id}/edit", data={"criteria": text}, headers=HEADERS)
         assert answer.status_code == 404
     assert len(list_runs_of(own)) == 2
+
+
+def test_an_own_text_is_tried_whatever_the_run_asked_of_its_proposer(desk: TestClient, own: Made) -> None:
+    """Settings of other proposers are left behind; rows, objective and seed stay."""
+    asked = {"proposer": "textgrad", "edit": None, "temperature": 0.3, "candidates": 3, "screen_model": "simulated"}
+    other = retold(own, config={**asked, "parts": ["criteria", "system"], "gradients": 2, "steps": 9}, events={})
+    page = decide(desk, other, {"criteria": f"Look for each fact in the source.\n{GOOD}"}, to="edit")
+    assert "The gate says" in page
+    with Workspace(own.root) as place:
+        config = RunConfig.from_json(list_runs(place.database)[-1].config)
+        start = RunConfig.from_json(get_run(place.database, other.run_id).config)
+    assert (config.proposer, config.steps, config.candidates) == ("human", 1, 1)
+    assert (config.data_hash, config.objective, config.seed) == (start.data_hash, start.objective, start.seed)
+    for proposer in ("fewshot", "gepa", "mipro"):
+        open_proposer(replace(start, proposer=proposer, step_calls=40).for_edit(start.prompt))
+
+
+def test_a_diff_that_falls_into_other_hunks_is_accepted_whole_or_not_at_all(desk: TestClient, own: Made) -> None:
+    """Where the measured hunks are not those of today, only the prompt that the gate has judged is on offer."""
+    with Workspace(own.root) as place:
+        found = finding(place, own.run_id)
+    assert found.measured is not None
+    assert found.after is not None
+    events: dict[str, dict[str, object]] = {"hunks": {"hunks": list(found.measured["hunks"])[1:]}}
+    for accepted in (False, True):
+        outcome = "accepted" if accepted else "refused"
+        events["decision"] = {"accepted": accepted, "outcome": outcome, "reason": "as it happens"}
+        odd = retold(own, config={}, events=events)
+        shown = desk.get(f"/runs/{odd.run_id}/diff").text
+        assert "falls into other hunks" in shown
+        assert ('value="accept-whole"' in shown) is accepted
+        assert 'value="accept"' not in shown
+        assert 'value="reject"' in shown
+        said = decide(desk, odd, {"verb": "accept-whole", "who": "Ada"})
+        assert ("is now what" in said) is accepted
+        assert ("did not accept this prompt" in said) is not accepted
+    with Workspace(own.root) as place:
+        assert place.shelf.get("groundedness").version == found.after.version
+        assert finding(place, odd.run_id).verdicts[-1]["who"] == "Ada"
 
 
 def test_a_decision_while_another_process_writes_is_refused_in_words(desk: TestClient, own: Made) -> None:

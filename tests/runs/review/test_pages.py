@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from starlette.testclient import TestClient
 
+from judgewright.judges.models import Completion, Message, Request
 from judgewright.judges.shelf import Shelf
 from judgewright.runs.config import Environment
 from judgewright.runs.demo_rows import write_demo_rows
@@ -19,7 +20,7 @@ from judgewright.runs.store.calls import CallStore
 from judgewright.runs.store.journal import RunJournal, create_run, list_runs, set_state
 from judgewright.runs.workspace import Workspace
 
-from .conftest import ATTACK, GOOD, Made, visit
+from .conftest import ATTACK, GOOD, Made, retold, visit
 
 EVERY = ("/", "/runs/{run}", "/runs/{run}/diff", "/runs/{run}/flips", "/judges", "/judges/groundedness", "/work")
 
@@ -239,3 +240,45 @@ def test_a_run_that_found_nothing_better_says_so_and_offers_nothing_to_accept(tm
     assert "No hunks to choose from" in offered
     assert 'value="accept"' not in offered
     assert "<article" not in flipped
+
+
+def test_the_proposals_beside_the_best_are_told_too(own: Made) -> None:
+    """A line each with version, result and reason; critique and text folded, hostile words as plain text."""
+    with Workspace(own.root) as place:
+        start = RunConfig.from_json(next(iter(list_runs(place.database))).config).judge.criteria
+    others = [
+        {"result": "no proposal", "reason": f"the optimizer model failed {ATTACK}"},
+        {
+            "version": "aaaa1111",
+            "result": "refused",
+            "gradient": "too vague",
+            "criteria": f"{start} besides",
+            "violations": [{"name": "placeholders", "detail": "{source} is gone"}],
+        },
+        {"version": "bbbb2222", "gradient": "", "criteria": start},  # as older journals have it, without a result
+    ]
+    told = retold(own, config={}, events={"step": {"others": others}})
+    with visit(own.root) as page:
+        text = at(page, "/runs/{run}", told)
+    said = Elements(text).text
+    assert f"Beside it none: no proposal; the optimizer model failed {ATTACK}" in said
+    assert "Beside it aaaa1111: refused; placeholders: {source} is gone" in said
+    assert "Beside it bbbb2222: not tried" in said
+    assert "too vague" in said
+    assert "<ins>" in text.partition("Beside it aaaa1111")[2].partition("Beside it bbbb2222")[0]
+    assert ATTACK not in text
+
+
+def test_a_cost_is_said_where_every_price_is_known(own: Made) -> None:
+    """One call without a price leaves the sum unknown on every page, whatever the others cost."""
+    for costs, wanted in (((0.5, 0.25), "$0.7500"), ((0.5, None), "price unknown"), ((None, None), "price unknown")):
+        with Workspace(own.root) as place:
+            run_id = create_run(place.database, "plan", {"judge": f"costs {costs}"})
+            calls = CallStore(place.database, run_id)
+            for i, cost in enumerate(costs):
+                key, asked = f"{run_id}{i}".encode().ljust(32), Request(messages=(Message("user", "?"),))
+                calls.sent(key, asked, endpoint="e", model="m", reserved_cost=None, reserved_tokens=1).result()
+                calls.done(key, Completion(text="4", tokens_in=9, cost=cost)).result()
+        with visit(own.root) as page:
+            assert wanted in page.get(f"/runs/{run_id}").text
+            assert page.get(f"/runs/{run_id}/live").json()["text"].endswith(wanted)

@@ -16,6 +16,7 @@ from click.testing import CliRunner
 
 from judgewright.judges.errors import BudgetSpent, InputError, Interrupted, WorkspaceError
 from judgewright.judges.models import Client, Simulated
+from judgewright.judges.models.serve import Server, make_app
 from judgewright.judges.shelf import Shelf
 from judgewright.judges.splits import split_dataset
 from judgewright.optimize import MemoryJournal, MemoryLedger, TextGrad, Tools, read_objective
@@ -57,13 +58,15 @@ def config(rows: Path, **changes: Any) -> RunConfig:
     return RunConfig(**{"prompt": PROMPT.to_yaml(), **chosen, **changes})
 
 
-def search(place: Workspace, chosen: RunConfig, *, trials: int = TRIALS) -> tuple[TuneResult, list[int]]:
+def search(
+    place: Workspace, chosen: RunConfig, *, trials: int = TRIALS, environment: Environment | None = None
+) -> tuple[TuneResult, list[int]]:
     """Tune, and return what was found with the trials that were made now."""
     made: list[int] = []
     result = tune(
         place,
         chosen,
-        Environment(),
+        environment or Environment(),
         trials=trials,
         watch=lambda *_: None,
         on_trial=lambda number, *_: made.append(number),
@@ -254,6 +257,28 @@ def test_studies_of_different_questions_are_apart(place: Workspace, rows: Path) 
     names = [name for name, _ in states(place)]
     assert len(set(names)) == len(names) == len(others)
     assert all(name.startswith(f"groundedness@{PROMPT.version} ") for name in names)
+
+
+def test_another_server_is_another_study(place: Workspace, tmp_path: Path) -> None:
+    """By base URL or by name; a study whose server changed is left by naming the server, and each is taken over."""
+    small = tmp_path / "small.jsonl"
+    write_demo_rows(small, documents=40)
+    chosen = config(small, steps=1, model="simulated:m")
+    with Server(make_app(Simulated())) as one, Server(make_app(Simulated())) as other:
+        here, there = Environment(base_url=one.base_url), Environment(base_url=other.base_url)
+        first = search(place, chosen, trials=1, environment=here)[0]
+        assert search(place, chosen, trials=1, environment=here)[0].run_id == first.run_id
+        with pytest.raises(InputError, match="no finished study"):
+            tuned_settings(place, chosen, environment=there)
+        second = search(place, chosen, trials=1, environment=there)[0]
+        named = replace(chosen, model=f"simulated:m@{one.base_url}")
+        third = search(place, named, trials=1, environment=here)[0]
+        assert len({result.found["study"] for result in (first, second, third)}) == 3
+        for result, walk, environment in ((first, chosen, here), (second, chosen, there), (third, named, there)):
+            assert f"study {result.run_id} " in tuned_settings(place, walk, environment=environment).said[0]
+        assert f"study {second.run_id} " in tuned_settings(place, chosen).said[0]
+        questions = [info.config["question"]["endpoints"] for info in list_runs(place.database)]
+        assert sorted(questions) == sorted([[one.base_url] * 2, [other.base_url] * 2, [one.base_url] * 2])
 
 
 def test_what_ends_or_paces_a_walk_makes_no_other_question(place: Workspace, rows: Path, tmp_path: Path) -> None:

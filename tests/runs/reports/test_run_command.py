@@ -1,0 +1,102 @@
+"""The printed command, read as the shell and `optimize` would read it: it makes the run's own configuration."""
+
+import shlex
+from dataclasses import replace
+from pathlib import Path
+
+import orjson
+import pytest
+
+from judgewright.judges.shelf import Shelf
+from judgewright.runs.commands.loss import read_loss
+from judgewright.runs.commands.optimize import optimize, read_config
+from judgewright.runs.reports.run_command import command_of
+from judgewright.runs.run_config import RunConfig
+
+PROMPT = Shelf().get("groundedness")
+
+
+def parsed(command: str) -> RunConfig:
+    """Read a command by click and `read_config`, in the folder where its files are."""
+    words = shlex.split(command)
+    assert words[:2] == ["judgewright", "optimize"]
+    options = optimize.make_context("optimize", words[2:]).params
+    assert options["judge"] == f"{PROMPT.name}@{PROMPT.version}"
+    not_read = ("judge", "workspace", "as_json", "tuned")
+    return read_config(PROMPT, **{name: value for name, value in options.items() if name not in not_read})
+
+
+def config(**changes: object) -> RunConfig:
+    """A run of few settings."""
+    plain = {"prompt": PROMPT.to_yaml(), "data": "my rows.jsonl", "objective": "don't overrate"}
+    return RunConfig(**{**plain, **changes})  # type: ignore[arg-type]
+
+
+def kept_loss(text: str) -> str:
+    """What a run keeps of a person's loss."""
+    return orjson.dumps(read_loss(text).to_json()).decode()
+
+
+@pytest.mark.parametrize("expression", ["0.5 * fp + (1 - correct) * 0.5", "-fp * -1 + 0.3 * fn"])
+def test_a_loss_without_a_declaration_is_printed_as_it_is_read(expression: str) -> None:
+    """The command makes the same configuration, the loss in it included; one that begins with a dash too."""
+    mine = config(loss=kept_loss(expression), seed=3)
+    assert parsed(command_of(mine)) == mine
+
+
+def test_a_loss_that_declares_something_is_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An expression alone cannot declare: a placeholder stands for the file that `loss write --out` writes."""
+    (tmp_path / "mine.json").write_text(
+        '{"expression": "fp + 0.3 * fn", "declares": {"fp_costs_more_than_fn": true}, "reason": "so"}'
+    )
+    mine = config(loss=kept_loss(str(tmp_path / "mine.json")))
+    command = command_of(mine)
+    assert command.endswith(" --loss LOSS.json")
+    monkeypatch.chdir(tmp_path)
+    Path("LOSS.json").write_text(str(mine.loss), encoding="utf-8")
+    assert parsed(command) == mine
+
+
+def test_every_other_setting_comes_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Options, flags and lists away from their defaults; what is not on the command line is the run's own affair."""
+    monkeypatch.chdir(tmp_path)
+    Path("EDITED.yaml").write_text(PROMPT.to_yaml(), encoding="utf-8")
+    mine = config(
+        target="precision",
+        guards=("recall:-0.1", "kappa:-0.05"),
+        model="m@https://host.example/v1",
+        optimizer_model="writer",
+        screen_model="cheap",
+        proposer="human",
+        parts=("criteria", "system"),
+        gradients=2,
+        temperature=0.3,
+        step_calls=50,
+        edit=PROMPT.to_yaml(),
+        loss=kept_loss("1 - correct"),
+        unguided=True,
+        hunks=3,
+        allow_opened=True,
+        budget="5.00",
+        label="l",
+        id_="key",
+        group="g",
+        columns={"source": "passage", "statement": "claim"},
+        label_scale="0..3@2",
+        limit=50,
+        skip_incomplete=True,
+        steps=4,
+        batch=5,
+        candidates=3,
+        slice="source_words >= 400",
+        slice_columns=("a", "b"),
+        exclude=("c",),
+        shares=(40, 20, 30, 10),
+        by="lang",
+        seed=7,
+        max_tokens=300,
+    )
+    plain = config()
+    same = [name for name in mine.to_json() if getattr(mine, name) == getattr(plain, name)]
+    assert sorted(same) == ["concurrency", "data", "data_hash", "objective", "prompt", "rule"]
+    assert parsed(command_of(replace(mine, data="/home/ann/my rows.jsonl", data_hash="h", concurrency=2))) == mine
