@@ -178,6 +178,7 @@ def test_a_kept_rule_decides_in_bench_and_goes_with_the_export(
     assert run("bench", "groundedness", "rows.jsonl") == 0
     assert "decided by the kept rule" in capsys.readouterr().out
     assert run("export", "groundedness", "--to", "json", "--json") == 0
-    body = json.loads(json.loads(capsys.readouterr().out)["text"])
+    (text,) = json.loads(capsys.readouterr().out)["files"].values()
+    body = json.loads(text)
     assert body["rule"]["version"] == fitted["rule"]["version"]
     assert body["rule"]["calibration"] is not None
