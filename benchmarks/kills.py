@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import Any
 
 from judgewright.judges import Simulated
-from judgewright.optimize.journal import VOLATILE
+from judgewright.optimize.journal import VOLATILE, first_difference
 from judgewright.runs.store.calls import CallStore
 from judgewright.runs.store.journal import RunJournal, list_runs
 from judgewright.runs.workspace import Workspace
@@ -119,6 +119,10 @@ def compare(walk: tuple[str, ...], kills: int, rng: random.Random) -> bool:
             summary = CallStore(place.database, last_run(folder) or "").summary()
     differing = [key for key, value in expected.items() if found[key] != value]
     print(f"  after {killed} kills: {'differs in ' + ', '.join(differing) if differing else 'equal'}; ", end="")
+    for wanted, got in zip(expected["events"], found["events"], strict=False):
+        if wanted != got:
+            print(f"\n  {wanted[0]}: {first_difference(wanted[1], got[1])}")
+            break
     print(f"calls kept {summary.done:,}, attempts {summary.attempts:,}, repeated {summary.repeated}, ", end="")
     print(f"in flight at a kill and perhaps billed {summary.in_doubt}", flush=True)
     return not differing and summary.repeated == 0 and killed == kills

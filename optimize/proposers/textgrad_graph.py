@@ -92,7 +92,9 @@ def load_graph() -> Any:  # Any: classes that exist only once textgrad is import
         """TextGrad's optimizer prompt with ordered gradients and a momentum that reaches it."""
 
         def request(self, text: Any, constraints: Sequence[str], tried: Sequence[str]) -> str:  # Any: a variable
-            gradients = sorted((g for g in text.gradients if g.value.strip()), key=lambda g: g.value)
+            # TextGrad keeps a set; two gradients may say the same about different rows.
+            spoken = [g for g in text.gradients if g.value.strip()]
+            gradients = sorted(spoken, key=lambda g: (g.value, str(text.gradients_context[g]["context"])))
             shown = [GRADIENT_TEMPLATE.format(feedback=g.value, **text.gradients_context[g]) for g in gradients]
             return construct_tgd_prompt(
                 do_momentum=bool(tried),

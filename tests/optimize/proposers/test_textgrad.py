@@ -198,3 +198,12 @@ def test_demonstrations_keep_their_rows_and_grades(propose: Any) -> None:
     nothing, asked = propose(proposer=proposer)
     assert nothing == NoProposal("the prompt has no demonstrations to change")
     assert asked == []
+
+
+def test_gradients_that_say_the_same_are_shown_in_one_order(propose: Any) -> None:
+    """TextGrad keeps them in a set, whose order is that of memory; a resumed run must ask what it asked before."""
+    critique = replace(CRITIQUE, examples=tuple(f"Example {i}, false positive: row-{i}" for i in range(8)))
+    proposer = TextGrad(gradients=4)
+    replies = (*["One lack."] * 4, NEW)
+    steps = {propose(*replies, proposer=proposer, critique=critique)[1][-1].messages[-1].content for _ in range(12)}
+    assert len(steps) == 1
