@@ -7,8 +7,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from ..judges import (
     BudgetSpent,
     ClientStats,
@@ -28,7 +26,8 @@ from ..judges.models import Budget
 from ..judges.shelf import KeptRule
 from ..optimize.ledger import remember_split
 from .config import Allowance, Environment, open_client
-from .reports.plots import Bin, reliability_bins
+from .reports.charts import judged_bins
+from .reports.plots import Bin
 from .run import require_same_split
 from .store.calls import CallStore
 from .store.journal import create_run, sitting
@@ -53,7 +52,7 @@ class CalibrationRun:
     @property
     def reliability(self) -> tuple[list[Bin], list[Bin]]:
         """The bins of the reliability curve before and after; no bins where no verdict has a probability."""
-        return _bins(self.calibrated.judged_before), _bins(self.calibrated.judged_after)
+        return judged_bins(self.calibrated.judged_before), judged_bins(self.calibrated.judged_after)
 
     def to_json(self) -> dict[str, Any]:  # Any: JSON
         """Return what `calibrate --json` prints."""
@@ -138,11 +137,6 @@ def _require_answers(judged: Judged) -> None:
         raise BudgetSpent(f"the budget ended before {unpaid} rows were judged", hint="try again with a larger --budget")
     if reasons and len(reasons) == len(judged.answers) == reasons.count("endpoint"):
         raise ModelError("the endpoint answered no row", retryable=True)
-
-
-def _bins(judged: Judged) -> list[Bin]:
-    known = np.isfinite(judged.probability)
-    return reliability_bins(judged.positive[known], judged.probability[known]) if known.any() else []
 
 
 def _bins_json(bins: list[Bin]) -> list[dict[str, Any]]:  # Any: JSON

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from ..judges import (
+    Client,
     ClientStats,
     Dataset,
     InputError,
@@ -93,15 +94,42 @@ def start_run(
         WorldError: The endpoint, the budget or the disk stopped it; the run can be resumed.
     """
     require_decision(config.judge)
-    dataset = config.dataset()
-    config = replace(config, data=str(Path(config.data).resolve()), data_hash=dataset.content_hash)
-    if kept := workspace.shelf.kept_rule(config.judge):
-        config = replace(config, rule=kept.rule.to_json())
+    config, dataset = pin_config(workspace, config)
     read_objective(config.objective, target=config.target, guards=config.guards)
     open_proposer(config)
     require_same_split(workspace, config.data_hash, config.shares)
     run_id = create_run(workspace.database, "optimize", config.to_json())
     return _walk(workspace, run_id, config, dataset, environment, watch, on_event)
+
+
+def pin_config(workspace: Workspace, config: RunConfig) -> tuple[RunConfig, Dataset]:
+    """Read the rows, and write into the configuration what a run keeps of its start: the rows' hash, the kept rule."""
+    dataset = config.dataset()
+    config = replace(config, data=str(Path(config.data).resolve()), data_hash=dataset.content_hash)
+    kept = workspace.shelf.kept_rule(config.judge)
+    return (replace(config, rule=kept.rule.to_json()) if kept else config), dataset
+
+
+def open_clients(
+    opened: ExitStack, config: RunConfig, environment: Environment, record: CallStore
+) -> dict[str, Client]:
+    """Open a client for each model that a run names, on one record and one budget.
+
+    Args:
+        opened: Closes them.
+        config: Names the judge's model, the optimizer's and the screening one.
+        environment: Base URL and keys.
+        record: The run's calls; what they cost is spent.
+    """
+    allowance = parse_budget(config.budget)
+    budget = Budget(money=allowance.money, tokens=allowance.tokens, spent=record.spending())
+    named = (config.model, config.optimizer_model or config.model, config.screen_model or config.model)
+    return {
+        name: opened.enter_context(
+            open_client(name, environment, record=record, budget=budget, concurrency=config.concurrency)
+        )
+        for name in dict.fromkeys(named)
+    }
 
 
 def require_same_split(workspace: Workspace, data_hash: str, shares: Shares) -> None:
@@ -167,26 +195,16 @@ def _walk(
     on_event: OnEvent,
 ) -> RunResult:
     record = CallStore(workspace.database, run_id)
-    allowance = parse_budget(config.budget)
-    budget = Budget(money=allowance.money, tokens=allowance.tokens, spent=record.spending())
     journal = _Heard(RunJournal(workspace.database, run_id), on_event)
     objective = read_objective(config.objective, target=config.target, guards=config.guards)
-    asking = {"record": record, "budget": budget, "concurrency": config.concurrency}
     try:
-        with sitting(workspace.database, run_id), ExitStack() as open_clients:
-            judge_client = open_clients.enter_context(open_client(config.model, environment, **asking))
-            clients = {config.model: judge_client}
-            writer = config.optimizer_model or config.model
-            if writer not in clients:
-                clients[writer] = open_clients.enter_context(open_client(writer, environment, **asking))
-            screen = config.screen_model
-            if screen is not None and screen not in clients:
-                clients[screen] = open_clients.enter_context(open_client(screen, environment, **asking))
+        with sitting(workspace.database, run_id), ExitStack() as opened:
+            clients = open_clients(opened, config, environment, record)
             tools = Tools(
-                judge_client=judge_client,
-                optimizer_client=clients[writer],
+                judge_client=clients[config.model],
+                optimizer_client=clients[config.optimizer_model or config.model],
                 proposer=open_proposer(config),
-                screen_client=None if screen is None else clients[screen],
+                screen_client=None if config.screen_model is None else clients[config.screen_model],
                 journal=journal,
                 ledger=HoldoutLedger(workspace.database),
                 run_id=run_id,

@@ -9,13 +9,11 @@ from importlib.metadata import version
 from pathlib import Path
 from types import SimpleNamespace
 
-# The probes stand side by side under the names of the tools they import.
-sys.path[:] = [place for place in sys.path if Path(place).resolve() != Path(__file__).resolve().parent]
 os.environ |= {"DEEPEVAL_TELEMETRY_OPT_OUT": "1", "DEEPEVAL_UPDATE_WARNING_OPT_IN": "0", "ERROR_REPORTING": "0"}
 
-from deepeval.metrics.utils import copy_metrics  # noqa: E402
-from deepeval.models import DeepEvalBaseLLM  # noqa: E402
-from deepeval.test_case import LLMTestCase  # noqa: E402
+from deepeval.metrics.utils import copy_metrics
+from deepeval.models import DeepEvalBaseLLM
+from deepeval.test_case import LLMTestCase
 
 
 def load(file):

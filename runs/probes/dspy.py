@@ -8,12 +8,10 @@ import os
 import sys
 from pathlib import Path
 
-# The probes stand side by side under the names of the tools they import.
-sys.path[:] = [place for place in sys.path if Path(place).resolve() != Path(__file__).resolve().parent]
 os.environ["DSPY_CACHEDIR"] = str(Path.cwd() / "cache")
 
-import dspy  # noqa: E402
-from dspy import lm15  # noqa: E402
+import dspy
+from dspy import lm15
 
 
 class Engine:

@@ -8,11 +8,8 @@ import sys
 from importlib.metadata import version
 from pathlib import Path
 
-# The probes stand side by side under the names of the tools they import.
-sys.path[:] = [place for place in sys.path if Path(place).resolve() != Path(__file__).resolve().parent]
-
-import inspect_ai  # noqa: E402
-from inspect_ai.model import ModelOutput, ModelUsage, get_model  # noqa: E402
+import inspect_ai
+from inspect_ai.model import ModelOutput, ModelUsage, get_model
 
 
 def load(file):

@@ -6,8 +6,6 @@ import sys
 from importlib.metadata import version
 from pathlib import Path
 
-sys.path = [place for place in sys.path if Path(place).resolve() != Path(__file__).resolve().parent]  # tools' names
-
 
 class Asked(list):
     """The messages a fake model was sent, and the reply it gives next."""

@@ -8,8 +8,6 @@ import sys
 from importlib.metadata import version
 from pathlib import Path
 
-sys.path = [place for place in sys.path if Path(place).resolve() != Path(__file__).resolve().parent]  # tools' names
-
 
 class Server:
     """Answers the client in memory: keeps the prompt it is sent, and gives it back."""

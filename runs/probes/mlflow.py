@@ -9,13 +9,11 @@ import sys
 import tempfile
 from pathlib import Path
 
-# The probes stand side by side under the names of the tools they import.
-sys.path[:] = [place for place in sys.path if Path(place).resolve() != Path(__file__).resolve().parent]
 os.environ |= {"OPENAI_API_KEY": "none", "MLFLOW_DISABLE_TELEMETRY": "true", "MLFLOW_LOGGING_LEVEL": "ERROR"}
 
-import mlflow  # noqa: E402
-import requests  # noqa: E402
-from mlflow.genai.scorers import Scorer  # noqa: E402
+import mlflow
+import requests
+from mlflow.genai.scorers import Scorer
 
 MODEL = "openai:/fake"
 SENT = []

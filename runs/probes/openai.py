@@ -6,8 +6,6 @@ import sys
 from importlib.metadata import version
 from pathlib import Path
 
-sys.path = [place for place in sys.path if Path(place).resolve() != Path(__file__).resolve().parent]  # tools' names
-
 
 def checked(grader):
     """Return the grader as the client's types know it; raise where it has a part that they do not know."""

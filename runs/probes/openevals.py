@@ -8,8 +8,6 @@ from importlib.metadata import version
 from pathlib import Path
 from types import SimpleNamespace
 
-sys.path = [place for place in sys.path if Path(place).resolve() != Path(__file__).resolve().parent]  # tools' names
-
 os.environ["LANGSMITH_TRACING"] = "false"
 
 

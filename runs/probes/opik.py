@@ -10,14 +10,12 @@ import sys
 from importlib.metadata import version
 from pathlib import Path
 
-# The probes stand side by side under the names of the tools they import.
-sys.path[:] = [place for place in sys.path if Path(place).resolve() != Path(__file__).resolve().parent]
 os.environ |= {"OPIK_TRACK_DISABLE": "true", "OPIK_ANALYTICS_ENABLE": "false", "OPIK_SENTRY_ENABLE": "false"}
 os.environ["LITELLM_LOCAL_MODEL_COST_MAP"] = "True"
 
-from opik.api_objects.prompt import ChatPromptTemplate  # noqa: E402
-from opik.evaluation.models import OpikBaseModel  # noqa: E402
-from opik.exceptions import MetricComputationError  # noqa: E402
+from opik.api_objects.prompt import ChatPromptTemplate
+from opik.evaluation.models import OpikBaseModel
+from opik.exceptions import MetricComputationError
 
 logging.disable(logging.CRITICAL)
 

@@ -10,12 +10,9 @@ from importlib.metadata import version
 from pathlib import Path
 from types import SimpleNamespace
 
-# The probes stand side by side under the names of the tools they import.
-sys.path[:] = [place for place in sys.path if Path(place).resolve() != Path(__file__).resolve().parent]
-
-import httpx  # noqa: E402
-from phoenix.client.types import PromptVersion  # noqa: E402
-from phoenix.evals import LLM  # noqa: E402
+import httpx
+from phoenix.client.types import PromptVersion
+from phoenix.evals import LLM
 
 logging.disable(logging.CRITICAL)
 

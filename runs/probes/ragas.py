@@ -8,14 +8,12 @@ import re
 import sys
 from pathlib import Path
 
-# The probes stand side by side under the names of the tools they import.
-sys.path[:] = [place for place in sys.path if Path(place).resolve() != Path(__file__).resolve().parent]
 os.environ["RAGAS_DO_NOT_TRACK"] = "true"
 
-import httpx  # noqa: E402
-import openai  # noqa: E402
-import ragas  # noqa: E402
-from ragas.metrics import DiscreteMetric, NumericMetric  # noqa: E402
+import httpx
+import openai
+import ragas
+from ragas.metrics import DiscreteMetric, NumericMetric
 
 
 def load(file):

@@ -10,12 +10,9 @@ import warnings
 from importlib.metadata import version
 from pathlib import Path
 
-# The probes stand side by side under the names of the tools they import.
-sys.path[:] = [place for place in sys.path if Path(place).resolve() != Path(__file__).resolve().parent]
-
-from trulens.core import TruSession  # noqa: E402
-from trulens.core.feedback.feedback import GroundednessConfigs  # noqa: E402
-from trulens.feedback.dummy.provider import DummyProvider  # noqa: E402
+from trulens.core import TruSession
+from trulens.core.feedback.feedback import GroundednessConfigs
+from trulens.feedback.dummy.provider import DummyProvider
 
 SENT = []
 ANSWER = [""]

@@ -16,21 +16,19 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ...judges import BudgetSpent, Client, ClientStats, InputError, Interrupted, ModelError, Progress
-from ...judges.models import Budget
+from ...judges import BudgetSpent, ClientStats, InputError, Interrupted, ModelError, Progress
 from ...optimize import Tools, read_objective
 from ...optimize.tuning import Knobs, lay_ground
 from ...optimize.walk import require_decision
-from ..config import Environment, open_client, parse_budget
-from ..run import require_same_split
+from ..config import Environment
+from ..run import open_clients, pin_config, require_same_split
 from ..run_config import RunConfig, open_proposer
-from ..store.calls import CallStore
 from ..store.journal import RunJournal, create_run, list_runs, sitting
 from ..store.ledger import HoldoutLedger
 from ..workspace import Workspace
 from .studies import Trials, open_study, study_name
 from .tune_walks import AskedFor, OnTrial, TuneSitting
-from .tuned import TUNE, TUNED, question_of, settle
+from .tuned import TUNE, TUNED, question_of
 
 Watch = Callable[[str, Progress], None]
 
@@ -84,7 +82,7 @@ def tune(
         WorldError: The endpoint, the budget, the disk or the person stopped it; asked again, it goes on.
     """
     require_decision(config.judge)
-    config, dataset = settle(workspace, config)
+    config, dataset = pin_config(workspace, config)
     proposer, settings = open_proposer(config), config.settings()
     first = Knobs.of(proposer, settings)
     if settings.steps == 0:
@@ -95,7 +93,7 @@ def tune(
     run_id = _run_of(workspace, config, question)
     with _stopping(), sitting(workspace.database, run_id), ExitStack() as opened:
         record = AskedFor(workspace.database, run_id)
-        clients = _open_clients(opened, config, environment, record)
+        clients = open_clients(opened, config, environment, record)
         journal = RunJournal(workspace.database, run_id)
         tools = Tools(
             judge_client=clients[config.model],
@@ -150,17 +148,3 @@ def _stopping() -> Iterator[None]:
     except ModelError as error:
         error.hint = f"{error.hint}; {_GO_ON}" if error.hint else _GO_ON
         raise
-
-
-def _open_clients(
-    opened: ExitStack, config: RunConfig, environment: Environment, record: CallStore
-) -> dict[str, Client]:
-    allowance = parse_budget(config.budget)
-    budget = Budget(money=allowance.money, tokens=allowance.tokens, spent=record.spending())
-    named = (config.model, config.optimizer_model or config.model, config.screen_model or config.model)
-    return {
-        name: opened.enter_context(
-            open_client(name, environment, record=record, budget=budget, concurrency=config.concurrency)
-        )
-        for name in dict.fromkeys(named)
-    }

@@ -7,11 +7,11 @@ import json
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from importlib.metadata import version
-from pathlib import Path
 from typing import Any
 
 from ...judges import Dataset, InputError
 from ..config import Environment, open_model
+from ..run import pin_config
 from ..run_config import RunConfig
 from ..store.journal import RunJournal, list_runs
 from ..workspace import Workspace
@@ -60,7 +60,7 @@ def tuned_settings(
     Raises:
         InputError: No study has answered this question.
     """
-    config, dataset = settle(workspace, config)
+    config, dataset = pin_config(workspace, config)
     may_differ = _MAY_DIFFER if environment else _MAY_DIFFER | {"endpoints"}
     question = _comparable(question_of(config, dataset, environment or Environment()), may_differ)
     for info in reversed(list_runs(workspace.database) if workspace.exists else ()):
@@ -89,14 +89,6 @@ def _take_over(
     said = [f"{about} chose {told}{shown}" if told else f"{about} is not followed"]
     said += [f"{name} stays as given by hand; the study chose {chosen[name]:g}" for name in chosen if name in by_hand]
     return TunedSettings(changes=changes, said=tuple(said))
-
-
-def settle(workspace: Workspace, config: RunConfig) -> tuple[RunConfig, Dataset]:
-    """Read the rows, and settle what a run would settle when it starts."""
-    dataset = config.dataset()
-    config = replace(config, data=str(Path(config.data).resolve()), data_hash=dataset.content_hash)
-    kept = workspace.shelf.kept_rule(config.judge)
-    return (replace(config, rule=kept.rule.to_json()) if kept else config), dataset
 
 
 def question_of(config: RunConfig, dataset: Dataset, environment: Environment) -> dict[str, Any]:  # Any: JSON
