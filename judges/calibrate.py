@@ -33,6 +33,8 @@ FOLDS = 5
 LEAST_ROWS = 20
 """Labelled verdicts below which nothing is fitted."""
 LEAST_OF_A_CLASS = 5
+LEAST_SPREAD = 1e-6
+"""Distance of the lowest and the highest logit under which confidence counts as constant."""
 FEW_FOR_ISOTONIC = 200
 """Rows below which a note says that isotonic regression bends to chance, and Platt scaling less so."""
 SHOWN = ("ece", "brier", "auroc")
@@ -207,7 +209,8 @@ def fit_calibration(label: BoolArray, probability: FloatArray, method: Method) -
     """Fit a rising map from the judge's probability of the positive label to how often people say yes.
 
     `isotonic` is the least-squares map that never falls (Zadrozny and Elkan 2002). `platt` is a logistic on the
-    logit of the probability, fitted with Platt's smoothed targets (Platt 1999); where it would fall, it is flat.
+    logit of the probability, fitted with Platt's smoothed targets (Platt 1999); where it would fall, or where every
+    probability is the same, it is flat: the smoothed share of yes.
 
     Args:
         label: Whether people call the row positive; shape (n,).
@@ -239,15 +242,16 @@ def _fit_platt(label: BoolArray, probability: FloatArray) -> Platt:
     logit = np.log(inside / (1.0 - inside))
     positives, negatives = int(label.sum()), int((~label).sum())
     target = np.where(label, (positives + 1) / (positives + 2), 1 / (negatives + 2))
+    share = float(target.mean())
+    flat = Platt(slope=0.0, intercept=float(np.log(share / (1.0 - share))))
+    if np.ptp(logit) < LEAST_SPREAD:
+        return flat  # a slope could not be told from an intercept
     # Fractional targets: each row stands once as a yes and once as a no, weighted.
     fitted = LogisticRegression(C=1e10, solver="newton-cholesky", tol=1e-10)
     both = np.concatenate((np.ones(len(label)), np.zeros(len(label))))
     fitted.fit(np.concatenate((logit, logit))[:, None], both, sample_weight=np.concatenate((target, 1.0 - target)))
     slope, intercept = float(np.ravel(fitted.coef_)[0]), float(np.ravel(fitted.intercept_)[0])
-    if slope <= 0:
-        share = float(target.mean())
-        return Platt(slope=0.0, intercept=float(np.log(share / (1.0 - share))))
-    return Platt(slope=slope, intercept=intercept)
+    return Platt(slope=slope, intercept=intercept) if slope > 0 else flat
 
 
 def thresholds_between(scale: OutputScale, score: FloatArray) -> FloatArray:

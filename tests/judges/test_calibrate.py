@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 from scipy.optimize import minimize
 from sklearn.isotonic import IsotonicRegression
@@ -78,6 +78,7 @@ def test_on_the_rows_it_was_fitted_on_isotonic_has_no_calibration_error(lines: l
 
 
 @settings(max_examples=25)
+@example([(False, 0.5), (True, 0.5)])
 @given(LINES)
 def test_platt_is_the_minimum_of_the_smoothed_log_loss(lines: list[tuple[bool, float]]) -> None:
     """Against SciPy's minimiser over slopes from 0 up."""
@@ -95,6 +96,21 @@ def test_platt_is_the_minimum_of_the_smoothed_log_loss(lines: list[tuple[bool, f
 
     best = minimize(loss, [0.5, 0.0], bounds=[(0, None), (None, None)], method="L-BFGS-B")
     assert loss(np.array([found.slope, found.intercept])) <= best.fun + 1e-6 * max(1.0, best.fun)
+
+
+@settings(max_examples=60, deadline=None)
+@given(LINES.map(lambda lines: [label for label, _ in lines]), st.floats(0, 1), st.floats(0, 1e-9))
+def test_platt_on_a_constant_confidence_is_the_smoothed_share_of_yes(
+    labels: list[bool], confidence: float, hair: float
+) -> None:
+    """A judge that always states the same confidence is calibrated to one number, without a complaint."""
+    label = np.array(labels)
+    probability = np.clip(confidence + hair * np.arange(len(label)) / len(label), 0, 1)
+    fitted = fit_calibration(label, probability, "platt")
+    yes, no = int(label.sum()), int((~label).sum())
+    smoothed = (yes * (yes + 1) / (yes + 2) + no / (no + 2)) / len(label)
+    assert isinstance(fitted, Platt)
+    assert fitted(confidence) == pytest.approx(smoothed, abs=1e-6)
 
 
 def test_platt_finds_the_map_that_was_put_in() -> None:
