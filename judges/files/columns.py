@@ -46,6 +46,9 @@ class Roles:
     """Texts that stand for a label."""
     skip_incomplete: bool = False
     """Whether a row without one of its inputs is left out and counted, not refused."""
+    inputs_prefix: str | None = None
+    """What the names of columns begin with that are inputs by their name. They stay in the metadata, for the caller to
+    find, also where one of them is the id or the group."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -173,7 +176,8 @@ def _draft(record: Record, roles: Roles, by_id: str | None, group: str | None, p
     key = str(at) if by_id is None else _as_text(fields.get(by_id)) or ""
     if not key:
         problems.add(at, f"field {by_id!r}: the id is missing")
-    spoken_for = {*roles.inputs.values(), roles.label, by_id, group, *roles.aside}
+    taken = {*roles.inputs.values(), roles.label, *roles.aside}
+    taken |= {name for name in (by_id, group) if name is not None and not _is_input(name, roles)}
     return Draft(
         at=at,
         id=key,
@@ -181,8 +185,12 @@ def _draft(record: Record, roles: Roles, by_id: str | None, group: str | None, p
         label=label,
         group=(_as_text(fields.get(group)) or "") if group else "",
         aside={name: fields.get(name) for name in roles.aside},
-        meta={name: _scalar(value) for name, value in fields.items() if name not in spoken_for},
+        meta={name: _scalar(value) for name, value in fields.items() if name not in taken},
     )
+
+
+def _is_input(column: str, roles: Roles) -> bool:
+    return roles.inputs_prefix is not None and column.startswith(roles.inputs_prefix)
 
 
 def _input_text(fields: Mapping[str, Cell], column: str, at: int, problems: Problems) -> str:

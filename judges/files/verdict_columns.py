@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from ..errors import InputError
 from ..scale import OutputScale
 from .columns import Roles
-from .verdict_items import Aggregate
+from .verdict_items import INPUTS, Aggregate
 from .verdict_scale import Cuts, GradeMap, words_for
 
 GROUP_COLUMNS = ("metadata.query_id", "query_id", "group_id", "group")
@@ -97,4 +97,5 @@ def roles_of(columns: VerdictColumns, *, matrix: bool) -> Roles:
         aside=tuple(column for column in aside if column),
         needed=needed,
         words=words_for(columns.label_map),
+        inputs_prefix=INPUTS,
     )

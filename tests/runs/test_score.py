@@ -60,6 +60,20 @@ def test_one_judge_keeps_the_contract_of_its_json(folder: Path, capsys: pytest.C
     assert "by" not in parsed(capsys)
 
 
+def test_the_query_may_be_group_and_input(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """--group inputs.query gives nDCG and MAP the queries that --group query_id gives them."""
+    rows = [json.loads(line) for line in (folder / "good.jsonl").read_text().splitlines()]
+    for row in rows:
+        row["inputs"] = {"query": row["query_id"], "passage": row["id"]}
+    (folder / "asked.jsonl").write_text("\n".join(json.dumps(row) for row in rows))
+    assert run("good.jsonl", "--group", "query_id", "--json") == 0
+    by_column = parsed(capsys)["metrics"]
+    assert run("asked.jsonl", "--group", "inputs.query", "--json") == 0
+    by_input = parsed(capsys)["metrics"]
+    assert {"ndcg@10", "ndcg_exp@10", "map"} <= set(by_input)
+    assert by_input == by_column
+
+
 def test_scores_outside_the_scale_are_named(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """In words, and counted as unscored; --clip takes them for the end of the scale."""
     assert run("poor.jsonl", "--scale", "0..3", "--json") == 0

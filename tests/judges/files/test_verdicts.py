@@ -156,6 +156,17 @@ def test_groups_are_found_named_or_said_to_be_missing(tmp_path: Path) -> None:
     assert any("--group" in note for note in alone.dataset.notes)
 
 
+@pytest.mark.parametrize("named", [{"group": "inputs.query"}, {"id": "inputs.query"}])
+def test_the_column_of_the_group_or_the_id_stays_an_input(tmp_path: Path, named: dict[str, str]) -> None:
+    """One column may play both parts; without its query a row could not be ranked, or be looked at."""
+    rows = [{**row, "inputs": {"query": f"q{i}", "passage": "p"}} for i, row in enumerate(pairs((1, 1), (0, 1)))]
+    judged = load(tmp_path, rows, **named)
+    assert [row.inputs for row in judged.rows] == [{"query": f"q{i}", "passage": "p"} for i in range(2)]
+    assert all(not row.meta.keys() & {"inputs.query", "query"} for row in judged.rows)
+    side = {"group": "group", "id": "id"}[next(iter(named))]
+    assert [getattr(row, side) for row in judged.rows] == ["q0", "q1"]
+
+
 @pytest.mark.parametrize(
     ("options", "said"),
     [
