@@ -21,6 +21,7 @@ _LOST: Mapping[Why, str] = {
     "behind when calls ran short": "behind another candidate on {rows} of {of} validation rows",
     "behind in the screening": "behind other candidates with the screening model",
     "leaves rows unscored": "leaves more validation rows unscored than another",
+    "leaves rows unscored in the screening": "leaves more rows unscored than another with the screening model",
 }
 
 

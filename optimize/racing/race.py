@@ -23,7 +23,13 @@ JudgeBatch = Callable[[JudgePrompt, Dataset], Judged]
 """Judges some rows, through the client; what was asked before is answered from its record."""
 LossOf = Callable[[Judged], FloatArray]
 """The loss of each scored row, in [0, 1]."""
-Why = Literal["cannot win", "behind when calls ran short", "behind in the screening", "leaves rows unscored"]
+Why = Literal[
+    "cannot win",
+    "behind when calls ran short",
+    "leaves rows unscored",
+    "behind in the screening",
+    "leaves rows unscored in the screening",
+]
 
 FEWER_ANSWERS = 0.2
 """A candidate that answers so much smaller a share of the rows than another is dropped: its loss is over easy rows."""
@@ -133,13 +139,13 @@ def _run(runners: _Runners, judge_batch: JudgeBatch, settings: RaceSettings) -> 
         if runners.running.sum() == 1:
             return
         runners.judge_up_to(stop.rows, judge_batch, bets)
-        runners.drop_silent()
+        runners.drop_silent(runners.losses[:, : runners.seen], "leaves rows unscored")
         # Every opponent gets its share of alpha, so that the best one meets all of them at level alpha.
         _drop_hopeless(runners, bets.peak, math.log((entrants - 1) / settings.alpha))
         if runners.seen == len(runners.course.rows):
-            runners.cut(1, "cannot win")
+            runners.cut(1, runners.losses, "cannot win")
         else:
-            runners.cut(stop.most, "behind when calls ran short")
+            runners.cut(stop.most, runners.losses[:, : runners.seen], "behind when calls ran short")
 
 
 def _drop_hopeless(runners: _Runners, evidence: FloatArray, bar: float) -> None:
@@ -190,22 +196,21 @@ class _Runners:
     def screen(self, judge_batch: JudgeBatch, rows: int) -> None:
         """Keep the better half by another judge's verdicts on the first rows; they count for nothing afterwards."""
         stop = min(rows, len(self.course.rows))
-        found = np.array([self._judge(k, judge_batch, 0, stop) for k in range(len(self.candidates))])
-        for k in _ranked(found)[math.ceil(len(found) / 2) :]:
-            self.drop(k, "behind in the screening")
+        losses = np.array([self._judge(k, judge_batch, 0, stop) for k in range(len(self.candidates))])
+        self.drop_silent(losses, "leaves rows unscored in the screening")
+        self.cut(math.ceil(len(self.candidates) / 2), losses, "behind in the screening")
 
-    def drop_silent(self) -> None:
-        """Drop who leaves many more rows unscored than another."""
-        answered = np.isfinite(self.losses[:, : self.seen]).mean(1)
+    def drop_silent(self, losses: FloatArray, why: Why) -> None:
+        """Drop who leaves many more rows unscored than another; losses have shape (K, rows seen)."""
+        answered = np.isfinite(losses).mean(1)
         for k in np.flatnonzero(self.running & (answered < answered[self.running].max() - FEWER_ANSWERS)):
-            self.drop(int(k), "leaves rows unscored")
+            self.drop(int(k), why)
 
-    def cut(self, most: int, why: Why) -> None:
-        """Keep at most so many, those of least loss."""
+    def cut(self, most: int, losses: FloatArray, why: Why) -> None:
+        """Keep at most so many of those that run, the ones of least loss; losses have shape (K, rows seen)."""
         running = np.flatnonzero(self.running)
-        if len(running) > most:
-            for k in _ranked(self.losses[running, : self.seen])[most:]:
-                self.drop(int(running[k]), why)
+        for place in _ranked(losses[running])[most:]:
+            self.drop(int(running[place]), why)
 
     def drop(self, k: int, why: Why) -> None:
         """Take a candidate out."""
@@ -244,6 +249,18 @@ class _Runners:
 
 
 def _ranked(losses: FloatArray) -> list[int]:
-    """Return the positions by mean loss over the columns that hold one for all, the least first, then as given."""
-    common = losses[:, np.isfinite(losses).all(0)].sum(1)
-    return [int(k) for k in np.argsort(common, kind="stable")]
+    """Return the positions in order of loss, the least first, equals as given.
+
+    Two candidates are compared on the rows that both answered, and each is placed by the mean of its differences to
+    the others: were all compared on the rows that *everyone* answered, a few with gaps of their own would leave no row.
+
+    Args:
+        losses: NaN where a row has no verdict; shape (candidates, rows).
+    """
+    answered = np.isfinite(losses)
+    known = np.where(answered, losses, 0.0)
+    in_common = answered.astype(np.float64) @ answered.T
+    own = known @ answered.T  # [i, j]: what i cost on the rows that j answered too
+    differences = (own - own.T) / np.maximum(in_common, 1.0)  # 0 for two without a row in common
+    # Rounded, so that the order of summation cannot part equals.
+    return [int(k) for k in np.argsort(np.round(differences.mean(1), 9), kind="stable")]

@@ -194,6 +194,41 @@ def test_a_screening_judge_keeps_the_better_half_and_is_counted_apart() -> None:
     assert found.winner.criteria == "version 0"
 
 
+@pytest.mark.parametrize("silent_at", range(5))
+def test_a_silent_candidate_does_not_blind_the_screening(silent_at: int) -> None:
+    """Where one gives no readable reply at all, the others are still ranked: the best of five is not dropped unseen."""
+    shares = [0.6, 0.15, 0.2, 0.06, 0.55]
+    shares.insert(silent_at, 0.0)
+    wrong = np.random.default_rng(7).random((6, 400)) < np.array(shares)[:, None]
+    silent = np.zeros_like(wrong)
+    silent[silent_at] = True
+    table = Table(wrong, silent)
+    found = race(table.candidates, rows(400), table, errors, screen=Table(wrong, silent))
+    assert found.winner.criteria == f"version {shares.index(0.06)}"
+    assert found.standings[silent_at].dropped == "leaves rows unscored in the screening"
+    behind = {k for k, standing in enumerate(found.standings) if standing.dropped == "behind in the screening"}
+    assert behind == {shares.index(0.6), shares.index(0.55)}
+
+
+def test_candidates_with_gaps_of_their_own_are_ranked_on_the_rows_two_have_in_common() -> None:
+    """Each of eight leaves another eighth of the rows unscored, so that no row has all answers; the best still wins."""
+    wrong = np.random.default_rng(8).random((8, 480)) < np.array([0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.05, 0.5])[:, None]
+    silent = np.arange(480) % 8 == np.arange(8)[:, None]
+    table = Table(wrong, silent)
+    found = race(table.candidates, rows(480), table, errors, screen=Table(wrong, silent))
+    assert found.winner.criteria == "version 6"
+
+
+def test_who_answers_only_easy_rows_is_not_ranked_before_who_answers_all() -> None:
+    """A fifth of the rows is too hard for everyone; leaving them unscored wins nothing."""
+    hard = np.arange(100) % 5 == 0
+    wrong = np.array([hard | (np.arange(100) % 20 == 1), hard, hard | (np.arange(100) % 20 == 2)])
+    silent = np.zeros_like(wrong)
+    silent[0] = hard
+    found = run(Table(wrong, silent), 100, share=None)
+    assert found.winner.criteria == "version 1"
+
+
 def test_what_the_record_holds_costs_nothing() -> None:
     """The same race again makes no call, and finds the same."""
     prompt = Shelf().get("groundedness")
