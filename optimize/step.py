@@ -142,13 +142,14 @@ class Step:
 
     def _conclude(self, runners: Sequence[_Runner], raced: RaceResult) -> _Entry:
         """Validate the winner and whoever ran to the end; say what became of each; return who came farthest."""
-        current, whole = self.climb.current, len(self.parts.validation)
+        current = self.climb.current
         standings = list(zip(runners, raced.standings[1:], strict=True))
         standings.sort(key=lambda pair: (pair[1].dropped is not None, -pair[1].rows))
         best = current.loss
         for runner, standing in standings:
             told = runner.entry.told
-            if standing.dropped is None or standing.rows == whole:
+            finished = standing.rows == raced.rows and standing.dropped != "leaves rows unscored"
+            if standing.dropped is None or finished:
                 validated = self._judge("validation", runner.prompt, self.parts.validation)
                 candidate = Candidate.of(runner.prompt, validated, self.aim)
                 holdout_rows = len(self.parts.holdout)
@@ -156,7 +157,7 @@ class Step:
                 told |= {"loss": candidate.loss, **candidate.metrics, "result": result}
                 best = candidate.loss if standing.dropped is None else best
             else:
-                result = _LOST[standing.dropped].format(rows=standing.rows, of=whole)
+                result = _LOST[standing.dropped].format(rows=standing.rows, of=raced.rows)
                 told["result"] = result
                 loss = 1.0 if standing.behind is None else min(1.0, best + standing.behind)
                 self.climb.past.append(Attempt(prompt=runner.prompt, loss=loss, result=result))

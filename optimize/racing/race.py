@@ -66,6 +66,8 @@ class RaceResult:
     calls: int
     """Calls made for them."""
     screening_calls: int
+    rows: int
+    """Labelled rows, which is how many a candidate has behind it that ran to the end."""
     full_calls: int
     """What judging every row for every candidate would have taken."""
 
@@ -76,6 +78,7 @@ class RaceResult:
             "proven": self.proven,
             "asked": self.asked,
             "screened": self.screened,
+            "rows": self.rows,
             "full_calls": self.full_calls,
             "standings": [asdict(standing) for standing in self.standings],
             "volatile": {"calls": self.calls, "screening_calls": self.screening_calls},
@@ -127,6 +130,7 @@ def race(
         screened=screened,
         calls=counted[3] - counted[2],
         screening_calls=counted[2] - counted[1],
+        rows=len(runners.course.rows),
         full_calls=len(candidates) * len(runners.course.rows),
     )
 

@@ -298,6 +298,41 @@ def test_several_candidates_race_and_each_is_told_of(data: Dataset) -> None:
     assert "validation rows" in step["others"][0]["result"]
 
 
+def test_a_finisher_is_validated_where_validation_has_rows_without_a_label(plain: Dataset) -> None:
+    """A race runs on labelled rows: who saw all of those has run to the end, and is told what validation found."""
+    splits = split_dataset(plain, shares=(30, 20, 30, 20))
+    unlabelled = splits.validation.rows[0].id
+    rows = tuple(replace(row, label=None) if row.id == unlabelled else row for row in plain.rows)
+    data = replace(plain, rows=rows, content_hash="one label less")
+    assert unlabelled in {row.id for row in split_dataset(data, shares=(30, 20, 30, 20)).validation.rows}
+    same = PROMPT.edited(criteria=f"{PROMPT.criteria}\nWrite calmly.")
+    _, (step,) = walk(data, Fixed(make=lambda prompt, bench: same), Overheard(), steps=1)
+    assert step["race"]["standings"][1]["dropped"] == "cannot win"
+    assert step["race"]["standings"][1]["rows"] == len(splits.validation) - 1
+    assert "loss" in step
+    assert step["result"] == "worse: precision did not rise"
+
+
+class Mute(Overheard):
+    """Answers a judge whose criteria ask for it with prose that holds no verdict."""
+
+    async def complete(self, request: Request, *, leave_out: frozenset[str] = frozenset()) -> Completion:
+        """Note, then answer."""
+        completion = await super().complete(request, leave_out=leave_out)
+        if request.purpose == "judge" and "in your own words" in request.messages[0].content:
+            return replace(completion, text="That is hard to say.")
+        return completion
+
+
+def test_a_silent_candidate_is_not_validated_though_it_ran_to_the_end(plain: Dataset) -> None:
+    """With so few rows that the race looks once, it has seen them all when it is dropped for what it left unscored."""
+    silent = PROMPT.edited(criteria=f"{PROMPT.criteria}\nAnswer in your own words.")
+    proposer = Fixed(make=lambda prompt, bench: silent)
+    _, (step,) = walk(plain, proposer, Mute(), steps=1, shares=(40, 5, 35, 20))
+    assert step["race"]["standings"][1]["rows"] == step["race"]["rows"]
+    assert step["result"] == "leaves more validation rows unscored than another"
+
+
 class Unpriced(Overheard):
     """Answers a judge whose criteria ask for it with the one confidence at which `SPIKED` leaves [0, 1]."""
 
