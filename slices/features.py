@@ -32,7 +32,7 @@ class Features:
     """The columns that may be sliced on, by name, and those left out with the reason."""
 
     columns: tuple[Column, ...]
-    left_out: dict[str, str]
+    left_out: Mapping[str, str]
     fields: tuple[str, ...] = ()
     """The texts whose single words may be searched as well."""
 

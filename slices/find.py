@@ -210,9 +210,9 @@ def search_slices(
         InputError: The rows do not have what the metric needs.
     """
     inside, loss = target.losses(outcomes)
-    said = list(notes)
+    said, left_out = list(notes), dict(features.left_out)
     support = max(limits.min_support or max(MIN_SUPPORT, math.ceil(0.005 * int(inside.sum()))), 2)
-    kept, depth = _restrict(features, inside, support, limits, said)
+    kept, depth = _restrict(features, inside, support, limits, said, left_out)
     search = _Search(
         outcomes=outcomes,
         target=target,
@@ -228,7 +228,7 @@ def search_slices(
     found = _cross_confirm(search, vocabulary)
     return SliceReport(
         slices=tuple(sorted(found, key=_merit)),
-        left_out=features.left_out,
+        left_out=left_out,
         notes=tuple(said),
         metric=target.name,
         overall=_overall(search),
@@ -240,9 +240,12 @@ def _merit(found: FoundSlice) -> tuple[bool, bool, float, float, str]:
 
 
 def _restrict(
-    features: Features, inside: BoolArray, support: int, limits: Limits, notes: list[str]
+    features: Features, inside: BoolArray, support: int, limits: Limits, notes: list[str], left_out: dict[str, str]
 ) -> tuple[tuple[Column, ...], int]:
-    """Leave out columns without a frequent value, and search less deeply where rows are few."""
+    """Leave out columns without a frequent value, and search less deeply where rows are few.
+
+    What is left out is added to `left_out` with the reason, and what else is to be said to `notes`.
+    """
     spread: dict[str, float] = {}
     for column in features.columns:
         counts = np.bincount(column.codes[inside], minlength=len(column.conditions))
@@ -251,7 +254,7 @@ def _restrict(
         if len(shares):
             spread[column.name] = round(float(-(shares * np.log(shares)).sum()), 9)
         else:
-            features.left_out[column.name] = f"no value covers {support} rows of the metric's denominator"
+            left_out[column.name] = f"no value covers {support} rows of the metric's denominator"
     kept = [column for column in features.columns if column.name in spread]
     total = int(inside.sum())
     if total >= FEW_ROWS:
@@ -266,7 +269,7 @@ def _restrict(
         ranked = sorted(free, key=lambda c: (feature_rank(c.name), -spread[c.name], c.name))
         dropped = [column.name for column in ranked[FEW_COLUMNS:]]
         reason = f"too few rows ({total}) to search more than {FEW_COLUMNS} columns"
-        features.left_out.update(dict.fromkeys(sorted(name for name in dropped if not feature_rank(name)), reason))
+        left_out.update(dict.fromkeys(sorted(name for name in dropped if not feature_rank(name)), reason))
         texts = [name for name in dropped if feature_rank(name)]
         notes.append(
             f"with {total} rows in the denominator, only {FEW_COLUMNS} columns are searched; name others to have them"

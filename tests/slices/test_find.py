@@ -15,8 +15,11 @@ from judgewright.judges.rows import Dataset, Row, Scalar
 from judgewright.judges.scale import BINARY, OutputScale
 from judgewright.judges.verdict import Unscored, Verdict
 from judgewright.slices.choose import choose_target
-from judgewright.slices.find import find_in_frame, find_slices
+from judgewright.slices.features import read_features
+from judgewright.slices.find import Limits, find_in_frame, find_slices, search_slices
+from judgewright.slices.outcomes import Outcomes
 from judgewright.slices.slice import parse_predicate
+from judgewright.slices.target import target_of
 
 VERDICTS = Path(__file__).resolve().parents[2].parent / "shared" / "data" / "verdicts"
 KEYS = (
@@ -386,3 +389,18 @@ def test_real_verdicts_give_few_readable_slices() -> None:
         assert found.held_out.value < found.held_out.rest
         assert parse_predicate(str(found.predicate)).mask(judged.rows).sum() == found.support
     assert find_slices(judged, metric="precision").to_json() == report.to_json()
+
+
+def test_a_search_writes_nothing_into_its_features_and_a_second_one_tells_its_own_reasons() -> None:
+    """Recall has fewer rows in its denominator than precision: what is too rare for one is not said by the other."""
+    rng = np.random.default_rng(3)
+    n = 1200
+    label, said = rng.random(n) < 0.3, rng.random(n) < 0.9
+    judged = table({"kind": [f"k{i % 3}" for i in range(n)], "shop": [f"s{i % 20}" for i in range(n)]}, label, said)
+    features, outcomes = read_features(judged), Outcomes.of(judged)
+    before = dict(features.left_out)
+    limits = Limits(max_depth=2, min_support=30, seed=0, named=False)
+    first, second = (search_slices(outcomes, features, target_of(name), limits) for name in ("recall", "precision"))
+    assert dict(features.left_out) == before
+    assert first.left_out == {"shop": "no value covers 30 rows of the metric's denominator"}
+    assert second.left_out == {}
