@@ -62,7 +62,6 @@ from judgewright.optimize import (
     Workbench,
     read_objective,
 )
-from judgewright.optimize.gate import open_for_report
 from judgewright.optimize.improve import improve
 from judgewright.optimize.loop import benchmark, construct_loss, decide_on_holdout, find_target, split_rows
 from judgewright.optimize.plan import Walk, bound_proposal
@@ -301,7 +300,7 @@ def run_method(start: Start, method: str, proposer: Proposer, target: Target, se
         results=_results(tools),
         survivor=found.version if found else None,
         decision=decision,
-        changes=measure_final(start, found, decision, tools, settings) if found and decision else {},
+        changes=measure_final(start, found, tools, settings) if found and decision else {},
     )
 
 
@@ -326,12 +325,10 @@ def _results(tools: Tools) -> dict[str, int]:
     return {result: ended.count(result) for result in sorted({*ended})}
 
 
-def measure_final(
-    start: Start, survivor: JudgePrompt, decision: Decision, tools: Tools, settings: WalkSettings
-) -> dict[str, Change]:
-    """Open the final rows through the gate's own door, and compare both prompts on them."""
-    opened, _ = open_for_report(start.parts, start.prompt, survivor, decision, ledger=tools.ledger, run_id=tools.run_id)
-    final = replace(opened, rows=opened.rows[-len(start.parts.final) :])
+def measure_final(start: Start, survivor: JudgePrompt, tools: Tools, settings: WalkSettings) -> dict[str, Change]:
+    """Open the final rows, whatever the decision was, and compare both prompts on them; no run does that."""
+    sealed, versions = start.parts.final, {"before": start.prompt.version, "after": survivor.version}
+    final = sealed.open(tools.ledger.begin(sealed.content_hash, run_id=tools.run_id, **versions))
     before, after = (judge_rows("final", prompt, final, tools, settings) for prompt in (start.prompt, survivor))
     metrics = (start.objective.target, *(guard.metric for guard in start.objective.guards))
     changes = {metric: compare(metric, before, after) for metric in metrics}

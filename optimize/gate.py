@@ -353,9 +353,14 @@ def open_for_report(
 ) -> tuple[Dataset, int]:
     """Open every row for the closing report, the final rows last, and say how often those were opened so far.
 
-    It comes after the decision of a walk, and what leaves it are aggregates: no proposer runs after it. On the
+    It comes after an accept and never else, and what leaves it are aggregates: no proposer runs after it. On the
     holdout it goes on with the gate's look; opening the final rows is a look of its own in the ledger.
+
+    Raises:
+        ValueError: The decision was no accept.
     """
+    if not decision.accepted:
+        raise ValueError(f"the gate said {decision.outcome}; without an accept the final rows stay sealed")
     rows = [*parts.train.rows, *parts.validation.rows]
     for part in (parts.holdout, parts.final):
         if len(part):

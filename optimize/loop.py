@@ -254,25 +254,29 @@ def remeasure_everything(
     tools: Tools,
     settings: WalkSettings,
 ) -> None:
-    """Measure before and after on the whole benchmark, tuned rows included, and on the final rows after an accept.
+    """Measure before and after: on the whole benchmark and the final rows after an accept, else on the open rows alone.
 
-    Without a survivor there is no after: the sealed rows stay sealed, and the open rows are told.
+    Without an accept the sealed rows stay sealed: a table over all rows, less one over the open rows, would hand out
+    the holdout's figures. Without a survivor there is no after either.
     """
     column = settings.by or ("dataset" if any("dataset" in row.meta for row in parts.train.rows) else None)
+    accepted = decision is not None and decision.accepted
     rows, opened = open_rows(parts), 0
-    if survivor is not None and decision is not None:
+    if survivor is not None and decision is not None and decision.accepted:
         rows, opened = open_for_report(parts, prompt, survivor, decision, ledger=tools.ledger, run_id=tools.run_id)
-    payload: dict[str, Any] = {"includes_tuned_rows": True, "by": column, "final_opened": opened}  # Any: JSON
+    payload: dict[str, Any] = {"includes_tuned_rows": True, "includes_sealed_rows": accepted}  # Any: JSON
+    payload |= {"by": column, "final_opened": opened}
     for side, asked in (("before", prompt), ("after", survivor)):
         if asked is None:
             continue
-        whole = judge_rows(f"whole benchmark, {side}", asked, rows, tools, settings)
+        named = "whole benchmark" if accepted else "open rows"
+        whole = judge_rows(f"{named}, {side}", asked, rows, tools, settings)
         tables = by_column(whole, column, least=LEAST_ROWS, seed=settings.seed) if column else {}
         payload[side] = {
             "pooled": measure(whole, seed=settings.seed).to_json(),
             "by": {value: table.to_json() for value, table in sorted(tables.items())},
         }
-        if decision is not None and decision.accepted and len(parts.final):
+        if accepted and len(parts.final):
             final = whole.only(range(len(rows) - len(parts.final), len(rows)))
             payload[side]["final"] = measure(final, seed=settings.seed).to_json()
     tools.journal.record("everything", payload)

@@ -234,8 +234,11 @@ def _everything(p: Payload) -> None:
     sides = [p[side] for side in ("before", "after") if side in p]
     if len(sides) == 1:
         say("\nThe open rows as they are (there is no new prompt, so the sealed rows stay sealed)")
-    else:
+    elif holds_sealed_rows(p):
         say("\nThe whole benchmark, before -> after (includes the rows the prompt was tuned on)")
+    else:
+        say("\nThe open rows, before -> after (the prompt was tuned on them: no figures to report)")
+        say("  Without an accept the holdout's only figures are the gate's own above; the final rows stay sealed")
     lines = [_sides_line("pooled", [side["pooled"] for side in sides])]
     lines += [_sides_line(name, [side["by"].get(name) for side in sides]) for name in p["before"]["by"]]
     say_table((p["by"] or "rows", "n", *_BRIEF), lines)
@@ -245,6 +248,11 @@ def _everything(p: Payload) -> None:
         _say_intervals("final", [side["final"] for side in sides])
     if p["final_opened"] > 1:
         say(f"  these final rows have been opened {p['final_opened']} times by now; fresh labels would say more")
+
+
+def holds_sealed_rows(everything: Payload) -> bool:
+    """Say whether a closing table is over all rows; earlier versions did not write it down, and left none out."""
+    return bool(everything.get("includes_sealed_rows", "after" in everything))
 
 
 def _say_intervals(name: str, tables: Sequence[Payload]) -> None:

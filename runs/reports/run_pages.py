@@ -16,7 +16,7 @@ from ..flips import Flip
 from ..terminal import inline, visible
 from ..word_diff import diff_prompts
 from . import charts
-from .report import METRIC_ORDER, number
+from .report import METRIC_ORDER, holds_sealed_rows, number
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -140,6 +140,7 @@ def _told(told: Exported) -> dict[str, object]:
         "first": last["validation"],
         "tables": _tables(last.get("everything", {})),
         "everything": last.get("everything", {}),
+        "all_rows": holds_sealed_rows(last.get("everything", {})),
         "counted": told.flips,
         "number": number,
     }
@@ -169,9 +170,11 @@ def _moved(decision: Payload) -> list[Moved]:
 
 
 def _tables(everything: Payload) -> list[tuple[str, list[Measured]]]:
-    """Return the closing figures: the final rows, where they were opened, and all rows."""
+    """Return the closing figures: the final rows and all rows after an accept, else the open rows."""
     final = "The figure to report: the final rows, opened after the decision"
-    named = (("final", final), ("pooled", "All rows, tuned ones included"))
+    open_rows = "The open rows alone (training and validation); the holdout's figures are the gate's"
+    pooled = "All rows, tuned ones included" if holds_sealed_rows(everything) else open_rows
+    named = (("final", final), ("pooled", pooled))
     sides = [everything[side] for side in ("before", "after") if side in everything]
     return [(title, _measured([side[key] for side in sides])) for key, title in named if sides and key in sides[0]]
 

@@ -18,6 +18,7 @@ from ...judges.prompt import check_name
 from ..flips import Direction, Error
 from ..lineage import lineage
 from ..reports import charts
+from ..reports.report import holds_sealed_rows
 from ..run_config import RunConfig
 from ..store.journal import RunRecord, list_runs
 from ..word_diff import Piece, diff_words, prompt_parts
@@ -85,6 +86,7 @@ def run(desk: Desk, request: Request) -> Response:
             run=view,
             last=last,
             sides=sides,
+            all_rows=holds_sealed_rows(last.get("everything", {})),
             brief=CHOICE_METRICS if among_labels else BRIEF,
             pictures=_pictures(view, sides, yes_or_no=not among_labels),
             steps=_steps(view),

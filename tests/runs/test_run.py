@@ -18,6 +18,7 @@ from judgewright.judges.errors import BudgetSpent, InputError
 from judgewright.judges.judge import judge
 from judgewright.judges.models import Client, Completion, Faults, Request, Simulated
 from judgewright.judges.models.serve import Server, make_app
+from judgewright.judges.rows import Dataset
 from judgewright.judges.shelf import Shelf
 from judgewright.judges.splits import split_dataset
 from judgewright.judges.verdict import Unscored
@@ -129,14 +130,18 @@ class Overheard:
         await self.inner.close()
 
 
-def test_no_sealed_row_ever_reaches_the_optimizer_model(rows: Path) -> None:
-    """A canary in each row's text: those of sealed rows are in no optimizer or loss request, nor in an event."""
-    data = config(rows).dataset()
-    marked = tuple(
+def with_canaries(data: Dataset) -> Dataset:
+    """The same rows with a mark in each text that stands in no other row."""
+    rows = (
         replace(row, inputs={name: f"CANARY<{row.id}> {text}" for name, text in row.inputs.items()})
         for row in data.rows
     )
-    data = replace(data, rows=marked, content_hash="marked")
+    return replace(data, rows=tuple(rows), content_hash="marked")
+
+
+def test_no_sealed_row_ever_reaches_the_optimizer_model(rows: Path) -> None:
+    """A canary in each row's text: those of sealed rows are in no optimizer or loss request, nor in an event."""
+    data = with_canaries(config(rows).dataset())
     parts = split_dataset(data, shares=(30, 20, 30, 20))
     open_ids = {row.id for part in (parts.train, parts.validation) for row in part.rows}
     sealed = [f"CANARY<{row.id}>" for row in data.rows if row.id not in open_ids]
@@ -332,19 +337,59 @@ def test_a_column_that_is_not_there_is_refused_before_anything_is_asked(
     assert list_runs(place.database)[-1].state == "failed"
 
 
-def test_every_opening_of_sealed_rows_stands_in_the_ledger(place: Workspace, rows: Path) -> None:
-    """A walk with a survivor opens holdout and final once each, and the ledger says so; one without opens nothing."""
-    result = start(place, config(rows, steps=6, guards=("recall:-0.30",)))
-    ledger = HoldoutLedger(place.database)
+def openings(place: Workspace, result: RunResult) -> list[int]:
+    """How often a run's holdout and final rows stand in the ledger as opened."""
     seals = next(event.payload["seals"] for event in result.events if event.kind == "split")
-    opened = [len(ledger.looks(seals[part])) for part in ("holdout", "final")]
-    assert opened == ([1, 1] if result.outcome.after is not None else [0, 0])
+    return [len(HoldoutLedger(place.database).looks(seals[part])) for part in ("holdout", "final")]
+
+
+def test_every_opening_of_sealed_rows_stands_in_the_ledger(place: Workspace, rows: Path) -> None:
+    """An accept opens holdout and final once each, and the ledger says so; a walk without survivor opens nothing."""
+    write_demo_rows(rows, documents=240)
+    result = start(place, config(rows, steps=6, guards=("recall:-0.30",)))
+    assert result.to_json()["decision"]["accepted"]
+    assert openings(place, result) == [1, 1]
+    everything = result.to_json()["everything"]
+    assert everything["includes_sealed_rows"]
+    assert everything["before"]["pooled"]["n"] == len(config(rows).dataset())
+    assert {"final"} <= everything["before"].keys() & everything["after"].keys()
     idle = start(place, config(rows, steps=0))
     assert idle.outcome.after is None
     everything = idle.to_json()["everything"]
     assert everything["final_opened"] == 0
     assert everything["before"]["pooled"]["n"] == idle.to_json()["benchmark"]["n"]
-    assert [len(ledger.looks(seals[part])) for part in ("holdout", "final")] == opened
+    assert openings(place, idle) == [1, 1]
+
+
+def test_without_an_accept_the_final_rows_stay_sealed_and_nobody_pays_for_them(rows: Path) -> None:
+    """An undecided walk asks about each holdout row once a prompt and about no final row; its table is of open rows."""
+    data = with_canaries(config(rows).dataset())
+    parts = split_dataset(data)
+    open_ids = {row.id for part in (parts.train, parts.validation) for row in part.rows}
+    model, journal, ledger = Overheard(), MemoryJournal(), MemoryLedger()
+    with Client(model) as client:
+        tools = Tools(
+            judge_client=client,
+            optimizer_client=client,
+            proposer=TextGrad(),
+            journal=journal,
+            ledger=ledger,
+            run_id="r",
+        )
+        objective = read_objective(OBJECTIVE, guards=("recall:-0.30",))
+        outcome = optimize(PROMPT, data, objective, tools, WalkSettings(steps=2))
+    assert outcome.decision is not None
+    assert outcome.decision.outcome == "undecided"
+    asked = [request.messages[-1].content for request in model.heard if request.purpose == "judge"]
+    counts = [sum(f"CANARY<{row.id}>" in text for text in asked) for row in data.rows if row.id not in open_ids]
+    assert sorted(counts) == [0] * len(parts.final) + [2] * len(parts.holdout)
+    everything = next(event.payload for event in journal.events() if event.kind == "everything")
+    assert not everything["includes_sealed_rows"]
+    assert everything["final_opened"] == len(ledger.looks(parts.final.content_hash)) == 0
+    for side in ("before", "after"):
+        assert everything[side]["pooled"]["n"] == len(open_ids)
+        assert "final" not in everything[side]
+    assert len(ledger.looks(parts.holdout.content_hash)) == 1
 
 
 def test_no_seed_and_no_other_split_makes_a_fresh_holdout(place: Workspace, rows: Path) -> None:

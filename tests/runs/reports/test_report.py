@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from judgewright.runs.reports.report import say_event
+from judgewright.runs.reports.report import METRIC_ORDER, holds_sealed_rows, say_event
 
 
 def test_a_step_tells_of_every_proposal_and_why_it_failed(capsys: pytest.CaptureFixture[str]) -> None:
@@ -25,3 +25,41 @@ def test_a_step_tells_of_every_proposal_and_why_it_failed(capsys: pytest.Capture
         r"the optimizer model failed: \x1b[31mtoo long",
         "beside it bbb: tried before",
     ]
+
+
+ESTIMATE = {"value": 0.5, "low": 0.4, "high": 0.6, "n": 40}
+TABLE = {"n": 40, "metrics": dict.fromkeys(METRIC_ORDER, ESTIMATE)}
+
+
+@pytest.mark.parametrize(
+    ("event", "title", "silent"),
+    [
+        ({"before": {"pooled": TABLE, "by": {}}}, "The open rows as they are", "whole benchmark"),
+        (
+            {side: {"pooled": TABLE, "by": {}} for side in ("before", "after")} | {"includes_sealed_rows": False},
+            "final rows stay sealed",
+            "whole benchmark",
+        ),
+        (
+            {side: {"pooled": TABLE, "by": {}, "final": TABLE} for side in ("before", "after")}
+            | {"includes_sealed_rows": True},
+            "The figure to report: the final rows",
+            "stay sealed",
+        ),
+    ],
+    ids=["no survivor", "no accept", "accepted"],
+)
+def test_the_closing_table_says_which_rows_it_is_over(
+    event: dict[str, Any], title: str, silent: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Open rows alone without an accept, all rows and the final ones after it."""
+    say_event("everything", {"by": None, "final_opened": 0, **event})
+    told = capsys.readouterr().out
+    assert title in told
+    assert silent not in told
+
+
+def test_a_closing_table_of_an_earlier_version_is_over_all_rows_where_there_was_a_survivor() -> None:
+    """It did not write down which rows it is over."""
+    assert holds_sealed_rows({"before": {}, "after": {}})
+    assert not holds_sealed_rows({"before": {}})
