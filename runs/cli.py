@@ -81,17 +81,10 @@ def main(arguments: list[str] | None = None) -> None:
     arguments = sys.argv[1:] if arguments is None else arguments
     try:
         cli.main(arguments, prog_name="judgewright", standalone_mode=False)
-    except click.exceptions.Exit as done:
-        sys.exit(done.exit_code)
-    except click.Abort:
-        sys.exit(3)
-    except click.ClickException as error:
-        error.show()
-        sys.exit(2)
     except BrokenPipeError:
         sys.stderr.close()
         sys.exit(3)
-    except Exception as error:  # noqa: BLE001  # the one door around a command
+    except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001  # the one door around a command
         from .commands.failure import report_failure
 
         sys.exit(report_failure(error, as_json="--json" in arguments))

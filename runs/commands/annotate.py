@@ -9,7 +9,7 @@ from typing import cast
 
 import click
 
-from ...judges import InputError, JudgeSettings
+from ...judges import BudgetSpent, InputError, JudgeSettings, ModelError, WorldError
 from ...judges.annotation import (
     CONFIDENT,
     DEFAULT_EMBEDDER,
@@ -28,7 +28,9 @@ from ..annotation import Asking, run_annotation
 from ..config import parse_budget, read_environment
 from ..pair_files import Sources, read_material
 from ..terminal import progress_on_stderr, say, say_json, say_table
+from .failure import error_body, report_failure
 from .options import column_map, json_option, model_options, open_workspace, workspace_option
+from .outputs import OutFile
 
 SHOWN = 10
 """Disagreements that are printed; the JSON has more."""
@@ -41,7 +43,7 @@ SHOWN = 10
 @click.argument("queries", type=click.Path(path_type=Path))
 @click.argument("corpus", type=click.Path(path_type=Path))
 @click.option("--judge", "judge_name", required=True, help="A judge of pairs: name, name@version or YAML file.")
-@click.option("--out", type=click.Path(path_type=Path), required=True, help="Write the annotations as JSONL.")
+@click.option("--out", type=OutFile(), required=True, help="Write the annotations as JSONL.")
 @click.option("--k", default=5, show_default=True, type=click.IntRange(min=1), help="The retriever's top.")
 @click.option(
     "--per-query", default=10, show_default=True, type=click.IntRange(min=2),
@@ -65,7 +67,7 @@ SHOWN = 10
     help="What counts as retrieved: the decision of the judge's rule, the best F1 on the labels, or a probability.",
     metavar="rule|labels|P",
 )  # fmt: skip
-@click.option("--matrix", type=click.Path(path_type=Path), help="Also write a sparse label matrix, .npz or .jsonl.")
+@click.option("--matrix", type=OutFile(), help="Also write a sparse label matrix, .npz or .jsonl.")
 @click.option("--column", "columns", multiple=True, metavar="INPUT=COLUMN", help="Read a judge's input from there.")
 @click.option("--query-id", help="Column of the query's id [default: query_id, qid, else id].")
 @click.option("--document-id", help="Column of the document's id [default: document_id, doc_id, ..., else id].")
@@ -141,11 +143,13 @@ def annotate(
     write_annotations(found, out)
     if matrix is not None:
         write_matrix(label_matrix(found.judged), matrix)
+    shortfall = _shortfall(found)
     if as_json:
-        say_json(found.to_json() | {"out": str(out), "matrix": matrix and str(matrix)})
+        say_json(found.to_json() | {"out": str(out), "matrix": matrix and str(matrix)} | error_body(shortfall))
     else:
         _say(found, out, matrix)
-    _leave(found)
+    if shortfall is not None:
+        sys.exit(report_failure(shortfall, as_json=False))
 
 
 def _open_retriever(kind: str, embedder: str, documents: Sequence[Item]) -> Retriever:
@@ -210,11 +214,10 @@ def _say_queue(found: Annotation) -> None:
         say_table(("query", "document", "label", "judge says", "confidence", "rank"), lines, left=2)
 
 
-def _leave(found: Annotation) -> None:
-    """Leave with 3 where the world kept pairs from being judged: no budget left, or an endpoint that answered none."""
+def _shortfall(found: Annotation) -> WorldError | None:
+    """Say what kept pairs from being judged: no budget left, or an endpoint that answered none."""
     if found.unscored.get("budget"):
-        say(f"error: the budget ended before {found.unscored['budget']} pairs were judged", to_stderr=True)
-        sys.exit(3)
+        return BudgetSpent(f"the budget ended before {found.unscored['budget']} pairs were judged")
     if found.unscored.get("endpoint") and not found.answered:
-        say("error: the endpoint answered no pair", to_stderr=True)
-        sys.exit(3)
+        return ModelError("the endpoint answered no pair")
+    return None

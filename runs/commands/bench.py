@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from ...judges import InputError, JudgeSettings, Unscored
+from ...judges import BudgetSpent, InputError, JudgeSettings, ModelError, Unscored, WorldError
 from ...judges.listwise import Window
 from ...slices import read_slice, rows_in_slice
 from ..bench import BenchPlan, BenchResult, ByClaim, run_bench, write_page, write_verdicts
@@ -16,6 +16,7 @@ from ..ceilings import say_ceilings
 from ..config import parse_budget, read_environment
 from ..reports.report import say_benchmark
 from ..terminal import inline, progress_on_stderr, say, say_json
+from .failure import error_body, report_failure
 from .options import (
     ceiling_options,
     ceiling_questions,
@@ -26,6 +27,7 @@ from .options import (
     read_rows,
     workspace_option,
 )
+from .outputs import OutFile
 
 SHOWN = 3
 """Responses that are printed claim by claim."""
@@ -73,8 +75,8 @@ Ranking:  judgewright bench context_relevance rows.jsonl --listwise 20/10 --grou
 @click.option("--listwise", metavar="WINDOW/STEP", help="Rank each query's passages in sliding windows instead.")
 @click.option("--planted", type=click.IntRange(1), metavar="N", help="Plant instructions into N rows: the flip rate.")
 @ceiling_options
-@click.option("--out", type=click.Path(path_type=Path), help="Write the verdicts as JSONL.")
-@click.option("--html", type=click.Path(path_type=Path, dir_okay=False), help="Write a page with charts.")
+@click.option("--out", type=OutFile(), help="Write the verdicts as JSONL.")
+@click.option("--html", type=OutFile(), help="Write a page with charts.")
 @workspace_option
 @json_option
 def bench(
@@ -117,8 +119,9 @@ def bench(
         write_verdicts(result.judged, out)
     if html is not None:
         write_page(result, html, title=title, by=by)
+    shortfall = _shortfall(result)
     if as_json:
-        say_json(result.to_json())
+        say_json(result.to_json() | error_body(shortfall))
     else:
         for note in (*dataset.notes, *result.notes):
             say(f"note: {note}")
@@ -126,7 +129,8 @@ def bench(
         for path in (out, html):
             if path is not None:
                 say(f"written to {path}")
-    _leave(result)
+    if shortfall is not None:
+        sys.exit(report_failure(shortfall, as_json=False))
 
 
 def _plan(settings: JudgeSettings, by: str | None, asked: dict[str, Any]) -> BenchPlan:  # Any: options
@@ -169,13 +173,12 @@ def _say(result: BenchResult, title: str, by: str | None, plan: BenchPlan) -> No
     say_ceilings(result.ceilings, audit=plan.ceilings.audit)
 
 
-def _leave(result: BenchResult) -> None:
-    """Leave with 3 where the world kept rows from being judged: no budget left, or an endpoint that answered none."""
+def _shortfall(result: BenchResult) -> WorldError | None:
+    """Say what kept rows from being judged: no budget left, or an endpoint that answered none."""
     unscored = result.benchmark.unscored
     if unscored.get("budget"):
-        say(f"error: the budget ended before {unscored['budget']} rows were judged", to_stderr=True)
-        sys.exit(3)
+        return BudgetSpent(f"the budget ended before {unscored['budget']} rows were judged")
     if unscored.get("endpoint") and not result.benchmark.n:
         why = next(a.detail for a in result.judged.answers if isinstance(a, Unscored) and a.reason == "endpoint")
-        say(f"error: the endpoint answered no row: {inline(why)}", to_stderr=True)
-        sys.exit(3)
+        return ModelError(f"the endpoint answered no row: {inline(why)}")
+    return None

@@ -18,6 +18,7 @@ from ..data_files import import_rows, split_file
 from ..reports.data_report import say_data_report, say_import
 from ..terminal import say, say_json, say_table
 from .options import json_option, open_workspace, workspace_option
+from .outputs import OutFile, OutFolder
 
 
 @click.group()
@@ -67,7 +68,7 @@ def check(
 
 @data.command(epilog="Example:  judgewright data split rows.jsonl --group document --out parts")
 @click.argument("file", type=click.Path(path_type=Path))
-@click.option("--out", required=True, type=click.Path(path_type=Path, file_okay=False), help="Folder for the parts.")
+@click.option("--out", required=True, type=OutFolder(), help="Folder for the parts.")
 @click.option("--group", help="Column whose rows stay in one part [default: group_id, else the longest input].")
 @click.option("--label", help="Column of the human label [default: label].")
 @click.option("--label-scale", help="binary, probability, or LOW..HIGH@THRESHOLD [default: read from the labels].")
@@ -132,7 +133,7 @@ def sources(as_json: bool) -> None:
 )
 @click.argument("source", type=click.Choice(list(SOURCES)))
 @click.argument("path")
-@click.option("--out", required=True, type=click.Path(path_type=Path, dir_okay=False), help="The JSONL to write.")
+@click.option("--out", required=True, type=OutFile(makes_folder=True), help="The JSONL to write.")
 @click.option("--level", default="", help="What one row is, where the source has several (see `data sources`).")
 @click.option("--where", multiple=True, metavar="COLUMN=VALUE", help="Keep only rows with this value.")
 @click.option("--limit", type=click.IntRange(min=1), help="Keep only the first rows.")

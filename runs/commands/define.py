@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from ...judges import ClientStats, JudgeSettings, write_beside
+from ...judges import BudgetSpent, ClientStats, JudgeSettings, ModelError, WorldError, write_beside
 from ...judges.annotation import (
     Definition,
     Query,
@@ -26,7 +26,9 @@ from ..store.calls import CallStore
 from ..store.journal import create_run, sitting
 from ..terminal import progress_on_stderr, say, say_json
 from ..workspace import Workspace
+from .failure import error_body, report_failure
 from .options import json_option, model_options, open_workspace, workspace_option
+from .outputs import OutFile
 
 
 @click.command(
@@ -45,7 +47,7 @@ from .options import json_option, model_options, open_workspace, workspace_optio
 @click.option("--passage", help="Column of the passage in PASSAGES [default: passage, paragraph, else text].")
 @click.option("--label", help="Column of the label in PASSAGES [default: label].")
 @click.option("--rows", is_flag=True, help="Write every row of QUERIES with the column added, not one line a query.")
-@click.option("--out", type=click.Path(path_type=Path), required=True, help="Write the definitions as JSONL.")
+@click.option("--out", type=OutFile(), required=True, help="Write the definitions as JSONL.")
 @model_options
 @workspace_option
 @json_option
@@ -74,11 +76,14 @@ def define(
     lines = define_rows(queries, found, column=query) if rows else [definition.to_json() for definition in found]
     _write(lines, out)
     summary = _summary(found, marked, stats)
+    shortfall = _shortfall(found)
     if as_json:
-        say_json(summary | {"out": str(out), "definitions": [definition.to_json() for definition in found]})
+        definitions = [definition.to_json() for definition in found]
+        say_json(summary | {"out": str(out), "definitions": definitions} | error_body(shortfall))
     else:
         _say(summary, found, stats, out)
-    _leave(found)
+    if shortfall is not None:
+        sys.exit(report_failure(shortfall, as_json=False))
 
 
 def _ask(
@@ -161,12 +166,11 @@ def _say(summary: dict[str, Any], found: list[Definition], stats: ClientStats, o
     say(f"written to {out}")
 
 
-def _leave(found: list[Definition]) -> None:
-    """Leave with 3 where the world kept queries from an answer: no budget left, or an endpoint that answered none."""
+def _shortfall(found: list[Definition]) -> WorldError | None:
+    """Say what kept queries from an answer: no budget left, or an endpoint that answered none."""
     reasons = [definition.unanswered.reason for definition in found if definition.unanswered]
     if "budget" in reasons:
-        say(f"error: the budget ended before {reasons.count('budget')} queries were answered", to_stderr=True)
-        sys.exit(3)
+        return BudgetSpent(f"the budget ended before {reasons.count('budget')} queries were answered")
     if "endpoint" in reasons and not any(d.origin not in ("", "given") for d in found):
-        say("error: the endpoint answered no query", to_stderr=True)
-        sys.exit(3)
+        return ModelError("the endpoint answered no query")
+    return None

@@ -15,6 +15,7 @@ from ..terminal import progress_on_stderr, say
 from ..workspace import Workspace
 from .optimize import finish
 from .options import json_option
+from .outputs import OutFolder
 
 DOCUMENTS = 600
 """Enough rows for the slice search and the gate to have a say."""
@@ -27,7 +28,7 @@ OBJECTIVE = (
 @click.option(
     "--dir",
     "folder",
-    type=click.Path(path_type=Path, file_okay=False),
+    type=OutFolder(),
     default=Path("demo"),
     show_default=True,
     help="Where to work.",

@@ -16,6 +16,7 @@ from ..finding import provenance
 from ..gates.gating import verification
 from ..terminal import inline, say, say_json
 from .options import json_option, open_workspace, workspace_option
+from .outputs import OutFile
 
 
 class _WriteUnlessNamed(click.Group):
@@ -41,7 +42,7 @@ def export() -> None:
 @click.option("--to", "target", type=click.Choice(sorted(TARGETS)), required=True, help="The tool or format.")
 @click.option(
     "--out",
-    type=click.Path(path_type=Path),
+    type=OutFile(makes_folder=True, may_be_folder=True),
     help="Folder to write, with manifest.json; a name with a suffix for an export of one file [default: print it].",
 )
 @click.option("--push", "uri", help="Also store it in the tool's registry at this address (MLflow, TruLens, ...).")

@@ -1,29 +1,70 @@
-"""What a person sees when a command fails, and the exit code."""
+"""What a person or a program sees when a command fails, and the exit code."""
 
 from __future__ import annotations
 
 import traceback
+from dataclasses import dataclass
+from typing import Any
 
-from ...judges import InputError, JudgewrightError
+import click
+
+from ...judges import InputError, Interrupted, JudgewrightError
 from ..terminal import say, say_json
 
+DEFECT = "this is a defect in judgewright; please report it with the traceback on stderr"
 
-def report_failure(error: Exception, *, as_json: bool) -> int:
-    """Print an error and return the exit code: 2 for the caller's fault, 3 for the world's.
 
-    An error that is not ours is a defect: it is printed with its traceback, so that it can be reported.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Failure:
+    """Why a command failed, as `--json` says it."""
+
+    kind: str
+    message: str
+    hint: str | None = None
+    exit: int
+    """2 for the caller's fault, 3 for the world's."""
+
+    def to_json(self) -> dict[str, Any]:  # Any: JSON
+        """Return the value of the key `error`."""
+        return {"kind": self.kind, "message": self.message, "hint": self.hint, "exit": self.exit}
+
+
+def report_failure(error: BaseException, *, as_json: bool) -> int:
+    """Print an error, for people on stderr and with `--json` as one object on stdout; return the exit code.
+
+    An error that is not ours is a defect: its traceback is printed, so that it can be reported.
     """
-    if not isinstance(error, JudgewrightError):
-        if isinstance(error, OSError):
-            say(f"error: {error}", to_stderr=True)
-            return 3
-        say("".join(traceback.format_exception(error)), to_stderr=True)
-        say("error: this is a defect in judgewright; please report it with the lines above", to_stderr=True)
-        return 3
-    code = 2 if isinstance(error, InputError) else 3
-    say(f"error: {error}", to_stderr=True)
-    if error.hint:
-        say(f"hint: {error.hint}", to_stderr=True)
+    failure = explain(error)
+    if isinstance(error, click.ClickException):
+        error.show()
+    else:
+        if failure.hint == DEFECT:
+            say("".join(traceback.format_exception(error)), to_stderr=True)
+        say(f"error: {failure.message}", to_stderr=True)
+        if failure.hint:
+            say(f"hint: {failure.hint}", to_stderr=True)
     if as_json:
-        say_json({"error": {"kind": type(error).__name__, "message": str(error), "hint": error.hint, "exit": code}})
-    return code
+        say_json({"error": failure.to_json()})
+    return failure.exit
+
+
+def error_body(error: BaseException | None) -> dict[str, Any]:  # Any: JSON
+    """Return what an error adds to the one object of a command that has a result all the same."""
+    return {} if error is None else {"error": explain(error).to_json()}
+
+
+def explain(error: BaseException) -> Failure:
+    """Say what an error means to whoever called the command."""
+    if isinstance(error, (click.Abort, KeyboardInterrupt)):
+        return Failure(kind=Interrupted.__name__, message="stopped before it was done", exit=3)
+    kind = type(error).__name__
+    if isinstance(error, click.ClickException):
+        context = error.ctx if isinstance(error, click.UsageError) else None
+        hint = f"`{context.command_path} --help` shows the options" if context else None
+        return Failure(kind="UsageError", message=error.format_message(), hint=hint, exit=2)
+    if isinstance(error, JudgewrightError):
+        code = 2 if isinstance(error, InputError) else 3
+        return Failure(kind=kind, message=str(error), hint=error.hint, exit=code)
+    if isinstance(error, OSError):
+        return Failure(kind=kind, message=str(error), exit=3)
+    return Failure(kind=kind, message=f"{kind}: {error}", hint=DEFECT, exit=3)

@@ -11,6 +11,7 @@ from ..gates.gating import verification
 from ..imports import SOURCES, TOOLS, Imported, Wishes, import_judge, list_installed
 from ..terminal import inline, say, say_diff, say_json, say_table
 from .options import json_option, open_workspace, workspace_option
+from .outputs import OutFile
 
 IMPORTS = """\b
 Example:    judgewright judges import trulens groundedness --with .venvs/trulens/bin/python --out trulens.yaml
@@ -131,7 +132,7 @@ def use(judge: str, workspace: Path | None, as_json: bool) -> None:
 @click.option("--scale", help="LOW..HIGH@THRESHOLD, binary or probability [default: as the tool says].")
 @click.option(
     "--out",
-    type=click.Path(path_type=Path, dir_okay=False),
+    type=OutFile(),
     help="Write the judge as YAML [default: keep it on the workspace's shelf].",
 )
 @workspace_option

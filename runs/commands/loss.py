@@ -12,6 +12,7 @@ from ...judges import InputError, LossError, OutputScale, parse_label_scale, wri
 from ..config import open_client, parse_budget, read_environment
 from ..terminal import inline, say, say_json, say_table
 from .options import json_option, open_workspace, workspace_option
+from .outputs import OutFile
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -53,7 +54,7 @@ def loss() -> None:
 @click.option("--slice", "slice_", default="all rows", show_default=True, help="The slice under repair, in words.")
 @click.option("--model", default="simulated", show_default=True, help="simulated, NAME, or NAME@https://host/v1.")
 @click.option("--budget", help="Dollars such as 5.00, or tokens such as 200000tokens.")
-@click.option("--out", type=click.Path(path_type=Path, dir_okay=False), help="Write the loss as JSON.")
+@click.option("--out", type=OutFile(), help="Write the loss as JSON.")
 @scale_options
 @workspace_option
 @json_option

@@ -166,7 +166,7 @@ def read_config(
     """Read the options of `optimize`, which `plan` takes too."""
     import orjson
 
-    from ...judges import parse_shares
+    from ...judges import parse_shares, read_prompt
     from ...slices import read_slice
 
     return RunConfig(
@@ -174,7 +174,7 @@ def read_config(
         data=str(data),
         columns=column_map(columns),
         parts=names(parts),
-        edit=None if edit is None else edit.read_text(encoding="utf-8"),
+        edit=None if edit is None else read_prompt(edit).to_yaml(),
         loss=None if loss is None else orjson.dumps(read_loss(loss).to_json()).decode(),
         slice=slice_ if slice_ in ("auto", "all") else str(read_slice(slice_)),
         slice_columns=names(slice_columns),

@@ -12,6 +12,7 @@ from ...judges import Dataset, InputError, JudgePrompt, load_dataset, parse_labe
 from ..ceilings import CeilingQuestions
 from ..config import read_environment
 from ..workspace import Workspace, find_workspace
+from .outputs import OutFile
 
 F = TypeVar("F", bound=Callable[..., Any])  # Any: click passes whatever a command declares
 
@@ -83,7 +84,7 @@ def ceiling_options(command: F) -> F:
     options = (
         click.option("--annotators", help="Comma-separated columns of single annotators, or one column of lists."),
         click.option("--gain", type=float, help="The gain you are after, such as 0.02, to be held against the noise."),
-        click.option("--audit", type=file, help="Write likely label errors as JSONL, to be marked."),
+        click.option("--audit", type=OutFile(), help="Write likely label errors as JSONL, to be marked."),
         click.option("--audited", type=file, help="Such a file with marks: measure with the labels it corrects."),
     )
     for option in reversed(options):

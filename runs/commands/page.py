@@ -12,8 +12,8 @@ import click
 
 from ...judges import InputError
 from ..config import read_environment
-from ..terminal import say
-from .options import open_workspace, workspace_option
+from ..terminal import say, say_json
+from .options import json_option, open_workspace, workspace_option
 
 HOST = "127.0.0.1"
 
@@ -33,7 +33,8 @@ HOST = "127.0.0.1"
     help="Open the page in a browser; other users of this machine may see the link meanwhile.  [default: no-open]",
 )
 @workspace_option
-def review(port: int, opening: bool, workspace: Path | None) -> None:
+@json_option
+def review(port: int, opening: bool, workspace: Path | None, as_json: bool) -> None:
     """Serve the review page to this machine's user until it is interrupted.
 
     Open the link that is printed: it carries a secret, and who has it may decide.
@@ -49,7 +50,10 @@ def review(port: int, opening: bool, workspace: Path | None) -> None:
         port = listener.getsockname()[1]
         app = review_app(root, token=token, port=port, environment=read_environment())
         link = f"http://{HOST}:{port}/?token={token}"
-        say(f"{link}\nStop it with Ctrl-C.")
+        if as_json:
+            say_json({"link": link})
+        else:
+            say(f"{link}\nStop it with Ctrl-C.")
         if opening:
             webbrowser.open(link)
         # No access log: it would hold the link.

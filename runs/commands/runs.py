@@ -24,6 +24,7 @@ from ..store.journal import RunJournal, get_run, list_runs
 from ..terminal import progress_on_stderr, say, say_json, say_table
 from .optimize import finish
 from .options import json_option, open_workspace, workspace_option
+from .outputs import OutFolder
 from .tune import say_tuned
 
 
@@ -131,7 +132,7 @@ def flips(
 
 @runs.command(epilog="Example:  judgewright runs export 20261121-031502-a1b2c3 --out report --format md")
 @click.argument("run")
-@click.option("--out", type=click.Path(path_type=Path, file_okay=False), required=True, help="Folder to write into.")
+@click.option("--out", type=OutFolder(), required=True, help="Folder to write into.")
 @click.option("--format", "formats", type=click.Choice(list(FORMATS)), multiple=True, help="Which [default: all].")
 @workspace_option
 @json_option

@@ -26,6 +26,7 @@ from ..scoring import (
 )
 from ..terminal import say_json
 from .options import ceiling_options, ceiling_questions, json_option
+from .outputs import OutFile
 
 EXAMPLES = """\b
 Example:  judgewright score verdicts.jsonl --score verdict --confidence confidence --group query_id
@@ -71,7 +72,7 @@ Check:    judgewright score --expected expected.json FOLDER
 )
 @click.option("--verbose", is_flag=True, help="With --expected: print the figures' definitions.")
 @ceiling_options
-@click.option("--html", type=click.Path(path_type=Path, dir_okay=False), help="Write a page about one judge too.")
+@click.option("--html", type=OutFile(), help="Write a page about one judge too.")
 @click.option("--seed", default=0, show_default=True, help="Seed of the resamples behind the intervals.")
 @json_option
 def score(

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
+
 import click
 
 from ...judges import Simulated
 from ...judges.models import Faults
-from ..terminal import say
+from ..terminal import say, say_json
+from .options import json_option
 
 
 @click.command(epilog="Example:  judgewright simulate --port 8399 --faults 429=0.10,503=0.05,garbage=0.05")
@@ -19,7 +22,8 @@ from ..terminal import say
     help="Port to listen on; 0 takes a free one.",
 )
 @click.option("--faults", default="", help="Faults on order, such as 429=0.10,503=0.05,garbage=0.05,latency=0.2.")
-def simulate(host: str, port: int, faults: str) -> None:
+@json_option
+def simulate(host: str, port: int, faults: str, as_json: bool) -> None:
     """Serve the simulated model as an OpenAI-compatible endpoint until it is interrupted.
 
     Then, elsewhere: judgewright bench groundedness rows.jsonl --model simulated@http://127.0.0.1:8399/v1
@@ -28,5 +32,16 @@ def simulate(host: str, port: int, faults: str) -> None:
 
     model = Simulated()
     ordered = Faults.parse(faults)
-    say(f"simulated model {model.endpoint}; faults: {faults or 'none'}; stop it with Ctrl-C")
-    Server(make_app(model, ordered), host=host, port=port).run(lambda url: say(f"listening on {url}"))
+    server = Server(make_app(model, ordered), host=host, port=port)
+
+    def listening(url: str) -> None:
+        if as_json:
+            say_json({"model": model.endpoint, "faults": faults, "url": url})
+        else:
+            say(f"listening on {url}")
+
+    if not as_json:
+        say(f"simulated model {model.endpoint}; faults: {faults or 'none'}; stop it with Ctrl-C")
+    # uvicorn raises the Ctrl-C that stopped it once more; stopping a server is no failure.
+    with contextlib.suppress(KeyboardInterrupt):
+        server.run(listening)

@@ -30,6 +30,7 @@ from ..slicing import (
 )
 from ..terminal import say, say_json
 from .options import json_option, names, open_workspace, workspace_option
+from .outputs import NumberedOutFile, OutFile
 
 EXAMPLES = """\b
 Example:  judgewright slices verdicts.jsonl --metric precision --threshold 2 --group metadata.query_id
@@ -74,9 +75,14 @@ Own:      judgewright slices verdicts.jsonl --where 'source_words >= 400' --save
 @click.option("--errors", is_flag=True, help="With --rows: only errors.")
 @click.option("--limit", type=click.IntRange(min=1), help="With --rows: so many at most [default: 10].")
 @click.option("--audit", metavar="SLICE", help="Mark the twenty most telling errors of a slice, or read the marks.")
-@click.option("--marks", type=click.Path(path_type=Path, dir_okay=False), help="With --audit: the file of marks.")
-@click.option("--save", metavar="[N=]FILE", help="Save the slice to optimize on, or number N, or that of --where.")
-@click.option("--plot", type=click.Path(path_type=Path, dir_okay=False), help="Draw the slices into FILE.svg or .png.")
+@click.option("--marks", type=OutFile(), help="With --audit: the file of marks.")
+@click.option(
+    "--save",
+    type=NumberedOutFile(),
+    metavar="[N=]FILE",
+    help="Save the slice to optimize on, or number N, or that of --where.",
+)
+@click.option("--plot", type=OutFile(), help="Draw the slices into FILE.svg or .png.")
 @workspace_option
 @json_option
 def slices(
@@ -140,23 +146,21 @@ def _tell_found(
     judged: Judged, wanted: Search, *, title: str, save: str | None, plot: Path | None, as_json: bool
 ) -> None:
     report = search(judged, wanted)
-    if as_json:
-        say_json(to_json(report, judged))
-    else:
+    if not as_json:
         say_slices(report, judged, title=title)
     if plot:
         write_picture(plot_found(report, judged), plot)
     if save:
         path, found = save_found(report, judged, save)
         _say_written(f"slice {found.predicate} saved to {path}", as_json)
+    if as_json:  # last, so that what could not be written is the one object that is printed
+        say_json(to_json(report, judged))
 
 
 def _tell_measured(
     measured: MeasuredSlice, judged: Judged, *, save: str | None, plot: Path | None, as_json: bool
 ) -> None:
-    if as_json:
-        say_json(measured.to_json() | {"reading": list(judged.dataset.notes), "simulated": judged.simulated})
-    else:
+    if not as_json:
         for note in judged.dataset.notes:
             say(f"note: {note}")
         say_measured(measured)
@@ -165,6 +169,8 @@ def _tell_measured(
     if save:
         save_measured(measured, judged, Path(save))
         _say_written(f"slice saved to {save}", as_json)
+    if as_json:
+        say_json(measured.to_json() | {"reading": list(judged.dataset.notes), "simulated": judged.simulated})
 
 
 def _say_written(text: str, as_json: bool) -> None:
