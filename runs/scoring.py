@@ -237,11 +237,17 @@ def say_expected(lines: Sequence[Line], *, verbose: bool = False) -> None:
         if verbose:
             say("  definitions:")
             for line in mine:
-                say(f"    {line.figure}: {line.definition or 'none is stated'}")
+                say(f"    {line.figure}: {line.definition or 'none is stated'}{_rule(line)}")
     counts = Counter(line.status for line in lines)
     rest = "".join(f", {counts[status]} {status}" for status in STATUSES[1:] if counts[status])
     say(f"\n{counts['equal']} of {len(lines)} figures equal to the digits that were printed{rest}")
     say("difference is ours less the published figure, or less the computed one where none was published")
+
+
+def _rule(line: Line) -> str:
+    if line.rule is None:
+        return ""
+    return f" (rule: {', '.join(f'{key} {_several(value)}' for key, value in line.rule.to_json().items())})"
 
 
 def _expected_line(line: Line) -> tuple[str, ...]:

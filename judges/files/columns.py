@@ -10,6 +10,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
+from statistics import fmean
+
+import orjson
 
 from ..errors import DataError
 from ..scale import OutputScale
@@ -49,6 +52,8 @@ class Roles:
     inputs_prefix: str | None = None
     """What the names of columns begin with that are inputs by their name. They stay in the metadata, for the caller to
     find, also where one of them is the id or the group."""
+    mean_labels: bool = False
+    """Whether a label may be a list of numbers, which stands for its mean."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -131,9 +136,19 @@ def _grades_beyond(records: Iterable[Record], roles: Roles) -> set[float]:
     found: set[float] = set()
     for record in records:
         with suppress(ValueError):
-            grade = read_grade(record.fields.get(roles.label), roles.words)
+            grade = _read_label(record.fields.get(roles.label), roles)
             found |= set() if grade is None else {grade}
     return found
+
+
+def _read_label(value: Cell, roles: Roles) -> float | None:
+    """Read the human grade of one row; see `read_grade`."""
+    if not roles.mean_labels or not isinstance(value, str) or not value.startswith("["):
+        return read_grade(value, roles.words)
+    # A list inside a row is kept as its JSON.
+    grades = [read_grade(cell, roles.words) for cell in orjson.loads(value)]
+    known = [grade for grade in grades if grade is not None]
+    return fmean(known) if known else None
 
 
 def read_grade(value: Cell, words: Mapping[str, float]) -> float | None:
@@ -170,7 +185,7 @@ def _draft(record: Record, roles: Roles, by_id: str | None, group: str | None, p
     inputs = {name: _input_text(fields, column, at, problems) for name, column in roles.inputs.items()}
     label = None
     try:
-        label = read_grade(fields.get(roles.label), roles.words)
+        label = _read_label(fields.get(roles.label), roles)
     except ValueError as error:
         problems.add(at, f"field {roles.label!r}: {error}")
     key = str(at) if by_id is None else _as_text(fields.get(by_id)) or ""

@@ -60,6 +60,8 @@ class VerdictColumns:
     """Make the rows that share the same `by` into one, whose score is the maximum, minimum or mean."""
     by: tuple[str, ...] = ()
     """The columns whose values together name an item; needed by, and only for, `aggregate`."""
+    mean_labels: bool = False
+    """Whether a label may be a list of numbers, one an annotator, which stands for its mean."""
 
     def __post_init__(self) -> None:
         if self.clip and self.scale is None:
@@ -98,4 +100,5 @@ def roles_of(columns: VerdictColumns, *, matrix: bool) -> Roles:
         needed=needed,
         words=words_for(columns.label_map),
         inputs_prefix=INPUTS,
+        mean_labels=columns.mean_labels,
     )

@@ -54,6 +54,12 @@ MEANINGS_AT: Mapping[str, str] = {
 LOWER_IS_BETTER = frozenset({"mae", "brier", "ece"})
 
 
+def is_metric(name: str) -> bool:
+    """Say whether `score` knows a metric of this name."""
+    kind, _, cutoff = name.partition("@")
+    return name in MEANINGS or (kind in MEANINGS_AT and cutoff.isdecimal())
+
+
 def metric_meaning(name: str) -> str:
     """Say in one line what a metric is, its range, and which way is good.
 

@@ -1,30 +1,25 @@
 """Published figures computed again: what a file of expectations says about verdict files, and what we find there.
 
-The file is JSON, `{file: {figure: {published, computed, status, definition}}}`: `published` is what its authors
-printed, `computed` what somebody found in the released verdicts, either of them null where there is none. How we
-compute a figure is told by `SHEETS`, one table for each kind of file.
+The file is JSON, `{file: {figure: {published, computed, status, definition, rule}}}`: `published` is what its authors
+printed, `computed` what somebody found in the released verdicts, either of them null where there is none, and `rule`
+how the figure is computed (`rules.py`). An entry that cannot be read or computed costs itself alone.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
-from dataclasses import dataclass, field
-from decimal import Decimal
-from fnmatch import fnmatchcase
-from functools import cached_property
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from decimal import Decimal, InvalidOperation
 from pathlib import Path
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
-from pydantic import BaseModel, ConfigDict, ValidationError
-
-from ..benchmark import measure
 from ..errors import DataError, InputError
-from ..files.verdict_columns import VerdictColumns
-from ..files.verdicts import load_judges
-from ..judged import Judged
+from ..metrics.meanings import is_metric
+from .compute import Value, VerdictFile
 from .figures import load_published
-from .recipes import SHEETS, Recipe, Sheet, Value
+from .rules import Rule, read_rule, shipped_rule
 
 Printed = Decimal | tuple[Decimal, ...] | None
 """A figure, or several, with the digits that were printed."""
@@ -33,6 +28,8 @@ STATUSES: tuple[Status, ...] = get_args(Status)
 
 ROUNDING = 1e-12
 """What floats may add to half a unit of the last digit that was printed."""
+SHOWN = 300
+"""Characters of a reason that are told: it is one line."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,7 +40,7 @@ class Line:
     figure: str
     published: Printed
     computed: Printed
-    ours: Value
+    ours: Value | None
     difference: float | None
     """Ours less the published figure, or less the computed one where none was published; of counts the largest."""
     status: Status
@@ -52,6 +49,8 @@ class Line:
     """Rows with a label and a verdict, or items after aggregation."""
     remark: str = ""
     """Why it was misprinted, differs or could not be computed."""
+    rule: Rule | None = None
+    """How ours was computed; None where nothing says how."""
 
     @property
     def accepted(self) -> bool:
@@ -71,6 +70,7 @@ class Line:
             "definition": self.definition,
             "n": self.n,
             "remark": self.remark,
+            "rule": None if self.rule is None else self.rule.to_json(),
         }
 
 
@@ -83,128 +83,200 @@ def check_expected(expected: Path, folder: Path) -> tuple[Line, ...]:
         DataError: The file of expectations cannot be read.
     """
     lines: list[Line] = []
-    for name, figures in read_expected(expected).items():
-        book = _Book(path=folder / name)
-        lines += [_line(book, figure, figure, said) for figure, said in figures.items()]
-        lines += [_line(book, *found) for found in _also_published(name)]
+    for name, entries in read_expected(expected).items():
+        verdicts = VerdictFile(path=folder / name)
+        lines += [_line(verdicts, entry) for entry in (*entries, *_also_published(name))]
     return tuple(lines)
 
 
-class Expectation(BaseModel):
+def all_agree(lines: tuple[Line, ...]) -> bool:
+    """Say whether no figure differs and at least one could be compared."""
+    return any(line.accepted for line in lines) and all(line.status != "differs" for line in lines)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Expectation:
     """What others say about one figure."""
 
-    model_config = ConfigDict(frozen=True)
-
+    file: str
+    figure: str
     published: Printed = None
     computed: Printed = None
     status: str = "exact"
     definition: str = ""
+    rule: Rule | None = None
+    """How it is computed; None where nobody says so."""
+    rule_stated: bool = True
+    """False where the rule is no more than the name of a metric."""
+    problem: str = ""
+    """Why nothing can be computed, such as a rule with an unknown key; empty where something may be."""
 
 
-def read_expected(path: Path) -> dict[str, dict[str, Expectation]]:
-    """Read a file of expectations, keeping the digits of its figures.
+def read_expected(path: Path) -> dict[str, list[Expectation]]:
+    """Read a file of expectations by the names of verdict files, keeping the digits of its figures.
 
     Raises:
-        DataError: It is not such a file.
+        DataError: It is not such a file. An entry that cannot be read is kept with its problem.
     """
     try:
         body = json.loads(path.read_text(encoding="utf-8"), parse_float=Decimal)
-        return {
-            file: {figure: Expectation.model_validate(said) for figure, said in figures.items()}
-            for file, figures in body.items()
-        }
     except OSError as error:
         raise DataError(f"{path}: cannot be read ({error.strerror or error})") from None
-    except (ValueError, AttributeError, RecursionError) as error:
-        first = error.errors()[0]["msg"] if isinstance(error, ValidationError) else error
-        shape = "an object of files, each with an object of figures"
-        raise DataError(f"{path}: not a file of expectations: {first}", hint=f"it is JSON: {shape}") from None
+    except (ValueError, RecursionError) as error:
+        raise _not_expectations(path, str(error)) from None
+    if not isinstance(body, dict):
+        raise _not_expectations(path, f"it holds {_kind(body)}")
+    return {_clean(file): _read_figures(_clean(file), figures) for file, figures in body.items()}
 
 
-@dataclass(kw_only=True)
-class _Book:
-    """One verdict file, read once for each way of reading it."""
-
-    path: Path
-    read: dict[int, dict[str, Judged]] = field(default_factory=dict)
-
-    @cached_property
-    def sheet(self) -> Sheet:
-        return next(sheet for sheet in SHEETS if fnmatchcase(self.path.name, sheet.files))
-
-    def judges(self, columns: VerdictColumns) -> dict[str, Judged]:
-        if id(columns) not in self.read:  # the recipes live as long as the program, and so do their ids
-            self.read[id(columns)] = load_judges(self.path, columns)
-        return self.read[id(columns)]
-
-    def compute(self, figure: str, definition: str) -> tuple[Value, int]:
-        """Return a figure and the rows behind it; without a recipe the definition says whether it is a percentage.
-
-        Raises:
-            InputError: The file cannot be read, or nothing is known of such a judge or figure.
-        """
-        judge, _, name = figure.rpartition(": ") if self.sheet.matrix else ("", "", figure)
-        recipe = self.sheet.recipes.get(name.casefold())
-        found = self.judges(recipe.columns if recipe else self.sheet.columns)
-        judged = found.get(judge) if self.sheet.matrix else next(iter(found.values()))
-        if judged is None:
-            raise InputError(f"the file has no judge {judge!r}")
-        value = _times(recipe, judged) if recipe else _by_name(judged, name, 100.0 if "x100" in definition else 1.0)
-        return value, len(judged.scored)
+def _not_expectations(path: Path, why: str) -> DataError:
+    shape = "an object of files, each with an object of figures"
+    return DataError(f"{path}: not a file of expectations: {why}", hint=f"it is JSON: {shape}")
 
 
-def _times(recipe: Recipe, judged: Judged) -> Value:
-    value = recipe.compute(judged)
-    return value * recipe.times if isinstance(value, float) else value
+def _read_figures(file: str, figures: Any) -> list[Expectation]:  # Any: JSON
+    if not isinstance(figures, dict):
+        return [Expectation(file=file, figure="", problem=f"{_kind(figures)} stands where an object of figures should")]
+    return [_read_entry(file, _clean(figure), entry) for figure, entry in figures.items()]
 
 
-def _by_name(judged: Judged, name: str, times: float) -> Value:
-    """Look a figure up among our own metrics."""
-    metrics = measure(judged, resamples=1).metrics
-    key = name.strip().casefold().replace(" ", "_").replace("-", "_")
-    if key not in metrics:
-        raise InputError(f"no recipe and no metric is called {name!r}")
-    value = metrics[key].value
-    return None if value is None else value * times
+def _read_entry(file: str, figure: str, entry: Any) -> Expectation:  # Any: JSON
+    if not isinstance(entry, dict):
+        problem = f'the entry is {_kind(entry)}; it should be an object such as {{"published": 0.71}}'
+        return Expectation(file=file, figure=figure, problem=problem)
+    problems: list[str] = []
+    published, computed = (_read_printed(entry, key, problems) for key in ("published", "computed"))
+    status, definition = (_read_text(entry, key, problems) for key in ("status", "definition"))
+    rule, stated = None, True
+    try:
+        rule, stated = _rule_of(file, figure, entry.get("rule"), definition)
+    except InputError as error:
+        problems.append(str(error))
+    return Expectation(
+        file=file,
+        figure=figure,
+        published=published,
+        computed=computed,
+        status=status or "exact",
+        definition=definition,
+        rule=rule,
+        rule_stated=stated,
+        problem="; ".join(problems),
+    )
 
 
-def _also_published(file: str) -> Iterator[tuple[str, str, Expectation]]:
-    """Yield the figures that were published about a file's judge: what to call them, their metric, what was said."""
+def _rule_of(file: str, figure: str, body: Any, definition: str) -> tuple[Rule, bool]:  # Any: JSON
+    """Return the rule of an entry and whether somebody stated it: its own, or ours, or no more than a metric's name.
+
+    Raises:
+        InputError: It cannot be read, or there is none.
+    """
+    if body is not None:
+        return read_rule(body), True
+    shipped = shipped_rule(file, figure)
+    if shipped is not None:
+        return shipped, True
+    by_name = Rule(metric=figure or "?", times=100.0 if "x100" in definition else 1.0)
+    if not is_metric(by_name.name):
+        raise InputError(f'no rule says how {figure!r} is computed; add "rule": {{"metric": ...}} to the entry')
+    return by_name, False
+
+
+def _read_printed(entry: Mapping[str, Any], key: str, problems: list[str]) -> Printed:  # Any: JSON
+    value = entry.get(key)
+    if value is None:
+        return None
+    numbers = [_decimal(part) for part in (value if isinstance(value, list) else [value])]
+    known = tuple(number for number in numbers if number is not None)
+    if len(known) < len(numbers):
+        problems.append(f"{key} is {_kind(value)}; a figure is a number, or a list of numbers")
+        return None
+    return known if isinstance(value, list) else known[0]
+
+
+def _decimal(value: Any) -> Decimal | None:  # Any: JSON
+    """Return a number, also one that stands as text, with its digits; None where it is none, or not a finite one."""
+    if isinstance(value, bool) or not isinstance(value, int | Decimal | str):
+        return None
+    try:
+        number = Decimal(value)
+    except InvalidOperation:
+        return None
+    return number if number.is_finite() and math.isfinite(float(number)) else None
+
+
+def _read_text(entry: Mapping[str, Any], key: str, problems: list[str]) -> str:  # Any: JSON
+    value = entry.get(key)
+    if isinstance(value, str):
+        return _clean(value)
+    if value is not None:
+        problems.append(f"{key} is {_kind(value)}, not a text")
+    return ""
+
+
+def _kind(value: Any) -> str:  # Any: JSON
+    """Name a JSON value for a message, short ones as they stand."""
+    if isinstance(value, dict):
+        return "an object"
+    if isinstance(value, list):
+        return "a list of lists" if any(isinstance(part, list) for part in value) else "a list"
+    return f"{_cut(str(value), 40)!r}" if isinstance(value, str) else _cut(str(value), 40)
+
+
+def _clean(text: str) -> str:
+    # A lone surrogate can be neither printed nor a file's name.
+    return text.encode("utf-8", "replace").decode()
+
+
+def _cut(text: str, most: int) -> str:
+    return text if len(text) <= most else f"{text[:most]}…"
+
+
+def _also_published(file: str) -> Iterator[Expectation]:
+    """Yield the figures that were published about a file's judge, each by its set and metric."""
     for row in load_published():
         if row.file != file:
             continue
         for metric, value in row.metrics.items():
             misprint = row.misprints.get(metric)
-            said = Expectation(
+            rule = shipped_rule(file, metric)
+            yield Expectation(
+                file=file,
+                figure=f"{row.set}: {metric}",
                 published=value.scaleb(2),
                 computed=misprint.figure.scaleb(2) if misprint else None,
                 status=misprint.reason if misprint else "exact",
                 definition=f"x100, of {row.evaluator}; {row.source}",
+                rule=rule,
+                problem="" if rule else "no rule ships for it",
             )
-            yield f"{row.set}: {metric}", metric, said
 
 
-def _line(book: _Book, shown: str, figure: str, said: Expectation) -> Line:
-    ours: Value = None
+def _line(verdicts: VerdictFile, entry: Expectation) -> Line:
+    ours: Value | None = None
     n: int | None = None
-    try:
-        ours, n = book.compute(figure, said.definition)
-    except InputError as error:
-        status, remark = "not computed", str(error)
-    else:
-        status, remark = _compared(ours, said)
-    reference = said.computed if said.published is None else said.published
+    status: Status = "not computed"
+    remark = entry.problem
+    if not remark and entry.rule is not None:
+        try:
+            ours, n = verdicts.compute(entry.rule, stated=entry.rule_stated)
+        except InputError as error:
+            remark = str(error)
+        else:
+            status, remark = _compared(ours, entry)
+    reference = entry.computed if entry.published is None else entry.published
     return Line(
-        file=book.path.name,
-        figure=shown,
-        published=said.published,
-        computed=said.computed,
+        file=entry.file,
+        figure=entry.figure,
+        published=entry.published,
+        computed=entry.computed,
         ours=ours,
         difference=_difference(ours, reference),
         status=status,
-        definition=said.definition,
+        definition=entry.definition,
         n=n,
-        remark=remark,
+        remark=_cut(" ".join(remark.split()), SHOWN),
+        rule=entry.rule,
     )
 
 
@@ -212,6 +284,9 @@ def _compared(ours: Value, said: Expectation) -> tuple[Status, str]:
     """Hold our figure against both: a published one may be wrong where the file says so, a computed one never."""
     if said.published is None and said.computed is None:
         return "not computed", "nothing is expected: neither a published figure nor a computed one"
+    for printed in (said.published, said.computed):
+        if printed is not None and isinstance(printed, tuple) != isinstance(ours, tuple):
+            return "not computed", f"the metric is {_count(ours)}, and the entry expects {_count(printed)}"
     if said.computed is not None and not _same(ours, said.computed):
         return "differs", f"computed elsewhere as {said.computed}"
     if said.published is None or _same(ours, said.published):
@@ -219,6 +294,10 @@ def _compared(ours: Value, said: Expectation) -> tuple[Status, str]:
     if said.computed is None or said.status == "exact":
         return "differs", "from the published figure"
     return "misprint", said.status
+
+
+def _count(figure: Value | Printed) -> str:
+    return f"a list of {len(figure)}" if isinstance(figure, tuple) else "one number"
 
 
 def _same(ours: Value, printed: Printed) -> bool:
@@ -230,7 +309,7 @@ def _same(ours: Value, printed: Printed) -> bool:
     return abs(ours - float(printed)) <= 0.5 * 10.0 ** int(printed.as_tuple().exponent) + ROUNDING
 
 
-def _difference(ours: Value, printed: Printed) -> float | None:
+def _difference(ours: Value | None, printed: Printed) -> float | None:
     if isinstance(ours, tuple) and isinstance(printed, tuple) and len(ours) == len(printed):
         return max((a - float(b) for a, b in zip(ours, printed, strict=True)), key=abs, default=0.0)
     if isinstance(ours, float) and isinstance(printed, Decimal):

@@ -11,7 +11,7 @@ import click
 
 from ...judges import InputError, parse_label_scale
 from ...judges.files import GradeMap, VerdictColumns, parse_grade_map, require_aggregate
-from ...judges.published import STATUSES, check_expected, load_published
+from ...judges.published import STATUSES, all_agree, check_expected, load_published
 from ..ceilings import find_ceilings, say_ceilings
 from ..scoring import (
     Asked,
@@ -91,7 +91,7 @@ def score(
     """Measure the verdicts in JSONL, CSV or Parquet files against the human labels beside them.
 
     One judge gets every metric; several, from several files or the columns of one, are ranked and compared two by
-    two. Exits 1 when a figure of --expected is not what was published.
+    two. Exits 1 when a figure of --expected differs from what was published, or none of them could be computed.
     """
     if expected is not None:
         _check(expected, files, verbose=verbose, as_json=as_json)
@@ -138,7 +138,7 @@ def _check(expected: Path, files: tuple[Path, ...], *, verbose: bool, as_json: b
         say_json({"counts": counts, "expected": [line.to_json() for line in lines]})
     else:
         say_expected(lines, verbose=verbose)
-    if not all(line.accepted for line in lines):
+    if not all_agree(lines):
         sys.exit(1)
 
 

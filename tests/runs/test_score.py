@@ -185,17 +185,38 @@ def test_a_figure_that_differs_leaves_with_one(folder: Path, capsys: pytest.Capt
     """And is said to; with --verbose its definition too; in JSON every line and the counts."""
     assert run("good.jsonl", "--json") == 0
     f1 = parsed(capsys)["metrics"]["f1"]["value"]
-    right = {"f1": {"published": round(f1, 4), "computed": round(f1, 6), "definition": "as everywhere"}}
+    rule = {"metric": "f1", "threshold": 2}
+    right = {"f1": {"published": round(f1, 4), "computed": round(f1, 6), "definition": "as everywhere", "rule": rule}}
     Path("e.json").write_text(json.dumps({"good.jsonl": right}))
     assert run("--expected", "e.json", ".", "--verbose") == 0
     out = capsys.readouterr().out
     assert "1 of 1 figures equal to the digits that were printed" in out
-    assert "f1: as everywhere" in out
-    Path("e.json").write_text(json.dumps({"good.jsonl": right, "poor.jsonl": {"f1": {"published": 0.99}}}))
+    assert "f1: as everywhere (rule: metric f1, threshold 2.0)" in out
+    wrong = {"f1": {"published": 0.99, "rule": rule}}
+    Path("e.json").write_text(json.dumps({"good.jsonl": right, "poor.jsonl": wrong}))
     assert run("--expected", "e.json", ".", "--json") == 1
     body = parsed(capsys)
     assert body["counts"] == {"equal": 1, "misprint": 0, "differs": 1, "not computed": 0}
     assert [line["status"] for line in body["expected"]] == ["equal", "differs"]
+
+
+def test_a_figure_that_cannot_be_computed_is_counted_and_fails_nothing(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It costs one line; but where nothing at all could be compared, nothing was checked, and that is no yes."""
+    figures = {
+        "accuracy": {"published": "1.0", "rule": {"metric": "accuracy", "threshold": -1}},
+        "confusion": {"published": [[1, 2], [3, 4]], "rule": {"metric": "f1"}},
+        "odd": {"published": 0.5, "rule": {"metric": "f1", "weights": [1, 2]}},
+    }
+    Path("e.json").write_text(json.dumps({"good.jsonl": figures}))
+    assert run("--expected", "e.json", ".") == 0
+    out = capsys.readouterr().out
+    assert "1 of 3 figures equal to the digits that were printed, 2 not computed" in out
+    assert "not computed: odd: the rule has an unknown key 'weights'" in out
+    Path("e.json").write_text(json.dumps({"gone.jsonl": figures}))
+    assert run("--expected", "e.json", ".", "--json") == 1
+    assert parsed(capsys)["counts"] == {"equal": 0, "misprint": 0, "differs": 0, "not computed": 3}
 
 
 @needs_verdicts

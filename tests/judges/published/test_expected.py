@@ -1,15 +1,24 @@
 """Figures of others computed again: what counts as equal, what is said of the rest."""
 
 import json
+import math
+import re
 from decimal import Decimal
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
+import numpy as np
+import orjson
 import pytest
-from hypothesis import given
+import sklearn.metrics as sk
+from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.stats import spearmanr
 
 from judgewright.judges.errors import DataError
-from judgewright.judges.published.expected import Line, check_expected, read_expected
+from judgewright.judges.published import load_published
+from judgewright.judges.published.expected import Line, all_agree, check_expected, read_expected
+from judgewright.judges.published.rules import Rule, _shipped, read_rule, shipped_rule
 
 VERDICTS = Path(__file__).resolve().parents[3] / "../shared/data/verdicts"
 needs_verdicts = pytest.mark.skipif(not VERDICTS.exists(), reason="the shared data are not beside the checkout")
@@ -54,7 +63,7 @@ def test_every_published_figure_is_found_again() -> None:
         ({"published": 0.8059, "computed": 0.705882, "status": "misprint: a slip"}, "misprint"),
         ({"published": 0.8059, "computed": None, "status": "misprint: a slip"}, "differs"),
         ({"published": None, "computed": None, "status": "exact"}, "not computed"),
-        ({"published": [1, 2], "computed": None, "status": "exact"}, "differs"),
+        ({"published": [1, 2], "computed": None, "status": "exact"}, "not computed"),
     ],
 )
 def test_a_figure_is_equal_to_the_digits_that_were_printed(
@@ -80,8 +89,8 @@ def test_a_figure_rounded_to_its_digits_is_the_same_figure(value: float, digits:
     assert not _same(value, printed + unit + unit)
 
 
-def test_a_judge_that_says_nothing_new_is_computed_by_its_metrics_name(tmp_path: Path) -> None:
-    """A figure without a recipe is one of our metrics, or is named as unknown; so is a file that is missing."""
+def test_a_name_is_enough_where_nothing_needs_to_be_chosen(tmp_path: Path) -> None:
+    """Of 0 and 1 on both sides no threshold is missing: the figure is the metric so called; others ask for a rule."""
     lines = check(
         tmp_path,
         {
@@ -91,31 +100,286 @@ def test_a_judge_that_says_nothing_new_is_computed_by_its_metrics_name(tmp_path:
             "Elo": {"published": 1200, "computed": None},
         },
     )
-    assert [line.status for line in lines] == ["equal", "equal", "equal", "not computed"]
-    assert "'Elo'" in lines[3].remark
-    body = {"gone.jsonl": {"f1": {"published": 0.5}}}
+    assert [line.status for line in lines] == ["equal", "equal", "not computed", "not computed"]
+    assert "no rule says how 'Elo' is computed" in lines[3].remark
+
+
+@pytest.mark.parametrize(
+    ("label", "score", "figures"),
+    [
+        ([0, 1, 2, 3], [0, 2, 2, 3], ["precision", "f1", "kappa", "map"]),
+        ([0, 1, 1, 0], [0.1, 0.7, 0.4, 0.6], ["accuracy", "mcc"]),
+        ([1, 5, 3, 4], [1, 4, 3, 5], ["recall", "krippendorff_alpha"]),
+    ],
+)
+def test_a_threshold_is_never_guessed(tmp_path: Path, label: list[int], score: list[float], figures: list[str]) -> None:
+    """A figure without a rule is refused wherever some threshold would decide; a correlation is not."""
+    rows = [{"id": i, "label": y, "score": s} for i, (y, s) in enumerate(zip(label, score, strict=True))]
+    (tmp_path / "theirs.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    body = {"theirs.jsonl": {name: {"published": 0.5} for name in (*figures, "spearman")}}
     (tmp_path / "expected.json").write_text(json.dumps(body))
-    (line,) = check_expected(tmp_path / "expected.json", tmp_path)
-    assert (line.status, line.n) == ("not computed", None)
-    assert "no such file" in line.remark
+    *graded, ranks = check_expected(tmp_path / "expected.json", tmp_path)
+    assert {line.status for line in graded} == {"not computed"}
+    assert all("needs a threshold and nothing states it" in line.remark for line in graded)
+    assert ranks.ours is not None
+    assert not all_agree(tuple(graded))
 
 
-def test_a_matrix_needs_the_judge_that_a_figure_names(tmp_path: Path) -> None:
-    """Out-of-range grades are counted nowhere and clipped everywhere else."""
-    rows = [{"id": i, "label": i % 4, "verdicts": {"a": s, "b": 0}} for i, s in enumerate((0, 1, 2, 7, 0, 0, 3, 3))]
-    (tmp_path / "my_matrix.jsonl").write_text("\n".join(json.dumps(row) for row in rows))
-    figures = {
-        "a: label counts 0..3": {"published": [3, 1, 1, 2]},
-        "a: kappa 4-point": {"published": 0.6667},
-        "c: kappa 4-point": {"published": 0.5},
+GRADED = [(0, 0.2), (1, 0.4), (2, 0.5), (3, 0.9), (2, 0.7), (1, 0.6), (0, 0.1), (3, 0.5), (2, 0.3), (1, 0.5)]
+"""Another judge: labels 0..3, scores that are probabilities, several at 0.5."""
+
+
+def theirs(folder: Path, figures: dict[str, object], **columns: list[object]) -> dict[str, Line]:
+    """Write a stranger's verdicts and expectations, and compute; by the figure's name."""
+    rows = [{"id": i, "gold": y, "says": s} for i, (y, s) in enumerate(GRADED)]
+    rows = [{**row, **{name: cells[i] for name, cells in columns.items()}} for i, row in enumerate(rows)]
+    (folder / "theirs.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    (folder / "expected.json").write_text(json.dumps({"theirs.jsonl": figures}))
+    return {line.figure: line for line in check_expected(folder / "expected.json", folder)}
+
+
+def test_a_rule_says_how_a_strangers_figure_is_computed(tmp_path: Path) -> None:
+    """Columns, thresholds, strictness, percentages, maps and groups, each against scikit-learn on the plain arrays."""
+    label, score = (np.array(side) for side in zip(*GRADED, strict=True))
+    topics = ["a", "b"] * 5
+    sides = {"label": "gold", "score": "says"}
+    rules: dict[str, tuple[dict[str, object], float]] = {
+        "at": ({"metric": "f1", "threshold": 0.5, "label_threshold": 2}, sk.f1_score(label >= 2, score >= 0.5)),
+        "above": (
+            {"metric": "f1", "threshold": 0.5, "label_threshold": 2, "above": True},
+            sk.f1_score(label > 2, score > 0.5),
+        ),
+        "percent": (
+            {"metric": "precision", "threshold": 0.4, "label_threshold": 1, "times": 100},
+            100 * sk.precision_score(label >= 1, score >= 0.4),
+        ),
+        "area": ({"metric": "AUROC", "threshold": 0.5, "label_threshold": 2}, sk.roc_auc_score(label >= 2, score)),
+        "mapped": (
+            {"metric": "kappa", "threshold": 0.5, "label_map": {"0": 0, "1": 0, "2": 1, "3": 1}},
+            sk.cohen_kappa_score(label >= 2, score >= 0.5),
+        ),
+        "false alarms": ({"metric": "fp", "threshold": 0.5, "label_threshold": 2}, 2.0),
+        "macro": (
+            {"metric": "f1_macro", "by": "topic", "threshold": 0.5, "label_threshold": 2},
+            float(np.mean([sk.f1_score(label[i::2] >= 2, score[i::2] >= 0.5) for i in range(2)])),
+        ),
+        "text": ({"metric": "f1", "threshold": "0.5", "label_threshold": "2"}, sk.f1_score(label >= 2, score >= 0.5)),
     }
-    (tmp_path / "expected.json").write_text(json.dumps({"my_matrix.jsonl": figures}))
-    lines = check_expected(tmp_path / "expected.json", tmp_path)
-    assert [line.status for line in lines] == ["equal", "equal", "not computed"]
-    assert "no judge 'c'" in lines[2].remark
+    figures = {name: {"published": f"{value:.6f}", "rule": {**sides, **rule}} for name, (rule, value) in rules.items()}
+    lines = theirs(tmp_path, figures, topic=topics)
+    assert {name: line.status for name, line in lines.items()} == dict.fromkeys(rules, "equal")
+    for name, (_, value) in rules.items():
+        assert lines[name].ours == pytest.approx(value, abs=1e-12)
+    assert lines["above"].ours != lines["at"].ours
+    assert all_agree(tuple(lines.values()))
+    json.dumps([line.to_json() for line in lines.values()], allow_nan=False)
 
 
-@pytest.mark.parametrize("body", ["[1]", '{"a": 3}', '{"a": {"f1": 3}}', '{"a": {"f1": {"published": "x"}}}', "{", ""])
+def test_a_rule_reads_scales_items_annotators_and_matrices(tmp_path: Path) -> None:
+    """Clipped or not, joined or not, the mean of several people, one judge of many: as computed by hand."""
+    label, score = (np.array(side) for side in zip(*GRADED, strict=True))
+    grades = [0, 1, 2, 7, 2, 0, 0, 3, -1, 1]
+    people: list[object] = [[int(y), int(y) + 1] for y in label]
+    of_grades = {"label": "gold", "score": "grade", "scale": "0..3"}
+    figures: dict[str, object] = {
+        "counts": {"published": [3, 2, 2, 1], "rule": {**of_grades, "metric": "score_counts"}},
+        "clipped counts": {"published": [4, 2, 2, 2], "rule": {**of_grades, "metric": "score_counts", "clip": True}},
+        "ends": {
+            "published": [4, 2, 2, 2],
+            "rule": {**of_grades, "metric": "score_counts", "clip": True, "scale": [0, 3]},
+        },
+        "grades": {"published": 0.7297, "rule": {**of_grades, "metric": "kappa_grades", "clip": True}},
+        "judge": {"published": 0.7297, "rule": {**of_grades, "metric": "kappa_grades", "clip": True, "score": "all.a"}},
+        "star": {
+            "published": 0.7297,
+            "rule": {**of_grades, "metric": "kappa_grades", "clip": True, "score": "all.*", "judge": "a"},
+        },
+        "items": {
+            "published": 1,
+            "rule": {
+                "metric": "accuracy",
+                "label": "gold",
+                "score": "says",
+                "threshold": 0.5,
+                "label_threshold": 2,
+                "aggregate": "max",
+                "by": "claim",
+            },
+        },
+        "people": {"published": 0.5, "rule": {"metric": "spearman", "label": "people", "score": "says"}},
+        "documents": {
+            "published": 1,
+            "rule": {"metric": "ndcg@1", "label": "gold", "score": "says", "group": "query"},
+        },
+    }
+    lines = theirs(
+        tmp_path,
+        figures,
+        grade=list(grades),
+        all=[{"a": grade, "b": 0} for grade in grades],
+        claim=["x"] * 5 + ["y"] * 5,
+        people=people,
+        query=[f"q{i}" for i in range(2) for _ in range(5)],
+    )
+    clipped = np.clip(grades, 0, 3)
+    assert lines["counts"].ours == (3, 2, 2, 1)
+    assert lines["clipped counts"].ours == lines["ends"].ours == (4, 2, 2, 2)
+    kappa = sk.cohen_kappa_score(label, clipped)
+    assert [lines[name].ours for name in ("grades", "judge", "star")] == [pytest.approx(kappa)] * 3
+    assert (lines["items"].ours, lines["items"].n) == (1.0, 2)
+    mean = [float(np.mean([y, y + 1])) for y in label]
+    assert lines["people"].ours == pytest.approx(spearmanr(mean, score).statistic)
+    # The first of five by score has label 3, the highest there is; in the second query it has label 1 of at most 3.
+    assert lines["documents"].ours == pytest.approx((1 + 1 / 3) / 2)
+
+
+BROKEN: dict[str, tuple[object, str]] = {
+    "confusion": ({"tp": {"published": 3}, "fp": {"published": 1}}, "no rule says how 'confusion' is computed"),
+    "matrix": ({"published": [[1, 2], [3, 4]]}, "published is a list of lists"),
+    "nested": ({"published": {"tp": 3}, "rule": {"metric": "f1"}}, "published is an object"),
+    "number": (0.71, "the entry is 0.71"),
+    "list": ([0.71], "the entry is a list"),
+    "null": (None, "the entry is None"),
+    "word": ({"published": "high", "rule": {"metric": "f1"}}, "published is 'high'"),
+    "truth": ({"published": True, "rule": {"metric": "f1"}}, "published is True"),
+    "infinite": ({"published": math.inf, "rule": {"metric": "f1"}}, "published is inf"),
+    "huge": ({"published": "1e999999", "rule": {"metric": "f1"}}, "published is '1e999999'"),
+    "status": ({"published": 1, "status": 5, "rule": {"metric": "f1"}}, "status is 5"),
+    "rule": ({"published": 1, "rule": "f1"}, "the rule is not an object"),
+    "empty": ({"published": 1, "rule": {}}, "the rule has no 'metric'"),
+    "key": ({"published": 1, "rule": {"metric": "f1", "cutoff": 2}}, "unknown key 'cutoff'; there are metric, label"),
+    "metric": ({"published": 1, "rule": {"metric": "elo"}}, "there is no metric 'elo'"),
+    "metrics": ({"published": 1, "rule": {"metric": ["f1"]}}, "the rule's 'metric' is ['f1']"),
+    "threshold": ({"published": 1, "rule": {"metric": "f1", "threshold": "two"}}, "the rule's 'threshold' is 'two'"),
+    "nan": ({"published": 1, "rule": {"metric": "f1", "threshold": math.nan}}, "the rule's 'threshold' is nan"),
+    "yes": ({"published": 1, "rule": {"metric": "f1", "threshold": True}}, "not true or false"),
+    "above": ({"published": 1, "rule": {"metric": "f1", "above": True}}, "'above' needs a 'threshold'"),
+    "scale": ({"published": 1, "rule": {"metric": "f1", "scale": "low"}}, "'low' is not binary"),
+    "steep": ({"published": 1, "rule": {"metric": "f1", "scale": "3..0"}}, "low 3 is not below high 0"),
+    "clip": ({"published": 1, "rule": {"metric": "f1", "clip": True}}, "clipping needs the scale"),
+    "aggregate": ({"published": 1, "rule": {"metric": "f1", "aggregate": "sum", "by": "id"}}, "'aggregate' is 'sum'"),
+    "alone": ({"published": 1, "rule": {"metric": "f1", "aggregate": "max"}}, "rows are aggregated over"),
+    "by": ({"published": 1, "rule": {"metric": "f1", "by": "topic"}}, "'by' goes with 'aggregate'"),
+    "no by": ({"published": 1, "rule": {"metric": "f1_macro"}}, "name it with 'by'"),
+    "column": ({"published": 1, "rule": {"metric": "f1", "score": "verdict"}}, "the column 'verdict' is missing"),
+    "group": ({"published": 1, "rule": {"metric": "map", "group": "query"}}, "the column 'query' is missing"),
+    "uncertain": (
+        {"published": 1, "rule": {"metric": "diras_mean", "uncertain": "hard"}},
+        "no row has a column 'hard'",
+    ),
+    "as published": ({"published": 1, "rule": {"metric": "diras_mean_as_published"}}, "needs 'uncertain'"),
+    "cut": ({"published": 1, "rule": {"metric": "ndcg@0", "group": "id"}}, "no metric 'ndcg@0'"),
+    "judge": ({"published": 1, "rule": {"metric": "f1", "score": "verdicts.*", "judge": "a"}}, "called like"),
+}
+"""Entries that say nothing usable, and the reason that is told."""
+
+
+@pytest.mark.parametrize("name", BROKEN)
+def test_what_cannot_be_computed_costs_its_own_line(tmp_path: Path, name: str) -> None:
+    """The reason stands in it, and the figure beside it is computed."""
+    entry, reason = BROKEN[name]
+    broken, good = check(tmp_path, {name: entry, "f1": {"published": 0.7059}})
+    assert (broken.status, broken.ours, broken.figure) == ("not computed", None, name)
+    assert reason in broken.remark
+    assert "\n" not in broken.remark
+    assert good.status == "equal"
+    assert all_agree((broken, good))
+    assert not all_agree((broken,))
+    orjson.dumps([broken.to_json(), good.to_json()])
+
+
+@pytest.mark.parametrize(
+    ("file", "figures", "reason"),
+    [
+        ("gone.jsonl", {"f1": {"published": 0.5}}, "no such file"),
+        ("a\0b.jsonl", {"f1": {"published": 0.5}}, "no file can be called so"),
+        ("\ud800.jsonl", {"f1": {"published": 0.5}}, "no such file"),
+        ("", {"f1": {"published": 0.5}}, "is not known"),
+        ("broken.jsonl", {"f1": {"published": 0.5}}, "line 1"),
+        ("comment", "figures of our paper", "'figures of our paper' stands where"),
+        ("numbers", 3, "3 stands where"),
+        ("rows", [{"f1": 1}], "a list stands where"),
+    ],
+)
+def test_a_file_that_cannot_be_read_costs_its_own_figures(
+    tmp_path: Path, file: str, figures: object, reason: str
+) -> None:
+    """One line a figure, and the other files are computed."""
+    (tmp_path / "broken.jsonl").write_text("{")
+    check(tmp_path, {})
+    body = {file: figures, "mine.jsonl": {"f1": {"published": 0.7059}}}
+    (tmp_path / "expected.json").write_text(json.dumps(body))
+    broken, good = check_expected(tmp_path / "expected.json", tmp_path)
+    assert (broken.status, good.status) == ("not computed", "equal")
+    assert reason in broken.remark
+
+
+def test_our_rules_hold_for_the_files_they_name_alone(tmp_path: Path) -> None:
+    """A file of another name with the same figures is another judge: nothing is said about it."""
+    figures = {name: {"published": 0.5} for name in ("claim F1", "binary_F1", "kappa 4-point", "kappa 01|23")}
+    for name in ("wice_mine.jsonl", "diras_mine.jsonl", "my_matrix.jsonl", "mtrag_mine.jsonl"):
+        lines = check(tmp_path, dict(figures), name=name)
+        assert [line.status for line in lines] == ["not computed"] * 4
+        assert all(line.rule is None for line in lines)
+    lines = check(tmp_path, {"a: kappa 4-point": {"published": 0.5}}, name="llmjudge_test.verdicts_matrix_dev12.jsonl")
+    assert [line.rule for line in lines] == [None]
+
+
+def test_every_shipped_rule_can_be_read() -> None:
+    """Each published figure with a file has one, and its keys fit each other."""
+    sheets = _shipped()
+    assert len(sheets) == 10
+    for rules in sheets.values():
+        for rule in rules.values():
+            rule.columns()
+    assert all(shipped_rule(row.file, metric) for row in load_published() if row.file for metric in row.metrics)
+    matrix = sheets["llmjudge_test.verdicts_matrix_dev12.jsonl"]
+    assert matrix["trema-cot: alpha 0|123"].threshold == 1
+    assert shipped_rule("theirs.jsonl", "precision") is None
+
+
+def test_the_documents_name_every_key_of_a_rule() -> None:
+    """Each with an example that is accepted."""
+    text = (Path(__file__).resolve().parents[3] / "docs" / "measuring.md").read_text(encoding="utf-8")
+    table = text.partition("| key | what it says | example |\n|---|---|---|\n")[2].partition("\n\n")[0]
+    lines = [re.findall("`([^`]*)`", line) for line in table.splitlines()]
+    named = {key for line in table.splitlines() for key in re.findall("`([^`]*)`", line.split("|")[1])}
+    assert named == set(Rule.model_fields)
+    for cells in lines:
+        example = json.loads(cells[-1])
+        assert read_rule({"metric": "f1", cells[0]: example}).model_fields_set >= {cells[0]}
+    (example,) = re.findall(r"```json\n(.*?)```", text, re.DOTALL)
+    ((entry,),) = [figures.values() for figures in json.loads(example).values()]
+    assert read_rule(entry["rule"]).columns().threshold == np.nextafter(0.5, 1)
+
+
+@given(
+    st.recursive(
+        st.none() | st.booleans() | st.floats() | st.text(max_size=5) | st.integers(),
+        lambda inner: (
+            st.lists(inner, max_size=3)
+            | st.dictionaries(
+                st.sampled_from(
+                    ["published", "computed", "status", "rule", "metric", "threshold", "scale", "by", "f1"]
+                ),
+                inner,
+                max_size=4,
+            )
+        ),
+        max_leaves=12,
+    )
+)
+@settings(max_examples=200, deadline=None)
+def test_no_entry_whatever_its_shape_stops_the_others(body: object) -> None:
+    """It is read with a problem or without one."""
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "expected.json"
+        path.write_text(json.dumps({"a.jsonl": {"f1": body, "recall": {"published": 0.5}}, "b.jsonl": body}))
+        entries = read_expected(path)
+    assert entries["a.jsonl"][1].problem == ""
+
+
+@pytest.mark.parametrize("body", ["[1]", "3", '"f1"', "{", ""])
 def test_a_file_of_another_shape_is_refused(tmp_path: Path, body: str) -> None:
     """With the shape it should have."""
     path = tmp_path / "expected.json"

@@ -1,0 +1,191 @@
+"""Rules: how one figure of a verdict file is computed, as an entry of a file of expectations states it.
+
+Rules for files that others released ship as data, in `rules.yaml`, keyed by file and figure. They hold for these alone.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from functools import cache
+from importlib.resources import files
+from typing import Annotated, Any, Literal
+
+import numpy as np
+import yaml
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+
+from ..errors import InputError
+from ..files.verdict_columns import VerdictColumns
+from ..files.verdict_items import Aggregate
+from ..scale import OutputScale, parse_label_scale
+
+
+def _number(value: object) -> object:
+    """Refuse what only looks like a number to Python: true is not 1 here."""
+    if isinstance(value, bool):
+        raise ValueError("a number is needed, not true or false")  # noqa: TRY004  # pydantic reports a ValueError
+    return value
+
+
+def _names(value: object) -> object:
+    return (value,) if isinstance(value, str) else value
+
+
+def _scale(value: object) -> object:
+    """Read `0..3`, or the two ends as a list."""
+    ends = [str(end) for end in value] if isinstance(value, list) and len(value) == 2 else None
+    text = "..".join(ends) if ends else value
+    if not isinstance(text, str):
+        raise ValueError("a scale is LOW..HIGH, binary or probability")  # noqa: TRY004  # pydantic reports a ValueError
+    try:
+        return parse_label_scale(text)
+    except InputError as error:
+        raise ValueError(str(error)) from None
+
+
+Number = Annotated[float, BeforeValidator(_number), Field(allow_inf_nan=False)]
+Column = Annotated[str, Field(min_length=1)]
+
+
+class Rule(BaseModel):
+    """How a figure is computed; most keys are the options of `judgewright score`, with their defaults."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, arbitrary_types_allowed=True)
+
+    metric: Column
+    """A metric of `score`, or one of those that `compute` adds."""
+    label: Column = "label"
+    """The column of the human label; a list of numbers in it, one an annotator, stands for its mean."""
+    score: Column = "score"
+    """The column of the judge's score; of a matrix `verdicts.NAME`, or `verdicts.*` beside `judge`."""
+    judge: Column | None = None
+    """Which judge of a matrix, where `score` has a star."""
+    confidence: Column | None = None
+    uncertain: Column | None = None
+    threshold: Number | None = None
+    """What label and score must reach to be positive; a side of 0 and 1 stays as it is."""
+    label_threshold: Number | None = None
+    """What the label must reach, where that differs."""
+    above: bool = False
+    """Whether they must lie strictly above it."""
+    scale: Annotated[OutputScale, BeforeValidator(_scale)] | None = None
+    clip: bool = False
+    aggregate: Aggregate | None = None
+    by: Annotated[tuple[Column, ...], BeforeValidator(_names)] = ()
+    """With `aggregate` the columns that name an item; else the column over whose values a macro metric is a mean."""
+    group: Column | None = None
+    label_map: Mapping[str, Number | None] = {}
+    score_map: Mapping[str, Number | None] = {}
+    times: Number = 1.0
+    """100 where the figure was printed as a percentage."""
+
+    @property
+    def name(self) -> str:
+        """The metric as `measure` calls it."""
+        return self.metric.strip().casefold().replace(" ", "_").replace("-", "_")
+
+    def columns(self) -> VerdictColumns:
+        """Return how the file is read.
+
+        Raises:
+            InputError: Keys that need each other do not stand together.
+        """
+        if self.above and self.threshold is None and self.label_threshold is None:
+            raise InputError("'above' needs a 'threshold' to be above")
+        return VerdictColumns(
+            label=self.label,
+            score=self.score,
+            confidence=self.confidence,
+            threshold=self._cut(self.threshold),
+            label_threshold=self._cut(self.label_threshold),
+            group=self.group,
+            label_map={cell.casefold(): grade for cell, grade in self.label_map.items()},
+            score_map={cell.casefold(): grade for cell, grade in self.score_map.items()},
+            scale=self.scale,
+            clip=self.clip,
+            aggregate=self.aggregate,
+            by=self.by if self.aggregate else (),
+            mean_labels=True,
+        )
+
+    def _cut(self, threshold: float | None) -> float | None:
+        # What is strictly above a number is at or above the next float.
+        return float(np.nextafter(threshold, math.inf)) if self.above and threshold is not None else threshold
+
+    def to_json(self) -> dict[str, object]:
+        """Return the keys that were stated."""
+        stated = {name: getattr(self, name) for name in self.model_fields_set}
+        if self.scale is not None:
+            stated["scale"] = self.scale.describe()
+        return dict(sorted(stated.items()))
+
+
+def read_rule(body: object) -> Rule:
+    """Read a rule as an entry carries it.
+
+    Raises:
+        InputError: It is not an object, or a key is unknown, missing or of another kind.
+    """
+    if not isinstance(body, dict):
+        raise InputError('the rule is not an object such as {"metric": "f1", "threshold": 2}')
+    try:
+        return Rule.model_validate(body)
+    except ValidationError as error:
+        raise InputError(_first_fault(error)) from None
+
+
+def _first_fault(error: ValidationError) -> str:
+    fault = error.errors()[0]
+    key = str(fault["loc"][0]) if fault["loc"] else ""
+    if fault["type"] == "extra_forbidden":
+        return f"the rule has an unknown key {key!r}; there are {', '.join(Rule.model_fields)}"
+    if fault["type"] == "missing":
+        return f"the rule has no {key!r}"
+    return f"the rule's {key!r} is {_shown(fault['input'])}: {fault['msg'].removeprefix('Value error, ')}"
+
+
+def _shown(value: object) -> str:
+    text = repr(value)
+    return text if len(text) <= 60 else f"{text[:60]}…"
+
+
+class _Strict(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class _Sheet(_Strict):
+    """The rules of the figures of some files."""
+
+    files: list[str] = Field(min_length=1)
+    judges: list[str] = []
+    every: dict[str, Any] = {}  # Any: keys of a rule, checked when they are joined with a figure's
+    figures: dict[str, dict[str, Any]] = Field(min_length=1)
+
+    def rules(self) -> dict[str, Rule]:
+        """Return the rules by the figure's name in lower case."""
+        joined = {name: {**self.every, **keys} for name, keys in self.figures.items()}
+        if not self.judges:
+            return {name.casefold(): read_rule(keys) for name, keys in joined.items()}
+        return {
+            f"{judge}: {name}".casefold(): read_rule({**keys, "judge": judge})
+            for judge in self.judges
+            for name, keys in joined.items()
+        }
+
+
+class _File(_Strict):
+    format: Literal[1]
+    sheets: list[_Sheet]
+
+
+def shipped_rule(file: str, figure: str) -> Rule | None:
+    """Return our own rule for a figure of a released file; None for every other figure and file."""
+    return _shipped().get(file, {}).get(figure.strip().casefold())
+
+
+@cache
+def _shipped() -> Mapping[str, Mapping[str, Rule]]:
+    text = files("judgewright.judges.published").joinpath("rules.yaml").read_text(encoding="utf-8")
+    sheets = _File.model_validate(yaml.safe_load(text)).sheets
+    return {file: sheet.rules() for sheet in sheets for file in sheet.files}
