@@ -79,7 +79,8 @@ class Asking:
         try:
             while not self._over():
                 self._claim()
-                self._admit()
+                if self._admit():
+                    continue  # what was sent left room to claim more
                 if not self._over():
                     await self._wake.wait()
                     self._wake.clear()
@@ -158,9 +159,10 @@ class Asking:
             self._entering -= 1
         self._entered.append(call)
 
-    def _admit(self) -> None:
-        """Send entered requests while there is a slot; after a stop, take them back."""
+    def _admit(self) -> bool:
+        """Send entered requests while there is a slot, and say whether any was; after a stop, take them back."""
         wiring = self._wiring
+        sent = False
         while self._entered:
             if self.stopped is not None:
                 call = self._entered.popleft()
@@ -169,11 +171,13 @@ class Asking:
             elif wiring.on_the_wire < wiring.concurrency and (ticket := wiring.limit.admit()) is not None:
                 wiring.on_the_wire += 1
                 self._start(self._attempt(self._entered.popleft(), ticket))
+                sent = True
             else:
                 break
         paused = wiring.limit.paused
         if paused and (self._alarm is None or self._alarm.done()):
             self._alarm = self._start_timer(paused)
+        return sent
 
     # One attempt.
 
