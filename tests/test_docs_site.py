@@ -43,7 +43,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     pytest.importorskip("mkdocs", reason="mkdocs is not installed: make docs")
     folder = tmp_path_factory.mktemp("site")
     command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", str(folder)]
-    built = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False, timeout=120)
+    built = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False, timeout=600)
     assert built.returncode == 0, built.stderr
     assert "WARNING" not in built.stderr
     return folder
@@ -125,7 +125,7 @@ class Walk:
             capture_output=True,
             text=True,
             check=False,
-            timeout=240,
+            timeout=900,
         )
         assert done.returncode == 0, f"{line}\n{done.stdout[-2000:]}\n{done.stderr[-2000:]}"
         if found := re.search(r"^Run (\S+):", done.stdout, re.MULTILINE):
@@ -151,7 +151,7 @@ class Walk:
         """Stop the servers."""
         for server in self.servers:
             server.terminate()
-            server.communicate(timeout=30)
+            server.communicate(timeout=600)
 
 
 @pytest.fixture
@@ -271,7 +271,7 @@ def test_the_lines_that_use_an_export_run(target: str, endpoint: str, tmp_path: 
         capture_output=True,
         text=True,
         check=False,
-        timeout=240,
+        timeout=900,
     )
     if found := re.search(r"No module named '((?!groundedness)[\w.]+)'", ran.stderr):
         pytest.skip(f"{found.group(1)} is not installed beside {TARGETS[target].tool}")

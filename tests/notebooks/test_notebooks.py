@@ -29,7 +29,7 @@ def run(notebook: Any, place: Path, **parameters: str) -> Any:
     for cell in notebook.cells:
         if "parameters" in cell.metadata.get("tags", ()):
             cell.source = "\n".join(f"{name} = {value!r}" for name, value in parameters.items())
-    NotebookClient(notebook, timeout=240, kernel_name="python3", resources={"metadata": {"path": str(place)}}).execute()
+    NotebookClient(notebook, timeout=900, kernel_name="python3", resources={"metadata": {"path": str(place)}}).execute()
     return notebook
 
 

@@ -58,7 +58,7 @@ Answer = tuple[int, dict[str, Any], Mapping[str, str]]
 def call(server: Server, path: str, body: object = None, headers: Mapping[str, str] | None = None) -> Answer:
     """Send one request on a connection of its own; return status, JSON and headers."""
     at = urllib.parse.urlsplit(server.base_url)
-    connection = http.client.HTTPConnection(at.hostname or "", at.port, timeout=10)
+    connection = http.client.HTTPConnection(at.hostname or "", at.port, timeout=600)
     try:
         content = body if isinstance(body, bytes) else json.dumps(body).encode()
         method, sent = ("GET", None) if body is None else ("POST", content)

@@ -521,7 +521,7 @@ def test_a_killed_question_is_gone_on_with(served: tuple[Walked, Overheard], tmp
     model.hook = kill
     for _ in range(2):
         processes.append(subprocess.Popen([*line, "--workspace", str(rough)], stdout=subprocess.PIPE))
-        out = processes[-1].communicate(timeout=120)[0]
+        out = processes[-1].communicate(timeout=600)[0]
         model.hook = lambda _: None
     assert [process.returncode for process in processes] == [-signal.SIGKILL, 0]
     body = json.loads(out)

@@ -57,7 +57,7 @@ def test_import_after_export_is_the_same_version(target: str, name: str, tmp_pat
 
 
 @pytest.mark.parametrize("target", PLAIN)
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(system=TEXTS, criteria=TEXTS, reply=TEXTS, shown=TEXTS)
 def test_hostile_words_come_home(tmp_path: Path, target, system, criteria, reply, shown) -> None:
     """Braces of every dialect, white space at the ends and line breaks survive, or the export was refused."""

@@ -24,7 +24,7 @@ CHROMIUM = next(
 pytestmark = pytest.mark.skipif(not CHROMIUM, reason="no Chromium on this machine: the browser's way is not walked")
 FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking"]
 SERVE = "from judgewright.runs.commands.page import review; review()"
-PATIENCE = 90_000
+PATIENCE = 600_000
 """Milliseconds: the gate judges a holdout on a machine that may be busy."""
 
 
@@ -36,7 +36,7 @@ def link(own: Made) -> Iterator[str]:
         assert server.stdout is not None
         yield server.stdout.readline().strip()
         server.send_signal(signal.SIGINT)
-        server.communicate(timeout=60)
+        server.communicate(timeout=600)
         assert server.returncode == 0
 
 

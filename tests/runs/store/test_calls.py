@@ -139,7 +139,7 @@ class TestCallStore(RecordContract):
         expected = {f: getattr(ANSWER, f) for f in Completion.__dataclass_fields__} | {"recorded": True, "latency": 0.0}
         assert store.lookup([key(1)])[key(1)] == Completion(**expected)
 
-    @settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+    @settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
     @given(text=st.text(st.characters(exclude_categories=()), max_size=40), number=st.integers(0, 10**9))
     def test_any_text_survives(self, database: Database, text: str, number: int) -> None:
         """Control characters, line separators, NUL and half surrogates included: what was paid for is kept."""

@@ -151,7 +151,7 @@ class TestWriting:
         """The interpreter's end commits the queue and does not hang."""
         script = "d = Database(path, migrations=NOTES)\nfor i in range(300): d.submit(add(i))"
         process = python(script, str(tmp_path / "j.db"))
-        assert process.communicate(timeout=60)[0] == ""
+        assert process.communicate(timeout=600)[0] == ""
         assert process.returncode == 0
         with Database(tmp_path / "j.db", migrations=NOTES) as database:
             assert len(ids(database)) == 300
@@ -171,7 +171,7 @@ class TestWriting:
             go.set()
             for future in futures:
                 with pytest.raises(WorkspaceError, match="broke off"):
-                    future.result(timeout=10)
+                    future.result(timeout=600)
         finally:
             database.close()
 
@@ -277,7 +277,7 @@ with Database(path, migrations=NOTES) as d:
     print(len(kept))
 """
         process = python(script, str(tmp_path / "j.db"))
-        said, readable, kept = process.communicate(timeout=60)[0].splitlines()
+        said, readable, kept = process.communicate(timeout=600)[0].splitlines()
         assert process.returncode == 0
         assert "j.db could not be" in said
         assert readable == "True"
@@ -450,7 +450,7 @@ class TestUpgrades:
             assert process.stdin is not None
             process.stdin.write("go\n")
             process.stdin.flush()
-        assert [process.communicate(timeout=60)[0] for process in processes] == [f"{len(MIGRATIONS)}\n"] * 3
+        assert [process.communicate(timeout=600)[0] for process in processes] == [f"{len(MIGRATIONS)}\n"] * 3
 
     def test_a_folder_that_cannot_be_made_is_said(self, tmp_path: Path) -> None:
         """The message names the file."""

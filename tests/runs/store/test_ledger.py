@@ -56,7 +56,7 @@ STEPS = st.lists(
 )
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(steps=STEPS)
 def test_it_decides_as_the_ledger_in_memory_does(tmp_path_factory: pytest.TempPathFactory, steps: list[Step]) -> None:
     """Whatever is begun and concluded, both give the same looks, the same refusals and the same records."""
@@ -136,7 +136,7 @@ def known(first: int, last: int) -> KnownRows:
 PARTS = st.tuples(st.integers(0, 30), st.integers(0, 30)).map(lambda ends: known(min(ends), max(ends)))
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(data=st.data())
 def test_it_remembers_rows_as_the_ledger_in_memory_does(
     tmp_path_factory: pytest.TempPathFactory, data: st.DataObject
