@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
-from typing import Any
+from typing import Annotated, Any
 
 import orjson
 from pydantic import BaseModel, Field, FiniteFloat, ValidationError
@@ -22,6 +22,8 @@ from .model import Completion, Request, TokenLogprob
 from .tokens import approximate_tokens
 
 _MAX_TEXT = 2**20
+_MOST_TOKENS = 20_000_000
+"""Twice the longest context a model has; an endpoint that reports more in one call does not count."""
 _MESSAGE_CAP = 300
 _ABOUT = 500
 """Characters of an error that are looked at: some servers quote the request further down, row text included."""
@@ -71,13 +73,17 @@ class _Reply(BaseModel):
     usage: Any = None  # Any: as for logprobs
 
 
+_Tokens = Annotated[int, Field(strict=True, ge=0, le=_MOST_TOKENS)]
+
+
 class _Cached(BaseModel):
-    cached_tokens: int | None = Field(default=None, ge=0)
+    cached_tokens: _Tokens | None = None
 
 
 class _Usage(BaseModel):
-    prompt_tokens: int = Field(ge=0)
-    completion_tokens: int = Field(ge=0)
+    prompt_tokens: _Tokens
+    completion_tokens: _Tokens
+    total_tokens: Annotated[int, Field(strict=True, ge=0, le=2 * _MOST_TOKENS)] | None = None
     prompt_tokens_details: _Cached | None = None
 
 
@@ -97,7 +103,7 @@ class _Logprobs(BaseModel):
 def read_completion(raw: bytes, request: Request) -> Completion:
     """Read the body of a 200.
 
-    Tokens the endpoint does not report are estimated, and `extra["tokens"]` then says `estimated`.
+    Tokens the endpoint does not report, or reports absurdly, are estimated; `extra["tokens"]` then says `estimated`.
 
     Raises:
         ModelError: It is not a chat completion, is far too long, or is an error in disguise (some gateways answer 200).
@@ -181,7 +187,7 @@ def read_retry_after(headers: Mapping[str, str]) -> float | None:
         # Against the server's own clock where it shows one: ours may be off by minutes.
         now = parsedate_to_datetime(headers["date"]) if "date" in headers else datetime.now(UTC)
         return max(0.0, (until - now).total_seconds())
-    except (ValueError, TypeError):  # not a date; one date with a zone and one without
+    except (ValueError, TypeError, OverflowError):  # not a date; one with a zone and one without; a year past all time
         return None
 
 

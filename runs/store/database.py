@@ -64,9 +64,12 @@ class Database:
         with self._gate:
             if self._closed:
                 raise WorkspaceError(f"{self.path} has been closed")
-            if self._writer is None:
+            future = None if self._writer is None else self._writer.submit(work)
+            while future is None:
+                # The first write, or the first after one that ended while `release` was waiting for it.
                 self._writer = self._start()
-            return self._writer.submit(work)
+                future = self._writer.submit(work)
+            return future
 
     def read(self, sql: str, parameters: Sequence[Any] = ()) -> list[tuple[Any, ...]]:  # Any: SQL values
         """Return the rows of one SELECT, on a connection of the calling thread's own.
@@ -85,9 +88,15 @@ class Database:
     def release(self) -> None:
         """Commit what is queued and let another process write; the next `submit` asks for the lock anew."""
         with self._gate:
-            if self._writer is not None:
-                self._stop(self._writer)
+            writer = self._writer
+        if writer is None:
+            return
+        # Outside the gate: a callback on a future may read, or submit what the writer then takes along.
+        writer.stop()
+        with self._gate:
+            if self._writer is writer:  # else somebody went on writing, under the same lock
                 self._writer = None
+                self._unlock()
 
     def close(self) -> None:
         """Commit what is queued and close every connection; safe to call twice."""
@@ -97,7 +106,8 @@ class Database:
             readers, self._readers = self._readers, []
         # Outside the gate: a callback on a future that submits again is refused, not waited for.
         if writer is not None:
-            self._stop(writer)
+            writer.stop()
+            self._unlock()
         for connection in readers:
             connection.close()
 
@@ -120,8 +130,7 @@ class Database:
         atexit.register(self.close)
         return writer
 
-    def _stop(self, writer: Writer) -> None:
-        writer.stop()
+    def _unlock(self) -> None:
         self._lock.release()
         atexit.unregister(self.close)
 

@@ -6,9 +6,9 @@ A lone write waits for nobody, and a crowd of writes shares one `fsync`.
 from __future__ import annotations
 
 import contextlib
-import queue
 import sqlite3
 import threading
+from collections import deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
@@ -21,9 +21,6 @@ T = TypeVar("T")
 BATCH = 500
 """Writes in one commit at most."""
 
-_ITEM_ERRORS = (sqlite3.Error, JudgewrightError, ValueError, TypeError, LookupError)
-"""What one write may fail with alone. Anything else is a fault of ours: it ends the writer, aloud."""
-
 
 @dataclass(slots=True)
 class _Write:
@@ -32,14 +29,13 @@ class _Write:
     work: Callable[[sqlite3.Connection], Any]  # Any: each write returns what it likes
     future: Future[Any]
     value: Any = None
-    error: BaseException | None = None
+    error: JudgewrightError | None = None
 
-    def settle(self, failure: WorkspaceError | None = None) -> None:
-        error = self.error or failure
-        if error is None:
+    def settle(self) -> None:
+        if self.error is None:
             self.future.set_result(self.value)
         else:
-            self.future.set_exception(error)
+            self.future.set_exception(self.error)
 
 
 class Writer:
@@ -53,45 +49,75 @@ class Writer:
     def __init__(self, connection: sqlite3.Connection, explain: Callable[[sqlite3.Error], WorkspaceError]) -> None:
         self._connection = connection
         self._explain = explain
-        self._queue: queue.SimpleQueue[_Write | None] = queue.SimpleQueue()
+        self._queue: deque[_Write] = deque()
+        # Guards the queue and the three flags: a write is queued only while the thread will still see it.
+        self._changed = threading.Condition()
+        self._stopping = False
+        self._ended = False
+        self._broken = False
         # A daemon, so that a program that forgot to stop it can end.
         self._thread = threading.Thread(target=self._run, name="workspace-writer", daemon=True)
         self._thread.start()
 
-    def submit(self, work: Callable[[sqlite3.Connection], T]) -> Future[T]:
+    def submit(self, work: Callable[[sqlite3.Connection], T]) -> Future[T] | None:
         """Queue a write; the future is done once it has been committed, or has failed alone.
+
+        Returns:
+            None when the thread has ended as it was told to: another writer has to take the write. While it is
+            stopping it still takes writes, such as those of a callback on an earlier one.
 
         Raises:
             WorkspaceError: The thread has broken off.
         """
-        if not self._thread.is_alive():
-            raise _broken_off()
         future: Future[T] = Future()
         # Running from the start: whoever stops waiting for a write does not take it back.
         future.set_running_or_notify_cancel()
-        self._queue.put(_Write(work, future))
+        with self._changed:
+            if self._broken:
+                raise _broken_off()
+            if self._ended:
+                return None
+            self._queue.append(_Write(work, future))
+            self._changed.notify()
         return future
 
     def stop(self) -> None:
-        """Commit what is queued and end the thread."""
-        self._queue.put(None)
+        """Commit what is queued and end the thread; safe to call twice."""
+        with self._changed:
+            self._stopping = True
+            self._changed.notify()
         self._thread.join()
 
     def _run(self) -> None:
         batch: list[_Write] = []
         try:
-            more = True
-            while more:
-                batch, more = _take(self._queue)
-                if batch:
-                    self._commit(batch)
+            while batch := self._take():
+                self._commit(batch)
                 while batch:
                     batch.pop(0).settle()
         finally:
+            # Something is left only when the thread broke off, and then nobody may wait for ever.
+            for write in [*batch, *self._end()]:
+                write.error = _broken_off()
+                write.settle()
             self._connection.close()
-            # Something is left only after a fault of ours, and then nobody may wait for ever.
-            for write in [*batch, *_rest(self._queue)]:
-                write.settle(_broken_off())
+
+    def _take(self) -> list[_Write]:
+        """Wait for writes and return the next ones; none when there are none left and the thread is to end."""
+        with self._changed:
+            while not self._queue and not self._stopping:
+                self._changed.wait()
+            batch = [self._queue.popleft() for _ in range(min(BATCH, len(self._queue)))]
+            self._ended = not batch
+        return batch
+
+    def _end(self) -> list[_Write]:
+        """Take no more writes; return those that nobody will commit."""
+        with self._changed:
+            self._broken = not self._ended
+            left = list(self._queue)
+            self._queue.clear()
+        return left
 
     def _commit(self, batch: Sequence[_Write]) -> None:
         connection = self._connection
@@ -100,49 +126,35 @@ class Writer:
             for write in batch:
                 self._try(write)
             connection.execute("COMMIT")
-        except sqlite3.Error as error:
+        except Exception as error:  # noqa: BLE001  # the door around a commit: its writes fail, the next go on
             if connection.in_transaction:
                 with contextlib.suppress(sqlite3.Error):
                     connection.execute("ROLLBACK")
             for write in batch:
-                write.error = write.error or self._explain(error)
+                write.error = write.error or self._ours(error)
 
     def _try(self, write: _Write) -> None:
+        """Run one write; whatever it raises, the others of its commit are kept."""
         connection = self._connection
         connection.execute("SAVEPOINT item")
         try:
             write.value = write.work(connection)
-        except _ITEM_ERRORS as error:
+        except Exception as error:  # the door around a write: the others may hold replies that were paid for
             if not connection.in_transaction:
                 # A full disk may end the whole transaction: then every write of the batch has failed.
                 raise
-            write.error = self._explain(error) if isinstance(error, sqlite3.Error) else error
+            write.error = self._ours(error)
             connection.execute("ROLLBACK TO item")
         connection.execute("RELEASE item")
 
-
-def _take(writes: queue.SimpleQueue[_Write | None]) -> tuple[list[_Write], bool]:
-    """Wait for a write, then take what else is there; the second value says whether to come back for more."""
-    batch: list[_Write] = []
-    write = writes.get()
-    while write is not None:
-        batch.append(write)
-        if len(batch) == BATCH:
-            return batch, True
-        try:
-            write = writes.get_nowait()
-        except queue.Empty:
-            return batch, True
-    return batch, False
-
-
-def _rest(writes: queue.SimpleQueue[_Write | None]) -> list[_Write]:
-    left: list[_Write] = []
-    with contextlib.suppress(queue.Empty):
-        while True:
-            if (write := writes.get_nowait()) is not None:
-                left.append(write)
-    return left
+    def _ours(self, error: Exception) -> JudgewrightError:
+        if isinstance(error, JudgewrightError):
+            return error
+        if isinstance(error, sqlite3.Error):
+            return self._explain(error)
+        translated = WorkspaceError(f"a write to the workspace failed: {type(error).__name__}: {error}")
+        translated.__cause__ = error
+        return translated
 
 
 def _broken_off() -> WorkspaceError:

@@ -88,10 +88,20 @@ def test_the_reason_for_the_end_is_kept(reason, read):
 
 
 @pytest.mark.parametrize(
-    "usage", [None, {}, {"prompt_tokens": None}, {"prompt_tokens": -1, "completion_tokens": 2}, "x"]
+    "usage",
+    [
+        None,
+        {},
+        "x",
+        *({"prompt_tokens": n, "completion_tokens": 2} for n in (None, -1, 9e18, 9 * 10**18, 1e30, 7.0, "7", True)),
+        *({"prompt_tokens": 9, "completion_tokens": n} for n in (20_000_001, float("-inf"), [2])),
+        {"prompt_tokens": 9, "completion_tokens": 2, "total_tokens": 9 * 10**18},
+        {"prompt_tokens": 9, "completion_tokens": 2, "prompt_tokens_details": {"cached_tokens": 2**63}},
+    ],
+    ids=repr,
 )
-def test_missing_usage_is_estimated_and_said(usage):
-    """80 characters asked, 8 answered, at a quarter token each."""
+def test_missing_or_absurd_usage_is_estimated_and_said(usage):
+    """80 characters asked, 8 answered, at a quarter token each; nothing that a database cannot hold is believed."""
     got = read_completion(body("12345678", usage=usage), ASKED)
     assert (got.tokens_in, got.tokens_out, got.extra) == (20, 2, {"tokens": "estimated"})
 
@@ -294,6 +304,7 @@ def test_azures_content_filter_is_a_refusal():
         ({"retry-after": "nan"}, None),
         ({"retry-after": "inf"}, None),
         ({"retry-after": "soon"}, None),
+        ({"retry-after": f"Mon, 01 Jan {10**30} 00:00:00 GMT"}, None),
         ({"retry-after": "Wed, 21 Oct 2015 07:28:30 GMT", "date": "Wed, 21 Oct 2015 07:28:00 GMT"}, 30.0),
         ({"retry-after": "Wed, 21 Oct 2015 07:28:30 GMT"}, 0.0),
     ],

@@ -156,24 +156,89 @@ class TestWriting:
         with Database(tmp_path / "j.db", migrations=NOTES) as database:
             assert len(ids(database)) == 300
 
-    @pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
-    def test_a_fault_of_ours_leaves_nobody_waiting(self, tmp_path: Path) -> None:
-        """A write with a bug ends the writer, and every waiter learns of it."""
+    @pytest.mark.parametrize(
+        ("work", "message"),
+        [
+            (lambda connection: connection.execute("INSERT INTO note (id) VALUES (?)", (2**63,)), "OverflowError"),
+            (lambda connection: {}["a bug"], "KeyError: 'a bug'"),
+            (lambda connection: connection.execute("no sql"), "syntax error"),
+        ],
+        ids=["overflow", "a bug", "sql"],
+    )
+    def test_whatever_a_write_raises_its_neighbours_are_kept(self, tmp_path: Path, work, message: str) -> None:
+        """They may be replies that were paid for; the error comes in our words, with its cause."""
         go = threading.Event()
-
-        def bug(connection: sqlite3.Connection) -> None:
-            raise AssertionError("a bug")
-
-        database = Database(tmp_path / "j.db", migrations=NOTES)
-        try:
+        with Database(tmp_path / "j.db", migrations=NOTES) as database:
             database.submit(lambda connection: go.wait() and None)
-            futures: list[Future[int] | Future[None]] = [database.submit(bug), database.submit(add(1))]
+            before, failing, after = database.submit(add(1)), database.submit(work), database.submit(add(2))
             go.set()
-            for future in futures:
-                with pytest.raises(WorkspaceError, match="broke off"):
-                    future.result(timeout=600)
-        finally:
+            with pytest.raises(WorkspaceError, match=message):
+                failing.result(timeout=600)
+            assert (before.result(timeout=600), after.result(timeout=600)) == (1, 2)
+            assert database.submit(add(3)).result(timeout=600) == 3
+            assert ids(database) == [1, 2, 3]
+
+    @pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
+    def test_a_writer_that_breaks_off_leaves_nobody_waiting(self, tmp_path: Path) -> None:
+        """Every write queued before, while and after the thread dies is committed, or fails at once."""
+
+        def die(connection: sqlite3.Connection) -> None:
+            raise SystemExit
+
+        def submit_many(database: Database, outcomes: list[str]) -> None:
+            for number in range(500):
+                try:
+                    database.submit(add(number)).result(timeout=600)
+                    outcomes.append("committed")
+                except WorkspaceError as error:
+                    outcomes.append(str(error))
+
+        for round_ in range(10):
+            outcomes: list[str] = []
+            database = Database(tmp_path / f"{round_}.db", migrations=NOTES)
+            threads = [threading.Thread(target=submit_many, args=(database, outcomes)) for _ in range(4)]
+            for thread in threads:
+                thread.start()
+            with pytest.raises(WorkspaceError, match="broke off"):
+                database.submit(die).result(timeout=600)
+            for thread in threads:
+                thread.join()
+            with pytest.raises(WorkspaceError, match="broke off"):
+                database.submit(add(1))
             database.close()
+            assert len(outcomes) == 2000
+
+    def test_a_callback_may_use_the_database_while_it_is_released(self, tmp_path: Path) -> None:
+        """It reads and writes although `release` waits for the writer; what it wrote is kept."""
+        script = """
+import threading
+d = Database(path, migrations=NOTES)
+go = threading.Event()
+first = d.submit(lambda c: (go.wait(), add(1)(c)))
+def more(_):
+    print(d.read("SELECT id FROM note"), flush=True)
+    d.submit(add(2))
+first.add_done_callback(more)
+releasing = threading.Thread(target=d.release)
+releasing.start()
+def waits_for_the_writer():
+    frame = sys._current_frames().get(releasing.ident)
+    while frame is not None and frame.f_code.co_name != "stop":
+        frame = frame.f_back
+    return frame is not None
+while not waits_for_the_writer():
+    pass
+go.set()
+releasing.join()
+with Database(path, migrations=NOTES) as other:
+    other.submit(add(3)).result()
+    print(other.read("SELECT id FROM note"))
+"""
+        process = python(script, str(tmp_path / "j.db"))
+        try:
+            assert process.communicate(timeout=600)[0].splitlines() == ["[(1,)]", "[(1,), (2,), (3,)]"]
+        finally:
+            end(process)
 
     def test_many_threads_read_while_one_writes(self, tmp_path: Path) -> None:
         """Every reader sees a prefix of the commits and never an error."""
