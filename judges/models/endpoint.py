@@ -9,21 +9,20 @@ from __future__ import annotations
 
 import asyncio
 import base64
-import sys
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from ..errors import InputError, ModelError, UnreachedError
+from .bodies import ACCEPTED, BodyReader, body_of, transport_errors
 from .model import Completion, Request
 from .wire import read_completion, read_fault, read_filtered
 
 if TYPE_CHECKING:
     from openai import APIConnectionError, APIStatusError, AsyncOpenAI
 
-_MAX_BODY = 8 * 1024 * 1024
-_STREAMED = {"X-Stainless-Raw-Response": "stream"}
-"""The SDK's own switch for handing out the body unread, so that its size can be capped."""
+_HEADERS = {"X-Stainless-Raw-Response": "stream", **ACCEPTED}
+"""The first is the SDK's own switch for leaving the body alone: it has been read by then, up to a limit."""
 _NO_KEY = "none"
 _SHORTEST_SECRET = 8
 
@@ -101,27 +100,18 @@ class Endpoint:
             return self._connection_fault(error)
         except TimeoutError:
             return ModelError(f"no answer from {self._base_url} within {self._timeout:g} s", retryable=True)
-        except (OpenAIError, OSError, ValueError, *_transport_errors()) as error:
+        except (OpenAIError, OSError, ValueError, *transport_errors()) as error:
             # The body broke off or cannot be decompressed.
             said = self._secret.scrub(f"{type(error).__name__}: {error}")
             return ModelError(f"the reply of {self._base_url} broke off: {said}", retryable=True)
 
     async def _post(self, body: dict[str, Any]) -> bytes | ModelError:  # Any: JSON
         client = self._connect()
-        options: Any = {"headers": _STREAMED}  # Any: the SDK keeps the type of its options to itself
+        options: Any = {"headers": _HEADERS}  # Any: the SDK keeps the type of its options to itself
         # Any: the SDK types the unread response as the parsed body.
-        response: Any = await client.post("/chat/completions", body=body, cast_to=object, options=options)
-        chunks: list[bytes] = []
-        size = 0
-        try:
-            async for chunk in response.iter_bytes():
-                chunks.append(chunk)
-                size += len(chunk)
-                if size > _MAX_BODY:
-                    return ModelError(f"the reply of {self._base_url} is over {_MAX_BODY:,} bytes", status=200)
-        finally:
-            await response.close()
-        return self._secret.scrub_bytes(b"".join(chunks))
+        answer: Any = await client.post("/chat/completions", body=body, cast_to=object, options=options)
+        content = body_of(answer.http_response)
+        return content if isinstance(content, ModelError) else self._secret.scrub_bytes(content)
 
     def _connect(self) -> AsyncOpenAI:
         """Return the SDK's client, made on first use because it belongs to the running loop."""
@@ -130,8 +120,14 @@ class Endpoint:
         from openai import DEFAULT_CONNECTION_LIMITS, AsyncOpenAI, DefaultAioHttpClient
 
         limits = type(DEFAULT_CONNECTION_LIMITS)(max_connections=self._max_connections)
+        reader = BodyReader(self._base_url)
         # A redirect would carry the row's text, if not the key, to a host nobody named.
-        http = DefaultAioHttpClient(timeout=self._timeout, limits=limits, follow_redirects=False)
+        http = DefaultAioHttpClient(
+            timeout=self._timeout,
+            limits=limits,
+            follow_redirects=False,
+            event_hooks={"response": [reader.read]},
+        )
         client = AsyncOpenAI(
             api_key=self._secret.reveal(),
             base_url=self._base_url,
@@ -145,7 +141,8 @@ class Endpoint:
         return client
 
     def _status_fault(self, error: APIStatusError, body: dict[str, Any]) -> Completion | ModelError:  # Any: JSON
-        raw = self._secret.scrub_bytes(error.response.content[:_MAX_BODY])
+        content = body_of(error.response)
+        raw = b"" if isinstance(content, ModelError) else self._secret.scrub_bytes(content)
         if error.status_code == 400 and (refusal := read_filtered(raw)):
             return refusal
         return read_fault(error.status_code, raw, error.response.headers, sent=body)
@@ -191,15 +188,6 @@ class _Secret:
         for form in self._forms:
             raw = raw.replace(form.encode(), b"[key]")
         return raw
-
-
-def _transport_errors() -> tuple[type[Exception], ...]:
-    """Return what reading a body may raise: the errors of aiohttp and of the HTTP package under the SDK."""
-    import aiohttp
-    from openai import DEFAULT_CONNECTION_LIMITS
-
-    package = sys.modules[type(DEFAULT_CONNECTION_LIMITS).__module__.partition(".")[0]]
-    return package.HTTPError, aiohttp.ClientError
 
 
 def _causes(error: BaseException) -> Iterator[BaseException]:

@@ -41,6 +41,10 @@ class Reply:
     """Close the connection without a word."""
     cut: bool = False
     """Announce the whole body and send half of it."""
+    endless: bool = False
+    """Send the body over and over, and never say that it ends."""
+    stuck: bool = False
+    """Send the body and leave the connection open, as if there were more."""
 
 
 def completion(text: str = '{"score": 2}', **more: Any) -> dict[str, Any]:
@@ -63,6 +67,8 @@ class FakeEndpoint:
         self.in_flight = 0
         self.most_in_flight = 0
         self.times: list[float] = []
+        self.sent = 0
+        """Bytes of bodies the client has taken, or that wait on the way to it."""
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
         self._thread.start()
@@ -112,10 +118,19 @@ class FakeEndpoint:
             if reply.drop:
                 return False
             raw = reply.body if isinstance(reply.body, bytes) else orjson.dumps(reply.body)
-            fields = {"content-type": "application/json", "content-length": str(len(raw)), **reply.headers}
+            fields = {"content-type": "application/json", **reply.headers}
+            if not (reply.endless or reply.stuck):
+                fields["content-length"] = str(len(raw))
             lines = [f"HTTP/1.1 {reply.status} Scripted", *(f"{k}: {v}" for k, v in fields.items()), "", ""]
             writer.write("\r\n".join(lines).encode() + (raw[: len(raw) // 2] if reply.cut else raw))
             await writer.drain()
+            self.sent += len(raw)
+            while reply.endless:
+                writer.write(raw)
+                await writer.drain()
+                self.sent += len(raw)
+            if reply.stuck:
+                await asyncio.Event().wait()
             return not reply.cut
         finally:
             self.in_flight -= 1

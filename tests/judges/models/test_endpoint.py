@@ -2,12 +2,17 @@
 
 import asyncio
 import base64
+import gzip
 import logging
 import traceback
+import tracemalloc
 
+import orjson
 import pytest
+from openai import DefaultAioHttpClient
 
 from judgewright.judges.errors import InputError, ModelError, UnreachedError
+from judgewright.judges.models.bodies import BodyReader, body_of
 from judgewright.judges.models.endpoint import Endpoint
 from judgewright.judges.models.model import Completion
 
@@ -116,13 +121,94 @@ def test_a_reply_over_the_cap_is_not_read_to_its_end(fake, ask_for):
 
 def test_a_compressed_reply_is_read(fake, ask_for):
     """gzip, as most gateways send."""
-    import gzip
-
-    import orjson
-
     packed = gzip.compress(orjson.dumps(fake.completion("zipped")))
     fake.answer = lambda seen: fake.Reply(body=packed, headers={"content-encoding": "gzip"})
     assert try_once(fake, ask_for()).text == "zipped"
+
+
+@pytest.mark.parametrize("status", [200, 302, 401, 429, 500])
+def test_an_endless_body_is_not_read_to_its_end(fake, ask_for, status):
+    """Whatever the status: a limit ends it, and an error is known by its status."""
+    fake.answer = lambda seen: fake.Reply(status=status, body=b"what went wrong " * 1000, endless=True)
+    error = failure(fake, ask_for())
+    assert fake.sent < 64 * 2**20
+    assert error.status == status
+    assert ("over 8,388,608 bytes" if status == 200 else "what went wrong") in str(error)
+    assert len(str(error)) < 400
+
+
+@pytest.fixture(scope="module")
+def bomb() -> bytes:
+    """200 kB that unpack to 200 MB."""
+    return gzip.compress(bytes(200_000_000))
+
+
+@pytest.mark.parametrize("status", [200, 302, 401, 429, 500])
+def test_a_body_that_unpacks_to_a_thousand_times_its_size_is_not_unpacked(fake, ask_for, bomb, status):
+    """A fourth of it is held at most."""
+    fake.answer = lambda seen: fake.Reply(status=status, body=bomb, headers={"content-encoding": "gzip"})
+    tracemalloc.start()
+    try:
+        error = failure(fake, ask_for())
+        assert tracemalloc.get_traced_memory()[1] < 50_000_000
+    finally:
+        tracemalloc.stop()
+    assert error.status == status
+
+
+@pytest.mark.parametrize(
+    ("body", "packing"),
+    [
+        (b"\x1f\x8b\x08\x08\0\0\0\0\0\x03" + b"a name without an end " * 3000, "gzip"),
+        (gzip.compress(b"{}", mtime=0) + b"what follows the end " * 3000, "gzip"),
+    ],
+    ids=["a header without an end", "more after the end"],
+)
+def test_packed_bytes_that_unpack_to_nothing_are_counted_too(fake, ask_for, body, packing):
+    """A body may go on for ever without one byte of content."""
+    fake.answer = lambda seen: fake.Reply(body=body, headers={"content-encoding": packing}, endless=True)
+    error = failure(fake, ask_for())
+    assert fake.sent < 64 * 2**20
+    assert error.status in (200, None)
+
+
+def test_a_large_packed_reply_is_read_whole(fake, ask_for):
+    """Five megabytes, which unpack in many pieces."""
+    packed = gzip.compress(orjson.dumps({**fake.completion("2"), "padding": list(range(800_000))}))
+    fake.answer = lambda seen: fake.Reply(body=packed, headers={"content-encoding": "gzip"})
+    assert try_once(fake, ask_for()).text == "2"
+
+
+def test_a_packing_that_was_not_asked_for_is_said(fake, ask_for):
+    """Only gzip is asked for: what would unpack the others knows no limit."""
+    fake.answer = lambda seen: fake.Reply(body=b"\x0b", headers={"content-encoding": "br"})
+    error = failure(fake, ask_for())
+    assert fake.seen[0].headers["accept-encoding"] == "gzip"
+    assert "content-encoding was not asked for" in str(error)
+
+
+def test_an_error_whose_text_never_ends_is_known_by_its_status(fake):
+    """The rest of it is waited for a little, and its connection is closed."""
+    fake.answer = lambda seen: fake.Reply(status=429, body=b"slow down", stuck=True)
+
+    async def read():
+        hooks = {"response": [BodyReader(fake.url, error_seconds=0.05).read]}
+        async with DefaultAioHttpClient(event_hooks=hooks) as client:
+            message = {"messages": [{"content": "a row"}]}
+            request = client.build_request("POST", f"{fake.url}/chat/completions", json=message)
+            return await client.send(request, stream=True)
+
+    response = asyncio.run(read())
+    assert response.is_closed
+    assert body_of(response) == b"slow down"
+
+
+def test_a_reply_that_never_ends_is_ended_by_the_time_limit(fake, ask_for):
+    """The headers were in time; the limit is for the whole."""
+    fake.answer = lambda seen: fake.Reply(body=b'{"choices": [', stuck=True)
+    error = failure(fake, ask_for(), timeout=0.5)
+    assert error.retryable
+    assert "within 0.5 s" in str(error) or "broke" in str(error)
 
 
 def test_a_redirect_is_not_followed(fake, ask_for):

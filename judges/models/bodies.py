@@ -1,0 +1,148 @@
+"""The body of an answer, read up to a limit whatever its status, and unpacked up to the same limit.
+
+A body may be endless, may unpack to a thousand times its size, and may come a byte at a time. The SDK reads the body
+of an error whole before it says anything, so bodies are read before it, in the HTTP client's hook for answers, which
+also leaves the response closed.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+import zlib
+from collections.abc import Mapping
+from contextlib import AsyncExitStack
+from typing import Any
+
+from ..errors import ModelError
+
+MAX_BODY = 8 * 1024 * 1024
+"""Bytes of a reply, unpacked."""
+_MAX_ERROR = 256 * 1024
+"""Bytes of an error that are read; the rest is not waited for."""
+_ERROR_SECONDS = 5.0
+_LARGE = 256 * 1024
+_LARGE_AT_ONCE = 4
+"""Replies over `_LARGE` bytes that are read at the same time; the others wait, so that many of them fit in memory."""
+_READ = "judgewright.body"
+
+ACCEPTED = {"Accept-Encoding": "gzip"}
+"""What `BodyReader` unpacks, as a request header."""
+
+
+class BodyReader:
+    """Reads the body of every answer of one HTTP client; belongs to one event loop.
+
+    Args:
+        url: Of the endpoint, for messages.
+        error_seconds: How long the text of an error may take once its status is there.
+    """
+
+    def __init__(self, url: str, *, error_seconds: float = _ERROR_SECONDS) -> None:
+        self._url = url
+        self._error_seconds = error_seconds
+        self._large = asyncio.Semaphore(_LARGE_AT_ONCE)
+
+    async def read(self, response: Any) -> None:  # Any: of either HTTP package the SDK may stand on
+        """Read an answer's body and close it: the HTTP client's hook. `body_of` hands out what was read."""
+        good = 200 <= response.status_code < 300
+        try:
+            response.extensions[_READ] = await (self._reply(response) if good else self._error(response))
+        finally:
+            await response.aclose()
+
+    async def _reply(self, response: Any) -> bytes | ModelError:  # Any: as for `read`
+        try:
+            body = _Body(response.headers, _LARGE)
+            async with AsyncExitStack() as turn:
+                async for chunk in response.stream:
+                    body.add(chunk)
+                    if body.full and body.limit == _LARGE:
+                        await turn.enter_async_context(self._large)
+                        body.widen(MAX_BODY)
+                    if body.full:
+                        return ModelError(
+                            f"the reply of {self._url} is over {MAX_BODY:,} bytes", status=response.status_code
+                        )
+        except zlib.error as error:
+            return ModelError(f"the reply of {self._url} cannot be unpacked: {error}", retryable=True)
+        return bytes(body.content)
+
+    async def _error(self, response: Any) -> bytes:  # Any: as for `read`
+        """Return the beginning of an error's body: the status is known, so whatever ends the body early is no fault."""
+        content = bytearray()
+        try:
+            body = _Body(response.headers, _MAX_ERROR)
+            content = body.content
+            async with asyncio.timeout(self._error_seconds):
+                async for chunk in response.stream:
+                    body.add(chunk)
+                    if body.full:
+                        break
+        except (TimeoutError, zlib.error, *transport_errors()):
+            pass
+        return bytes(content)
+
+
+def body_of(response: Any) -> bytes | ModelError:  # Any: of either HTTP package the SDK may stand on
+    """Return the body that `BodyReader.read` read, or why a reply has none."""
+    return response.extensions[_READ]
+
+
+class _Body:
+    """What has come of a body, unpacked a bounded piece at a time.
+
+    Args:
+        headers: Of the answer, case-insensitive.
+        limit: Bytes it may have, packed or unpacked.
+
+    Raises:
+        zlib.error: The body is packed in a way that was not asked for.
+    """
+
+    def __init__(self, headers: Mapping[str, str], limit: int) -> None:
+        packing = headers.get("content-encoding", "").strip().lower()
+        if packing not in {"", "identity", "gzip", "x-gzip"}:
+            raise zlib.error("its content-encoding was not asked for")
+        self._gzip = zlib.decompressobj(wbits=16 + zlib.MAX_WBITS) if packing.endswith("gzip") else None
+        self._came = 0
+        self._rest = b""
+        self.limit = limit
+        self.content = bytearray()
+
+    @property
+    def full(self) -> bool:
+        """Whether more has come than the limit; `content` holds one byte more than it at most."""
+        return max(self._came, len(self.content)) > self.limit
+
+    def add(self, chunk: bytes) -> None:
+        """Take a chunk as it came over the wire; not to be called once the body is full.
+
+        Raises:
+            zlib.error: It is no gzip.
+        """
+        self._came += len(chunk)
+        self._unpack(chunk)
+
+    def widen(self, limit: int) -> None:
+        """Allow a full body more, and take what did not fit before."""
+        self.limit = limit
+        self._unpack(self._rest)
+
+    def _unpack(self, chunk: bytes) -> None:
+        room = self.limit + 1 - len(self.content)
+        if self._gzip is None:
+            self.content += chunk[:room]
+            self._rest = chunk[room:]
+        elif not self._gzip.eof:  # what follows the end is counted and not looked at
+            self.content += self._gzip.decompress(chunk, room)
+            self._rest = self._gzip.unconsumed_tail
+
+
+def transport_errors() -> tuple[type[Exception], ...]:
+    """Return what reading a body may raise: the errors of aiohttp and of the HTTP package under the SDK."""
+    import aiohttp
+    from openai import DEFAULT_CONNECTION_LIMITS
+
+    package = sys.modules[type(DEFAULT_CONNECTION_LIMITS).__module__.partition(".")[0]]
+    return package.HTTPError, aiohttp.ClientError
