@@ -45,6 +45,7 @@ def export() -> None:
     type=OutFile(makes_folder=True, may_be_folder=True),
     help="Folder to write, with manifest.json; a name with a suffix for an export of one file [default: print it].",
 )
+@click.option("--force", is_flag=True, help="Overwrite what is there, also what no export wrote.")
 @click.option("--push", "uri", help="Also store it in the tool's registry at this address (MLflow, TruLens, ...).")
 @click.option("--with", "interpreter", help="With --push: the Python that has the tool [default: this one].")
 @workspace_option
@@ -53,6 +54,7 @@ def judge(
     judge: str,
     target: str,
     out: Path | None,
+    force: bool,
     uri: str | None,
     interpreter: str | None,
     workspace: Path | None,
@@ -69,7 +71,7 @@ def judge(
     handover = Handover(prompt=prompt, rule=kept.rule if kept else prompt.rule, provenance=origin)
     files: dict[str, str] = {}
     if out is not None:
-        written = write_export(handover, TARGETS[target], out)
+        written = write_export(handover, TARGETS[target], out, force=force)
         body, text = written.body, None
         if uri is not None:
             there = push_export(written.folder, stem(prompt), TARGETS[target], uri, interpreter=interpreter)

@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-import hashlib
 import math
 from dataclasses import asdict, dataclass, replace
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import Any
 
 import orjson
 
-from ...judges import DecisionRule, InputError, JudgePrompt, load_prompt, write_beside
+from ...judges import DecisionRule, InputError, JudgePrompt, load_prompt
 from .judge_module import raw_threshold
 from .segments import DIFFERENCE
 from .target import Bundle, Handover, ScoreMap, Target
+from .writing import MOST_BYTES, Destination, file_digest, put, text_digest
 
 SCHEMA = 1
 NAME = "manifest.json"
-MOST_BYTES = 16_000_000
-"""Of a manifest; the longest prompt and its provenance take a fraction of it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,7 +55,7 @@ def manifest(handover: Handover, target: Target, bundle: Bundle) -> dict[str, An
         "carries": None if bundle.carries is None else list(bundle.carries),
         "declared_differences": list(differences(handover, bundle)),
         "requires": list(target.requires),
-        "files": {name: _digest(text) for name, text in bundle.files.items()},
+        "files": {name: text_digest(text) for name, text in bundle.files.items()},
         "usage": bundle.usage,
     }
 
@@ -81,12 +79,14 @@ def differences(handover: Handover, bundle: Bundle) -> tuple[str, ...]:
     return tuple(told)
 
 
-def write_export(handover: Handover, target: Target, out: Path) -> Export:
+def write_export(handover: Handover, target: Target, out: Path, *, force: bool = False) -> Export:
     """Write a judge for a tool: into the folder `out`, or, where it is one file and `out` has a suffix, as that file.
+
+    An earlier export there is overwritten; any other file only with `force`.
 
     Raises:
         Refused: The tool cannot carry the judge.
-        InputError: Several files cannot be written as one.
+        InputError: Several files cannot be written as one, or a file is there that is not ours.
         OSError: A file cannot be written.
     """
     # The judge as its own YAML says it, which is what the manifest has of it and what an export is held to.
@@ -97,18 +97,14 @@ def write_export(handover: Handover, target: Target, out: Path) -> Export:
         if len(files) > 1:
             raise InputError(f"--to {target.name} writes {len(files)} files, {out} is one", hint="name a folder")
         files = {out.name: next(iter(files.values()))}
-        folder, beside = out.parent, f"{out.name}.{NAME}"
+        destination = Destination.of_file(out, NAME)
     else:
-        folder, beside = out, NAME
+        destination = Destination.of_folder(out, NAME)
     body = manifest(handover, target, bundle)
-    body["files"] = {name: _digest(text) for name, text in files.items()}
-    folder.mkdir(parents=True, exist_ok=True)
-    for name, text in files.items():
-        place = folder / PurePosixPath(name)
-        place.parent.mkdir(parents=True, exist_ok=True)
-        write_beside(place, text)
-    write_beside(folder / beside, orjson.dumps(body, option=orjson.OPT_INDENT_2).decode() + "\n")
-    return Export(folder=folder, body=body)
+    body["files"] = {name: text_digest(text) for name, text in files.items()}
+    files[destination.manifest] = orjson.dumps(body, option=orjson.OPT_INDENT_2).decode() + "\n"
+    put(files, destination, force=force)
+    return Export(folder=destination.folder, body=body)
 
 
 def read_export(path: Path) -> Export:
@@ -148,13 +144,4 @@ def read_export(path: Path) -> Export:
 
 def changed_files(export: Export) -> list[str]:
     """Return the files that are no longer what was written."""
-    return [name for name, digest in export.body["files"].items() if _file_digest(export.folder / name) != digest]
-
-
-def _file_digest(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
-
-
-def _digest(text: str) -> str:
-    return hashlib.sha256(text.encode()).hexdigest()
+    return [name for name, digest in export.body["files"].items() if file_digest(export.folder / name) != digest]
