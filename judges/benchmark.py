@@ -111,8 +111,8 @@ def measure(
     """Measure a judge against the human labels.
 
     Intervals are 95 %. Where rows share groups, groups are what was drawn; where every row is its own group,
-    rows are, and single proportions get Wilson's interval. An undefined metric is None with a reason, but
-    precision, recall, F1 and MCC are 0 as in scikit-learn, with a reason and no interval. Which metrics there are:
+    rows are, and single proportions get Wilson's interval. An undefined metric is None with a reason. Which metrics
+    there are:
 
     - at the threshold always, but not for a choice, whose labels have no order and so no threshold: there
       accuracy, macro F1 and kappa over the classes;
@@ -312,7 +312,7 @@ def _notes(judged: Judged, groups: int) -> tuple[str, ...]:
 
 
 def _printed(estimate: Estimate) -> tuple[str, str, str, str]:
-    value = "-" if estimate.value is None else f"{estimate.value:.4f}"
+    value = "n/a" if estimate.value is None else f"{estimate.value:.4f}"
     interval = ""
     if estimate.low is not None and estimate.high is not None:
         interval = f"[{estimate.low:.4f}, {estimate.high:.4f}]"

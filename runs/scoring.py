@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,7 +13,7 @@ from ..judges.benchmark import macro_f1_by
 from ..judges.files import VerdictColumns, load_judges
 from ..judges.leaderboard import ALPHA, Entry, Leaderboard, Pair, rank_judges
 from ..judges.published import STATUSES, Line, PublishedRow
-from .reports.report import number, say_benchmark
+from .reports.report import Payload, number, say_benchmark, say_undefined
 from .terminal import say, say_table
 
 BESIDE = ("f1", "precision", "recall", "kappa", "off_by_one", "auroc")
@@ -106,6 +106,9 @@ def say_score(score: Score, *, title: str) -> None:
         say(f"  note: {score.f1_macro.reason}")
     head = ("value", "n", "unscored", "f1", "95 % interval", "precision", "recall", "kappa")
     say_table(head, [_part_line(value, part) for value, part in score.parts.items()])
+    shown = ("f1", "precision", "recall", "kappa")
+    parts = [(value, part.metrics[name], name) for name in shown for value, part in score.parts.items()]
+    say_undefined((f"{name} of {value}", estimate.to_json()) for value, estimate, name in parts)
 
 
 def _part_line(value: str, part: Benchmark) -> tuple[str, ...]:
@@ -127,6 +130,7 @@ def say_leaderboard(board: Leaderboard, judges: Mapping[str, Judged]) -> None:
     layout = _Layout.of(board)
     say("")
     say_table(layout.head, layout.lines(board), left=2)
+    say_undefined(layout.measured(board))
     _say_published(board)
     _say_pairs(board, best)
     for note in board.notes:
@@ -187,6 +191,14 @@ class _Layout:
         marks = _marks(board.published)
         measured = [self._entry(entry) for entry in board.entries]
         return measured + [self._published(row, marks[row.data, row.source]) for row in board.published]
+
+    def measured(self, board: Leaderboard) -> Iterator[tuple[str, Payload]]:
+        """Yield the figures of the judges that were measured, each by its metric and judge."""
+        for entry in board.entries:
+            figures = {self.metric: entry.figure} | {name: entry.benchmark.metrics.get(name) for name in self.beside}
+            for name, estimate in figures.items():
+                if estimate is not None:
+                    yield f"{name} of {entry.name}", estimate.to_json()
 
     def _entry(self, entry: Entry) -> tuple[str, ...]:
         metrics = entry.benchmark.metrics

@@ -3,7 +3,8 @@
 A confusion table has the human label in rows and the judge's verdict in columns, negative before
 positive: `[[tn, fp], [fn, tp]]`. Every metric takes tables of shape (..., K, K), counts or weights, and
 returns shape (...), NaN where the metric does not exist. So the function that gives the point also gives
-two thousand resamples in one call. `point` turns one table into a number a person may read.
+two thousand resamples in one call. `point` turns one table into a number a person may read, or into the reason why
+there is none.
 """
 
 from __future__ import annotations
@@ -239,12 +240,16 @@ CHOICE_METRICS: Mapping[str, Metric] = {
 }
 """Metrics of the (K, K) table of labels without order."""
 
+ONE_LABEL = "the labels hold only one class"
+BEYOND_CHANCE = frozenset({"kappa", "kappa_grades", "kappa_linear", "kappa_quadratic"})
+"""Metrics that are 0 whatever the judge says where all labels are the same, and so say nothing about it."""
+
 UNDEFINED: Mapping[str, str] = {
     "precision": "the judge calls no row positive",
     "recall": "no row is labelled positive",
     "specificity": "no row is labelled negative",
     "f1": "no row is positive, neither by label nor by verdict",
-    "balanced_accuracy": "the labels hold only one class",
+    "balanced_accuracy": ONE_LABEL,
     "mcc": "the labels or the verdicts hold only one class",
     "kappa": "labels and verdicts hold one and the same class",
     "kappa_grades": "labels and verdicts hold one and the same grade",
@@ -255,13 +260,13 @@ UNDEFINED: Mapping[str, str] = {
 """Why a metric does not exist on a table that holds rows."""
 
 ZERO_BY_CONVENTION = frozenset({"precision", "recall", "f1", "mcc"})
-"""Metrics that scikit-learn reports as 0 where they do not exist; `point` does the same, and says so."""
+"""Metrics that count as 0 where they do not exist while a threshold is chosen; nothing reports them so."""
 
 NO_ROWS = "no row has both a label and a verdict"
 
 
 def point(metric: str, table: FloatArray | IntArray) -> tuple[float | None, str]:
-    """Return a metric on one table, and the reason where it is a convention or missing; see `point_of`.
+    """Return a metric on one table, and the reason where it is missing; see `point_of`.
 
     Raises:
         InputError: No metric has this name.
@@ -273,10 +278,10 @@ def point(metric: str, table: FloatArray | IntArray) -> tuple[float | None, str]
 
 
 def point_of(metric: str, function: Metric, table: FloatArray | IntArray) -> tuple[float | None, str]:
-    """Return what a function of tables says about one table, and the reason where it is a convention or missing.
+    """Return what a function of tables says about one table, or None and the reason why it says nothing.
 
-    Undefined precision, recall, F1 and MCC are 0 by scikit-learn's convention, with the reason; every
-    other undefined metric, and every metric of an empty table, is None.
+    A metric whose denominator is empty is None, as with scikit-learn's `zero_division=nan`, and so is every metric of
+    an empty table. Kappa is None too where all labels are the same.
 
     Args:
         metric: The name by which `UNDEFINED` gives the reason.
@@ -287,8 +292,8 @@ def point_of(metric: str, function: Metric, table: FloatArray | IntArray) -> tup
     if cells.sum() == 0:
         return None, NO_ROWS
     value = float(function(cells))
-    if np.isfinite(value):
-        return value, ""
-    if metric in ZERO_BY_CONVENTION:
-        return 0.0, f"{UNDEFINED[metric]}; 0 by convention"
-    return None, UNDEFINED[metric]
+    if not np.isfinite(value):
+        return None, UNDEFINED[metric]
+    if metric in BEYOND_CHANCE and np.count_nonzero(cells.sum(1)) == 1:
+        return None, ONE_LABEL
+    return value, ""

@@ -112,8 +112,8 @@ def _mean(parts: Mapping[str, _Part]) -> _Part:
 
 def _binary(rows: RelevanceRows) -> _Part:
     value, reason = point("f1", confusion(rows.relevant, rows.predicted))
-    if value is None or reason:
-        return _Part(value=value, pull=np.zeros(len(rows.query)), reason=reason)
+    if value is None:
+        return _undefined(reason)
     return _Part(value=value, pull=influence("f1", rows.relevant, rows.predicted))
 
 

@@ -16,7 +16,7 @@ class Estimate:
     n: int
     """How many rows went in, whether or not they are in the metric's denominator."""
     reason: str = ""
-    """Why the value or the interval is missing, or is a convention; empty where nothing needs saying."""
+    """Why the value or the interval is missing, or what to know about it; empty where nothing needs saying."""
 
     def __post_init__(self) -> None:
         for number in (self.value, self.low, self.high):
@@ -44,7 +44,7 @@ class Estimate:
 
     def __str__(self) -> str:
         if self.value is None:
-            return "undefined"
+            return f"n/a ({self.reason})"
         if self.low is None or self.high is None:
             return f"{self.value:.4f}"
         return f"{self.value:.4f} [{self.low:.4f}, {self.high:.4f}]"

@@ -24,7 +24,7 @@ _P = np.array([[0.0, 1.0], [0.0, 1.0]])
 
 
 def point(metric: str, label: Values, predicted: Values) -> float | None:
-    """Return the metric on these rows; None where it is undefined, also where `Benchmark` reports 0 by convention.
+    """Return the metric on these rows; None where it is undefined.
 
     Args:
         metric: A name of `METRICS`.

@@ -4,7 +4,8 @@ Documents with equal scores have no order, so each metric is its expected value 
 (McSherry and Najork 2008), as scikit-learn's `ndcg_score` has it; trec_eval instead breaks ties by the document's
 name. A document that people judged and the run lacks counts in the ideal ranking and in the number of relevant ones;
 a document that the run has and nobody judged takes a rank and is not relevant. A query without a relevant document
-scores 0 and stays in the mean, as in trec_eval, and the estimate says how many there are.
+scores 0 and stays in the mean, as in trec_eval, and the estimate says how many there are; where no query has one, there
+is no mean.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from .estimate import Estimate
 
 Gain = Literal["linear", "exponential"]
 NO_QUERIES = "no query has a judged document"
+NO_RELEVANT = "no query has a relevant document"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -182,7 +184,7 @@ def recall_at(ranking: Ranking, k: int, *, threshold: float = 1.0) -> FloatArray
 
 
 def mean_over_queries(values: FloatArray, ranking: Ranking, relevant: BoolArray) -> Estimate:
-    """Return the mean of a metric over queries, with an interval over queries.
+    """Return the mean of a metric over queries, with an interval over queries; None where none has what is sought.
 
     Args:
         values: One a query, in [0, 1]; shape (Q,).
@@ -193,6 +195,8 @@ def mean_over_queries(values: FloatArray, ranking: Ranking, relevant: BoolArray)
     if len(values) == 0:
         return Estimate.undefined(n, NO_QUERIES)
     without = int((_summed(ranking.query, relevant, ranking.queries) == 0).sum())
+    if without == len(values):
+        return Estimate.undefined(n, NO_RELEVANT)
     queries = "query has" if len(values) == 1 else "queries have"
     reason = f"{without} of {len(values)} {queries} no relevant document and count 0" if without else ""
     return mean_share(values, n=n, reason=reason)

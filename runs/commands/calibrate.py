@@ -14,7 +14,7 @@ from ...judges.metrics.agreement import BINARY_METRICS
 from ..bench import describe_spending
 from ..calibration import CalibrationRun, run_calibration
 from ..config import parse_budget, read_environment
-from ..reports.report import number
+from ..reports.report import number, say_undefined
 from ..terminal import inline, progress_on_stderr, say, say_json, say_table
 from .options import data_options, json_option, model_options, open_workspace, read_rows, workspace_option
 
@@ -113,6 +113,8 @@ def say_calibration(result: CalibrationRun, *, title: str) -> None:
     say(f"  confidence: {kept.confidence}, calibration: {found.method}")
     lines = [(name, *_cells(before), *_cells(after)) for name, (before, after) in found.shown().items()]
     say_table(("metric", "before", "95 % interval", "n", "after", "95 % interval", "n"), lines)
+    shown = found.shown().items()
+    say_undefined((name, side.to_json()) for name, sides in shown for side in sides if side is not None)
     say(f"  after: cross-fitted in {found.folds} folds of groups; no row is decided by a rule its group helped to fit")
     if found.change is not None:
         c = found.change

@@ -165,7 +165,7 @@ def draw_estimate(axes: Axes, at: float | None, estimate: Estimate, *, upright: 
     """Draw a value and its interval; without an interval the dot is hollow, without a value there is none."""
     if at is None or estimate.value is None:
         if not upright:
-            axes.annotate("undefined", (0.5, at or 0), xycoords=("axes fraction", "data"), va="center", ha="center")
+            axes.annotate("n/a", (0.5, at or 0), xycoords=("axes fraction", "data"), va="center", ha="center")
         return
     hollow = estimate.low is None or estimate.high is None
     if estimate.low is not None and estimate.high is not None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from ...judges import Benchmark
@@ -19,6 +19,8 @@ METRIC_ORDER = (
 )
 PARTS = ("train", "validation", "holdout", "final")
 COST_COLUMNS = ("place", "confidence", "tp", "fp", "fn", "tn", "fp_near", "fn_near")
+MOST_UNDEFINED = 12
+"""Figures that are named beside one reason why they are n/a."""
 _BRIEF = ("precision", "recall", "f1", "kappa")
 
 
@@ -42,6 +44,7 @@ def _say_measured(body: Payload, *, title: str, only: Sequence[str] | None = Non
     ordered = [*(name for name in METRIC_ORDER if name in found), *sorted(set(found) - set(METRIC_ORDER))]
     metrics = {name: found[name] for name in ordered if only is None or name in only}
     say_table(("metric", "value", "95 % interval", "n"), [_metric_line(name, m) for name, m in metrics.items()])
+    say_undefined(metrics.items())
     for note in body["notes"]:
         say(f"  note: {inline(note)}")
 
@@ -49,6 +52,18 @@ def _say_measured(body: Payload, *, title: str, only: Sequence[str] | None = Non
 def _metric_line(name: str, metric: Payload) -> tuple[str, str, str, str]:
     interval = "" if metric["low"] is None else f"{metric['low']:.3f} .. {metric['high']:.3f}"
     return name, number(metric["value"]), interval, f"{metric['n']:,}"
+
+
+def say_undefined(figures: Iterable[tuple[str, Payload]]) -> None:
+    """Print why figures of a table are `n/a`, those with the same reason together."""
+    by_reason: dict[str, dict[str, None]] = {}
+    for name, figure in figures:
+        if figure["value"] is None:
+            by_reason.setdefault(figure.get("reason") or "no reason was kept", {})[name] = None
+    for reason, names in by_reason.items():
+        shown = list(names)[:MOST_UNDEFINED]
+        more = [f"{len(names) - len(shown):,} more"] if len(names) > len(shown) else []
+        say(f"  n/a: {inline(', '.join(shown + more))} ({inline(reason)})")
 
 
 def number(value: float | None, digits: int = 3) -> str:
@@ -243,6 +258,14 @@ def _everything(p: Payload) -> None:
     lines += [_sides_line(name, [side["by"].get(name) for side in sides]) for name in p["before"]["by"]]
     say_table((p["by"] or "rows", "n", *_BRIEF), lines)
     _say_intervals("pooled", [side["pooled"] for side in sides])
+    values = {name: [side["by"].get(name) for side in sides] for name in p["before"]["by"]}
+    say_undefined(
+        (f"{metric} of {name}", table["metrics"][metric])
+        for name, tables in values.items()
+        for table in tables
+        if table
+        for metric in _BRIEF
+    )
     if "final" in p["before"]:
         say("\nThe figure to report: the final rows, opened after the decision, before -> after")
         _say_intervals("final", [side["final"] for side in sides])
@@ -263,6 +286,7 @@ def _say_intervals(name: str, tables: Sequence[Payload]) -> None:
         sides = [_metric_line(metric, table["metrics"][metric])[1:3] for table in tables]
         lines.append((metric, *(cell for side in sides for cell in side)))
     say_table(head[: 1 + 2 * len(tables)], lines)
+    say_undefined((metric, table["metrics"][metric]) for table in tables for metric in _BRIEF)
 
 
 def _sides_line(name: str, tables: Sequence[Payload | None]) -> tuple[str, ...]:

@@ -189,12 +189,17 @@ def _line(metric: str, sides: Sequence[Payload]) -> Measured:
     before, after = sides[0], sides[-1] if len(sides) > 1 else None
     return Measured(
         metric=metric,
-        before=number(before["value"]),
+        before=_value(before),
         before_interval=_interval(before, ".3f"),
-        after=number(after["value"]) if after else "",
+        after=_value(after) if after else "",
         after_interval=_interval(after, ".3f") if after else "",
         n=f"{before['n']:,}",
     )
+
+
+def _value(found: Payload) -> str:
+    """Write a figure, or why there is none."""
+    return number(found["value"]) if found["value"] is not None else f"n/a ({found.get('reason') or 'not known'})"
 
 
 def _effect(found: Payload) -> str:

@@ -70,9 +70,9 @@ def signed(value: float | None, digits: int = 3) -> str:
 
 
 def interval(estimate: Payload, *, change: bool = False) -> str:
-    """Write the 95 % interval of an estimate or a change."""
+    """Write the 95 % interval of an estimate or a change, or why there is none."""
     if estimate["low"] is None:
-        return "n/a"
+        return estimate.get("reason") or "n/a"
     plus = "+" if change else ""
     return f"{estimate['low']:{plus}.3f} .. {estimate['high']:{plus}.3f}"
 

@@ -350,14 +350,14 @@ def test_a_single_class_has_a_stated_answer() -> None:
     found = measure(judged(_counts(7, 0, 3, 0), scale=BINARY, confidence=[0.8] * 10)).metrics
     assert found["recall"].value == 0.7
     assert found["precision"].value == 1.0
-    assert found["kappa"].value == 0.0
+    assert (found["kappa"].value, found["kappa"].reason) == (None, "the labels hold only one class")
     assert found["specificity"].value is None
     assert found["specificity"].reason == "no row is labelled negative"
     assert found["auroc"].value is None
     assert found["auroc"].reason == "the labels hold only one class"
     never = measure(judged(_counts(0, 0, 4, 4), scale=BINARY)).metrics["precision"]
-    assert (never.value, never.low, never.high) == (0.0, None, None)
-    assert "by convention" in never.reason
+    assert (never.value, never.low, never.high) == (None, None, None)
+    assert never.reason == "the judge calls no row positive"
 
 
 def test_a_perfect_judge_on_few_rows_is_not_certain() -> None:
@@ -469,7 +469,7 @@ def test_the_table_has_a_line_per_metric() -> None:
     assert [line[0] for line in lines] == AT_THRESHOLD + ALPHA
     assert lines[0][1] == "1.0000"
     assert lines[0][2].startswith("[0.")
-    assert lines[2] == ("specificity", "-", "", "4", "no row is labelled negative")
+    assert lines[2] == ("specificity", "n/a", "", "4", "no row is labelled negative")
 
 
 def test_a_real_table_of_graded_verdicts_is_measured_by_query() -> None:

@@ -74,6 +74,36 @@ def test_the_query_may_be_group_and_input(folder: Path, capsys: pytest.CaptureFi
     assert by_input == by_column
 
 
+def test_what_does_not_exist_is_na_with_the_reason(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Recall without positives and kappa of one class are no zeros: in text, JSON, page and leaderboard."""
+    rows = [{"id": i, "label": 0, "score": i % 2, "set": "a"} for i in range(20)]
+    never = [{"id": 20 + i, "label": i % 2, "score": 0, "set": "b"} for i in range(20)]
+    Path("none.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    Path("never.jsonl").write_text("\n".join(map(json.dumps, never)))
+    Path("both.jsonl").write_text("\n".join(map(json.dumps, rows + never)))
+    assert run("none.jsonl", "--html", "page.html") == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split()[1] for line in lines if line.split()[:1] in (["recall"], ["kappa"])] == ["n/a", "n/a"]
+    assert "  n/a: recall (no row is labelled positive)" in lines
+    assert "  n/a: balanced_accuracy, kappa (the labels hold only one class)" in lines
+    page = Path("page.html").read_text(encoding="utf-8")
+    assert "no row is labelled positive" in page
+    assert run("none.jsonl", "--json") == 0
+    recall = parsed(capsys)["metrics"]["recall"]
+    assert recall == {"value": None, "low": None, "high": None, "n": 20, "reason": "no row is labelled positive"}
+    assert run("none.jsonl", "never.jsonl", "--metric", "precision") == 0
+    out = capsys.readouterr().out
+    assert "n/a: precision of never (the judge calls no row positive)" in out
+    assert "n/a: recall of none (no row is labelled positive)" in out
+    assert run("none.jsonl", "never.jsonl", "--metric", "precision", "--json") == 0
+    first, last = parsed(capsys)["leaderboard"]
+    assert (first["rank"], last["rank"], last["name"]) == (1, None, "never")
+    assert run("both.jsonl", "--by", "set") == 0
+    out = capsys.readouterr().out
+    assert "n/a: precision of b (the judge calls no row positive)" in out
+    assert "n/a: kappa of a (the labels hold only one class)" in out
+
+
 def test_scores_outside_the_scale_are_named(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """In words, and counted as unscored; --clip takes them for the end of the scale."""
     assert run("poor.jsonl", "--scale", "0..3", "--json") == 0

@@ -17,26 +17,27 @@ graded_rows = st.lists(st.tuples(st.integers(0, 3), st.integers(0, 3)), min_size
 @given(binary_rows)
 @settings(max_examples=60, deadline=None)
 def test_binary_metrics_equal_scikit_learn(rows: list[tuple[bool, bool]]) -> None:
-    """Precision, recall, F1 and MCC follow scikit-learn also where they are 0 by convention."""
+    """Wherever they exist, and where a denominator is empty there is none, as with zero_division=nan."""
     from sklearn import metrics as sk
 
     label, predicted = np.array(rows).T
     table = agreement.confusion(label, predicted)
     assert table.tolist() == sk.confusion_matrix(label, predicted, labels=[False, True]).tolist()
     expected = {
-        "precision": sk.precision_score(label, predicted, zero_division=0),
-        "recall": sk.recall_score(label, predicted, zero_division=0),
-        "f1": sk.f1_score(label, predicted, zero_division=0),
+        "precision": sk.precision_score(label, predicted, zero_division=np.nan),
+        "recall": sk.recall_score(label, predicted, zero_division=np.nan),
+        "specificity": sk.recall_score(label, predicted, pos_label=False, zero_division=np.nan),
+        "f1": sk.f1_score(label, predicted, zero_division=np.nan),
         "accuracy": sk.accuracy_score(label, predicted),
+        # What scikit-learn gives for one class is no measurement: 0 for the correlation, whatever the judge says.
+        "mcc": sk.matthews_corrcoef(label, predicted) if len(set(label)) == len(set(predicted)) == 2 else np.nan,
+        "kappa": sk.cohen_kappa_score(label, predicted) if len(set(label)) == 2 else np.nan,
+        "balanced_accuracy": sk.balanced_accuracy_score(label, predicted) if len(set(label)) == 2 else np.nan,
     }
-    if len(set(label) | set(predicted)) == 2:
-        expected["kappa"] = sk.cohen_kappa_score(label, predicted)
-        expected["mcc"] = sk.matthews_corrcoef(label, predicted)
-    if len(set(label)) == 2:
-        expected["balanced_accuracy"] = sk.balanced_accuracy_score(label, predicted)
-        expected["specificity"] = sk.recall_score(label, predicted, pos_label=False, zero_division=0)
-    for name, value in expected.items():
-        assert agreement.point(name, table)[0] == pytest.approx(value, abs=1e-12), name
+    for name, wanted in expected.items():
+        value, reason = agreement.point(name, table)
+        assert (value is None) == bool(reason), name
+        assert (np.nan if value is None else value) == pytest.approx(wanted, abs=1e-12, nan_ok=True), name
 
 
 @given(graded_rows)
@@ -50,8 +51,8 @@ def test_grade_metrics_equal_scikit_learn(rows: list[tuple[int, int]]) -> None:
     table = agreement.confusion(label, predicted, levels)
     assert agreement.point("mae", table)[0] == pytest.approx(sk.mean_absolute_error(label, predicted))
     assert agreement.point("off_by_one", table)[0] == pytest.approx(np.mean(abs(label - predicted) <= 1))
-    if len(set(label) | set(predicted)) == 1:
-        assert agreement.point("kappa_grades", table)[0] is None
+    if len(set(label)) == 1:
+        assert [agreement.point(name, table)[0] for name in sorted(agreement.BEYOND_CHANCE)] == [None] * 4
         return
     for name, weights in [("kappa_grades", None), ("kappa_linear", "linear"), ("kappa_quadratic", "quadratic")]:
         expected = sk.cohen_kappa_score(label, predicted, labels=levels, weights=weights)
@@ -100,13 +101,16 @@ def test_many_tables_at_once_give_what_each_gives_alone(tables: list[list[int]])
 @pytest.mark.parametrize(
     ("metric", "table", "value", "reason"),
     [
-        ("precision", [[4, 0], [4, 0]], 0.0, "the judge calls no row positive; 0 by convention"),
-        ("recall", [[2, 2], [0, 0]], 0.0, "no row is labelled positive; 0 by convention"),
-        ("f1", [[4, 0], [0, 0]], 0.0, "no row is positive, neither by label nor by verdict; 0 by convention"),
-        ("mcc", [[4, 0], [4, 0]], 0.0, "the labels or the verdicts hold only one class; 0 by convention"),
+        ("precision", [[4, 0], [4, 0]], None, "the judge calls no row positive"),
+        ("recall", [[2, 2], [0, 0]], None, "no row is labelled positive"),
+        ("f1", [[4, 0], [0, 0]], None, "no row is positive, neither by label nor by verdict"),
+        ("mcc", [[4, 0], [4, 0]], None, "the labels or the verdicts hold only one class"),
         ("specificity", [[0, 0], [1, 3]], None, "no row is labelled negative"),
         ("balanced_accuracy", [[0, 0], [1, 3]], None, "the labels hold only one class"),
         ("kappa", [[0, 0], [0, 3]], None, "labels and verdicts hold one and the same class"),
+        ("kappa", [[4, 2], [0, 0]], None, "the labels hold only one class"),
+        ("kappa", [[4, 0], [2, 0]], 0.0, ""),
+        ("kappa_quadratic", [[0, 0, 0], [1, 3, 1], [0, 0, 0]], None, "the labels hold only one class"),
         ("f1", [[0, 0], [0, 0]], None, agreement.NO_ROWS),
         ("accuracy", [[0, 0], [0, 0]], None, agreement.NO_ROWS),
     ],
@@ -114,7 +118,7 @@ def test_many_tables_at_once_give_what_each_gives_alone(tables: list[list[int]])
 def test_a_metric_that_does_not_exist_has_a_stated_answer(
     metric: str, table: list[list[int]], value: float | None, reason: str
 ) -> None:
-    """Single-class and empty tables give 0 by convention or None, always with the reason."""
+    """Single-class and empty tables give None with the reason; a constant judge of two classes agrees by chance."""
     assert agreement.point(metric, np.array(table)) == (value, reason)
 
 

@@ -229,7 +229,7 @@ def test_missing_parts_are_named_and_take_the_mean_with_them() -> None:
     one = diras(replace(rows, query=np.zeros(80, np.int64)))
     assert {estimate.reason for estimate in one.values()} == {"one unit cannot show the spread"}
     never = diras(replace(rows, predicted=np.zeros(80, np.bool_), relevant=np.arange(80) == 90))
-    assert never["diras_binary"].reason.endswith("0 by convention")
+    assert never["diras_binary"].reason == "no row is positive, neither by label nor by verdict"
     empty = np.zeros(0)
     none = diras(
         RelevanceRows(

@@ -36,4 +36,4 @@ def test_an_estimate_prints_its_interval() -> None:
     """People see the value and the interval in one line."""
     assert str(Estimate(value=0.5, low=0.25, high=0.75, n=9)) == "0.5000 [0.2500, 0.7500]"
     assert str(Estimate(value=0.5, low=None, high=None, n=1, reason="one row")) == "0.5000"
-    assert str(Estimate.undefined(0, "no rows")) == "undefined"
+    assert str(Estimate.undefined(0, "no rows")) == "n/a (no rows)"

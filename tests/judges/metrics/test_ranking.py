@@ -137,6 +137,8 @@ def test_odd_rankings_have_stated_answers() -> None:
     """No query: undefined. One query: no interval. All perfect: not certain. A cut-off below 1 is refused."""
     empty = Ranking.of_run({}, {"q": {"a": 1.0}})
     assert {e.reason for e in ranking_metrics(empty).values()} == {"no query has a judged document"}
+    nothing = ranking_metrics(Ranking.of_run({"q": {"a": 0.0}, "r": {"b": 0.0}}, {"q": {"a": 1.0}}))
+    assert {(e.value, e.reason) for e in nothing.values()} == {(None, "no query has a relevant document")}
     one = ranking_metrics(one_query([1, 0], [2, 1]))["map"]
     assert (one.value, one.low, one.reason) == (1.0, None, "one unit cannot show the spread")
     perfect = Ranking(query=np.repeat(np.arange(10), 2), grade=np.tile([1.0, 0], 10), score=np.tile([1.0, 0], 10))

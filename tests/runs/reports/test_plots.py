@@ -145,8 +145,8 @@ def test_a_picture_draws_its_estimates() -> None:
     assert lines == [[[0.6, 0], [0.8, 0]], [[0.7, 0]], [[0.5, 1]], [[0.65, 0], [0.65, 1]]]
     assert [line.get_markerfacecolor() for line in picture.figure.axes[0].lines[1:3]][1] == "none"
     said = words(picture.to_svg())
-    assert {"a", "b", "c", "undefined", "50", "7", "all 0.650", "f1"} <= set(said)
-    assert "a: 0.7000 [0.6000, 0.8000], n 50; b: 0.5000, n 50; c: undefined, n 7" in picture.description
+    assert {"a", "b", "c", "n/a", "50", "7", "all 0.650", "f1"} <= set(said)
+    assert "a: 0.7000 [0.6000, 0.8000], n 50; b: 0.5000, n 50; c: n/a (no row), n 7" in picture.description
 
 
 def test_the_reliability_curve_states_its_error_and_draws_its_bins() -> None:

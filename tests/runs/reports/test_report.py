@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from judgewright.runs.reports.report import METRIC_ORDER, holds_sealed_rows, say_event
+from judgewright.runs.reports.run_pages import _line
 
 
 def test_a_step_tells_of_every_proposal_and_why_it_failed(capsys: pytest.CaptureFixture[str]) -> None:
@@ -57,6 +58,19 @@ def test_the_closing_table_says_which_rows_it_is_over(
     told = capsys.readouterr().out
     assert title in told
     assert silent not in told
+
+
+def test_what_a_closing_table_lacks_is_told_with_its_reason(capsys: pytest.CaptureFixture[str]) -> None:
+    """In the terminal each reason once, with the figures it holds for; in pages and Markdown in the cell itself."""
+    missing = {"value": None, "low": None, "high": None, "n": 40, "reason": "no row is labelled positive"}
+    table = {"n": 40, "metrics": {**TABLE["metrics"], "recall": missing, "f1": missing}}  # type: ignore[dict-item]
+    sides = {side: {"pooled": table, "by": {"DL19": table, "DL20": TABLE}} for side in ("before", "after")}
+    say_event("everything", {"by": "dataset", "final_opened": 0, "includes_sealed_rows": True, **sides})
+    lines = capsys.readouterr().out.splitlines()
+    assert "  n/a: recall of DL19, f1 of DL19 (no row is labelled positive)" in lines
+    assert "  n/a: recall, f1 (no row is labelled positive)" in lines
+    line = _line("recall", [missing, {**ESTIMATE}])
+    assert (line.before, line.after) == ("n/a (no row is labelled positive)", "0.500")
 
 
 def test_a_closing_table_of_an_earlier_version_is_over_all_rows_where_there_was_a_survivor() -> None:

@@ -150,7 +150,7 @@ def test_no_name_can_do_anything_in_a_picture(name: str) -> None:
 def test_what_is_undefined_or_negative_is_drawn_as_that(value: Estimate) -> None:
     """No value, no interval, a kappa below zero; no rest, no errors."""
     picture = draw_slices("kappa", [bar("all rows", value, rest=None, fp=0, fn=0)])
-    assert ("undefined" in words(picture)) == (value.value is None)
+    assert ("n/a" in words(picture)) == (value.value is None)
     assert picture.to_png().startswith(b"\x89PNG")
 
 
