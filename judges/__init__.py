@@ -8,6 +8,7 @@ from .benchmark import Benchmark, by_column, measure, require_column
 from .errors import (
     BudgetSpent,
     DataError,
+    DivergedError,
     InputError,
     Interrupted,
     JudgewrightError,
@@ -61,6 +62,7 @@ __all__ = [
     "DataError",
     "Dataset",
     "DecisionRule",
+    "DivergedError",
     "Endpoint",
     "Estimate",
     "Example",

@@ -11,6 +11,7 @@ JudgewrightError
     ├── BudgetSpent         the next call could exceed the budget
     ├── Interrupted         the person asked to stop; what was in flight has been kept
     └── WorkspaceError      the database cannot be opened, read or written
+        └── DivergedError   a resumed run would not repeat what it has recorded
 """
 
 
@@ -87,3 +88,7 @@ class Interrupted(WorldError):
 
 class WorkspaceError(WorldError):
     """The workspace database cannot be used."""
+
+
+class DivergedError(WorkspaceError):
+    """A resumed run came to other events than it had recorded; it has to start anew."""

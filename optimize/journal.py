@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Protocol
 
-from ..judges import InputError, WorkspaceError
+from ..judges import DivergedError, InputError
 
 Payload = Mapping[str, Any]
 """JSON; Any because each kind of event has its own fields."""
@@ -44,7 +44,7 @@ class Journal(Protocol):
             The event as it stands in the journal, with its first sitting's volatile part.
 
         Raises:
-            WorkspaceError: Another event stands at this position: the run is not what it was.
+            DivergedError: Another event stands at this position: the run is not what it was.
             InputError: The payload is not JSON, or holds a number that is not finite.
         """
         ...
@@ -101,16 +101,16 @@ def require_same(event: Event, kind: str, content: str) -> Event:
         content: The payload found again, as canonical JSON.
 
     Raises:
-        WorkspaceError: They differ; the message names the first field that does.
+        DivergedError: They differ; the message names the first field that does.
     """
     if event.kind != kind:
         difference: str | None = f"recorded {event.kind!r}, now {kind!r}"
     else:
         difference = first_difference(_lasting(event.payload), _lasting(json.loads(content)))
     if difference is not None:
-        raise WorkspaceError(
+        raise DivergedError(
             f"resumed run diverged at event {event.seq} ({event.kind}): {difference}",
-            hint="the data, a prompt, the model or the program has changed since: start a new run",
+            hint="the data, a prompt, the model or the program has changed since",
         )
     return event
 

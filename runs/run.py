@@ -12,6 +12,7 @@ from ..judges import (
     Client,
     ClientStats,
     Dataset,
+    DivergedError,
     InputError,
     Interrupted,
     JudgewrightError,
@@ -30,6 +31,7 @@ from ..optimize import (
 )
 from ..optimize.walk import require_decision
 from .config import Environment, open_client, parse_budget
+from .reports.run_command import command_of
 from .run_config import RunConfig, open_proposer
 from .store.calls import CallStore
 from .store.journal import RunJournal, RunRecord, create_run, get_run, list_runs, set_config, sitting
@@ -216,6 +218,9 @@ def _walk(
     except (Interrupted, KeyboardInterrupt):
         raise Interrupted(f"stopped; run {run_id} is kept", hint=f"judgewright runs resume {run_id}") from None
     except InputError:
+        raise
+    except DivergedError as error:
+        error.hint = f"{error.hint}; its calls are kept: start anew with: {command_of(config)}"
         raise
     except JudgewrightError as error:
         go_on = f"go on with: judgewright runs resume {run_id}"

@@ -1,0 +1,123 @@
+"""A workspace that the code of November 2026 wrote (commit 66fbad8): what it holds stays open to every later code.
+
+`golden/workspace-2026-11.tar.xz` holds made-up rows, the workspace of a small `demo`, and one with a `bench`, an
+`optimize` that was accepted and one that was killed in its third step, all with the simulated model. It is never made
+anew.
+"""
+
+import json
+import sqlite3
+import tarfile
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+from starlette.testclient import TestClient
+
+from judgewright.runs.cli import cli, main
+from judgewright.runs.config import Environment
+from judgewright.runs.review import review_app
+
+GOLDEN = Path(__file__).parent / "golden" / "workspace-2026-11.tar.xz"
+MADE_IN = "/tmp/judgewright-golden"
+"""The folder that the runs name as the home of their rows."""
+BENCH, FINISHED, UNFINISHED = "20261122-074657-830b28", "20261122-074701-5956bb", "20261122-074728-7e7a1d"
+DEMO = "20261122-074629-bb491c"
+
+
+@pytest.fixture
+def golden(tmp_path: Path) -> Path:
+    """The workspace unpacked, its runs told where their rows stand now."""
+    with tarfile.open(GOLDEN) as archive:
+        archive.extractall(tmp_path, filter="data")
+    for folder in (tmp_path, tmp_path / "demo"):
+        with sqlite3.connect(folder / ".judgewright" / "judgewright.db") as database:
+            database.execute("UPDATE run SET config_json = replace(config_json, ?, ?)", (MADE_IN, str(tmp_path)))
+        database.close()
+    return tmp_path
+
+
+def run(folder: Path, *words: str, exit_code: int = 0) -> Result:
+    """Run one command in the workspace."""
+    result = CliRunner().invoke(cli, [*words, "--workspace", str(folder)])
+    assert result.exit_code == exit_code, result.output
+    return result
+
+
+def as_json(folder: Path, *words: str, exit_code: int = 0) -> dict[str, Any]:
+    """Run one command and read the object it prints."""
+    return json.loads(run(folder, *words, "--json", exit_code=exit_code).stdout)
+
+
+def test_every_run_is_listed_and_shown(golden: Path) -> None:
+    """With its state, its events and its decision."""
+    listed = {entry["run_id"]: entry["state"] for entry in as_json(golden, "runs", "list")["runs"]}
+    assert listed == {BENCH: "done", FINISHED: "done", UNFINISHED: "running"}
+    for name in listed:
+        assert name in run(golden, "runs", "show", name).output
+    shown = as_json(golden, "runs", "show", FINISHED)
+    assert [event["kind"] for event in shown["events"]][:2] == ["started", "split"]
+    assert "ACCEPTED" in run(golden, "runs", "show", FINISHED).output
+    assert "precision" in run(golden / "demo", "runs", "show", DEMO).output
+
+
+def test_a_finished_run_is_read_and_exported(golden: Path, tmp_path: Path) -> None:
+    """Its diff, its flips, its report in every format."""
+    assert "{+" in run(golden, "diff", FINISHED).output
+    assert as_json(golden, "runs", "flips", FINISHED)["flips"]
+    run(golden, "runs", "export", FINISHED, "--out", str(tmp_path / "report"))
+    written = {path.suffix for path in (tmp_path / "report").rglob("*") if path.is_file()}
+    assert {".html", ".md", ".jsonl"} <= written
+
+
+def test_an_accept_brings_the_prompt_into_use_and_out_again(golden: Path, tmp_path: Path) -> None:
+    """The decision of then is good now; the prompt leaves as a file that MLflow reads."""
+    run(golden, "accept", FINISHED)
+    log = run(golden, "judges", "log", "groundedness").output
+    assert FINISHED in log
+    run(golden, "export", "groundedness", "--to", "mlflow", "--out", str(tmp_path / "handover"))
+    assert any((tmp_path / "handover").iterdir())
+
+
+def test_every_page_opens(golden: Path) -> None:
+    """The list of runs, and each run."""
+    app = review_app(golden, token="t0ken", port=8399, environment=Environment())
+    with TestClient(app, base_url="http://127.0.0.1:8399", follow_redirects=False) as page:
+        page.cookies.set("judgewright-8399", "t0ken")
+        listed = page.get("/")
+        assert listed.status_code == 200
+        for name in (BENCH, FINISHED, UNFINISHED):
+            assert name in listed.text
+            assert page.get(f"/runs/{name}").status_code == 200
+
+
+def test_a_finished_call_is_not_paid_for_again(golden: Path) -> None:
+    """The same bench over the same rows is answered from the store."""
+    again = as_json(
+        golden, "bench", "groundedness", str(golden / "rows.jsonl"), "--model", "simulated", "--limit", "80"
+    )
+    assert (again["n"], again["calls"]) == (80, 0)
+
+
+def test_a_new_run_starts(golden: Path) -> None:
+    """Beside the old ones, on the same rows; their looks count."""
+    rows = str(golden / "rows.jsonl")
+    objective = "do not call unsupported statements grounded"
+    words = ["optimize", "groundedness", rows, "--model", "simulated", "--objective", objective, "--slice", "all"]
+    new = CliRunner().invoke(cli, [*words, "--steps", "1", "--seed", "2", "--workspace", str(golden), "--json"])
+    assert new.exit_code in (0, 1), new.output
+    assert json.loads(new.stdout)["run"] not in {BENCH, FINISHED, UNFINISHED}
+
+
+def test_an_unfinished_run_goes_on_or_says_how_to_start_anew(golden: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """It ends with a decision, or is refused with the command that begins again; its finished calls stay kept."""
+    with suppress(SystemExit):
+        main(["runs", "resume", UNFINISHED, "--workspace", str(golden), "--json"])
+    answer = json.loads(capsys.readouterr().out)
+    if "decision" in answer:
+        assert answer["decision"]["outcome"] in ("accepted", "refused", "undecided")
+    else:
+        assert "diverged" in answer["error"]["message"]
+        assert "start anew with: judgewright optimize groundedness@134907a0740b rows.jsonl" in answer["error"]["hint"]
