@@ -69,9 +69,9 @@ def cli() -> None:
     \b
     Try it:     judgewright demo
     Measure:    judgewright bench groundedness rows.jsonl --model gpt-4o-mini
-    Improve:    judgewright optimize groundedness rows.jsonl --objective "avoid false positives" --budget 5.00
+    Improve:    judgewright optimize groundedness rows.jsonl --objective "avoid false positives" --model gpt-4o-mini
 
-    MODEL is `simulated` (embedded, no key), a model name at OPENAI_BASE_URL with OPENAI_API_KEY,
+    --model is `simulated` (embedded, made up, no key), a model name at OPENAI_BASE_URL with OPENAI_API_KEY,
     or NAME@https://host/v1 with JUDGEWRIGHT_API_KEY.
     """
 

@@ -49,7 +49,7 @@ class RunConfig:
     objective: str
     target: str | None = None
     guards: tuple[str, ...] = ()
-    model: str = "simulated"
+    model: str
     optimizer_model: str | None = None
     """The judge's model unless given."""
     proposer: str = "textgrad"

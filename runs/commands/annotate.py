@@ -37,8 +37,8 @@ SHOWN = 10
 
 
 @click.command(
-    epilog="Example:  judgewright annotate queries.jsonl passages.jsonl --judge context_relevance --k 5 "
-    "--per-query 10 --out annotations.jsonl"
+    epilog="Example:  judgewright annotate queries.jsonl passages.jsonl --judge context_relevance "
+    "--model gpt-4o-mini --k 5 --per-query 10 --out annotations.jsonl"
 )
 @click.argument("queries", type=click.Path(path_type=Path))
 @click.argument("corpus", type=click.Path(path_type=Path))

@@ -33,9 +33,9 @@ SHOWN = 3
 """Responses that are printed claim by claim."""
 EXAMPLES = """\b
 Example:  judgewright bench groundedness rows.jsonl --model gpt-4o-mini --budget 2.00 --out verdicts.jsonl
-Claims:   judgewright bench groundedness responses.jsonl --by-claim --splitter model
-Trust:    judgewright bench groundedness rows.jsonl --repeat 3 --gain 0.02 --planted 50 --audit suspects.jsonl
-Ranking:  judgewright bench context_relevance rows.jsonl --listwise 20/10 --group query_id
+Claims:   judgewright bench groundedness responses.jsonl --model gpt-4o-mini --by-claim --splitter model
+Trust:    judgewright bench groundedness rows.jsonl --model gpt-4o-mini --repeat 3 --gain 0.02 --planted 50
+Ranking:  judgewright bench context_relevance rows.jsonl --model gpt-4o-mini --listwise 20/10 --group query_id
 """
 
 

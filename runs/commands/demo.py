@@ -46,7 +46,9 @@ def demo(folder: Path, as_json: bool) -> None:
         prompt = place.shelf.get("groundedness")
         if not as_json:
             say("This demo needs no key: rows and model are made up, and no figure says anything about a real model.\n")
-        config = RunConfig(prompt=prompt.to_yaml(), data=str(rows), objective=OBJECTIVE, steps=8, by="channel")
+        config = RunConfig(
+            prompt=prompt.to_yaml(), data=str(rows), objective=OBJECTIVE, steps=8, by="channel", model="simulated"
+        )
         listen = say_nothing if as_json else say_event
         result = start_run(place, config, Environment(), watch=watch, on_event=listen)
     finish(result, place.root, as_json=as_json, always_zero=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -19,11 +20,20 @@ from ..gates.verdict_pairs import pair_verdicts, read_holdout, read_verdicts, sp
 from ..reports.gate_report import say_gated
 from ..terminal import progress_on_stderr, say_json
 from ..workspace import Workspace
-from .options import column_map, data_options, json_option, model_options, names, open_workspace, workspace_option
+from .options import (
+    column_map,
+    data_options,
+    json_option,
+    model_options,
+    names,
+    open_workspace,
+    require_model,
+    workspace_option,
+)
 from .score import read_columns as verdict_columns  # the options of `score` are read in one place
 
 EXAMPLES = """\b
-Example:  judgewright gate groundedness@1349 mine.yaml holdout.jsonl --target precision --guard recall:-0.03
+Example:  judgewright gate groundedness@1349 mine.yaml holdout.jsonl --model gpt-4o-mini --target precision
 Files:    judgewright gate old.jsonl new.jsonl --target f1 --threshold 2
 Matrix:   judgewright gate all.jsonl:theirs all.jsonl:ours --target kappa --scale 0..3
 """
@@ -60,7 +70,7 @@ Options = dict[str, Any]  # Any: what click read
 )
 @click.option("--exclude", help="Comma-separated columns never to slice by.")
 @click.option("--allow-opened", is_flag=True, help="Decide on rows an earlier run saw all the same, and say so.")
-@model_options
+@partial(model_options, required=False)
 @data_options
 @click.option("--score", default="score", help="Verdict files: column of the judge's score [default: score].")
 @click.option("--confidence", help="Verdict files: column of the confidence in the verdict, 0 to 1.")
@@ -151,7 +161,8 @@ def _of_judges(
 ) -> Gated:
     _refuse(options, FOR_FILES, "is for verdict files, not for judges that are asked")
     if holdout is None:
-        raise InputError("two judges need the rows to be asked about", hint="judgewright gate A B HOLDOUT")
+        raise InputError("two judges need the rows to be asked about", hint="judgewright gate A B HOLDOUT --model NAME")
+    model = require_model(options["model"])
     before, after = (place.shelf.get(judge) for judge in judges)
     kept = [place.shelf.kept_rule(prompt) for prompt in (before, after)]
     reading = {name: options[name] for name in ("label", "group", "label_scale", "limit", "skip_incomplete")}
@@ -164,7 +175,7 @@ def _of_judges(
     )
     with progress_on_stderr(quiet=quiet) as watch:
         asking = Asking(
-            model=options["model"],
+            model=model,
             environment=read_environment(),
             allowance=parse_budget(options["budget"]),
             concurrency=options["concurrency"],

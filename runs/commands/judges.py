@@ -197,7 +197,7 @@ def _say_imported(found: Imported, place: str, spec: str, *, as_json: bool) -> N
         say(f"  {inline(difference)}")
     if "@" in spec:
         say(f"  {prompt.name!r} means what it meant before; to change that: judgewright judges use {spec}")
-    say(f"Compare it: judgewright bench {spec} ROWS")
+    say(f"Compare it: judgewright bench {spec} ROWS --model NAME")
 
 
 def _pairs(given: tuple[str, ...], option: str) -> dict[str, str]:

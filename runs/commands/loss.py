@@ -11,7 +11,7 @@ import click
 from ...judges import InputError, LossError, OutputScale, parse_label_scale, write_beside
 from ..config import open_client, parse_budget, read_environment
 from ..terminal import inline, say, say_json, say_table
-from .options import json_option, open_workspace, workspace_option
+from .options import json_option, model_option, open_workspace, workspace_option
 from .outputs import OutFile
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ def loss() -> None:
 @click.option("--target", help="The metric to improve; beats what the objective says.")
 @click.option("--guard", "guards", multiple=True, metavar="METRIC:-MARGIN", help="How far a metric may fall.")
 @click.option("--slice", "slice_", default="all rows", show_default=True, help="The slice under repair, in words.")
-@click.option("--model", default="simulated", show_default=True, help="simulated, NAME, or NAME@https://host/v1.")
+@model_option
 @click.option("--budget", help="Dollars such as 5.00, or tokens such as 200000tokens.")
 @click.option("--out", type=OutFile(), help="Write the loss as JSON.")
 @scale_options

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -55,12 +56,31 @@ def data_options(command: F) -> F:
     return command
 
 
-def model_options(command: F) -> F:
+def require_model(model: str | None) -> str:
+    """Return the model that was named: a forgotten one would ask a stand-in, or pay somebody.
+
+    Raises:
+        InputError: None was.
+    """
+    if model is None:
+        raise InputError("no model is named: add --model NAME, NAME@https://host/v1, or simulated (made up, no key)")
+    return model
+
+
+def model_option(command: F, *, required: bool = True) -> F:
+    """Add `--model`, which has no default."""
+
+    def named(context: click.Context, _: click.Parameter, model: str | None) -> str | None:
+        return require_model(model) if required and not context.resilient_parsing else model
+
+    text = "simulated (made up, no key), NAME, or NAME@https://host/v1."
+    return click.option("--model", callback=named, help=text + "  [required]" * required)(command)
+
+
+def model_options(command: F, *, required: bool = True) -> F:
     """Add the options that say who is asked, how fast, and for how much."""
     options = (
-        click.option(
-            "--model", default="simulated", show_default=True, help="simulated, NAME, or NAME@https://host/v1."
-        ),
+        partial(model_option, required=required),
         click.option(
             "--concurrency",
             default=64,

@@ -11,12 +11,12 @@ from ..gates.gate_judges import Asking
 from ..gates.rechecking import recheck as decide_again
 from ..terminal import progress_on_stderr
 from .gate import finish
-from .options import json_option, open_workspace, workspace_option
+from .options import json_option, model_option, open_workspace, workspace_option
 
 
 @click.command(epilog="Example:  judgewright recheck groundedness --model gpt-4o-mini --budget 1.00")
 @click.argument("judge")
-@click.option("--model", required=True, help="The new model: NAME, NAME@https://host/v1, or simulated.")
+@model_option
 @click.option("--concurrency", default=64, show_default=True, type=click.IntRange(1, 1000), help="Calls in flight.")
 @click.option("--budget", help="Dollars such as 5.00, or tokens such as 200000tokens.")
 @click.option("--max-tokens", default=512, show_default=True, type=click.IntRange(min=1), help="Tokens of one verdict.")

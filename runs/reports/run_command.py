@@ -23,7 +23,7 @@ def command_of(config: RunConfig) -> str:
     An edited prompt, and a loss that declares something, are files: EDITED.yaml and LOSS.json stand for them.
     """
     judge = config.judge
-    plain = RunConfig(prompt="", data="", objective="")
+    plain = RunConfig(prompt="", data="", objective="", model="")
     words = ["judgewright", "optimize", f"{judge.name}@{judge.version}", Path(config.data).name]
     for name in _OPTIONS:
         if (value := getattr(config, name)) != getattr(plain, name):

@@ -46,7 +46,8 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def run(*options: str, queries: str = "queries.jsonl", corpus: str = "passages.jsonl") -> int:
     """Run the command in this process and return its exit code."""
-    arguments = [queries, corpus, "--judge", "context_relevance", "--out", "out.jsonl", *options]
+    asked = ("--judge", "context_relevance", "--model", "simulated", "--out", "out.jsonl")
+    arguments = [queries, corpus, *asked, *options]
     try:
         annotate.main(arguments, standalone_mode=False, prog_name="judgewright annotate")
     except SystemExit as left:

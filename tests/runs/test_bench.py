@@ -14,6 +14,7 @@ RESPONSES = [
     ("r3", "Bees dance to tell where flowers are.", "Bees dance. They tell where flowers are.", 1),
     ("r4", "Bees dance to tell where flowers are.", "Bees cannot dance. Whales sing in 1987.", 0),
 ]
+BENCH = ("bench", "groundedness", "rows.jsonl", "--model", "simulated")
 
 
 @pytest.fixture
@@ -54,12 +55,12 @@ def test_claims_are_shown_with_their_evidence_and_the_aggregate(
 ) -> None:
     """Each claim with verdict and evidence is printed; one false claim sinks its response; JSON has it all."""
     responses(folder / "rows.jsonl")
-    assert run("bench", "groundedness", "rows.jsonl", "--by-claim", "--trivial", "none") == 0
+    assert run(*BENCH, "--by-claim", "--trivial", "none") == 0
     out = capsys.readouterr().out
     assert "The Eiffel Tower stands in Paris." in out
     assert "evidence:" in out
     assert "<- decides" in out
-    assert run("bench", "groundedness", "rows.jsonl", "--by-claim", "--trivial", "none", "--json") == 0
+    assert run(*BENCH, "--by-claim", "--trivial", "none", "--json") == 0
     body = json.loads(capsys.readouterr().out)
     second = next(r for r in body["claims"]["responses"] if r["id"] == "0-r2")
     assert [claim["text"] for claim in second["claims"]] == [
@@ -73,24 +74,24 @@ def test_claims_are_shown_with_their_evidence_and_the_aggregate(
 def test_claims_are_not_repeated_and_windows_are_read(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Options that exclude each other, and a window that is none, are the caller's fault."""
     responses(folder / "rows.jsonl")
-    assert run("bench", "groundedness", "rows.jsonl", "--by-claim", "--repeat", "2") == 2
+    assert run(*BENCH, "--by-claim", "--repeat", "2") == 2
     assert "--repeat" in capsys.readouterr().err
-    assert run("bench", "groundedness", "rows.jsonl", "--listwise", "20") == 2
+    assert run(*BENCH, "--listwise", "20") == 2
     assert "WINDOW/STEP" in capsys.readouterr().err
 
 
 def test_planted_instructions_are_reported_as_a_flip_rate(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """The share of decisions that planted instructions change has an interval and an n; the benchmark is untouched."""
     responses(folder / "rows.jsonl", times=5)
-    assert run("bench", "groundedness", "rows.jsonl", "--json") == 0
+    assert run(*BENCH, "--json") == 0
     plain = json.loads(capsys.readouterr().out)
-    assert run("bench", "groundedness", "rows.jsonl", "--planted", "6", "--json") == 0
+    assert run(*BENCH, "--planted", "6", "--json") == 0
     body = json.loads(capsys.readouterr().out)
     assert body["metrics"] == plain["metrics"]
     assert body["flip_rate"]["rows"] == 6
     assert body["flip_rate"]["total"]["flipped"]["n"] == 6 * len(body["flip_rate"]["by_wording"])
     assert body["flip_rate"]["control"]["flipped"]["value"] is not None
-    assert run("bench", "groundedness", "rows.jsonl", "--planted", "6") == 0
+    assert run(*BENCH, "--planted", "6") == 0
     assert "decision changed" in capsys.readouterr().out
 
 
@@ -103,11 +104,11 @@ def test_passages_are_ranked_in_windows(folder: Path, capsys: pytest.CaptureFixt
         for i, text in enumerate(passages)
     ]
     write(folder / "rows.jsonl", lines)
-    assert run("bench", "context_relevance", "rows.jsonl", "--listwise", "3/2", "--json") == 0
+    assert run("bench", "context_relevance", "rows.jsonl", "--model", "simulated", "--listwise", "3/2", "--json") == 0
     body = json.loads(capsys.readouterr().out)
     assert body["listwise"]["queries"] == 3
     assert body["metrics"]["ndcg@10"]["value"] > 0.6
-    assert run("bench", "context_relevance", "rows.jsonl", "--listwise", "3/2") == 0
+    assert run("bench", "context_relevance", "rows.jsonl", "--model", "simulated", "--listwise", "3/2") == 0
     assert "listwise: 3 queries" in capsys.readouterr().out
 
 
@@ -120,11 +121,12 @@ def test_a_choice_is_measured_by_accuracy_and_macro_f1(folder: Path, capsys: pyt
         for i, (question, label) in enumerate(zip(questions, ("orders", "inventory", "support", "staff"), strict=True))
     ]
     write(folder / "rows.jsonl", lines)
-    assert run("bench", "routing", "rows.jsonl", "--group", "id", "--by", "shift", "--repeat", "2", "--json") == 0
+    routing = ("bench", "routing", "rows.jsonl", "--model", "simulated", "--group", "id", "--by", "shift")
+    assert run(*routing, "--repeat", "2", "--json") == 0
     body = json.loads(capsys.readouterr().out)
     assert {"accuracy_grades", "f1_macro_grades", "kappa_grades"} <= set(body["metrics"])
     assert "precision" not in body["metrics"]
-    assert run("bench", "routing", "rows.jsonl", "--group", "id", "--by", "shift") == 0
+    assert run(*routing) == 0
     out = capsys.readouterr().out
     assert "f1_macro_grades" in out
     assert "judge says yes" not in out
@@ -133,11 +135,11 @@ def test_a_choice_is_measured_by_accuracy_and_macro_f1(folder: Path, capsys: pyt
 def test_a_gain_below_the_noise_is_said_and_one_above_is_not(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Repeats show self-agreement and spread; the sentence stands only where it is true."""
     responses(folder / "rows.jsonl", times=12)
-    assert run("bench", "groundedness", "rows.jsonl", "--repeat", "2", "--gain", "0.0001") == 0
+    assert run(*BENCH, "--repeat", "2", "--gain", "0.0001") == 0
     out = capsys.readouterr().out
     assert "the decision never changed on" in out
     assert "the gain you ask for (0.000) is below the noise" in out
-    assert run("bench", "groundedness", "rows.jsonl", "--gain", "0.9") == 0
+    assert run(*BENCH, "--gain", "0.9") == 0
     assert "below the noise" not in capsys.readouterr().out
 
 
@@ -173,9 +175,11 @@ def test_a_kept_rule_decides_in_bench_and_goes_with_the_export(
 ) -> None:
     """`calibrate` keeps a threshold; `bench` decides by it and says so; `export` names it."""
     write_demo_rows(folder / "rows.jsonl", documents=80)
-    assert run("calibrate", "groundedness", "rows.jsonl", "--metric", "specificity", "--json") == 0
+    assert (
+        run("calibrate", "groundedness", "rows.jsonl", "--model", "simulated", "--metric", "specificity", "--json") == 0
+    )
     fitted = json.loads(capsys.readouterr().out)
-    assert run("bench", "groundedness", "rows.jsonl") == 0
+    assert run(*BENCH) == 0
     assert "decided by the kept rule" in capsys.readouterr().out
     assert run("export", "groundedness", "--to", "json", "--json") == 0
     (text,) = json.loads(capsys.readouterr().out)["files"].values()

@@ -74,7 +74,9 @@ def calibrated(
 
 def walk(place: Workspace, path: Path, **changes: Any) -> Any:
     """Start a short optimization."""
-    config = RunConfig(prompt=PROMPT.to_yaml(), data=str(path), objective="Raise F1.", steps=1, **changes)
+    config = RunConfig(
+        prompt=PROMPT.to_yaml(), model="simulated", data=str(path), objective="Raise F1.", steps=1, **changes
+    )
     return start_run(place, config, Environment(), watch=lambda *_: None, on_event=lambda *_: None)
 
 
@@ -190,14 +192,16 @@ def test_the_command_prints_before_and_after(
 ) -> None:
     """Metrics with intervals and n, the reliability curve, where the rule is; and the same as JSON."""
     monkeypatch.chdir(tmp_path)
-    calibrate.main(["groundedness", str(rows), "--method", "platt"], standalone_mode=False)
+    calibrate.main(["groundedness", str(rows), "--model", "simulated", "--method", "platt"], standalone_mode=False)
     out = capsys.readouterr().out
     assert "SIMULATED" in out
     assert "threshold: 2 -> " in out
     assert "cross-fitted in 5 folds" in out
     assert "reliability" in out
     assert f"{PROMPT.version}.rule.yaml" in out
-    calibrate.main(["groundedness", str(rows), "--method", "platt", "--json"], standalone_mode=False)
+    calibrate.main(
+        ["groundedness", str(rows), "--model", "simulated", "--method", "platt", "--json"], standalone_mode=False
+    )
     body = json.loads(capsys.readouterr().out)
     assert body["schema_version"] == 1
     assert (body["calls"], body["simulated"], body["asked_at"]) == (0, True, 2.0)
@@ -214,7 +218,9 @@ def test_the_threshold_alone_leaves_confidence_alone(
 ) -> None:
     """The kept rule has no calibration."""
     monkeypatch.chdir(tmp_path)
-    calibrate.main(["groundedness", str(rows), "--threshold-only", "--json"], standalone_mode=False)
+    calibrate.main(
+        ["groundedness", str(rows), "--model", "simulated", "--threshold-only", "--json"], standalone_mode=False
+    )
     body = json.loads(capsys.readouterr().out)
     assert body["rule"]["calibration"] is None
     assert body["method"] == "none"

@@ -19,6 +19,8 @@ SUBCOMMANDS = {
 EVERY = [(name,) for name in COMMANDS if name not in SUBCOMMANDS] + [
     (n, s) for n, subs in SUBCOMMANDS.items() for s in subs
 ]
+BENCH = ("bench", "groundedness", "rows.jsonl", "--model", "simulated")
+OPTIMIZE = ("optimize", "groundedness", "rows.jsonl", "--model", "simulated")
 
 
 @pytest.fixture
@@ -61,9 +63,9 @@ def test_bench_prints_a_table_and_the_second_time_asks_nothing(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """The figures are the same, the second time from the record; the verdicts can be scored again."""
-    assert run("bench", "groundedness", "rows.jsonl", "--by", "channel", "--out", "v.jsonl", "--json") == 0
+    assert run(*BENCH, "--by", "channel", "--out", "v.jsonl", "--json") == 0
     first = parsed(capsys)
-    assert run("bench", "groundedness", "rows.jsonl", "--json") == 0
+    assert run(*BENCH, "--json") == 0
     second = parsed(capsys)
     assert first["metrics"] == second["metrics"]
     assert (first["calls"], second["calls"]) == (first["n"], 0)
@@ -74,7 +76,7 @@ def test_bench_prints_a_table_and_the_second_time_asks_nothing(
     again = parsed(capsys)
     assert again["confusion"] == first["confusion"]
     assert again["metrics"]["auroc"]["value"] == first["metrics"]["auroc"]["value"]  # type: ignore[index]
-    assert run("bench", "groundedness", "rows.jsonl") == 0
+    assert run(*BENCH) == 0
     out = capsys.readouterr().out
     assert "SIMULATED" in out
     assert "precision" in out
@@ -82,7 +84,7 @@ def test_bench_prints_a_table_and_the_second_time_asks_nothing(
 
 def test_bench_repeated_tells_the_judges_self_agreement(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Two rounds with fresh repeat numbers agree on most rows, not on all."""
-    assert run("bench", "groundedness", "rows.jsonl", "--repeat", "2", "--json") == 0
+    assert run(*BENCH, "--repeat", "2", "--json") == 0
     repeats = parsed(capsys)["repeats"]
     assert 0.8 < repeats["self_agreement"] < 1.0  # type: ignore[index]
     assert len(repeats["f1"]) == 2  # type: ignore[index, arg-type]
@@ -90,9 +92,7 @@ def test_bench_repeated_tells_the_judges_self_agreement(folder: Path, capsys: py
 
 def test_a_walk_its_diff_and_its_rejection(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """optimize leaves with 0 or 1 by its decision; runs, slices and diff read it back; reject closes it."""
-    code = run(
-        "optimize", "groundedness", "rows.jsonl", "--objective", "avoid false positives", "--steps", "2", "--json"
-    )
+    code = run(*OPTIMIZE, "--objective", "avoid false positives", "--steps", "2", "--json")
     body = parsed(capsys)
     assert code == (0 if body["decision"]["accepted"] else 1)  # type: ignore[index]
     assert {"run", "decision", "prompt", "calls", "cost", "simulated"} <= set(body)
@@ -158,14 +158,14 @@ def test_exports_carry_the_prompt_and_its_origin(folder: Path, target: str, caps
 @pytest.mark.parametrize(
     ("arguments", "code", "said"),
     [
-        (("bench", "nope", "rows.jsonl"), 2, "nope"),
-        (("bench", "groundedness", "missing.jsonl"), 2, "missing.jsonl"),
-        (("bench", "groundedness", "rows.jsonl", "--budget", "lots"), 2, "lots"),
-        (("bench", "groundedness", "rows.jsonl", "--column", "source"), 2, "INPUT=COLUMN"),
-        (("bench", "groundedness", "rows.jsonl", "--budget", "9tokens"), 3, "budget"),
+        (("bench", "nope", "rows.jsonl", "--model", "simulated"), 2, "nope"),
+        (("bench", "groundedness", "missing.jsonl", "--model", "simulated"), 2, "missing.jsonl"),
+        ((*BENCH, "--budget", "lots"), 2, "lots"),
+        ((*BENCH, "--column", "source"), 2, "INPUT=COLUMN"),
+        ((*BENCH, "--budget", "9tokens"), 3, "budget"),
         (("optimize", "groundedness", "rows.jsonl"), 2, "--objective"),
-        (("optimize", "groundedness", "rows.jsonl", "--objective", "x", "--target", "presicion"), 2, "precision"),
-        (("optimize", "groundedness", "rows.jsonl", "--objective", "x", "--slice", "colour = red"), 2, "colour"),
+        ((*OPTIMIZE, "--objective", "x", "--target", "presicion"), 2, "precision"),
+        ((*OPTIMIZE, "--objective", "x", "--slice", "colour = red"), 2, "colour"),
         (("runs", "show", "20200101-000000-abcdef"), 2, "workspace"),
         (("score", "rows.jsonl", "--score", "nothing"), 2, "nothing"),
         (("simulate", "--faults", "gremlins=1"), 2, "gremlins"),
@@ -184,7 +184,7 @@ def test_errors_say_what_was_wrong_and_leave_with_the_kind_of_fault(
 
 def test_an_error_is_json_too_where_json_was_asked_for(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """With `--json` even a failure is one object on stdout."""
-    assert run("bench", "nope", "rows.jsonl", "--json") == 2
+    assert run("bench", "nope", "rows.jsonl", "--model", "simulated", "--json") == 2
     assert parsed(capsys)["error"]["exit"] == 2  # type: ignore[index]
 
 
@@ -215,7 +215,8 @@ def test_hunks_and_the_threshold_are_told_and_the_plan_bounds_them(
 ) -> None:
     """`--hunks` measures each part of the survivor's diff on validation; `plan` counts those calls beforehand."""
     write_demo_rows(folder / "rows.jsonl", documents=150)
-    options = ("groundedness", "rows.jsonl", "--objective", "avoid false positives; lose at most 20 points of recall")
+    sentence = "avoid false positives; lose at most 20 points of recall"
+    options = ("groundedness", "rows.jsonl", "--model", "simulated", "--objective", sentence)
     assert run("plan", *options, "--steps", "5", "--hunks", "3", "--json") == 0
     planned = parsed(capsys)
     assert run("optimize", *options, "--steps", "5", "--hunks", "3", "--json") in (0, 1)

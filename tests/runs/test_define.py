@@ -48,6 +48,9 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
+MODEL = ("--model", "simulated")
+
+
 def run(*arguments: str) -> Result:
     """Run the command; errors of ours come through as they are."""
     return CliRunner().invoke(define, arguments, catch_exceptions=False, standalone_mode=True)
@@ -67,8 +70,8 @@ def test_help_shows_an_example_and_warns_of_the_holdout() -> None:
 
 def test_a_definition_a_query_is_written_and_not_paid_for_twice(folder: Path) -> None:
     """One line a query; the second time every answer comes from the record."""
-    first = json.loads(run("rows.jsonl", "--out", "d.jsonl", "--json").output)
-    second = json.loads(run("rows.jsonl", "--out", "e.jsonl", "--json").output)
+    first = json.loads(run("rows.jsonl", *MODEL, "--out", "d.jsonl", "--json").output)
+    second = json.loads(run("rows.jsonl", *MODEL, "--out", "e.jsonl", "--json").output)
     assert (first["schema_version"], first["queries"], first["defined"], first["calls"]) == (1, 2, 2, 2)
     assert second["calls"] == 0
     assert first["simulated"]
@@ -80,10 +83,10 @@ def test_a_definition_a_query_is_written_and_not_paid_for_twice(folder: Path) ->
 
 def test_an_edited_draft_is_what_is_improved(folder: Path) -> None:
     """Nothing is drafted again; a query without a marked passage keeps its text; marked words come in."""
-    assert run("rows.jsonl", "--out", "d.jsonl").exit_code == 0
+    assert run("rows.jsonl", *MODEL, "--out", "d.jsonl").exit_code == 0
     edited = [line | {"relevance_definition": f"EDITED {line['query']}"} for line in lines(folder / "d.jsonl")]
     (folder / "d.jsonl").write_text("\n".join(map(json.dumps, edited)), encoding="utf-8")
-    body = json.loads(run("d.jsonl", "--improve", "rows.jsonl", "--out", "better.jsonl", "--json").output)
+    body = json.loads(run("d.jsonl", *MODEL, "--improve", "rows.jsonl", "--out", "better.jsonl", "--json").output)
     assert (body["calls"], body["improved"], body["without_marked_passages"]) == (1, 1, 1)
     ferries, piers = lines(folder / "better.jsonl")
     assert str(ferries["relevance_definition"]).startswith(f"EDITED {QUERIES[0]}")
@@ -95,7 +98,7 @@ def test_an_edited_draft_is_what_is_improved(folder: Path) -> None:
 
 def test_without_a_draft_the_improvement_drafts_first(folder: Path) -> None:
     """Two calls for the drafts, one for the query that has marked passages."""
-    result = run("rows.jsonl", "--improve", "rows.jsonl", "--out", "d.jsonl")
+    result = run("rows.jsonl", *MODEL, "--improve", "rows.jsonl", "--out", "d.jsonl")
     assert "3 calls" in result.output
     assert "2 of 2 queries defined, 1 of them improved" in result.output
     assert "1 queries have no passage that was marked as relevant" in result.output
@@ -104,7 +107,7 @@ def test_without_a_draft_the_improvement_drafts_first(folder: Path) -> None:
 
 def test_rows_are_written_with_the_column_for_a_judge_that_reads_it(folder: Path) -> None:
     """Every column of the file stays."""
-    assert run("rows.jsonl", "--rows", "--out", "rows_defined.jsonl").exit_code == 0
+    assert run("rows.jsonl", *MODEL, "--rows", "--out", "rows_defined.jsonl").exit_code == 0
     before, after = lines(folder / "rows.jsonl"), lines(folder / "rows_defined.jsonl")
     assert [{k: v for k, v in row.items() if k != "relevance_definition"} for row in after] == before
     assert len({row["relevance_definition"] for row in after}) == 2
@@ -112,7 +115,7 @@ def test_rows_are_written_with_the_column_for_a_judge_that_reads_it(folder: Path
 
 def test_a_spent_budget_leaves_with_3_and_the_lines_say_so(folder: Path) -> None:
     """What could be had is written, here nothing but the reasons."""
-    spent = run("rows.jsonl", "--out", "d.jsonl", "--budget", "1tokens")
+    spent = run("rows.jsonl", *MODEL, "--out", "d.jsonl", "--budget", "1tokens")
     assert spent.exit_code == 3
     assert [line["unanswered"] for line in lines(folder / "d.jsonl")] == ["budget", "budget"]
     assert "the budget ended before 2 queries were answered" in spent.output
@@ -138,6 +141,6 @@ def test_a_file_without_queries_is_the_callers_fault(folder: Path) -> None:
     """The column is named; no workspace is made for it."""
     (folder / "bad.jsonl").write_text('{"topic": "ferries"}\n', encoding="utf-8")
     with pytest.raises(InputError, match="no column 'query' or 'question'"):
-        run("bad.jsonl", "--out", "d.jsonl")
+        run("bad.jsonl", *MODEL, "--out", "d.jsonl")
     assert not (folder / ".judgewright").exists()
     assert isinstance(define, click.Command)

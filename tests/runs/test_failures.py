@@ -149,6 +149,40 @@ def test_a_file_that_is_not_text_is_the_callers_fault(
     assert f"latin1.{suffix}" in error["message"]
 
 
+ASKING = {
+    "bench": ("groundedness", "rows.jsonl"),
+    "calibrate": ("groundedness", "rows.jsonl"),
+    "loss write": ("precision",),
+    "plan": ("groundedness", "rows.jsonl", "--objective", "precision"),
+    "tune": ("groundedness", "rows.jsonl", "--objective", "precision"),
+    "optimize": ("groundedness", "rows.jsonl", "--objective", "precision"),
+    "gate": ("groundedness", "faithfulness", "rows.jsonl", "--target", "precision"),
+    "recheck": ("groundedness",),
+    "define": ("rows.jsonl", "--out", "x.jsonl"),
+    "annotate": ("rows.jsonl", "rows.jsonl", "--judge", "context_relevance", "--out", "x.jsonl"),
+}
+"""Commands that ask a model, with what they need besides."""
+
+
+def test_every_command_that_asks_a_model_is_known() -> None:
+    """`data check` counts a model's tokens where one is named, and asks none."""
+    with_model = {
+        name for name, command in COMMANDS.items() if any("--model" in option.opts for option in command.params)
+    }
+    assert with_model == {*ASKING, "data check"}
+
+
+@pytest.mark.parametrize("name", ASKING)
+def test_no_model_is_asked_that_was_not_named(folder: Path, name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """A forgotten `--model` measured and optimized on a stand-in, and said so in a corner."""
+    assert run(*name.split(), *ASKING[name], "--json") == 2
+    error = error_of(capsys)
+    assert error["message"] == (
+        "no model is named: add --model NAME, NAME@https://host/v1, or simulated (made up, no key)"
+    )
+    assert not Workspace(folder).exists
+
+
 def test_a_dead_endpoint_and_a_spent_budget_are_in_the_object(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """The result stands there, and beside it why it is short."""
     dead = ("--model", "x@http://127.0.0.1:9/v1", "--limit", "1")

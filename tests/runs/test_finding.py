@@ -38,7 +38,7 @@ def place(tmp_path: Path) -> Iterator[Workspace]:
 
 def enter(place: Workspace, *, most: int = 0, outcome: str = "accepted", **events: Any) -> str:
     """Enter a finished run that found the child."""
-    config = RunConfig(prompt=PROMPT.to_yaml(), data="rows.jsonl", objective="precision", hunks=most)
+    config = RunConfig(prompt=PROMPT.to_yaml(), model="simulated", data="rows.jsonl", objective="precision", hunks=most)
     run_id = create_run(place.database, "optimize", config.to_json())
     journal = RunJournal(place.database, run_id)
     plain = {
@@ -81,7 +81,9 @@ def test_hunks_that_are_not_those_measured_are_noticed(place: Workspace) -> None
 def test_a_baseline_cut_otherwise_than_the_run_cut_it_is_not_shown(place: Workspace, tmp_path: Path) -> None:
     """Where other rows were sealed then, an open row may be a sealed one; before the split there is none to show."""
     write_demo_rows(tmp_path / "rows.jsonl", documents=60)
-    config = RunConfig(prompt=PROMPT.to_yaml(), data=str(tmp_path / "rows.jsonl"), objective="precision")
+    config = RunConfig(
+        prompt=PROMPT.to_yaml(), model="simulated", data=str(tmp_path / "rows.jsonl"), objective="precision"
+    )
     run_id = create_run(place.database, "optimize", config.to_json())
     journal = RunJournal(place.database, run_id)
     journal.record("started", {"model": "simulated", "endpoints": ["simulated:1"], "simulated": True})

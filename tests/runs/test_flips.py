@@ -29,6 +29,7 @@ def start(place: Workspace, **given: object) -> RunResult:
     config = RunConfig(
         **{  # type: ignore[arg-type]
             "prompt": PROMPT.to_yaml(),
+            "model": "simulated",
             "data": str(place.root / "rows.jsonl"),
             "objective": "precision; recall may fall by 30 points",
             "proposer": "human",
@@ -147,6 +148,7 @@ def test_rows_with_near_duplicates_are_cut_as_the_run_cut_them(tmp_path: Path) -
 def test_rows_that_would_be_cut_otherwise_now_are_not_shown(place: Workspace) -> None:
     """Where the sealed parts are not those that the run sealed, an open row may be a sealed one: nothing is shown."""
     config = {"prompt": PROMPT.to_yaml(), "data": str(place.root / "rows.jsonl"), "objective": "precision"}
+    config["model"] = "simulated"
     run = create_run(place.database, "optimize", config)
     journal = RunJournal(place.database, run)
     journal.record("split", {"merged": 0, "seals": {"holdout": "another", "final": "cut"}})

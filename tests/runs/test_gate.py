@@ -173,7 +173,7 @@ def test_columns_of_a_matrix_are_named_behind_the_file(place: Workspace, tmp_pat
         (("A", "B"), "better at what"),
         (("A", "A", "--target", "f1"), "say the same of every row"),
         (("A", "groundedness", "--target", "f1"), "one side is a verdict file"),
-        (("groundedness", "groundedness", "A", "--target", "f1"), "the same prompt"),
+        (("groundedness", "groundedness", "A", "--target", "f1", "--model", "simulated"), "the same prompt"),
         (("groundedness", "answer_relevance", "--target", "f1"), "need the rows"),
         (("A", "B", "--target", "f1", "--limit", "3"), "--limit is for judges"),
         (("groundedness", "answer_relevance", "A", "--target", "f1", "--clip"), "--clip is for verdict files"),
@@ -212,7 +212,8 @@ def edited(tmp_path: Path) -> Path:
 
 def test_two_judges_are_asked_about_the_holdout(place: Workspace, rows: Path, edited: Path) -> None:
     """Both prompts are asked, all is marked simulated, the version counts as gated, and asking again asks nothing."""
-    arguments = ("groundedness", edited, rows, "--target", "precision", "--guard", "recall:-0.2")
+    terms = ("--target", "precision", "--guard", "recall:-0.2", "--model", "simulated")
+    arguments = ("groundedness", edited, rows, *terms)
     found = invoke(place, *arguments, "--json")
     body = json.loads(found.stdout)
     assert found.exit_code == (0 if body["decision"]["accepted"] else 1)
@@ -239,7 +240,7 @@ def test_rows_a_run_saw_are_no_holdout_unless_that_is_said(place: Workspace, row
     lines = [json.loads(line) for line in rows.read_text().splitlines()]
     spelt = [line | {"id": f"new-{i}", "statement": line["statement"].upper() + " "} for i, line in enumerate(lines)]
     changed.write_text("\n".join(map(json.dumps, spelt)))
-    arguments = ("groundedness", edited, changed, "--target", "precision")
+    arguments = ("groundedness", edited, changed, "--target", "precision", "--model", "simulated")
     refused = invoke(place, *arguments)
     told = f"{len(tuned.rows)} of the {len(dataset)} sealed rows (in 10 groups) were open to run run 7"
     assert told in str(refused.exception)

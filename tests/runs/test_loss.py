@@ -32,7 +32,7 @@ def run(*arguments: str) -> Result:
 
 def test_an_objective_is_read_back_and_every_cost_is_shown() -> None:
     """Plain words first, then the loss, then a table of two places by nine outcomes by five bands."""
-    result = run("write", SENTENCE)
+    result = run("write", SENTENCE, "--model", "simulated")
     assert result.exit_code == 0
     out = result.output
     assert "Raise precision by making fewer false positives; recall may fall by at most 3 points." in out
@@ -45,8 +45,8 @@ def test_an_objective_is_read_back_and_every_cost_is_shown() -> None:
 
 def test_a_written_loss_is_recorded_and_lints(folder: Path) -> None:
     """The file that `write` leaves is accepted by `lint` as the same loss; asking again asks nothing."""
-    first = json.loads(run("write", SENTENCE, "--out", "loss.json", "--json").output)
-    again = json.loads(run("write", SENTENCE, "--json").output)
+    first = json.loads(run("write", SENTENCE, "--model", "simulated", "--out", "loss.json", "--json").output)
+    again = json.loads(run("write", SENTENCE, "--model", "simulated", "--json").output)
     assert first["simulated"]
     assert first["objective"]["guards"] == [{"metric": "recall", "margin": 0.03}]
     assert (again["calls"], again["loss"]) == (0, first["loss"])
@@ -115,8 +115,8 @@ def test_a_judge_s_own_scale_is_taken() -> None:
         (["lint", "gone.json"], "cannot be read"),
         (["lint", "binary.json"], "not UTF-8"),
         (["lint", "loss.json", "--declares", "fp"], "says itself"),
-        (["write", "  "], "empty"),
-        (["write", "better", "--target", "nonsense"], "not a metric"),
+        (["write", "  ", "--model", "simulated"], "empty"),
+        (["write", "better", "--model", "simulated", "--target", "nonsense"], "not a metric"),
     ],
 )
 def test_what_the_caller_got_wrong_is_said(folder: Path, arguments: list[str], message: str) -> None:

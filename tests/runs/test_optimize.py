@@ -40,7 +40,8 @@ def run(*arguments: str) -> int:
 
 def optimize(*options: str) -> int:
     """Optimize in one step."""
-    plain = ("optimize", "groundedness", "rows.jsonl", "--objective", "avoid false positives", "--steps", "1", "--json")
+    said = ("--model", "simulated", "--objective", "avoid false positives")
+    plain = ("optimize", "groundedness", "rows.jsonl", *said, "--steps", "1", "--json")
     return run(*plain, *options)
 
 
@@ -109,7 +110,8 @@ def test_a_configuration_opens_its_proposer_and_survives_json() -> None:
     """What was asked for is what runs, after a resume too; a configuration of before reads on."""
 
     def config(**fields: Any) -> RunConfig:
-        return RunConfig(**{"prompt": PROMPT.to_yaml(), "data": "rows.jsonl", "objective": "precision", **fields})
+        plain = {"prompt": PROMPT.to_yaml(), "model": "simulated", "data": "rows.jsonl", "objective": "precision"}
+        return RunConfig(**{**plain, **fields})
 
     chosen = config(parts=("reply", "criteria"), gradients=3)
     assert RunConfig.from_json(json.loads(json.dumps(chosen.to_json()))) == chosen
@@ -131,13 +133,13 @@ def test_a_judge_that_chooses_among_labels_is_refused(
     command: str, folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Before any row is read: objectives and losses know two kinds of error."""
-    assert run(command, "routing", "rows.jsonl", "--objective", "accuracy") == 2
+    assert run(command, "routing", "rows.jsonl", "--model", "simulated", "--objective", "accuracy") == 2
     assert "orders, inventory, support, staff" in capsys.readouterr().err
 
 
 def test_a_loss_from_a_file_guides_the_run(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """What `loss write --out` wrote is taken as a person's; no model is asked for another."""
-    assert run("loss", "write", "avoid false positives", "--out", "loss.json", "--json") == 0
+    assert run("loss", "write", "avoid false positives", "--model", "simulated", "--out", "loss.json", "--json") == 0
     capsys.readouterr()
     assert optimize("--loss", "loss.json", "--candidates", "2") in (0, 1)
     found = json.loads(capsys.readouterr().out)
@@ -151,7 +153,8 @@ def test_tuned_settings_are_taken_and_an_option_by_hand_beats_them(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """What `tune` found stands in the run's configuration, aloud, except what was given."""
-    plain = ("groundedness", "rows.jsonl", "--objective", "avoid false positives", "--steps", "1", "--json")
+    said = ("--model", "simulated", "--objective", "avoid false positives")
+    plain = ("groundedness", "rows.jsonl", *said, "--steps", "1", "--json")
     assert run("tune", *plain, "--trials", "2") == 0
     chosen = json.loads(capsys.readouterr().out)["chosen"]
     assert run("optimize", *plain, "--tuned", "--gradients", "3") in (0, 1)

@@ -42,9 +42,8 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def config(**changes: Any) -> RunConfig:
     """A short walk."""
-    return RunConfig(
-        **{"prompt": PROMPT.to_yaml(), "data": "rows.jsonl", "objective": OBJECTIVE, "steps": 3, **changes}
-    )
+    plain = {"prompt": PROMPT.to_yaml(), "model": "simulated", "data": "rows.jsonl", "objective": OBJECTIVE, "steps": 3}
+    return RunConfig(**{**plain, **changes})
 
 
 def planned(folder: Path, *, pilot: bool = False, environment: Environment | None = None, **changes: Any) -> Plan:

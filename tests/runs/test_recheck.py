@@ -45,7 +45,9 @@ def accepted(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, RunResult]
     """A workspace with an adopted prompt, and the walk that found it."""
     folder = tmp_path_factory.mktemp("recheck")
     write_demo_rows(folder / "rows.jsonl")
-    config = RunConfig(prompt=PROMPT.to_yaml(), data=str(folder / "rows.jsonl"), objective=OBJECTIVE, steps=6)
+    config = RunConfig(
+        prompt=PROMPT.to_yaml(), model="simulated", data=str(folder / "rows.jsonl"), objective=OBJECTIVE, steps=6
+    )
     with Workspace(folder / "work") as place:
         result = start_run(place, config, Environment(), watch=lambda *_: None, on_event=lambda *_: None)
         assert result.outcome.decision is not None

@@ -56,7 +56,8 @@ def place(tmp_path: Path) -> Iterator[Workspace]:
 
 def config(rows: Path, **changes: Any) -> RunConfig:
     """A short walk."""
-    return RunConfig(**{"prompt": PROMPT.to_yaml(), "data": str(rows), "objective": OBJECTIVE, "steps": 4, **changes})
+    plain = {"prompt": PROMPT.to_yaml(), "model": "simulated", "data": str(rows), "objective": OBJECTIVE, "steps": 4}
+    return RunConfig(**{**plain, **changes})
 
 
 def start(place: Workspace, chosen: RunConfig) -> RunResult:
@@ -240,7 +241,8 @@ def test_a_run_killed_at_random_moments_ends_as_if_nothing_had_happened(rows: Pa
     calm, rough = tmp_path / "calm", tmp_path / "rough"
     calm.mkdir()
     rough.mkdir()
-    walk = ("optimize", "groundedness", str(rows), "--objective", OBJECTIVE, "--steps", "6", "--workspace")
+    chosen = ("--model", "simulated", "--objective", OBJECTIVE, "--steps", "6")
+    walk = ("optimize", "groundedness", str(rows), *chosen, "--workspace")
     undisturbed = command(*walk, ".", "--json", folder=calm, stdout=subprocess.PIPE)
     expected = json.loads(undisturbed.communicate()[0])
     rng = random.Random(11)

@@ -259,9 +259,9 @@ def test_a_run_shows_its_open_rows_only(tmp_path: Path, capsys: pytest.CaptureFi
     """No row of holdout or final is listed, counted or searched; reading options are refused."""
     write_demo_rows(tmp_path / "rows.jsonl", documents=90)
     place = str(tmp_path / "work")
-    arguments = ("groundedness", str(tmp_path / "rows.jsonl"), "--objective", "avoid false positives", "--steps", "0")
+    arguments = ("groundedness", str(tmp_path / "rows.jsonl"), "--model", "simulated", "--steps", "0")
     with pytest.raises(SystemExit):
-        main(["optimize", *arguments, "--workspace", place, "--json"])
+        main(["optimize", *arguments, "--objective", "avoid false positives", "--workspace", place, "--json"])
     name = parsed(capsys)["run"]
     with Workspace(Path(place)) as workspace:
         config = RunConfig.from_json(optimization(workspace, name).config)

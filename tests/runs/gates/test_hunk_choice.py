@@ -48,7 +48,7 @@ EDIT = PROMPT.edited(criteria=f"{CALM}{PROMPT.criteria}{NAMES}{NUMBERS}")
 
 def walk(root: Path, rows: Path, **changes: Any) -> str:
     """Send the edit through the whole path and return the run."""
-    plain = {"prompt": PROMPT.to_yaml(), "data": str(rows), "objective": OBJECTIVE, "steps": 1}
+    plain = {"prompt": PROMPT.to_yaml(), "model": "simulated", "data": str(rows), "objective": OBJECTIVE, "steps": 1}
     chosen = RunConfig(**{**plain, "proposer": "human", "edit": EDIT.to_yaml(), **changes})
     with Workspace(root) as place:
         return start_run(place, chosen, Environment(), watch=lambda *_: None, on_event=lambda *_: None).run_id
@@ -307,7 +307,9 @@ def test_a_composed_prompt_that_may_not_be_tried_is_refused_by_name(
 ) -> None:
     """The names stand in the run's journal; no look is spent, and no run is made."""
     write_demo_rows(tmp_path / "rows.jsonl", documents=60)
-    config = RunConfig(prompt=PROMPT.to_yaml(), data=str(tmp_path / "rows.jsonl"), objective=OBJECTIVE)
+    config = RunConfig(
+        prompt=PROMPT.to_yaml(), model="simulated", data=str(tmp_path / "rows.jsonl"), objective=OBJECTIVE
+    )
     with Workspace(tmp_path / "work") as place:
         run_id = create_run(place.database, "optimize", config.to_json())
         journal = RunJournal(place.database, run_id)

@@ -42,7 +42,7 @@ def test_an_imported_judge_is_benched(run) -> None:
     assert told["version"] == read_prompt(Path("theirs.yaml")).version
     assert told["fields"] == {"document": "source", "claim": "statement"}
     assert "Its field claim is statement here." in told["differences"]
-    code, out = run("bench", "theirs.yaml", "rows.jsonl", "--json")
+    code, out = run("bench", "theirs.yaml", "rows.jsonl", "--model", "simulated", "--json")
     assert code == 0
     assert json.loads(out)["n"] == 6
 

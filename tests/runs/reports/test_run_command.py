@@ -28,7 +28,7 @@ def parsed(command: str) -> RunConfig:
 
 def config(**changes: object) -> RunConfig:
     """A run of few settings."""
-    plain = {"prompt": PROMPT.to_yaml(), "data": "my rows.jsonl", "objective": "don't overrate"}
+    plain = {"prompt": PROMPT.to_yaml(), "model": "simulated", "data": "my rows.jsonl", "objective": "don't overrate"}
     return RunConfig(**{**plain, **changes})  # type: ignore[arg-type]
 
 

@@ -65,6 +65,7 @@ def kept(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Kept]:
     )
     config = RunConfig(
         prompt=PROMPT.to_yaml(),
+        model="simulated",
         data=str(rows),
         objective="precision; recall may fall by 30 points",
         proposer="human",
@@ -221,7 +222,9 @@ def test_a_run_without_a_decision_is_not_written(tmp_path: Path) -> None:
     """Nothing to tell yet, and no folder left behind."""
     with Workspace(tmp_path / "work") as place:
         run = create_run(
-            place.database, "optimize", {"prompt": PROMPT.to_yaml(), "data": "x", "objective": "precision"}
+            place.database,
+            "optimize",
+            {"prompt": PROMPT.to_yaml(), "model": "simulated", "data": "x", "objective": "precision"},
         )
         with pytest.raises(InputError, match="no decision yet"):
             export_run(place, run, tmp_path / "out", formats=("html",))
@@ -231,7 +234,9 @@ def test_a_run_without_a_decision_is_not_written(tmp_path: Path) -> None:
 def test_a_run_that_found_nothing_can_be_written(tmp_path: Path) -> None:
     """No diff, no evidence and no person's decision; the files still say so."""
     write_demo_rows(tmp_path / "rows.jsonl", documents=60)
-    config = RunConfig(prompt=PROMPT.to_yaml(), data=str(tmp_path / "rows.jsonl"), objective="precision", steps=0)
+    config = RunConfig(
+        prompt=PROMPT.to_yaml(), model="simulated", data=str(tmp_path / "rows.jsonl"), objective="precision", steps=0
+    )
     with Workspace(tmp_path / "work") as place:
         run = start_run(place, config, Environment(), watch=lambda *_: None, on_event=lambda *_: None)
         export_run(place, run.run_id, tmp_path / "out", formats=tuple(FORMATS))
@@ -247,6 +252,7 @@ def test_the_command_starts_the_same_run_again() -> None:
 
     config = RunConfig(
         prompt=PROMPT.to_yaml(),
+        model="simulated",
         data="/home/ann/my rows.jsonl",
         objective="don't overrate",
         guards=("recall:-0.1",),
@@ -263,9 +269,9 @@ def test_the_command_starts_the_same_run_again() -> None:
     assert "/home" not in command
     words = shlex.split(command)
     assert words[:2] == ["judgewright", "optimize"]
-    parsed = optimize.make_parser(optimize.make_context("optimize", ["x", __file__, "--objective", "y"])).parse_args(
-        words[2:]
-    )[0]
+    parsed = optimize.make_parser(
+        optimize.make_context("optimize", ["x", __file__, "--objective", "y", "--model", "z"])
+    ).parse_args(words[2:])[0]
     assert parsed["objective"] == "don't overrate"
     assert (parsed["split"], parsed["id_"], parsed["seed"], parsed["steps"]) == ("40/20/30/10", "key", "7", "3")
     assert (parsed["exclude"], parsed["parts"]) == ("dataset,lang", "criteria,system")

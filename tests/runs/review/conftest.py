@@ -59,6 +59,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Made:
     edit = prompt.edited(criteria=f"{prompt.criteria}\n{GOOD} {HARMFUL} {ODD}", note=HOSTILE)
     config = RunConfig(
         prompt=prompt.to_yaml(),
+        model="simulated",
         data=str(path),
         objective=f"Avoid false positives. Do not lose more than 15 points of recall. {HOSTILE}",
         proposer="human",

@@ -193,7 +193,12 @@ def test_a_run_is_watched_while_another_handle_writes_it(tmp_path: Path) -> None
     write_demo_rows(tmp_path / "rows.jsonl", documents=45)
     prompt = Shelf().get("groundedness").to_yaml()
     config = RunConfig(
-        prompt=prompt, data=str(tmp_path / "rows.jsonl"), objective="avoid false positives", steps=1, budget="9.00"
+        prompt=prompt,
+        model="simulated",
+        data=str(tmp_path / "rows.jsonl"),
+        objective="avoid false positives",
+        steps=1,
+        budget="9.00",
     )
     seen: list[tuple[str, str]] = []
     with visit(tmp_path) as page:
@@ -223,6 +228,7 @@ def test_a_run_that_found_nothing_better_says_so_and_offers_nothing_to_accept(tm
     edit = prompt.edited(criteria=f"{prompt.criteria} \u202e<b>turned</b>").to_yaml()
     config = RunConfig(
         prompt=prompt.to_yaml(),
+        model="simulated",
         data=str(tmp_path / "rows.jsonl"),
         objective="avoid false positives",
         proposer="human",

@@ -55,7 +55,7 @@ def rows(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def config(rows: Path, **changes: Any) -> RunConfig:
     """A short walk whose guard lets most candidates pass."""
     chosen = {"data": str(rows), "objective": OBJECTIVE, "guards": ("recall:-0.40",), "steps": 3}
-    return RunConfig(**{"prompt": PROMPT.to_yaml(), **chosen, **changes})
+    return RunConfig(**{"prompt": PROMPT.to_yaml(), "model": "simulated", **chosen, **changes})
 
 
 def search(
@@ -358,7 +358,8 @@ def test_the_command_takes_every_option_of_optimize_and_prints_trials(
     """A person sees the trials, that they are simulated, and what the figures flatter; Optuna itself says nothing."""
     options = {parameter.name for parameter in command.params}
     assert options == {parameter.name for parameter in optimize.params if parameter.name != "tuned"} | {"trials"}
-    arguments = ["groundedness", str(rows), "--objective", OBJECTIVE, "--guard", "recall:-0.40", "--steps", "3"]
+    said = ["--model", "simulated", "--objective", OBJECTIVE, "--guard", "recall:-0.40"]
+    arguments = ["groundedness", str(rows), *said, "--steps", "3"]
     arguments += ["--trials", "2", "--workspace", str(place.root)]
     shown = CliRunner().invoke(command, arguments, catch_exceptions=False)
     assert shown.exit_code == 0
