@@ -10,11 +10,10 @@ import numpy as np
 
 from .errors import InputError
 from .frames import SIMULATED, html_table
-from .judged import FloatArray, IntArray, Judged
-from .measures import Asked, decision_codes, estimate_of, grade_codes, measure_choice, measure_ordered, shared_groups
+from .judged import IntArray, Judged
+from .measures import Asked, decision_codes, grade_codes, measure_choice, measure_ordered
 from .metrics import agreement
 from .metrics.estimate import Estimate
-from .metrics.intervals import Cells, bootstrap
 from .rows import Dataset
 from .verdict import Unscored
 
@@ -203,7 +202,7 @@ def by_column(
     """
     if uncertain is not None:
         require_column(judged.dataset, uncertain)
-    positions = _positions(judged, column)
+    positions = rows_by_value(judged, column)
     rare = [value for value, rows in positions.items() if len(rows) < least]
     if rare:
         together = sorted(i for value in rare for i in positions.pop(value))
@@ -212,53 +211,12 @@ def by_column(
     return {value: _measure(judged.only(positions[value]), asked) for value in sorted(positions)}
 
 
-def macro_f1_by(judged: Judged, column: str, *, resamples: int = 2000, seed: int = 0) -> Estimate:
-    """Return `f1_macro`: the unweighted mean of F1 over the values of a metadata column, None counting as `(none)`.
-
-    An undefined F1 counts as 0, as in the table of the values, and the reason says how many do. The interval draws
-    groups (or rows) of the whole dataset; a value that a resample lacks is left out of that resample's mean.
-
-    Args:
-        judged: Rows with their answers.
-        column: The metadata column.
-        resamples: How many to draw.
-        seed: Of the draws.
+def rows_by_value(judged: Judged, column: str) -> dict[str, list[int]]:
+    """Return the positions in the dataset of each value of a metadata column; None counts as `(none)`.
 
     Raises:
-        InputError: No row has the column, or the judge chooses among labels without order.
+        InputError: No row has the column.
     """
-    if judged.scale.kind == "choice":
-        raise InputError("f1_macro over a column needs decisions at a threshold, and a choice has none")
-    positions = _positions(judged, column)
-    part_of_row = np.empty(len(judged.dataset.rows), np.int64)
-    for code, rows in enumerate(positions.values()):
-        part_of_row[rows] = code
-    n = len(judged.scored)
-    part = part_of_row[judged.scored]
-    cells = Cells(code=4 * part + decision_codes(judged), size=4 * len(positions), groups=shared_groups(judged))
-    tables = cells.counts.reshape(-1, 2, 2).astype(np.float64)
-    value = float(_macro_f1(tables.reshape(1, -1))[0])
-    if not np.isfinite(value):
-        return Estimate.undefined(n, agreement.NO_ROWS)
-    absent = int((np.isnan(agreement.f1(tables)) & (tables.sum((-2, -1)) > 0)).sum())
-    reason = f"in {absent} of the {len(positions)} values no row is positive; their F1 is 0 by convention" * bool(
-        absent
-    )
-    interval = bootstrap({"f1_macro": _macro_f1}, cells, resamples=resamples, seed=seed)["f1_macro"]
-    return estimate_of(value, reason, interval, cells)
-
-
-def _macro_f1(counts: FloatArray) -> FloatArray:
-    """Return the mean F1 over the parts that hold rows, from counts of shape (b, 4 * parts)."""
-    tables = counts.reshape(len(counts), -1, 2, 2)
-    held = tables.sum((-2, -1)) > 0
-    total = np.nan_to_num(agreement.f1(tables), nan=0.0).sum(-1)
-    parts = held.sum(-1)
-    return np.divide(total, parts, out=np.full(len(counts), np.nan), where=parts > 0)
-
-
-def _positions(judged: Judged, column: str) -> dict[str, list[int]]:
-    """Return the positions in the dataset of each value of a column."""
     require_column(judged.dataset, column)
     positions: dict[str, list[int]] = {}
     for i, row in enumerate(judged.dataset.rows):

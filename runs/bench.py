@@ -14,7 +14,6 @@ from ..judges import (
     ClientStats,
     Dataset,
     DecisionRule,
-    Estimate,
     InputError,
     Judged,
     JudgePrompt,
@@ -27,9 +26,9 @@ from ..judges import (
     require_column,
     write_beside,
 )
-from ..judges.benchmark import macro_f1_by
 from ..judges.claims import Aggregate, ClaimedResponses, Splitter, Trivial, judge_claims
 from ..judges.listwise import RankedDataset, Window, judge_listwise
+from ..judges.macro import MacroMean, macro_means
 from ..judges.models import Budget
 from ..judges.trust import FlipReport, flip_rate
 from .ceilings import CeilingQuestions, Ceilings, find_ceilings
@@ -82,7 +81,8 @@ class BenchResult:
     judged: Judged
     benchmark: Benchmark
     by: Mapping[str, Benchmark]
-    f1_macro: Estimate | None
+    macro: Mapping[str, MacroMean]
+    """Means over the values of the column asked for; empty without one, or for a choice."""
     ceilings: Ceilings
     claims: ClaimedResponses | None
     ranked: RankedDataset | None
@@ -95,8 +95,7 @@ class BenchResult:
         out = self.benchmark.to_json() | self.ceilings.to_json()
         if self.by:
             out["by"] = {value: part.to_json() for value, part in self.by.items()}
-        if self.f1_macro is not None:
-            out["f1_macro"] = self.f1_macro.to_json()
+        out |= {name: mean.to_json() for name, mean in self.macro.items()}
         named = {"claims": self.claims, "listwise": self.ranked, "flip_rate": self.flips}
         out |= {name: part.to_json() for name, part in named.items() if part is not None}
         return out | {"calls": self.stats.calls, "cost": self.stats.cost, "dropped": sorted(self.stats.dropped)}
@@ -146,7 +145,7 @@ def run_bench(
         judged=first,
         benchmark=measure(first),
         by=by_column(first, plan.by) if plan.by else {},
-        f1_macro=macro_f1_by(first, plan.by) if plan.by and first.scale.kind != "choice" else None,
+        macro=macro_means(first, plan.by) if plan.by and first.scale.kind != "choice" else {},
         ceilings=find_ceilings(asked.rounds, plan.ceilings),
         claims=asked.claims,
         ranked=asked.ranked,

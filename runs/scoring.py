@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import Any
 
 from ..judges import Benchmark, Estimate, InputError, Judged, by_column, measure
-from ..judges.benchmark import macro_f1_by
 from ..judges.files import VerdictColumns, load_judges
 from ..judges.leaderboard import ALPHA, Entry, Leaderboard, Pair, rank_judges
+from ..judges.macro import MacroMean, macro_means
 from ..judges.published import STATUSES, Line, PublishedRow
-from .reports.report import Payload, number, say_benchmark, say_undefined
+from .reports.report import Payload, number, say_benchmark, say_macro, say_undefined
 from .terminal import say, say_table
 
 BESIDE = ("f1", "precision", "recall", "kappa", "off_by_one", "auroc")
@@ -41,16 +41,15 @@ class Score:
     benchmark: Benchmark
     by: str | None
     parts: Mapping[str, Benchmark]
-    f1_macro: Estimate | None
-    """Mean F1 over the column's values; None without a column."""
+    macro: Mapping[str, MacroMean]
+    """Means over the column's values; empty without a column."""
 
     def to_json(self) -> dict[str, Any]:  # Any: JSON
-        """Return the benchmark's object and how the file was read; also `by` and `f1_macro` of a column asked for."""
+        """Return the benchmark's object and how the file was read; also `by` and the means over a column asked for."""
         out = self.benchmark.to_json() | {"reading": list(self.judged.dataset.notes)}
-        if self.f1_macro is not None:
+        if self.by is not None:
             out["by"] = {value: part.to_json() for value, part in self.parts.items()}
-            out["f1_macro"] = self.f1_macro.to_json()
-        return out
+        return out | {name: mean.to_json() for name, mean in self.macro.items()}
 
 
 def read_judges(files: Sequence[Path], columns: VerdictColumns) -> dict[str, Judged]:
@@ -79,7 +78,7 @@ def measure_one(judged: Judged, asked: Asked) -> Score:
         benchmark=measure(judged, at=at, uncertain=uncertain, seed=seed),
         by=asked.by,
         parts=by_column(judged, asked.by, at=at, uncertain=uncertain, seed=seed) if asked.by else {},
-        f1_macro=macro_f1_by(judged, asked.by, seed=seed) if asked.by else None,
+        macro=macro_means(judged, asked.by, seed=seed) if asked.by else {},
     )
 
 
@@ -99,11 +98,9 @@ def say_score(score: Score, *, title: str) -> None:
     for note in score.judged.dataset.notes:
         say(f"note: {note}")
     say_benchmark(score.benchmark, title=title)
-    if score.f1_macro is None:
+    if score.by is None:
         return
-    say(f"\nby {score.by}: macro F1 {score.f1_macro} over {len(score.parts)} values")
-    if score.f1_macro.reason:
-        say(f"  note: {score.f1_macro.reason}")
+    say_macro(score.macro, column=score.by)
     head = ("value", "n", "unscored", "f1", "95 % interval", "precision", "recall", "kappa")
     say_table(head, [_part_line(value, part) for value, part in score.parts.items()])
     shown = ("f1", "precision", "recall", "kappa")

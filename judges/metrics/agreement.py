@@ -230,6 +230,7 @@ GRADE_METRICS: Mapping[str, Metric] = {
     "kappa_quadratic": kappa_quadratic,
     "off_by_one": off_by_one,
     "mae": mae,
+    "f1_macro_grades": f1_macro,
 }
 """Metrics of the (K, K) table of grades."""
 

@@ -21,7 +21,7 @@ MEANINGS: Mapping[str, str] = {
     "off_by_one": "share of rows graded at most one step from people; 0..1, higher is better",
     "mae": "mean distance from people's grade, in grades; 0 and up, lower is better",
     "accuracy_grades": "share of rows for which the judge chose people's class; 0..1, higher is better",
-    "f1_macro_grades": "unweighted mean of every class's F1; 0..1, higher is better",
+    "f1_macro_grades": "unweighted mean of every grade's or class's F1; 0..1, higher is better",
     "krippendorff_alpha": "agreement beyond chance, ordinal on shared grades or nominal; at most 1, higher is better",
     "auroc": "chance that a positive row gets a higher probability than a negative, 0.5 for guessing; 0..1, higher is "
     "better",
@@ -32,7 +32,12 @@ MEANINGS: Mapping[str, str] = {
     "spearman": "correlation of the ranks of scores and labels; -1..1, higher is better",
     "kendall_tau": "concordant less discordant pairs of rows, ties left out (tau-b); -1..1, higher is better",
     "map": "mean over queries of the precision at each relevant document; 0..1, higher is better",
+    "precision_macro": "unweighted mean of precision over the values of a column; 0..1, higher is better",
+    "recall_macro": "unweighted mean of recall over the values of a column; 0..1, higher is better",
     "f1_macro": "unweighted mean of F1 over the values of a column; 0..1, higher is better",
+    "balanced_accuracy_macro": "unweighted mean of balanced accuracy over the values of a column; 0..1, higher is "
+    "better",
+    "kappa_macro": "unweighted mean of kappa over the values of a column; -1..1, higher is better",
     "anls": "nearness to the gold answer by edit distance, 0 under one half; 0..1, higher is better",
     "uncertainty_ap": "how well low confidence points at rows that people found hard (average precision); 0..1, higher "
     "is better",

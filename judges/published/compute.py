@@ -8,10 +8,11 @@ from pathlib import Path
 
 import numpy as np
 
-from ..benchmark import Benchmark, macro_f1_by, measure, require_column
+from ..benchmark import Benchmark, measure, require_column
 from ..errors import InputError
 from ..files.verdicts import load_judges
 from ..judged import BoolArray, FloatArray, Judged
+from ..macro import AVERAGED, macro_means
 from ..measures import measure_diras
 from ..metrics import agreement, calibration, reliability
 from ..metrics.estimate import Estimate
@@ -20,8 +21,6 @@ from .rules import Rule
 Value = float | tuple[int, ...]
 """A figure as it is computed; counts of grades are several numbers."""
 
-MACRO: Mapping[str, Callable[[Judged, str], Estimate]] = {"f1_macro": macro_f1_by}
-"""Metrics that are a mean over the values of a column."""
 ORDERED: Mapping[str, Callable[[BoolArray, FloatArray], FloatArray]] = {
     "auroc": calibration.auroc,
     "average_precision": calibration.average_precision,
@@ -81,7 +80,7 @@ class VerdictFile:
         name = rule.name
         if rule.by and not rule.aggregate:
             return _macro(rule, judged)
-        if name in MACRO:
+        if name in AVERAGED:
             raise InputError(f"{name} is a mean over the values of a column; name it with 'by'")
         if name == "score_counts":
             return _score_counts(judged)
@@ -128,12 +127,12 @@ def _refuse_guess(name: str, judged: Judged) -> None:
 
 
 def _macro(rule: Rule, judged: Judged) -> Value:
-    if rule.name not in MACRO:
-        known = ", ".join(MACRO)
+    if rule.name not in AVERAGED:
+        known = ", ".join(AVERAGED)
         raise InputError(f"'by' goes with 'aggregate' or with one of {known}, not with {rule.metric!r} alone")
     if len(rule.by) != 1:
         raise InputError(f"{rule.name} is a mean over one column, and 'by' names {len(rule.by)}")
-    return _defined(rule.name, MACRO[rule.name](judged, rule.by[0]))
+    return _defined(rule.name, macro_means(judged, rule.by[0], resamples=1)[rule.name].estimate)
 
 
 def _score_counts(judged: Judged) -> Value:

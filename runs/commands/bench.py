@@ -14,7 +14,7 @@ from ...slices import read_slice, rows_in_slice
 from ..bench import BenchPlan, BenchResult, ByClaim, run_bench, write_page, write_verdicts
 from ..ceilings import say_ceilings
 from ..config import parse_budget, read_environment
-from ..reports.report import say_benchmark
+from ..reports.report import say_benchmark, say_macro
 from ..terminal import inline, progress_on_stderr, say, say_json
 from .failure import error_body, report_failure
 from .options import (
@@ -160,8 +160,8 @@ def _say(result: BenchResult, title: str, by: str | None, plan: BenchPlan) -> No
     say_benchmark(result.benchmark, title=title)
     for value, part in result.by.items():
         say_benchmark(part, title=f"{by} = {value}", brief=True)
-    if result.f1_macro is not None:
-        say(f"\nmacro F1 over {len(result.by)} values of {by}: {result.f1_macro}")
+    if by is not None and result.macro:
+        say_macro(result.macro, column=by)
     if result.claims is not None:
         say(f"\n{result.claims.describe(most=SHOWN)}")
     if result.ranked is not None:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from ...judges import Benchmark
+from ...judges.macro import MacroMean
 from ...judges.metrics import CHOICE_METRICS
 from ..terminal import inline, say, say_table
 
@@ -47,6 +48,19 @@ def _say_measured(body: Payload, *, title: str, only: Sequence[str] | None = Non
     say_undefined(metrics.items())
     for note in body["notes"]:
         say(f"  note: {inline(note)}")
+
+
+def say_macro(means: Mapping[str, MacroMean], *, column: str) -> None:
+    """Print the means over the values of a column, each with how many values it is over, and what it leaves out."""
+    say(f"\nby {inline(column)}: means over its values, each counting the same")
+    lines = []
+    for name, mean in means.items():
+        line = _metric_line(name, mean.to_json())
+        lines.append((*line[:3], f"{mean.values:,} of {mean.of:,}", line[3]))
+    say_table(("mean", "value", "95 % interval", "values", "n"), lines)
+    for name, mean in means.items():
+        if mean.estimate.reason:
+            say(f"  note: {name}: {inline(mean.estimate.reason)}")
 
 
 def _metric_line(name: str, metric: Payload) -> tuple[str, str, str, str]:

@@ -12,9 +12,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from judgewright.judges.benchmark import Benchmark, by_column, macro_f1_by, measure
+from judgewright.judges.benchmark import Benchmark, by_column, measure
 from judgewright.judges.errors import InputError
 from judgewright.judges.judged import Judged
+from judgewright.judges.macro import AVERAGED
 from judgewright.judges.measures import measure_diras
 from judgewright.judges.metrics.meanings import metric_meaning
 from judgewright.judges.rows import Dataset, Row, Scalar
@@ -24,7 +25,7 @@ from judgewright.judges.verdict import Answer, Unscored, Verdict
 VERDICTS = Path(__file__).resolve().parents[2] / "../shared/data/verdicts"
 GRADED = OutputScale()
 AT_THRESHOLD = ["precision", "recall", "specificity", "f1", "accuracy", "balanced_accuracy", "mcc", "kappa"]
-ON_GRADES = ["kappa_grades", "kappa_linear", "kappa_quadratic", "off_by_one", "mae"]
+ON_GRADES = ["kappa_grades", "kappa_linear", "kappa_quadratic", "off_by_one", "mae", "f1_macro_grades"]
 ON_PROBABILITIES = ["auroc", "average_precision", "brier", "ece"]
 ALPHA = ["krippendorff_alpha"]
 CORRELATION = ["pearson", "spearman", "kendall_tau"]
@@ -188,8 +189,6 @@ def test_a_choice_without_answers_or_with_other_labels_says_so() -> None:
     other = measure(judged([(1.0, 2.0)], scale=scale, labels=BINARY))
     assert (other.metrics, other.grades) == ({}, None)
     assert any("no metric fits" in note for note in other.notes)
-    with pytest.raises(InputError, match="choice"):
-        macro_f1_by(judged([(1.0, 2.0)], scale=scale, meta=[{"c": 1}]), "c")
 
 
 def test_ranking_takes_the_group_as_the_query() -> None:
@@ -263,39 +262,6 @@ def test_a_probability_holds_its_own_confidence_and_graded_labels_their_relevanc
     assert found["diras_ranking"] != measure_diras(graded, "hard", as_published=True)["diras_ranking"]
 
 
-def test_macro_f1_over_a_column_is_the_mean_of_its_values() -> None:
-    """Each value counts the same however many rows it has; the interval is that of drawing rows or groups."""
-    lines = [*_counts(40, 5, 5, 50), *_counts(2, 4, 4, 10), *_counts(0, 0, 0, 7)]
-    names = ["big"] * 100 + ["small"] * 20 + ["none"] * 7
-    meta: list[dict[str, Scalar]] = [{"set": name} for name in names]
-    table = judged(lines, scale=BINARY, meta=meta)
-    found = macro_f1_by(table, "set")
-    parts = by_column(table, "set")
-    assert found.value == pytest.approx(np.mean([part.metrics["f1"].value or 0 for part in parts.values()]))
-    assert found.n == 127
-    assert found.reason == "in 1 of the 3 values no row is positive; their F1 is 0 by convention"
-    two = macro_f1_by(table.only(range(120)), "set", seed=1)
-    rng = np.random.default_rng(0)
-    draws = []
-    for _ in range(300):
-        drawn = rng.integers(0, 120, 120)
-        f1s = []
-        for name in ("big", "small"):
-            kept = [lines[i] for i in drawn if names[i] == name]
-            hits = sum(a == b == 1 for a, b in kept)
-            misses = sum(a != b for a, b in kept)
-            f1s.append(2 * hits / (2 * hits + misses) if hits + misses else 0.0)
-        draws.append(np.mean(f1s))
-    assert (two.low, two.high) == pytest.approx(tuple(np.quantile(draws, (0.025, 0.975))), abs=0.04)
-    assert two.reason == ""
-    grouped = judged(lines[:120], scale=BINARY, meta=meta[:120], groups=[f"g{i // 4}" for i in range(120)])
-    assert macro_f1_by(grouped, "set").value == pytest.approx(two.value)
-    empty = macro_f1_by(judged([(1.0, None)], scale=BINARY, meta=[{"set": "a"}]), "set")
-    assert (empty.value, empty.n, empty.reason) == (None, 0, "no row has both a label and a verdict")
-    with pytest.raises(InputError, match="'nope'"):
-        macro_f1_by(table, "nope")
-
-
 def test_every_metric_that_measure_returns_has_a_meaning() -> None:
     """Reports can explain each name."""
     table = judged(
@@ -303,7 +269,7 @@ def test_every_metric_that_measure_returns_has_a_meaning() -> None:
     )
     choice = judged([(1.0, 1.0)], scale=OutputScale(kind="choice", labels=("a", "b")))
     names = [*measure(table, at=(1, 5), uncertain="u").metrics, *measure(judged([(1.0, 2.0)])).metrics]
-    for name in [*names, *measure(choice).metrics, "f1_macro", "anls"]:
+    for name in [*names, *measure(choice).metrics, *AVERAGED, "anls"]:
         assert metric_meaning(name)
 
 

@@ -55,6 +55,11 @@ def test_one_judge_keeps_the_contract_of_its_json(folder: Path, capsys: pytest.C
     assert {"ndcg@1", "ndcg@5"} <= set(body["metrics"])
     parts = [part["metrics"]["f1"]["value"] for part in body["by"].values()]
     assert body["f1_macro"]["value"] == pytest.approx(np.mean(parts))
+    for name in ("precision", "recall", "balanced_accuracy", "kappa"):
+        mean, parts = body[f"{name}_macro"], [part["metrics"][name]["value"] for part in body["by"].values()]
+        assert mean["value"] == pytest.approx(np.mean(parts))
+        assert (mean["values"], mean["of"], mean["n"]) == (2, 2, 60)
+        assert mean["low"] < mean["value"] < mean["high"]
     assert sum(part["n"] for part in body["by"].values()) == body["n"] == 60
     assert run("good.jsonl", "--json") == 0
     assert "by" not in parsed(capsys)
@@ -208,7 +213,7 @@ def test_a_page_is_written_beside_the_table(folder: Path, capsys: pytest.Capture
     """One judge, with its parts."""
     assert run("good.jsonl", "--by", "topic", "--html", "page.html") == 0
     assert "good.jsonl" in Path("page.html").read_text(encoding="utf-8")
-    assert "macro F1" in capsys.readouterr().out
+    assert "f1_macro" in capsys.readouterr().out
 
 
 def test_a_figure_that_differs_leaves_with_one(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
