@@ -21,7 +21,7 @@ from .limits import AdaptiveLimit, Clock
 from .model import Completion, Model, Request
 from .price import Prices
 from .record import CallRecord, FailedCall
-from .retries import OUTAGE, backoff, closed, free_of_charge, given_up, outage, poisonous, refused
+from .retries import OUTAGE, backoff, closed, free_of_charge, given_up, outage, poisonous, refused, sent_elsewhere
 from .tally import Call, Outcome, Tally
 
 _BUDGET_POLL = 0.2
@@ -230,6 +230,8 @@ class Asking:
 
     async def _failed(self, call: Call, error: ModelError, leave_out: frozenset[str]) -> None:
         news = error.refused_parameter is not None and error.refused_parameter not in leave_out
+        if sent_elsewhere(error) and (self._successes or self._tally.recorded):
+            error = given_up(error, call.tries)  # no longer fatal: it answers others
         self._heed(error)  # before anything is awaited: what concerns every request must not be sent meanwhile
         if free_of_charge(error):
             self._settle_free(call)
@@ -273,7 +275,7 @@ class Asking:
     async def _give_up(self, call: Call, error: ModelError) -> None:
         final = given_up(error, call.tries)
         failure = FailedCall(message=str(final), status=error.status)
-        if error.retryable:
+        if error.retryable or sent_elsewhere(error):
             self._lost.append((call, failure))
             if len(self._lost) >= OUTAGE:
                 self.stop(outage(error))

@@ -44,6 +44,11 @@ def poisonous(error: ModelError, times: int) -> bool:
     return breaks and times >= _POISON
 
 
+def sent_elsewhere(error: ModelError) -> bool:
+    """Return whether the endpoint named another address; it may do so for one request and answer the others."""
+    return 300 <= (error.status or 0) < 400
+
+
 def given_up(error: ModelError, tries: int) -> ModelError:
     """Return the error a request ends with."""
     tried = f" (given up after {tries} tries)" if error.retryable and tries > 1 else ""
@@ -68,5 +73,6 @@ def outage(error: ModelError) -> ModelError:
         message,
         status=error.status,
         fatal=True,
-        hint="go on when the endpoint answers, with the same command or `runs resume`: nothing answered is asked again",
+        hint=error.hint
+        or "go on when the endpoint answers, with the same command or `runs resume`: nothing answered is asked again",
     )

@@ -419,6 +419,37 @@ def test_an_endpoint_that_goes_down_stops_the_ask_and_is_asked_again_on_resume(i
     assert sum(c.recorded for c in got) == before
 
 
+def redirect() -> ModelError:
+    return ModelError("scripted 302", status=302, fatal=True, hint="name that address")
+
+
+def test_a_redirect_of_one_row_is_that_rows_failure(instant):
+    """Where the endpoint answers others; also in a run that only has this row left."""
+    model = Scripted(lambda text, nth: redirect() if text == "row 50" else Completion(text=text))
+    record = MemoryRecord()
+    with Client(model, record=record, clock=instant, concurrency=4) as client:
+        got = client.ask(rows(100))
+        again = client.ask(rows(100))
+    for outcomes in (got, again):
+        assert [i for i, c in enumerate(outcomes) if not isinstance(c, Completion)] == [50]
+        assert outcomes[50].status == 302
+    assert model.counts["row 50"] == 1
+
+
+def test_an_endpoint_that_redirects_from_now_on_stops_the_ask_and_is_asked_again_on_resume(instant):
+    """A session that ran out: ten rows are sent elsewhere, not the other thousand; none of them is a failure."""
+    down = True
+    model = Scripted(lambda text, nth: redirect() if down and int(text.split()[1]) >= 50 else Completion(text=text))
+    with Client(model, record=MemoryRecord(), clock=instant, concurrency=4) as client:
+        with pytest.raises(ModelError, match="10 requests in a row were given up") as caught:
+            client.ask(rows(1000))
+        assert (caught.value.fatal, caught.value.hint) == (True, "name that address")
+        assert sum(model.counts.values()) < 100
+        down = False
+        got = client.ask(rows(100))
+    assert all(isinstance(c, Completion) for c in got)
+
+
 def test_a_definite_failure_is_kept_even_when_the_ask_is_being_stopped(fake):
     """A 400 that comes back while the budget is spent is that row's failure, not the budget's."""
     refused = fake.Reply(status=400, body={"error": {"message": "bad row"}}, delay=0.2)
