@@ -16,7 +16,7 @@ from typing import Any
 
 from ..errors import ModelError
 
-MAX_BODY = 8 * 1024 * 1024
+MAX_BODY = 4 * 1024 * 1024
 """Bytes of a reply, unpacked."""
 _MAX_ERROR = 256 * 1024
 """Bytes of an error that are read; the rest is not waited for."""

@@ -15,7 +15,7 @@ from email.utils import parsedate_to_datetime
 from typing import Annotated, Any
 
 import orjson
-from pydantic import BaseModel, Field, FiniteFloat, ValidationError
+from pydantic import BaseModel, FailFast, Field, FiniteFloat, TypeAdapter, ValidationError
 
 from ..errors import ModelError
 from .model import Completion, Request, TokenLogprob
@@ -24,6 +24,11 @@ from .tokens import approximate_tokens
 _MAX_TEXT = 2**20
 _MOST_TOKENS = 20_000_000
 """Twice the longest context a model has; an endpoint that reports more in one call does not count."""
+_MOST_PARTS = 400_000
+"""Objects and lists in a body: four bytes of `[],` are a hundred once they are read."""
+_MOST_LOGPROBS = 20_000
+"""Tokens of a reply whose log-probabilities are kept."""
+_MOST_ALTERNATIVES = 100
 _MESSAGE_CAP = 300
 _ABOUT = 500
 """Characters of an error that are looked at: some servers quote the request further down, row text included."""
@@ -56,7 +61,7 @@ class _Part(BaseModel):
 
 
 class _Message(BaseModel):
-    content: str | list[_Part] | None = None
+    content: str | list[Any] | None = None  # Any: a million wrong parts would be a million errors
     refusal: str | None = None
 
 
@@ -93,11 +98,10 @@ class _TopToken(BaseModel):
 
 
 class _Token(_TopToken):
-    top_logprobs: list[_TopToken] = []
+    top_logprobs: Annotated[list[_TopToken], FailFast(), Field(max_length=_MOST_ALTERNATIVES)] = []
 
 
-class _Logprobs(BaseModel):
-    content: list[_Token] | None = None
+_LOGPROBS = TypeAdapter(Annotated[list[_Token], FailFast(), Field(max_length=_MOST_LOGPROBS)])
 
 
 def read_completion(raw: bytes, request: Request) -> Completion:
@@ -108,19 +112,21 @@ def read_completion(raw: bytes, request: Request) -> Completion:
     Raises:
         ModelError: It is not a chat completion, is far too long, or is an error in disguise (some gateways answer 200).
     """
+    if raw.count(b"{") + raw.count(b"[") > _MOST_PARTS:
+        raise ModelError(f"the endpoint's reply has more than {_MOST_PARTS:,} parts", status=200)
     body = _json(raw)
     if isinstance(body, dict) and body.get("error") and not body.get("choices"):
         raise read_fault(_disguised_status(body["error"]), raw, {}, sent=request.body())
     try:
-        reply = _Reply.model_validate(body)
+        reply = _Reply.model_validate(_with_one_choice(body))
+        choice = reply.choices[0]
+        text = _text(choice.message)
     except ValidationError as error:
         first = error.errors()[0]
         where = ".".join(str(part) for part in first["loc"]) or "body"
         raise ModelError(
             f"the endpoint's reply is not a chat completion: {where}: {first['msg']}", retryable=True, status=200
         ) from None
-    choice = reply.choices[0]
-    text = _text(choice.message)
     if len(text) > _MAX_TEXT:
         raise ModelError(
             f"the endpoint's reply is {len(text):,} characters; more than {_MAX_TEXT:,} are not kept", status=200
@@ -135,7 +141,7 @@ def read_completion(raw: bytes, request: Request) -> Completion:
         tokens_cached=cached,
         model_returned=reply.model or "",
         fingerprint=reply.system_fingerprint,
-        logprobs=_logprobs(choice.logprobs),
+        logprobs=_logprobs(choice.logprobs) if request.top_logprobs is not None else (),
         extra=extra,
     )
 
@@ -245,9 +251,15 @@ def _json(raw: bytes) -> Any:  # Any: JSON
         return None
 
 
+def _with_one_choice(body: Any) -> Any:  # Any: JSON
+    """Return the body without the choices nobody asked for: each of a million wrong ones would have its error."""
+    choices = body.get("choices") if isinstance(body, dict) else None
+    return {**body, "choices": choices[:1]} if isinstance(choices, list) else body
+
+
 def _text(message: _Message) -> str:
     if isinstance(message.content, list):
-        return "".join(part.text or "" for part in message.content)
+        return "".join(_Part.model_validate(part).text or "" for part in message.content)
     return message.content or ""
 
 
@@ -267,8 +279,9 @@ def _tokens(usage: Any, request: Request, text: str) -> tuple[int, int, int, dic
 
 
 def _logprobs(body: Any) -> tuple[TokenLogprob, ...]:  # Any: JSON
+    content = body.get("content") if isinstance(body, dict) else None
     try:
-        tokens = _Logprobs.model_validate(body or {}).content or []
+        tokens = _LOGPROBS.validate_python(content or [])
     except ValidationError:
         return ()
     return tuple(TokenLogprob(t.token, t.logprob, tuple((o.token, o.logprob) for o in t.top_logprobs)) for t in tokens)

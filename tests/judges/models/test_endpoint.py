@@ -112,10 +112,10 @@ def test_garbage_is_retryable(fake, ask_for):
 
 
 def test_a_reply_over_the_cap_is_not_read_to_its_end(fake, ask_for):
-    """Nine mebibytes of reply are refused, and not asked for again."""
-    fake.answer = lambda seen: fake.Reply(body=fake.completion("x" * 9 * 2**20))
+    """Five mebibytes of reply are refused, and not asked for again."""
+    fake.answer = lambda seen: fake.Reply(body=fake.completion("x" * 5 * 2**20))
     error = failure(fake, ask_for())
-    assert "over 8,388,608 bytes" in str(error)
+    assert "over 4,194,304 bytes" in str(error)
     assert not error.retryable
 
 
@@ -133,7 +133,7 @@ def test_an_endless_body_is_not_read_to_its_end(fake, ask_for, status):
     error = failure(fake, ask_for())
     assert fake.sent < 64 * 2**20
     assert error.status == status
-    assert ("over 8,388,608 bytes" if status == 200 else "what went wrong") in str(error)
+    assert ("over 4,194,304 bytes" if status == 200 else "what went wrong") in str(error)
     assert len(str(error)) < 400
 
 
@@ -173,8 +173,8 @@ def test_packed_bytes_that_unpack_to_nothing_are_counted_too(fake, ask_for, body
 
 
 def test_a_large_packed_reply_is_read_whole(fake, ask_for):
-    """Five megabytes, which unpack in many pieces."""
-    packed = gzip.compress(orjson.dumps({**fake.completion("2"), "padding": list(range(800_000))}))
+    """Three megabytes, which unpack in many pieces."""
+    packed = gzip.compress(orjson.dumps({**fake.completion("2"), "padding": list(range(400_000))}))
     fake.answer = lambda seen: fake.Reply(body=packed, headers={"content-encoding": "gzip"})
     assert try_once(fake, ask_for()).text == "2"
 

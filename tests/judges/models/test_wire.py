@@ -1,6 +1,7 @@
 """Bodies of completions and of faults, in the shapes and wordings servers really use."""
 
 import contextlib
+import tracemalloc
 
 import orjson
 import pytest
@@ -104,6 +105,34 @@ def test_missing_or_absurd_usage_is_estimated_and_said(usage):
     """80 characters asked, 8 answered, at a quarter token each; nothing that a database cannot hold is believed."""
     got = read_completion(body("12345678", usage=usage), ASKED)
     assert (got.tokens_in, got.tokens_out, got.extra) == (20, 2, {"tokens": "estimated"})
+
+
+GOOD = b'{"message": {"content": "2"}, "logprobs": {"content": ['
+
+
+@pytest.mark.parametrize(
+    ("raw", "message"),
+    [
+        (b'{"choices": [' + b"0," * 1_000_000 + b"0]}", "choices.0"),
+        (b'{"choices": [' + b"{}," * 1_000_000 + b"{}]}", "more than 400,000 parts"),
+        (b'{"choices": [{"message": {"content": [' + b"0," * 1_000_000 + b"0]}}]}", "not a chat completion"),
+        (b'{"choices": [' + GOOD + b"0," * 1_000_000 + b"0]}}]}", ""),
+        (b'{"choices": [' + GOOD + b'{"token":"a","logprob":0},' * 150_000 + b"0]}}]}", ""),
+    ],
+    ids=["choices", "lists", "parts", "bad log-probabilities", "too many log-probabilities"],
+)
+def test_a_body_of_a_million_small_things_is_read_in_little_memory(raw, message):
+    """A few megabytes of JSON, each part of which would have an error, or an object, of its own."""
+    tracemalloc.start()
+    try:
+        if message:
+            with pytest.raises(ModelError, match=message):
+                read_completion(raw, ASKED)
+        else:
+            assert read_completion(raw, ASKED).logprobs == ()
+        assert tracemalloc.get_traced_memory()[1] < 100_000_000
+    finally:
+        tracemalloc.stop()
 
 
 @pytest.mark.parametrize(
