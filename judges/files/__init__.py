@@ -8,6 +8,7 @@ from .raw_rows import RawRoles, RawRows, infer_raw_scale, judge_inputs, read_raw
 from .reading import load_dataset
 from .records import Cell, kind_of, name_of, read_records, unit_of
 from .suspicious import find_suspicions
+from .text_answers import TextAnswers, load_text_answers
 from .verdict_columns import GROUP_COLUMNS, VerdictColumns
 from .verdict_items import require_aggregate
 from .verdict_scale import GradeMap, infer_scale, parse_grade_map, words_for
@@ -24,6 +25,7 @@ __all__ = [
     "RawRoles",
     "RawRows",
     "Roles",
+    "TextAnswers",
     "TokenSummary",
     "VerdictColumns",
     "check_rows",
@@ -35,6 +37,7 @@ __all__ = [
     "kind_of",
     "load_dataset",
     "load_judges",
+    "load_text_answers",
     "load_verdicts",
     "name_of",
     "parse_grade_map",

@@ -114,7 +114,7 @@ def read_table(path: Path, roles: Roles, *, limit: int | None = None) -> Table:
         drafts.append(draft)
     if not roles.needed.keys() <= seen:
         unreadable.check(hint=_list_hint(unreadable))
-        _refuse_missing(path, roles.needed, seen)
+        refuse_missing(path, roles.needed, seen)
     unreadable.check(problems, hint=_list_hint(unreadable))
     _fill(drafts)
     if kind_of(path) in (".csv", ".tsv"):
@@ -129,7 +129,7 @@ def read_table(path: Path, roles: Roles, *, limit: int | None = None) -> Table:
 
 
 def _complete(record: Record, roles: Roles) -> bool:
-    return all(_as_text(record.fields.get(column)) is not None for column in roles.inputs.values())
+    return all(as_text(record.fields.get(column)) is not None for column in roles.inputs.values())
 
 
 def _grades_beyond(records: Iterable[Record], roles: Roles) -> set[float]:
@@ -188,7 +188,7 @@ def _draft(record: Record, roles: Roles, by_id: str | None, group: str | None, p
         label = _read_label(fields.get(roles.label), roles)
     except ValueError as error:
         problems.add(at, f"field {roles.label!r}: {error}")
-    key = str(at) if by_id is None else _as_text(fields.get(by_id)) or ""
+    key = str(at) if by_id is None else as_text(fields.get(by_id)) or ""
     if not key:
         problems.add(at, f"field {by_id!r}: the id is missing")
     taken = {*roles.inputs.values(), roles.label, *roles.aside}
@@ -198,7 +198,7 @@ def _draft(record: Record, roles: Roles, by_id: str | None, group: str | None, p
         id=key,
         inputs=inputs,
         label=label,
-        group=(_as_text(fields.get(group)) or "") if group else "",
+        group=(as_text(fields.get(group)) or "") if group else "",
         aside={name: fields.get(name) for name in roles.aside},
         meta={name: _scalar(value) for name, value in fields.items() if name not in taken},
     )
@@ -209,7 +209,7 @@ def _is_input(column: str, roles: Roles) -> bool:
 
 
 def _input_text(fields: Mapping[str, Cell], column: str, at: int, problems: Problems) -> str:
-    text = _as_text(fields.get(column))
+    text = as_text(fields.get(column))
     if text is None:
         state = "null" if column in fields else "missing"
         if any(name.startswith(f"{column}.") for name in fields):
@@ -218,7 +218,8 @@ def _input_text(fields: Mapping[str, Cell], column: str, at: int, problems: Prob
     return text or ""
 
 
-def _as_text(value: Cell) -> str | None:
+def as_text(value: Cell) -> str | None:
+    """Return a cell as text; None for a missing one."""
     if isinstance(value, bool):
         return "true" if value else "false"
     if value is None or (isinstance(value, float) and not math.isfinite(value)):
@@ -236,7 +237,17 @@ def _refuse_double(draft: Draft, ids: dict[str, int], problems: Problems) -> Non
         problems.add(draft.at, f"the id {shorten(draft.id)} was used before, on {problems.unit} {before}")
 
 
-def _refuse_missing(path: Path, needed: Mapping[str, str], seen: set[str]) -> None:
+def refuse_missing(path: Path, needed: Mapping[str, str], seen: set[str]) -> None:
+    """Refuse a file that lacks columns, naming those that look like them.
+
+    Args:
+        path: The file.
+        needed: The columns, each with the option that names it otherwise.
+        seen: The columns there are.
+
+    Raises:
+        DataError: Always.
+    """
     names = sorted(seen)
     states, options = [], []
     for column, option in needed.items():

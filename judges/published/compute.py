@@ -10,12 +10,14 @@ import numpy as np
 
 from ..benchmark import Benchmark, measure, require_column
 from ..errors import InputError
+from ..files.text_answers import load_text_answers
 from ..files.verdicts import load_judges
 from ..judged import BoolArray, FloatArray, Judged
 from ..macro import AVERAGED, macro_means
 from ..measures import measure_diras
 from ..metrics import agreement, calibration, reliability
 from ..metrics.estimate import Estimate
+from ..metrics.text import anls
 from .rules import Rule
 
 Value = float | tuple[int, ...]
@@ -54,15 +56,21 @@ class VerdictFile:
         Raises:
             InputError: The file cannot be read in this way, or the figure has no value there.
         """
+        if "\0" in str(self.path):
+            raise InputError(f"no file can be called so: {self.path.name!r}")
+        if rule.name == "anls":
+            return self._anls(rule)
         judged = self._judged(rule)
         if not stated:
             _refuse_guess(rule.name, judged)
         value = self._value(rule, judged)
         return value * rule.times if isinstance(value, float) else value, len(judged.scored)
 
+    def _anls(self, rule: Rule) -> tuple[Value, int]:
+        texts = load_text_answers(self.path, gold=rule.label, answer=rule.score, group=rule.group)
+        return _defined("anls", anls(texts.answers, texts.gold, texts.groups)) * rule.times, len(texts.answers)
+
     def _judged(self, rule: Rule) -> Judged:
-        if "\0" in str(self.path):
-            raise InputError(f"no file can be called so: {self.path.name!r}")
         columns = rule.columns()
         key = repr(columns)
         if key not in self._judges:

@@ -25,6 +25,8 @@ from ..scoring import (
     to_json,
 )
 from ..terminal import say_json
+from ..text_scoring import METRIC as TEXT_METRIC
+from ..text_scoring import say_text_score, score_texts
 from .options import ceiling_options, ceiling_questions, json_option
 from .outputs import OutFile
 
@@ -33,6 +35,7 @@ Example:  judgewright score verdicts.jsonl --score verdict --confidence confiden
 Several:  judgewright score ours.jsonl theirs.jsonl --published groundedness
 Matrix:   judgewright score matrix.jsonl --score 'verdicts.*' --scale 0..3 --metric kappa
 Claims:   judgewright score chunks.jsonl --aggregate max --by claim_id --label-map no=0,partially=0,yes=1
+Texts:    judgewright score answers.jsonl --metric anls --label gold --score answer --by dataset
 Check:    judgewright score --expected expected.json FOLDER
 """
 
@@ -65,7 +68,12 @@ Check:    judgewright score --expected expected.json FOLDER
 @click.option("--score-map", "score_maps", multiple=True, metavar="[NAME:]CELL=GRADE,...", help="Likewise for scores.")
 @click.option("--scale", help="Scale of labels and scores, such as 0..3; scores outside are named and left unscored.")
 @click.option("--clip", is_flag=True, help="Clip what lies outside --scale to its ends instead.")
-@click.option("--metric", default="f1", show_default=True, help="What several judges are ranked by.")
+@click.option(
+    "--metric",
+    default="f1",
+    show_default=True,
+    help="What several judges are ranked by; anls holds the texts of --score against those of --label.",
+)
 @click.option("--published", multiple=True, metavar="NAME", help="Published figures to set beside, such as diras.")
 @click.option(
     "--expected", type=click.Path(path_type=Path), help="Compute every figure of this file from the verdicts in FOLDER."
@@ -96,6 +104,13 @@ def score(
     if expected is not None:
         _check(expected, files, verbose=verbose, as_json=as_json)
         return
+    if metric == TEXT_METRIC:
+        if html is not None or published:
+            raise InputError(
+                f"--metric {TEXT_METRIC} has no page and no published figures", hint="leave the option out"
+            )
+        _score_texts(files, reading, as_json=as_json)
+        return
     questions = {name: reading.pop(name) for name in ("annotators", "gain", "audit", "audited")}
     columns = read_columns(**reading)
     words = {word: grade for word, grade in columns.label_map.items() if grade is not None}
@@ -124,6 +139,20 @@ def score(
         say_json(to_json(board, judges))
     else:
         say_leaderboard(board, judges)
+
+
+def _score_texts(files: tuple[Path, ...], given: dict[str, Any], *, as_json: bool) -> None:  # Any: options
+    """Measure one file of written answers by the options that have a meaning for texts."""
+    if len(files) != 1:
+        raise InputError(f"--metric {TEXT_METRIC} is for one file", hint="name one file of answers")
+    if len(given["by"]) > 1 or given["aggregate"]:
+        raise InputError(f"--metric {TEXT_METRIC} takes one --by column, and no --aggregate")
+    by = next(iter(given["by"]), None)
+    score = score_texts(files[0], gold=given["label"], answer=given["score"], group=given["group"], by=by)
+    if as_json:
+        say_json(score.to_json())
+    else:
+        say_text_score(score, title=files[0].name)
 
 
 def _check(expected: Path, files: tuple[Path, ...], *, verbose: bool, as_json: bool) -> None:
