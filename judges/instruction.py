@@ -24,7 +24,7 @@ from .judge import SIMULATED_FINGERPRINT, JudgeSettings
 from .models.client import Client, Progress
 from .models.model import Completion, Message, Request
 from .prompt import DATA_NOTICE, PLACEHOLDER, TextLoader, check_name, render
-from .reply import MAX_REPLY, without_thinking
+from .reply import MAX_REPLY, why_broken, without_thinking
 from .verdict import UnscoredReason
 
 FieldKind = Literal["text", "texts", "numbers"]
@@ -202,10 +202,9 @@ def _oversized(item: Mapping[str, str], most: int) -> Unfilled | None:
 
 def read_answer(instruction: Instruction, completion: Completion, *, simulated: bool = False) -> Filled | Unfilled:
     """Turn a completion into its fields, or into the reason why it has none."""
-    if completion.refusal or completion.finish_reason == "content_filter":
-        return Unfilled(reason="refused", detail=(completion.refusal or "content filter")[:200])
-    if completion.finish_reason == "length":
-        return Unfilled(reason="truncated", detail="the reply was cut at max_tokens")
+    broken = why_broken(completion)
+    if broken is not None:
+        return Unfilled(reason=broken[0], detail=broken[1])
     if len(completion.text) > MAX_REPLY:
         return Unfilled(reason="parse", detail=f"a reply of {len(completion.text):,} characters is not read")
     try:

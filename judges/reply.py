@@ -14,10 +14,10 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
-from .models.model import Completion
+from .models.model import Completion, plain_finish
 from .prompt import JudgePrompt
 from .scale import OutputScale
-from .verdict import Answer, Unscored, Verdict
+from .verdict import Answer, Unscored, UnscoredReason, Verdict
 
 MAX_REPLY = 1 << 20
 """Characters; a longer reply is not read."""
@@ -51,6 +51,17 @@ class _Found:
     parser: str
     confidence: float | None = None
     rationale: str = ""
+
+
+class _Ambiguous(Exception):
+    """The deciding object says two different things."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Twice:
+    """The values of a field that stands more than once in an object, with different values."""
+
+    last: Any  # Any: JSON from a model
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,14 +104,16 @@ def read_reply(prompt: JudgePrompt, row_id: str, completion: Completion) -> Answ
         "cost": completion.cost,
         "latency": completion.latency,
     }
-    if completion.refusal or completion.finish_reason == "content_filter":
-        return Unscored(reason="refused", detail=(completion.refusal or "content filter")[:200], **common)
-    if completion.finish_reason == "length":
-        return Unscored(reason="truncated", detail="the reply was cut at max_tokens", **common)
+    broken = why_broken(completion)
+    if broken is not None:
+        return Unscored(reason=broken[0], detail=broken[1], **common)
     if len(completion.text) > MAX_REPLY:
         return Unscored(reason="parse", detail=f"a reply of {len(completion.text):,} characters is not read", **common)
     text = without_thinking(completion.text)
-    found = _find(prompt, text)
+    try:
+        found = _find(prompt, text)
+    except _Ambiguous as error:
+        return Unscored(reason="parse", detail=str(error), **common)
     if found is None:
         return Unscored(reason="parse", detail=f"no verdict in {text[:120]!r}", **common)
     if not prompt.scale.contains(found.score):
@@ -114,6 +127,24 @@ def read_reply(prompt: JudgePrompt, row_id: str, completion: Completion) -> Answ
         parser=found.parser,
         **common,
     )
+
+
+def why_broken(completion: Completion) -> tuple[UnscoredReason, str] | None:
+    """Return why a reply is not a whole answer in its text, as a reason and in words; None where it is.
+
+    A verdict in the arguments of a tool that nobody offered is not read, and a reply that ended in a way we do not know
+    may be a piece of one: neither counts, and both say so.
+    """
+    ending = plain_finish(completion.finish_reason)  # earlier versions kept the endpoint's own word
+    if completion.refusal or ending == "content_filter":
+        return "refused", (completion.refusal or "content filter")[:200]
+    if ending == "length":
+        return "truncated", "the reply was cut at max_tokens"
+    if ending == "tool_calls":
+        return "parse", "the reply calls a tool instead of answering in its text; none was offered"
+    if ending != "stop":
+        return "endpoint", f"the reply ended by {ending!r}, which does not say that it is whole"
+    return None
 
 
 def without_thinking(text: str) -> str:
@@ -157,7 +188,9 @@ def _objects(text: str, names: tuple[str, ...]) -> _Objects:
 
     refused: list[str] = []
     # float reads a number of any length at once; int would refuse thousands of digits
-    decoder = json.JSONDecoder(strict=False, parse_constant=refused.append, parse_int=float)
+    decoder = json.JSONDecoder(
+        strict=False, parse_constant=refused.append, parse_int=float, object_pairs_hook=_with_doubles
+    )
     body, some, broken, depth, at = None, False, False, 0, 0
     for _ in range(MAX_OBJECTS):
         start = text.find("{", at)
@@ -182,14 +215,30 @@ def _objects(text: str, names: tuple[str, ...]) -> _Objects:
     return _Objects(body, some, broken, cut=text.find("{", at) >= 0)
 
 
+def _with_doubles(pairs: list[tuple[str, Any]]) -> dict[str, Any]:  # Any: JSON from a model
+    """Build an object, keeping for every field that it holds twice that the two differ; `json` would take the last."""
+    body = dict(pairs)
+    if len(body) == len(pairs):
+        return body
+    for name, value in pairs:
+        last = body[name]
+        if not isinstance(last, _Twice) and (type(value), value) != (type(last), last):
+            body[name] = _Twice(last)
+    return body
+
+
 def _from_json(prompt: JudgePrompt, names: tuple[str, ...], body: dict[str, Any]) -> _Found | None:
     """The verdict of a JSON object; its texts may quote the row and are not searched for one."""
-    score = _grade(prompt.scale, next(body[name] for name in names if name in body))
+    name = next(name for name in names if name in body)
+    if isinstance(body[name], _Twice):
+        raise _Ambiguous(f"the field {name!r} stands more than once in the reply, with different values")
+    score = _grade(prompt.scale, body[name])
     if score is None:
         return None
     confidence = next((_share(body[f]) for f in _fields(prompt, "confidence") if f in body), None)
     try:
-        rationale = "\n".join(str(body[f]) for f in _fields(prompt, "text") if f in body)
+        texts = (body[f] for f in _fields(prompt, "text") if f in body)
+        rationale = "\n".join(str(text.last if isinstance(text, _Twice) else text) for text in texts)
     except RecursionError:  # a text field that holds lists a thousand deep
         rationale = ""
     return _Found(score, "json", confidence, rationale)

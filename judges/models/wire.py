@@ -18,7 +18,7 @@ import orjson
 from pydantic import BaseModel, FailFast, Field, FiniteFloat, TypeAdapter, ValidationError
 
 from ..errors import ModelError
-from .model import Completion, Request, TokenLogprob
+from .model import Completion, Request, TokenLogprob, plain_finish
 from .tokens import approximate_tokens
 
 _MAX_TEXT = 2**20
@@ -63,6 +63,8 @@ class _Part(BaseModel):
 class _Message(BaseModel):
     content: str | list[Any] | None = None  # Any: a million wrong parts would be a million errors
     refusal: str | None = None
+    tool_calls: Any = None  # Any: only whether there are some is asked
+    function_call: Any = None  # Any: likewise
 
 
 class _Choice(BaseModel):
@@ -264,8 +266,10 @@ def _text(message: _Message) -> str:
 
 
 def _finish(choice: _Choice) -> str:
-    reason = (choice.finish_reason or "stop").lower()
-    return "length" if reason in {"max_tokens", "model_length"} else reason
+    """Return why the reply ended; a tool that was called is the end, whatever the endpoint says of it."""
+    reason = plain_finish(choice.finish_reason or "")
+    called = choice.message.tool_calls or choice.message.function_call
+    return "tool_calls" if called and reason == "stop" else reason
 
 
 def _tokens(usage: Any, request: Request, text: str) -> tuple[int, int, int, dict[str, str]]:  # Any: JSON

@@ -290,6 +290,8 @@ def _read(completion: Completion) -> Loss:
         raise LossError("the model refused to answer")
     if completion.finish_reason == "length":
         raise LossError("the reply was cut off before its end; answer more briefly")
+    if completion.finish_reason == "tool_calls":
+        raise LossError("the reply calls a tool; answer in the text of the reply")
     return parse_loss(completion.text, written_by=completion.model_returned or "model")
 
 

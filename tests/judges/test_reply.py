@@ -90,6 +90,55 @@ def test_truncated_and_refused_replies_are_told_apart() -> None:
     assert score("Score: 2", finish_reason="content_filter") == "refused"
 
 
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ('{"score": 1, "score": 0}', "parse"),
+        ('{"score": 0, "reason": "x", "score": 2}', "parse"),
+        ('{"score": "2", "score": 2, "score": 1}', "parse"),
+        ('{"score": 1, "score": null}', "parse"),
+        ('{"score": 1, "score": 1}', 1),
+        ('{"score": 2, "score": 2.0}', 2),
+        ('{"reason": "a", "reason": "b", "score": 2}', 2),
+        ('{"parts": {"score": 1, "score": 0}, "score": 2}', 2),
+        ('{"score": 1, "score": 0} and then {"score": 3}', 3),
+        ('{"score": 3} and then {"score": 1, "score": 0}', "parse"),
+    ],
+)
+def test_a_score_that_stands_twice_counts_only_where_both_are_the_same(text: str, expected: float | str) -> None:
+    """A JSON reader takes the last of two equal keys; that is no decision of the judge."""
+    assert score(text) == expected
+
+
+def test_what_stands_twice_is_named() -> None:
+    """In the detail of the unscored row; a doubtful confidence is not stated, and the last reason is kept."""
+    answer = read_reply(judge(), "r1", Completion(text='{"score": 1, "score": 0}'))
+    assert isinstance(answer, Unscored)
+    assert answer.detail == "the field 'score' stands more than once in the reply, with different values"
+    text = '{"reason": "a", "reason": "b", "confidence": 0.2, "confidence": 0.9, "score": 2}'
+    verdict = read_reply(judge(), "r1", Completion(text=text))
+    assert isinstance(verdict, Verdict)
+    assert (verdict.score, verdict.confidence, verdict.rationale) == (2, None, "b")
+
+
+@pytest.mark.parametrize(
+    ("finish", "expected"),
+    [
+        ("stop", 2),
+        ("EOS", 2),
+        ("end_turn", 2),
+        ("max_output_tokens", "truncated"),
+        ("recitation", "refused"),
+        ("tool_calls", "parse"),
+        ("abort", "endpoint"),
+        ("insufficient_system_resource", "endpoint"),
+    ],
+)
+def test_a_reply_counts_only_where_its_end_is_known(finish: str, expected: float | str) -> None:
+    """Also of the record, which has kept endpoints' own words."""
+    assert score('{"score": 2}', finish_reason=finish) == expected
+
+
 def test_a_choice_is_read_as_a_whole_label() -> None:
     """`GRADE: CI` is not C, and the longest label wins."""
     scale = OutputScale(kind="choice", labels=("C", "I", "C plus"), threshold=1)

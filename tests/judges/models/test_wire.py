@@ -81,10 +81,21 @@ def test_a_refusal_is_kept():
 
 @pytest.mark.parametrize(
     ("reason", "read"),
-    [("length", "length"), ("MAX_TOKENS", "length"), (None, "stop"), ("content_filter", "content_filter")],
+    [
+        ("length", "length"),
+        ("MAX_TOKENS", "length"),
+        (None, "stop"),
+        ("", "stop"),
+        ("eos_token", "stop"),
+        ("end_turn", "stop"),
+        ("content_filter", "content_filter"),
+        ("SAFETY", "content_filter"),
+        ("function_call", "tool_calls"),
+        ("abort", "abort"),
+    ],
 )
 def test_the_reason_for_the_end_is_kept(reason, read):
-    """Gemini's word for a truncated reply means the same."""
+    """Words that mean the same become one, and one that we do not know stays."""
     assert read_completion(body(finish_reason=reason), ASKED).finish_reason == read
 
 
