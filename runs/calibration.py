@@ -98,6 +98,7 @@ def run_calibration(
         InputError: The rows cannot carry a rule, or were split otherwise before.
         WorldError: The endpoint, the budget or the disk stopped it; answers that came are recorded.
     """
+    workspace.database.claim()
     require_same_split(workspace, dataset.content_hash, shares)
     parts = split_dataset(dataset, shares=shares)
     rows = parts.validation

@@ -152,6 +152,8 @@ def settle(workspace: Workspace, run_id: str, *, adopt: bool, who: str | None, c
     found = finding(workspace, run_id)
     if adopt and (found.after is None or not found.decision["accepted"]):
         raise NotAccepted(f"the gate did not accept this prompt: {found.decision['reason']}")
+    workspace.database.claim()
+    found = finding(workspace, run_id)  # again: while this waited for its turn, somebody may have decided
     found.require_open()
     if adopt and found.after is not None:
         note = f"run {found.run_id}, gated on {found.config.model}: {found.decision['reason']}"

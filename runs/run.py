@@ -99,6 +99,7 @@ def start_run(
     config, dataset = pin_config(workspace, config)
     read_objective(config.objective, target=config.target, guards=config.guards)
     open_proposer(config)
+    workspace.database.claim()
     require_same_split(workspace, config.data_hash, config.shares)
     run_id = create_run(workspace.database, "optimize", config.to_json())
     return _walk(workspace, run_id, config, dataset, environment, watch, on_event)
@@ -166,6 +167,7 @@ def resume_run(
         budget: A new budget for the whole run, what it has spent included; the old one unless given.
     """
     info = optimization(workspace, run_id)
+    workspace.database.claim()  # before the journal is read: another process may be adding to it
     config = RunConfig.from_json(info.config)
     if budget is not None:
         config = replace(config, budget=budget)

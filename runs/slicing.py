@@ -18,6 +18,7 @@ from ..slices.saved import SavedSlice, read_slice, save_slice
 from ..slices.significance import MIN_GROUPS
 from ..slices.topics import add_topics, fit_topics
 from .finding import baseline
+from .store.journal import find_run
 from .workspace import Workspace
 
 UNGROUPED = "every row is a group of its own"
@@ -45,7 +46,7 @@ def read_judged(source: str, workspace: Workspace, reading: Mapping[str, Any]) -
     """Return the rows of a verdict file; where there is no such file, the open rows of a run.
 
     Args:
-        source: A path or a run's id.
+        source: A path, or a run as `find_run` takes it.
         workspace: Where the run is.
         reading: The arguments of `load_verdicts`; None and False stand for what was not given.
 
@@ -58,7 +59,8 @@ def read_judged(source: str, workspace: Workspace, reading: Mapping[str, Any]) -
     if given:
         option = next(iter(given)).replace("_", "-")
         raise InputError(f"--{option} says how a verdict file is read, and {source!r} is no file")
-    judged = baseline(workspace, source)
+    run_id = find_run(workspace.database, source, kind="optimize") if workspace.exists else source
+    judged = baseline(workspace, run_id)
     note = "only the run's open rows (training and validation) are read; holdout and final stay sealed"
     return replace(judged, dataset=replace(judged.dataset, notes=(*judged.dataset.notes, note)))
 

@@ -29,7 +29,7 @@ from ..config import parse_budget, read_environment
 from ..pair_files import Sources, read_material
 from ..terminal import progress_on_stderr, say, say_json, say_table
 from .failure import error_body, report_failure
-from .options import column_map, json_option, model_options, open_workspace, workspace_option
+from .options import column_map, json_option, model_options, no_wait_option, open_workspace, workspace_option
 from .outputs import OutFile
 
 SHOWN = 10
@@ -73,6 +73,7 @@ SHOWN = 10
 @click.option("--document-id", help="Column of the document's id [default: document_id, doc_id, ..., else id].")
 @model_options
 @workspace_option
+@no_wait_option
 @json_option
 def annotate(
     queries: Path,
@@ -98,6 +99,7 @@ def annotate(
     budget: str | None,
     max_tokens: int,
     workspace: Path | None,
+    no_wait: bool,
     as_json: bool,
 ) -> None:
     """Judge pairs of QUERIES and CORPUS, drawn equally from inside and outside a retriever's top k.
@@ -126,7 +128,7 @@ def annotate(
         concurrency=concurrency,
         settings=JudgeSettings(max_tokens=max_tokens),
     )
-    with open_workspace(workspace) as place, progress_on_stderr(quiet=as_json) as watch:
+    with open_workspace(workspace, wait=not no_wait) as place, progress_on_stderr(quiet=as_json) as watch:
         prompt = place.shelf.get(judge_name)
         material = read_material(prompt, sources)
         search = _open_retriever(retriever, embedder, material.documents)

@@ -23,6 +23,7 @@ from .options import (
     data_options,
     json_option,
     model_options,
+    no_wait_option,
     open_workspace,
     read_rows,
     workspace_option,
@@ -78,6 +79,7 @@ Ranking:  judgewright bench context_relevance rows.jsonl --model gpt-4o-mini --l
 @click.option("--out", type=OutFile(), help="Write the verdicts as JSONL.")
 @click.option("--html", type=OutFile(), help="Write a page with charts.")
 @workspace_option
+@no_wait_option
 @json_option
 def bench(
     judge: str,
@@ -92,13 +94,14 @@ def bench(
     out: Path | None,
     html: Path | None,
     workspace: Path | None,
+    no_wait: bool,
     as_json: bool,
     **asked: Any,  # Any: the options of `_plan` and of data_options
 ) -> None:
     """Ask JUDGE (name, name@version or YAML file) about the rows of DATA, and compare with their labels."""
     settings = JudgeSettings(max_tokens=max_tokens, confidence=confidence)
     plan = _plan(settings, by, asked)
-    with open_workspace(workspace) as place, progress_on_stderr(quiet=as_json) as watch:
+    with open_workspace(workspace, wait=not no_wait) as place, progress_on_stderr(quiet=as_json) as watch:
         prompt = place.shelf.get(judge)
         dataset = read_rows(prompt, data, **asked)
         if slice_ is not None:

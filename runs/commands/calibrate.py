@@ -16,7 +16,15 @@ from ..calibration import CalibrationRun, run_calibration
 from ..config import parse_budget, read_environment
 from ..reports.report import number, say_undefined
 from ..terminal import inline, progress_on_stderr, say, say_json, say_table
-from .options import data_options, json_option, model_options, open_workspace, read_rows, workspace_option
+from .options import (
+    data_options,
+    json_option,
+    model_options,
+    no_wait_option,
+    open_workspace,
+    read_rows,
+    workspace_option,
+)
 
 if TYPE_CHECKING:
     from ...judges import Estimate
@@ -56,6 +64,7 @@ if TYPE_CHECKING:
     "--split", default="30/20/30/20", show_default=True, help="Per cent for training/validation/holdout/final."
 )
 @workspace_option
+@no_wait_option
 @json_option
 def calibrate(
     judge: str,
@@ -70,6 +79,7 @@ def calibrate(
     confidence: Any,  # Any: click has checked it
     split: str,
     workspace: Path | None,
+    no_wait: bool,
     as_json: bool,
     **reading: Any,  # Any: the options of data_options, handed on
 ) -> None:
@@ -78,7 +88,7 @@ def calibrate(
     Rows are split as `optimize` splits them; training, holdout and final rows are not judged. The figures after
     are cross-fitted: each row is decided by a rule that its group did not help to fit.
     """
-    with open_workspace(workspace) as place, progress_on_stderr(quiet=as_json) as watch:
+    with open_workspace(workspace, wait=not no_wait) as place, progress_on_stderr(quiet=as_json) as watch:
         prompt = place.shelf.get(judge)
         dataset = read_rows(prompt, data, **reading)
         result = run_calibration(

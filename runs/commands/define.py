@@ -27,7 +27,7 @@ from ..store.journal import create_run, sitting
 from ..terminal import progress_on_stderr, say, say_json
 from ..workspace import Workspace
 from .failure import error_body, report_failure
-from .options import json_option, model_options, open_workspace, workspace_option
+from .options import json_option, model_options, no_wait_option, open_workspace, workspace_option
 from .outputs import OutFile
 
 
@@ -50,6 +50,7 @@ from .outputs import OutFile
 @click.option("--out", type=OutFile(), required=True, help="Write the definitions as JSONL.")
 @model_options
 @workspace_option
+@no_wait_option
 @json_option
 def define(
     queries: Path,
@@ -60,6 +61,7 @@ def define(
     rows: bool,
     out: Path,
     workspace: Path | None,
+    no_wait: bool,
     as_json: bool,
     **asking: Any,  # Any: the options of model_options, handed on
 ) -> None:
@@ -70,7 +72,7 @@ def define(
     """
     wanted = read_queries(queries, column=query)
     marked = read_marked(improve, query=query, passage=passage, label=label) if improve else None
-    with open_workspace(workspace) as place, progress_on_stderr(quiet=as_json) as watch:
+    with open_workspace(workspace, wait=not no_wait) as place, progress_on_stderr(quiet=as_json) as watch:
         ready = [given_definition(q) for q in wanted] if improve else [Definition(query=q.text) for q in wanted]
         found, stats = _ask(place, ready, marked, watch, **asking)
     lines = define_rows(queries, found, column=query) if rows else [definition.to_json() for definition in found]

@@ -26,6 +26,7 @@ from .options import (
     json_option,
     model_options,
     names,
+    no_wait_option,
     open_workspace,
     require_model,
     workspace_option,
@@ -83,6 +84,7 @@ Options = dict[str, Any]  # Any: what click read
 @click.option("--aggregate", help="Verdict files: rows that share --by are one item: max, min or mean.")
 @click.option("--by", multiple=True, help="With --aggregate: a column that names an item.")
 @workspace_option
+@no_wait_option
 @json_option
 def gate(
     judge_a: str,
@@ -95,6 +97,7 @@ def gate(
     exclude: str | None,
     allow_opened: bool,
     workspace: Path | None,
+    no_wait: bool,
     as_json: bool,
     **options: Any,  # Any: how rows are read and who is asked, for `_of_files` and `_of_judges`
 ) -> None:
@@ -113,7 +116,7 @@ def gate(
     )
     if (files[0] is None) != (files[1] is None):
         raise InputError("one side is a verdict file and the other a judge", hint="give two files, or two judges")
-    with open_workspace(workspace) as place:
+    with open_workspace(workspace, wait=not no_wait) as place:
         if files[0] and files[1]:
             sides = _of_files([files[0], files[1]], holdout, options)
             gated = gate_verdicts(place, *sides, terms)

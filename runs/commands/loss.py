@@ -11,7 +11,7 @@ import click
 from ...judges import InputError, LossError, OutputScale, parse_label_scale, write_beside
 from ..config import open_client, parse_budget, read_environment
 from ..terminal import inline, say, say_json, say_table
-from .options import json_option, model_option, open_workspace, workspace_option
+from .options import json_option, model_option, no_wait_option, open_workspace, workspace_option
 from .outputs import OutFile
 
 if TYPE_CHECKING:
@@ -57,6 +57,7 @@ def loss() -> None:
 @click.option("--out", type=OutFile(), help="Write the loss as JSON.")
 @scale_options
 @workspace_option
+@no_wait_option
 @json_option
 def write(
     objective: str,
@@ -70,6 +71,7 @@ def write(
     scale: str | None,
     label_scale: str | None,
     workspace: Path | None,
+    no_wait: bool,
     as_json: bool,
 ) -> None:
     """Read OBJECTIVE, have the model write a loss for it, check the loss, and show what it charges.
@@ -81,7 +83,7 @@ def write(
     from ...optimize.losses.grid import positive_rank
 
     wanted = read_objective(objective, target=target, guards=guards)
-    with open_workspace(workspace) as place:
+    with open_workspace(workspace, wait=not no_wait) as place:
         grades, labels = _scales(place, judge, scale, label_scale)
         written, stats, simulated = _ask(place, wanted, slice_, grades, labels, model=model, budget=budget)
     found = written.loss

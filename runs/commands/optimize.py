@@ -15,7 +15,16 @@ from ..run import RunResult, start_run
 from ..run_config import PROPOSERS, RunConfig
 from ..terminal import progress_on_stderr, say, say_json
 from .loss import read_loss
-from .options import column_map, data_options, json_option, model_options, names, open_workspace, workspace_option
+from .options import (
+    column_map,
+    data_options,
+    json_option,
+    model_options,
+    names,
+    no_wait_option,
+    open_workspace,
+    workspace_option,
+)
 
 if TYPE_CHECKING:
     from ...judges import JudgePrompt
@@ -111,12 +120,14 @@ if TYPE_CHECKING:
     help="Seed of minibatches and resamples; never of the split.",
 )
 @workspace_option
+@no_wait_option
 @json_option
 @click.pass_context
 def optimize(
     context: click.Context,
     judge: str,
     workspace: Path | None,
+    no_wait: bool,
     as_json: bool,
     tuned: bool,
     **options: Any,  # Any: the options of `read_config`
@@ -126,7 +137,7 @@ def optimize(
     Exits 0 when the gate accepted, 1 when it refused or could not decide. A run that is stopped goes on
     with `judgewright runs resume`.
     """
-    with open_workspace(workspace) as place:
+    with open_workspace(workspace, wait=not no_wait) as place:
         config = read_config(place.shelf.get(judge), **options)
         if tuned:
             config = _with_tuned(context, place, config)

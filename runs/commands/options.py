@@ -12,6 +12,8 @@ import click
 from ...judges import Dataset, InputError, JudgePrompt, load_dataset, parse_label_scale
 from ..ceilings import CeilingQuestions
 from ..config import read_environment
+from ..store.journal import find_run
+from ..terminal import say
 from ..workspace import Workspace, find_workspace
 from .outputs import OutFile
 
@@ -112,9 +114,36 @@ def ceiling_options(command: F) -> F:
     return command
 
 
-def open_workspace(given: Path | None) -> Workspace:
-    """Return the workspace a command works in."""
-    return find_workspace(Path.cwd(), given=given or read_environment().workspace)
+def no_wait_option(command: F) -> F:
+    """Add `--no-wait`, for commands that write to the workspace."""
+    text = "Leave with 3 where another run writes to the workspace, instead of waiting for its end."
+    return click.option("--no-wait", is_flag=True, help=text)(command)
+
+
+def open_workspace(given: Path | None, *, wait: bool = False) -> Workspace:
+    """Return the workspace a command works in.
+
+    Args:
+        given: The option's value.
+        wait: Whether a write waits, and says so, while another run writes; a command that only reads never has to.
+    """
+    on_wait = _say_waiting if wait else None
+    return find_workspace(Path.cwd(), given=given or read_environment().workspace, on_wait=on_wait)
+
+
+def _say_waiting(whom: str) -> None:
+    say(f"waiting for {whom}, which writes to this workspace; Ctrl-C stops waiting", to_stderr=True)
+
+
+def named_run(workspace: Workspace, name: str, *, kind: str | None = "optimize") -> str:
+    """Return the id of the run that a person means by an id, its beginning, or `latest`.
+
+    Raises:
+        InputError: There is no workspace or no such run, or there are several.
+    """
+    if not workspace.exists:
+        raise InputError(f"there is no workspace at {workspace.root}", hint="give --workspace, or start a run here")
+    return find_run(workspace.database, name, kind=kind)
 
 
 def read_rows(

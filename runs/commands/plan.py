@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 def plan(
     judge: str,
     workspace: Path | None,
+    no_wait: bool,
     pilot: bool,
     as_json: bool,
     **options: Any,  # Any: the options of `read_config`
@@ -38,7 +39,7 @@ def plan(
     """
     from ..planning import plan_run
 
-    with open_workspace(workspace) as place, progress_on_stderr(quiet=as_json) as watch:
+    with open_workspace(workspace, wait=not no_wait) as place, progress_on_stderr(quiet=as_json) as watch:
         config = read_config(place.shelf.get(judge), **options)
         planned = plan_run(place, config, read_environment(), pilot=pilot, watch=watch)
     if as_json:

@@ -11,7 +11,7 @@ from ..gates.gate_judges import Asking
 from ..gates.rechecking import recheck as decide_again
 from ..terminal import progress_on_stderr
 from .gate import finish
-from .options import json_option, model_option, open_workspace, workspace_option
+from .options import json_option, model_option, no_wait_option, open_workspace, workspace_option
 
 
 @click.command(epilog="Example:  judgewright recheck groundedness --model gpt-4o-mini --budget 1.00")
@@ -21,6 +21,7 @@ from .options import json_option, model_option, open_workspace, workspace_option
 @click.option("--budget", help="Dollars such as 5.00, or tokens such as 200000tokens.")
 @click.option("--max-tokens", default=512, show_default=True, type=click.IntRange(min=1), help="Tokens of one verdict.")
 @workspace_option
+@no_wait_option
 @json_option
 def recheck(
     judge: str,
@@ -29,6 +30,7 @@ def recheck(
     budget: str | None,
     max_tokens: int,
     workspace: Path | None,
+    no_wait: bool,
     as_json: bool,
 ) -> None:
     """Put an accepted JUDGE (name or name@version) against its parent again, on another model and the same holdout.
@@ -36,7 +38,7 @@ def recheck(
     It is a look in the ledger, counted on a line of the model's own. Exits 0 when the judge is accepted there too, 1
     otherwise.
     """
-    with open_workspace(workspace) as place, progress_on_stderr(quiet=as_json) as watch:
+    with open_workspace(workspace, wait=not no_wait) as place, progress_on_stderr(quiet=as_json) as watch:
         asking = Asking(
             model=model,
             environment=read_environment(),

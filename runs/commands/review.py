@@ -15,7 +15,8 @@ from ..gates.hunk_choice import HunkChoice, accept_hunks
 from ..reports.gate_report import say_gated
 from ..reports.run_report import say_found
 from ..terminal import inline, progress_on_stderr, say, say_json
-from .options import F, json_option, names, open_workspace, workspace_option
+from ..workspace import Workspace
+from .options import F, json_option, named_run, names, no_wait_option, open_workspace, workspace_option
 
 
 @click.command(epilog="Example:  judgewright diff 20261121-031502-a1b2c3")
@@ -25,6 +26,7 @@ from .options import F, json_option, names, open_workspace, workspace_option
 def diff(run: str, workspace: Path | None, as_json: bool) -> None:
     """Show what a run wants to change in its prompt, hunk by hunk, and what the gate said."""
     with open_workspace(workspace) as place:
+        run = named_run(place, run)
         found = finding(place, run)
     try:
         hunks, why = _hunks(found), None
@@ -71,6 +73,7 @@ def decision_options(command: F) -> F:
         click.option("--by", "who", help="Who decides [default: git's user.name <user.email>, else your user name]."),
         click.option("--comment", default="", help="Why."),
         workspace_option,
+        no_wait_option,
         json_option,
     )
     for option in reversed(options):
@@ -90,6 +93,7 @@ def accept(
     who: str | None,
     comment: str,
     workspace: Path | None,
+    no_wait: bool,
     as_json: bool,
 ) -> None:
     """Adopt the prompt that a run's gate accepted: it becomes the current version on the shelf.
@@ -101,10 +105,12 @@ def accept(
     if hunks is None:
         if budget is not None:
             raise InputError("--budget is for --hunks; to adopt the whole diff nothing is asked")
-        _settle(run, adopt=True, who=who, comment=comment, workspace=workspace, as_json=as_json)
+        with open_workspace(workspace, wait=not no_wait) as place:
+            _settle(place, run, adopt=True, who=who, comment=comment, as_json=as_json)
         return
     chosen = _numbers(hunks)
-    with open_workspace(workspace) as place, progress_on_stderr(quiet=as_json) as watch:
+    with open_workspace(workspace, wait=not no_wait) as place, progress_on_stderr(quiet=as_json) as watch:
+        run = named_run(place, run)
         try:
             choice = accept_hunks(
                 place, run, chosen, read_environment(), who=who, comment=comment, watch=watch, budget=budget
@@ -117,17 +123,18 @@ def accept(
 @click.command(epilog='Example:  judgewright reject 20261121-031502-a1b2c3 --comment "rule 3 is too narrow"')
 @click.argument("run")
 @decision_options
-def reject(run: str, who: str | None, comment: str, workspace: Path | None, as_json: bool) -> None:
+def reject(run: str, who: str | None, comment: str, workspace: Path | None, no_wait: bool, as_json: bool) -> None:
     """Turn a run's prompt down."""
-    _settle(run, adopt=False, who=who, comment=comment, workspace=workspace, as_json=as_json)
+    with open_workspace(workspace, wait=not no_wait) as place:
+        _settle(place, run, adopt=False, who=who, comment=comment, as_json=as_json)
 
 
-def _settle(run: str, *, adopt: bool, who: str | None, comment: str, workspace: Path | None, as_json: bool) -> None:
-    with open_workspace(workspace) as place:
-        try:
-            adopted = settle(place, run, adopt=adopt, who=who, comment=comment)
-        except NotAccepted as refusal:
-            _refuse(run, refusal, as_json=as_json)
+def _settle(place: Workspace, run: str, *, adopt: bool, who: str | None, comment: str, as_json: bool) -> None:
+    run = named_run(place, run)
+    try:
+        adopted = settle(place, run, adopt=adopt, who=who, comment=comment)
+    except NotAccepted as refusal:
+        _refuse(run, refusal, as_json=as_json)
     spec = f"{adopted.name}@{adopted.version}" if adopted else None
     if as_json:
         say_json({"run": run, "accepted": adopted is not None, "judge": spec})

@@ -8,7 +8,6 @@ from typing import Literal
 
 import click
 
-from ...judges import InputError
 from ..config import read_environment
 from ..finding import finding
 from ..flips import Direction as FlipDirection
@@ -23,14 +22,17 @@ from ..store.calls import CallStore
 from ..store.journal import RunJournal, get_run, list_runs
 from ..terminal import progress_on_stderr, say, say_json, say_table
 from .optimize import finish
-from .options import json_option, open_workspace, workspace_option
+from .options import json_option, named_run, no_wait_option, open_workspace, workspace_option
 from .outputs import OutFolder
 from .tune import say_tuned
 
 
 @click.group()
 def runs() -> None:
-    """List, show and resume runs."""
+    """List, show and resume runs.
+
+    RUN is a run's id, the beginning of one, or `latest`.
+    """
 
 
 @runs.command("list", epilog="Example:  judgewright runs list")
@@ -52,26 +54,27 @@ def list_(workspace: Path | None, as_json: bool) -> None:
         say_table(("run", "kind", "state", "started (UTC)", "model"), lines, left=5)
 
 
-@runs.command(epilog="Example:  judgewright runs show 20261121-031502-a1b2c3")
+@runs.command(epilog="Example:  judgewright runs show latest")
 @click.argument("run")
 @workspace_option
 @json_option
 def show(run: str, workspace: Path | None, as_json: bool) -> None:
-    """Show what a run did, event by event."""
+    """Show what a run did, event by event.
+
+    RUN is an id, the beginning of one, or `latest`; the same in all commands that take a run.
+    """
     with open_workspace(workspace) as place:
-        if not place.exists:
-            raise InputError(f"there is no workspace at {place.root}", hint="give --workspace")
-        info = get_run(place.database, run)
+        info = get_run(place.database, named_run(place, run, kind=None))
         events = RunJournal(place.database, info.run_id).events()
         calls = CallStore(place.database, info.run_id).summary()
-        found = finding(place, run) if any(e.kind == "decision" for e in events) else None
+        found = finding(place, info.run_id) if any(e.kind == "decision" for e in events) else None
     if as_json:
         say_json({**asdict(info), "calls": asdict(calls), "events": [asdict(event) for event in events]})
         return
     say(f"Run {info.run_id}: {info.kind}, {info.state}, started {info.created[:19].replace('T', ' ')} UTC")
     for event in events:
         if event.kind == "gated":
-            say_gated(Gated(run_id=run, found=event.payload, repeated=False))
+            say_gated(Gated(run_id=info.run_id, found=event.payload, repeated=False))
         elif event.kind == "tuned":
             say_tuned(event.payload)
         else:
@@ -109,6 +112,7 @@ def flips(
     Answers come from the record; no model is asked, and no sealed row is opened.
     """
     with open_workspace(workspace) as place:
+        run = named_run(place, run)
         both = validation(place, run)
     found = flips_of(both)
     inside = None if place_ is None else place_ == "in"
@@ -142,6 +146,7 @@ def export(run: str, out: Path, formats: tuple[str, ...], workspace: Path | None
     None of them holds a row of the holdout or a final row.
     """
     with open_workspace(workspace) as place:
+        run = named_run(place, run)
         paths = export_run(place, run, out, formats=formats or tuple(FORMATS))
     if as_json:
         say_json({"run": run, "paths": [str(path) for path in paths]})
@@ -154,10 +159,12 @@ def export(run: str, out: Path, formats: tuple[str, ...], workspace: Path | None
 @click.argument("run")
 @click.option("--budget", help="A new budget for the whole run, what it has spent included.")
 @workspace_option
+@no_wait_option
 @json_option
-def resume(run: str, budget: str | None, workspace: Path | None, as_json: bool) -> None:
+def resume(run: str, budget: str | None, workspace: Path | None, no_wait: bool, as_json: bool) -> None:
     """Go on with a run that was stopped, killed or out of budget; finished calls are not paid for again."""
-    with open_workspace(workspace) as place, progress_on_stderr(quiet=as_json) as watch:
+    with open_workspace(workspace, wait=not no_wait) as place, progress_on_stderr(quiet=as_json) as watch:
         listen = say_nothing if as_json else say_event
+        run = named_run(place, run)
         result = resume_run(place, run, read_environment(), budget=budget, watch=watch, on_event=listen)
     finish(result, place.root, as_json=as_json)

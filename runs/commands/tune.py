@@ -26,6 +26,7 @@ Found = Mapping[str, Any]  # Any: JSON out of the journal
 def tune(
     judge: str,
     workspace: Path | None,
+    no_wait: bool,
     trials: int,
     as_json: bool,
     **options: Any,  # Any: the options of `read_config`
@@ -42,7 +43,7 @@ def tune(
         if not as_json:
             say(f"  trial {number} of {trials}: validation loss {loss:.4f} in {calls:,} calls", to_stderr=True)
 
-    with open_workspace(workspace) as place, progress_on_stderr(quiet=as_json) as watch:
+    with open_workspace(workspace, wait=not no_wait) as place, progress_on_stderr(quiet=as_json) as watch:
         config = read_config(place.shelf.get(judge), **options)
         result = search(place, config, read_environment(), trials=trials, watch=watch, on_trial=told)
     body = result.to_json()

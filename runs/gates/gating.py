@@ -175,6 +175,7 @@ def answer_once(
         about: What is told beside the answer.
         answer: Called with the run's id.
     """
+    workspace.database.claim()
     known = [info for info in list_runs(workspace.database) if info.kind == kind]
     last = next((info for info in reversed(known) if info.config["question"] == config["question"]), None)
     events = RunJournal(workspace.database, last.run_id).events() if last else ()

@@ -91,6 +91,8 @@ def accept_hunks(
     """
     found = finding(workspace, run_id)
     choice = _compose(found, chosen)
+    workspace.database.claim()
+    found = finding(workspace, run_id)  # again: while this waited for its turn, somebody may have decided
     found.require_open()
     if choice.whole:
         adopted = (

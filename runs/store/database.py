@@ -19,7 +19,7 @@ from types import TracebackType
 from typing import Any, Self, TypeVar
 
 from ...judges import WorkspaceError
-from .lock import WriterLock
+from .lock import Holder, WriterLock
 from .schema import MIGRATIONS, Migration, back_up, stamp, upgrade, version_of
 from .writer import Writer
 
@@ -34,14 +34,23 @@ class Database:
     Args:
         path: The file; it and its folder are made, for this user alone, where they are missing.
         migrations: The upgrades that make up its format.
+        on_busy: Where given, a write waits while another process writes, and this is told once for whom; else such
+            a write is refused.
 
     Raises:
         WorkspaceError: The file is damaged (it has been moved aside, not deleted), was written by a
             newer Judgewright, or cannot be opened.
     """
 
-    def __init__(self, path: Path, *, migrations: Sequence[Migration] = MIGRATIONS) -> None:
+    def __init__(
+        self,
+        path: Path,
+        *,
+        migrations: Sequence[Migration] = MIGRATIONS,
+        on_busy: Callable[[Holder], None] | None = None,
+    ) -> None:
         self.path = path
+        self._on_busy = on_busy
         self._migrations = tuple(migrations)
         self._lock = WriterLock(path.parent / "workspace.lock")
         self._gate = threading.Lock()
@@ -53,6 +62,14 @@ class Database:
         self._check()
         self._upgrade()
 
+    def claim(self) -> None:
+        """Become the one that writes, before something is read that a write will depend on.
+
+        Raises:
+            WorkspaceError: Another process is writing, and nobody said to wait for it.
+        """
+        self._lock.acquire(on_busy=self._on_busy)
+
     def submit(self, work: Callable[[sqlite3.Connection], T]) -> Future[T]:
         """Queue a write; the future is done once it has been committed, or has failed alone.
 
@@ -61,6 +78,8 @@ class Database:
         Raises:
             WorkspaceError: Another process is writing, or the database has been closed.
         """
+        if self._writer is None and not self._closed:
+            self.claim()  # outside the gate: while this waits, other threads may read
         with self._gate:
             if self._closed:
                 raise WorkspaceError(f"{self.path} has been closed")
@@ -90,6 +109,7 @@ class Database:
         with self._gate:
             writer = self._writer
         if writer is None:
+            self._lock.release()
             return
         # Outside the gate: a callback on a future may read, or submit what the writer then takes along.
         writer.stop()
@@ -107,7 +127,7 @@ class Database:
         # Outside the gate: a callback on a future that submits again is refused, not waited for.
         if writer is not None:
             writer.stop()
-            self._unlock()
+        self._unlock()
         for connection in readers:
             connection.close()
 

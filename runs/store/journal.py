@@ -21,7 +21,11 @@ from typing import Any, Literal
 from ...judges import InputError, WorkspaceError
 from ...optimize.journal import Event, Payload, as_json, require_same
 from .database import Database
+from .lock import Holder
 from .schema import now
+
+LATEST = "latest"
+"""What a person writes for the run that was started last."""
 
 RunState = Literal["running", "done", "stopped", "failed"]
 
@@ -91,6 +95,40 @@ def get_run(database: Database, run_id: str) -> RunRecord:
     if not rows:
         raise _unknown(run_id)
     return _run(rows[0])
+
+
+def find_run(database: Database, name: str, *, kind: str | None = None) -> str:
+    """Return the id of the run that a person means.
+
+    Args:
+        database: Where the runs are.
+        name: An id, the beginning of one run's id alone, or `latest`.
+        kind: What the command is for, such as `optimize`: `latest` is the latest of this kind, and the beginning of an
+            id is compared with these.
+
+    Raises:
+        InputError: There is no such run, or there are several, which are listed.
+    """
+    rows = database.read("SELECT run_id, kind FROM run ORDER BY seq DESC")
+    if any(run_id == name for run_id, _ in rows):
+        return name
+    ids = [run_id for run_id, its_kind in rows if kind in (None, its_kind)]
+    if name == LATEST:
+        if not ids:
+            raise InputError(f"there is no {kind or 'run'} in this workspace yet", hint="start one")
+        return ids[0]
+    fitting = [run_id for run_id in ids if name and run_id.startswith(name)]
+    if not fitting:
+        raise _unknown(name)
+    if len(fitting) > 1:
+        raise InputError(f"{name!r} begins {len(fitting)} runs: {', '.join(fitting)}", hint="write more of the id")
+    return fitting[0]
+
+
+def writing_run(database: Database, holder: Holder) -> str:
+    """Say which run a process writes, such as `run 20261121-031502-a1b2c3 (optimize), process 12 on host`."""
+    rows = database.read(_WRITTEN_BY, (holder.pid, holder.host)) if holder.pid is not None else []
+    return f"run {rows[0][0]} ({rows[0][1]}), {holder}" if rows else str(holder)
 
 
 def list_runs(database: Database) -> tuple[RunRecord, ...]:
@@ -180,6 +218,7 @@ _SELECT = "SELECT run_id, kind, state, config_json, created, updated, pid, host 
 _CREATE = """
 INSERT INTO run (run_id, kind, state, config_json, created, updated, pid, host) VALUES (?, ?, ?, ?, ?, ?, ?, ?)
 """
+_WRITTEN_BY = "SELECT run_id, kind FROM run WHERE state = 'running' AND pid = ? AND host = ? ORDER BY seq DESC LIMIT 1"
 _SET_STATE = "UPDATE run SET state = ?, updated = ?, pid = ?, host = ? WHERE run_id = ?"
 _SET_CONFIG = "UPDATE run SET config_json = ?, updated = ? WHERE run_id = ?"
 _APPEND = "INSERT INTO event (run_id, seq, kind, payload_json, created, hash) VALUES (?, ?, ?, ?, ?, ?)"

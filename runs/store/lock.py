@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import math
 import os
 import socket
 import sys
 import threading
 import time
+from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 
 from ...judges import WorkspaceError
@@ -32,6 +35,17 @@ else:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
 
+@dataclass(frozen=True, slots=True)
+class Holder:
+    """The process that holds a lock, as far as the file says."""
+
+    pid: int | None
+    host: str
+
+    def __str__(self) -> str:
+        return "another process" if self.pid is None else f"process {self.pid} on {self.host}"
+
+
 class WriterLock:
     """An exclusive lock on a file, held by one open handle at a time, in this process or another.
 
@@ -45,8 +59,13 @@ class WriterLock:
         self._descriptor: int | None = None
         self._guard = threading.Lock()
 
-    def acquire(self, *, wait: float = 0.0) -> None:
-        """Take the lock, trying for `wait` seconds; does nothing when it is held already.
+    def acquire(self, *, wait: float = 0.0, on_busy: Callable[[Holder], None] | None = None) -> None:
+        """Take the lock; does nothing when it is held already.
+
+        Args:
+            wait: Seconds to go on trying.
+            on_busy: Where given, it is tried for as long as it takes, and this is told once for whom. Which of
+                several that wait comes next is not promised.
 
         Raises:
             WorkspaceError: Another handle holds it; the message names the process.
@@ -56,8 +75,12 @@ class WriterLock:
                 return
             descriptor = self._open()
             try:
-                self._take(descriptor, time.monotonic() + wait)
-            except WorkspaceError:
+                if on_busy is None:
+                    self._take(descriptor, time.monotonic() + wait)
+                elif not self._try(descriptor):
+                    on_busy(self._holder())
+                    self._take(descriptor, math.inf, pause=0.2)
+            except BaseException:
                 os.close(descriptor)
                 raise
             self._descriptor = descriptor
@@ -77,19 +100,24 @@ class WriterLock:
         except OSError as error:
             raise WorkspaceError(f"cannot open the lock {self._path}: {error.strerror}") from error
 
-    def _take(self, descriptor: int, until: float) -> None:
-        while True:
-            try:
-                _try_lock(descriptor)
-            except OSError as error:
-                if error.errno not in _BUSY:
-                    raise WorkspaceError(f"cannot lock {self._path}: {error.strerror}") from error
-                if time.monotonic() >= until:
-                    raise self._refused() from None
-                time.sleep(0.02)
-            else:
-                self._sign(descriptor)
-                return
+    def _take(self, descriptor: int, until: float, *, pause: float = 0.02) -> None:
+        while not self._try(descriptor):
+            if time.monotonic() >= until:
+                raise WorkspaceError(
+                    f"{self._holder()} is writing to the workspace {self._path.parent}",
+                    hint="wait until it ends, or stop it; reading is possible meanwhile",
+                )
+            time.sleep(pause)
+
+    def _try(self, descriptor: int) -> bool:
+        try:
+            _try_lock(descriptor)
+        except OSError as error:
+            if error.errno in _BUSY:
+                return False
+            raise WorkspaceError(f"cannot lock {self._path}: {error.strerror}") from error
+        self._sign(descriptor)
+        return True
 
     def _sign(self, descriptor: int) -> None:
         # Who holds the lock is said to people; a disk too full to say it does not forbid the work.
@@ -98,13 +126,9 @@ class WriterLock:
             os.lseek(descriptor, 0, os.SEEK_SET)
             os.write(descriptor, f"{os.getpid()} {socket.gethostname()}\n".encode())
 
-    def _refused(self) -> WorkspaceError:
+    def _holder(self) -> Holder:
         try:
             pid, _, host = self._path.read_text(encoding="utf-8").strip().partition(" ")
-        except OSError:
+        except (OSError, UnicodeDecodeError):
             pid, host = "", ""
-        holder = f"process {pid} on {host}" if pid else "another process"
-        return WorkspaceError(
-            f"{holder} is writing to the workspace {self._path.parent}",
-            hint="wait until it ends, or stop it; reading is possible meanwhile",
-        )
+        return Holder(pid=int(pid) if pid.isdecimal() else None, host=host)

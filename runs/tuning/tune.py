@@ -88,6 +88,7 @@ def tune(
     if settings.steps == 0:
         raise InputError("a walk of no steps tells nothing of its settings", hint="give --steps, such as 5")
     objective = read_objective(config.objective, target=config.target, guards=config.guards)
+    workspace.database.claim()
     require_same_split(workspace, config.data_hash, config.shares)
     question = question_of(config, dataset, environment)
     run_id = _run_of(workspace, config, question)
