@@ -241,7 +241,7 @@ def _wrong_share(wrong: int, marked: int) -> Estimate:
 
 def _figure(estimate: Estimate) -> str:
     if estimate.value is None:
-        return "undefined"
+        return f"n/a ({estimate.reason})"
     if estimate.low is None or estimate.high is None:
         return f"{estimate.value:.3f} (n = {estimate.n})"
     return f"{estimate.value:.3f} [{estimate.low:.3f}, {estimate.high:.3f}] (n = {estimate.n})"
@@ -249,5 +249,5 @@ def _figure(estimate: Estimate) -> str:
 
 def _share(estimate: Estimate) -> str:
     if estimate.value is None or estimate.low is None or estimate.high is None:
-        return "undefined"
+        return f"n/a ({estimate.reason})"
     return f"{estimate.value:.0%}, {estimate.low:.0%} to {estimate.high:.0%}"

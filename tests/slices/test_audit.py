@@ -10,11 +10,12 @@ from sklearn.metrics import f1_score, precision_score, recall_score
 
 from judgewright.judges.errors import InputError
 from judgewright.judges.judged import Judged
+from judgewright.judges.metrics import Estimate
 from judgewright.judges.rows import Dataset, Row
 from judgewright.judges.scale import BINARY
 from judgewright.judges.trust.audit import Finding, read_audit, write_audit
 from judgewright.judges.verdict import Verdict
-from judgewright.slices.audit import SliceAudit, apply_marks, audit_slice
+from judgewright.slices.audit import SliceAudit, _figure, apply_marks, audit_slice
 from judgewright.slices.slice import parse_predicate
 
 TABLES = parse_predicate("kind = table")
@@ -172,6 +173,12 @@ def test_the_errors_travel_as_the_audit_file_of_labels(tmp_path: Path) -> None:
     found = apply_marks(judged, audit, read_audit(path))
     assert (found.marks["wrong label"], found.marks["real error"]) == (1, 1)
     assert any(note.startswith(f"{audit.errors.found - 2} of the slice's") for note in found.notes)
+
+
+def test_a_figure_that_does_not_exist_says_why() -> None:
+    """In a word and the reason, beside those that do."""
+    assert _figure(Estimate.undefined(3, "no row is labelled positive")) == "n/a (no row is labelled positive)"
+    assert _figure(Estimate(value=0.5, low=0.4, high=0.6, n=9)) == "0.500 [0.400, 0.600] (n = 9)"
 
 
 def test_what_cannot_be_audited_is_refused() -> None:

@@ -11,7 +11,7 @@ import numpy as np
 import orjson
 import pytest
 import sklearn.metrics as sk
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from scipy.stats import spearmanr
 
@@ -377,6 +377,40 @@ def test_no_entry_whatever_its_shape_stops_the_others(body: object) -> None:
         path.write_text(json.dumps({"a.jsonl": {"f1": body, "recall": {"published": 0.5}}, "b.jsonl": body}))
         entries = read_expected(path)
     assert entries["a.jsonl"][1].problem == ""
+
+
+COLUMNS = ["gold", "says", "word", "people", "nested", "nested.a", "nested.*", "query", "empty", "no such column"]
+ODD_RULES = st.fixed_dictionaries(
+    {"metric": st.sampled_from(["f1", "kappa", "auroc", "ece", "spearman", "map", "ndcg@3", "ndcg@0", "score_counts",
+                                "f1_macro", "anls", "uncertainty_ap", "diras_mean_as_published", "x_as_published"])},
+    optional={
+        **dict.fromkeys(("label", "score", "confidence", "uncertain"), st.sampled_from(COLUMNS)),
+        **dict.fromkeys(("group", "judge", "by"), st.sampled_from(COLUMNS)),
+        **dict.fromkeys(("threshold", "label_threshold", "times"), st.sampled_from([0, 0.5, -1, 1e308, 10**400, "2"])),
+        "above": st.booleans(),
+        "scale": st.sampled_from(["0..3", [0, 1], "1..5@4", "binary", "probability", "0..99999999999999999999"]),
+        "clip": st.booleans(),
+        "aggregate": st.sampled_from(["max", "min", "mean"]),
+        "label_map": st.sampled_from([{"a": 1, "b": 0}, {"0": None}, {"1": 1e308}]),
+    },
+)  # fmt: skip
+
+
+@given(rule=ODD_RULES)
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_whatever_a_rule_asks_for_is_computed_or_named(tmp_path: Path, rule: dict[str, object]) -> None:
+    """No column, however odd, and no combination of keys does more than leave its own line without a figure."""
+    line = theirs(
+        tmp_path,
+        {"odd": {"published": 0.5, "rule": {"label": "gold", "score": "says", **rule}}},
+        word=["a", "b", "", "a", "b"] * 2,
+        people=[[1, 2], [], ["x"], [None, 1], [3]] * 2,
+        nested=[{"a": i, "b": {"c": None}} for i in range(10)],
+        query=["q", None] * 5,
+        empty=[None] * 10,
+    )["odd"]
+    assert (line.status == "not computed") == bool(line.remark and line.status != "differs")
+    orjson.dumps(line.to_json())
 
 
 @pytest.mark.parametrize("body", ["[1]", "3", '"f1"', "{", ""])
