@@ -70,6 +70,7 @@ class Asking:
         self._wake = asyncio.Event()
         self._successes = 0
         self._lost: list[tuple[Call, FailedCall]] = []
+        self._redirect: ModelError | None = None
         self.stopped: BaseException | None = None
         """Why no more requests are claimed: a fatal error, the spent budget, or an interrupt."""
 
@@ -84,6 +85,8 @@ class Asking:
                 if not self._over():
                     await self._wake.wait()
                     self._wake.clear()
+            if self.stopped is None and self._redirect and not (self._successes or self._tally.recorded):
+                self.stop(self._redirect)
             if self.stopped is None:
                 await self._record_lost()
         finally:
@@ -230,8 +233,9 @@ class Asking:
 
     async def _failed(self, call: Call, error: ModelError, leave_out: frozenset[str]) -> None:
         news = error.refused_parameter is not None and error.refused_parameter not in leave_out
-        if sent_elsewhere(error) and (self._successes or self._tally.recorded):
-            error = given_up(error, call.tries)  # no longer fatal: it answers others
+        if sent_elsewhere(error):
+            self._redirect = self._redirect or error
+            error = given_up(error, call.tries)  # fatal only where no other request is answered, see `run`
         self._heed(error)  # before anything is awaited: what concerns every request must not be sent meanwhile
         if free_of_charge(error):
             self._settle_free(call)

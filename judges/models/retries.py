@@ -45,7 +45,7 @@ def poisonous(error: ModelError, times: int) -> bool:
 
 
 def sent_elsewhere(error: ModelError) -> bool:
-    """Return whether the endpoint named another address; it may do so for one request and answer the others."""
+    """Return whether the endpoint named another address; it may do so for one request and answer others."""
     return 300 <= (error.status or 0) < 400
 
 

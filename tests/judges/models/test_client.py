@@ -423,17 +423,28 @@ def redirect() -> ModelError:
     return ModelError("scripted 302", status=302, fatal=True, hint="name that address")
 
 
-def test_a_redirect_of_one_row_is_that_rows_failure(instant):
-    """Where the endpoint answers others; also in a run that only has this row left."""
-    model = Scripted(lambda text, nth: redirect() if text == "row 50" else Completion(text=text))
+@pytest.mark.parametrize("which", [0, 50])
+def test_a_redirect_of_one_row_is_that_rows_failure(instant, which):
+    """Where the endpoint answers others, whichever comes first; also in a run that only has this row left."""
+    model = Scripted(lambda text, nth: redirect() if text == f"row {which}" else Completion(text=text))
     record = MemoryRecord()
     with Client(model, record=record, clock=instant, concurrency=4) as client:
         got = client.ask(rows(100))
         again = client.ask(rows(100))
     for outcomes in (got, again):
-        assert [i for i, c in enumerate(outcomes) if not isinstance(c, Completion)] == [50]
-        assert outcomes[50].status == 302
-    assert model.counts["row 50"] == 1
+        assert [i for i, c in enumerate(outcomes) if not isinstance(c, Completion)] == [which]
+        assert outcomes[which].status == 302
+    assert model.counts[f"row {which}"] == 1
+
+
+@pytest.mark.parametrize("n", [1, 5, 2000])
+def test_an_endpoint_that_redirects_everything_stops_the_ask(instant, n):
+    """A wrong address: after ten rows at most, with what to do."""
+    model = Scripted(lambda text, nth: redirect())
+    with Client(model, clock=instant, concurrency=4) as client, pytest.raises(ModelError, match="302") as caught:
+        client.ask(rows(n))
+    assert (caught.value.fatal, caught.value.hint) == (True, "name that address")
+    assert sum(model.counts.values()) < 20
 
 
 def test_an_endpoint_that_redirects_from_now_on_stops_the_ask_and_is_asked_again_on_resume(instant):
