@@ -1,7 +1,9 @@
 """How a prompt gets better, and whether it did. Open `loop` first: `optimize` names the steps."""
 
 from .critique import Critique, critique_batch, minibatch
-from .gate import Decision, GuardResult, decide, gate
+from .decision import Decision
+from .gate import decide, gate
+from .guards import GuardResult
 from .invariants import PhraseIndex, Violation, check_candidate
 from .journal import Event, Journal, MemoryJournal
 from .ledger import Ledger, Look, MemoryLedger

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from ..judges import Answer, FloatArray, Judged, JudgePrompt, clustered_se, compare, point
-from .gate import guard_could_hold
+from .guards import guard_could_hold
 from .invariants import PhraseIndex
 from .losses.loss import row_losses
 from .losses.objective import Objective

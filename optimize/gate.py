@@ -13,8 +13,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Collection
-from dataclasses import asdict, dataclass, replace
-from typing import TYPE_CHECKING, Any, Literal
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -32,94 +31,16 @@ from ..judges import (
     point,
     rows_needed,
 )
-from ..judges.frames import SIMULATED, html_table
 from ..slices import find_regressions
+from .decision import Decision, DecisionOutcome
+from .guards import GUARD_ALPHA, MIN_GROUPS, GuardResult, hold_guard
 from .ledger import Ledger
-from .losses.objective import Guard, Objective
+from .losses.objective import Objective
 
-if TYPE_CHECKING:
-    import pandas as pd
-
-DecisionOutcome = Literal["accepted", "refused", "undecided"]
-
-MIN_GROUPS = 20
-"""Under this many groups a clustered standard error is not to be trusted."""
 MIN_EFFECTIVE = 10
-"""Nor where a few large groups dominate so far that all weigh as much as fewer than this many equal ones."""
+"""A standard error is not to be trusted either where a few large groups dominate so far that all weigh as much as fewer than this many equal ones."""
 MIN_COVERAGE = 0.95
 """Under this share of answered rows on either side a comparison is undecided."""
-GUARD_ALPHA = 0.05
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GuardResult:
-    """What became of one guard."""
-
-    metric: str
-    margin: float
-    """The loss that is tolerated, as a positive number."""
-    change: Change | None
-    low: float | None
-    """One-sided 95 % lower bound of the change; it must lie above minus the margin."""
-    state: Literal["held", "broken", "undecided"]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Decision:
-    """Accepted, refused or undecided, with the paired evidence and one sentence why."""
-
-    outcome: DecisionOutcome
-    reason: str
-    target: Change | None
-    guards: tuple[GuardResult, ...]
-    slice_change: Change | None
-    """The target metric's change on the slice that was optimized; reported, and must not be negative."""
-    alpha: float
-    look: int
-    """Which look at this holdout since the last accept this was."""
-    n: int
-    coverage_before: float
-    coverage_after: float
-    worst_case: tuple[float, float] | None
-    """The change of the metric if every row one side left unscored had gone against it, or for it."""
-    rows_needed: int | None
-    simulated: bool
-    veto: str | None
-    """Predicate of the slice that the new prompt made worse; None where none is confirmed, or none was looked for."""
-
-    def __repr__(self) -> str:
-        looked = f"look {self.look}, alpha {self.alpha:.4f}, n={self.n:,}{SIMULATED * self.simulated}"
-        return f"Decision({self.outcome}: {self.reason!r}; {looked})"
-
-    def _repr_html_(self) -> str:
-        title = f"{self.outcome.upper()}{SIMULATED * self.simulated}"
-        answered = f"rows answered: {self.coverage_before:.1%} before, {self.coverage_after:.1%} after"
-        looked = f"look {self.look} at this holdout, alpha {self.alpha:.4f}"
-        return html_table(self.to_frame(), title=title, notes=(self.reason, answered, looked))
-
-    def to_frame(self) -> pd.DataFrame:
-        """Return one line a comparison: the target, each guard and the slice, those that are undefined left out."""
-        import pandas as pd
-
-        changes = [("target", self.target), *((f"guard, {guard.state}", guard.change) for guard in self.guards)]
-        lines = [
-            {"role": role, **asdict(change)} for role, change in (*changes, ("slice", self.slice_change)) if change
-        ]
-        columns = ("role", "metric", "before", "after", "difference", "low", "high", "p", "n", "groups")
-        return pd.DataFrame(lines, columns=[*columns, "changed_groups"])
-
-    @property
-    def accepted(self) -> bool:
-        """Whether the new prompt may replace the old one."""
-        return self.outcome == "accepted"
-
-    def to_json(self) -> dict[str, Any]:  # Any: JSON
-        """Return the decision as JSON, `accepted` first."""
-        return {
-            "accepted": self.accepted,
-            **asdict(self),
-            "worst_case": list(self.worst_case) if self.worst_case else None,
-        }
 
 
 def decide(
@@ -144,7 +65,7 @@ def decide(
     """
     evidence = _Evidence(
         target=compare(objective.target, before, after),
-        guards=tuple(_hold(guard, before, after) for guard in objective.guards),
+        guards=tuple(hold_guard(guard, before, after) for guard in objective.guards),
         in_slice=in_slice is not None,
         slice_change=None if in_slice is None else compare(objective.target, before, after, keep=in_slice),
         against=_count_against(objective.target, before, after),
@@ -184,39 +105,6 @@ def _find_veto(before: Judged, after: Judged, exclude: Collection[str]) -> str |
         if min(inside.n, inside.groups) >= MIN_GROUPS and inside.effective_groups >= MIN_EFFECTIVE:
             return str(found.predicate)
     return None
-
-
-def _hold(guard: Guard, before: Judged, after: Judged) -> GuardResult:
-    """Test non-inferiority: the guarded metric must not fall by the margin or more."""
-    from scipy.stats import t as student
-
-    change = compare(guard.metric, before, after)
-    if change is None:
-        return GuardResult(metric=guard.metric, margin=guard.margin, change=None, low=None, state="undecided")
-    low: float | None = None
-    if change.changed_groups == 0:
-        low = change.difference - 3.0 / max(change.bearing_rows, 1)  # the rule of three: no flip seen among so many
-    elif change.freedom > 0 and change.se is not None:
-        low = change.difference - float(student.ppf(1 - GUARD_ALPHA, change.freedom)) * change.se
-    if change.difference <= -guard.margin:
-        state = "broken"
-    else:
-        clear = low is not None and low > -guard.margin and change.bearing_groups >= MIN_GROUPS
-        state = "held" if clear else "undecided"
-    return GuardResult(metric=guard.metric, margin=guard.margin, change=change, low=low, state=state)
-
-
-def guard_could_hold(change: Change, guard: Guard, *, rows: int) -> bool:
-    """Say whether a change of this size would pass its guard's test on `rows` rows.
-
-    The standard error is scaled from the rows it was seen on; used to keep hopeless candidates from the gate.
-    """
-    from scipy.stats import norm
-
-    if change.se is None:
-        return False
-    se = change.se * math.sqrt(change.n / rows)
-    return change.difference - float(norm.isf(GUARD_ALPHA)) * se > -guard.margin
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -19,7 +19,7 @@ import numpy as np
 
 from ..judges import Estimate, FloatArray, IntArray, Judged, JudgePrompt, clustered_se, compare, holm, influence
 from ..judges.frames import SIMULATED, html_table
-from .gate import MIN_GROUPS
+from .guards import MIN_GROUPS
 from .hunks import Hunk, PromptDiff, compose
 
 if TYPE_CHECKING:

@@ -12,7 +12,8 @@ from typing import Any
 
 from ..judges import Dataset, InputError, Judged, JudgePrompt, Splits, by_column, measure, split_dataset
 from ..slices import SliceReport, choose_target, find_slices, parse_predicate
-from .gate import Decision, gate, open_for_report
+from .decision import Decision
+from .gate import gate, open_for_report
 from .hunk_effects import measure_hunks
 from .hunks import split_hunks
 from .improve import improve

@@ -12,7 +12,7 @@ import numpy as np
 from ..judges import FloatArray, Model, Prices, Progress, split_dataset
 from ..judges.files import TokenSummary, count_row_tokens
 from ..optimize import read_objective
-from ..optimize.gate import MIN_GROUPS
+from ..optimize.guards import MIN_GROUPS
 from ..optimize.plan import ASSUMED, Asked, Drawn, StepBound, Walk, bound_proposal, bound_walk, draw_walks
 from ..optimize.walk import require_decision
 from .config import Environment, open_model

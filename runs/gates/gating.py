@@ -14,7 +14,8 @@ from typing import Any
 
 from ...judges import Change, ClientStats, Dataset, InputError, Judged, JudgePrompt, Verdict, rows_needed
 from ...optimize import Decision, Objective, decide
-from ...optimize.gate import MIN_COVERAGE, MIN_GROUPS
+from ...optimize.gate import MIN_COVERAGE
+from ...optimize.guards import MIN_GROUPS
 from ...optimize.known_rows import KnownRows
 from ...optimize.ledger import Look
 from ...slices import parse_predicate

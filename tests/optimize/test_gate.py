@@ -13,7 +13,8 @@ from judgewright.judges.paired import compare
 from judgewright.judges.rows import Dataset, Row
 from judgewright.judges.scale import BINARY, OutputScale
 from judgewright.judges.verdict import Unscored, Verdict
-from judgewright.optimize.gate import Decision, decide
+from judgewright.optimize.decision import Decision
+from judgewright.optimize.gate import decide
 from judgewright.optimize.losses.objective import read_objective
 
 ORACLES = Path(__file__).resolve().parents[2].parent / "shared" / "data" / "oracles.json"
