@@ -156,10 +156,28 @@ def _one_sided(difference: float, se: float, df: float) -> tuple[float, float | 
 
 
 def rows_needed(change: Change, alpha: float) -> int | None:
-    """Rows at which a change of this size would be found with 80 % power: n ((z_alpha + z_power) se / difference)^2."""
-    from scipy.stats import norm
+    """Rows at which a change of this size would be found with 80 % power, groups being of the size they are.
 
-    if change.se is None or change.difference == 0:
+    The number of rows n r at which difference sqrt(r) / se reaches t_alpha + t_power, with the degrees of freedom of
+    r times as many groups; with many groups that is n ((z_alpha + z_power) se / difference)^2.
+
+    Returns:
+        None where nothing changed, or fewer than two groups did, so that there is no error to reckon with.
+    """
+    from scipy.optimize import brentq
+    from scipy.stats import t as student
+
+    if change.se is None or change.se == 0 or change.difference == 0 or change.freedom <= 0:
         return None
-    z = float(norm.isf(alpha) + norm.ppf(POWER))
-    return math.ceil(change.n * (z * change.se / change.difference) ** 2)
+    seen = abs(change.difference) / change.se
+
+    def excess(log_times: float) -> float:
+        times = math.exp(log_times)
+        freedom = max((change.freedom + 1.0) * times - 1.0, 1.0)
+        return seen * math.sqrt(times) - float(student.isf(alpha, freedom) + student.ppf(POWER, freedom))
+
+    largest = 2.0 * math.log(1e3 / seen) if seen < 1e3 else 0.0
+    smallest = math.log(1.0 / change.n)
+    if excess(smallest) >= 0:
+        return 1
+    return math.ceil(change.n * math.exp(brentq(excess, smallest, max(largest, smallest + 1.0))))

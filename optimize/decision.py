@@ -24,7 +24,7 @@ class Decision:
     target: Change | None
     guards: tuple[GuardResult, ...]
     slice_change: Change | None
-    """The target metric's change on the slice that was optimized; reported, and must not be negative."""
+    """The target metric's change on the slice that was optimized; it must not be a fall beyond chance."""
     alpha: float
     look: int
     """Which look at this holdout since the last accept this was."""
@@ -34,9 +34,12 @@ class Decision:
     worst_case: tuple[float, float] | None
     """The change of the metric if every row one side left unscored had gone against it, or for it."""
     rows_needed: int | None
+    """Rows that would decide an undecided question; None where it is decided, or where no number is known to."""
     simulated: bool
     veto: str | None
     """Predicate of the slice that the new prompt made worse; None where none is confirmed, or none was looked for."""
+    groups_needed: int | None = None
+    """Groups of those rows."""
 
     def __repr__(self) -> str:
         looked = f"look {self.look}, alpha {self.alpha:.4f}, n={self.n:,}{SIMULATED * self.simulated}"

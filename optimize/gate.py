@@ -11,14 +11,12 @@ answer of its own, with the number of rows it would take.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from ..judges import (
-    POWER,
     BoolArray,
     Change,
     Dataset,
@@ -29,18 +27,21 @@ from ..judges import (
     Verdict,
     compare,
     point,
-    rows_needed,
 )
 from ..slices import find_regressions
 from .decision import Decision, DecisionOutcome
-from .guards import GUARD_ALPHA, MIN_GROUPS, GuardResult, hold_guard
+from .guards import MIN_GROUPS, GuardResult, hold_guard
 from .ledger import Ledger
 from .losses.objective import Objective
+from .projection import Projection, project
 
 MIN_EFFECTIVE = 10
-"""A standard error is not to be trusted either where a few large groups dominate so far that all weigh as much as fewer than this many equal ones."""
+"""A standard error is not to be trusted either where a few large groups dominate: all weigh as much as so many equal
+ones."""
 MIN_COVERAGE = 0.95
 """Under this share of answered rows on either side a comparison is undecided."""
+SLICE_ALPHA = 0.05
+"""Of the test that the optimized slice got worse."""
 
 
 def decide(
@@ -71,7 +72,10 @@ def decide(
         against=_count_against(objective.target, before, after),
         coverage=min(before.coverage, after.coverage),
     )
-    outcome, reason, needed = _weigh(evidence, alpha)
+    weighed = _weigh(evidence, alpha)
+    outcome, reason, more = weighed.outcome, weighed.reason, weighed.more
+    if more is not None:
+        reason = f"{reason}; {more}"
     target, veto = evidence.target, None
     if outcome == "accepted" and (veto := _find_veto(before, after, exclude)) is not None:
         outcome, reason = "refused", f"{reason}; but where {veto}, more verdicts went wrong than were mended"
@@ -87,7 +91,8 @@ def decide(
         coverage_before=before.coverage,
         coverage_after=after.coverage,
         worst_case=_worst_case(objective.target, before, after),
-        rows_needed=needed,
+        rows_needed=more.rows if more else None,
+        groups_needed=more.groups if more else None,
         simulated=before.simulated or after.simulated,
         veto=veto,
     )
@@ -140,79 +145,101 @@ def _count_against(metric: str, before: Judged, after: Judged) -> Change | None:
     return compare(metric, before, replace(after, answers=tuple(answers)))
 
 
-def _weigh(evidence: _Evidence, alpha: float) -> tuple[DecisionOutcome, str, int | None]:
+def _weigh(evidence: _Evidence, alpha: float) -> _Weighed:
     """Weigh the evidence, the weightiest objection first; each `if` is one rule of the gate."""
     target, guards, slice_change = evidence.target, evidence.guards, evidence.slice_change
     if target is None:
-        return "undecided", "the target metric is undefined on the holdout (no positive rows or verdicts)", None
-    name, moved = target.metric, f"{target.before:.3f} -> {target.after:.3f}"
+        return _Weighed("undecided", "the target metric is undefined on the holdout (no positive rows or verdicts)")
+    name, moved = target.metric, _moved(target.before, target.after)
     if evidence.coverage < MIN_COVERAGE:
-        return (
-            "undecided",
-            f"only {evidence.coverage:.1%} of the rows were answered; {MIN_COVERAGE:.0%} are needed",
-            None,
-        )
+        few = f"only {evidence.coverage:.1%} of the rows were answered"
+        return _Weighed("undecided", f"{few}; {MIN_COVERAGE:.0%} are needed")
     if target.changed_groups == 0 and target.difference == 0:
-        return "refused", f"no verdict that matters to {name} changed on the holdout", None
+        return _Weighed("refused", f"no verdict that matters to {name} changed on the holdout")
     if target.difference <= 0:
-        return "refused", f"{name} did not improve on the holdout ({moved})", None
+        return _Weighed("refused", f"{name} did not improve on the holdout ({moved})")
     for guard in guards:
         if guard.state == "broken" and guard.change is not None:
             fall = f"{guard.metric} moved by {guard.change.difference:+.3f}"
-            return "refused", f"{fall}, the guard allows a loss under {guard.margin:.3f}", None
+            return _Weighed("refused", f"{fall}, the guard allows a loss under {guard.margin:.3f}")
+    more = project(target, guards, alpha)
     if target.bearing_groups < MIN_GROUPS:
         few = f"only {target.bearing_groups} groups of the holdout bear on {name}"
-        return "undecided", f"{few}; fewer than {MIN_GROUPS} cannot decide", None
+        return _Weighed("undecided", f"{few}; fewer than {MIN_GROUPS} cannot decide", more)
     if target.effective_groups < MIN_EFFECTIVE:
         few = f"a few large groups of the holdout weigh as much as {target.effective_groups:.1f} equal ones"
-        return "undecided", f"{few}; fewer than {MIN_EFFECTIVE} cannot decide", None
+        return _Weighed("undecided", f"{few}; fewer than {MIN_EFFECTIVE} cannot decide")
     if target.p > alpha:
-        needed = rows_needed(target, alpha)
-        why = f"{name} rose {moved}, but p = {target.p:.3f} is above the {alpha:.3f} this look may spend"
-        return "undecided", why + _more(needed), needed
+        chance = f"p = {target.p:.3f} is above the {alpha:.3f} this look may spend"
+        return _Weighed("undecided", f"{name} rose {moved}, but {chance}", more)
     if evidence.against is not None and evidence.against.difference <= 0:
         unanswered = "the new prompt leaves rows unanswered that the old one answered"
-        return "undecided", f"{unanswered}; if it is wrong on them, nothing is gained", None
+        return _Weighed("undecided", f"{unanswered}; if it is wrong on them, nothing is gained")
     if evidence.in_slice and slice_change is None:
-        return (
-            "undecided",
-            f"{name} cannot be compared on the slice that was optimized: too few rows were answered",
-            None,
-        )
-    if slice_change is not None and slice_change.difference < 0:
-        return (
-            "refused",
-            f"{name} fell on the slice that was optimized ({slice_change.before:.3f} -> {slice_change.after:.3f})",
-            None,
-        )
+        few = "too few rows were answered"
+        return _Weighed("undecided", f"{name} cannot be compared on the slice that was optimized: {few}")
+    if slice_change is not None and _fell(slice_change):
+        fall = f"{name} fell on the slice that was optimized ({_moved(slice_change.before, slice_change.after)}"
+        return _Weighed("refused", f"{fall}; by more than chance explains)")
     for guard in guards:
         if guard.state == "undecided":
-            needed = _guard_rows(guard)
-            more = _more(needed)
-            return (
-                "undecided",
-                f"{name} rose {moved}, but a loss of {guard.margin:.3f} in {guard.metric} is not ruled out{more}",
-                needed,
-            )
-    kept = "".join(f"; {g.metric} held within {g.margin:.3f}" for g in guards)
-    return "accepted", f"{name} rose {moved} on the holdout ({_p(target.p)}, alpha {alpha:.4f}){kept}", None
+            loss = f"a loss of {guard.margin:.3f} in {guard.metric} is not ruled out"
+            return _Weighed("undecided", f"{name} rose {moved}, but {loss}", more)
+    held = "".join(f"; {_held(guard)}" for guard in guards)
+    gained = f"{name} rose {moved} on the holdout ({_p(target.p)}, alpha {alpha:.4f})"
+    return _Weighed("accepted", f"{gained}{held}{_slice_told(slice_change)}")
+
+
+@dataclass(frozen=True, slots=True)
+class _Weighed:
+    """What the rules come to."""
+
+    outcome: DecisionOutcome
+    reason: str
+    more: Projection | None = None
+    """Where a number of rows could decide: which."""
+
+
+def _held(guard: GuardResult) -> str:
+    bound = "no bound" if guard.low is None else f"at least {guard.low:+.3f} with 95 % confidence"
+    return f"{guard.metric} held ({bound}, {-guard.margin:+.3f} allowed)"
+
+
+def _fell(change: Change) -> bool:
+    """Whether a change on the slice is a fall beyond chance: its one-sided 95 % upper bound lies below 0."""
+    high = _upper_bound(change)
+    return high is not None and high < 0
+
+
+def _slice_told(change: Change | None) -> str:
+    """Tell of a fall on the slice that chance explains; empty where there is none."""
+    if change is None or change.difference >= 0:
+        return ""
+    high = _upper_bound(change)
+    bound = "no bound is known" if high is None else f"at most {high:+.3f} with 95 % confidence"
+    fall = f"{change.metric} {_moved(change.before, change.after)}"
+    return f"; on the slice that was optimized {fall}, not shown to be a fall ({bound})"
 
 
 def _p(p: float) -> str:
     return "p < 0.0001" if p < 0.0001 else f"p = {p:.4f}"
 
 
-def _more(needed: int | None) -> str:
-    return f"; about {needed:,} holdout rows would decide" if needed else ""
+def _moved(before: float, after: float) -> str:
+    """Write both values with as many digits, from three on, as it takes to see them differ."""
+    digits = 3
+    while digits < 6 and f"{before:.{digits}f}" == f"{after:.{digits}f}":
+        digits += 1
+    return f"{before:.{digits}f} -> {after:.{digits}f}"
 
 
-def _guard_rows(guard: GuardResult) -> int | None:
-    from scipy.stats import norm
+def _upper_bound(change: Change) -> float | None:
+    """Return the one-sided 95 % upper bound of a change; None where fewer than two groups changed."""
+    from scipy.stats import t as student
 
-    if guard.change is None or guard.change.se is None or guard.change.difference <= -guard.margin:
+    if change.se is None or change.freedom <= 0:
         return None
-    z = float(norm.isf(GUARD_ALPHA) + norm.ppf(POWER))
-    return math.ceil(guard.change.n * (z * guard.change.se / (guard.change.difference + guard.margin)) ** 2)
+    return change.difference + float(student.ppf(1 - SLICE_ALPHA, change.freedom)) * change.se
 
 
 def _worst_case(metric: str, before: Judged, after: Judged) -> tuple[float, float] | None:

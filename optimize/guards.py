@@ -25,6 +25,13 @@ class GuardResult:
     low: float | None
     """One-sided 95 % lower bound of the change; it must lie above minus the margin."""
     state: Literal["held", "broken", "undecided"]
+    p: float | None = None
+    """One-sided p-value against a loss of the margin or more; None where there is no standard error."""
+
+    @property
+    def wants_rows(self) -> bool:
+        """Whether the guard is undecided for want of rows."""
+        return self.state == "undecided"
 
 
 def hold_guard(guard: Guard, before: Judged, after: Judged) -> GuardResult:
@@ -35,16 +42,19 @@ def hold_guard(guard: Guard, before: Judged, after: Judged) -> GuardResult:
     if change is None:
         return GuardResult(metric=guard.metric, margin=guard.margin, change=None, low=None, state="undecided")
     low: float | None = None
+    p: float | None = None
     if change.changed_groups == 0:
         low = change.difference - 3.0 / max(change.bearing_rows, 1)  # the rule of three: no flip seen among so many
     elif change.freedom > 0 and change.se is not None:
         low = change.difference - float(student.ppf(1 - GUARD_ALPHA, change.freedom)) * change.se
+        if change.se > 0:
+            p = float(student.sf((change.difference + guard.margin) / change.se, change.freedom))
     if change.difference <= -guard.margin:
         state = "broken"
     else:
         clear = low is not None and low > -guard.margin and change.bearing_groups >= MIN_GROUPS
         state = "held" if clear else "undecided"
-    return GuardResult(metric=guard.metric, margin=guard.margin, change=change, low=low, state=state)
+    return GuardResult(metric=guard.metric, margin=guard.margin, change=change, low=low, state=state, p=p)
 
 
 def guard_could_hold(change: Change, guard: Guard, *, rows: int) -> bool:

@@ -12,12 +12,12 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-from ...judges import Change, ClientStats, Dataset, InputError, Judged, JudgePrompt, Verdict, rows_needed
+from ...judges import ClientStats, Dataset, InputError, Judged, JudgePrompt, Verdict
 from ...optimize import Decision, Objective, decide
 from ...optimize.gate import MIN_COVERAGE
-from ...optimize.guards import MIN_GROUPS
 from ...optimize.known_rows import KnownRows
 from ...optimize.ledger import Look
+from ...optimize.projection import MOST_TIMES
 from ...slices import parse_predicate
 from ..store.journal import RunJournal, create_run, list_runs, sitting
 from ..store.ledger import HoldoutLedger
@@ -66,23 +66,16 @@ class Terms:
 
 
 def needed(decision: Mapping[str, Any]) -> dict[str, int] | None:  # Any: JSON
-    """Say how many rows, in how many groups, an undecided question would take; None where no number of rows tells.
-
-    The change that was seen is taken for the true one, and groups to be of the size they are here.
+    """Say how many rows, in how many groups, an undecided question would take; None where no number of rows is known.
 
     Args:
-        decision: The gate's, as JSON.
+        decision: The gate's, as JSON. Decisions of versions that named no groups are read for their rows.
     """
-    if decision["outcome"] != "undecided" or not decision.get("target"):
+    rows, target = decision.get("rows_needed"), decision.get("target")
+    if not rows or not target or rows > MOST_TIMES * target["n"]:
         return None
-    target = Change(**decision["target"])
-    per_group = target.n / target.groups
-    by_power = decision["rows_needed"] or 0
-    if target.p > decision["alpha"]:
-        by_power = max(by_power, rows_needed(target, decision["alpha"]) or 0)
-    groups = max(math.ceil(by_power / per_group), MIN_GROUPS if target.bearing_groups < MIN_GROUPS else 0)
-    rows = max(by_power, math.ceil(groups * per_group))
-    return {"rows": rows, "groups": groups} if rows else None
+    groups = decision.get("groups_needed") or math.ceil(rows * target["groups"] / target["n"])
+    return {"rows": rows, "groups": groups}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,7 +8,7 @@ from typing import Any
 from ..bench import describe_spending
 from ..gates.gating import Gated
 from ..terminal import inline, say, say_table
-from .report import number
+from .report import P_MEANS, describe_guard, number, p_cell
 
 Payload = Mapping[str, Any]  # Any: JSON
 HEAD = ("", "metric", "before", "after", "change", "95 % interval", "p", "n", "groups", "changed")
@@ -30,23 +30,21 @@ def say_gated(gated: Gated) -> None:
         say(f"  note: the same question was answered in run {gated.run_id}; this is that answer, and no look is spent")
     say(f"\n{decision['outcome'].upper()}: {inline(decision['reason'])}")
     _say_evidence(decision, found)
-    if needed := gated.needed:
-        here = f"there are {decision['n']:,} in {found['groups']:,}"
-        say(f"  undecided: you would need about {needed['rows']:,} rows in {needed['groups']:,} groups; {here}")
     say(f"run {gated.run_id}")
 
 
 def _say_evidence(decision: Payload, found: Payload) -> None:
-    lines = [_line("target", decision["target"])] if decision["target"] else []
-    lines += [_line(f"guard, {g['state']}", g["change"]) for g in decision["guards"] if g["change"]]
-    lines += [_line("slice", decision["slice_change"])] if decision["slice_change"] else []
+    target, inside = decision["target"], decision["slice_change"]
+    lines = [_line("target", target, target["p"])] if target else []
+    lines += [_line(f"guard, {g['state']}", g["change"], g.get("p")) for g in decision["guards"] if g["change"]]
+    lines += [_line("slice", inside, inside["p"])] if inside else []
     if lines:
         say_table(HEAD, lines, left=2)
+        say(f"  {P_MEANS}")
     if found["slice"]:
         say(f"  slice: {inline(found['slice'])}")
     for guard in decision["guards"]:
-        low = "no bound" if guard["low"] is None else f"at least {guard['low']:+.3f} with 95 % confidence"
-        say(f"  guard: {guard['metric']} may not fall by {guard['margin']:.3f}; its change is {low}: {guard['state']}")
+        say(f"  {inline(describe_guard(guard))}")
     answered = f"rows answered: {decision['coverage_before']:.1%} before, {decision['coverage_after']:.1%} after"
     if decision["worst_case"] and min(decision["coverage_before"], decision["coverage_after"]) < 1:
         low, high = decision["worst_case"]
@@ -55,9 +53,8 @@ def _say_evidence(decision: Payload, found: Payload) -> None:
     say(f"  look {decision['look']} at this holdout: alpha {decision['alpha']:.4f}")
 
 
-def _line(role: str, change: Payload) -> tuple[str, ...]:
+def _line(role: str, change: Payload, p: float | None) -> tuple[str, ...]:
     interval = "n/a" if change["low"] is None else f"{change['low']:+.3f} .. {change['high']:+.3f}"
-    p = "<0.0001" if change["p"] < 0.0001 else number(change["p"], 4)
     return (
         role,
         change["metric"],
@@ -65,7 +62,7 @@ def _line(role: str, change: Payload) -> tuple[str, ...]:
         number(change["after"]),
         f"{change['difference']:+.3f}",
         interval,
-        p,
+        p_cell(p),
         f"{change['n']:,}",
         f"{change['groups']:,}",
         f"{change['changed_groups']:,}",

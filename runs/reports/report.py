@@ -196,13 +196,38 @@ def _decision(p: Payload) -> None:
     say(f"  {inline(p['reason'])}")
     if p.get("target"):
         lines = [_change_line("target", p["target"])]
-        lines += [_change_line("guard", g["change"]) for g in p["guards"] if g["change"]]
+        lines += [_change_line(f"guard, {g['state']}", g["change"]) for g in p["guards"] if g["change"]]
         lines += [_change_line("slice", p["slice_change"])] if p["slice_change"] else []
         say_table(("", "metric", "before", "after", "change", "95 % interval", "n", "groups"), lines, left=2)
+        for guard in p["guards"]:
+            say(f"  {inline(describe_guard(guard))}")
         answered = f"rows answered {p['coverage_before']:.1%} before, {p['coverage_after']:.1%} after"
         say(f"  look {p['look']} at this holdout, alpha {p['alpha']:.4f}; {answered}")
     if p.get("simulated"):
         say("  [SIMULATED: says nothing about real models]")
+
+
+P_MEANS = "p is against no gain; that of a guard against a loss of its margin"
+"""What the p-values beside the gate's changes are about."""
+
+
+def describe_guard(guard: Payload) -> str:
+    """Say what a guard allows, the one-sided bound that was tested, and what became of it."""
+    low, p = guard["low"], guard.get("p")
+    if low is None:
+        bound = "has no bound"
+    else:
+        shown = "" if p is None else f"; p against such a loss: {p_cell(p)}"
+        bound = f"is at least {low:+.3f} (one-sided 95 % bound{shown})"
+    state = {"held": "the guard holds", "broken": "the guard is broken"}.get(guard["state"], "that is undecided")
+    return f"{guard['metric']} may not fall by {guard['margin']:.3f}; its change {bound}: {state}"
+
+
+def p_cell(p: float | None) -> str:
+    """Write a p-value for a table, tiny ones as a bound."""
+    if p is None:
+        return "n/a"
+    return "<0.0001" if p < 0.0001 else number(p, 4)
 
 
 def _change_line(role: str, c: Payload) -> tuple[str, ...]:

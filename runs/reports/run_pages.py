@@ -16,7 +16,7 @@ from ..flips import Flip
 from ..terminal import inline, visible
 from ..word_diff import diff_prompts
 from . import charts
-from .report import METRIC_ORDER, holds_sealed_rows, number
+from .report import METRIC_ORDER, P_MEANS, describe_guard, holds_sealed_rows, number, p_cell
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -132,6 +132,8 @@ def _told(told: Exported) -> dict[str, object]:
         "loss": last["loss"],
         "decision": decision,
         "moved": _moved(decision),
+        "guarded": [describe_guard(guard) for guard in decision.get("guards", ())],
+        "p_means": P_MEANS,
         "decided": told.decided,
         "diffs": diff_prompts(found.before, found.after) if found.after else (),
         "hunks": last.get("hunks"),
@@ -149,9 +151,10 @@ def _told(told: Exported) -> dict[str, object]:
 def _moved(decision: Payload) -> list[Moved]:
     if not decision.get("target"):
         return []
-    found = [("target", decision["target"], "")]
-    found += [("guard", g["change"], g["state"]) for g in decision["guards"] if g["change"]]
-    found += [("slice", decision["slice_change"], "")] if decision["slice_change"] else []
+    target, inside = decision["target"], decision["slice_change"]
+    found = [("target", target, target["p"], "")]
+    found += [("guard", g["change"], g.get("p"), g["state"]) for g in decision["guards"] if g["change"]]
+    found += [("slice", inside, inside["p"], "")] if inside else []
     return [
         Moved(
             role=role,
@@ -160,12 +163,12 @@ def _moved(decision: Payload) -> list[Moved]:
             after=number(c["after"]),
             change=f"{c['difference']:+.3f}",
             interval=_interval(c, "+.3f"),
-            p="<0.0001" if c["p"] < 0.0001 else number(c["p"], 4),
+            p=p_cell(p),
             n=f"{c['n']:,}",
             groups=f"{c['groups']:,}",
             state=state,
         )
-        for role, c, state in found
+        for role, c, p, state in found
     ]
 
 

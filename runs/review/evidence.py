@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ...optimize.ledger import MAX_LOOKS, LookAsked, LookRecord, look_asked
-from ..gates.gating import needed
-from ..reports.report import number
+from ..reports.report import describe_guard, number
 from ..run_config import RunConfig
 from ..store.ledger import HoldoutLedger
 from ..workspace import Workspace
@@ -45,10 +44,7 @@ def gate_sentences(decision: Payload) -> list[str]:
     if target := decision.get("target"):
         said.append(f"{_change(target)}.")
     for guard in decision.get("guards", ()):
-        low = "has no bound" if guard["low"] is None else f"is at least {guard['low']:+.3f} with 95 % confidence"
-        state = {"held": "the guard holds", "broken": "the guard is broken"}.get(guard["state"], "that is undecided")
-        moved = f" ({_change(guard['change'])})" if guard["change"] else ""
-        said.append(f"{guard['metric']} may not fall by {guard['margin']:.3f}; its change {low}: {state}{moved}.")
+        said.append(f"{describe_guard(guard)}.")
     if inside := decision.get("slice_change"):
         said.append(f"On the slice that was optimized, {_change(inside)}.")
     if decision.get("veto"):
@@ -59,8 +55,6 @@ def gate_sentences(decision: Payload) -> list[str]:
             f"{decision['coverage_after']:.1%} after."
         )
         said.append(f"It was look {decision['look']} at this holdout, tested at alpha = {decision['alpha']:.4f}.")
-    if more := needed(decision):
-        said.append(f"About {more['rows']:,} holdout rows in {more['groups']:,} groups would decide.")
     return said
 
 

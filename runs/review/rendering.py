@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from ..reports.report import METRIC_ORDER, number
+from ..reports.report import METRIC_ORDER, P_MEANS, number
 from ..terminal import visible
 
 if TYPE_CHECKING:
@@ -46,6 +46,7 @@ def open_templates() -> Environment:
         "exact": Exact,
         "drawn": drawn,
     }
+    templates.globals["p_means"] = P_MEANS
     return templates
 
 

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
 
 import pytest
-from scipy.stats import norm
 
 from judgewright.judges import Change
 from judgewright.judges.shelf import Shelf
@@ -85,14 +83,25 @@ def undecided(**changes: object) -> dict[str, object]:
     return decision | {"guards": [], "slice_change": None, "veto": None} | changes
 
 
-def test_the_page_and_the_terminal_ask_for_the_same_rows() -> None:
-    """By the textbook's formula where the gate named no number, in whole groups; nothing where it decided."""
-    z = norm.isf(0.05) + norm.ppf(0.8)
-    rows = math.ceil(400 * (z * 0.02 / 0.03) ** 2)
-    found = Gated(run_id="r", found={"decision": undecided()}, repeated=False).needed
-    assert found == needed(undecided()) == {"rows": 4 * math.ceil(rows / 4), "groups": math.ceil(rows / 4)}
-    told = f"About {found['rows']:,} holdout rows in {found['groups']:,} groups would decide."
-    assert told in gate_sentences(undecided())
-    assert needed(undecided(outcome="refused")) is None
-    assert not [line for line in gate_sentences(undecided(outcome="refused")) if "would decide" in line]
+def test_the_rows_that_would_decide_are_those_of_the_decision() -> None:
+    """One number, read from the decision; an old one without groups gets them, an absurd old number is not told."""
+    said = undecided(rows_needed=1200, groups_needed=300)
+    assert Gated(run_id="r", found={"decision": said}, repeated=False).needed == {"rows": 1200, "groups": 300}
+    assert needed(undecided(rows_needed=1101)) == {"rows": 1101, "groups": 276}
+    assert needed(undecided(rows_needed=1_376_578)) is None
+    assert needed(undecided()) is None
     assert needed({"outcome": "undecided", "reason": "nothing was judged"}) is None
+
+
+def test_a_guard_is_told_with_the_bound_that_was_tested_and_what_its_p_is_of() -> None:
+    """The one-sided bound, not an end of the two-sided interval; decisions of before have no p of a guard."""
+    change = undecided()["target"]
+    guard = {"metric": "recall", "margin": 0.05, "change": change, "low": -0.0437, "state": "held", "p": 0.0321}
+    (_, line, *_) = gate_sentences(undecided(guards=[guard]))
+    assert line == (
+        "recall may not fall by 0.050; its change is at least -0.044 (one-sided 95 % bound; p against such a loss: "
+        "0.0321): the guard holds."
+    )
+    del guard["p"]
+    (_, line, *_) = gate_sentences(undecided(guards=[guard]))
+    assert "(one-sided 95 % bound): the guard holds" in line
