@@ -44,6 +44,7 @@ from .rows import Dataset, Row
 from .scale import BINARY, PROBABILITY, DecisionRule, OutputScale, infer_label_scale, parse_label_scale
 from .shelf import Shelf, read_prompt, write_beside
 from .splits import SealedRows, Shares, Splits, parse_shares, split_dataset
+from .swaps import with_swaps
 from .verdict import Answer, Unscored, Verdict
 
 __all__ = [
@@ -117,6 +118,7 @@ __all__ = [
     "response_format",
     "rows_needed",
     "split_dataset",
+    "with_swaps",
     "without_thinking",
     "write_beside",
 ]

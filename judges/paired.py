@@ -45,6 +45,9 @@ class Change:
     """Groups of those rows, on the side that has fewer."""
     effective_groups: float
     """Groups of equal size that would weigh as much; few where some are very large."""
+    swap_p: float | None = None
+    """p of the exact test by group swaps, where verdicts changed in few groups and it was asked for; `p` is then the
+    larger of the two."""
 
 
 def compare(metric: str, before: Judged, after: Judged, *, keep: BoolArray | None = None) -> Change | None:
@@ -62,7 +65,7 @@ def compare(metric: str, before: Judged, after: Judged, *, keep: BoolArray | Non
     Returns:
         The change, or None where the metric is undefined on either side.
     """
-    rows = _common(before, after)
+    rows = common_rows(before, after)
     if keep is not None:
         rows = rows[keep[rows]]
     if len(rows) == 0:
@@ -118,7 +121,7 @@ def _effective(sizes: IntArray) -> float:
     return float(sizes.sum()) ** 2 / squares if squares else 0.0
 
 
-def _common(before: Judged, after: Judged) -> IntArray:
+def common_rows(before: Judged, after: Judged) -> IntArray:
     """Positions of the rows that both sides answered, in order."""
     return np.intersect1d(before.scored, after.scored)
 
@@ -164,20 +167,21 @@ def rows_needed(change: Change, alpha: float) -> int | None:
     Returns:
         None where nothing changed, or fewer than two groups did, so that there is no error to reckon with.
     """
-    from scipy.optimize import brentq
     from scipy.stats import t as student
 
     if change.se is None or change.se == 0 or change.difference == 0 or change.freedom <= 0:
         return None
     seen = abs(change.difference) / change.se
 
-    def excess(log_times: float) -> float:
-        times = math.exp(log_times)
+    def enough(rows: int) -> bool:
+        times = rows / change.n
         freedom = max((change.freedom + 1.0) * times - 1.0, 1.0)
-        return seen * math.sqrt(times) - float(student.isf(alpha, freedom) + student.ppf(POWER, freedom))
+        return seen * math.sqrt(times) >= float(student.isf(alpha, freedom) + student.ppf(POWER, freedom))
 
-    largest = 2.0 * math.log(1e3 / seen) if seen < 1e3 else 0.0
-    smallest = math.log(1.0 / change.n)
-    if excess(smallest) >= 0:
-        return 1
-    return math.ceil(change.n * math.exp(brentq(excess, smallest, max(largest, smallest + 1.0))))
+    few, many = 0, change.n
+    while not enough(many):
+        few, many = many, 2 * many
+    while many - few > 1:
+        middle = (few + many) // 2
+        few, many = (few, middle) if enough(middle) else (middle, many)
+    return many

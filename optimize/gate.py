@@ -3,7 +3,8 @@
 The test is the metric itself, paired by row: the influence function of the metric is taken for both
 prompts on the rows both answered, its difference is summed by group, and the difference of the metrics is
 compared with its group-clustered standard error. Student's t with one degree of freedom less than the
-groups that changed keeps a handful of flips from looking certain. Guards are tests of non-inferiority.
+groups that changed keeps a handful of flips from looking certain; where few groups changed an exact test by group
+swaps has to agree. Guards are tests of non-inferiority.
 What passes all that may still have broken a part of the rows for the sake of the others: a slice in which that is
 confirmed is a veto. Of it only the predicate leaves the holdout: no row, no count and no rate. "Undecided" is an
 answer of its own, with the number of rows it would take.
@@ -27,6 +28,7 @@ from ..judges import (
     Verdict,
     compare,
     point,
+    with_swaps,
 )
 from ..slices import find_regressions
 from .decision import Decision, DecisionOutcome
@@ -65,7 +67,7 @@ def decide(
         exclude: Metadata columns whose values make no slices.
     """
     evidence = _Evidence(
-        target=compare(objective.target, before, after),
+        target=with_swaps(compare(objective.target, before, after), before, after),
         guards=tuple(hold_guard(guard, before, after) for guard in objective.guards),
         in_slice=in_slice is not None,
         slice_change=None if in_slice is None else compare(objective.target, before, after, keep=in_slice),

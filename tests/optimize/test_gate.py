@@ -110,6 +110,18 @@ def test_one_number_of_rows_would_decide_for_target_and_guards_alike() -> None:
     assert f"about {decision.rows_needed:,} holdout rows in {decision.groups_needed:,} groups" in decision.reason
 
 
+def test_five_flips_the_same_way_are_undecided_at_the_first_look() -> None:
+    """One way in 32 to swap the five groups is as good: above .0304, whatever the standard error says; six decide."""
+    labels = np.arange(200) % 2 == 0
+    for flips, outcome, p in ((5, "undecided", 1 / 32), (6, "accepted", 1 / 64)):
+        old = labels.copy()
+        old[1 : 2 * flips : 2] = True
+        decision = decide(judged(labels, old), judged(labels, labels), replace(OBJECTIVE, guards=()), alpha=0.0304)
+        assert decision.target is not None
+        assert decision.target.swap_p == p
+        assert decision.outcome == outcome
+
+
 def test_no_number_of_rows_is_told_where_more_rows_will_hardly_decide() -> None:
     """A drop nearly as large as the guard, or a gain far inside its error: a sentence instead of a million rows."""
     labels = np.arange(2000) % 2 == 0
