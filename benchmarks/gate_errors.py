@@ -1,12 +1,14 @@
 """How often the gate is wrong: accepts without a gain, and gains it does not accept; and what it says of real prompts.
 
-    python benchmarks/gate_errors.py [alike] [real] [reuse] [planted] [--runs N]
+    python benchmarks/gate_errors.py [alike] [real] [reuse] [planted] [silent] [garbled] [--runs N]
 
 Verdicts are drawn, no model is asked. Alike: two judges of the same quality on the labels and groups of real files,
 each with a quality of its own in every group, shared or not; at most 33 of 500 accepted. Real: published verdicts of
 real prompts, first looks. Reuse: 200 edits against one holdout, each from the judge in use; random edits flip verdicts
 anywhere, idle ones mend as much as they break. Planted: six points of accuracy among churn, at 2,000 holdout rows, and
-at the 600 that are the holdout's share of 2,000.
+at the 600 that are the holdout's share of 2,000. Silent: a judge of the same quality whose false positives cannot be
+read on a share of 2,000 rows; at most 15 of 300 accepted. Garbled: one reply in twenty unreadable by chance, asked
+again or not; how often a five-point guard holds beside a gain of six points.
 """
 
 from __future__ import annotations
@@ -16,24 +18,26 @@ import json
 import sys
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 from pathlib import Path
 
 import numpy as np
 
-from judgewright.judges import BINARY, Dataset, Judged, Row, Verdict
+from judgewright.judges import BINARY, Dataset, Judged, Row, Unscored, Verdict
 from judgewright.judges.files.verdict_columns import VerdictColumns
 from judgewright.judges.files.verdicts import load_judges
 from judgewright.judges.paired import compare
 from judgewright.optimize import MemoryLedger, decide, read_objective
 from judgewright.optimize.ledger import MAX_LOOKS, alpha_of_look
+from judgewright.optimize.unanswered import Ask, ask_again
 from judgewright.runs.gates.gating import Gated
 from judgewright.runs.gates.verdict_pairs import pair_verdicts
 
 DATA = Path(__file__).resolve().parents[2] / "shared/data"
 F1 = read_objective("", target="f1")
 ACCURACY = read_objective("", target="accuracy")
+GUARDED = read_objective("", target="precision", guards=("recall:-0.05",))
 EDITS = 200
 
 
@@ -207,7 +211,80 @@ def planted(runs: int) -> bool:
     return good
 
 
-PARTS = {"alike": (alike, 500), "real": (real, 1), "reuse": (reuse, 100), "planted": (planted, 200)}
+def silent(runs: int) -> bool:
+    """Hide a new judge's false positives on a share of the rows; print how often the equal judge is accepted."""
+    good = True
+    for share in (0.045, 0.02, 0.01):
+        rng, outcomes = np.random.default_rng(3), Counter[str]()
+        for _ in range(runs):
+            drawn = made_rows(2_000, rng)
+            old = noisy(drawn, np.zeros(2_000), rng)
+            new = old ^ (rng.random(2_000) < np.where(old == drawn.labels, 0.05 / 0.8, 0.05 / 0.2))
+            false_positives = rng.permutation(np.flatnonzero(new & ~drawn.labels))
+            hidden = np.isin(np.arange(2_000), false_positives[: int(share * 2_000)])
+            after = unread(drawn.judged(new), hidden)
+            outcomes[decide(drawn.judged(old), after, GUARDED, alpha=alpha_of_look(1)).outcome] += 1
+        good &= outcomes["accepted"] <= 15 * runs / 300
+        print(f"silent: false positives unreadable in {share:.1%} of the rows: ", end="")
+        print(", ".join(f"{outcomes[o]} {o}" for o in ("accepted", "refused", "undecided")), flush=True)
+    return good
+
+
+def garbled(runs: int) -> bool:
+    """Garble one reply in twenty on both sides; print how often the guard holds, asked again and not."""
+    good = True
+    for asked in (False, True):
+        rng, held, accepted = np.random.default_rng(4), 0, 0
+        for _ in range(runs):
+            drawn = made_rows(2_000, rng)
+            old = noisy(drawn, np.zeros(2_000), rng)
+            right = old == drawn.labels
+            new = old ^ (rng.random(2_000) < np.where(right, 0.02 / 0.8, (0.06 + 0.02) / 0.2))
+            before, after = (garble(drawn.judged(said), rng) for said in (old, new))
+            if asked:
+                before, after, _ = ask_again(before, after, _replies(drawn, old, rng), _replies(drawn, new, rng))
+            decision = decide(before, after, GUARDED, alpha=alpha_of_look(1))
+            held, accepted = held + (decision.guards[0].state == "held"), accepted + decision.accepted
+        good &= not asked or held >= 0.9 * runs
+        how = "asked again up to three times" if asked else "not asked again"
+        print(f"garbled: 5 % of replies at random, {how}: the guard held in {held} of {runs}, ", end="")
+        print(f"accepted {accepted}", flush=True)
+    return good
+
+
+def _replies(drawn: Drawn, said: np.ndarray, rng: np.random.Generator) -> Ask:
+    """Return what answers about some rows, garbled anew."""
+    verdicts = dict(zip((row.id for row in drawn.dataset.rows), drawn.judged(said).answers, strict=True))
+
+    def answer(rows: Dataset, repeat: int) -> Judged:
+        answers = tuple(verdicts[row.id] for row in rows.rows)
+        return garble(Judged(dataset=rows, answers=answers, scale=BINARY), rng)
+
+    return answer
+
+
+def garble(judged: Judged, rng: np.random.Generator) -> Judged:
+    """Make one answer in twenty unreadable."""
+    return unread(judged, rng.random(len(judged.answers)) < 0.05)
+
+
+def unread(judged: Judged, hidden: np.ndarray) -> Judged:
+    """Return the answers without those at the hidden rows; shape (rows,)."""
+    answers = tuple(
+        Unscored(row_id=answer.row_id, reason="parse") if gone else answer
+        for answer, gone in zip(judged.answers, hidden.tolist(), strict=True)
+    )
+    return replace(judged, answers=answers)
+
+
+PARTS = {
+    "alike": (alike, 500),
+    "real": (real, 1),
+    "reuse": (reuse, 100),
+    "planted": (planted, 200),
+    "silent": (silent, 300),
+    "garbled": (garbled, 200),
+}
 
 
 if __name__ == "__main__":

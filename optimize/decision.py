@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from ..judges import Change
 from ..judges.frames import SIMULATED, html_table
 from .guards import GuardResult
+from .unanswered import AskedAgain
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -40,6 +41,13 @@ class Decision:
     """Predicate of the slice that the new prompt made worse; None where none is confirmed, or none was looked for."""
     groups_needed: int | None = None
     """Groups of those rows."""
+    target_worst: Change | None = None
+    """The target's change with every row that one side alone answered counted against the new prompt, which has to pass
+    the same test; None where there is no such row."""
+    unanswered: int = 0
+    """How many such rows there are."""
+    asked_again: tuple[AskedAgain, ...] = ()
+    """The rounds in which rows that one side left unanswered were asked again, on both sides."""
 
     def __repr__(self) -> str:
         looked = f"look {self.look}, alpha {self.alpha:.4f}, n={self.n:,}{SIMULATED * self.simulated}"

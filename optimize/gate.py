@@ -5,9 +5,10 @@ prompts on the rows both answered, its difference is summed by group, and the di
 compared with its group-clustered standard error. Student's t with one degree of freedom less than the
 groups that changed keeps a handful of flips from looking certain; where few groups changed an exact test by group
 swaps has to agree. Guards are tests of non-inferiority.
-What passes all that may still have broken a part of the rows for the sake of the others: a slice in which that is
-confirmed is a veto. Of it only the predicate leaves the holdout: no row, no count and no rate. "Undecided" is an
-answer of its own, with the number of rows it would take.
+A row without a verdict is asked again, on both sides; one that only one side answered is then counted against the new
+prompt, and the tests have to hold with it as well. What passes all that may still have broken a part of the rows for
+the sake of the others: a slice in which that is confirmed is a veto. Of it only the predicate leaves the holdout: no
+row, no count and no rate. "Undecided" is an answer of its own, with the number of rows it would take.
 """
 
 from __future__ import annotations
@@ -25,7 +26,6 @@ from ..judges import (
     JudgePrompt,
     SealedRows,
     Splits,
-    Verdict,
     compare,
     point,
     with_swaps,
@@ -36,6 +36,7 @@ from .guards import MIN_GROUPS, GuardResult, hold_guard
 from .ledger import Ledger
 from .losses.objective import Objective
 from .projection import Projection, project
+from .unanswered import ask_again, count_against
 
 MIN_EFFECTIVE = 10
 """A standard error is not to be trusted either where a few large groups dominate: all weigh as much as so many equal
@@ -66,12 +67,14 @@ def decide(
         in_slice: Which rows belong to the slice that was optimized, shape (rows,).
         exclude: Metadata columns whose values make no slices.
     """
+    worst = count_against(before, after)
     evidence = _Evidence(
-        target=with_swaps(compare(objective.target, before, after), before, after),
-        guards=tuple(hold_guard(guard, before, after) for guard in objective.guards),
+        target=_compare_target(objective.target, before, after),
+        guards=tuple(hold_guard(guard, before, after, worst) for guard in objective.guards),
         in_slice=in_slice is not None,
         slice_change=None if in_slice is None else compare(objective.target, before, after, keep=in_slice),
-        against=_count_against(objective.target, before, after),
+        worst=None if worst is None else _compare_target(objective.target, worst.before, worst.after),
+        unanswered=0 if worst is None else worst.rows,
         coverage=min(before.coverage, after.coverage),
     )
     weighed = _weigh(evidence, alpha)
@@ -95,9 +98,15 @@ def decide(
         worst_case=_worst_case(objective.target, before, after),
         rows_needed=more.rows if more else None,
         groups_needed=more.groups if more else None,
+        target_worst=evidence.worst,
+        unanswered=evidence.unanswered,
         simulated=before.simulated or after.simulated,
         veto=veto,
     )
+
+
+def _compare_target(metric: str, before: Judged, after: Judged) -> Change | None:
+    return with_swaps(compare(metric, before, after), before, after)
 
 
 def _find_veto(before: Judged, after: Judged, exclude: Collection[str]) -> str | None:
@@ -122,29 +131,11 @@ class _Evidence:
     guards: tuple[GuardResult, ...]
     in_slice: bool
     slice_change: Change | None
-    against: Change | None
-    """The target's change if the new prompt were wrong on every row that it alone left unanswered."""
+    worst: Change | None
+    """The target's change with every row that one side alone answered counted against the new prompt."""
+    unanswered: int
+    """How many such rows there are."""
     coverage: float
-
-
-def _count_against(metric: str, before: Judged, after: Judged) -> Change | None:
-    """Compare again with a wrong verdict for each row that the old prompt answered and the new one did not.
-
-    None where there is no such row. It keeps a prompt from winning by making its errors unreadable.
-    """
-    lost = set(before.scored.tolist()) - set(after.scored.tolist())
-    if not lost:
-        return None
-    scale = after.scale
-    answers = []
-    for i, (row, answer) in enumerate(zip(after.dataset.rows, after.answers, strict=True)):
-        if i in lost:
-            wrong = not after.dataset.positive(row)
-            worst = float(scale.high if wrong else scale.low)
-            answers.append(Verdict(row_id=row.id, score=worst, positive=wrong))
-        else:
-            answers.append(answer)
-    return compare(metric, before, replace(after, answers=tuple(answers)))
 
 
 def _weigh(evidence: _Evidence, alpha: float) -> _Weighed:
@@ -174,9 +165,13 @@ def _weigh(evidence: _Evidence, alpha: float) -> _Weighed:
     if target.p > alpha:
         chance = f"p = {target.p:.3f} is above the {alpha:.3f} this look may spend"
         return _Weighed("undecided", f"{name} rose {moved}, but {chance}", more)
-    if evidence.against is not None and evidence.against.difference <= 0:
-        unanswered = "the new prompt leaves rows unanswered that the old one answered"
-        return _Weighed("undecided", f"{unanswered}; if it is wrong on them, nothing is gained")
+    silent = f"{evidence.unanswered:,} unanswered {'row' if evidence.unanswered == 1 else 'rows'}"
+    if evidence.unanswered and (evidence.worst is None or evidence.worst.p > alpha):
+        worst = evidence.worst
+        against = "is undefined" if worst is None else f"is {_moved(worst.before, worst.after)} ({_p(worst.p)})"
+        return _Weighed(
+            "undecided", f"{name} rose {moved}, but with {silent} counted against the new prompt it {against}"
+        )
     if evidence.in_slice and slice_change is None:
         few = "too few rows were answered"
         return _Weighed("undecided", f"{name} cannot be compared on the slice that was optimized: {few}")
@@ -184,6 +179,9 @@ def _weigh(evidence: _Evidence, alpha: float) -> _Weighed:
         fall = f"{name} fell on the slice that was optimized ({_moved(slice_change.before, slice_change.after)}"
         return _Weighed("refused", f"{fall}; by more than chance explains)")
     for guard in guards:
+        if guard.state == "undecided" and not guard.wants_rows:
+            loss = f"a loss of {guard.margin:.3f} in {guard.metric} is not ruled out"
+            return _Weighed("undecided", f"{name} rose {moved}, but {loss} where {silent} count against the new prompt")
         if guard.state == "undecided":
             loss = f"a loss of {guard.margin:.3f} in {guard.metric} is not ruled out"
             return _Weighed("undecided", f"{name} rose {moved}, but {loss}", more)
@@ -293,7 +291,7 @@ def gate(
     holdout: SealedRows,
     objective: Objective,
     *,
-    judge: Callable[[JudgePrompt, Dataset], Judged],
+    judge: Callable[[JudgePrompt, Dataset, int], Judged],
     ledger: Ledger,
     run_id: str,
     member: Callable[[Dataset], BoolArray] | None = None,
@@ -301,8 +299,10 @@ def gate(
 ) -> Decision:
     """Enter a look in the ledger, open the holdout, judge both prompts on it, and decide.
 
+    Rows that either leaves unanswered are asked again, see `ask_again`.
+
     Args:
-        judge: Asks one prompt about rows; it is called for `before`, then for `after`.
+        judge: Asks one prompt about rows, for the first time (0) or again; it is called for `before`, then for `after`.
         member: Says which rows belong to the optimized slice.
         exclude: Metadata columns whose values make no slices.
 
@@ -311,15 +311,21 @@ def gate(
     """
     look = ledger.begin(holdout.content_hash, run_id=run_id, before=before.version, after=after.version)
     rows = holdout.open(look)
+    old, new, rounds = ask_again(
+        judge(before, rows, 0),
+        judge(after, rows, 0),
+        lambda some, repeat: judge(before, some, repeat),
+        lambda some, repeat: judge(after, some, repeat),
+    )
     decision = decide(
-        judge(before, rows),
-        judge(after, rows),
+        old,
+        new,
         objective,
         alpha=look.alpha,
         look=look.number,
         in_slice=None if member is None else member(rows),
         exclude=exclude,
     )
-    decision = replace(decision, reason="; ".join((decision.reason, *look.cautions)))
+    decision = replace(decision, reason="; ".join((decision.reason, *look.cautions)), asked_again=rounds)
     ledger.conclude(look, outcome=decision.outcome, reason=decision.reason)
     return decision

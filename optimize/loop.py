@@ -237,7 +237,7 @@ def decide_on_holdout(
         survivor,
         parts.holdout,
         aim.objective,
-        judge=lambda asked, rows: judge_rows("holdout", asked, rows, tools, settings),
+        judge=lambda asked, rows, repeat: judge_rows("holdout", asked, rows, tools, settings, repeat=repeat),
         ledger=tools.ledger,
         run_id=tools.run_id,
         member=aim.target.member,

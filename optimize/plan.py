@@ -22,10 +22,12 @@ from .losses.objective import Objective
 from .proposers import FewShot, Gepa, HumanEdit, Mipro, Proposer, Rewrite, TextGrad
 from .proposers.textgrad import MOMENTUM
 from .racing.course import RaceSettings
+from .unanswered import ROUNDS
 from .walk import WalkSettings
 
 Who = Literal["judge", "optimizer", "either", "screen"]
 
+ASKED_AGAIN = "rows unanswered at the gate, asked again"
 LOSS_REPLY = 800
 """Tokens of a loss, as `loss_request` limits them."""
 _REFUSAL_TOKENS = 2_000
@@ -179,6 +181,10 @@ def bound_walk(walk: Walk) -> tuple[Asked, ...] | None:
             # Each hunk left out and added alone; both whole prompts were validated before.
             lines.append(_judged("hunks", (validation, 2 * settings.hunks, more), reply=reply))
         lines.append(_judged("gate and closing report", *closing, reply=reply))
+        # Rows that one side leaves unanswered at the gate are asked again on both. Only the number of the holdout's
+        # rows is known here, not which they are: their tokens are bounded by those of all sealed rows.
+        again = replace(sealed, calls=min(sealed.calls, len(walk.parts.holdout)))
+        lines.append(_judged(ASKED_AGAIN, (again, ROUNDS, 0), (again, ROUNDS, more), reply=reply))
     return tuple(line for line in lines if line.calls)
 
 

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from ..judges import POWER, Change, rows_needed
+from ..judges import Change, rows_needed
 from .guards import GUARD_ALPHA, MIN_GROUPS, GuardResult
 
 MOST_TIMES = 10
@@ -67,20 +67,15 @@ def _rows_for_groups(change: Change) -> int:
 
 def _guard_rows(guard: GuardResult, change: Change) -> int | None:
     """Rows on which the guard would be found to hold with 80 % power; None where the drop is as large as the guard."""
-    from scipy.stats import norm
-
     room = change.difference + guard.margin
     if room <= 0:
         return None
     if change.changed_groups == 0:
         bearing = 3.0 / guard.margin  # the rule of three, by which a guard without a flip is held
         rows = math.floor(change.n * bearing / max(change.bearing_rows, 1)) + 1
-    elif change.se is None:
-        return None
     else:
-        z = float(norm.isf(GUARD_ALPHA) + norm.ppf(POWER))
-        rows = math.ceil(change.n * (z * change.se / room) ** 2)
-    return max(rows, _rows_for_groups(change))
+        rows = rows_needed(replace(change, difference=room), GUARD_ALPHA)
+    return None if rows is None else max(rows, _rows_for_groups(change))
 
 
 def _hopeless(guard: GuardResult, change: Change) -> str:

@@ -150,6 +150,7 @@ def judge_rows(
     settings: WalkSettings,
     *,
     client: Client | None = None,
+    repeat: int = 0,
 ) -> Judged:
     """Judge rows, and stop the walk rather than go on without the rows the budget did not cover.
 
@@ -160,6 +161,7 @@ def judge_rows(
         tools: Whose judge's client is asked, and who watches.
         settings: How a row is asked about, and by which rule it is decided.
         client: Asked instead.
+        repeat: Which repetition of the same questions this is.
     """
     judged = judge(
         prompt,
@@ -167,6 +169,7 @@ def judge_rows(
         client or tools.judge_client,
         settings=settings.judge,
         rule=settings.rule,
+        repeat=repeat,
         progress=lambda progress: tools.watch(doing, progress),
     )
     unpaid = sum(isinstance(answer, Unscored) and answer.reason == "budget" for answer in judged.answers)

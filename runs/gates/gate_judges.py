@@ -142,7 +142,9 @@ def decide_with_model(
             *prompts,
             holdout,
             terms.objective,
-            judge=lambda prompt, rows: _ask(prompt, rows, client, asking, rules.get(prompt.version)),
+            judge=lambda prompt, rows, repeat: _ask(
+                prompt, rows, client, asking, rule=rules.get(prompt.version), repeat=repeat
+            ),
             ledger=_OnLine(ledger, purpose=purpose, line=line),
             run_id=run_id,
             member=None if predicate is None else lambda rows: predicate.mask(rows.rows),
@@ -182,16 +184,26 @@ class _OnLine:
         return self.ledger.looks(holdout)
 
 
-def _ask(prompt: JudgePrompt, rows: Dataset, client: Client, asking: Asking, rule: DecisionRule | None) -> Judged:
+def _ask(
+    prompt: JudgePrompt, rows: Dataset, client: Client, asking: Asking, *, rule: DecisionRule | None, repeat: int
+) -> Judged:
     """Judge the rows; decide nothing on those that happened to be judged before money or endpoint gave out."""
     settings = JudgeSettings(max_tokens=asking.max_tokens)
-    named = f"judging with {_named(prompt)}"
-    judged = judge(prompt, rows, client, settings=settings, rule=rule, progress=lambda p: asking.watch(named, p))
+    named = f"judging with {_named(prompt)}" + (f", unanswered rows, time {repeat + 1}" if repeat else "")
+    judged = judge(
+        prompt,
+        rows,
+        client,
+        settings=settings,
+        rule=rule,
+        repeat=repeat,
+        progress=lambda progress: asking.watch(named, progress),
+    )
     reasons = [answer.reason for answer in judged.answers if isinstance(answer, Unscored)]
     if unpaid := reasons.count("budget"):
         hint = "ask again with a larger --budget; the answers that came are kept, and so is the look"
         raise BudgetSpent(f"the budget ended while {named}: {unpaid} rows are left", hint=hint)
-    if reasons and reasons.count("endpoint") == len(judged.answers):
+    if repeat == 0 and reasons and reasons.count("endpoint") == len(judged.answers):
         raise ModelError("the endpoint answered no row", retryable=True)
     return judged
 

@@ -8,7 +8,7 @@ from typing import Any
 from ..bench import describe_spending
 from ..gates.gating import Gated
 from ..terminal import inline, say, say_table
-from .report import P_MEANS, describe_guard, number, p_cell
+from .report import P_MEANS, describe_guard, describe_unanswered, number, p_cell
 
 Payload = Mapping[str, Any]  # Any: JSON
 HEAD = ("", "metric", "before", "after", "change", "95 % interval", "p", "n", "groups", "changed")
@@ -50,6 +50,8 @@ def _say_evidence(decision: Payload, found: Payload) -> None:
         low, high = decision["worst_case"]
         answered += f"; the rest could make the change {low:+.3f} or {high:+.3f}"
     say(f"  {answered}")
+    for line in describe_unanswered(decision):
+        say(f"  {line}")
     say(f"  look {decision['look']} at this holdout: alpha {decision['alpha']:.4f}")
 
 

@@ -203,6 +203,8 @@ def _decision(p: Payload) -> None:
             say(f"  {inline(describe_guard(guard))}")
         answered = f"rows answered {p['coverage_before']:.1%} before, {p['coverage_after']:.1%} after"
         say(f"  look {p['look']} at this holdout, alpha {p['alpha']:.4f}; {answered}")
+        for line in describe_unanswered(p):
+            say(f"  {line}")
     if p.get("simulated"):
         say("  [SIMULATED: says nothing about real models]")
 
@@ -219,8 +221,27 @@ def describe_guard(guard: Payload) -> str:
     else:
         shown = "" if p is None else f"; p against such a loss: {p_cell(p)}"
         bound = f"is at least {low:+.3f} (one-sided 95 % bound{shown})"
+    if guard.get("worst_low") is not None:
+        bound += f", or {guard['worst_low']:+.3f} with unanswered rows counted against it"
     state = {"held": "the guard holds", "broken": "the guard is broken"}.get(guard["state"], "that is undecided")
     return f"{guard['metric']} may not fall by {guard['margin']:.3f}; its change {bound}: {state}"
+
+
+def describe_unanswered(decision: Payload) -> list[str]:
+    """Say which rows were asked again, and what those that stayed unanswered on one side make of the target."""
+    said = []
+    if rounds := decision.get("asked_again"):
+        times = "once" if len(rounds) == 1 else f"up to {len(rounds)} times"
+        left = f"{rounds[-1]['left']:,} stayed unanswered on a side"
+        said.append(f"{rounds[0]['rows']:,} unanswered rows were asked again {times}, on both sides; {left}")
+    if decision.get("unanswered"):
+        worst = decision["target_worst"]
+        change = "the target is undefined"
+        if worst is not None:
+            change = f"{worst['metric']} changes by {worst['difference']:+.3f} (p {p_cell(worst['p'])})"
+        rows = f"{decision['unanswered']:,} rows that one side alone answered"
+        said.append(f"with {rows} counted against the new prompt {change}")
+    return said
 
 
 def p_cell(p: float | None) -> str:

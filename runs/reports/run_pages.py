@@ -16,7 +16,7 @@ from ..flips import Flip
 from ..terminal import inline, visible
 from ..word_diff import diff_prompts
 from . import charts
-from .report import METRIC_ORDER, P_MEANS, describe_guard, holds_sealed_rows, number, p_cell
+from .report import METRIC_ORDER, P_MEANS, describe_guard, describe_unanswered, holds_sealed_rows, number, p_cell
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -132,7 +132,7 @@ def _told(told: Exported) -> dict[str, object]:
         "loss": last["loss"],
         "decision": decision,
         "moved": _moved(decision),
-        "guarded": [describe_guard(guard) for guard in decision.get("guards", ())],
+        "guarded": [describe_guard(guard) for guard in decision.get("guards", ())] + describe_unanswered(decision),
         "p_means": P_MEANS,
         "decided": told.decided,
         "diffs": diff_prompts(found.before, found.after) if found.after else (),

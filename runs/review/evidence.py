@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ...optimize.ledger import MAX_LOOKS, LookAsked, LookRecord, look_asked
-from ..reports.report import describe_guard, number
+from ..reports.report import describe_guard, describe_unanswered, number
 from ..run_config import RunConfig
 from ..store.ledger import HoldoutLedger
 from ..workspace import Workspace
@@ -54,6 +54,7 @@ def gate_sentences(decision: Payload) -> list[str]:
             f"{decision['coverage_before']:.1%} of the rows were answered before, "
             f"{decision['coverage_after']:.1%} after."
         )
+        said += [f"{line[0].upper()}{line[1:]}." for line in describe_unanswered(decision)]
         said.append(f"It was look {decision['look']} at this holdout, tested at alpha = {decision['alpha']:.4f}.")
     return said
 

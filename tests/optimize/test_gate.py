@@ -259,6 +259,45 @@ def test_errors_made_unreadable_win_nothing() -> None:
     assert "unanswered" in decision.reason
 
 
+def silenced(rng: np.random.Generator, share: float) -> tuple[Judged, Judged]:
+    """Two judges of one quality on 2,000 rows in groups of two; the new one's false positives cannot be read on a
+    share of the rows."""
+    groups = np.arange(2000) // 2
+    labels = rng.random(2000) < 0.5
+    old = labels ^ (rng.random(2000) < 0.2)
+    new = old ^ (rng.random(2000) < np.where(old == labels, 0.05 / 0.8, 0.05 / 0.2))
+    false_positives = rng.permutation(np.flatnonzero(new & ~labels))
+    hidden = frozenset(false_positives[: int(share * 2000)].tolist())
+    return judged(labels, old, groups), judged(labels, new, groups, missing=hidden)
+
+
+@pytest.mark.parametrize("share", [0.045, 0.01])
+def test_errors_made_unreadable_are_accepted_no_more_often_than_by_chance(share: float) -> None:
+    """An equal prompt that hides its false positives: at most five in a hundred (half of the runs were, at 4.5 %)."""
+    rng = np.random.default_rng(3)
+    accepted = sum(decide(*silenced(rng, share), OBJECTIVE, alpha=0.0304).accepted for _ in range(40))
+    assert accepted <= 4
+
+
+def test_a_guard_does_not_hold_where_unanswered_rows_could_break_it() -> None:
+    """Recall is untouched on the rows that were read, and 3 % of the rows, all of them positive, were not."""
+    rng = np.random.default_rng(14)
+    labels = rng.random(1500) < 0.5
+    old = noisy(rng, labels, 0.4, 0.02)
+    new = old & ~((rng.random(1500) < 0.7) & ~labels)
+    hidden = frozenset(rng.permutation(np.flatnonzero(labels))[:45].tolist())
+    decision = decide(judged(labels, old), judged(labels, new, missing=hidden), OBJECTIVE, alpha=0.0304)
+    (guard,) = decision.guards
+    assert guard.low is not None
+    assert guard.worst_low is not None
+    assert guard.worst_low < -0.05 < guard.low
+    assert (decision.outcome, guard.state) == ("undecided", "undecided")
+    assert (decision.unanswered, decision.rows_needed) == (45, None)
+    assert decision.reason.endswith("in recall is not ruled out where 45 unanswered rows count against the new prompt")
+    with_all = decide(judged(labels, old), judged(labels, new), OBJECTIVE, alpha=0.0304)
+    assert (with_all.outcome, with_all.unanswered, with_all.target_worst) == ("accepted", 0, None)
+
+
 def test_a_slice_left_unanswered_is_undecided() -> None:
     """No verdict on the optimized slice means no word about it."""
     rng = np.random.default_rng(11)

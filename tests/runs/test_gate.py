@@ -9,13 +9,16 @@ from pathlib import Path
 from typing import Any
 
 import click
+import httpx
 import numpy as np
 import pytest
 from click.testing import CliRunner, Result
 
-from judgewright.judges.errors import InputError
+from judgewright.judges.errors import BudgetSpent, InputError
 from judgewright.judges.files.reading import load_dataset
 from judgewright.judges.files.verdicts import load_verdicts
+from judgewright.judges.models.serve import Faults, Server, make_app
+from judgewright.judges.models.simulated import Simulated
 from judgewright.judges.shelf import Shelf
 from judgewright.optimize.gate import decide
 from judgewright.optimize.known_rows import KnownRows
@@ -228,6 +231,35 @@ def test_two_judges_are_asked_about_the_holdout(place: Workspace, rows: Path, ed
         told = verification(again, new, model="gpt-x")
         assert (told["verified"], "unverified on gpt-x" in told["note"]) == (False, True)
         assert "never gated" in verification(again, PROMPT)["note"]
+
+
+def test_garbled_replies_are_asked_again_on_both_sides_and_a_five_point_guard_still_holds(
+    place: Workspace, tmp_path: Path
+) -> None:
+    """One reply in twenty is garbled, the same one every time for a body: three more rounds leave nothing open."""
+    rows = tmp_path / "many.jsonl"
+    write_demo_rows(rows, documents=150)
+    path = tmp_path / "strict.yaml"
+    numbers = "\nCompare each number with the source, and grade low if it does not appear there."
+    path.write_text(replace(PROMPT, criteria=PROMPT.criteria + numbers).to_yaml())
+    app = make_app(Simulated(), Faults(garbage=0.05, seed=1))
+    with Server(app) as server:
+        arguments = ("groundedness", path, rows, "--target", "precision", "--guard", "recall:-0.05")
+        asked = (*arguments, "--model", f"judge@{server.base_url}", "--concurrency", 64)
+        short = invoke(place, *asked, "--budget", "300000tokens")
+        assert isinstance(short.exception, BudgetSpent)
+        body = run(place, *asked)
+        stats = httpx.get(server.base_url.removesuffix("/v1") + "/stats").json()
+    assert stats["billed"] == stats["bodies"]  # what came before the budget ended was not paid again
+    decision = body["decision"]
+    first, *_, last = decision["asked_again"]
+    assert first["repeat"] == 1
+    assert 0.05 * body["rows"] < first["rows"] < 0.15 * body["rows"]
+    assert last["left"] == decision["unanswered"] == 0
+    assert (decision["coverage_before"], decision["coverage_after"]) == (1.0, 1.0)
+    again = sum(one["rows"] for one in decision["asked_again"])
+    assert stats["bodies"] == 2 * (body["rows"] + again)
+    assert (decision["outcome"], decision["guards"][0]["state"]) == ("accepted", "held")
 
 
 def test_rows_a_run_saw_are_no_holdout_unless_that_is_said(place: Workspace, rows: Path, edited: Path) -> None:
