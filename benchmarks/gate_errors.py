@@ -8,7 +8,8 @@ real prompts, first looks. Reuse: 200 edits against one holdout, each from the j
 anywhere, idle ones mend as much as they break. Planted: six points of accuracy among churn, at 2,000 holdout rows, and
 at the 600 that are the holdout's share of 2,000. Silent: a judge of the same quality whose false positives cannot be
 read on a share of 2,000 rows; at most 15 of 300 accepted. Garbled: one reply in twenty unreadable by chance, asked
-again or not; how often a five-point guard holds beside a gain of six points.
+again or not; how often a five-point guard on recall holds where nothing is lost and 30 % of the false positives are
+mended.
 """
 
 from __future__ import annotations
@@ -238,8 +239,8 @@ def garbled(runs: int) -> bool:
         for _ in range(runs):
             drawn = made_rows(2_000, rng)
             old = noisy(drawn, np.zeros(2_000), rng)
-            right = old == drawn.labels
-            new = old ^ (rng.random(2_000) < np.where(right, 0.02 / 0.8, (0.06 + 0.02) / 0.2))
+            churned = old ^ (rng.random(2_000) < np.where(old == drawn.labels, 0.02 / 0.8, 0.02 / 0.2))
+            new = churned & (drawn.labels | (rng.random(2_000) >= 0.3))
             before, after = (garble(drawn.judged(said), rng) for said in (old, new))
             if asked:
                 before, after, _ = ask_again(before, after, _replies(drawn, old, rng), _replies(drawn, new, rng))

@@ -13,6 +13,7 @@ from typing import Any
 from ..judges import Dataset, InputError, Judged, JudgePrompt, Splits, by_column, measure, split_dataset
 from ..slices import SliceReport, choose_target, find_slices, parse_predicate
 from .decision import Decision
+from .final import final_changes
 from .gate import gate, open_for_report
 from .hunk_effects import measure_hunks
 from .hunks import split_hunks
@@ -77,7 +78,7 @@ def optimize(
     attribute(prompt, survivor, parts, aim, tools, settings)
     decision = decide_on_holdout(prompt, survivor, parts, aim, tools, settings)
     rechoose(prompt, survivor, decision, parts, aim, tools, settings)
-    remeasure_everything(prompt, survivor, decision, parts, tools, settings)
+    remeasure_everything(prompt, survivor, decision, parts, aim, tools, settings)
     return Outcome(before=prompt, after=survivor, target=target, loss=loss, decision=decision)
 
 
@@ -252,6 +253,7 @@ def remeasure_everything(
     survivor: JudgePrompt | None,
     decision: Decision | None,
     parts: Splits,
+    aim: Aim,
     tools: Tools,
     settings: WalkSettings,
 ) -> None:
@@ -267,6 +269,7 @@ def remeasure_everything(
         rows, opened = open_for_report(parts, prompt, survivor, decision, ledger=tools.ledger, run_id=tools.run_id)
     payload: dict[str, Any] = {"includes_tuned_rows": True, "includes_sealed_rows": accepted}  # Any: JSON
     payload |= {"by": column, "final_opened": opened}
+    finals: list[Judged] = []
     for side, asked in (("before", prompt), ("after", survivor)):
         if asked is None:
             continue
@@ -280,4 +283,7 @@ def remeasure_everything(
         if accepted and len(parts.final):
             final = whole.only(range(len(rows) - len(parts.final), len(rows)))
             payload[side]["final"] = measure(final, seed=settings.seed).to_json()
+            finals.append(final)
+    if len(finals) == 2:
+        payload["final_change"] = final_changes(finals[0], finals[1], aim.objective)
     tools.journal.record("everything", payload)

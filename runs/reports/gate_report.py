@@ -8,7 +8,8 @@ from typing import Any
 from ..bench import describe_spending
 from ..gates.gating import Gated
 from ..terminal import inline, say, say_table
-from .report import P_MEANS, describe_guard, describe_unanswered, number, p_cell
+from .gate_words import P_MEANS, describe_guard, describe_unanswered
+from .numbers import number, p_cell
 
 Payload = Mapping[str, Any]  # Any: JSON
 HEAD = ("", "metric", "before", "after", "change", "95 % interval", "p", "n", "groups", "changed")

@@ -9,6 +9,8 @@ from ...judges import Benchmark
 from ...judges.macro import MacroMean
 from ...judges.metrics import CHOICE_METRICS
 from ..terminal import inline, say, say_table
+from .gate_words import describe_final, describe_guard, describe_unanswered
+from .numbers import number
 
 Payload = Mapping[str, Any]  # Any: JSON out of the journal
 METRIC_ORDER = (
@@ -78,11 +80,6 @@ def say_undefined(figures: Iterable[tuple[str, Payload]]) -> None:
         shown = list(names)[:MOST_UNDEFINED]
         more = [f"{len(names) - len(shown):,} more"] if len(names) > len(shown) else []
         say(f"  n/a: {inline(', '.join(shown + more))} ({inline(reason)})")
-
-
-def number(value: float | None, digits: int = 3) -> str:
-    """Format a number for people; a missing one is `n/a`."""
-    return "n/a" if value is None else f"{value:.{digits}f}"
 
 
 def say_event(kind: str, payload: Payload) -> None:
@@ -209,48 +206,6 @@ def _decision(p: Payload) -> None:
         say("  [SIMULATED: says nothing about real models]")
 
 
-P_MEANS = "p is against no gain; that of a guard against a loss of its margin"
-"""What the p-values beside the gate's changes are about."""
-
-
-def describe_guard(guard: Payload) -> str:
-    """Say what a guard allows, the one-sided bound that was tested, and what became of it."""
-    low, p = guard["low"], guard.get("p")
-    if low is None:
-        bound = "has no bound"
-    else:
-        shown = "" if p is None else f"; p against such a loss: {p_cell(p)}"
-        bound = f"is at least {low:+.3f} (one-sided 95 % bound{shown})"
-    if guard.get("worst_low") is not None:
-        bound += f", or {guard['worst_low']:+.3f} with unanswered rows counted against it"
-    state = {"held": "the guard holds", "broken": "the guard is broken"}.get(guard["state"], "that is undecided")
-    return f"{guard['metric']} may not fall by {guard['margin']:.3f}; its change {bound}: {state}"
-
-
-def describe_unanswered(decision: Payload) -> list[str]:
-    """Say which rows were asked again, and what those that stayed unanswered on one side make of the target."""
-    said = []
-    if rounds := decision.get("asked_again"):
-        times = "once" if len(rounds) == 1 else f"up to {len(rounds)} times"
-        left = f"{rounds[-1]['left']:,} stayed unanswered on a side"
-        said.append(f"{rounds[0]['rows']:,} unanswered rows were asked again {times}, on both sides; {left}")
-    if decision.get("unanswered"):
-        worst = decision["target_worst"]
-        change = "the target is undefined"
-        if worst is not None:
-            change = f"{worst['metric']} changes by {worst['difference']:+.3f} (p {p_cell(worst['p'])})"
-        rows = f"{decision['unanswered']:,} rows that one side alone answered"
-        said.append(f"with {rows} counted against the new prompt {change}")
-    return said
-
-
-def p_cell(p: float | None) -> str:
-    """Write a p-value for a table, tiny ones as a bound."""
-    if p is None:
-        return "n/a"
-    return "<0.0001" if p < 0.0001 else number(p, 4)
-
-
 def _change_line(role: str, c: Payload) -> tuple[str, ...]:
     interval = "n/a" if c["low"] is None else f"{c['low']:+.3f} .. {c['high']:+.3f}"
     return (
@@ -329,6 +284,8 @@ def _everything(p: Payload) -> None:
     if "final" in p["before"]:
         say("\nThe figure to report: the final rows, opened after the decision, before -> after")
         _say_intervals("final", [side["final"] for side in sides])
+        for line in describe_final(p):
+            say(f"  {line}")
     if p["final_opened"] > 1:
         say(f"  these final rows have been opened {p['final_opened']} times by now; fresh labels would say more")
 

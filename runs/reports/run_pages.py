@@ -16,7 +16,9 @@ from ..flips import Flip
 from ..terminal import inline, visible
 from ..word_diff import diff_prompts
 from . import charts
-from .report import METRIC_ORDER, P_MEANS, describe_guard, describe_unanswered, holds_sealed_rows, number, p_cell
+from .gate_words import P_MEANS, describe_final, describe_guard, describe_unanswered
+from .numbers import number, p_cell
+from .report import METRIC_ORDER, holds_sealed_rows
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -142,6 +144,7 @@ def _told(told: Exported) -> dict[str, object]:
         "first": last["validation"],
         "tables": _tables(last.get("everything", {})),
         "everything": last.get("everything", {}),
+        "final_changes": describe_final(last.get("everything", {})),
         "all_rows": holds_sealed_rows(last.get("everything", {})),
         "counted": told.flips,
         "number": number,

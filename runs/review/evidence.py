@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from ...optimize.ledger import MAX_LOOKS, LookAsked, LookRecord, look_asked
-from ..reports.report import describe_guard, describe_unanswered, number
+from ..reports.gate_words import describe_guard, describe_unanswered
+from ..reports.numbers import number
 from ..run_config import RunConfig
 from ..store.ledger import HoldoutLedger
 from ..workspace import Workspace

@@ -18,6 +18,7 @@ from ...judges.prompt import check_name
 from ..flips import Direction, Error
 from ..lineage import lineage
 from ..reports import charts
+from ..reports.gate_words import describe_final
 from ..reports.report import holds_sealed_rows
 from ..run_config import RunConfig
 from ..store.journal import RunRecord, list_runs
@@ -87,6 +88,7 @@ def run(desk: Desk, request: Request) -> Response:
             last=last,
             sides=sides,
             all_rows=holds_sealed_rows(last.get("everything", {})),
+            final_changes=describe_final(last.get("everything", {})),
             brief=CHOICE_METRICS if among_labels else BRIEF,
             pictures=_pictures(view, sides, yes_or_no=not among_labels),
             steps=_steps(view),

@@ -355,6 +355,10 @@ def test_every_opening_of_sealed_rows_stands_in_the_ledger(place: Workspace, row
     assert everything["includes_sealed_rows"]
     assert everything["before"]["pooled"]["n"] == len(config(rows).dataset())
     assert {"final"} <= everything["before"].keys() & everything["after"].keys()
+    target = everything["final_change"]["target"]
+    assert target["before"] == pytest.approx(everything["before"]["final"]["metrics"][target["metric"]]["value"])
+    assert target["difference"] == pytest.approx(target["after"] - target["before"])
+    assert target["low"] <= target["difference"] <= target["high"]
     idle = start(place, config(rows, steps=0))
     assert idle.outcome.after is None
     everything = idle.to_json()["everything"]
