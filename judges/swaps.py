@@ -25,7 +25,7 @@ DRAWS = 10_000
 """Ways that are drawn where there are more."""
 
 # Cells of a table: label no and verdict no, no and yes, yes and no, yes and yes.
-_CELLS: Mapping[str, tuple[int, ...]] = {
+CELLS: Mapping[str, tuple[int, ...]] = {
     "precision": (1, 3),
     "recall": (2, 3),
     "specificity": (0, 1),
@@ -71,21 +71,24 @@ def count_cells(metric: str, judged: Judged, groups: IntArray) -> IntArray:
 
 def changed_groups(metric: str, before: IntArray, after: IntArray) -> BoolArray:
     """Return in which groups a count that the metric reads differs; shape (G,), of counts as `swap_test` takes them."""
-    reads = list(_CELLS.get(metric, (0, 1, 2, 3)))
+    reads = list(CELLS.get(metric, (0, 1, 2, 3)))
     return (before[:, reads] != after[:, reads]).any(axis=1)
 
 
-def swap_test(metric: str, before: IntArray, after: IntArray, *, draws: int = DRAWS, seed: int = 0) -> float:
+def swap_test(
+    metric: str, before: IntArray, after: IntArray, *, exact: int = EXACT_GROUPS, draws: int = DRAWS, seed: int = 0
+) -> float:
     """Return the one-sided p-value against no improvement, exact or, with many groups, by draws.
 
     Args:
         metric: Whose difference is tested.
         before, after: Counts of each group's rows by cell; shape (G, 4).
-        draws: Ways to swap that are drawn where there are too many to try them all.
+        exact: Up to so many changed groups every way to swap them is tried.
+        draws: Ways to swap that are drawn where there are more.
         seed: Of the draws.
     """
     gain = (after - before)[changed_groups(metric, before, after)]
-    if len(gain) <= EXACT_GROUPS:
+    if len(gain) <= exact:
         swapped = (np.arange(2 ** len(gain))[:, None] >> np.arange(len(gain))) & 1
     else:
         swapped = np.random.default_rng(seed).integers(0, 2, (draws, len(gain)))

@@ -32,15 +32,12 @@ from ..judges import (
 )
 from ..slices import find_regressions
 from .decision import Decision, DecisionOutcome
-from .guards import MIN_GROUPS, GuardResult, hold_guard
+from .guards import MIN_EFFECTIVE, MIN_GROUPS, GuardResult, hold_guard
 from .ledger import Ledger
 from .losses.objective import Objective
 from .projection import Projection, project
 from .unanswered import ask_again, count_against
 
-MIN_EFFECTIVE = 10
-"""A standard error is not to be trusted either where a few large groups dominate: all weigh as much as so many equal
-ones."""
 MIN_COVERAGE = 0.95
 """Under this share of answered rows on either side a comparison is undecided."""
 SLICE_ALPHA = 0.05

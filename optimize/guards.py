@@ -12,6 +12,9 @@ from .unanswered import WorstCase
 
 MIN_GROUPS = 20
 """Under this many groups a clustered standard error is not to be trusted."""
+MIN_EFFECTIVE = 10
+"""A standard error is not to be trusted either where a few large groups dominate: all weigh as much as so many equal
+ones."""
 GUARD_ALPHA = 0.05
 
 

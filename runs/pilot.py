@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -26,7 +26,7 @@ from ..judges import (
 )
 from ..judges.models import Budget
 from ..judges.trust import CHURN, group_codes, mean_over_rows
-from ..optimize.detectable import smallest_gain
+from ..optimize.detectable import GuardNeed, guard_needs, perfect_gain, smallest_gain
 from ..optimize.ledger import alpha_of_look
 from ..optimize.plan import Walk
 from .config import Environment, open_client, parse_budget
@@ -62,6 +62,10 @@ class Detectable:
     alpha: float
     basis: str
     """Where the churn and the judge's errors come from."""
+    perfect: float | None = None
+    """The gain of an edit that mends every wrong verdict and breaks none; None where not even that would be shown."""
+    guards: tuple[GuardNeed, ...] = ()
+    """How many rows each guard wants."""
     reason: str = ""
     """Why there is no size."""
 
@@ -70,6 +74,7 @@ class Detectable:
         body = {"metric": self.metric, "size": self.size, "high": self.high, "at_assumed": self.at_assumed}
         body |= {"churn": self.churn.to_json(), "assumed_churn": CHURN}
         body |= {"holdout_rows": self.rows, "holdout_groups": self.groups, "look": self.look, "alpha": self.alpha}
+        body |= {"perfect": self.perfect, "guards": [asdict(need) for need in self.guards]}
         return body | {"basis": self.basis} | ({"reason": self.reason} if self.reason else {})
 
 
@@ -215,17 +220,19 @@ def detectable_gain(workspace: Workspace, walk: Walk, seen: Pilot | None) -> Det
     else:
         judged, churn = seen.before, measure_churn(seen.before, seen.reworded)
         basis = f"a pilot of {churn.n:,} open rows, judged by the prompt and by a rewording of it"
-    size, high, at_assumed, reason = None, None, None, ""
+    size, high, at_assumed, perfect, reason = None, None, None, None, ""
+    sealed = {"alpha": alpha, "rows": len(holdout), "groups": holdout.groups}
     try:
         size, high, at_assumed = (
-            None if share is None else smallest_gain(metric, judged, churn=share, alpha=alpha, rows=len(holdout))
+            None if share is None else smallest_gain(metric, judged, churn=share, **sealed)
             for share in (churn.value, churn.high, CHURN)
         )
+        perfect = perfect_gain(metric, judged, **sealed)
     except InputError as error:
         reason = str(error)
     if size is None and not reason:
-        few = f"on {len(holdout):,} rows not even an edit that mends every wrong verdict would be shown"
-        reason = few if churn.value is not None else churn.reason
+        reason = churn.reason if churn.value is None else _too_few(len(holdout), perfect)
+    share = CHURN if churn.value is None else churn.value
     return Detectable(
         metric=metric,
         size=size,
@@ -237,5 +244,14 @@ def detectable_gain(workspace: Workspace, walk: Walk, seen: Pilot | None) -> Det
         look=len(looks) + 1,
         alpha=alpha,
         basis=basis,
+        perfect=perfect,
+        guards=guard_needs(walk.objective.guards, judged, churn=share),
         reason=reason,
     )
+
+
+def _too_few(rows: int, perfect: float | None) -> str:
+    if perfect is None:
+        return f"on {rows:,} rows not even an edit that mends every wrong verdict would be shown"
+    mended = "only an edit that mends nearly every wrong verdict and breaks none would be shown"
+    return f"on {rows:,} rows {mended} (a gain of {100 * perfect:.1f} points)"

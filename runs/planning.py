@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -15,7 +15,7 @@ from ..optimize import read_objective
 from ..optimize.guards import MIN_GROUPS
 from ..optimize.plan import ASSUMED, Asked, Drawn, StepBound, Walk, bound_proposal, bound_walk, draw_walks
 from ..optimize.walk import require_decision
-from .config import Environment, open_model
+from .config import Allowance, Environment, open_model, parse_budget
 from .pilot import Detectable, Pilot, detectable_gain, run_pilot
 from .run import require_same_split
 from .run_config import RunConfig, open_proposer
@@ -46,6 +46,18 @@ class Span:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class BudgetForecast:
+    """Whether the budget that was given covers what the walk probably takes."""
+
+    money: float | None
+    tokens: int | None
+    enough: bool | None
+    """For at least 95 of 100 walks; None where no budget was given, or where that is not known."""
+    note: str = ""
+    """What is to be said about it; empty where it is enough, or where there is none."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
     """What a walk will ask and cost, and what its gate could show."""
 
@@ -61,6 +73,7 @@ class Plan:
     tokens: Span
     money: Span
     """US dollars."""
+    budget: BudgetForecast
     detectable: Detectable
     row_tokens: TokenSummary
     pilot: Pilot | None
@@ -81,6 +94,7 @@ class Plan:
             "calls": self.calls.to_json(),
             "tokens": self.tokens.to_json(),
             "money": self.money.to_json(),
+            "budget": asdict(self.budget),
             "bound": lines,
             "detectable": self.detectable.to_json(),
             "pilot": self.pilot and self.pilot.to_json(),
@@ -120,6 +134,7 @@ def plan_run(workspace: Workspace, config: RunConfig, environment: Environment, 
         calls=spans[0],
         tokens=spans[1],
         money=spans[2],
+        budget=_weigh_budget(parse_budget(config.budget), tokens=spans[1], money=spans[2]),
         detectable=detectable_gain(workspace, walk, seen),
         row_tokens=summary,
         pilot=seen,
@@ -232,6 +247,26 @@ def _money(drawn: Drawn, priced: Sequence[float | None], most: float | None, why
     if one_verdict is None or one_text is None:
         return Span(p50=None, p95=None, at_most=None, reason="the price of a model is unknown; name it in a price file")
     return _span(drawn.judge * one_verdict + drawn.optimizer * one_text, most, why)
+
+
+def _weigh_budget(allowance: Allowance, *, tokens: Span, money: Span) -> BudgetForecast:
+    """Hold a budget of dollars or tokens against the forecast."""
+    given = BudgetForecast(money=allowance.money, tokens=allowance.tokens, enough=None)
+    if allowance.money is not None:
+        limit, span, written = allowance.money, money, lambda value: f"${value:.4f}"
+    elif allowance.tokens is not None:
+        limit, span, written = float(allowance.tokens), tokens, lambda value: f"{value:,.0f} tokens"
+    else:
+        return given
+    budget = f"--budget {written(limit)}"
+    if span.p50 is None or span.p95 is None:
+        return replace(given, note=f"whether {budget} is enough is not known: {span.reason}")
+    likely = f"the walk probably takes {written(span.p50)}, and one in twenty {written(span.p95)} or more"
+    if limit < span.p50:
+        return replace(given, enough=False, note=f"{budget} is too small and would stop it on the way: {likely}")
+    if limit < span.p95:
+        return replace(given, enough=False, note=f"{budget} may be too small: {likely}")
+    return replace(given, enough=True)
 
 
 def _span(draws: FloatArray, most: float | None, reason: str = "") -> Span:

@@ -6,7 +6,7 @@ from .correlation import correlations, kendall_tau, pearson, spearman
 from .delta import mean_share
 from .diras import DIRAS_METRICS, RelevanceRows, diras
 from .estimate import Estimate
-from .influence import influence, point
+from .influence import cell_influence, influence, point
 from .intervals import Cells, bootstrap, percentile_interval, wilson
 from .meanings import LOWER_IS_BETTER, metric_meaning
 from .ranking import Ranking, mean_over_queries, ndcg, ranking_metrics
@@ -31,6 +31,7 @@ __all__ = [
     "average_precision",
     "bootstrap",
     "brier",
+    "cell_influence",
     "confusion",
     "correlations",
     "diras",

@@ -64,6 +64,21 @@ def influence(metric: str, label: Values, predicted: Values) -> FloatArray:
     return cells[label.astype(np.int64), predicted.astype(np.int64)]
 
 
+def cell_influence(metric: str, counts: npt.NDArray[np.integer]) -> tuple[float, FloatArray] | None:
+    """Return a metric of decisions, and what a row of each cell pulls on it, from a table alone.
+
+    Args:
+        metric: One of the metrics of decisions.
+        counts: Rows by label and verdict: no and no, no and yes, yes and no, yes and yes; shape (4,).
+
+    Returns:
+        The value and the pulls, shape (4,); None where the metric is undefined.
+    """
+    shares = counts.reshape(2, 2) / max(int(counts.sum()), 1)
+    value = float(agreement.BINARY_METRICS[metric](shares))
+    return (value, _BY_CELL[metric](shares, value).reshape(4)) if np.isfinite(value) else None
+
+
 def _check(metric: str, label: Values, predicted: Values) -> None:
     if metric not in METRICS:
         raise InputError(f"no influence function is known for {metric!r}; there is one for {', '.join(METRICS)}")

@@ -14,6 +14,7 @@ from .optimize import optimize, read_config
 from .options import open_workspace
 
 if TYPE_CHECKING:
+    from ...optimize.detectable import GuardNeed
     from ..pilot import Detectable
     from ..planning import Plan, Span
 
@@ -68,6 +69,8 @@ def say_plan(planned: Plan) -> None:
     say_table(("", "p50", "p95", "at most"), [(name, *_ends(span, form)) for name, span, form in lines])
     for reason in dict.fromkeys(span.reason for _, span, _ in lines if span.reason):
         say(f"  not known: {reason}")
+    if planned.budget.note:
+        say(f"  {inline(planned.budget.note)}")
     if planned.lines:
         say("\nAt most, step by step")
         head = ("step", "asked", "calls", "tokens in", "tokens out")
@@ -90,10 +93,22 @@ def _say_detectable(found: Detectable) -> None:
         say(f"  {100 * found.size:.1f} points{high}")
         if found.high is not None and found.at_assumed is not None:
             say(f"  {100 * found.at_assumed:.1f} points if an edit churns as much as edits often do ({CHURN:.0%})")
+    for need in found.guards:
+        say(f"  {describe_need(need, found.rows)}")
     churn = found.churn
     shown = "not known" if churn.value is None else f"{churn.value:.0%}"
     interval = "" if churn.low is None or churn.high is None else f" (95 % {churn.low:.0%} .. {churn.high:.0%})"
     say(f"  churn {shown}{interval}: {inline(found.basis)}")
+
+
+def describe_need(need: GuardNeed, rows: int) -> str:
+    """Say how many rows a guard wants, beside those there are."""
+    named = f"guard {need.metric}:-{need.margin:g}"
+    if need.rows is None or need.rows_at_half is None:
+        return f"{named}: an edit with this churn does not move {need.metric}"
+    enough = "the holdout has" if rows >= need.rows else "too few: the holdout has"
+    half = f"about {need.rows_at_half:,} where half of the margin is lost"
+    return f"{named} wants about {need.rows:,} holdout rows where nothing is lost, {half}; {enough} {rows:,}"
 
 
 def _ends(span: Span, form: str) -> tuple[str, ...]:
