@@ -72,7 +72,7 @@ def cli() -> None:
     Improve:    judgewright optimize groundedness rows.jsonl --objective "avoid false positives" --model gpt-4o-mini
 
     --model is `simulated` (embedded, made up, no key), a model name at OPENAI_BASE_URL with OPENAI_API_KEY,
-    or NAME@https://host/v1 with JUDGEWRIGHT_API_KEY.
+    or NAME@https://host/v1 with JUDGEWRIGHT_API_KEY. Further keys: ~/.config/judgewright/models.yaml.
     """
 
 

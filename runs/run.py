@@ -86,7 +86,7 @@ def start_run(
 
     Args:
         workspace: Where calls, events and looks are kept.
-        config: What to do.
+        config: What to do. The user named its models in this command, so that their addresses may be asked.
         environment: Base URL and keys.
         watch: Called while answers come in.
         on_event: Called with the kind and payload of each event, replayed ones included.
@@ -101,6 +101,7 @@ def start_run(
     open_proposer(config)
     workspace.database.claim()
     require_same_split(workspace, config.data_hash, config.shares)
+    environment = environment.naming(*config.named_models)
     run_id = create_run(workspace.database, "optimize", config.to_json())
     return _walk(workspace, run_id, config, dataset, environment, watch, on_event)
 
@@ -126,12 +127,11 @@ def open_clients(
     """
     allowance = parse_budget(config.budget)
     budget = Budget(money=allowance.money, tokens=allowance.tokens, spent=record.spending())
-    named = (config.model, config.optimizer_model or config.model, config.screen_model or config.model)
     return {
         name: opened.enter_context(
             open_client(name, environment, record=record, budget=budget, concurrency=config.concurrency)
         )
-        for name in dict.fromkeys(named)
+        for name in config.named_models
     }
 
 
@@ -165,10 +165,15 @@ def resume_run(
 
     Args:
         budget: A new budget for the whole run, what it has spent included; the old one unless given.
+
+    Raises:
+        InputError: There is no such run, its data have changed, or only the workspace names the address of a model.
+        WorldError: The endpoint, the budget or the disk stopped it again.
     """
     info = optimization(workspace, run_id)
     workspace.database.claim()  # before the journal is read: another process may be adding to it
     config = RunConfig.from_json(info.config)
+    environment.require_named(*config.named_models, who=f"run {info.run_id}")
     if budget is not None:
         config = replace(config, budget=budget)
         set_config(workspace.database, info.run_id, config.to_json())
@@ -201,6 +206,7 @@ def _walk(
     record = CallStore(workspace.database, run_id)
     journal = _Heard(RunJournal(workspace.database, run_id), on_event)
     objective = read_objective(config.objective, target=config.target, guards=config.guards)
+    again = f"judgewright runs resume {run_id}{environment.keyring().flags()}"
     try:
         with sitting(workspace.database, run_id), ExitStack() as opened:
             clients = open_clients(opened, config, environment, record)
@@ -218,14 +224,14 @@ def _walk(
             outcome = optimize(config.judge, dataset, objective, tools, config.settings())
             stats = tuple(client.stats for client in clients.values())
     except (Interrupted, KeyboardInterrupt):
-        raise Interrupted(f"stopped; run {run_id} is kept", hint=f"judgewright runs resume {run_id}") from None
+        raise Interrupted(f"stopped; run {run_id} is kept", hint=again) from None
     except InputError:
         raise
     except DivergedError as error:
         error.hint = f"{error.hint}; its calls are kept: start anew with: {command_of(config)}"
         raise
     except JudgewrightError as error:
-        go_on = f"go on with: judgewright runs resume {run_id}"
+        go_on = f"go on with: {again}"
         error.hint = f"{error.hint}; {go_on}" if error.hint else go_on
         raise
     return RunResult(

@@ -131,6 +131,12 @@ class RunConfig:
         return load_prompt(self.prompt, origin="the run's prompt")
 
     @property
+    def named_models(self) -> tuple[str, ...]:
+        """The models that the run may ask, each once: the judge's, the optimizer's, the screening one."""
+        names = (self.model, self.optimizer_model, self.screen_model)
+        return tuple(dict.fromkeys(name for name in names if name is not None))
+
+    @property
     def decision_rule(self) -> DecisionRule | None:
         """The kept rule; None where the prompt's own threshold decides."""
         return None if self.rule is None else DecisionRule.from_json(self.rule)

@@ -15,6 +15,8 @@ import pytest
 import yaml
 
 from judgewright.judges import Prices, Shelf
+from judgewright.judges.models import Origin
+from judgewright.runs.config import read_environment
 from judgewright.runs.exports import TARGETS, Handover, write_export
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -190,6 +192,20 @@ def test_the_price_file_of_the_page_is_read(tmp_path: Path) -> None:
     assert prices.cost("Qwen/Qwen2.5-7B-Instruct", "http://127.0.0.1:8000/v1", 1_000_000, 0) == pytest.approx(0.05)
     cost = prices.cost("gpt-4o-mini", "https://gateway.example.com/v1", 1_000_000, 0, cached=1_000_000)
     assert cost == pytest.approx(0.075)
+
+
+def test_the_models_file_of_the_page_is_read(tmp_path: Path) -> None:
+    """Each address of the page's command has its own key, and no other."""
+    page = DOCS / "how-to" / "keys.md"
+    (text,) = blocks(page, "yaml")
+    (tmp_path / "models.yaml").write_text(text)
+    keys = {"ACME_API_KEY": "a", "HUB_TOKEN": "h", "JUDGEWRIGHT_API_KEY": "x", "OPENAI_API_KEY": "o"}
+    environment = read_environment({"JUDGEWRIGHT_MODELS": str(tmp_path / "models.yaml"), **keys})
+    (line,) = [line for block in blocks(page, "") for line in joined(block) if "--optimizer-model" in line]
+    specs = [word for word in shlex.split(line) if "@http" in word]
+    ring = environment.naming(*specs).keyring()
+    bound = [ring.binding(Origin.of(spec.partition("@")[2])) for spec in specs]
+    assert [binding and binding.key for binding in bound] == ["a", "h"]
 
 
 def test_the_workflow_of_the_page_is_one() -> None:

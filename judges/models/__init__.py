@@ -5,6 +5,7 @@ from .client import Client, ClientStats, Progress
 from .endpoint import Endpoint
 from .faults import Faults
 from .model import Completion, Message, Model, Request, TokenLogprob
+from .origin import Origin, checked_url
 from .price import Prices
 from .record import CallRecord, FailedCall, MemoryRecord, Spending
 from .recorded import Recorded
@@ -23,6 +24,7 @@ __all__ = [
     "MemoryRecord",
     "Message",
     "Model",
+    "Origin",
     "Prices",
     "Progress",
     "Recorded",
@@ -31,6 +33,7 @@ __all__ = [
     "Spending",
     "TokenCount",
     "TokenLogprob",
+    "checked_url",
     "count_tokens",
     "estimate_tokens",
 ]

@@ -16,6 +16,7 @@ from urllib.parse import urlsplit
 from ..errors import InputError, ModelError, UnreachedError
 from .bodies import ACCEPTED, BodyReader, body_of, transport_errors
 from .model import Completion, Request
+from .origin import checked_url
 from .wire import read_completion, read_fault, read_filtered
 
 if TYPE_CHECKING:
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 _HEADERS = {"X-Stainless-Raw-Response": "stream", **ACCEPTED}
 """The first is the SDK's own switch for leaving the body alone: it has been read by then, up to a limit."""
 _NO_KEY = "none"
+_ABOUT_KEYS = {401, 403}
 _SHORTEST_SECRET = 8
 
 
@@ -36,19 +38,34 @@ class Endpoint:
         api_key: The key; None for a server that asks for none. The environment is not read for one.
         timeout: Seconds for one whole try.
         max_connections: How many connections may be open at once.
+        key_hint: What to do where the endpoint asks for a key, or refuses the one it got.
+        needs_key: Whether to send nothing, because the key that belongs to the endpoint is missing.
+        custom_headers: Whether OPENAI_CUSTOM_HEADERS, which the SDK reads by itself, is meant for this endpoint.
 
     Raises:
         InputError: The base URL is not one, carries credentials, or the key cannot stand in a header.
     """
 
     def __init__(
-        self, *, name: str, base_url: str, api_key: str | None, timeout: float = 120.0, max_connections: int = 100
+        self,
+        *,
+        name: str,
+        base_url: str,
+        api_key: str | None,
+        timeout: float = 120.0,
+        max_connections: int = 100,
+        key_hint: str = "",
+        needs_key: bool = False,
+        custom_headers: bool = False,
     ) -> None:
         self._name = name
-        self._base_url = _checked_url(base_url)
+        self._base_url = checked_url(base_url)
         self._secret = _Secret(api_key)
         self._timeout = timeout
         self._max_connections = max_connections
+        self._key_hint = key_hint
+        self._needs_key = needs_key
+        self._custom_headers = custom_headers
         self._client: AsyncOpenAI | None = None
 
     def __repr__(self) -> str:
@@ -71,6 +88,8 @@ class Endpoint:
 
     async def complete(self, request: Request, *, leave_out: frozenset[str] = frozenset()) -> Completion:
         """See `Model.complete`."""
+        if self._needs_key:
+            raise UnreachedError(f"{self._name} at {self._base_url} needs a key", fatal=True, hint=self._key_hint)
         body = {"model": self._name, **_without(request, leave_out)}
         answer = await self._try(body)
         if isinstance(answer, ModelError):
@@ -137,6 +156,9 @@ class Endpoint:
         )
         if urlsplit(self._base_url).hostname != "api.openai.com":
             client.organization = client.project = None  # the SDK reads them from the environment for any host
+        if not self._custom_headers:
+            # It reads these too, an Authorization among them, and has no public way to leave them out.
+            client._custom_headers = {}
         self._client = client
         return client
 
@@ -145,7 +167,10 @@ class Endpoint:
         raw = b"" if isinstance(content, ModelError) else self._secret.scrub_bytes(content)
         if error.status_code == 400 and (refusal := read_filtered(raw)):
             return refusal
-        return read_fault(error.status_code, raw, error.response.headers, sent=body)
+        fault = read_fault(error.status_code, raw, error.response.headers, sent=body)
+        if error.status_code in _ABOUT_KEYS and self._key_hint:
+            fault.hint = self._key_hint
+        return fault
 
     def _connection_fault(self, error: APIConnectionError) -> ModelError:
         import aiohttp
@@ -167,7 +192,9 @@ class _Secret:
     def __init__(self, key: str | None) -> None:
         self._key = (key or "").strip()
         if not (self._key.isascii() and self._key.isprintable()) or " " in self._key:
-            raise InputError("the API key has characters that cannot stand in a header", hint="check OPENAI_API_KEY")
+            raise InputError(
+                "the API key has characters that cannot stand in a header", hint="check the variable it is in"
+            )
         self._forms: tuple[str, ...] = ()
         if len(self._key) >= _SHORTEST_SECRET:
             plain = base64.b64encode(self._key.encode()).decode().rstrip("=")
@@ -195,23 +222,6 @@ def _causes(error: BaseException) -> Iterator[BaseException]:
     while cause is not None:
         yield cause
         cause = cause.__cause__
-
-
-def _checked_url(base_url: str) -> str:
-    try:
-        parts = urlsplit(base_url)
-        usable = parts.scheme in {"http", "https"} and parts.hostname and (parts.port is None or parts.port > 0)
-    except ValueError:  # a port that is no number
-        usable, parts = False, urlsplit("")
-    if parts.username is not None or parts.password is not None or parts.query or parts.fragment:
-        # Not quoted: what stands there is likely a secret.
-        raise InputError(
-            "the base URL carries a user, a password, a query or a fragment; it is kept in records",
-            hint="give the key in OPENAI_API_KEY and the URL as https://host/v1",
-        )
-    if not usable:
-        raise InputError(f"the base URL {base_url!r} is not an http(s) URL", hint="write it as https://host/v1")
-    return base_url.rstrip("/")
 
 
 def _without(request: Request, leave_out: frozenset[str]) -> dict[str, Any]:  # Any: JSON

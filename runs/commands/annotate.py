@@ -25,9 +25,10 @@ from ...judges.annotation import (
 )
 from ..annotated import Annotation, write_annotations
 from ..annotation import Asking, run_annotation
-from ..config import parse_budget, read_environment
+from ..config import parse_budget
 from ..pair_files import Sources, read_material
 from ..terminal import progress_on_stderr, say, say_json, say_table
+from .asking import asking_environment
 from .failure import error_body, report_failure
 from .options import column_map, json_option, model_options, no_wait_option, open_workspace, workspace_option
 from .outputs import OutFile
@@ -121,14 +122,14 @@ def annotate(
         label_scale=label_scale,
     )
     plan = SamplePlan(k=k, per_query=per_query, outside=cast("Outside", outside), seed=seed)
-    asking = Asking(
-        model=model,
-        environment=read_environment(),
-        allowance=parse_budget(budget),
-        concurrency=concurrency,
-        settings=JudgeSettings(max_tokens=max_tokens),
-    )
     with open_workspace(workspace, wait=not no_wait) as place, progress_on_stderr(quiet=as_json) as watch:
+        asking = Asking(
+            model=model,
+            environment=asking_environment(place.root, model),
+            allowance=parse_budget(budget),
+            concurrency=concurrency,
+            settings=JudgeSettings(max_tokens=max_tokens),
+        )
         prompt = place.shelf.get(judge_name)
         material = read_material(prompt, sources)
         search = _open_retriever(retriever, embedder, material.documents)

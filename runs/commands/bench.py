@@ -13,9 +13,10 @@ from ...judges.listwise import Window
 from ...slices import read_slice, rows_in_slice
 from ..bench import BenchPlan, BenchResult, ByClaim, run_bench, write_page, write_verdicts
 from ..ceilings import say_ceilings
-from ..config import parse_budget, read_environment
+from ..config import parse_budget
 from ..reports.report import say_benchmark, say_macro
 from ..terminal import inline, progress_on_stderr, say, say_json
+from .asking import asking_environment
 from .failure import error_body, report_failure
 from .options import (
     ceiling_options,
@@ -112,7 +113,7 @@ def bench(
             dataset,
             plan,
             model=model,
-            environment=read_environment(),
+            environment=asking_environment(place.root, model),
             allowance=parse_budget(budget),
             concurrency=concurrency,
             watch=watch,

@@ -13,9 +13,10 @@ from ...judges.calibrate import METHODS
 from ...judges.metrics.agreement import BINARY_METRICS
 from ..bench import describe_spending
 from ..calibration import CalibrationRun, run_calibration
-from ..config import parse_budget, read_environment
+from ..config import parse_budget
 from ..reports.report import number, say_undefined
 from ..terminal import inline, progress_on_stderr, say, say_json, say_table
+from .asking import asking_environment
 from .options import (
     data_options,
     json_option,
@@ -96,7 +97,7 @@ def calibrate(
             prompt,
             dataset,
             model=model,
-            environment=read_environment(),
+            environment=asking_environment(place.root, model),
             allowance=parse_budget(budget),
             concurrency=concurrency,
             settings=JudgeSettings(max_tokens=max_tokens, confidence=confidence),

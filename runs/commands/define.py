@@ -21,11 +21,12 @@ from ...judges.annotation import (
 )
 from ...judges.models import Budget
 from ..bench import Watch, describe_spending
-from ..config import open_client, parse_budget, read_environment
+from ..config import open_client, parse_budget
 from ..store.calls import CallStore
 from ..store.journal import create_run, sitting
 from ..terminal import progress_on_stderr, say, say_json
 from ..workspace import Workspace
+from .asking import asking_environment
 from .failure import error_body, report_failure
 from .options import json_option, model_options, no_wait_option, open_workspace, workspace_option
 from .outputs import OutFile
@@ -100,6 +101,7 @@ def _ask(
     max_tokens: int,
 ) -> tuple[list[Definition], ClientStats]:
     """Draft what is missing and improve what can be, with every reply recorded in the workspace."""
+    environment = asking_environment(place.root, model)
     run_id = create_run(
         place.database, "define", {"model": model, "queries": len(ready), "improve": marked is not None}
     )
@@ -109,7 +111,7 @@ def _ask(
     settings = JudgeSettings(max_tokens=max_tokens)
     with (
         sitting(place.database, run_id),
-        open_client(model, read_environment(), record=record, budget=spending, concurrency=concurrency) as client,
+        open_client(model, environment, record=record, budget=spending, concurrency=concurrency) as client,
     ):
         missing = [definition for definition in ready if not definition.text]
         drafts = draft_definitions(

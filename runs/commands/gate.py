@@ -13,13 +13,14 @@ from ...judges import InputError, Judged
 from ...judges.files import VerdictColumns
 from ...optimize import Objective, read_objective
 from ...slices.saved import read_slice
-from ..config import parse_budget, read_environment
+from ..config import parse_budget
 from ..gates.gate_judges import Asking, TwoJudges, gate_judges
 from ..gates.gating import Gated, Terms, gate_verdicts
 from ..gates.verdict_pairs import pair_verdicts, read_holdout, read_verdicts, split_name
 from ..reports.gate_report import say_gated
 from ..terminal import progress_on_stderr, say_json
 from ..workspace import Workspace
+from .asking import asking_environment
 from .options import (
     column_map,
     data_options,
@@ -179,7 +180,7 @@ def _of_judges(
     with progress_on_stderr(quiet=quiet) as watch:
         asking = Asking(
             model=model,
-            environment=read_environment(),
+            environment=asking_environment(place.root, model),
             allowance=parse_budget(options["budget"]),
             concurrency=options["concurrency"],
             max_tokens=options["max_tokens"],

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ...judges import InputError, LossError, OutputScale, parse_label_scale, write_beside
-from ..config import open_client, parse_budget, read_environment
+from ..config import open_client, parse_budget
 from ..terminal import inline, say, say_json, say_table
+from .asking import asking_environment
 from .options import json_option, model_option, no_wait_option, open_workspace, workspace_option
 from .outputs import OutFile
 
@@ -230,12 +231,13 @@ def _ask(
     from ..store.journal import create_run, sitting
 
     allowed = parse_budget(budget)
+    environment = asking_environment(place.root, model)
     run_id = create_run(place.database, "loss", {"objective": objective.text, "model": model})
     record = CallStore(place.database, run_id)
     spending = Budget(money=allowed.money, tokens=allowed.tokens, spent=record.spending())
     with (
         sitting(place.database, run_id),
-        open_client(model, read_environment(), record=record, budget=spending, concurrency=1) as client,
+        open_client(model, environment, record=record, budget=spending, concurrency=1) as client,
     ):
         written = write_loss(
             objective,

@@ -14,6 +14,7 @@ from ..reports.run_report import say_found
 from ..run import RunResult, start_run
 from ..run_config import PROPOSERS, RunConfig
 from ..terminal import progress_on_stderr, say, say_json
+from .asking import asking_environment
 from .loss import read_loss
 from .options import (
     column_map,
@@ -142,9 +143,8 @@ def optimize(
         if tuned:
             config = _with_tuned(context, place, config)
         with progress_on_stderr(quiet=as_json) as watch:
-            result = start_run(
-                place, config, read_environment(), watch=watch, on_event=say_nothing if as_json else say_event
-            )
+            environment = asking_environment(place.root, *config.named_models)
+            result = start_run(place, config, environment, watch=watch, on_event=say_nothing if as_json else say_event)
     finish(result, place.root, as_json=as_json)
 
 

@@ -11,8 +11,8 @@ from pathlib import Path
 import click
 
 from ...judges import InputError
-from ..config import read_environment
 from ..terminal import say, say_json
+from .asking import allow_origin_option, asking_environment
 from .options import json_option, open_workspace, workspace_option
 
 HOST = "127.0.0.1"
@@ -32,9 +32,10 @@ HOST = "127.0.0.1"
     default=False,
     help="Open the page in a browser; other users of this machine may see the link meanwhile.  [default: no-open]",
 )
+@allow_origin_option
 @workspace_option
 @json_option
-def review(port: int, opening: bool, workspace: Path | None, as_json: bool) -> None:
+def review(port: int, opening: bool, origins: tuple[str, ...], workspace: Path | None, as_json: bool) -> None:
     """Serve the review page to this machine's user until it is interrupted.
 
     Open the link that is printed: it carries a secret, and who has it may decide.
@@ -48,7 +49,7 @@ def review(port: int, opening: bool, workspace: Path | None, as_json: bool) -> N
     token = secrets.token_urlsafe(32)
     with _listen(port) as listener:
         port = listener.getsockname()[1]
-        app = review_app(root, token=token, port=port, environment=read_environment())
+        app = review_app(root, token=token, port=port, environment=asking_environment(root, origins=origins))
         link = f"http://{HOST}:{port}/?token={token}"
         if as_json:
             say_json({"link": link})

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ...judges.trust import CHURN
-from ..config import read_environment
 from ..terminal import inline, progress_on_stderr, say, say_json, say_table
+from .asking import asking_environment
 from .optimize import optimize, read_config
 from .options import open_workspace
 
@@ -42,7 +42,8 @@ def plan(
 
     with open_workspace(workspace, wait=not no_wait) as place, progress_on_stderr(quiet=as_json) as watch:
         config = read_config(place.shelf.get(judge), **options)
-        planned = plan_run(place, config, read_environment(), pilot=pilot, watch=watch)
+        environment = asking_environment(place.root, *config.named_models)
+        planned = plan_run(place, config, environment, pilot=pilot, watch=watch)
     if as_json:
         say_json(planned.to_json())
     else:

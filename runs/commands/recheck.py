@@ -6,10 +6,11 @@ from pathlib import Path
 
 import click
 
-from ..config import parse_budget, read_environment
+from ..config import parse_budget
 from ..gates.gate_judges import Asking
 from ..gates.rechecking import recheck as decide_again
 from ..terminal import progress_on_stderr
+from .asking import asking_environment
 from .gate import finish
 from .options import json_option, model_option, no_wait_option, open_workspace, workspace_option
 
@@ -41,7 +42,7 @@ def recheck(
     with open_workspace(workspace, wait=not no_wait) as place, progress_on_stderr(quiet=as_json) as watch:
         asking = Asking(
             model=model,
-            environment=read_environment(),
+            environment=asking_environment(place.root, model),
             allowance=parse_budget(budget),
             concurrency=concurrency,
             max_tokens=max_tokens,

@@ -9,13 +9,13 @@ from typing import Any, NoReturn
 import click
 
 from ...judges import InputError, WorkspaceError
-from ..config import read_environment
 from ..finding import Finding, NotAccepted, finding, settle
 from ..gates.hunk_choice import HunkChoice, accept_hunks
 from ..reports.gate_report import say_gated
 from ..reports.run_report import say_found
 from ..terminal import inline, progress_on_stderr, say, say_json
 from ..workspace import Workspace
+from .asking import allow_origin_option, asking_environment
 from .options import F, json_option, named_run, names, no_wait_option, open_workspace, workspace_option
 
 
@@ -85,11 +85,13 @@ def decision_options(command: F) -> F:
 @click.argument("run")
 @click.option("--hunks", help="Adopt these hunks alone, such as 1,3: what they make goes through the gate first.")
 @click.option("--budget", help="With --hunks: a new budget for the run, what it has spent included.")
+@allow_origin_option
 @decision_options
 def accept(
     run: str,
     hunks: str | None,
     budget: str | None,
+    origins: tuple[str, ...],
     who: str | None,
     comment: str,
     workspace: Path | None,
@@ -110,11 +112,10 @@ def accept(
         return
     chosen = _numbers(hunks)
     with open_workspace(workspace, wait=not no_wait) as place, progress_on_stderr(quiet=as_json) as watch:
+        environment = asking_environment(place.root, origins=origins)
         run = named_run(place, run)
         try:
-            choice = accept_hunks(
-                place, run, chosen, read_environment(), who=who, comment=comment, watch=watch, budget=budget
-            )
+            choice = accept_hunks(place, run, chosen, environment, who=who, comment=comment, watch=watch, budget=budget)
         except NotAccepted as refusal:
             _refuse(run, refusal, as_json=as_json)
     _finish(choice, as_json=as_json)

@@ -8,7 +8,6 @@ from typing import Literal
 
 import click
 
-from ..config import read_environment
 from ..finding import finding
 from ..flips import Direction as FlipDirection
 from ..flips import Error, flips_of, validation
@@ -21,6 +20,7 @@ from ..run import resume_run
 from ..store.calls import CallStore
 from ..store.journal import RunJournal, get_run, list_runs
 from ..terminal import progress_on_stderr, say, say_json, say_table
+from .asking import allow_origin_option, asking_environment
 from .optimize import finish
 from .options import json_option, named_run, no_wait_option, open_workspace, workspace_option
 from .outputs import OutFolder
@@ -158,13 +158,22 @@ def export(run: str, out: Path, formats: tuple[str, ...], workspace: Path | None
 @runs.command(epilog="Example:  judgewright runs resume 20261121-031502-a1b2c3 --budget 10.00")
 @click.argument("run")
 @click.option("--budget", help="A new budget for the whole run, what it has spent included.")
+@allow_origin_option
 @workspace_option
 @no_wait_option
 @json_option
-def resume(run: str, budget: str | None, workspace: Path | None, no_wait: bool, as_json: bool) -> None:
+def resume(
+    run: str,
+    budget: str | None,
+    origins: tuple[str, ...],
+    workspace: Path | None,
+    no_wait: bool,
+    as_json: bool,
+) -> None:
     """Go on with a run that was stopped, killed or out of budget; finished calls are not paid for again."""
     with open_workspace(workspace, wait=not no_wait) as place, progress_on_stderr(quiet=as_json) as watch:
         listen = say_nothing if as_json else say_event
+        environment = asking_environment(place.root, origins=origins)
         run = named_run(place, run)
-        result = resume_run(place, run, read_environment(), budget=budget, watch=watch, on_event=listen)
+        result = resume_run(place, run, environment, budget=budget, watch=watch, on_event=listen)
     finish(result, place.root, as_json=as_json)

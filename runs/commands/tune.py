@@ -8,8 +8,8 @@ from typing import Any
 
 import click
 
-from ..config import read_environment
 from ..terminal import inline, progress_on_stderr, say, say_json, say_table
+from .asking import asking_environment
 from .optimize import optimize, read_config
 from .options import open_workspace
 
@@ -45,7 +45,8 @@ def tune(
 
     with open_workspace(workspace, wait=not no_wait) as place, progress_on_stderr(quiet=as_json) as watch:
         config = read_config(place.shelf.get(judge), **options)
-        result = search(place, config, read_environment(), trials=trials, watch=watch, on_trial=told)
+        environment = asking_environment(place.root, *config.named_models)
+        result = search(place, config, environment, trials=trials, watch=watch, on_trial=told)
     body = result.to_json()
     if as_json:
         say_json(body)

@@ -84,8 +84,8 @@ def accept_hunks(
         budget: A new budget for the run, all that was spent for it included; its own unless given.
 
     Raises:
-        InputError: There are no such hunks, the run has not finished, somebody has decided about it, or its rows have
-            changed; nothing is spent.
+        InputError: There are no such hunks, the run has not finished, somebody has decided about it, its rows have
+            changed, or only the workspace names the address of its model; nothing is spent.
         NotAccepted: The composed prompt breaks what a candidate must leave as it is; nothing is spent.
         WorldError: The endpoint, the budget or the disk stopped it; asking again goes on.
     """
@@ -100,6 +100,7 @@ def accept_hunks(
         )
         return choice.answered(found.decision, gated=None, adopted=adopted)
     config = found.config
+    environment.require_named(config.model, who=f"run {found.run_id}")
 
     def asking(own: str) -> Asking:
         return Asking(
@@ -111,7 +112,7 @@ def accept_hunks(
             max_tokens=config.max_tokens,
         )
 
-    gated = _put_to_gate(workspace, choice, asking)
+    gated = _put_to_gate(workspace, choice, asking, flags=environment.keyring().flags())
     decision, adopted = gated.found["decision"], None
     if gated.accepted:
         note = f"{choice} of run {found.run_id}, gated on {config.model}: {decision['reason']}"
@@ -162,8 +163,15 @@ def _compose(found: Finding, chosen: Collection[int]) -> _Choice:
     return _Choice(found=found, numbers=numbers, of=len(diff.hunks), prompt=prompt, whole=whole)
 
 
-def _put_to_gate(workspace: Workspace, choice: _Choice, asking: Callable[[str], Asking]) -> Gated:
-    """Have the gate decide between the run's first prompt and the composed one, on the run's holdout."""
+def _put_to_gate(workspace: Workspace, choice: _Choice, asking: Callable[[str], Asking], *, flags: str) -> Gated:
+    """Have the gate decide between the run's first prompt and the composed one, on the run's holdout.
+
+    Args:
+        workspace: Where the run is.
+        choice: The composed prompt and where it comes from.
+        asking: Says who is asked, for the run in which the question is kept.
+        flags: Options with which the same command may go on.
+    """
     found, prompt, config = choice.found, choice.prompt, choice.found.config
     parts = split_dataset(config.dataset(), shares=config.shares)
     _require_allowed(workspace, choice, parts)
@@ -195,7 +203,7 @@ def _put_to_gate(workspace: Workspace, choice: _Choice, asking: Callable[[str], 
     try:
         return answer_once(workspace, HUNKS, kept, about, answer)
     except (Interrupted, KeyboardInterrupt):
-        again = f"judgewright accept {found.run_id} --hunks {','.join(map(str, choice.numbers))}"
+        again = f"judgewright accept {found.run_id} --hunks {','.join(map(str, choice.numbers))}{flags}"
         raise Interrupted("stopped; the question and its look are kept", hint=f"go on with: {again}") from None
 
 

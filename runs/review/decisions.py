@@ -100,6 +100,8 @@ def _accept_whole(desk: Desk, run_id: str, *, who: str | None, comment: str) -> 
 
 
 def _try_edit(desk: Desk, config: RunConfig, report: Report) -> Done:
+    # To start a run is to name its models; these were named by whoever wrote the workspace.
+    desk.environment.require_named(*config.named_models, who="your edit")
     with desk.writing() as place:
 
         def on_event(kind: str, payload: object) -> None:

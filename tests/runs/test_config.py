@@ -42,25 +42,13 @@ def test_a_bad_model_name_is_refused(spec: str) -> None:
     assert "secret" not in str(refused.value)
 
 
-def test_a_key_goes_only_where_its_owner_meant_it_to_go(monkeypatch: pytest.MonkeyPatch) -> None:
-    """OPENAI_API_KEY to OPENAI_BASE_URL and loopback; JUDGEWRIGHT_API_KEY to a named endpoint; no key elsewhere."""
-    from judgewright.runs.config import _key_for
-
-    both = Environment(openai_key=KEY, own_key=OWN)
-    url = "https://api.openai.com/v1"
-    assert _key_for("gpt-4o", url, both) == KEY
-    assert _key_for("m@https://other.example/v1", "https://other.example/v1", both) == OWN
-    assert _key_for("m@https://other.example/v1", "https://other.example/v1", AT_OPENAI) is None
-    assert _key_for("m@http://127.0.0.1:1/v1", "http://127.0.0.1:1/v1", AT_OPENAI) == KEY
-    assert _key_for(f"m@{url}", url, AT_OPENAI) == KEY
-
-
 def test_the_environment_is_read_once_and_shows_no_key() -> None:
     """Variables become fields; the repr has no key."""
     found = read_environment({"OPENAI_API_KEY": KEY, "OPENAI_BASE_URL": "http://h/v1", "JUDGEWRIGHT_API_KEY": OWN})
     assert (found.openai_key, found.own_key, found.base_url) == (KEY, OWN, "http://h/v1")
     assert "CANARY" not in repr(found)
     assert read_environment({}).base_url == "https://api.openai.com/v1"
+    assert "CANARY" not in repr(found.keyring())
 
 
 @pytest.mark.parametrize(

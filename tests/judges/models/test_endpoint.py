@@ -326,3 +326,55 @@ def test_the_served_embedded_model_is_known_by_its_name():
     """What it says is labelled simulated, over HTTP too."""
     assert Endpoint(name="simulated", base_url="http://h/v1", api_key=None).simulated
     assert not Endpoint(name="gpt-4o", base_url="http://h/v1", api_key=None).simulated
+
+
+def test_headers_for_openai_go_to_no_other_host(fake, ask_for, monkeypatch):
+    """The SDK reads OPENAI_CUSTOM_HEADERS for every host, and an Authorization among them beats the key."""
+    monkeypatch.setenv("OPENAI_CUSTOM_HEADERS", "X-Gateway-Key: hunter2\nAuthorization: Bearer hunter3")
+    monkeypatch.setenv("OPENAI_ADMIN_KEY", "hunter4")
+    try_once(fake, ask_for(), key=KEY)
+    assert fake.seen[0].headers["authorization"] == f"Bearer {KEY}"
+    assert "hunter" not in str(fake.seen[0].headers)
+
+
+def test_they_go_where_they_are_meant_to(fake, ask_for, monkeypatch):
+    """A gateway at OPENAI_BASE_URL may need them."""
+    monkeypatch.setenv("OPENAI_CUSTOM_HEADERS", "X-Gateway-Key: hunter2")
+
+    async def run() -> None:
+        model = Endpoint(name="m", base_url=fake.url, api_key=KEY, custom_headers=True)
+        await model.complete(ask_for())
+        await model.close()
+
+    asyncio.run(run())
+    assert fake.seen[0].headers["x-gateway-key"] == "hunter2"
+
+
+def test_an_endpoint_whose_key_is_missing_is_not_asked(fake, ask_for):
+    """It is said at once, by a fault that no retry mends and nobody charges."""
+
+    async def run() -> None:
+        model = Endpoint(name="m", base_url=fake.url, api_key=None, needs_key=True, key_hint="set THE_KEY")
+        await model.complete(ask_for())
+
+    with pytest.raises(UnreachedError, match="needs a key") as caught:
+        asyncio.run(run())
+    assert (caught.value.fatal, caught.value.retryable, caught.value.hint) == (True, False, "set THE_KEY")
+    assert fake.seen == []
+
+
+@pytest.mark.parametrize("status", [401, 403])
+def test_a_refused_key_is_told_with_what_to_do(fake, ask_for, status):
+    """The caller knows which variable it came from."""
+    fake.answer = lambda seen: fake.Reply(status=status, body={"error": {"message": "no"}})
+
+    async def run() -> None:
+        model = Endpoint(name="m", base_url=fake.url, api_key=None, key_hint="set THE_KEY")
+        try:
+            await model.complete(ask_for())
+        finally:
+            await model.close()
+
+    with pytest.raises(ModelError) as caught:
+        asyncio.run(run())
+    assert caught.value.hint == "set THE_KEY"
