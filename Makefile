@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 UV := $(shell command -v uv 2>/dev/null)
 
-.PHONY: demo test verify-exports check lint format types wheel docs clean
+.PHONY: demo test notebooks verify-exports check lint format types wheel docs clean
 
 $(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
@@ -17,26 +17,35 @@ endif
 
 # One stamp for each set of packages; the constraints make today's install and next year's the same.
 $(VENV)/.user: $(BIN)/python pyproject.toml constraints.txt
+	@echo "Installing Judgewright and what it needs into $(VENV)/: about 1 GB on disk, once; two to ten minutes."
 ifdef UV
-	uv pip install --quiet --python $(BIN)/python -c constraints.txt -e .
+	@uv pip install --quiet --python $(BIN)/python -c constraints.txt -e .
 else
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e .
+	@$(BIN)/python .ci/install.py -c constraints.txt -e .
 endif
+	@echo "Installed."
 	@touch $@
 
 $(VENV)/.dev: $(BIN)/python pyproject.toml constraints.txt
+	@echo "Installing Judgewright and its tests' tools into $(VENV)/: about 1 GB on disk, once; two to ten minutes."
 ifdef UV
-	uv pip install --quiet --python $(BIN)/python -c constraints.txt -e ".[dev]"
+	@uv pip install --quiet --python $(BIN)/python -c constraints.txt -e ".[dev]"
 else
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[dev]"
+	@$(BIN)/python .ci/install.py -c constraints.txt -e ".[dev]"
 endif
+	@echo "Installed."
 	@touch $@ $(VENV)/.user
 
 demo: $(VENV)/.user
-	$(BIN)/judgewright demo --dir demo
+	@echo "The demo takes a minute or two."
+	@$(BIN)/judgewright demo --dir demo
 
 test: $(VENV)/.dev
 	$(BIN)/python -m pytest -n auto --dist loadfile
+
+# The outputs that are stored with the notebooks, made again; two of them need ../shared/data and are else left alone.
+notebooks: $(VENV)/.dev
+	$(BIN)/python tests/notebooks/store_outputs.py
 
 # Each tool in an environment of its own; what a registry refuses is said, and its tests skip.
 verify-exports: $(VENV)/.dev

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 SCHEMA_VERSION = 1
 _ADDED, _REMOVED, _LINE_REMOVED, _RESET = "\x1b[32m", "\x1b[31;9m", "\x1b[31m", "\x1b[0m"
+WIDE = 110
+"""Columns of a terminal from which the bar of long work may be long."""
 PLAIN_SECONDS = 10.0
 """Seconds between progress lines where there is no terminal."""
 
@@ -155,6 +157,24 @@ def _summary(progress: Progress) -> str:
     return f"{progress.recorded} from the record{failed}{cost}"
 
 
+def _short_summary(progress: Progress, room: int) -> str:
+    """Say as much of the summary as fits: first what failed, then what it cost, then what the record had."""
+    parts = [f"{progress.failed} failed"] if progress.failed else []
+    parts += [] if progress.cost is None else [f"${progress.cost:.4f}"]
+    parts += [f"{progress.recorded} from the record"]
+    fitting = ""
+    for part in parts:
+        longer = f"{fitting}, {part}" if fitting else part
+        if len(longer) <= room:
+            fitting = longer
+    return fitting
+
+
+def _cut(text: str, most: int) -> str:
+    text = inline(text)
+    return text if len(text) <= most else f"{text[: most - 1]}…"
+
+
 def _plain() -> Callable[[str, Progress], None]:
     last = [time.monotonic()]
 
@@ -171,21 +191,26 @@ def _bar() -> Iterator[Callable[[str, Progress], None]]:
     from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
     from rich.progress import Progress as Bar
 
+    console = Console(stderr=True)
+    bar_width = 30 if console.width >= WIDE else 10
     columns = (
         TextColumn("{task.description}", markup=False),
-        BarColumn(bar_width=30),
+        BarColumn(bar_width=bar_width),
         MofNCompleteColumn(),
         TextColumn("{task.fields[summary]}", markup=False),
         TimeRemainingColumn(),
     )
-    with Bar(*columns, console=Console(stderr=True), transient=True) as bar:
+    with Bar(*columns, console=console, transient=True) as bar:
         tasks: dict[str, Any] = {}  # Any: rich's task ids
 
         def show(doing: str, progress: Progress) -> None:
             if doing not in tasks:
                 for old in tasks.values():
                     bar.update(old, visible=False)
-                tasks[doing] = bar.add_task(visible(doing), total=progress.total, summary="")
-            bar.update(tasks[doing], completed=progress.done, total=progress.total, summary=_summary(progress))
+                tasks[doing] = bar.add_task(_cut(doing, console.width // 3), total=progress.total, summary="")
+            count = f" {progress.total}/{progress.total}  0:00:00   "
+            taken = min(len(doing), console.width // 3) + bar_width + len(count)
+            summary = _short_summary(progress, console.width - taken)
+            bar.update(tasks[doing], completed=progress.done, total=progress.total, summary=summary)
 
         yield show

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import shlex
+import sys
 from pathlib import Path
 
 import click
 
 from ..config import Environment
 from ..demo_rows import write_demo_rows
-from ..reports.report import say_event, say_nothing
+from ..reports.report import say_event, say_nothing, say_verdict
 from ..run import start_run
 from ..run_config import RunConfig
-from ..terminal import progress_on_stderr, say
+from ..terminal import progress_on_stderr, say, say_json
 from ..workspace import Workspace
-from .optimize import finish
+from .optimize import say_end
 from .options import json_option
 from .outputs import OutFolder
 
@@ -51,6 +53,21 @@ def demo(folder: Path, as_json: bool) -> None:
         )
         listen = say_nothing if as_json else say_event
         result = start_run(place, config, Environment(), watch=watch, on_event=listen)
-    finish(result, place.root, as_json=as_json, always_zero=True)
-    if not as_json:
-        say(f"\nLook around:  judgewright runs show {result.run_id} --workspace {folder}")
+    body = result.to_json()
+    if as_json:
+        say_json(body)
+        return
+    say_end(result)
+    say_verdict(body["decision"])
+    command = f"{_command()} {{}} --workspace {shlex.quote(str(folder))}"
+    say(f"\nRead it on a page:  {command.format('review')}")
+    if body["decision"]["accepted"]:
+        say(f"Adopt the prompt:   {command.format('accept latest')}")
+    else:
+        say(f"Read it again:      {command.format('runs show latest')}")
+
+
+def _command() -> str:
+    """Return what was typed to call us, where that is a path from here, such as `.venv/bin/judgewright`."""
+    typed = Path(sys.argv[0])
+    return str(typed) if typed.name == "judgewright" and not typed.is_absolute() else "judgewright"

@@ -195,20 +195,26 @@ def read_config(
     )
 
 
-def finish(result: RunResult, root: Path, *, as_json: bool, always_zero: bool = False) -> None:
+def finish(result: RunResult, root: Path, *, as_json: bool) -> None:
     """Print how a walk ended and leave with its exit code."""
     body = result.to_json()
     if as_json:
         say_json(body)
     else:
-        say_found(result.outcome.before, result.outcome.after)
-        cost = "price unknown" if body["cost"] is None else f"${body['cost']:.4f}"
-        say(f"\nRun {result.run_id}: {body['calls']} calls, {body['recorded']} answers from the record, {cost}")
-        say(f"  over all sittings: {result.thrift}")
-        if body["dropped"]:
-            say(f"  left out because the endpoint refuses them: {', '.join(body['dropped'])}")
+        say_end(result)
         if body["decision"]["accepted"]:
             elsewhere = "" if root.resolve() == Path.cwd() else f" --workspace {root}"
             say(f"Adopt it with: judgewright accept {result.run_id}{elsewhere}")
-    if not body["decision"]["accepted"] and not always_zero:
+    if not body["decision"]["accepted"]:
         sys.exit(1)
+
+
+def say_end(result: RunResult) -> None:
+    """Print the diff, and what the walk took."""
+    body = result.to_json()
+    say_found(result.outcome.before, result.outcome.after)
+    cost = "price unknown" if body["cost"] is None else f"${body['cost']:.4f}"
+    say(f"\nRun {result.run_id}: {body['calls']} calls, {body['recorded']} answers from the record, {cost}")
+    say(f"  over all sittings: {result.thrift}")
+    if body["dropped"]:
+        say(f"  left out because the endpoint refuses them: {', '.join(body['dropped'])}")

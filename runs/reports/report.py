@@ -206,6 +206,22 @@ def _decision(p: Payload) -> None:
         say("  [SIMULATED: says nothing about real models]")
 
 
+def say_verdict(decision: Payload) -> None:
+    """Print a gate's decision in a few lines: the outcome, and what the sealed rows say of each metric."""
+    simulated = "  [SIMULATED: says nothing about real models]" if decision.get("simulated") else ""
+    say(f"\n{decision['outcome'].upper()}{simulated}")
+    if not decision.get("target"):
+        say(f"  {inline(decision['reason'])}")
+        return
+    changes = [("target", decision["target"])]
+    changes += [("guard", guard["change"]) for guard in decision["guards"] if guard["change"]]
+    for role, change in changes:
+        interval = "no interval" if change["low"] is None else f"95 % {change['low']:+.3f} .. {change['high']:+.3f}"
+        moved = f"{number(change['before'])} -> {number(change['after'])}"
+        say(f"  {role:<6}  {change['metric']} {moved}: {change['difference']:+.3f} ({interval})")
+    say(f"  on {decision['target']['n']:,} sealed rows that nobody tuned on")
+
+
 def _change_line(role: str, c: Payload) -> tuple[str, ...]:
     interval = "n/a" if c["low"] is None else f"{c['low']:+.3f} .. {c['high']:+.3f}"
     return (

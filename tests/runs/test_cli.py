@@ -8,6 +8,7 @@ import pytest
 from judgewright.runs.cli import COMMANDS, main
 from judgewright.runs.demo_rows import write_demo_rows
 
+README = Path(__file__).resolve().parents[2] / "README.md"
 VERDICTS = Path(__file__).resolve().parents[2].parent / "shared" / "data" / "verdicts"
 SUBCOMMANDS = {
     "judges": ("list", "show", "log", "diff", "use", "import"),
@@ -112,10 +113,23 @@ def test_a_walk_its_diff_and_its_rejection(folder: Path, capsys: pytest.CaptureF
     assert run("accept", name) in (1, 2)
 
 
-def test_the_demo_ends_well_and_prints_the_five_steps(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Five steps, a slice, a loss, a decision and a figure for everything, all marked as simulated."""
-    assert run("demo", "--dir", "d") == 0
+def test_the_demo_ends_well_and_prints_the_five_steps(
+    folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Five steps, a slice, a loss, a decision and a figure for everything, all marked as simulated.
+
+    The verdict with its gain and the next two commands stand in the last lines, where a person still sees them, and
+    what the README shows of it is what is printed.
+    """
+    monkeypatch.setattr("sys.argv", [".venv/bin/judgewright", "demo"])
+    assert run("demo", "--dir", "demo") == 0
     out = capsys.readouterr().out
+    readme = README.read_text(encoding="utf-8").partition("`make demo` then prints")[2].split("```")[1]
+    printed = iter(out.splitlines())
+    missing = [line for line in readme.strip("\n").splitlines() if line.strip() != "..." and line not in printed]
+    assert missing == []
+    assert out.splitlines()[-7].startswith("ACCEPTED  [SIMULATED")
+    assert run("accept", "latest", "--workspace", "demo", "--by", "ann") == 0
     assert all(step in out for step in ("1. Benchmark", "2. Slice", "3. Loss", "4. Better prompts", "5. Gate"))
     assert "SIMULATED" in out
     assert "chosen: " in out

@@ -3,6 +3,7 @@
 import contextlib
 import os
 import re
+import subprocess
 import sys
 from collections.abc import Callable
 
@@ -127,3 +128,49 @@ def test_a_prompts_diff_shows_the_lines_about_each_change(capsys: pytest.Capture
     assert out[2] == f"  … {len(lines) - 2} unchanged lines"
     assert out[3] == f"  {lines[-1]}{{+"
     assert out[4:] == ["  Last.+}"]
+
+
+WORK = """
+import subprocess
+import sys
+from judgewright.judges import Progress
+from judgewright.runs.terminal import progress_on_stderr
+with progress_on_stderr() as watch:
+    for done in (0, 104_600):
+        watch(sys.argv[1], Progress(done=done, total=104_600, failed=123, recorded=999, cost=12.3456, tokens=0))
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there is no pty")
+@pytest.mark.parametrize(
+    ("columns", "doing"), [(80, "step 12: validation"), (80, "j" * 60), (60, "holdout"), (120, "x")]
+)
+def test_no_progress_line_is_cut_by_the_terminal(columns: int, doing: str) -> None:
+    """In a real terminal of so many columns each line has its count, what failed, and the time left at its end."""
+    import pty
+
+    ours, theirs = pty.openpty()
+    environment = {**os.environ, "COLUMNS": str(columns), "LINES": "24", "TERM": "xterm"}
+    command = [sys.executable, "-c", WORK, doing]
+    subprocess.run(command, stdin=theirs, stdout=theirs, stderr=theirs, env=environment, check=True)
+    os.close(theirs)
+    drawn = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", _drain(ours))
+    lines = [line.strip() for line in re.split(r"[\r\n]+", drawn) if "104600/104600" in line]
+    assert lines
+    for line in lines:
+        assert len(line) <= columns
+        assert "123 failed" in line
+        assert re.search(r"\d:\d\d:\d\d$", line)
+        assert ("…" in line) is (len(doing) > columns // 3)
+
+
+def _drain(descriptor: int) -> str:
+    """Read what was printed to a terminal whose other side has been closed."""
+    read = b""
+    try:
+        while more := os.read(descriptor, 65536):
+            read += more
+    except OSError:  # how Linux says that the other side is closed
+        pass
+    os.close(descriptor)
+    return read.decode()
