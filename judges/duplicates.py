@@ -143,7 +143,7 @@ def _shingles(codes: Hashes, width: int) -> Hashes:
     width = max(min(width, len(codes)), 1)
     total = np.full(max(len(codes) - width + 1, 1), width, np.uint64)
     for offset in range(min(width, len(codes))):
-        total = _mix(total ^ codes[offset : offset + len(total)])
+        total = mix(total ^ codes[offset : offset + len(total)])
     return np.unique(total)
 
 
@@ -166,7 +166,7 @@ def words_of(text: str) -> list[str]:
     return _WORD.findall(plain) or text.split()
 
 
-def _mix(values: Hashes) -> Hashes:
+def mix(values: Hashes) -> Hashes:
     """Scatter 64-bit values: the finalizer of SplitMix64 (Steele, Lea and Flood, 2014)."""
     values = (values ^ (values >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     values = (values ^ (values >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)

@@ -163,6 +163,10 @@ class Judged:
         kept = replace(self.dataset, rows=rows)
         return replace(self, dataset=kept, answers=tuple(self.answers[i] for i in positions))
 
+    def noting(self, *notes: str) -> Judged:
+        """Return the same table with more to be said about its rows."""
+        return replace(self, dataset=replace(self.dataset, notes=(*self.dataset.notes, *notes)))
+
     def under(self, rule: DecisionRule) -> Judged:
         """Return the table with every verdict decided by another rule, from what the judge gave; see `apply_rule`."""
         answers = tuple(apply_rule(answer, self.scale, rule) for answer in self.answers)

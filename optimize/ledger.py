@@ -7,85 +7,44 @@ null hypothesis. A look is entered before the rows are opened, so that one that 
 
 A holdout is its rows and not its name: each run says which rows it sees and which are sealed to it. Rows that some
 run saw are no holdout any more, and looks at other holdouts with more than a few of the same groups count here too.
+A look is any prompt other than the one in use measured on sealed rows: `bench` and its like say which they measured,
+and each counts when the next prompt is gated.
 """
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Literal, Protocol
+from collections.abc import Mapping
+from typing import Protocol
 
-from ..judges import InputError, Splits, WorkspaceError
+from ..judges import Splits
+from .counting import (
+    LookAsked,
+    alpha_of_look,
+    find_look,
+    find_memory,
+    look_asked,
+    remember_rows,
+    require_allowed,
+    require_open,
+)
 from .known_rows import KnownRows, known_sealed
+from .look import ALPHA, MAX_LOOKS, SHARED, History, Look, LookOutcome, LookRecord, Measured, RowMemory
 
-ALPHA = 0.05
-"""What all looks between two accepts spend together."""
-
-MAX_LOOKS = 20
-"""Looks on a holdout since the last accept after which fresh labels are asked for."""
-
-SHARED = 0.05
-"""Share of a holdout's groups from which another holdout with them counts as the same one."""
-
-LookOutcome = Literal["accepted", "refused", "undecided"]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Look:
-    """The permit to open one holdout for one decision."""
-
-    holdout: str
-    """Content hash of the holdout rows."""
-    number: int
-    """Position among the looks on this holdout since the last accept, from 1."""
-    alpha: float
-    """Level of this look's test; it is spent whatever the outcome."""
-    run_id: str
-    purpose: str
-    """Which command looks, such as `gate` or `recheck`."""
-    before: str
-    """Version of the prompt in use."""
-    after: str
-    """Version of the candidate."""
-    line: str = ""
-    """Whose looks it is counted among: a model's own where an accepted prompt is rechecked on it, else all others."""
-    carried: int = 0
-    """Looks at other holdouts with the same rows that are counted in `number`."""
-    opened: str = ""
-    """How many of the rows were open to an earlier run, where that was allowed; empty where none were."""
-
-    @property
-    def cautions(self) -> tuple[str, ...]:
-        """What has to be said with the decision."""
-        said = []
-        if self.opened:
-            said.append(f"{self.opened}, as was allowed: the figures flatter a prompt that was tuned on them")
-        if self.carried:
-            looks = f"{self.carried} {'look' if self.carried == 1 else 'looks'}"
-            said.append(f"{looks} at other holdouts with some of these rows counted as looks at this one")
-        return tuple(said)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LookRecord:
-    """A look as the ledger keeps it; outcome and reason are None while it has not been concluded."""
-
-    look: Look
-    outcome: LookOutcome | None = None
-    reason: str | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RowMemory:
-    """Which rows a run sees, and which are sealed to it."""
-
-    run_id: str
-    open: KnownRows
-    sealed: Mapping[str, KnownRows]
-    """By the content hash of each sealed part."""
-    opened: Mapping[str, str]
-    """What is to be said of sealed parts with rows that were open before, by their content hash."""
+__all__ = [
+    "ALPHA",
+    "MAX_LOOKS",
+    "SHARED",
+    "Ledger",
+    "Look",
+    "LookAsked",
+    "LookOutcome",
+    "LookRecord",
+    "MemoryLedger",
+    "RowMemory",
+    "alpha_of_look",
+    "look_asked",
+    "remember_split",
+]
 
 
 class Ledger(Protocol):
@@ -109,15 +68,42 @@ class Ledger(Protocol):
         ...
 
     def begin(
-        self, holdout: str, *, run_id: str, before: str, after: str, purpose: str = "gate", line: str = ""
+        self,
+        holdout: str,
+        *,
+        run_id: str,
+        before: str,
+        after: str,
+        purpose: str = "gate",
+        line: str = "",
+        known_as: tuple[str, ...] = (),
     ) -> Look:
         """Enter a look, durably, before the holdout is opened.
 
         The same run asking again with the same prompts goes on with its look and spends no other.
 
+        Args:
+            holdout: Content hash of the rows.
+            run_id: The run that looks.
+            before: Version of the prompt in use.
+            after: Version of the candidate.
+            purpose: Which command looks.
+            line: Whose looks it is counted among.
+            known_as: Other versions under which either was measured, which are then no other prompts.
+
         Raises:
             InputError: The looks on this holdout are spent; fresh labels are needed.
             WorkspaceError: The ledger cannot be written, or has been tampered with.
+        """
+        ...
+
+    def measured(self, version: str, rows: KnownRows, *, by: str) -> None:
+        """Enter that a prompt's figures on some rows were seen; saying the same again does nothing.
+
+        Args:
+            version: Of the prompt, or of a verdict file.
+            rows: What it was measured on.
+            by: Which command told the figures.
         """
         ...
 
@@ -148,6 +134,10 @@ class MemoryLedger:
         self._max_looks = max_looks
         self._records: list[LookRecord] = []
         self._memories: list[RowMemory] = []
+        self._measured: list[Measured] = []
+
+    def _history(self) -> History:
+        return History(records=self._records, memories=self._memories, measured=self._measured)
 
     def remember(
         self, run_id: str, *, open: KnownRows, sealed: Mapping[str, KnownRows], allow_opened: bool = False
@@ -155,21 +145,42 @@ class MemoryLedger:
         """See `Ledger.remember`."""
         memory = find_memory(self._memories, run_id)
         if memory is None:
-            opened = find_opened(self._memories, sealed, allowed=allow_opened)
-            memory = RowMemory(run_id=run_id, open=open, sealed=dict(sealed), opened=opened)
+            memory = remember_rows(self._memories, run_id, open=open, sealed=sealed, allow_opened=allow_opened)
             self._memories.append(memory)
         return memory
 
     def begin(
-        self, holdout: str, *, run_id: str, before: str, after: str, purpose: str = "gate", line: str = ""
+        self,
+        holdout: str,
+        *,
+        run_id: str,
+        before: str,
+        after: str,
+        purpose: str = "gate",
+        line: str = "",
+        known_as: tuple[str, ...] = (),
     ) -> Look:
         """See `Ledger.begin`."""
-        asked = LookAsked(holdout=holdout, run_id=run_id, before=before, after=after, purpose=purpose, line=line)
-        look = look_asked(self._records, self._memories, asked)
+        asked = LookAsked(
+            holdout=holdout,
+            run_id=run_id,
+            before=before,
+            after=after,
+            purpose=purpose,
+            line=line,
+            known_as=known_as,
+        )
+        look = look_asked(self._history(), asked)
         if find_look(self._records, look) is None:
             require_allowed(look, self._max_looks)
             self._records.append(LookRecord(look=look))
         return look
+
+    def measured(self, version: str, rows: KnownRows, *, by: str) -> None:
+        """See `Ledger.measured`."""
+        looks = len(self._records)
+        if not any((one.version, one.rows.hash, one.looks) == (version, rows.hash, looks) for one in self._measured):
+            self._measured.append(Measured(version=version, by=by, rows=rows, looks=looks))
 
     def conclude(self, look: Look, *, outcome: LookOutcome, reason: str) -> None:
         """See `Ledger.conclude`."""
@@ -180,160 +191,3 @@ class MemoryLedger:
     def looks(self, holdout: str) -> tuple[LookRecord, ...]:
         """See `Ledger.looks`."""
         return tuple(record for record in self._records if record.look.holdout == holdout)
-
-
-def alpha_of_look(number: int, *, alpha: float = ALPHA) -> float:
-    """Return what look `number` (from 1) spends: alpha * 6 / (pi^2 t^2), which sums to alpha over all looks."""
-    if number < 1:
-        raise ValueError(f"look {number!r}: looks are counted from 1")
-    return alpha * 6.0 / (math.pi**2 * number**2)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LookAsked:
-    """A look that is asked for; its fields are those of `Look`."""
-
-    holdout: str
-    run_id: str
-    before: str
-    after: str
-    purpose: str
-    line: str
-
-
-def look_asked(records: Sequence[LookRecord], memories: Sequence[RowMemory], asked: LookAsked) -> Look:
-    """Return the look that is asked for: the one this run has begun with these prompts, else the next.
-
-    Looks are counted anew only where the old prompt is one that this holdout accepted: what was tried before
-    that was about another prompt. A look that goes on from any other prompt counts all earlier ones. Of other
-    holdouts with the same rows that one counts which has had the most looks.
-
-    Args:
-        records: Every look at any holdout, in order.
-        memories: Which rows each run saw and sealed.
-        asked: The question.
-    """
-    identity = (asked.run_id, asked.before, asked.after, asked.purpose, asked.line)
-    for record in records:
-        look = record.look
-        known = (look.run_id, look.before, look.after, look.purpose, look.line)
-        if look.holdout == asked.holdout and known == identity:
-            return look
-    own, carried = _spent(records, asked, asked.holdout)
-    others = [sum(_spent(records, asked, other)) for other in _sharing(records, memories, asked.holdout)]
-    most = max([own + carried, *others])
-    memory = find_memory(memories, asked.run_id)
-    return Look(
-        holdout=asked.holdout,
-        number=most + 1,
-        alpha=alpha_of_look(most + 1),
-        run_id=asked.run_id,
-        purpose=asked.purpose,
-        before=asked.before,
-        after=asked.after,
-        line=asked.line,
-        carried=most - own,
-        opened=memory.opened.get(asked.holdout, "") if memory else "",
-    )
-
-
-def _spent(records: Iterable[LookRecord], asked: LookAsked, holdout: str) -> tuple[int, int]:
-    """Count the looks at one holdout that bear on what is asked, and those that it took over itself."""
-    count = carried = 0
-    for record in records:
-        look = record.look
-        if look.line != asked.line:
-            continue
-        here = look.holdout in (holdout, asked.holdout)
-        if here and record.outcome == "accepted" and look.after == asked.before:
-            count = carried = 0
-        elif look.holdout == holdout:
-            count, carried = count + 1, max(carried, look.carried)
-    return count, carried
-
-
-def _sharing(records: Iterable[LookRecord], memories: Sequence[RowMemory], holdout: str) -> list[str]:
-    """Return the other holdouts looked at that hold more than a few of the same groups.
-
-    A group that stands, word for word, in what the same run sealed beside the other holdout is not held by that one.
-    """
-    mine = next((memory.sealed[holdout] for memory in memories if holdout in memory.sealed), KnownRows())
-    least = SHARED * len(mine.groups)
-    looked = {record.look.holdout for record in records} - {holdout}
-    found = []
-    for memory in memories:
-        for name in sorted(looked & memory.sealed.keys()):
-            met = mine.met_in(memory.sealed[name], unless=_joined(memory, without=name))
-            if met.groups > least:
-                found.append(name)
-    return found
-
-
-def _joined(memory: RowMemory, *, without: str = "") -> KnownRows:
-    """Return all that a run sealed, but for one part, as one."""
-    return KnownRows(tuple(group for name, rows in memory.sealed.items() if name != without for group in rows.groups))
-
-
-def find_memory(memories: Iterable[RowMemory], run_id: str) -> RowMemory | None:
-    """Return what a run has entered, or None."""
-    return next((memory for memory in memories if memory.run_id == run_id), None)
-
-
-def find_opened(memories: Sequence[RowMemory], sealed: Mapping[str, KnownRows], *, allowed: bool) -> dict[str, str]:
-    """Say of each sealed part how many of its rows an earlier run saw; parts without any are left out.
-
-    Raises:
-        InputError: There are such rows, and that is not allowed.
-    """
-    found: dict[str, str] = {}
-    for name, rows in sealed.items():
-        most = ""
-        worst = 0
-        for memory in memories:
-            met = rows.met_in(memory.open, unless=_joined(memory))
-            if met.rows > worst:
-                worst = met.rows
-                groups = f"{met.groups:,} {'group' if met.groups == 1 else 'groups'}"
-                most = f"{met.rows:,} of the {rows.rows:,} sealed rows (in {groups}) were open to run {memory.run_id}"
-        if most:
-            found[name] = most
-    if found and not allowed:
-        raise InputError(
-            f"{next(iter(found.values()))}; a prompt may have been tuned on them",
-            hint="decide on rows no run has seen: that run's own data and split, or fresh labels; with --allow-opened "
-            "the decision says it",
-        )
-    return found
-
-
-def find_look(records: Sequence[LookRecord], look: Look) -> LookRecord | None:
-    """Return a look's record, or None if it has not been begun."""
-    return next((record for record in records if record.look == look), None)
-
-
-def require_allowed(look: Look, max_looks: int) -> None:
-    """Refuse a look beyond the last one.
-
-    Raises:
-        InputError: The message asks for fresh labels.
-    """
-    if look.number > max_looks:
-        raise InputError(
-            f"the holdout {look.holdout[:12]} has had {max_looks} looks since the last accept; it needs fresh labels",
-            hint="label new rows and use them as the holdout; this one can tell nothing more",
-        )
-
-
-def require_open(records: Sequence[LookRecord], look: Look, outcome: LookOutcome) -> bool:
-    """Return whether a look is still to be concluded; False when it was, in the same way.
-
-    Raises:
-        WorkspaceError: It was never begun, or was concluded otherwise.
-    """
-    record = find_look(records, look)
-    named = f"look {look.number} on holdout {look.holdout[:12]}"
-    if record is None:
-        raise WorkspaceError(f"{named} was never begun; nothing can conclude it")
-    if record.outcome not in (None, outcome):
-        raise WorkspaceError(f"{named} was concluded {record.outcome!r}; it cannot become {outcome!r}")
-    return record.outcome is None

@@ -31,9 +31,11 @@ from ..judges.listwise import RankedDataset, Window, judge_listwise
 from ..judges.macro import MacroMean, macro_means
 from ..judges.models import Budget
 from ..judges.trust import FlipReport, flip_rate
+from ..optimize.known_rows import KEY_COLUMN, row_keys
 from .ceilings import CeilingQuestions, Ceilings, find_ceilings
 from .config import Allowance, Environment, open_client
 from .reports.score_report import write_score_report
+from .sealing import enter_look, seal_of
 from .store.calls import CallStore
 from .store.journal import create_run, sitting
 from .workspace import Workspace
@@ -88,6 +90,8 @@ class BenchResult:
     ranked: RankedDataset | None
     flips: FlipReport | None
     stats: ClientStats
+    shown: Judged
+    """The rows that may be shown one by one: all but those sealed to a run."""
     notes: tuple[str, ...] = field(default=())
 
     def to_json(self) -> dict[str, Any]:  # Any: JSON
@@ -112,8 +116,24 @@ def run_bench(
     allowance: Allowance,
     concurrency: int,
     watch: Watch,
+    show_all: bool = False,
 ) -> BenchResult:
-    """Benchmark a judge in a workspace, where every reply is recorded and none is paid for twice."""
+    """Benchmark a judge in a workspace, where every reply is recorded and none is paid for twice.
+
+    Its figures are entered in the ledger: on rows that are sealed, or will be, they are a look.
+
+    Args:
+        workspace: Where replies, rules and looks are kept.
+        prompt: The judge.
+        dataset: Labelled rows.
+        plan: What to do with them.
+        model: Who is asked.
+        environment: Base URL and keys.
+        allowance: What it may cost.
+        concurrency: Calls in flight at most.
+        watch: Called while answers come in.
+        show_all: Whether single rows are shown even where they are sealed, which opens them.
+    """
     if plan.by is not None:
         require_column(dataset, plan.by)
     run_id = create_run(workspace.database, "bench", {"judge": prompt.name, "version": prompt.version, "model": model})
@@ -138,7 +158,11 @@ def run_bench(
                 progress=partial(watch, "planted instructions"),
             )
         stats = client.stats
+        seal = seal_of(workspace, dataset, show_all=show_all, by="bench")
+        enter_look(workspace, prompt.version, dataset, by="bench")
     first = asked.rounds[0]
+    shown = seal.shown(first)
+    claims = asked.claims.only({row.id for row in shown.dataset.rows}) if asked.claims is not None else None
     caveats = kept.caveats(model=first.model, confidence=plan.settings.confidence) if kept else ()
     decided = (f"decided by the kept rule {kept.rule.version}: positive at {kept.rule.threshold:g}",) if kept else ()
     return BenchResult(
@@ -146,12 +170,13 @@ def run_bench(
         benchmark=measure(first),
         by=by_column(first, plan.by) if plan.by else {},
         macro=macro_means(first, plan.by) if plan.by and first.scale.kind != "choice" else {},
-        ceilings=find_ceilings(asked.rounds, plan.ceilings),
-        claims=asked.claims,
+        ceilings=find_ceilings(asked.rounds, plan.ceilings, shown=seal.shown),
+        claims=claims,
         ranked=asked.ranked,
         flips=flips,
         stats=stats,
-        notes=(*decided, *caveats, *describe_spending(stats)),
+        shown=shown,
+        notes=(*decided, *caveats, *seal.notes(), *seal.look_note(), *describe_spending(stats)),
     )
 
 
@@ -203,7 +228,9 @@ def _ask(
 
 def write_page(result: BenchResult, path: Path, *, title: str, by: str | None) -> None:
     """Write the benchmark as one HTML page."""
-    write_score_report(path, result.judged, result.benchmark, by=result.by, by_column=by, title=title)
+    write_score_report(
+        path, result.judged, result.benchmark, by=result.by, by_column=by, title=title, shown=result.shown
+    )
 
 
 def describe_spending(stats: ClientStats) -> tuple[str, ...]:
@@ -224,7 +251,8 @@ def write_verdicts(judged: Judged, path: Path) -> None:
 
     text = io.StringIO()
     with jsonlines.Writer(text) as file:
-        for row, answer in zip(judged.dataset.rows, judged.answers, strict=True):
+        rows = zip(judged.dataset.rows, judged.answers, row_keys(judged.dataset), strict=True)
+        for row, answer, key in rows:
             line: dict[str, Any] = {"id": row.id, "judge": judged.judge, "judge_model": judged.model}  # Any: JSON
             line |= {"simulated": judged.simulated, "label": row.label, "group": row.group}
             if isinstance(answer, Verdict):
@@ -233,5 +261,5 @@ def write_verdicts(judged: Judged, path: Path) -> None:
             else:
                 line |= {"verdict": None, "score": None, "confidence": None}
                 line |= {"unscored": answer.reason, "detail": answer.detail}
-            file.write(line | {"metadata": dict(row.meta)})
+            file.write(line | {KEY_COLUMN: key.hex(), "metadata": dict(row.meta)})
     write_beside(path, text.getvalue())

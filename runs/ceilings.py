@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -84,12 +84,15 @@ class Ceilings:
         return out
 
 
-def find_ceilings(rounds: Sequence[Judged], asked: CeilingQuestions) -> Ceilings:
+def find_ceilings(
+    rounds: Sequence[Judged], asked: CeilingQuestions, *, shown: Callable[[Judged], Judged] = lambda judged: judged
+) -> Ceilings:
     """Answer the questions about a judge that was asked once or several times.
 
     Args:
         rounds: The same rows judged one or more times; the first is the one that is reported.
         asked: The questions.
+        shown: Leaves the rows that may be shown one by one.
 
     Raises:
         InputError: A column of annotators does not exist, or the marked file does not fit the rows.
@@ -102,7 +105,7 @@ def find_ceilings(rounds: Sequence[Judged], asked: CeilingQuestions) -> Ceilings
     detectable = detectable_change(asked.metric, first) if known else None
     noises = (again and again.noise(asked.metric), detectable)
     warning = noise_note(asked.metric, asked.gain, *noises) if asked.gain is not None and known else None
-    audit = likely_label_errors(first, *rounds[1:], limit=LISTED) if asked.audit else None
+    audit = likely_label_errors(*map(shown, rounds), limit=LISTED) if asked.audit else None
     if audit is not None and asked.audit is not None:
         write_audit(audit, asked.audit)
     return Ceilings(

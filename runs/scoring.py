@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -43,6 +43,10 @@ class Score:
     parts: Mapping[str, Benchmark]
     macro: Mapping[str, MacroMean]
     """Means over the column's values; empty without a column."""
+
+    def noting(self, *notes: str) -> Score:
+        """Return the same with more to be said about the rows."""
+        return replace(self, judged=self.judged.noting(*notes))
 
     def to_json(self) -> dict[str, Any]:  # Any: JSON
         """Return the benchmark's object and how the file was read; also `by` and the means over a column asked for."""

@@ -18,6 +18,7 @@ from ..slices.saved import SavedSlice, read_slice, save_slice
 from ..slices.significance import MIN_GROUPS
 from ..slices.topics import add_topics, fit_topics
 from .finding import baseline
+from .sealing import enter_look, require_shown, seal_of, version_of
 from .store.journal import find_run
 from .workspace import Workspace
 
@@ -42,20 +43,29 @@ class Search:
     seed: int = 0
 
 
-def read_judged(source: str, workspace: Workspace, reading: Mapping[str, Any]) -> Judged:  # Any: load_verdicts' own
-    """Return the rows of a verdict file; where there is no such file, the open rows of a run.
+def read_judged(
+    source: str,
+    workspace: Workspace,
+    reading: Mapping[str, Any],  # Any: load_verdicts' own
+    *,
+    show_all: bool = False,
+) -> Judged:
+    """Return the open rows of a verdict file; where there is no such file, those of a run.
 
     Args:
         source: A path, or a run as `find_run` takes it.
         workspace: Where the run is.
         reading: The arguments of `load_verdicts`; None and False stand for what was not given.
+        show_all: Whether to return a file's rows that are sealed to a run too, which opens them.
 
     Raises:
-        InputError: There is neither, or a run was given with options that say how a file is read.
+        InputError: There is neither, every row is sealed, or a run was given with options that say how a file is read.
     """
     given = {name: value for name, value in reading.items() if value is not None and value is not False}
     if Path(source).exists() or Path(source).suffix:
-        return group_by_input(load_verdicts(Path(source), **given))
+        return _open_rows(workspace, group_by_input(load_verdicts(Path(source), **given)), show_all=show_all)
+    if show_all:
+        raise InputError("--all is for a verdict file; of a run only the open rows are read")
     if given:
         option = next(iter(given)).replace("_", "-")
         raise InputError(f"--{option} says how a verdict file is read, and {source!r} is no file")
@@ -63,6 +73,15 @@ def read_judged(source: str, workspace: Workspace, reading: Mapping[str, Any]) -
     judged = baseline(workspace, run_id)
     note = "only the run's open rows (training and validation) are read; holdout and final stay sealed"
     return replace(judged, dataset=replace(judged.dataset, notes=(*judged.dataset.notes, note)))
+
+
+def _open_rows(workspace: Workspace, judged: Judged, *, show_all: bool) -> Judged:
+    """Leave out what is sealed to a run, and enter that the rest was looked at with this judge."""
+    seal = seal_of(workspace, judged.dataset, show_all=show_all, by="slices")
+    shown = seal.shown(judged)
+    require_shown(seal, shown, name=judged.dataset.name)
+    enter_look(workspace, version_of(judged), shown.dataset, by="slices")
+    return shown.noting(*seal.notes())
 
 
 def group_by_input(judged: Judged) -> Judged:

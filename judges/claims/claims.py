@@ -7,7 +7,7 @@ sees one assertion at a time, and a reader sees which of them the verdict hangs 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -107,6 +107,10 @@ class ClaimedResponses:
             found["unsupported"] += isinstance(claim.answer, Verdict) and not claim.answer.positive
             found["unscored"] += isinstance(claim.answer, Unscored)
         return {"responses": len(self.responses), **found}
+
+    def only(self, row_ids: Collection[str]) -> ClaimedResponses:
+        """Return the same with the claims of some rows alone; the table stays whole."""
+        return replace(self, responses=tuple(one for one in self.responses if one.row_id in row_ids))
 
     def describe(self, *, most: int | None = None) -> str:
         """Show how the verdicts were made and the responses one by one, at most so many."""

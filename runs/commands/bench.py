@@ -19,6 +19,7 @@ from ..terminal import inline, progress_on_stderr, say, say_json
 from .asking import asking_environment
 from .failure import error_body, report_failure
 from .options import (
+    all_option,
     ceiling_options,
     ceiling_questions,
     data_options,
@@ -79,6 +80,7 @@ Ranking:  judgewright bench context_relevance rows.jsonl --model gpt-4o-mini --l
 @ceiling_options
 @click.option("--out", type=OutFile(), help="Write the verdicts as JSONL.")
 @click.option("--html", type=OutFile(), help="Write a page with charts.")
+@all_option
 @workspace_option
 @no_wait_option
 @json_option
@@ -94,6 +96,7 @@ def bench(
     slice_: str | None,
     out: Path | None,
     html: Path | None,
+    show_all: bool,
     workspace: Path | None,
     no_wait: bool,
     as_json: bool,
@@ -117,10 +120,11 @@ def bench(
             allowance=parse_budget(budget),
             concurrency=concurrency,
             watch=watch,
+            show_all=show_all,
         )
     title = f"{prompt.name}@{prompt.version} on {data.name}"
     if out is not None:
-        write_verdicts(result.judged, out)
+        write_verdicts(result.shown, out)
     if html is not None:
         write_page(result, html, title=title, by=by)
     shortfall = _shortfall(result)

@@ -18,6 +18,7 @@ from ..gates.gate_judges import Asking, TwoJudges, gate_judges
 from ..gates.gating import Gated, Terms, gate_verdicts
 from ..gates.verdict_pairs import pair_verdicts, read_holdout, read_verdicts, split_name
 from ..reports.gate_report import say_gated
+from ..sealing import version_of
 from ..terminal import progress_on_stderr, say_json
 from ..workspace import Workspace
 from .asking import asking_environment
@@ -119,8 +120,8 @@ def gate(
         raise InputError("one side is a verdict file and the other a judge", hint="give two files, or two judges")
     with open_workspace(workspace, wait=not no_wait) as place:
         if files[0] and files[1]:
-            sides = _of_files([files[0], files[1]], holdout, options)
-            gated = gate_verdicts(place, *sides, terms)
+            sides, versions = _of_files([files[0], files[1]], holdout, options)
+            gated = gate_verdicts(place, *sides, terms, known_as=versions)
         else:
             gated = _of_judges(place, (judge_a, judge_b), holdout, terms, options, quiet=as_json)
     finish(gated, as_json=as_json)
@@ -144,14 +145,17 @@ def _objective(text: str, target: str | None, guards: tuple[str, ...]) -> Object
     return read_objective(text, target=target, guards=guards)
 
 
-def _of_files(files: list[tuple[Path, str | None]], holdout: Path | None, options: Options) -> tuple[Judged, Judged]:
+def _of_files(
+    files: list[tuple[Path, str | None]], holdout: Path | None, options: Options
+) -> tuple[tuple[Judged, Judged], tuple[str, str]]:
+    """Return both sides on the same rows, and the versions under which their figures may have been seen."""
     _refuse(options, FOR_JUDGES, "is for judges that are asked, not for verdict files")
     reading = {name: options[name] for name in FOR_FILES}
     reading |= {"label": options["label"] or "label", "id": options["id_"] or "id", "group": options["group"]}
     columns: VerdictColumns = verdict_columns(**reading)
     first, second = (read_verdicts(path, name, columns) for path, name in files)
     rows = None if holdout is None else read_holdout(holdout, columns, scale=first.dataset.labels)
-    return pair_verdicts(first, second, rows)
+    return pair_verdicts(first, second, rows), (version_of(first), version_of(second))
 
 
 def _of_judges(

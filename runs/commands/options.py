@@ -31,6 +31,12 @@ def workspace_option(command: F) -> F:
     return click.option("--workspace", type=click.Path(path_type=Path, file_okay=False), help=text)(command)
 
 
+def all_option(command: F) -> F:
+    """Add `--all`."""
+    text = "Show single rows that are sealed to a run too: that opens its holdout, and the ledger says so."
+    return click.option("--all", "show_all", is_flag=True, help=text)(command)
+
+
 def data_options(command: F) -> F:
     """Add the options that say how rows are read."""
     options = (

@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from ...judges import InputError, parse_label_scale
+from ...judges import InputError, Judged, parse_label_scale
 from ...judges.files import GradeMap, VerdictColumns, parse_grade_map, require_aggregate
 from ...judges.published import STATUSES, all_agree, check_expected, load_published
 from ..ceilings import find_ceilings, say_ceilings
@@ -24,10 +24,11 @@ from ..scoring import (
     say_score,
     to_json,
 )
+from ..sealing import seal_judges
 from ..terminal import say_json
 from ..text_scoring import METRIC as TEXT_METRIC
 from ..text_scoring import say_text_score, score_texts
-from .options import ceiling_options, ceiling_questions, json_option
+from .options import all_option, ceiling_options, ceiling_questions, json_option, open_workspace, workspace_option
 from .outputs import OutFile
 
 EXAMPLES = """\b
@@ -82,6 +83,8 @@ Check:    judgewright score --expected expected.json FOLDER
 @ceiling_options
 @click.option("--html", type=OutFile(), help="Write a page about one judge too.")
 @click.option("--seed", default=0, show_default=True, help="Seed of the resamples behind the intervals.")
+@all_option
+@workspace_option
 @json_option
 def score(
     files: tuple[Path, ...],
@@ -93,6 +96,8 @@ def score(
     verbose: bool,
     html: Path | None,
     seed: int,
+    show_all: bool,
+    workspace: Path | None,
     as_json: bool,
     **reading: Any,  # Any: the options that say how files are read, for `read_columns`
 ) -> None:
@@ -121,10 +126,13 @@ def score(
     if not files and not figures:
         raise InputError("there is nothing to score", hint="name a verdict file, or --published figures")
     judges = read_judges(files, columns)
+    with open_workspace(workspace) as place:
+        seals = seal_judges(place, judges.values(), show_all=show_all, by="score")
     if len(judges) == 1 and not figures:
-        one = measure_one(next(iter(judges.values())), asked)
-        _write_page(html, one, title=files[0].name)
-        ceilings = find_ceilings([one.judged], trust)
+        (seal,) = seals
+        one = measure_one(next(iter(judges.values())), asked).noting(*seal.notes(), *seal.look_note())
+        _write_page(html, one, title=files[0].name, shown=seal.shown(one.judged))
+        ceilings = find_ceilings([one.judged], trust, shown=seal.shown)
         if as_json:
             say_json(one.to_json() | ceilings.to_json())
         else:
@@ -134,6 +142,9 @@ def score(
     alone = {"--by": by, "--html": html} | {f"--{name}": value for name, value in questions.items()}
     if given := [option for option, value in alone.items() if value]:
         raise InputError(f"{given[0]} is for one judge", hint="name one file, and one --score column")
+    judges = {
+        name: judged.noting(*seal.look_note()) for (name, judged), seal in zip(judges.items(), seals, strict=True)
+    }
     board = measure_many(judges, asked, metric=metric, published=figures)
     if as_json:
         say_json(to_json(board, judges))
@@ -220,8 +231,10 @@ def _score_map(text: str) -> tuple[str, GradeMap]:
     return name, parse_grade_map(pairs if name else text, option="--score-map")
 
 
-def _write_page(path: Path | None, score: Score, *, title: str) -> None:
+def _write_page(path: Path | None, score: Score, *, title: str, shown: Judged) -> None:
     if path is not None:
         from ..reports.score_report import write_score_report
 
-        write_score_report(path, score.judged, score.benchmark, by=score.parts, by_column=score.by, title=title)
+        write_score_report(
+            path, score.judged, score.benchmark, by=score.parts, by_column=score.by, title=title, shown=shown
+        )

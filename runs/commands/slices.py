@@ -29,7 +29,7 @@ from ..slicing import (
     with_topics,
 )
 from ..terminal import say, say_json
-from .options import json_option, names, open_workspace, workspace_option
+from .options import all_option, json_option, names, open_workspace, workspace_option
 from .outputs import NumberedOutFile, OutFile
 
 EXAMPLES = """\b
@@ -83,6 +83,7 @@ Own:      judgewright slices verdicts.jsonl --where 'source_words >= 400' --save
     help="Save the slice to optimize on, or number N, or that of --where.",
 )
 @click.option("--plot", type=OutFile(), help="Draw the slices into FILE.svg or .png.")
+@all_option
 @workspace_option
 @json_option
 def slices(
@@ -104,6 +105,7 @@ def slices(
     marks: Path | None,
     save: str | None,
     plot: Path | None,
+    show_all: bool,
     workspace: Path | None,
     as_json: bool,
     **reading: Any,  # Any: the options that say how a file is read, for `_reading`
@@ -125,7 +127,8 @@ def slices(
         seed=seed,
     )
     with open_workspace(workspace) as place:
-        judged = with_topics(read_judged(run_or_verdicts, place, _reading(**reading)), wanted)
+        judged = read_judged(run_or_verdicts, place, _reading(**reading), show_all=show_all)
+        judged = with_topics(judged, wanted)
     if where is not None:
         measured = measure_slice(judged, read_slice(where), metric=metric)
         _tell_measured(measured, judged, save=save, plot=plot, as_json=as_json)

@@ -168,12 +168,15 @@ class _OnLine:
         """See `Ledger.remember`."""
         return self.ledger.remember(run_id, **rows)
 
-    def begin(
-        self, holdout: str, *, run_id: str, before: str, after: str, purpose: str = "gate", line: str = ""
-    ) -> Look:
+    def begin(self, holdout: str, *, run_id: str, before: str, after: str, **_: Any) -> Look:  # Any: as in `Ledger`
         """See `Ledger.begin`; purpose and line are the own ones."""
-        named = {"run_id": run_id, "before": before, "after": after}
-        return self.ledger.begin(holdout, **named, purpose=self.purpose, line=self.line)
+        return self.ledger.begin(
+            holdout, run_id=run_id, before=before, after=after, purpose=self.purpose, line=self.line
+        )
+
+    def measured(self, version: str, rows: KnownRows, *, by: str) -> None:
+        """See `Ledger.measured`."""
+        self.ledger.measured(version, rows, by=by)
 
     def conclude(self, look: Look, *, outcome: LookOutcome, reason: str) -> None:
         """See `Ledger.conclude`."""

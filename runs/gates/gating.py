@@ -113,8 +113,18 @@ class Gated:
         }
 
 
-def gate_verdicts(workspace: Workspace, before: Judged, after: Judged, terms: Terms) -> Gated:
-    """Decide between the verdicts of two judges on the same rows, as `pair_verdicts` returns them."""
+def gate_verdicts(
+    workspace: Workspace, before: Judged, after: Judged, terms: Terms, *, known_as: tuple[str, ...] = ()
+) -> Gated:
+    """Decide between the verdicts of two judges on the same rows, as `pair_verdicts` returns them.
+
+    Args:
+        workspace: Whose ledger counts the look.
+        before: The judge in use.
+        after: The candidate.
+        terms: What better means.
+        known_as: Versions under which the figures of either may have been seen before, which are then no other judges.
+    """
     dataset = before.dataset
     terms.require_fit(dataset, before, after)
     versions = [_verdicts_version(side) for side in (before, after)]
@@ -128,7 +138,8 @@ def gate_verdicts(workspace: Workspace, before: Judged, after: Judged, terms: Te
         ledger = HoldoutLedger(workspace.database)
         sealed = {dataset.content_hash: KnownRows.of(dataset)}
         ledger.remember(run_id, open=KnownRows(), sealed=sealed, allow_opened=terms.allow_opened)
-        look = ledger.begin(dataset.content_hash, run_id=run_id, before=versions[0], after=versions[1])
+        named = {"before": versions[0], "after": versions[1]}
+        look = ledger.begin(dataset.content_hash, run_id=run_id, **named, known_as=known_as)
         inside = parse_predicate(terms.slice).mask(dataset.rows) if terms.slice else None
         decision = decide(
             before,

@@ -87,6 +87,7 @@ def write_score_report(
     by: Mapping[str, Benchmark],
     by_column: str | None,
     title: str,
+    shown: Judged | None = None,
 ) -> None:
     """Write the page.
 
@@ -97,15 +98,25 @@ def write_score_report(
         by: What it found on each value of a metadata column; may be empty.
         by_column: The column.
         title: The page's heading.
+        shown: Those of the rows that may be shown one by one; all unless given.
     """
-    write_beside(path, render_score_report(judged, benchmark, by=by, by_column=by_column, title=title))
+    page = render_score_report(judged, benchmark, by=by, by_column=by_column, title=title, shown=shown)
+    write_beside(path, page)
 
 
 def render_score_report(
-    judged: Judged, benchmark: Benchmark, *, by: Mapping[str, Benchmark], by_column: str | None, title: str
+    judged: Judged,
+    benchmark: Benchmark,
+    *,
+    by: Mapping[str, Benchmark],
+    by_column: str | None,
+    title: str,
+    shown: Judged | None = None,
 ) -> str:
     """Return the page's HTML; the same measurement gives the same page, byte for byte."""
     from jinja2 import Environment, PackageLoader, StrictUndefined
+
+    singly = judged if shown is None else shown
 
     environment = Environment(
         loader=PackageLoader(__package__ or "", "templates"),
@@ -134,8 +145,8 @@ def render_score_report(
             for name, (low, high) in benchmark.worst_case.items()
         },
         notes=[_line(note, 500) for note in dict.fromkeys((*benchmark.notes, *judged.dataset.notes))],
-        disagreements=[_disagreement(judged, i) for i in most_confident_disagreements(judged)[:DISAGREEMENTS]],
-        disagreeing=int((judged.positive != judged.predicted).sum()),
+        disagreements=[_disagreement(singly, i) for i in most_confident_disagreements(singly)[:DISAGREEMENTS]],
+        disagreeing=int((singly.positive != singly.predicted).sum()),
         order=_order(judged),
     )
 

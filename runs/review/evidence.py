@@ -30,12 +30,13 @@ class Looks:
 
 
 def looks_at(place: Workspace, view: RunView) -> Looks:
-    """Count the looks at a run's holdout; other holdouts with some of its rows are counted when one is asked for."""
+    """Count the looks at a run's holdout, those at other holdouts with its rows and measured prompts among them."""
     holdout = view.last["split"]["seals"]["holdout"]
-    records = HoldoutLedger(place.database).looks(holdout)
+    ledger = HoldoutLedger(place.database)
+    records = ledger.looks(holdout)
     before = RunConfig.from_json(view.info.config).judge.version
     asked = LookAsked(holdout=holdout, run_id="", before=before, after="", purpose="gate", line="")
-    look = look_asked(records, (), asked)
+    look = look_asked(ledger.history(), asked)
     return Looks(records=records, left=max(0, MAX_LOOKS - look.number + 1), next_alpha=look.alpha)
 
 

@@ -1,7 +1,8 @@
 """The ledger of looks in the workspace database: a chain that shows what was edited or taken away.
 
-An entry is a look begun, a look concluded, or the rows that a run sees and those sealed to it. Of rows the chain holds
-the hash of their keys, which stand in a table of their own, once for however many runs had the same rows.
+An entry is a look begun, a look concluded, the rows that a run sees and those sealed to it, or a prompt whose figures
+on some rows were seen. Of rows the chain holds the hashes of their keys and fingerprints, which stand in tables of
+their own, once for however many runs had the same rows.
 
 Each entry carries a hash over itself and the hash before it. How many there are and the last hash are
 kept twice more, in a row of their own and in `ledger.head` beside the database, so that cutting off the
@@ -14,26 +15,23 @@ from __future__ import annotations
 import hashlib
 import json
 import sqlite3
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
 from ...judges import WorkspaceError, write_beside
-from ...optimize.known_rows import KnownRows
-from ...optimize.ledger import (
-    MAX_LOOKS,
-    Look,
+from ...optimize.counting import (
     LookAsked,
-    LookOutcome,
-    LookRecord,
-    RowMemory,
     find_look,
     find_memory,
-    find_opened,
     look_asked,
+    remember_rows,
     require_allowed,
     require_open,
 )
+from ...optimize.fingerprints import Fingerprints
+from ...optimize.known_rows import KnownRows
+from ...optimize.look import MAX_LOOKS, History, Look, LookOutcome, LookRecord, Measured, RowMemory
 from .database import Database
 from .schema import now
 
@@ -69,13 +67,11 @@ class HoldoutLedger:
         """See `Ledger.remember`."""
 
         def enter(connection: sqlite3.Connection) -> tuple[RowMemory, _Head]:
-            entries = connection.execute(_ENTRIES).fetchall()
-            head = self._verify(entries, connection.execute(_HEAD).fetchall())
-            memories = _memories(entries, connection.execute(_KNOWN).fetchall())
+            entries, head = self._read(connection)
+            memories = _history(entries, _Bodies.read(connection.execute)).memories
             memory = find_memory(memories, run_id)
             if memory is None:
-                opened = find_opened(memories, sealed, allowed=allow_opened)
-                memory = RowMemory(run_id=run_id, open=open, sealed=dict(sealed), opened=opened)
+                memory = remember_rows(memories, run_id, open=open, sealed=sealed, allow_opened=allow_opened)
                 head = _append(connection, head, _memory_entry(connection, memory))
             return memory, head
 
@@ -84,17 +80,32 @@ class HoldoutLedger:
         return memory
 
     def begin(
-        self, holdout: str, *, run_id: str, before: str, after: str, purpose: str = "gate", line: str = ""
+        self,
+        holdout: str,
+        *,
+        run_id: str,
+        before: str,
+        after: str,
+        purpose: str = "gate",
+        line: str = "",
+        known_as: tuple[str, ...] = (),
     ) -> Look:
         """See `Ledger.begin`."""
-        asked = LookAsked(holdout=holdout, run_id=run_id, before=before, after=after, purpose=purpose, line=line)
+        asked = LookAsked(
+            holdout=holdout,
+            run_id=run_id,
+            before=before,
+            after=after,
+            purpose=purpose,
+            line=line,
+            known_as=known_as,
+        )
 
         def enter(connection: sqlite3.Connection) -> tuple[Look, _Head]:
-            entries = connection.execute(_ENTRIES).fetchall()
-            head = self._verify(entries, connection.execute(_HEAD).fetchall())
-            records = _records(entries)
-            look = look_asked(records, _memories(entries, connection.execute(_KNOWN).fetchall()), asked)
-            if find_look(records, look) is None:
+            entries, head = self._read(connection)
+            history = _history(entries, _Bodies.read(connection.execute))
+            look = look_asked(history, asked)
+            if find_look(history.records, look) is None:
                 require_allowed(look, self._max_looks)
                 head = _append(connection, head, {"entry": "begin", **asdict(look)})
             return look, head
@@ -103,12 +114,25 @@ class HoldoutLedger:
         self._write_file(head)
         return look
 
+    def measured(self, version: str, rows: KnownRows, *, by: str) -> None:
+        """See `Ledger.measured`."""
+
+        def enter(connection: sqlite3.Connection) -> _Head:
+            entries, head = self._read(connection)
+            entry: dict[str, Any] = {"entry": "measured", "version": version, "rows": rows.hash.hex()}  # Any: JSON
+            entry["looks"] = len(_records(entries))
+            if not any(entry.items() <= json.loads(content).items() for _, _, content, _ in entries):
+                entry |= {"by": by, "prints": _store(connection, rows).get(rows.hash.hex())}
+                head = _append(connection, head, entry)
+            return head
+
+        self._write_file(self._database.submit(enter).result())
+
     def conclude(self, look: Look, *, outcome: LookOutcome, reason: str) -> None:
         """See `Ledger.conclude`."""
 
         def enter(connection: sqlite3.Connection) -> _Head:
-            entries = connection.execute(_ENTRIES).fetchall()
-            head = self._verify(entries, connection.execute(_HEAD).fetchall())
+            entries, head = self._read(connection)
             if require_open(_records(entries), look, outcome):
                 end = {"entry": "conclude", **asdict(look), "outcome": outcome, "reason": reason}
                 head = _append(connection, head, end)
@@ -120,6 +144,14 @@ class HoldoutLedger:
         """See `Ledger.looks`."""
         return tuple(r for r in _records(self._database.read(_ENTRIES)) if r.look.holdout == holdout)
 
+    def history(self) -> History:
+        """Return all looks, remembered rows and measured prompts, in order.
+
+        Raises:
+            WorkspaceError: The keys of rows that an entry names were edited or removed.
+        """
+        return _history(self._database.read(_ENTRIES), _Bodies.read(self._database.read))
+
     def verify(self) -> int:
         """Walk the chain and return how many entries it has.
 
@@ -129,8 +161,12 @@ class HoldoutLedger:
         """
         entries, head = self._database.read(_ENTRIES), self._database.read(_HEAD)
         walked = self._verify(entries, head)
-        _memories(entries, self._database.read(_KNOWN))
+        _history(entries, _Bodies.read(self._database.read))
         return walked.entries
+
+    def _read(self, connection: sqlite3.Connection) -> tuple[list[tuple[Any, ...]], _Head]:  # Any: SQL values
+        entries = connection.execute(_ENTRIES).fetchall()
+        return entries, self._verify(entries, connection.execute(_HEAD).fetchall())
 
     def _verify(self, entries: list[tuple[Any, ...]], head: list[tuple[Any, ...]]) -> _Head:  # Any: SQL values
         link, links = _START, [_START.hex()]
@@ -172,6 +208,7 @@ class HoldoutLedger:
 _ENTRIES = "SELECT seq, holdout, entry_json, hash FROM ledger ORDER BY seq"
 _HEAD = "SELECT entries, hash FROM ledger_head"
 _KNOWN = "SELECT hash, body FROM known_rows"
+_PRINTS = "SELECT hash, body FROM row_prints"
 _NO_HOLDOUT = ""
 """What stands for the holdout in an entry that is about several parts."""
 
@@ -196,10 +233,11 @@ def _records(entries: Iterable[tuple[Any, ...]]) -> list[LookRecord]:  # Any: SQ
     records: dict[Look, LookRecord] = {}
     for _, _, content, _ in entries:
         entry = json.loads(content)
-        if entry["entry"] == "rows":
+        if entry["entry"] not in ("begin", "conclude"):
             continue
         # Entries of an earlier format lack the later fields of a look.
-        look = Look(**{name: entry[name] for name in Look.__dataclass_fields__ if name in entry})
+        fields = {name: entry[name] for name in Look.__dataclass_fields__ if name in entry}
+        look = Look(**{**fields, "alike": tuple(fields.get("alike", ()))})
         # A conclusion takes the place of the look it concludes, which keeps its position.
         records[look] = LookRecord(look=look, outcome=entry.get("outcome"), reason=entry.get("reason"))
     return list(records.values())
@@ -207,38 +245,81 @@ def _records(entries: Iterable[tuple[Any, ...]]) -> list[LookRecord]:  # Any: SQ
 
 def _memory_entry(connection: sqlite3.Connection, memory: RowMemory) -> dict[str, Any]:  # Any: JSON
     """Store the keys of a run's rows, and return the entry that names them."""
-    for rows in (memory.open, *memory.sealed.values()):
-        connection.execute("INSERT OR IGNORE INTO known_rows (hash, body) VALUES (?, ?)", (rows.hash, rows.to_bytes()))
     return {
         "entry": "rows",
         "run_id": memory.run_id,
         "open": memory.open.hash.hex(),
         "sealed": {name: rows.hash.hex() for name, rows in memory.sealed.items()},
         "opened": dict(memory.opened),
+        "alike": dict(memory.alike),
+        "prints": _store(connection, memory.open, *memory.sealed.values()),
     }
 
 
-def _memories(entries: Iterable[tuple[Any, ...]], known: Iterable[tuple[bytes, bytes]]) -> list[RowMemory]:
-    """Return the rows of every run; Any: SQL values."""
-    bodies = dict(known)
-    read: dict[str, KnownRows] = {}
+def _store(connection: sqlite3.Connection, *parts: KnownRows) -> dict[str, str]:
+    """Store keys and fingerprints of rows; return the hash of the fingerprints by the hash of the keys."""
+    stored = {}
+    for rows in parts:
+        connection.execute("INSERT OR IGNORE INTO known_rows (hash, body) VALUES (?, ?)", (rows.hash, rows.to_bytes()))
+        if rows.prints is not None:
+            values = (rows.prints.hash, rows.prints.body)
+            connection.execute("INSERT OR IGNORE INTO row_prints (hash, body) VALUES (?, ?)", values)
+            stored[rows.hash.hex()] = rows.prints.hash.hex()
+    return stored
 
-    def rows_of(name: str) -> KnownRows:
-        if name not in read:
-            body = bodies.get(bytes.fromhex(name))
-            if body is None or hashlib.blake2b(body, digest_size=32).hexdigest() != name:
-                raise _broken(f"the keys of rows {name[:12]} have been edited or removed")
-            read[name] = KnownRows.from_bytes(body)
-        return read[name]
 
-    found = []
+class _Bodies:
+    """The keys and fingerprints that entries name, each read once and held against its hash."""
+
+    def __init__(self, known: Iterable[tuple[Any, ...]], prints: Iterable[tuple[Any, ...]]) -> None:  # Any: SQL values
+        self._known, self._prints = dict(known), dict(prints)
+        self._rows: dict[tuple[str, str | None], KnownRows] = {}
+
+    @classmethod
+    def read(cls, execute: Callable[[str], Iterable[tuple[Any, ...]]]) -> _Bodies:  # Any: SQL values
+        """Read both tables."""
+        return cls(execute(_KNOWN), execute(_PRINTS))
+
+    def rows(self, name: str, prints: str | None) -> KnownRows:
+        """Return rows by the hashes of their keys and fingerprints; earlier versions kept no fingerprints."""
+        if (name, prints) not in self._rows:
+            body = _body(self._known, name)
+            beside = None if prints is None else Fingerprints(_body(self._prints, prints))
+            self._rows[name, prints] = KnownRows.from_bytes(body, beside)
+        return self._rows[name, prints]
+
+
+def _body(bodies: Mapping[bytes, bytes], name: str) -> bytes:
+    body = bodies.get(bytes.fromhex(name))
+    if body is None or hashlib.blake2b(body, digest_size=32).hexdigest() != name:
+        raise _broken(f"the keys of rows {name[:12]} have been edited or removed")
+    return body
+
+
+def _history(entries: Sequence[tuple[Any, ...]], bodies: _Bodies) -> History:  # Any: SQL values
+    """Read all entries."""
+    memories, measured = [], []
     for _, _, content, _ in entries:
         entry = json.loads(content)
         if entry["entry"] == "rows":
-            sealed = {name: rows_of(hashed) for name, hashed in entry["sealed"].items()}
-            opened = rows_of(entry["open"])
-            found.append(RowMemory(run_id=entry["run_id"], open=opened, sealed=sealed, opened=entry["opened"]))
-    return found
+            memories.append(_memory(entry, bodies))
+        elif entry["entry"] == "measured":
+            rows = bodies.rows(entry["rows"], entry["prints"])
+            measured.append(
+                Measured(version=entry["version"], by=entry["by"], rows=rows, looks=entry["looks"]),
+            )
+    return History(records=_records(entries), memories=memories, measured=measured)
+
+
+def _memory(entry: Mapping[str, Any], bodies: _Bodies) -> RowMemory:  # Any: JSON
+    prints = entry.get("prints", {})
+    return RowMemory(
+        run_id=entry["run_id"],
+        open=bodies.rows(entry["open"], prints.get(entry["open"])),
+        sealed={name: bodies.rows(rows, prints.get(rows)) for name, rows in entry["sealed"].items()},
+        opened=entry["opened"],
+        alike=entry.get("alike", {}),
+    )
 
 
 def _broken(what: str) -> WorkspaceError:

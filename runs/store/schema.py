@@ -119,7 +119,19 @@ CREATE TABLE known_rows (
 );
 """
 
-MIGRATIONS: tuple[Migration, ...] = (Migration("spine", _SPINE), Migration("known rows", _KNOWN_ROWS))
+_ROW_PRINTS = """
+-- Fingerprints of the texts of the same rows, by which edited ones are known again; named by the ledger's entries too.
+CREATE TABLE row_prints (
+    hash BLOB PRIMARY KEY CHECK (length(hash) = 32),
+    body BLOB NOT NULL
+);
+"""
+
+MIGRATIONS: tuple[Migration, ...] = (
+    Migration("spine", _SPINE),
+    Migration("known rows", _KNOWN_ROWS),
+    Migration("row prints", _ROW_PRINTS),
+)
 """Every upgrade in order; a file's `user_version` says how many of them it has."""
 
 

@@ -115,7 +115,7 @@ def test_the_diras_walk_gets_the_printed_figures_and_an_undecided_gate(tmp_path:
     assert "misprint" in text
     assert "differs" not in text
     assert "UNDECIDED: only 11 groups" in text
-    assert "about 1,620 holdout rows in 27 groups would decide" in text
+    assert "about 1,740 holdout rows in 29 groups would decide" in text
     assert "SIMULATED, n = 30 pairs of 3 questions" in text
     assert not list(tmp_path.iterdir())
 

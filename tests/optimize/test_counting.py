@@ -1,0 +1,197 @@
+"""What counts as a look: no edit of old rows and no prompt measured on them brings the first level back."""
+
+import random
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+
+import pytest
+
+from judgewright.judges.errors import InputError
+from judgewright.judges.rows import Dataset, Row
+from judgewright.judges.scale import BINARY
+from judgewright.optimize.known_rows import KnownRows, row_keys
+from judgewright.optimize.ledger import Ledger, Look, MemoryLedger, alpha_of_look
+
+WORDS = ["".join(random.Random(i).choices("abcdefghijklmnopqrstuvwxyz", k=3 + i % 6)) for i in range(3_000)]
+
+
+def made_up(seed: int, words: int) -> str:
+    """A text of so many words that no other seed has."""
+    return " ".join(random.Random(seed).choices(WORDS, k=words))
+
+
+def rows_of(numbers: Iterable[int]) -> list[Row]:
+    """Rows in threes under one source, each with a statement of its own."""
+    return [
+        Row(
+            id=f"r{i}",
+            inputs={"source": made_up(i // 3, 120), "statement": made_up(10_000 + i, 14)},
+            label=1.0,
+            group=f"g{i // 3}",
+        )
+        for i in numbers
+    ]
+
+
+OLD = Dataset.of(rows_of(range(90)), labels=BINARY)
+
+
+def edited(edit: Callable[[str], str]) -> list[Row]:
+    """The old rows with their texts edited, under other ids, each a group of its own."""
+    return [
+        Row(id=f"new-{r.id}", inputs={name: edit(text) for name, text in r.inputs.items()}, label=r.label)
+        for r in OLD.rows
+    ]
+
+
+def looked_once(rows: Dataset = OLD) -> MemoryLedger:
+    """A ledger with one look at some rows, refused."""
+    ledger = MemoryLedger()
+    ledger.remember("first", open=KnownRows(), sealed={"old": KnownRows.of(rows)})
+    look = ledger.begin("old", run_id="first", before="a", after="b")
+    ledger.conclude(look, outcome="refused", reason="no gain")
+    return ledger
+
+
+def next_look(ledger: Ledger, rows: list[Row], **asked: str) -> Look:
+    """The look at other rows that comes then."""
+    ledger.remember("second", open=KnownRows(), sealed={"new": KnownRows.of(Dataset.of(rows, labels=BINARY))})
+    return ledger.begin("new", run_id="second", **{"before": "a", "after": "c", **asked})
+
+
+def statement_anew(row: Row, number: int) -> Row:
+    """The same source under another statement and id, as a group of its own."""
+    inputs = {**row.inputs, "statement": made_up(70_000 + number, 14)}
+    return Row(id=f"anew-{number}", inputs=inputs, label=row.label)
+
+
+SECOND_LOOKS = {
+    "one word before each text": edited(lambda text: f"Well {text}"),
+    "one look-alike letter": edited(lambda text: text.replace("e", "\u0435", 1)),
+    "look-alikes throughout": edited(
+        lambda text: text.translate(str.maketrans("aeocp", "\u0430\u0435\u043e\u0441\u0440"))
+    ),
+    "statement edited, each row its own group": [statement_anew(row, i) for i, row in enumerate(OLD.rows)],
+    "diluted by filler rows": [*OLD.rows, *rows_of(range(300, 300 + 25 * 90))],
+    "each text diluted": [
+        replace(row, id=f"d{i}", inputs={k: f"{v} {made_up(80_000 + i, 200)}" for k, v in row.inputs.items()})
+        for i, row in enumerate(OLD.rows)
+    ],
+    "a few groups of many": list(OLD.rows[:9]),
+    "verdict file with other ids": [
+        Row(id=f"v{i}", inputs={}, label=row.label, meta=dict(row.inputs)) for i, row in enumerate(OLD.rows)
+    ],
+    "verdict file with ids alone": [Row(id=row.id, inputs={}, label=row.label) for row in OLD.rows],
+    "verdict file of ours with other ids": [
+        Row(id=f"w{i}", inputs={}, meta={"row_key": key.hex()}) for i, key in enumerate(row_keys(OLD))
+    ],
+}
+
+
+@pytest.mark.parametrize("rows", SECOND_LOOKS.values(), ids=SECOND_LOOKS)
+def test_old_rows_in_disguise_are_a_second_look(rows: list[Row]) -> None:
+    """The next look at them is the second, and says why."""
+    look = next_look(looked_once(), rows)
+    assert (look.number, look.alpha, look.carried) == (2, alpha_of_look(2), 1)
+    assert any("other holdouts with some of these rows" in caution for caution in look.cautions)
+
+
+def test_fresh_rows_are_a_first_look() -> None:
+    """With the same words, and with a document that one old row quotes too."""
+    assert next_look(looked_once(), rows_of(range(300, 390))).number == 1
+    notice = made_up(98, 150)
+    first = replace(OLD.rows[0], inputs={**OLD.rows[0].inputs, "source": notice})
+    others = [replace(r, inputs={**r.inputs, "source": notice}) for r in rows_of(range(300, 390))]
+    ledger = looked_once(Dataset.of([first, *OLD.rows[1:]], labels=BINARY))
+    look = next_look(ledger, others)
+    assert look.number == 1
+    assert any("too few to count" in caution for caution in look.cautions)
+
+
+def test_a_small_overlap_is_told_and_not_counted() -> None:
+    """Three old rows among ninety fresh ones and ninety old: under a twentieth of either."""
+    look = next_look(looked_once(), [*rows_of(range(300, 390)), *edited(str.upper)[:3]])
+    assert (look.number, look.carried) == (1, 0)
+    assert look.cautions == (
+        "3 rows of a holdout that was looked at before stand here, maybe edited: too few to count those looks",
+    )
+
+
+def test_edited_rows_that_were_open_are_refused_and_a_few_are_told() -> None:
+    """As the rows themselves are; the same rows sealed again are not."""
+    ledger = MemoryLedger()
+    parts = {
+        "open": KnownRows.of(OLD),
+        "sealed": {"h": KnownRows.of(Dataset.of(rows_of(range(90, 150)), labels=BINARY))},
+    }
+    ledger.remember("first", **parts)  # type: ignore[arg-type]
+    well = Dataset.of(edited(lambda text: f"Well {text}"), labels=BINARY)
+    with pytest.raises(
+        InputError, match=r"90 of the 90 sealed rows \(in \d+ groups\) are, though edited, rows that were open"
+    ):
+        ledger.remember("second", open=KnownRows(), sealed={"k": KnownRows.of(well)})
+    few = Dataset.of([*rows_of(range(300, 390)), *well.rows[:3]], labels=BINARY)
+    memory = ledger.remember("third", open=KnownRows(), sealed={"few": KnownRows.of(few)})
+    assert memory.opened == {}
+    assert ledger.begin("few", run_id="third", before="a", after="b").cautions == (
+        "3 of the 93 sealed rows (in 1 group) are, though edited, rows that were open to run first",
+    )
+    again = ledger.remember("fourth", **parts)  # type: ignore[arg-type]
+    assert (again.opened, again.alike) == ({}, {})
+
+
+ALL = KnownRows.of(Dataset.of(rows_of(range(150)), labels=BINARY))
+
+
+def measured_ledger(*versions: str) -> MemoryLedger:
+    """A ledger where prompts were measured on the whole file before its holdout was sealed."""
+    ledger = MemoryLedger()
+    for version in versions:
+        ledger.measured(version, ALL, by="bench")
+    ledger.remember("run", open=KnownRows(), sealed={"h": KnownRows.of(OLD)})
+    return ledger
+
+
+def test_each_other_prompt_measured_on_the_rows_is_a_look() -> None:
+    """The one in use and the candidate itself are none, however often they were measured."""
+    assert measured_ledger("a", "a").begin("h", run_id="run", before="a", after="b").number == 1
+    assert measured_ledger("a", "b").begin("h", run_id="run", before="a", after="b").number == 1
+    look = measured_ledger("a", "v2", "v3", "v3", "b").begin("h", run_id="run", before="a", after="b")
+    assert (look.number, look.measured, look.alpha) == (3, 2, alpha_of_look(3))
+    assert look.cautions == ("2 other prompts were measured on these rows before; each counted as a look",)
+    named = measured_ledger("verdicts-1").begin("h", run_id="run", before="a", after="b", known_as=("verdicts-1",))
+    assert named.number == 1
+
+
+def test_a_prompt_that_was_measured_and_then_gated_counts_once() -> None:
+    """And an accept starts anew: what was measured before it was tried against another prompt."""
+    ledger = measured_ledger("v2", "v3")
+    second = ledger.begin("h", run_id="run", before="a", after="v3")
+    ledger.conclude(second, outcome="refused", reason="no gain")
+    assert (second.number, ledger.begin("h", run_id="run", before="a", after="v4").number) == (2, 3)
+    accepted = ledger.begin("h", run_id="run", before="a", after="v5")
+    ledger.conclude(accepted, outcome="accepted", reason="gain")
+    assert ledger.begin("h", run_id="run", before="v5", after="v6").number == 1
+    ledger.measured("v2", ALL, by="bench")
+    ledger.measured("a", ALL, by="bench")
+    assert ledger.begin("h", run_id="run", before="v5", after="v7").number == 3
+
+
+def test_measuring_elsewhere_costs_nothing() -> None:
+    """On open rows, on other rows, or on another model's line."""
+    ledger = MemoryLedger()
+    ledger.measured("v2", KnownRows.of(Dataset.of(rows_of(range(300, 400)), labels=BINARY)), by="bench")
+    ledger.remember("run", open=KnownRows(), sealed={"h": KnownRows.of(OLD)})
+    assert ledger.begin("h", run_id="run", before="a", after="b").number == 1
+    ledger = measured_ledger("v2")
+    assert ledger.begin("h", run_id="run", before="a", after="b", purpose="recheck", line="new model").number == 1
+
+
+def test_rows_of_an_earlier_version_are_known_by_their_keys_alone() -> None:
+    """It kept no fingerprints; its looks count where the rows are the same, word for word."""
+    bare = KnownRows.from_bytes(KnownRows.of(OLD).to_bytes())
+    for rows, number in ((list(OLD.rows), 2), (edited(str.upper), 2), (edited(lambda text: f"Well {text}"), 1)):
+        ledger = MemoryLedger()
+        ledger.remember("first", open=KnownRows(), sealed={"old": bare})
+        ledger.conclude(ledger.begin("old", run_id="first", before="a", after="b"), outcome="refused", reason="no")
+        assert next_look(ledger, rows).number == number
