@@ -43,6 +43,7 @@ from .reply import read_reply, response_format, without_thinking
 from .rows import Dataset, Row
 from .scale import BINARY, PROBABILITY, DecisionRule, OutputScale, infer_label_scale, parse_label_scale
 from .shelf import Shelf, read_prompt, write_beside
+from .small_file import read_small, read_small_text
 from .splits import SealedRows, Shares, Splits, parse_shares, split_dataset
 from .swaps import with_swaps
 from .verdict import Answer, Unscored, Verdict
@@ -113,6 +114,8 @@ __all__ = [
     "point",
     "read_prompt",
     "read_reply",
+    "read_small",
+    "read_small_text",
     "render",
     "require_column",
     "response_format",

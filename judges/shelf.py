@@ -17,6 +17,7 @@ from . import prompts
 from .errors import InputError, PromptError
 from .prompt import JudgePrompt, check_name, load_prompt
 from .scale import DecisionRule
+from .small_file import read_small_text
 
 _RULE = ".rule.yaml"
 _MAX_RULE = 1_000_000
@@ -218,7 +219,7 @@ def read_prompt(path: Path) -> JudgePrompt:
         PromptError: There is no such file, or it is not a prompt.
     """
     try:
-        return load_prompt(path.read_text(encoding="utf-8-sig"), origin=str(path))
+        return load_prompt(read_small_text(path), origin=str(path))
     except (OSError, UnicodeDecodeError) as error:
         raise PromptError(f"cannot read the prompt file {str(path)!r}: {error}") from None
 
@@ -253,7 +254,7 @@ def read_rule(path: Path) -> KeptRule:
         PromptError: There is no such file, it is not a rule, or its numbers are not those its hash was made of.
     """
     try:
-        parsed = _parse_rule(path.read_text(encoding="utf-8-sig"))
+        parsed = _parse_rule(read_small_text(path))
         rule = DecisionRule.from_json({"threshold": parsed.threshold, "calibration": parsed.calibration})
     except ValidationError as error:
         first = error.errors()[0]

@@ -12,7 +12,7 @@ from typing import Any, Literal
 import yaml
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from ..judges import InputError, Judged, write_beside
+from ..judges import InputError, Judged, read_small_text, write_beside
 from ..judges.rows import hash_rows
 from .drill import MeasuredSlice
 from .effect import Direction
@@ -175,7 +175,7 @@ def load_saved_slice(path: Path) -> SavedSlice:
         InputError: There is no such file, or it is not a saved slice.
     """
     try:
-        parsed = _parse(path.read_text(encoding="utf-8-sig"))
+        parsed = _parse(read_small_text(path))
     except ValidationError as error:
         first = error.errors()[0]
         where = ".".join(str(part) for part in first["loc"]) or "the file"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -19,6 +19,8 @@ from .suspicious import SUSPICIONS, find_suspicions
 _SHOWN = 5
 _FAR_LONGER = 10_000
 _OVERSIZED = JudgeSettings().max_chars
+_COMPARED = 1_000_000
+"""Characters of a text that are compared with others and searched; one so long is never sent."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -123,7 +125,12 @@ def check_rows(
         notes: What was assumed while reading.
     """
     inputs = tuple(rows[0].inputs)
-    whole, alike = _cluster(rows)
+    compared = [_beginning(row) for row in rows]
+    n_cut = sum(cut is not row for cut, row in zip(compared, rows, strict=True))
+    if n_cut:
+        cut = f"of a text in {n_cut:,} rows only the first {_COMPARED:,} characters were compared and searched"
+        notes = (*notes, cut)
+    whole, alike = _cluster(compared)
     return DataReport(
         name=name,
         rows=len(rows),
@@ -132,16 +139,27 @@ def check_rows(
         unlabelled=sum(row.label is None for row in rows),
         groups=_groups(rows, group_column),
         lengths={column: _lengths(rows, column) for column in inputs},
-        sightings=_twins(rows, alike)
+        sightings=_twins(compared, alike)
         | _tied(rows, whole)
         | _sides(rows, alike, sides)
-        | _shared(rows, others)
+        | _shared(compared, [_beginning(row) for row in others])
         | _sizes(rows)
-        | _texts(rows, scan_all),
+        | _texts(compared, scan_all),
         tokens=tokens,
         leaks=leaks or {},
         notes=tuple(notes),
     )
+
+
+def _beginning(row: Row) -> Row:
+    """Return the row with its texts cut to what is compared, each with its length; itself where none is longer."""
+    if all(len(text) <= _COMPARED for text in row.inputs.values()):
+        return row
+    cut = {
+        name: text if len(text) <= _COMPARED else f"{text[:_COMPARED]} [{len(text)} characters]"
+        for name, text in row.inputs.items()
+    }
+    return replace(row, inputs=cut)
 
 
 def _cluster(rows: Sequence[Row]) -> tuple[Clusters, Clusters]:

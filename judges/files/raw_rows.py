@@ -19,6 +19,10 @@ _FILLED = 0.95
 """Share of rows in which a column must hold text to be taken for an input."""
 _WORDS = 4
 """Words that a column which no judge names must have on average to be taken for an input."""
+_LOOKED_AT = 10_000
+"""Characters of a text whose words are counted."""
+_WHOLE = 1_000_000
+"""Characters up to which white space makes no difference between two texts."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -130,7 +134,11 @@ def _find_inputs(table: Table, judges: Mapping[str, Sequence[str]]) -> tuple[dic
         judge = min(name for count, name in fitting if count == most)
         how = f"as the judge {judge} reads them"
         return {name: name for name in judges[judge]}, f"the inputs are {', '.join(judges[judge])}, {how}"
-    found = [name for name, values in filled.items() if sum(len(v.split()) for v in values) >= _WORDS * len(values)]
+    found = [
+        name
+        for name, values in filled.items()
+        if sum(len(value[:_LOOKED_AT].split()) for value in values) >= _WORDS * len(values)
+    ]
     if not found:
         raise DataError(
             f"{table.path}: no column holds running text in nearly every row",
@@ -144,4 +152,6 @@ def _text(value: Cell) -> str:
 
 
 def _key(text: str) -> str:
+    if len(text) > _WHOLE:  # the words of a giant, one by one, would take ten times its size
+        text = f"{text[:_WHOLE]} {len(text)} {hashlib.blake2b(text.encode('utf-8', 'surrogatepass')).hexdigest()}"
     return hashlib.blake2b(" ".join(text.split()).encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()

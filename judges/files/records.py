@@ -85,6 +85,9 @@ def read_records(path: Path, problems: Problems) -> Iterator[Record]:
     with _translated(path):
         if path.is_dir():
             raise DataError(f"{path} is a folder, not a file")
+        if path.exists() and not path.is_file():
+            # A pipe waits for whoever writes to it, and a device never ends.
+            raise DataError(f"{path} is no regular file", hint="write the rows to a file first")
         if kind == ".parquet":
             yield from _parquet(path, problems)
             return

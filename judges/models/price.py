@@ -16,6 +16,7 @@ import orjson
 from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, TypeAdapter, ValidationError
 
 from ..errors import InputError
+from ..small_file import read_small
 
 _MILLION = 1_000_000
 _MAX_FILE = 1_000_000
@@ -90,9 +91,7 @@ def _public_cost(model: str, endpoint: str, tokens_in: int, tokens_out: int, cac
 def _read(path: Path) -> Mapping[str, _Price]:
     hint = 'write {"my-model": {"input": 0.15, "output": 0.60}}, in US dollars per million tokens'
     try:
-        raw = path.read_bytes()
-        if len(raw) > _MAX_FILE:
-            raise InputError(f"the price file {str(path)!r} is over {_MAX_FILE:,} bytes")
+        raw = read_small(path, most=_MAX_FILE)
         body = tomllib.loads(raw.decode()) if path.suffix.lower() == ".toml" else orjson.loads(raw)
         return _FILE.validate_python(body)
     except OSError as error:

@@ -17,9 +17,12 @@ from typing import Any, Literal, get_args
 
 from ..errors import DataError, InputError
 from ..metrics.meanings import is_metric
+from ..small_file import read_small_text
 from .compute import Value, VerdictFile
 from .figures import load_published
 from .rules import Rule, read_rule, shipped_rule
+
+_MOST_BYTES = 64_000_000
 
 Printed = Decimal | tuple[Decimal, ...] | None
 """A figure, or several, with the digits that were printed."""
@@ -119,7 +122,7 @@ def read_expected(path: Path) -> dict[str, list[Expectation]]:
         DataError: It is not such a file. An entry that cannot be read is kept with its problem.
     """
     try:
-        body = json.loads(path.read_text(encoding="utf-8"), parse_float=Decimal)
+        body = json.loads(read_small_text(path, most=_MOST_BYTES), parse_float=Decimal)
     except OSError as error:
         raise DataError(f"{path}: cannot be read ({error.strerror or error})") from None
     except (ValueError, RecursionError) as error:

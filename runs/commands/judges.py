@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from ...judges import InputError, parse_label_scale, write_beside
+from ...judges import InputError, parse_label_scale, read_small_text, write_beside
 from ..gates.gating import verification
 from ..imports import SOURCES, TOOLS, Imported, Wishes, import_judge, list_installed
 from ..terminal import inline, say, say_diff, say_json, say_table
@@ -211,6 +211,6 @@ def _text_of(text: str) -> str:
     if not text.startswith("@"):
         return text
     try:
-        return Path(text[1:]).read_text(encoding="utf-8")
+        return read_small_text(Path(text[1:]))
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(f"--fill cannot read {text[1:]!r}: {error}") from None

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ...judges import InputError, LossError, OutputScale, parse_label_scale, write_beside
+from ...judges import InputError, LossError, OutputScale, parse_label_scale, read_small, write_beside
 from ..config import open_client, parse_budget
 from ..terminal import inline, say, say_json, say_table
 from .asking import asking_environment
@@ -185,7 +185,7 @@ def read_loss(expression: str, declares: str | None = None) -> Loss:
         raise InputError("--declares is for an expression; a file says itself what it declares")
     path = Path(expression.strip())
     try:
-        content = path.read_bytes()[: _MAX_FILE + 1]
+        content = read_small(path, most=_MAX_FILE)
         return parse_loss(content.decode(), written_by="person")
     except OSError as error:
         raise InputError(f"the loss {str(path)!r} cannot be read: {error.strerror}") from error

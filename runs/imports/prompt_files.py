@@ -11,7 +11,7 @@ from typing import Any
 
 import yaml
 
-from ...judges import InputError, OutputScale
+from ...judges import InputError, OutputScale, read_small_text
 from ..exports.segments import Field, Segment, TemplateMessage
 from .dialects import joined, read_f_string, read_jinja, read_loose
 from .found import Found
@@ -29,7 +29,7 @@ def read_text(path: Path) -> str:
         InputError: It cannot be read, or is too long to be a prompt.
     """
     try:
-        text = path.read_text(encoding="utf-8-sig")
+        text = read_small_text(path)
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(f"cannot read {str(path)!r}: {error}") from None
     if len(text) > MAX_FILE:

@@ -1,6 +1,7 @@
 """What a data check sees: duplicates, contradictions, leaks over splits, damaged and injected text, sizes, tokens."""
 
 import json
+import tracemalloc
 from pathlib import Path
 
 import pytest
@@ -8,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from judgewright.judges import BINARY, Dataset, Row, Shelf, load_dataset, split_dataset
+from judgewright.judges.files import RawRoles, read_raw_rows
 from judgewright.judges.files.check import KINDS, DataReport, check_rows
 from judgewright.judges.files.check_tokens import COUNTED, count_row_tokens
 from judgewright.judges.files.suspicious import SUSPICIONS, find_suspicions
@@ -245,3 +247,24 @@ def test_the_check_and_the_splitter_agree_on_whether_real_groups_are_tied(name: 
     dataset = load_dataset(DATA / f"{name}.jsonl", inputs=("source", "statement"), scale=scale)
     tied = check_rows(dataset.rows, name=name, group_column="group_id").sightings["tied_groups"]
     assert (tied.rows > 0) == (split_dataset(dataset).merged > 0) == (name == "groundedness_multi")
+
+
+def test_of_a_giant_text_only_the_beginning_is_compared(tmp_path: Path) -> None:
+    """Ten megabytes of short words cost a few times that, not twenty; a note says it, lengths are of the whole."""
+    giant = "one two six " * 900_000
+    rows = [row("a", giant), row("b", giant), row("c", giant + "and more"), row("d", LONG)]
+    path = tmp_path / "rows.jsonl"
+    path.write_text("".join(json.dumps({"id": r.id, "label": 1, **r.inputs}) + "\n" for r in rows))
+    tracemalloc.start()
+    try:
+        raw = read_raw_rows(path, RawRoles(), judges={})
+        before = tracemalloc.get_traced_memory()[0]
+        tracemalloc.reset_peak()
+        report = check_rows(raw.rows, name="rows", group_column=None, scan_all=True)
+        assert tracemalloc.get_traced_memory()[1] - before < 100_000_000
+    finally:
+        tracemalloc.stop()
+    assert seen(report, "exact_duplicates") == ("b",)
+    assert report.lengths["source"].longest == len(giant) + len("and more")
+    assert [raw.rows[0].group == other.group for other in raw.rows] == [True, True, False, False]
+    assert "of a text in 3 rows only the first 1,000,000 characters were compared and searched" in report.notes
