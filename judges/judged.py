@@ -43,6 +43,8 @@ class Judged:
     simulated: bool = False
     rule: DecisionRule | None = None
     """The rule that decided; None where it was the threshold of the judge's own scale."""
+    outputs: tuple[str, ...] = ()
+    """Columns of the metadata that are known to hold what a judge said of the rows, this one or another."""
 
     def __post_init__(self) -> None:
         if len(self.answers) != len(self.dataset.rows):

@@ -7,11 +7,14 @@ killed is resumed by walking again from the start, past the calls that are alrea
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from ..judges import Dataset, InputError, Judged, JudgePrompt, Splits, by_column, measure, split_dataset
 from ..slices import SliceReport, choose_target, find_slices, parse_predicate
+from ..slices.drill import why_no_target
+from ..slices.outputs import BY_NAME, named_outputs
+from ..slices.slice import ALL_ROWS
 from .decision import Decision
 from .final import final_changes
 from .gate import gate, open_for_report
@@ -21,6 +24,7 @@ from .improve import improve
 from .ledger import remember_split
 from .losses.axioms import cost_table
 from .losses.expression import compile_expression
+from .losses.grid import NO_SLICE
 from .losses.loss import Loss, WrittenLoss, check_loss, row_losses, write_loss
 from .losses.objective import Objective
 from .rethreshold import NoThreshold, rechoose_threshold
@@ -114,10 +118,11 @@ def find_target(baseline: Judged, objective: Objective, tools: Tools, settings: 
         target = Target(name=str(predicate), why="named by the caller", predicate=predicate)
         if not target.member(baseline.dataset).any():
             raise InputError(f"no open row lies in the slice {settings.slice!r}")
-        tools.journal.record("slice", {"name": target.name, "why": target.why, "found": []})
+        notes = [f"{column}: {BY_NAME}, and no prompt can know it" for column in named_outputs(predicate)]
+        tools.journal.record("slice", {"name": target.name, "why": target.why, "found": [], "notes": notes})
         return target
     if settings.slice == "all" or settings.unguided:
-        target = Target(name="all rows", why="asked for by the caller", predicate=None)
+        target = Target(name=ALL_ROWS, why="asked for by the caller", predicate=None)
         tools.journal.record("slice", {"name": target.name, "why": target.why, "found": []})
         return target
     report = find_slices(
@@ -125,13 +130,21 @@ def find_target(baseline: Judged, objective: Objective, tools: Tools, settings: 
         metric=objective.target,
         columns=settings.columns or None,
         exclude=settings.exclude,
+        keep=settings.keep,
         seed=settings.seed,
     )
     target = _choose(report, objective)
-    found = [found.to_json() for found in report.slices]
-    notes, left_out = list(report.notes), dict(report.left_out)
     tools.journal.record(
-        "slice", {"name": target.name, "why": target.why, "found": found, "left_out": left_out, "notes": notes}
+        "slice",
+        {
+            "name": target.name,
+            "why": target.why,
+            "metric": report.metric,
+            "found": [found.to_json() | {"why_no_target": why_no_target(found) or None} for found in report.slices],
+            "judge_outputs": [output.to_json() for output in report.judge_outputs],
+            "left_out": dict(report.left_out),
+            "notes": list(report.notes),
+        },
     )
     return target
 
@@ -139,7 +152,7 @@ def find_target(baseline: Judged, objective: Objective, tools: Tools, settings: 
 def _choose(report: SliceReport, objective: Objective) -> Target:
     chosen, why = choose_target(report, objective.direction)
     if chosen is None:
-        return Target(name="all rows", why=why, predicate=None)
+        return Target(name=ALL_ROWS, why=why, predicate=None)
     return Target(name=str(chosen.predicate), why=why, predicate=chosen.predicate)
 
 
@@ -170,6 +183,9 @@ def construct_loss(
     else:
         written = write_loss(objective, target.name, tools.optimizer_client.ask_one, **checks)
     loss = written.loss
+    costs = cost_table(loss.expression, **scale) if levels else []
+    if target.predicate is None:  # every row is in the target: there is no other place, and no slice to speak of
+        costs = [replace(row, place=ALL_ROWS) for row in costs if row.place != NO_SLICE]
     tools.journal.record(
         "loss",
         {
@@ -179,7 +195,7 @@ def construct_loss(
             "written_by": loss.written_by,
             "version": loss.version,
             "refusals": list(written.refusals),
-            "cost_table": [asdict(row) for row in cost_table(loss.expression, **scale)] if levels else [],
+            "cost_table": [asdict(row) for row in costs],
         },
     )
     return loss

@@ -47,6 +47,8 @@ class WalkSettings:
     columns: tuple[str, ...] = ()
     """Metadata columns to search slices over; all honest ones unless given."""
     exclude: tuple[str, ...] = ()
+    keep: tuple[str, ...] = ()
+    """Columns to slice by though their names sound like a label's or a judge's output."""
     shares: Shares = (30, 20, 30, 20)
     """Per cent of the rows for training, validation, holdout and final."""
     allow_opened: bool = False
@@ -135,7 +137,7 @@ def require_columns(dataset: Dataset, settings: WalkSettings) -> None:
     Raises:
         InputError: One is not, or the slice cannot be read.
     """
-    named = [*settings.columns, *settings.exclude, *([settings.by] if settings.by else [])]
+    named = [*settings.columns, *settings.exclude, *settings.keep, *([settings.by] if settings.by else [])]
     for column in named:
         require_column(dataset, column)
     if settings.slice not in ("auto", "all"):

@@ -85,6 +85,8 @@ class RunConfig:
     slice: str = "auto"
     slice_columns: tuple[str, ...] = ()
     exclude: tuple[str, ...] = ()
+    keep: tuple[str, ...] = ()
+    """Columns to slice by though their names sound like a label's or a judge's output."""
     shares: Shares = (30, 20, 30, 20)
     by: str | None = None
     seed: int = 0
@@ -95,7 +97,7 @@ class RunConfig:
         """Read what `to_json` wrote."""
         tuples = {
             name: tuple(body[name])
-            for name in ("guards", "slice_columns", "exclude", "shares", "parts")
+            for name in ("guards", "slice_columns", "exclude", "keep", "shares", "parts")
             if name in body
         }
         return cls(**{**body, **tuples})
@@ -154,6 +156,7 @@ class RunConfig:
             slice=self.slice,
             columns=self.slice_columns,
             exclude=self.exclude,
+            keep=self.keep,
             shares=self.shares,
             by=self.by,
             seed=self.seed,

@@ -34,6 +34,8 @@ class Search:
     columns: tuple[str, ...] = ()
     """The only columns to search; all honest ones unless given."""
     exclude: tuple[str, ...] = ()
+    keep: tuple[str, ...] = ()
+    """Columns to search though their names sound like a label's or a judge's output."""
     max_depth: int = 3
     min_support: int | None = None
     text: bool | None = None
@@ -128,6 +130,7 @@ def search(judged: Judged, wanted: Search) -> SliceReport:
         metric=wanted.metric,
         columns=wanted.columns or None,
         exclude=wanted.exclude,
+        keep=wanted.keep,
         max_depth=wanted.max_depth,
         min_support=wanted.min_support,
         text=_reads_texts(judged, wanted),
@@ -161,7 +164,7 @@ def numbered(report: SliceReport, number: int) -> FoundSlice:
 def narrow(judged: Judged, wanted: Search, predicate: Predicate) -> Tree:
     """Find the refinements of a slice."""
     columns, text = wanted.columns or None, _reads_texts(judged, wanted)
-    features = read_features(judged, columns=columns, exclude=wanted.exclude, text=text)
+    features = read_features(judged, columns=columns, exclude=wanted.exclude, keep=wanted.keep, text=text)
     return refine(judged, predicate, features.columns, metric=wanted.metric, min_rows=wanted.min_support)
 
 

@@ -5,16 +5,17 @@ from __future__ import annotations
 import difflib
 import hashlib
 from collections.abc import Container, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..judges import InputError, IntArray, Judged
+from ..judges import FloatArray, InputError, IntArray, Judged
 from ..judges.rows import Scalar
 from .column import Codes, Column, encode
 from .leaks import convention_reason, entropy, leak_reason, text_leak_reason
 from .outcomes import Outcomes, count_groups
+from .outputs import BY_NAME, KNOWN_REASON, NAME_REASON, OutputColumn, bins_reason, names_an_output, own_outputs
 from .slice import Equals
 from .text import feature_names, feature_rank, is_column, read_columns
 
@@ -35,18 +36,42 @@ class Features:
     left_out: Mapping[str, str]
     fields: tuple[str, ...] = ()
     """The texts whose single words may be searched as well."""
+    outputs: tuple[OutputColumn, ...] = ()
+    """Of those left out, the ones that hold what a judge evidence."""
+    own: Mapping[str, FloatArray] = field(default_factory=dict)
+    """This judge's score and confidence by name; shape (n,) each."""
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _OutputEvidence:
+    """What is known of judges' outputs before a column is looked at."""
+
+    known: frozenset[str] = frozenset()
+    """Columns that are known to hold some."""
+    own: Mapping[str, FloatArray] = field(default_factory=dict)
+    """This judge's by name; shape (n,) each."""
+    keep: frozenset[str] = frozenset()
+    """Columns whose names are not to be judged by."""
 
 
 def read_features(
-    judged: Judged, *, columns: Sequence[str] | None = None, exclude: Sequence[str] = (), text: bool = False
+    judged: Judged,
+    *,
+    columns: Sequence[str] | None = None,
+    exclude: Sequence[str] = (),
+    keep: Sequence[str] = (),
+    text: bool = False,
 ) -> Features:
     """Turn what is known of the scored rows into columns to search, in the order of their names.
 
     Args:
         judged: The table.
         columns: The only columns to consider: metadata, features of the texts, or texts, whose words are meant; all
-            unless given. A column that gives the label away is left out even so.
+            unless given. A column that gives the label away, or holds what a judge said, is left out even so.
         exclude: Columns to leave out; with a text go its words and features.
+        keep: Columns that tell of the row itself though their names sound like a label's or a judge's output. What is
+            known to be one, or seen in the data, is left out even so.
         text: Whether to search the features and words of the texts where no columns are named.
 
     Raises:
@@ -67,6 +92,9 @@ def read_features(
         texts=texts,
         columns=None if columns is None else [name for name in columns if name not in inputs],
         exclude=[name for name in exclude if name not in inputs],
+        keep=keep,
+        known_outputs=judged.outputs,
+        own=own_outputs(judged),
     )
     fields = inputs if text and columns is None else [name for name in inputs if name in (columns or ())]
     return replace(found, fields=tuple(name for name in fields if name not in exclude))
@@ -79,24 +107,33 @@ def choose_columns(
     texts: Mapping[str, Sequence[Scalar]] | None = None,
     columns: Sequence[str] | None = None,
     exclude: Sequence[str] = (),
+    keep: Sequence[str] = (),
+    known_outputs: Sequence[str] = (),
+    own: Mapping[str, FloatArray] | None = None,
 ) -> Features:
     """Encode the columns that may be sliced on, in the order of their names; see `read_features`.
 
     Args:
         values: The values of each column, in the order of the outcomes.
-        outcomes: What people and judge said.
+        outcomes: What people and judge evidence.
         texts: The same for features of the texts, which give way to a metadata column that tells the same.
         columns: The only columns to consider.
         exclude: Columns to leave out.
+        keep: Columns not to be judged by their names.
+        known_outputs: Columns known to hold what a judge evidence.
+        own: This judge's score and confidence by name, in the order of the outcomes.
 
     Raises:
         InputError: A column that was named does not exist.
     """
     texts = texts or {}
     everything = {**values, **texts}
-    _require_known((*(columns or ()), *exclude), sorted(values), everything)
+    _require_known((*(columns or ()), *exclude, *keep), sorted(values), everything)
+    evidence = _OutputEvidence(known=frozenset(known_outputs), own=own or {}, keep=frozenset(keep))
     kept: list[Column] = []
     left_out: dict[str, str] = {}
+    outputs: list[OutputColumn] = []
+    by_name: list[str] = []
     seen: dict[bytes, str] = {}
     for name in sorted(everything if columns is None else set(columns), key=lambda n: (n in texts, feature_rank(n), n)):
         if name in exclude:
@@ -106,7 +143,14 @@ def choose_columns(
         constant = _constant_reason(column)
         if constant and name in texts and columns is None:
             continue  # a column nobody made is not missed
-        reason = constant or (text_leak_reason if name in texts else _reason)(column, outcomes)
+        if constant or name in texts:
+            reason = constant or text_leak_reason(column, outcomes)
+        else:
+            reason = _reason(column, outcomes, evidence)
+            if reason is not None and reason in (NAME_REASON, convention_reason(name)):
+                by_name.append(name)
+            if how := _output_reason(column, evidence):
+                outputs.append(OutputColumn(column=column, reason=NAME_REASON if name in by_name else how))
         if reason is None:
             twin = seen.setdefault(_partition(column.codes), name)
             reason = f"parts the rows exactly as {twin!r} does" if twin != name else None
@@ -116,11 +160,43 @@ def choose_columns(
             kept.append(column)
         else:
             left_out[name] = reason
-    return Features(columns=tuple(sorted(kept, key=lambda column: column.name)), left_out=left_out)
+    return Features(
+        columns=tuple(sorted(kept, key=lambda column: column.name)),
+        left_out=left_out,
+        outputs=tuple(outputs),
+        own=evidence.own,
+        notes=_notes_of(by_name),
+    )
 
 
-def _reason(column: Column, outcomes: Outcomes) -> str | None:
-    return leak_reason(column, outcomes) or convention_reason(column.name) or _scatter_reason(column, outcomes.groups)
+def _reason(column: Column, outcomes: Outcomes, evidence: _OutputEvidence) -> str | None:
+    """Say why a column of the metadata is left out; None where it is searched."""
+    if column.name in evidence.known:
+        return KNOWN_REASON
+    reason = leak_reason(column, outcomes) or bins_reason(column.codes, evidence.own)
+    if reason is None and column.name not in evidence.keep:
+        reason = convention_reason(column.name) or (NAME_REASON if names_an_output(column.name) else None)
+    return reason or _scatter_reason(column, outcomes.groups)
+
+
+def _output_reason(column: Column, evidence: _OutputEvidence) -> str | None:
+    """Say how it is known that a column holds what a judge said; None where nothing speaks for it."""
+    if column.name in evidence.known:
+        return KNOWN_REASON
+    reason = bins_reason(column.codes, evidence.own)
+    if reason is None and column.name not in evidence.keep and names_an_output(column.name):
+        return BY_NAME
+    return reason
+
+
+def _notes_of(by_name: Sequence[str]) -> tuple[str, ...]:
+    """Say which columns only their names speak against, and how to have them searched."""
+    if not by_name:
+        return ()
+    return (
+        f"left out for their names alone, as what people or judges said of a row: {', '.join(by_name)}; one that tells "
+        f"of the row itself is searched with --keep {by_name[0]}",
+    )
 
 
 def _require_known(asked: Sequence[str], names: Sequence[str], known: Container[str]) -> None:

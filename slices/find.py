@@ -22,6 +22,7 @@ from .effect import Cells, Direction, decompose, expected_gain
 from .features import Features, choose_columns, read_features
 from .found import FoundSlice, HeldOut, SliceReport
 from .outcomes import Outcomes, compress
+from .outputs import describe_outputs
 from .search import Rows, propose, still_poor
 from .significance import ALPHA, Comparison, compare, one_direction, rows_to_find
 from .slice import Predicate
@@ -85,6 +86,7 @@ def find_slices(
     metric: str = "precision",
     columns: Sequence[str] | None = None,
     exclude: Sequence[str] = (),
+    keep: Sequence[str] = (),
     max_depth: int = 2,
     min_support: int | None = None,
     text: bool = False,
@@ -99,6 +101,7 @@ def find_slices(
         columns: The only columns to search: metadata, features of the texts such as `statement:words`, or texts such
             as `statement`, whose words are meant. All honest ones unless given.
         exclude: Columns to leave out.
+        keep: Columns to search though their names sound like a label's or a judge's output.
         max_depth: The most conditions of a slice, 1 to 3.
         min_support: The fewest rows of the metric's denominator in a slice; 30 or half a per cent unless given.
         text: Whether to search what the texts are like and the words they contain.
@@ -112,7 +115,7 @@ def find_slices(
     target = target_of(metric)
     if topics:
         judged = add_topics(judged, fit_topics(judged.rows, topics, seed=seed))
-    features = read_features(judged, columns=columns, exclude=exclude, text=text)
+    features = read_features(judged, columns=columns, exclude=exclude, keep=keep, text=text)
     least = max(2, (min_support or MIN_SUPPORT) // 2)
     vocabulary = read_vocabulary(judged.rows, features.fields, min_rows=least) if features.fields else None
     limits = Limits(max_depth=max_depth, min_support=min_support, seed=seed, named=columns is not None)
@@ -132,6 +135,7 @@ def find_in_frame(
     group: str | None = None,
     probability: str | None = None,
     metric: str = "precision",
+    keep: Sequence[str] = (),
     max_depth: int = 2,
     seed: int = 0,
 ) -> SliceReport:
@@ -144,6 +148,7 @@ def find_in_frame(
         group: The column whose rows depend on each other; each row stands alone without one, which is said.
         probability: The column of the probability of the positive label, for the Brier score and ECE.
         metric: What to look for, a name of `TARGETS`.
+        keep: Columns to search though their names sound like a label's or a judge's output.
         max_depth: The most conditions of a slice, 1 to 3.
         seed: Of the cut into halves.
 
@@ -168,7 +173,9 @@ def find_in_frame(
     values = {str(name): pd.Series(frame[name]) for name in frame.columns if name not in parts}
     notes = [] if group else ["the rows have no group: each is taken to be independent of the others"]
     limits = Limits(max_depth=max_depth, min_support=None, seed=seed, named=False)
-    return search_slices(outcomes, choose_columns(values, outcomes), target_of(metric), limits, notes=notes)
+    own = {"probability": outcomes.probability} if probability else {}
+    features = choose_columns(values, outcomes, keep=keep, own=own)
+    return search_slices(outcomes, features, target_of(metric), limits, notes=notes)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -210,7 +217,7 @@ def search_slices(
         InputError: The rows do not have what the metric needs.
     """
     inside, loss = target.losses(outcomes)
-    said, left_out = list(notes), dict(features.left_out)
+    said, left_out = [*notes, *features.notes], dict(features.left_out)
     support = max(limits.min_support or max(MIN_SUPPORT, math.ceil(0.005 * int(inside.sum()))), 2)
     kept, depth = _restrict(features, inside, support, limits, said, left_out)
     search = _Search(
@@ -232,6 +239,7 @@ def search_slices(
         notes=tuple(said),
         metric=target.name,
         overall=_overall(search),
+        judge_outputs=describe_outputs(features.outputs, outcomes, features.own, target),
     )
 
 

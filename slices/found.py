@@ -16,6 +16,9 @@ from .slice import Predicate
 if TYPE_CHECKING:
     import pandas as pd
 
+CALIBRATION = "The judge's own outputs: calibration, not a cause"
+"""What stands over the metric at the values of judges' outputs, wherever it is shown."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HeldOut:
@@ -115,6 +118,30 @@ class FoundSlice:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class OutputLevel:
+    """The metric where an output of a judge has some values."""
+
+    predicate: Predicate
+    value: Estimate
+    """Its n counts rows of the metric's denominator."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JudgeOutput:
+    """What a judge said of the rows, and the metric at its values: calibration, and never a slice to mend."""
+
+    column: str
+    reason: str
+    """How it is known that a judge said it."""
+    levels: tuple[OutputLevel, ...]
+
+    def to_json(self) -> dict[str, Any]:  # Any: JSON
+        """Return the output and its levels."""
+        levels = [{"predicate": str(level.predicate), **level.value.to_json()} for level in self.levels]
+        return {"column": self.column, "reason": self.reason, "levels": levels}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SliceReport:
     """The slices found, the best first, and what the search did not look at."""
 
@@ -125,6 +152,8 @@ class SliceReport:
     metric: str
     """The metric whose slices were searched."""
     overall: Estimate
+    judge_outputs: tuple[JudgeOutput, ...] = ()
+    """What judges said of the rows, this one's own outputs first; never searched."""
 
     def __repr__(self) -> str:
         confirmed = sum(found.confirmed for found in self.slices)
@@ -132,7 +161,22 @@ class SliceReport:
         return f"SliceReport({overall}; slices={len(self.slices)}, confirmed={confirmed})"
 
     def _repr_html_(self) -> str:
-        return html_table(self.to_frame(), title=repr(self), notes=self.notes)
+        tables = [html_table(self.to_frame(), title=repr(self), notes=self.notes)]
+        if self.judge_outputs:
+            tables.append(html_table(self.outputs_frame(), title=CALIBRATION))
+        return "".join(tables)
+
+    def outputs_frame(self) -> pd.DataFrame:
+        """Return one line a level of what judges said: the metric there with its interval and n."""
+        import pandas as pd
+
+        columns = ("output", "predicate", "metric", "value", "low", "high", "n")
+        lines = [
+            {"output": output.column, "metric": self.metric, **level}
+            for output in self.judge_outputs
+            for level in output.to_json()["levels"]
+        ]
+        return pd.DataFrame(lines, columns=list(columns))
 
     def to_frame(self) -> pd.DataFrame:
         """Return one line a slice, the best first: the metric inside with its interval and n, and elsewhere."""
@@ -150,5 +194,6 @@ class SliceReport:
             "overall": self.overall.to_json(),
             "slices": [found.to_json() for found in self.slices],
             "left_out": dict(self.left_out),
+            "judge_outputs": [output.to_json() for output in self.judge_outputs],
             "notes": list(self.notes),
         }

@@ -47,30 +47,12 @@ LABEL_NAMES = (
         "human",
         "human_*",
     ),
-    *(
-        "*_guess",
-        "*_confidence",
-        "judge_*",
-        "verdict",
-        "verdicts",
-        "score",
-        "hallucinated_*",
-        "error_type",
-        "error_text",
-        "n_spans",
-    ),
-    *(
-        "implicit_true_only",
-        "negative_kind",
-        "worst_label",
-        "best_label",
-        "conditional_idk",
-        "rl_f",
-        "rb_llm",
-        "rb_agg",
-    ),
+    *("hallucinated_*", "error_type", "error_text", "n_spans"),
+    *("implicit_true_only", "negative_kind", "worst_label", "best_label", "conditional_idk"),
 )
-"""Names that bear a label or a verdict by convention, matched against each part of dotted names."""
+"""Names that bear a label by convention, matched against each part of dotted names."""
+VERDICT_NAMES = ("*_guess", "*_confidence", "judge_*", "verdict", "verdicts", "score", "rl_f", "rb_llm", "rb_agg")
+"""Names that bear a verdict by convention, matched alike."""
 HONEST_NAMES = ("*_uncertain", "*_agree", "*_agreement")
 """Of those, last parts that tell how hard a row was for people, not what they said."""
 
@@ -93,7 +75,7 @@ def convention_reason(name: str) -> str | None:
     parts = name.lower().split(".")
     if any(fnmatchcase(parts[-1], honest) for honest in HONEST_NAMES):
         return None
-    pattern = next((p for p in LABEL_NAMES if any(fnmatchcase(part, p) for part in parts)), None)
+    pattern = next((p for p in (*LABEL_NAMES, *VERDICT_NAMES) if any(fnmatchcase(part, p) for part in parts)), None)
     return None if pattern is None else f"its name bears a label or a verdict by convention ({pattern})"
 
 

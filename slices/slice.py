@@ -20,6 +20,8 @@ from ..judges.annotation import words as split_words
 from ..judges.rows import Scalar
 from .text import Columns
 
+ALL_ROWS = "all rows"
+"""How the slice without conditions is written."""
 _BARE = re.compile(r"[^\s\"()\[\],<>=!]+")
 _TOKEN = re.compile(r'\s*("(?:[^"\\]|\\.)*"|<=|>=|==|!=|[<>=\[\](),]|[^\s"()\[\],<>=!]+)')
 _WORDS = frozenset({"and", "contains", "in", "is", "missing"})
@@ -137,7 +139,7 @@ class Predicate:
         return inside
 
     def __str__(self) -> str:
-        return " and ".join(map(str, self.conditions)) or "all rows"
+        return " and ".join(map(str, self.conditions)) or ALL_ROWS
 
 
 def is_missing(value: Scalar) -> bool:
@@ -176,7 +178,7 @@ def parse_predicate(text: str) -> Predicate:
     Raises:
         InputError: The text is none of that.
     """
-    if text.strip() == "all rows":
+    if text.strip() == ALL_ROWS:
         return Predicate()
     tokens = _tokens(text)
     conditions: list[Condition] = []

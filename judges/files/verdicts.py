@@ -18,6 +18,7 @@ from .problems import Problems, shorten
 from .records import Cell, name_of, read_records, unit_of
 from .verdict_columns import RATIONALE, REASON, VerdictColumns, roles_of
 from .verdict_items import INPUTS, Aggregate, Reading, aggregate_rows
+from .verdict_outputs import output_columns
 from .verdict_reading import hold_to_scale, read_rows
 from .verdict_scale import GradeMap, describe_scales, infer_scales, state_scales
 
@@ -152,6 +153,7 @@ def _judged(table: Table, columns: VerdictColumns, name: str, cells: Sequence[Ce
         judge=table.path.name if lone else name,
         model=_model(table),
         simulated=any(draft.meta.get("simulated") is True for draft in table.drafts),
+        outputs=output_columns(table.drafts, columns.score, labels | scores),
     )
 
 

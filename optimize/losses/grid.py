@@ -12,6 +12,8 @@ from .expression import Expression
 from .outcomes import Outcomes
 
 FINE_RANKS, FEW_RANKS = 101, 11
+NO_SLICE = "in no slice"
+"""The place of rows outside every slice that a loss may ask about."""
 _CELLS = 400_000
 _STEPS = (10_001, 5001, 2001, 1001, 501, 201, 101, 51, 21, 11, 5)
 # A loss could be blind between even steps; it cannot know these.
@@ -107,7 +109,7 @@ class Grid:
 
     def place(self, m: int) -> str:
         """Name a membership."""
-        return f"in slice {', '.join(self.memberships[m])}" if self.memberships[m] else "in no slice"
+        return f"in slice {', '.join(self.memberships[m])}" if self.memberships[m] else NO_SLICE
 
     def cell(self, where: BoolArray) -> str:
         """Describe the first marked cell, with the confidences at which its kind of row is marked."""

@@ -100,6 +100,7 @@ if TYPE_CHECKING:
     "--columns", "slice_columns", help="Comma-separated columns to search slices over [default: all honest ones]."
 )
 @click.option("--exclude", help="Comma-separated columns never to slice by.")
+@click.option("--keep", help="Comma-separated columns to slice by though named like a label or a judge's output.")
 @click.option(
     "--split", default="30/20/30/20", show_default=True, help="Per cent for training/validation/holdout/final."
 )
@@ -171,6 +172,7 @@ def read_config(
     slice_: str,
     slice_columns: str | None,
     exclude: str | None,
+    keep: str | None,
     split: str,
     **options: Any,  # Any: the remaining options carry RunConfig's own names
 ) -> RunConfig:
@@ -190,6 +192,7 @@ def read_config(
         slice=slice_ if slice_ in ("auto", "all") else str(read_slice(slice_)),
         slice_columns=names(slice_columns),
         exclude=names(exclude),
+        keep=names(keep),
         shares=parse_shares(split),
         **options,
     )

@@ -62,6 +62,7 @@ Own:      judgewright slices verdicts.jsonl --where 'source_words >= 400' --save
 @click.option("--clip", is_flag=True, help="Clip what lies outside --scale to its ends instead.")
 @click.option("--columns", help="Comma-separated columns to search [default: all honest ones].")
 @click.option("--exclude", help="Comma-separated columns to leave out.")
+@click.option("--keep", help="Comma-separated columns to search though named like a label or a judge's output.")
 @click.option("--text/--no-text", default=None, help="Search by what texts look like [default: where there are any].")
 @click.option("--topics", default=0, type=click.IntRange(0, 100), help="Cut each text into so many topics as well.")
 @click.option(
@@ -91,6 +92,7 @@ def slices(
     metric: str,
     columns: str | None,
     exclude: str | None,
+    keep: str | None,
     text: bool | None,
     topics: int,
     max_depth: int,
@@ -120,6 +122,7 @@ def slices(
         metric=metric,
         columns=names(columns),
         exclude=names(exclude),
+        keep=names(keep),
         max_depth=max_depth,
         min_support=min_support,
         text=text,

@@ -8,6 +8,8 @@ from typing import Any
 from ...judges import Benchmark
 from ...judges.macro import MacroMean
 from ...judges.metrics import CHOICE_METRICS
+from ...slices.found import CALIBRATION
+from ...slices.slice import ALL_ROWS
 from ..terminal import inline, say, say_table
 from .gate_words import describe_final, describe_guard, describe_unanswered
 from .numbers import number
@@ -20,6 +22,8 @@ METRIC_ORDER = (
     *("pearson", "spearman", "kendall_tau", "map", "ndcg@10", "ndcg_exp@10", "uncertainty_ap"),
     *("diras_binary", "diras_calibration", "diras_ranking", "diras_uncertainty", "diras_mean"),
 )
+OUTPUTS_SHOWN = 4
+"""Outputs of judges whose values are printed."""
 PARTS = ("train", "validation", "holdout", "final")
 COST_COLUMNS = ("place", "confidence", "tp", "fp", "fn", "tn", "fp_near", "fn_near")
 MOST_UNDEFINED = 12
@@ -110,13 +114,62 @@ def _benchmark(p: Payload) -> None:
 
 
 def _slice(p: Payload) -> None:
-    say("\n2. Slice: where the errors point one way")
-    lines = [_slice_line(s) for s in p["found"][:8]]
-    if lines:
+    say(f"\n2. Slice: {slice_heading(p)}")
+    shown = p["found"][:8]
+    if shown:
+        lines = [_slice_line(s) for s in shown]
         say_table(("slice", "n", "value", "rest", "p", "direction", "confirmed", "target"), lines)
-    say_left_out(p.get("left_out", {}), indent="  ")
+    for predicate, why in missed_targets(shown):
+        say(f"  confirmed, but no target: {inline(predicate)} ({inline(why)})")
+    say_outputs(p.get("judge_outputs", ()), p.get("metric", "value"), indent="  ")
+    outputs = {output["column"] for output in p.get("judge_outputs", ())}
+    say_left_out({name: why for name, why in p.get("left_out", {}).items() if name not in outputs}, indent="  ")
     say(f"  chosen: {inline(p['name'])}")
     say(f"  why:    {inline(p['why'])}")
+
+
+def slice_heading(p: Payload) -> str:
+    """Say what kind of slice a run chose: a confirmed target, the likeliest of several, one that was named, or none."""
+    chosen = next((s for s in p["found"] if s["predicate"] == p["name"]), None)
+    if chosen is not None and chosen["prompt_target"]:
+        return "where the errors point one way"
+    if chosen is not None:
+        return "none is a target, the likeliest is taken"
+    if p["name"] == ALL_ROWS:
+        return "none, all rows are taken"
+    return "named by the caller"
+
+
+def missed_targets(found: Sequence[Payload]) -> list[tuple[str, str]]:
+    """Return the confirmed slices that are no target, each with the reason; runs of old do not hold it."""
+    missed = [s for s in found if s["confirmed"] and not s["prompt_target"]]
+    return [(s["predicate"], s["why_no_target"]) for s in missed if s.get("why_no_target")]
+
+
+def say_outputs(outputs: Sequence[Payload], metric: str, *, indent: str = "") -> None:
+    """Print the metric at the values of what judges said; of many outputs the first few.
+
+    Args:
+        outputs: As `JudgeOutput.to_json` gives them.
+        metric: The metric.
+        indent: Stands before each line.
+    """
+    if not outputs:
+        return
+    say(f"\n{indent}{CALIBRATION}")
+    lines = [
+        (level["predicate"], *_metric_line("", level)[1:])
+        for output in outputs[:OUTPUTS_SHOWN]
+        for level in output["levels"]
+    ]
+    say_table(("output", metric, "95 % interval", "n"), lines)
+    if more := [output["column"] for output in outputs[OUTPUTS_SHOWN:]]:
+        say(f"{indent}  and {len(more)} more, in the JSON: {inline(', '.join(more))}")
+    by_reason: dict[str, list[str]] = {}
+    for output in outputs:
+        by_reason.setdefault(output["reason"], []).append(output["column"])
+    for why, columns in by_reason.items():
+        say(f"{indent}  {inline(', '.join(columns))}: {inline(why)}")
 
 
 def say_left_out(left_out: Mapping[str, str], *, indent: str = "") -> None:
@@ -158,7 +211,7 @@ def _cell(value: object) -> str:
 
 
 def _validation(p: Payload) -> None:
-    say(f"\n4. Better prompts for the slice; validation loss to beat: {p['loss']:.4f} ({_named_metrics(p)})")
+    say(f"\n4. Better prompts; validation loss to beat: {p['loss']:.4f} ({_named_metrics(p)})")
 
 
 def _named_metrics(p: Payload) -> str:

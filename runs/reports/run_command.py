@@ -37,6 +37,7 @@ def command_of(config: RunConfig) -> str:
         ("--parts", config.parts),
         ("--columns", config.slice_columns),
         ("--exclude", config.exclude),
+        ("--keep", config.keep),
     ):
         words += [option, ",".join(listed)] if listed else []
     words += ["--id", config.id_] if config.id_ else []

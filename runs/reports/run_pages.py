@@ -12,13 +12,14 @@ from dataclasses import dataclass
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
+from ...slices.found import CALIBRATION
 from ..flips import Flip
 from ..terminal import inline, visible
 from ..word_diff import diff_prompts
 from . import charts
 from .gate_words import P_MEANS, describe_final, describe_guard, describe_unanswered
 from .numbers import number, p_cell
-from .report import METRIC_ORDER, holds_sealed_rows
+from .report import METRIC_ORDER, holds_sealed_rows, missed_targets, slice_heading
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -131,6 +132,9 @@ def _told(told: Exported) -> dict[str, object]:
         "started": last["started"],
         "split": last["split"],
         "slice": last["slice"],
+        "slice_heading": slice_heading(last["slice"]),
+        "missed": missed_targets(last["slice"]["found"]),
+        "calibration": CALIBRATION,
         "loss": last["loss"],
         "decision": decision,
         "moved": _moved(decision),

@@ -13,7 +13,8 @@ from ...slices.refine import Refinement, Tree
 from ..slice_rows import SliceRow, SliceRows
 from ..slicing import advise
 from ..terminal import inline, say, say_table
-from .report import number
+from .numbers import number
+from .report import say_outputs
 
 WIDTH = 110
 LEAST = 24
@@ -35,6 +36,7 @@ def say_slices(report: SliceReport, judged: Judged, *, title: str) -> None:
         _say_found(report)
         say("")
         _say_made_of(report)
+    say_outputs([output.to_json() for output in report.judge_outputs], report.metric)
     say("")
     for note in (*judged.dataset.notes, *report.notes):
         _say_wrapped(inline(note), indent="note: ")
@@ -173,7 +175,10 @@ def _closing(report: SliceReport) -> str:
 
 def _say_left_out(report: SliceReport) -> None:
     by_reason: dict[str, list[str]] = {}
+    shown = {output.column for output in report.judge_outputs}
     for column, why in report.left_out.items():
+        if column in shown:
+            continue
         by_reason.setdefault(why, []).append(column)
     for why, columns in by_reason.items():
         _say_wrapped(f"{inline(', '.join(columns))} ({inline(why)})", indent="not searched: ")

@@ -15,11 +15,12 @@ from starlette.responses import HTMLResponse, JSONResponse, Response
 from ...judges import InputError
 from ...judges.metrics import CHOICE_METRICS
 from ...judges.prompt import check_name
+from ...slices.found import CALIBRATION
 from ..flips import Direction, Error
 from ..lineage import lineage
 from ..reports import charts
 from ..reports.gate_words import describe_final
-from ..reports.report import holds_sealed_rows
+from ..reports.report import holds_sealed_rows, slice_heading
 from ..run_config import RunConfig
 from ..store.journal import RunRecord, list_runs
 from ..word_diff import Piece, diff_words, prompt_parts
@@ -92,6 +93,8 @@ def run(desk: Desk, request: Request) -> Response:
             brief=CHOICE_METRICS if among_labels else BRIEF,
             pictures=_pictures(view, sides, yes_or_no=not among_labels),
             steps=_steps(view),
+            slice_heading=slice_heading,
+            calibration=CALIBRATION,
             sentences=gate_sentences(last["decision"]) if "decision" in last else (),
             looks=looks_at(desk.place, view) if "split" in last else None,
             verdicts=[event for event in view.events if event.kind == "decided"],

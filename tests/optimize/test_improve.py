@@ -240,6 +240,41 @@ def test_unguided_draws_from_all_training_rows_by_a_plain_loss(data: Dataset) ->
     assert abs(sum(shares) / len(shares) - errors) < 0.1
 
 
+def events_of(data: Dataset, slice_: str) -> dict[str, Mapping[str, Any]]:
+    """The events of a walk without a proposal, by kind."""
+    journal = MemoryJournal()
+    with Client(Overheard()) as client:
+        tools = Tools(
+            judge_client=client,
+            optimizer_client=client,
+            proposer=Fixed(make=lambda prompt, bench: NoProposal("looked")),
+            journal=journal,
+            ledger=MemoryLedger(),
+            run_id="r",
+        )
+        optimize(PROMPT, data, read_objective(OBJECTIVE), tools, WalkSettings(steps=1, slice=slice_))
+    return {event.kind: event.payload for event in journal.events()}
+
+
+def test_with_all_rows_for_a_target_no_cost_is_of_a_slice(plain: Dataset) -> None:
+    """Every row is in the target, so the table of costs has one place; with a slice it has two."""
+    assert {row["place"] for row in events_of(plain, "all")["loss"]["cost_table"]} == {"all rows"}
+    costs = events_of(plain, "channel = pdf")["loss"]["cost_table"]
+    assert {row["place"] for row in costs} == {"in slice target", "in no slice"}
+
+
+def test_the_event_of_the_slice_holds_reasons_and_outputs(plain: Dataset) -> None:
+    """Each slice that is no target says why, and a judge's output among the columns is kept apart."""
+    rows = tuple(replace(row, meta={**row.meta, "old_score": i % 4}) for i, row in enumerate(plain.rows))
+    event = events_of(replace(plain, rows=rows, content_hash="scored"), "auto")["slice"]
+    assert all((s["why_no_target"] is None) == s["prompt_target"] for s in event["found"])
+    assert "--keep" in event["left_out"]["old_score"]
+    assert {"judge.score", "old_score"} <= {output["column"] for output in event["judge_outputs"]}
+    assert event["metric"] == "precision"
+    named = events_of(replace(plain, rows=rows, content_hash="scored"), "old_score = 1")["slice"]
+    assert (named["name"], len(named["notes"])) == ("old_score = 1", 1)
+
+
 def test_a_text_tried_before_is_not_validated_again(data: Dataset) -> None:
     """The same prompt a second time costs nothing."""
     worse = PROMPT.edited(criteria="Every statement is grounded.")

@@ -91,6 +91,7 @@ def test_every_other_setting_comes_back(tmp_path: Path, monkeypatch: pytest.Monk
         slice="source_words >= 400",
         slice_columns=("a", "b"),
         exclude=("c",),
+        keep=("d", "e"),
         shares=(40, 20, 30, 10),
         by="lang",
         seed=7,
