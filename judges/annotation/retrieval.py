@@ -13,6 +13,7 @@ from typing import Protocol
 
 import numpy as np
 
+from ..duplicates import ASCII_WORDS
 from ..errors import InputError
 from ..judged import FloatArray, IntArray
 
@@ -47,6 +48,8 @@ def rank(scores: FloatArray) -> IntArray:
 
 def words(text: str) -> list[str]:
     """Return the words of a text in order, compatibility forms and case folded; no word is left out as too common."""
+    if text.isascii():
+        return text.translate(ASCII_WORDS).split()  # what `_WORD` finds in it, several times as quickly
     return _WORD.findall(unicodedata.normalize("NFKC", text).casefold())
 
 

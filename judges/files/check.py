@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ..duplicates import Clusters, join_near_duplicates
+from ..duplicates import Clusters, TextCodes, join_near_duplicates
 from ..judge import JudgeSettings
 from ..rows import Row
 from ..trust.injection import find_injections
@@ -169,7 +169,8 @@ def _cluster(rows: Sequence[Row]) -> tuple[Clusters, Clusters]:
     most rows have and do neither, and comparing twice what is long takes time.
     """
     whole, alike = Clusters(len(rows)), Clusters(len(rows))
-    join_near_duplicates(rows, whole)
+    texts = TextCodes()
+    join_near_duplicates(rows, whole, texts=texts)
     sizes = Counter(whole.find(i) for i in range(len(rows)))
     shared = Counter((name, text) for row in rows for name, text in row.inputs.items())
     crowd = [
@@ -178,7 +179,7 @@ def _cluster(rows: Sequence[Row]) -> tuple[Clusters, Clusters]:
         if sizes[whole.find(i)] > 1 or any(shared[name, text] > 1 for name, text in row.inputs.items())
     ]
     among = Clusters(len(crowd))
-    join_near_duplicates([rows[i] for i in crowd], among, each_input=True)
+    join_near_duplicates([rows[i] for i in crowd], among, each_input=True, texts=texts)
     for position, i in enumerate(crowd):
         alike.join(crowd[among.find(position)], i)
     return whole, alike

@@ -29,6 +29,7 @@ _MOJIBAKE = re.compile(
     )
 )
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
+_CONTROL_BYTES = bytes(i for i in range(128) if _CONTROL.match(chr(i)))
 _DIRECTION = re.compile("[\u202a-\u202e\u2066-\u2069]")
 _UNSEEN = re.compile("[\u200b\u2060-\u2064\ufeff\u00ad\U000e0000-\U000e007f]")
 _MARKS = re.compile("[\u0300-\u036f\u3099\u309a]")
@@ -50,7 +51,8 @@ def find_suspicions(text: str) -> tuple[str, ...]:
     Joiners (U+200C, U+200D) and direction marks are passed over, because Persian, Hindi and emoji need them.
     """
     if text.isascii():
-        return ("control",) if _CONTROL.search(text) else ()
+        plain = text.encode("ascii")
+        return ("control",) if len(plain.translate(None, _CONTROL_BYTES)) < len(plain) else ()
     found = (
         ("mojibake", _MOJIBAKE.search(text)),
         ("replacement", "\ufffd" in text),

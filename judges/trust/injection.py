@@ -43,13 +43,20 @@ def find_injections(text: str) -> list[Injection]:
     not proved harmless. Only the first `SCANNED` characters are read.
     """
     start = text[:SCANNED]
-    found = [
-        Injection(kind=kind, at=match.start(), text=match.group().strip())
-        for kind, patterns in _shipped().patterns.items()
-        for pattern in patterns
-        for match in pattern.finditer(start)
-    ]
-    return sorted(found, key=lambda one: (one.at, one.kind))
+    folded = _folded(start)
+    injections: list[Injection] = []
+    for kind, searches in _shipped().patterns.items():
+        for search in searches:
+            if any(need in folded for need in search.needs):
+                matches = search.pattern.finditer(start)
+                injections += (Injection(kind=kind, at=m.start(), text=m.group().strip()) for m in matches)
+    return sorted(injections, key=lambda one: (one.at, one.kind))
+
+
+def _folded(text: str) -> str:
+    """Return a text in lower case as a pattern without case sees it: some letters beyond ASCII count as an i or s."""
+    lower = text.lower()
+    return lower if text.isascii() else lower.replace("i\u0307", "i").replace("\u0131", "i").replace("\u017f", "s")
 
 
 def wordings() -> Mapping[str, str]:
@@ -92,18 +99,25 @@ def drawn(*parts: str | int) -> bytes:
     return hashlib.blake2b("\0".join(map(str, parts)).encode("utf-8", "replace"), digest_size=8).digest()
 
 
-class _InjectionFile(BaseModel):
+class _Search(BaseModel):
+    """A pattern, and the words of which every match holds one, in lower case."""
+
     model_config = ConfigDict(extra="forbid", arbitrary_types_allowed=True)
+    needs: tuple[str, ...]
+    pattern: re.Pattern[str]
+
+    @field_validator("pattern", mode="before")
+    @classmethod
+    def _compiled(cls, value: str) -> re.Pattern[str]:
+        return re.compile(value, re.IGNORECASE | re.MULTILINE)
+
+
+class _InjectionFile(BaseModel):
+    model_config = ConfigDict(extra="forbid")
     format: Literal["1"]
     control: str
     wordings: dict[str, str]
-    patterns: dict[str, tuple[re.Pattern[str], ...]]
-
-    @field_validator("patterns", mode="before")
-    @classmethod
-    def _patterns(cls, value: dict[str, list[str]]) -> dict[str, tuple[re.Pattern[str], ...]]:
-        flags = re.IGNORECASE | re.MULTILINE
-        return {kind: tuple(re.compile(text, flags) for text in texts) for kind, texts in value.items()}
+    patterns: dict[str, tuple[_Search, ...]]
 
 
 @cache

@@ -1,14 +1,29 @@
 """Near-duplicates found by MinHash are those that comparing every pair finds."""
 
 import itertools
+import json
 import random
 import re
+import unicodedata
+from pathlib import Path
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from judgewright.judges.duplicates import SIMILAR, Clusters, join_near_duplicates
+from judgewright.judges.duplicates import (
+    _FACTORS,
+    _SHIFTS,
+    _WORD,
+    SIMILAR,
+    Clusters,
+    TextCodes,
+    _shingles,
+    _signatures,
+    join_near_duplicates,
+    words_of,
+)
 from judgewright.judges.rows import Row
 
 
@@ -119,3 +134,52 @@ def test_a_very_long_row_is_compared_in_bounded_memory() -> None:
     """Two rows of 100,000 words that differ in one."""
     words = [f"w{i}" for i in range(100_000)]
     assert len(parts(rows_of(" ".join(words), " ".join([*words[:-1], "other"])))) == 1
+
+
+@settings(deadline=None)
+@given(st.text(), st.text())
+def test_the_quick_ways_to_a_texts_words_find_what_the_pattern_finds(one: str, other: str) -> None:
+    """ASCII by a table, marks taken out one by one, and two inputs apart as if they were one text of two lines."""
+
+    def slowly(text: str) -> list[str]:
+        plain = unicodedata.normalize("NFKD", text).casefold()
+        return _WORD.findall("".join(c for c in plain if unicodedata.category(c) not in {"Mn", "Me", "Cf"}))
+
+    for text in (one, one.encode("ascii", "ignore").decode()):
+        assert words_of(text) == (slowly(text) or text.split())
+    codes = TextCodes()
+    joined = codes.of(f"{one}\n{other}")
+    row = Row(id="r", inputs={"b": other, "a": one}, label=None)
+    assert codes.of_row(row).tolist() == joined.tolist()
+
+
+def test_signatures_of_many_rows_are_those_of_each_by_itself() -> None:
+    """The smallest of each hash over a row's shingles, however rows are gathered; a row beyond a chunk among them."""
+    rng = np.random.default_rng(0)
+    codes = [rng.integers(0, 2**63, size, dtype=np.uint64) for size in (0, 1, 4, 5, 6, 300, 300, 20_000, 17, 9_000)]
+    for width in (3, 5):
+        together = _signatures(codes, width)
+        for words, signature in zip(codes, together, strict=True):
+            shingles = _shingles(words, width)[:, None]
+            assert signature.tolist() == (shingles * _FACTORS + _SHIFTS).min(axis=0).tolist()
+
+
+def test_the_clusters_of_real_rows_are_what_they_were() -> None:
+    """The number of joins, and the clusters, as the slower way found them, on files that do not change."""
+    before = {
+        "groundedness_multi": [(481, 2227), (3, 2705)],
+        "diras": [(14, 301), (1, 314)],
+    }
+    for name, expected in before.items():
+        path = Path(__file__).parents[3] / "shared" / "data" / f"{name}.jsonl"
+        if not path.exists():
+            pytest.skip(f"{path.name} is not beside the checkout")
+        lines = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+        fields = ("source", "statement", "query", "question", "paragraph")
+        rows = [Row(id=d["id"], inputs={f: str(d[f]) for f in fields if d.get(f)}, label=None) for d in lines]
+        found = []
+        for each_input in (False, True):
+            clusters = Clusters(len(rows))
+            joins = join_near_duplicates(rows, clusters, each_input=each_input)
+            found.append((joins, len({clusters.find(i) for i in range(len(rows))})))
+        assert found == expected, name

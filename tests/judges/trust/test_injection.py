@@ -3,16 +3,26 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from judgewright.judges.errors import InputError
 from judgewright.judges.rows import Row
 from judgewright.judges.scale import BINARY, PROBABILITY, OutputScale
-from judgewright.judges.trust.injection import CONTROL, find_injections, plant, top_grade, wordings
+from judgewright.judges.trust.injection import (
+    CONTROL,
+    _folded,
+    _Search,
+    _shipped,
+    find_injections,
+    plant,
+    top_grade,
+    wordings,
+)
 
 DATA = Path(__file__).resolve().parents[3] / "../shared/data"
 ROW = Row(id="r", inputs={"source": "The pier is old.", "statement": "The pier is new."}, label=0.0, meta={"kind": "x"})
@@ -141,3 +151,22 @@ def test_findings_come_in_the_order_of_the_text(text: str) -> None:
     """Any text gives a list."""
     places = [one.at for one in find_injections(text)]
     assert places == sorted(places)
+
+
+SEARCHES = [search for searches in _shipped().patterns.values() for search in searches]
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+@given(st.data(), st.sampled_from(SEARCHES))
+def test_every_match_of_a_pattern_holds_one_of_the_words_it_needs(data: st.DataObject, search: _Search) -> None:
+    """So no text is passed over that the pattern would have found, letters such as a dotless i among them."""
+    text = data.draw(st.from_regex(search.pattern))
+    assert any(need in _folded(text) for need in search.needs)
+
+
+@pytest.mark.parametrize("letters", ["\u0130", "\u0131", "\u017f", "\u212a", "i\u0307", "K", "\u1e9e", "\ufb05"])
+def test_folding_keeps_what_a_pattern_without_case_takes_for_a_letter(letters: str) -> None:
+    """Whatever ASCII letter the pattern finds in it, the folded text holds."""
+    for letter in "abcdefghijklmnopqrstuvwxyz":
+        if re.search(letter, letters, re.IGNORECASE):
+            assert letter in _folded(letters)
