@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -123,7 +123,7 @@ def with_topics(judged: Judged, wanted: Search) -> Judged:
     return add_topics(judged, fit_topics(judged.rows, wanted.topics, seed=wanted.seed)) if wanted.topics else judged
 
 
-def search(judged: Judged, wanted: Search) -> SliceReport:
+def search(judged: Judged, wanted: Search, progress: Callable[[int, int], None] | None = None) -> SliceReport:
     """Find the slices; topics are searched where `with_topics` has written them."""
     return find_slices(
         judged,
@@ -135,6 +135,7 @@ def search(judged: Judged, wanted: Search) -> SliceReport:
         min_support=wanted.min_support,
         text=_reads_texts(judged, wanted),
         seed=wanted.seed,
+        progress=progress,
     )
 
 

@@ -23,6 +23,8 @@ SCHEMA_VERSION = 1
 _ADDED, _REMOVED, _LINE_REMOVED, _RESET = "\x1b[32m", "\x1b[31;9m", "\x1b[31m", "\x1b[0m"
 WIDE = 110
 """Columns of a terminal from which the bar of long work may be long."""
+COUNTED_AT_ONCE = 64
+"""Rows between two looks at long work that asks no model."""
 PLAIN_SECONDS = 10.0
 """Seconds between progress lines where there is no terminal."""
 
@@ -150,7 +152,21 @@ def progress_on_stderr(*, quiet: bool = False) -> Iterator[Callable[[str, Progre
         yield _plain()
 
 
+@contextmanager
+def counting_on_stderr(doing: str, *, quiet: bool = False) -> Iterator[Callable[[int, int], None]]:
+    """Show long work that asks no model: a bar on a terminal, a line now and then elsewhere."""
+    with progress_on_stderr(quiet=quiet) as show:
+
+        def count(done: int, total: int) -> None:
+            if done % COUNTED_AT_ONCE == 0 or done == total:
+                show(doing, Progress(done=done, total=total, failed=0, recorded=0, cost=None, tokens=0))
+
+        yield count
+
+
 def _summary(progress: Progress) -> str:
+    if progress.cost is None and not progress.recorded and not progress.failed and not progress.tokens:
+        return ""  # nothing was asked
     answered = (progress.done - progress.failed) / progress.done if progress.done else 1.0
     failed = f", {progress.failed} failed (coverage {answered:.1%})" if progress.failed else ""
     cost = "" if progress.cost is None else f", ${progress.cost:.4f}"
@@ -181,7 +197,8 @@ def _plain() -> Callable[[str, Progress], None]:
     def show(doing: str, progress: Progress) -> None:
         if time.monotonic() - last[0] >= PLAIN_SECONDS:
             last[0] = time.monotonic()
-            say(f"  {doing}: {progress.done}/{progress.total} ({_summary(progress)})", to_stderr=True)
+            summary = _summary(progress)
+            say(f"  {doing}: {progress.done}/{progress.total}{f' ({summary})' if summary else ''}", to_stderr=True)
 
     return show
 

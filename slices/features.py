@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import hashlib
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
@@ -62,6 +62,7 @@ def read_features(
     exclude: Sequence[str] = (),
     keep: Sequence[str] = (),
     text: bool = False,
+    progress: Callable[[int, int], None] | None = None,
 ) -> Features:
     """Turn what is known of the scored rows into columns to search, in the order of their names.
 
@@ -73,6 +74,7 @@ def read_features(
         keep: Columns that tell of the row itself though their names sound like a label's or a judge's output. What is
             known to be one, or seen in the data, is left out even so.
         text: Whether to search the features and words of the texts where no columns are named.
+        progress: Called with how many rows' texts are read, and of how many.
 
     Raises:
         InputError: A column that was named does not exist.
@@ -85,7 +87,9 @@ def read_features(
     offered = [name for name in offered if name.rpartition(":")[0] not in exclude]
     asked = [name for name in (*(columns or ()), *exclude) if feature_rank(name) and name not in inputs]
     known = [name for name in asked if any(is_column(row, name) for row in rows)]
-    texts = read_columns(rows, [name for name in dict.fromkeys((*offered, *known)) if name not in values])
+    texts = read_columns(
+        rows, [name for name in dict.fromkeys((*offered, *known)) if name not in values], progress=progress
+    )
     found = choose_columns(
         values,
         Outcomes.of(judged),

@@ -9,7 +9,7 @@ recompute them from the predicate.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
@@ -92,6 +92,7 @@ def find_slices(
     text: bool = False,
     topics: int = 0,
     seed: int = 0,
+    progress: Callable[[int, int], None] | None = None,
 ) -> SliceReport:
     """Find the slices on which a metric is poorer than elsewhere.
 
@@ -108,6 +109,7 @@ def find_slices(
         topics: How many topics to cut each text into; none for 0. A slice by topic needs `add_topics` to be looked up
             in the rows, so a caller who goes on with the slices calls that first.
         seed: Of the topics and the cut into halves, which depends on nothing else but the groups' names.
+        progress: Called with how many rows' texts are read, and of how many.
 
     Raises:
         InputError: The metric, the depth or a column cannot be used.
@@ -115,7 +117,7 @@ def find_slices(
     target = target_of(metric)
     if topics:
         judged = add_topics(judged, fit_topics(judged.rows, topics, seed=seed))
-    features = read_features(judged, columns=columns, exclude=exclude, keep=keep, text=text)
+    features = read_features(judged, columns=columns, exclude=exclude, keep=keep, text=text, progress=progress)
     least = max(2, (min_support or MIN_SUPPORT) // 2)
     vocabulary = read_vocabulary(judged.rows, features.fields, min_rows=least) if features.fields else None
     limits = Limits(max_depth=max_depth, min_support=min_support, seed=seed, named=columns is not None)

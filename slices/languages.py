@@ -42,6 +42,7 @@ FUNCTION_WORDS: Mapping[str, frozenset[str]] = {
     language: frozenset(words.split()) for language, words in _FUNCTION_WORDS.items()
 }
 """By language, the words that carry grammar rather than meaning."""
+_ANY_FUNCTION_WORD = frozenset().union(*FUNCTION_WORDS.values())
 _NEGATIONS = {
     "en": "no not never none nobody nothing nowhere neither nor without cannot cant dont doesnt didnt isnt",
     "de": "nicht nichts nie niemals niemand kein keine keinen keinem keiner keines ohne weder noch",
@@ -68,7 +69,8 @@ def guess_language(text: str, distinct: Set[str]) -> str:
     script = None if text.isascii() else _script(text[:LETTERS_READ])
     if script is not None:
         return script
-    hits = {language: len(words & distinct) for language, words in FUNCTION_WORDS.items()}
+    carrying = distinct & _ANY_FUNCTION_WORD
+    hits = {language: len(words & carrying) for language, words in FUNCTION_WORDS.items()}
     best = max(hits, key=lambda language: hits[language])  # the first of equals, which is English
     return best if hits[best] > (best != "en") else "unknown"
 

@@ -53,10 +53,17 @@ _ASKING_YES_NO = frozenset(
 
 
 class _Seen:
-    """One text, each of whose parts is found once, when it is asked for."""
+    """One text, each of whose parts and features is found once, when it is asked for."""
 
     def __init__(self, text: str) -> None:
         self.text = text
+        self._features: dict[str, Scalar] = {}
+
+    def feature(self, name: str) -> Scalar:
+        """Return a feature of the text alone, a name of `ALONE`."""
+        if name not in self._features:
+            self._features[name] = ALONE[name](self)
+        return self._features[name]
 
     @functools.cached_property
     def words(self) -> list[str]:
@@ -108,7 +115,9 @@ def _question_word(seen: _Seen) -> str:
 
 def _has_negation(seen: _Seen) -> bool:
     negations = NEGATIONS.get(seen.language, NEGATIONS["en"])
-    return not negations.isdisjoint(seen.distinct) or _NOT.search(seen.text) is not None
+    if not negations.isdisjoint(seen.distinct):
+        return True
+    return any(mark in seen.text for mark in "'’") and _NOT.search(seen.text) is not None
 
 
 def _shape(seen: _Seen) -> str:
@@ -116,11 +125,12 @@ def _shape(seen: _Seen) -> str:
     lines = text.count("\n") + 1
     if not text:
         return "empty"
-    if _FENCE.search(text) or (lines > 2 and 2 * len(_CODE_LINE.findall(text)) > lines):
+    fenced = ("```" in text or "~~~" in text) and _FENCE.search(text)
+    if fenced or (lines > 2 and 2 * len(_CODE_LINE.findall(text)) > lines):
         return "code"
     if text[0] + text[-1] in ("{}", "[]"):
         return "code"
-    if lines > 1 and len(_TABLE_LINE.findall(text)) > 1:
+    if lines > 1 and ("|" in text or "\t" in text) and len(_TABLE_LINE.findall(text)) > 1:
         return "table"
     if (lines > 1 and len(_ITEM.findall(text)) > 1) or _counts_to_three(text):
         return "list"
@@ -129,6 +139,8 @@ def _shape(seen: _Seen) -> str:
 
 def _counts_to_three(text: str) -> bool:
     """Whether a text numbers things within its lines: 1. this 2. that 3. all."""
+    if "1." not in text and "1)" not in text:
+        return False
     start = 0
     for number in _NUMBERS_IN_LINE:
         found = number.search(text, start)
@@ -187,7 +199,7 @@ class Columns:
         if not colon or field not in row.inputs:
             return row.inputs.get(name)
         if feature in ALONE:
-            return ALONE[feature](self._see(row.inputs[field]))
+            return self._see(row.inputs[field]).feature(feature)
         for start, compare in BESIDE.items():
             other = row.inputs.get(feature.removeprefix(start)) if feature.startswith(start) else None
             if other is not None:
@@ -228,9 +240,23 @@ def feature_names(rows: Sequence[Row]) -> tuple[str, ...]:
     return tuple(sorted((*pairs, *alone), key=lambda name: (feature_rank(name), name)))
 
 
-def read_columns(rows: Sequence[Row], names: Sequence[str]) -> dict[str, list[Scalar]]:
-    """Return the values of features for each row, by the feature's name."""
+def read_columns(
+    rows: Sequence[Row], names: Sequence[str], *, progress: Callable[[int, int], None] | None = None
+) -> dict[str, list[Scalar]]:
+    """Return the values of features for each row, by the feature's name.
+
+    Args:
+        rows: The rows.
+        names: The features.
+        progress: Called with how many rows are done, and of how many.
+    """
     columns = Columns()
-    # Row by row, so that each text is taken apart once for all of its features.
-    table = [[columns.value(row, name) for name in names] for row in rows]
+    table: list[list[Scalar]] = [[] for _ in rows]
+    # Row by row, so that each text is taken apart once for all of its features; rows that share their longest text one
+    # after the other, so that it is once for all of those.
+    order = sorted(range(len(rows)), key=lambda i: max(rows[i].inputs.values(), key=len, default=""))
+    for done, i in enumerate(order, 1):
+        table[i] = [columns.value(rows[i], name) for name in names]
+        if progress is not None:
+            progress(done, len(rows))
     return {name: [line[i] for line in table] for i, name in enumerate(names)}

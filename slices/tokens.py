@@ -6,6 +6,7 @@ product of the sparse table of words with the losses scores them all; the likeli
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -84,26 +85,48 @@ def read_vocabulary(rows: Sequence[Row], fields: Sequence[str], *, min_rows: int
         min_rows: The fewest rows with, and without, a word.
     """
     from scipy.sparse import csr_matrix, hstack
-    from sklearn.feature_extraction.text import CountVectorizer
 
     conditions: list[Contains] = []
     parts = []
     for field in sorted(fields):
-        texts = [row.inputs.get(field, "") for row in rows]
-        counter = CountVectorizer(analyzer=_different_words)  # pyright: ignore[reportArgumentType]  # a function may be
-        try:
-            table = csr_matrix(counter.fit_transform(texts))
-        except ValueError:  # no text has a word
-            continue
-        n = np.asarray(table.sum(axis=0, dtype=np.int64)).ravel()
-        kept = np.flatnonzero((n >= min_rows) & (n <= len(rows) - min_rows))
-        names = counter.get_feature_names_out()[kept]
-        conditions += [Contains(column=field, word=str(name)) for name in names]
-        parts.append(table[:, kept])
+        frequent, table = _count_words([row.inputs.get(field, "") for row in rows], min_rows)
+        conditions += [Contains(column=field, word=word) for word in frequent]
+        parts.append(table)
     if not conditions:
         return None
     return Vocabulary(conditions=tuple(conditions), present=csr_matrix(hstack(parts, format="csr")))
 
 
-def _different_words(text: str) -> set[str]:
-    return set(words(text))
+def _count_words(texts: Sequence[str], min_rows: int) -> tuple[list[str], csr_matrix]:
+    """Return the words that so many texts have and lack, in order, and which text has which; shape (texts, words).
+
+    A text that many rows share is taken apart once.
+    """
+    from scipy.sparse import csr_matrix
+
+    different: dict[str, int] = {}
+    which = np.array([different.setdefault(text, len(different)) for text in texts], np.int64)
+    ids = _Numbers()
+    word_ids = [list(map(ids.__getitem__, set(words(text)))) for text in different]
+    ends = np.cumsum([0, *map(len, word_ids)])
+    columns = np.fromiter(itertools.chain.from_iterable(word_ids), np.int64, int(ends[-1]))
+    shared = np.repeat(np.bincount(which, minlength=len(word_ids)), np.diff(ends))
+    n = np.bincount(columns, shared, minlength=len(ids)).astype(np.int64)
+    frequent = (n >= min_rows) & (n <= len(texts) - min_rows)
+    chosen = sorted(word for word, i in ids.items() if frequent[i])
+    column_of = np.full(len(ids), -1)
+    column_of[[ids[word] for word in chosen]] = np.arange(len(chosen))
+    inside = column_of[columns] >= 0
+    ends = np.concatenate([[0], np.cumsum(inside)])[ends]
+    ones = np.ones(int(inside.sum()), np.int64)
+    table = csr_matrix((ones, column_of[columns[inside]], ends), shape=(len(word_ids), len(chosen)))
+    table.sort_indices()
+    return chosen, csr_matrix(table[which])
+
+
+class _Numbers(dict[str, int]):
+    """Numbers words in the order in which they come up."""
+
+    def __missing__(self, word: str) -> int:
+        self[word] = len(self)
+        return self[word]

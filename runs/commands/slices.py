@@ -28,7 +28,7 @@ from ..slicing import (
     to_json,
     with_topics,
 )
-from ..terminal import say, say_json
+from ..terminal import counting_on_stderr, say, say_json
 from .options import all_option, json_option, names, open_workspace, workspace_option
 from .outputs import NumberedOutFile, OutFile
 
@@ -151,7 +151,8 @@ def slices(
 def _tell_found(
     judged: Judged, wanted: Search, *, title: str, save: str | None, plot: Path | None, as_json: bool
 ) -> None:
-    report = search(judged, wanted)
+    with counting_on_stderr("reading texts", quiet=as_json) as progress:
+        report = search(judged, wanted, progress)
     if not as_json:
         say_slices(report, judged, title=title)
     if plot:

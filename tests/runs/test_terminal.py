@@ -10,6 +10,7 @@ from collections.abc import Callable
 import pytest
 
 from judgewright.judges.shelf import Shelf
+from judgewright.runs import terminal
 from judgewright.runs.reports.report import say_event
 from judgewright.runs.terminal import inline, say, say_diff, say_pieces, say_table, say_word_diff, visible
 from judgewright.runs.word_diff import Piece, diff_prompts, diff_words
@@ -174,3 +175,16 @@ def _drain(descriptor: int) -> str:
         pass
     os.close(descriptor)
     return read.decode()
+
+
+def test_work_that_asks_no_model_is_counted_without_a_word_on_the_record(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Lines elsewhere than on a terminal, at steps and at the end; none where it is to be quiet."""
+    monkeypatch.setattr(terminal, "PLAIN_SECONDS", 0.0)
+    for quiet in (False, True):
+        with terminal.counting_on_stderr("reading texts", quiet=quiet) as count:
+            for done in range(1, 151):
+                count(done, 150)
+    lines = ["64/150", "128/150", "150/150"]
+    assert capsys.readouterr().err == "".join(f"  reading texts: {line}\n" for line in lines)

@@ -290,3 +290,19 @@ def test_real_groundedness_verdicts_show_names_that_the_source_lacks() -> None:
     assert best.predicate.mask(judged.rows).sum() == best.support
     judged = load_verdicts(VERDICTS / "mtrag_faithfulness.rl-f.jsonl", score="verdict")
     assert "statement:words_in_source" in {column.name for column in read_features(judged, text=True).columns}
+
+
+def test_rows_that_share_a_text_far_apart_have_their_features_in_their_own_places() -> None:
+    """The rows are read in another order than they stand in, for texts they share, and told in their own."""
+    sources = [f"Source number {i} has {i} words and a list.\n1. one\n2. two" for i in range(30)]
+    rows = [
+        Row(id=str(i), inputs={"source": sources[i % 30], "statement": f"Number {i % 7}."}, label=None)
+        for i in range(300)
+    ]
+    names = feature_names(rows)
+    steps: list[tuple[int, int]] = []
+    found = read_columns(rows, names, progress=lambda done, total: steps.append((done, total)))
+    for i in (0, 7, 151, 299):
+        alone = read_columns([rows[i]], names)
+        assert {name: values[i] for name, values in found.items()} == {name: v[0] for name, v in alone.items()}
+    assert steps == [(done, 300) for done in range(1, 301)]
