@@ -39,6 +39,7 @@ from .annotated import Annotation, Cut, parse_cut
 from .bench import describe_spending
 from .config import Allowance, Environment, open_client
 from .pair_files import Material
+from .silence import refuse_silence
 from .store.calls import CallStore
 from .store.journal import create_run, sitting
 from .workspace import Workspace
@@ -157,6 +158,7 @@ def _judge(
             rule=kept.rule if kept else None,
             progress=lambda p: watch("pairs", p),
         )
+        refuse_silence(judged.answers, of="pair")
         return run_id, judged, client.stats
 
 

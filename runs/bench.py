@@ -36,6 +36,7 @@ from .ceilings import CeilingQuestions, Ceilings, find_ceilings
 from .config import Allowance, Environment, open_client
 from .reports.score_report import write_score_report
 from .sealing import enter_look, seal_of
+from .silence import refuse_silence
 from .store.calls import CallStore
 from .store.journal import create_run, sitting
 from .workspace import Workspace
@@ -133,6 +134,10 @@ def run_bench(
         concurrency: Calls in flight at most.
         watch: Called while answers come in.
         show_all: Whether single rows are shown even where they are sealed, which opens them.
+
+    Raises:
+        InputError: A column that was named is missing, or the model is none that may be asked.
+        WorldError: The endpoint answered nothing, or the disk or the person stopped it; asking again goes on.
     """
     if plan.by is not None:
         require_column(dataset, plan.by)
@@ -146,6 +151,7 @@ def run_bench(
         open_client(model, environment, record=record, budget=budget, concurrency=concurrency) as client,
     ):
         asked = _ask(prompt, dataset, client, plan, rule, watch)
+        refuse_silence(asked.rounds[0].answers)
         flips = None
         if plan.planted is not None:
             flips = flip_rate(

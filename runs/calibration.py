@@ -14,7 +14,6 @@ from ..judges import (
     Judged,
     JudgePrompt,
     JudgeSettings,
-    ModelError,
     Progress,
     Shares,
     Unscored,
@@ -29,6 +28,7 @@ from .config import Allowance, Environment, open_client
 from .reports.charts import judged_bins
 from .reports.plots import Bin
 from .run import require_same_split
+from .silence import refuse_silence
 from .store.calls import CallStore
 from .store.journal import create_run, sitting
 from .store.ledger import HoldoutLedger
@@ -136,8 +136,7 @@ def _require_answers(judged: Judged) -> None:
     reasons = [answer.reason for answer in judged.answers if isinstance(answer, Unscored)]
     if unpaid := reasons.count("budget"):
         raise BudgetSpent(f"the budget ended before {unpaid} rows were judged", hint="try again with a larger --budget")
-    if reasons and len(reasons) == len(judged.answers) == reasons.count("endpoint"):
-        raise ModelError("the endpoint answered no row", retryable=True)
+    refuse_silence(judged.answers)
 
 
 def _bins_json(bins: list[Bin]) -> list[dict[str, Any]]:  # Any: JSON

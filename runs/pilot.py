@@ -31,6 +31,7 @@ from ..optimize.ledger import alpha_of_look
 from ..optimize.plan import Walk
 from .config import Environment, open_client, parse_budget
 from .run_config import RunConfig
+from .silence import refuse_silence
 from .store.calls import CallStore
 from .store.journal import create_run, sitting
 from .store.ledger import HoldoutLedger
@@ -159,6 +160,7 @@ def _judge(
         raise BudgetSpent(
             f"the budget ended in the pilot: {unpaid} of {len(rows)} rows are left", hint="raise --budget"
         )
+    refuse_silence(judged.answers)
     return judged
 
 

@@ -167,7 +167,8 @@ class Endpoint:
         raw = b"" if isinstance(content, ModelError) else self._secret.scrub_bytes(content)
         if error.status_code == 400 and (refusal := read_filtered(raw)):
             return refusal
-        fault = read_fault(error.status_code, raw, error.response.headers, sent=body)
+        headers = {name.lower(): self._secret.scrub(value) for name, value in error.response.headers.items()}
+        fault = read_fault(error.status_code, raw, headers, sent=body, base_url=self._base_url)
         if error.status_code in _ABOUT_KEYS and self._key_hint:
             fault.hint = self._key_hint
         return fault

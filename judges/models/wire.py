@@ -9,16 +9,19 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import Annotated, Any
+from urllib.parse import urljoin
 
 import orjson
 from pydantic import BaseModel, FailFast, Field, FiniteFloat, TypeAdapter, ValidationError
 
-from ..errors import ModelError
+from ..errors import InputError, ModelError
 from .model import Completion, Request, TokenLogprob, plain_finish
+from .origin import checked_url
 from .tokens import approximate_tokens
 
 _MAX_TEXT = 2**20
@@ -47,6 +50,7 @@ _FILTER_CODES = {"content_filter", "ResponsibleAIPolicyViolation"}
 _FLAGGED = re.compile(r"flagged|moderation|content policy|safety", re.I)
 _MAY_REFUSE = {400, 403, 422, 500, 501}
 _FATAL = {401, 402, 404, 405, 410}
+_CHAT = "/chat/completions"
 _PASSING = {408, 409, 425, 429}
 _HINTS = {
     401: "check the key in OPENAI_API_KEY, and that it belongs to this endpoint",
@@ -148,7 +152,9 @@ def read_completion(raw: bytes, request: Request) -> Completion:
     )
 
 
-def read_fault(status: int, raw: bytes, headers: Mapping[str, str], *, sent: Iterable[str]) -> ModelError:
+def read_fault(
+    status: int, raw: bytes, headers: Mapping[str, str], *, sent: Iterable[str], base_url: str = ""
+) -> ModelError:
     """Read an error the endpoint answered with.
 
     Args:
@@ -156,7 +162,10 @@ def read_fault(status: int, raw: bytes, headers: Mapping[str, str], *, sent: Ite
         raw: The body.
         headers: With lower-case names or case-insensitive.
         sent: The parameters that were in the request; only one of them can have been refused.
+        base_url: Where the request was sent, for a redirect that names no host.
     """
+    if 300 <= status < 400 and (location := headers.get("location")):
+        return _redirect(status, urljoin(f"{base_url}{_CHAT}", location))
     fault = _Fault.read(raw)
     refused = _refused_parameter(status, fault, sent)
     quota = fault.code in _QUOTA_CODES
@@ -172,6 +181,20 @@ def read_fault(status: int, raw: bytes, headers: Mapping[str, str], *, sent: Ite
         fatal=fatal,
         hint=_HINTS[402] if quota else _HINTS.get(status),
     )
+
+
+def _redirect(status: int, location: str) -> ModelError:
+    """A redirect is not followed: neither a row nor a key goes to an address that nobody named."""
+    target = location.partition("?")[0].partition("#")[0]  # what stands there may be a secret
+    hint = "check the base URL: a page and no model may stand there"
+    if target.endswith(_CHAT):
+        with suppress(InputError):
+            base_url = checked_url(target.removesuffix(_CHAT))
+            hint = f"it was not followed; if that address is yours, ask there: NAME@{base_url}"
+    if "@" in target:
+        target = "another address"
+    message = f"the endpoint answered {status} and points to {target[:_MESSAGE_CAP]}"
+    return ModelError(message, status=status, fatal=True, hint=hint)
 
 
 def read_filtered(raw: bytes) -> Completion | None:

@@ -9,7 +9,7 @@ from typing import cast
 
 import click
 
-from ...judges import BudgetSpent, InputError, JudgeSettings, ModelError, WorldError
+from ...judges import BudgetSpent, InputError, JudgeSettings, WorldError
 from ...judges.annotation import (
     CONFIDENT,
     DEFAULT_EMBEDDER,
@@ -218,9 +218,7 @@ def _say_queue(found: Annotation) -> None:
 
 
 def _shortfall(found: Annotation) -> WorldError | None:
-    """Say what kept pairs from being judged: no budget left, or an endpoint that answered none."""
+    """Say what kept pairs from being judged: no budget left."""
     if found.unscored.get("budget"):
         return BudgetSpent(f"the budget ended before {found.unscored['budget']} pairs were judged")
-    if found.unscored.get("endpoint") and not found.answered:
-        return ModelError("the endpoint answered no pair")
     return None

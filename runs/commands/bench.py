@@ -8,14 +8,14 @@ from typing import Any
 
 import click
 
-from ...judges import BudgetSpent, InputError, JudgeSettings, ModelError, Unscored, WorldError
+from ...judges import BudgetSpent, InputError, JudgeSettings, WorldError
 from ...judges.listwise import Window
 from ...slices import read_slice, rows_in_slice
 from ..bench import BenchPlan, BenchResult, ByClaim, run_bench, write_page, write_verdicts
 from ..ceilings import say_ceilings
 from ..config import parse_budget
 from ..reports.report import say_benchmark, say_macro
-from ..terminal import inline, progress_on_stderr, say, say_json
+from ..terminal import progress_on_stderr, say, say_json
 from .asking import asking_environment
 from .failure import error_body, report_failure
 from .options import (
@@ -182,11 +182,8 @@ def _say(result: BenchResult, title: str, by: str | None, plan: BenchPlan) -> No
 
 
 def _shortfall(result: BenchResult) -> WorldError | None:
-    """Say what kept rows from being judged: no budget left, or an endpoint that answered none."""
+    """Say what kept rows from being judged: no budget left."""
     unscored = result.benchmark.unscored
     if unscored.get("budget"):
         return BudgetSpent(f"the budget ended before {unscored['budget']} rows were judged")
-    if unscored.get("endpoint") and not result.benchmark.n:
-        why = next(a.detail for a in result.judged.answers if isinstance(a, Unscored) and a.reason == "endpoint")
-        return ModelError(f"the endpoint answered no row: {inline(why)}")
     return None

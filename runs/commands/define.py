@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from ...judges import BudgetSpent, ClientStats, JudgeSettings, ModelError, WorldError, write_beside
+from ...judges import BudgetSpent, ClientStats, JudgeSettings, WorldError, write_beside
 from ...judges.annotation import (
     Definition,
     Query,
@@ -22,8 +22,9 @@ from ...judges.annotation import (
 from ...judges.models import Budget
 from ..bench import Watch, describe_spending
 from ..config import open_client, parse_budget
+from ..silence import silent
 from ..store.calls import CallStore
-from ..store.journal import create_run, sitting
+from ..store.journal import create_run, set_state, sitting
 from ..terminal import progress_on_stderr, say, say_json
 from ..workspace import Workspace
 from .asking import asking_environment
@@ -123,7 +124,18 @@ def _ask(
             found = improve_definitions(
                 found, marked, client, settings=settings, progress=lambda p: watch("improve", p)
             )
-        return found, client.stats
+        stats = client.stats
+    if _silence(found) is not None:
+        set_state(place.database, run_id, "stopped")
+    return found, stats
+
+
+def _silence(found: list[Definition]) -> WorldError | None:
+    """Return the error where the endpoint is why no query was answered."""
+    lost = [d.unanswered for d in found if d.unanswered is not None and d.unanswered.reason == "endpoint"]
+    if not lost or any(definition.origin not in ("", "given") for definition in found):
+        return None
+    return silent(lost[0].detail, of="query")
 
 
 def _write(lines: list[dict[str, Any]], out: Path) -> None:  # Any: JSON
@@ -175,6 +187,4 @@ def _shortfall(found: list[Definition]) -> WorldError | None:
     reasons = [definition.unanswered.reason for definition in found if definition.unanswered]
     if "budget" in reasons:
         return BudgetSpent(f"the budget ended before {reasons.count('budget')} queries were answered")
-    if "endpoint" in reasons and not any(d.origin not in ("", "given") for d in found):
-        return ModelError("the endpoint answered no query")
-    return None
+    return _silence(found)

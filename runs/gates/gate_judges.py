@@ -17,7 +17,6 @@ from ...judges import (
     Judged,
     JudgePrompt,
     JudgeSettings,
-    ModelError,
     Progress,
     SealedRows,
     Unscored,
@@ -32,6 +31,7 @@ from ...optimize.known_rows import KnownRows
 from ...optimize.ledger import Ledger, Look, LookOutcome
 from ...slices import parse_predicate
 from ..config import Allowance, Environment, open_client
+from ..silence import refuse_silence
 from ..store.calls import CallStore
 from ..store.ledger import HoldoutLedger
 from ..workspace import Workspace
@@ -206,8 +206,8 @@ def _ask(
     if unpaid := reasons.count("budget"):
         hint = "ask again with a larger --budget; the answers that came are kept, and so is the look"
         raise BudgetSpent(f"the budget ended while {named}: {unpaid} rows are left", hint=hint)
-    if repeat == 0 and reasons and reasons.count("endpoint") == len(judged.answers):
-        raise ModelError("the endpoint answered no row", retryable=True)
+    if repeat == 0:
+        refuse_silence(judged.answers)
     return judged
 
 

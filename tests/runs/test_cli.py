@@ -7,6 +7,8 @@ import pytest
 
 from judgewright.runs.cli import COMMANDS, main
 from judgewright.runs.demo_rows import write_demo_rows
+from judgewright.runs.store.journal import list_runs
+from judgewright.runs.workspace import Workspace
 
 README = Path(__file__).resolve().parents[2] / "README.md"
 VERDICTS = Path(__file__).resolve().parents[2].parent / "shared" / "data" / "verdicts"
@@ -265,7 +267,11 @@ def test_an_import_takes_no_name_from_a_judge_in_force_and_use_gives_it(
 def test_a_dead_endpoint_is_named(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Nobody listens on port 9: the reason stands beside the refusal."""
     assert run("bench", "groundedness", "rows.jsonl", "--model", "x@http://127.0.0.1:9/v1", "--limit", "1") == 3
-    assert "the endpoint answered no row: " in capsys.readouterr().err
+    err = capsys.readouterr().err
+    assert "the endpoint answered no row: http://127.0.0.1:9/v1 cannot be reached" in err
+    assert "see that the server runs" in err
+    with Workspace(folder) as place:
+        assert list_runs(place.database)[-1].state == "stopped"
 
 
 def test_an_example_stands_on_one_line_however_narrow_the_terminal(capsys: pytest.CaptureFixture[str]) -> None:

@@ -13,6 +13,8 @@ from click.testing import CliRunner, Result
 
 from judgewright.judges import InputError
 from judgewright.runs.commands.define import define
+from judgewright.runs.store.journal import list_runs
+from judgewright.runs.workspace import Workspace
 
 QUERIES = ["how are ferries funded", "who repairs old piers"]
 
@@ -133,7 +135,9 @@ def test_an_endpoint_that_answers_no_query_leaves_with_3(folder: Path, monkeypat
         server.shutdown()
         server.server_close()
     assert left.exit_code == 3
-    assert "the endpoint answered no query" in left.output
+    assert "the endpoint answered no query: the endpoint answered 400: too long" in left.output
+    with Workspace(folder) as place:
+        assert [info.state for info in list_runs(place.database)] == ["stopped"]
     assert [line["unanswered"] for line in lines(folder / "d.jsonl")] == ["endpoint", "endpoint"]
 
 

@@ -83,6 +83,11 @@ class Place:
         with Workspace(self.work) as place:
             return list_runs(place.database)[-1].run_id
 
+    def last_state(self) -> str:
+        """How the newest run stands."""
+        with Workspace(self.work) as place:
+            return list_runs(place.database)[-1].state
+
     def post(self, path: str, form: dict[str, str]) -> str:
         """Send a form of the page as the user, and return what the page says once its work is done."""
         variables = {"XDG_CONFIG_HOME": str(self.folder / "config"), **self.variables}
@@ -343,9 +348,46 @@ def test_one_key_and_two_addresses_are_refused_with_the_lines_that_settle_it(
         assert set(stranger.seen) | set(other.seen) == {f"Bearer sk-own-of-{variable}" for variable in variables}
 
 
-def test_a_redirect_takes_neither_key_nor_row_along(place: Place, stranger: Provider) -> None:
-    """The host it points to sees nothing."""
+def test_a_redirect_takes_neither_key_nor_row_along(
+    place: Place, stranger: Provider, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The host it points to sees nothing; the message names it."""
     place.variables = {"JUDGEWRIGHT_API_KEY": KEY_A}
     with serving(Provider(moved_to=stranger.origin)) as moved:
         assert bench(place, f"m@{moved.url}") == 3
     assert stranger.seen == []
+    assert stranger.url in capsys.readouterr().err
+    assert place.last_state() == "stopped"
+
+
+@pytest.mark.parametrize("key", [None, KEY_X])
+def test_a_key_that_is_missing_or_wrong_is_named_at_once(
+    place: Place, capsys: pytest.CaptureFixture[str], key: str | None
+) -> None:
+    """By its variable and the file it is bound in; nothing is tried again, and the run can go on."""
+    with serving(Provider(demands=f"Bearer {KEY_A}")) as shut:
+        place.bind(acme=(shut.url, "ACME_KEY" if key else None))
+        place.variables = {"ACME_KEY": KEY_X, "JUDGEWRIGHT_API_KEY": KEY_B}
+        assert bench(place, f"m@{shut.url}") == 3
+        told = capsys.readouterr().err
+        assert set(shut.seen) == {f"Bearer {key or 'none'}"}
+        assert len(shut.seen) <= 12
+    where = f"{place.own_file}, line 1"
+    assert (f"refused the key in ACME_KEY ({where})" if key else f"{where} has no key_variable") in told
+    assert "CANARY" not in told
+    assert place.last_state() == "stopped"
+
+
+@pytest.mark.parametrize("listed", [False, True])
+def test_an_address_that_is_known_to_want_a_key_is_not_asked_without(
+    place: Place, stranger: Provider, capsys: pytest.CaptureFixture[str], listed: bool
+) -> None:
+    """OpenAI's own, and one whose entry names a variable; no half minute of retries."""
+    if listed:
+        place.bind(acme=(stranger.url, "ACME_KEY"))
+    assert bench(place, f"m@{stranger.url}" if listed else "gpt-4o-mini") == 3
+    told = capsys.readouterr().err
+    assert "needs a key" in told
+    assert ("into ACME_KEY (" if listed else "into OPENAI_API_KEY (") in told
+    assert stranger.seen == []
+    assert place.last_state() == "stopped"

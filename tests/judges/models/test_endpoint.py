@@ -378,3 +378,29 @@ def test_a_refused_key_is_told_with_what_to_do(fake, ask_for, status):
     with pytest.raises(ModelError) as caught:
         asyncio.run(run())
     assert caught.value.hint == "set THE_KEY"
+
+
+@pytest.mark.parametrize("status", [301, 302, 307, 308])
+@pytest.mark.parametrize(
+    ("location", "points_to", "base_url"),
+    [
+        (
+            "https://new.example/v1/chat/completions",
+            "https://new.example/v1/chat/completions",
+            "https://new.example/v1",
+        ),
+        ("/v2/chat/completions", "{origin}/v2/chat/completions", "{origin}/v2"),
+        ("https://new.example/login?token=hunter2#x", "https://new.example/login", None),
+        (f"https://new.example/{KEY}/x", "https://new.example/[key]/x", None),
+        ("https://me:hunter2@new.example/v1/chat/completions", "another address", None),
+    ],
+)
+def test_a_redirect_is_told_with_its_target(fake, ask_for, status, location, points_to, base_url):
+    """And with the base URL to use, where it is one; a secret in it is not quoted."""
+    fake.answer = lambda seen: fake.Reply(status=status, body={}, headers={"location": location})
+    error = failure(fake, ask_for())
+    origin = fake.url.removesuffix("/v1")
+    assert f"answered {status} and points to {points_to.format(origin=origin)}" in str(error)
+    assert (error.fatal, error.status, len(fake.seen)) == (True, status, 1)
+    assert (f"NAME@{base_url.format(origin=origin)}" in error.hint) if base_url else ("base URL" in error.hint)
+    assert "hunter2" not in f"{error} {error.hint}"
