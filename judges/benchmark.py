@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from . import doubts
 from .errors import InputError
 from .frames import SIMULATED, html_table
 from .judged import IntArray, Judged
@@ -21,8 +22,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
 SCHEMA_VERSION = 1
-FEW_GROUPS = 20
-"""Below this many groups an interval over groups is too narrow to be trusted, and a note says so."""
 
 Bounds = tuple[float | None, float | None]
 
@@ -109,8 +108,9 @@ def measure(
 ) -> Benchmark:
     """Measure a judge against the human labels.
 
-    Intervals are 95 %. Where rows share groups, groups are what was drawn; where every row is its own group,
-    rows are, and single proportions get Wilson's interval. An undefined metric is None with a reason. Which metrics
+    Intervals are 95 %: see `judges/metrics/table_intervals.py`, `calibration.py` and `delta.py`. Where rows share
+    groups, groups are what was drawn; where every row is its own group, rows are. What is known from few rows only is
+    said in the reason beside the figure and in the notes. An undefined metric is None with a reason. Which metrics
     there are:
 
     - at the threshold always, but not for a choice, whose labels have no order and so no threshold: there
@@ -130,7 +130,7 @@ def measure(
         at: Cut-offs of nDCG.
         uncertain: The metadata column that says whether people found a row hard; empty, 0, false and no mean they
             did not.
-        resamples: How many to draw for an interval that is resampled.
+        resamples: How many errors to draw for the interval of ECE.
         seed: Of the draws.
 
     Raises:
@@ -159,10 +159,16 @@ def _measure(judged: Judged, asked: Asked) -> Benchmark:
         groups=groups,
         confusion={"tp": tp, "fp": fp, "fn": fn, "tn": tn},
         grades=_grade_table(judged),
-        metrics=measure_choice(judged, asked) if is_choice else measure_ordered(judged, asked),
+        metrics=measure_choice(judged, asked) if is_choice else _remarked(measure_ordered(judged, asked), judged),
         worst_case={} if is_choice else _worst_case(judged, table),
-        notes=_notes(judged, groups),
+        notes=_notes(judged),
     )
+
+
+def _remarked(metrics: Mapping[str, Estimate], judged: Judged) -> dict[str, Estimate]:
+    """Return the metrics, each with what few rows leave in doubt of it."""
+    remarks = doubts.remarks(judged)
+    return {name: found.remarked(remarks.get(name, "")) for name, found in metrics.items()}
 
 
 def require_column(dataset: Dataset, column: str) -> None:
@@ -247,11 +253,9 @@ def _worst_case(judged: Judged, table: IntArray) -> dict[str, Bounds]:
     return {name: (agreement.point(name, wrong)[0], agreement.point(name, right)[0]) for name in names}
 
 
-def _notes(judged: Judged, groups: int) -> tuple[str, ...]:
+def _notes(judged: Judged) -> tuple[str, ...]:
     n = len(judged.scored)
-    notes = []
-    if 0 < groups < FEW_GROUPS and groups < n:
-        notes.append(f"the {n} rows belong to only {groups} groups: the intervals are too narrow to be trusted")
+    notes = doubts.notes(judged)
     known = int(np.isfinite(judged.probability).sum())
     is_choice = judged.scale.kind == "choice"
     if 0 < known < n and not is_choice:

@@ -14,12 +14,15 @@ from .judged import FloatArray, Judged
 from .measures import decision_codes, estimate_of, shared_groups
 from .metrics import agreement
 from .metrics.estimate import Estimate
-from .metrics.intervals import Cells, bootstrap
+from .metrics.intervals import Cells, Interval
+from .metrics.jackknife import jackknife_intervals
 
 AVERAGED: Mapping[str, str] = {
     f"{name}_macro": name for name in ("precision", "recall", "f1", "balanced_accuracy", "kappa")
 }
 """What is averaged under each name."""
+BOUNDS: Mapping[str, Interval] = {"kappa_macro": (-1.0, 1.0)}
+"""Between which numbers a mean lies that is not in [0, 1]."""
 NAMED = 3
 """Values that a reason names; the rest are counted."""
 
@@ -43,18 +46,16 @@ class MacroMean:
         return f"{self.estimate} over {self.values:,} of {self.of:,} values"
 
 
-def macro_means(judged: Judged, column: str, *, resamples: int = 2000, seed: int = 0) -> dict[str, MacroMean]:
+def macro_means(judged: Judged, column: str) -> dict[str, MacroMean]:
     """Return each metric of `AVERAGED`: its unweighted mean over the values of a metadata column.
 
     A row without the column counts to the value `(none)`. A value on which a metric does not exist (no positive
-    verdict, one class of labels) is left out of its mean, and named. Intervals draw groups, or rows, of the whole
-    dataset; a value on which a resample leaves the metric undefined is left out of that resample's mean.
+    verdict, one class of labels) is left out of its mean, and named. Intervals leave out each group, or row, of the
+    whole dataset (`jackknife`); a value on which the metric does not exist without it is left out of that mean.
 
     Args:
         judged: Rows with their answers.
         column: The metadata column.
-        resamples: How many to draw.
-        seed: Of the draws.
 
     Raises:
         InputError: No row has the column, or the judge chooses among labels without order.
@@ -68,7 +69,7 @@ def macro_means(judged: Judged, column: str, *, resamples: int = 2000, seed: int
     part = part_of_row[judged.scored]
     cells = Cells(code=4 * part + decision_codes(judged), size=4 * len(positions), groups=shared_groups(judged))
     statistics = {name: partial(_mean, metric) for name, metric in AVERAGED.items()}
-    drawn = bootstrap(statistics, cells, resamples=resamples, seed=seed)
+    intervals = jackknife_intervals(statistics, cells, bounds=BOUNDS)
     tables = dict(zip(positions, cells.counts.reshape(-1, 2, 2), strict=True))
     means: dict[str, MacroMean] = {}
     for name, metric in AVERAGED.items():
@@ -77,7 +78,7 @@ def macro_means(judged: Judged, column: str, *, resamples: int = 2000, seed: int
         mean = float(_mean(metric, cells.counts[None].astype(np.float64))[0])
         reason = _left_out({value: why for value, (_, why) in points.items() if why})
         n = int(sum(tables[value].sum() for value in counted))
-        estimate = estimate_of(mean if counted else None, reason, drawn[name], cells)
+        estimate = estimate_of(mean if counted else None, reason, intervals[name], cells)
         means[name] = MacroMean(estimate=_of_rows(estimate, n), values=len(counted), of=len(positions))
     return means
 

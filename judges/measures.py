@@ -10,13 +10,14 @@ import numpy as np
 
 from .judged import FloatArray, IntArray, Judged
 from .metrics import agreement, calibration
-from .metrics.agreement import BINARY_METRICS, CHOICE_METRICS, GRADE_METRICS, PROPORTIONS, Metric
+from .metrics.agreement import BINARY_METRICS, CHOICE_METRICS, GRADE_METRICS, Metric
 from .metrics.correlation import correlations
 from .metrics.diras import DIRAS_METRICS, RelevanceRows, diras
 from .metrics.estimate import Estimate
-from .metrics.intervals import Cells, Interval, bootstrap, wilson
+from .metrics.intervals import Cells, Interval
 from .metrics.ranking import Ranking, ranking_metrics
 from .metrics.reliability import alpha_of_tables
+from .metrics.table_intervals import table_intervals
 from .rows import Scalar
 from .scale import OutputScale
 
@@ -124,7 +125,7 @@ def estimate_of(value: float | None, reason: str, interval: Interval | None, cel
     low, high = interval or (None, None)
     if interval is None and not reason:
         one = "one row" if cells.groups is None else "the rows of one group"
-        reason = f"{one} cannot show the spread" if cells.units < 2 else "undefined in most resamples"
+        reason = f"{one} cannot show the spread"
     return Estimate(value=value, low=low, high=high, n=n, reason=reason)
 
 
@@ -156,18 +157,9 @@ def _agreement(functions: Mapping[str, Metric], code: IntArray, k: int, sampling
     cells = Cells(code=code, size=k * k, groups=sampling.groups)
     table = cells.counts.reshape(k, k)
     points = {name: agreement.point_of(name, function, table) for name, function in functions.items()}
-    by_formula = set(PROPORTIONS) & set(functions) if sampling.groups is None else set()
-    wanted = [name for name, (value, reason) in points.items() if value is not None and not reason]
-    statistics = {name: partial(_on_tables, functions[name], k) for name in wanted if name not in by_formula}
-    intervals = bootstrap(statistics, cells, resamples=sampling.resamples, seed=sampling.seed)
-    for name in by_formula & set(wanted):
-        hits, rows = PROPORTIONS[name](table.astype(np.float64))
-        intervals[name] = wilson(float(hits), float(rows))
+    wanted = {name: functions[name] for name, (value, reason) in points.items() if value is not None and not reason}
+    intervals = table_intervals(wanted, cells, k)
     return {name: estimate_of(*points[name], intervals.get(name), cells) for name in functions}
-
-
-def _on_tables(function: Metric, k: int, counts: FloatArray) -> FloatArray:
-    return function(counts.reshape(-1, k, k))
 
 
 def _calibration(judged: Judged, sampling: _Sampling) -> dict[str, Estimate]:

@@ -11,6 +11,7 @@ import numpy as np
 from .judged import BoolArray, FloatArray, IntArray, Judged
 from .metrics import influence, point
 from .metrics.delta import pull_se
+from .metrics.intervals import effective_groups
 
 POWER = 0.80
 """The power that `rows_needed` asks for."""
@@ -81,7 +82,7 @@ def compare(metric: str, before: Judged, after: Judged, *, keep: BoolArray | Non
     difference = new - old
     se = clustered_se(pull, a.groups)
     bearing = [_bearing(metric, side) for side in (a, b)]
-    effective = _effective(np.bincount(a.groups[bearing[0] | bearing[1]]))
+    effective = effective_groups(np.bincount(a.groups[bearing[0] | bearing[1]]))
     freedom = 0.0 if changed < 2 else max(1.0, min(float(changed), effective) - 1.0)
     p, reach = _one_sided(difference, se, freedom)
     spread = None if reach is None else reach * se
@@ -113,12 +114,6 @@ def _bearing(metric: str, judged: Judged) -> BoolArray:
         "f1": judged.positive | judged.predicted,
     }
     return masks.get(metric, np.ones(len(judged.scored), np.bool_))
-
-
-def _effective(sizes: IntArray) -> float:
-    """Effective number of groups, (sum n)^2 / sum n^2 of the rows that bear on the metric (Kish 1965)."""
-    squares = float((sizes.astype(np.float64) ** 2).sum())
-    return float(sizes.sum()) ** 2 / squares if squares else 0.0
 
 
 def common_rows(before: Judged, after: Judged) -> IntArray:

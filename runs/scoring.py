@@ -82,7 +82,7 @@ def measure_one(judged: Judged, asked: Asked) -> Score:
         benchmark=measure(judged, at=at, uncertain=uncertain, seed=seed),
         by=asked.by,
         parts=by_column(judged, asked.by, at=at, uncertain=uncertain, seed=seed) if asked.by else {},
-        macro=macro_means(judged, asked.by, seed=seed) if asked.by else {},
+        macro=macro_means(judged, asked.by) if asked.by else {},
     )
 
 

@@ -7,26 +7,21 @@ whole bootstrap is one call. The functions over rows take weights of shape (...,
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import Literal
 
 import numpy as np
 
 from ..errors import InputError
 from ..judged import BoolArray, FloatArray, IntArray
-from .intervals import Cells, Interval, Statistic, bootstrap
+from .calibration_error import Edges, bins_of, ece_interval
+from .delta import score_interval
+from .intervals import Cells, Interval, Statistic
+from .jackknife import jackknife
 
 MOST_CELLS = 64
-"""Distinct probabilities above which the resamples, though never the values, are drawn from cells of equal size."""
-
-Edges = Literal["linspace", "tenths"]
-"""Where equal-width bins end, which matters for probabilities such as 1 - 0.7 = 0.30000000000000004.
-
-`linspace`: numpy.linspace(0, 1, bins + 1), as scikit-learn's calibration_curve has it: its third edge of ten
-is itself 0.30000000000000004, so that this row counts as 0.3. `tenths`: i / bins, as in DIRAS's published
-figures: the third edge is 0.3, and the same row falls into the bin above.
-"""
+"""Distinct probabilities above which standard errors, though never values, are taken from cells of equal size."""
 
 
 def tally(label: BoolArray, probability: FloatArray) -> tuple[FloatArray, IntArray]:
@@ -74,12 +69,6 @@ def cell_ece(table: FloatArray, values: FloatArray, *, bins: int = 10, edges: Ed
     return _ratio(np.abs(positive - expected).sum(-1), table.sum((-2, -1)))
 
 
-def bins_of(values: FloatArray, bins: int, edges: Edges) -> IntArray:
-    """Return the bin of each probability as `ece` has it, 0..bins-1, upper edges closed; shape (n,)."""
-    inner = np.linspace(0, 1, bins + 1)[1:-1] if edges == "linspace" else np.arange(1, bins) / bins
-    return np.searchsorted(inner, values, side="left")
-
-
 CALIBRATION_METRICS: Mapping[str, Callable[[FloatArray, FloatArray], FloatArray]] = {
     "auroc": cell_auroc,
     "average_precision": cell_average_precision,
@@ -87,6 +76,8 @@ CALIBRATION_METRICS: Mapping[str, Callable[[FloatArray, FloatArray], FloatArray]
     "ece": cell_ece,
 }
 """Metrics of a cell table (..., T, 2) and its T probabilities; each returns shape (...)."""
+SMOOTH = ("auroc", "average_precision", "brier")
+"""Those that one row can only move a little, so that leaving it out tells their error."""
 
 
 def calibration_intervals(
@@ -94,15 +85,17 @@ def calibration_intervals(
 ) -> dict[str, tuple[float | None, Interval | None]]:
     """Return each of `CALIBRATION_METRICS` with its 95 % interval, None for what is undefined.
 
-    Values are exact. Where nearly every row has a probability of its own, resampling each of them would cost seconds;
-    the resamples then draw cells of rows with neighbouring probabilities, cut at the bins of ECE too, and the
-    interval is moved by what that changes in the value.
+    Values are exact. The standard errors of AUROC, average precision and the Brier score are the jackknife's, on cells
+    of rows with neighbouring probabilities where nearly every row has one of its own; that of AUROC is not taken to be
+    less than by Hanley and McNeil (1982), that of average precision not less than a proportion's of the positive rows
+    (Boyd, Eng and Page 2013): with few errors among few rows the jackknife's can be small by chance. For ECE see
+    `ece_interval`.
 
     Args:
         label: Whether people call the row positive; shape (n,), at least one row.
         probability: Of the positive label; shape (n,).
         groups: Codes 0..G-1 of rows that belong together; None where rows are independent.
-        resamples: How many to draw.
+        resamples: How many errors to draw for ECE.
         seed: Of the draws.
 
     Raises:
@@ -112,16 +105,36 @@ def calibration_intervals(
     values, code = tally(label, probability)
     exact = _points(values, code)
     values, code = _coarse(values, code)
-    drawn_from = _points(values, code)
-    defined = [name for name, value in exact.items() if np.isfinite(value)]
-    statistics: dict[str, Statistic] = {name: partial(_on_masses, name, values) for name in defined}
     cells = Cells(code=code, size=2 * len(values), groups=groups)
-    centre = {"ece": drawn_from["ece"]}
-    intervals = bootstrap(statistics, cells, resamples=resamples, seed=seed, centre=centre)
-    found: dict[str, tuple[float | None, Interval | None]] = dict.fromkeys(exact, (None, None))
-    for name in defined:
-        found[name] = exact[name], _moved(intervals[name], exact[name] - drawn_from[name])
+    found: dict[str, tuple[float | None, Interval | None]] = {
+        name: (value if np.isfinite(value) else None, None) for name, value in exact.items()
+    }
+    if cells.units < 2:
+        return found
+    smooth = [name for name in SMOOTH if np.isfinite(exact[name])]
+    statistics: dict[str, Statistic] = {name: partial(_on_masses, name, values) for name in smooth}
+    errors = jackknife(statistics, cells)
+    positive = np.arange(cells.size) % 2 == 1
+    both = (cells.effective(positive), cells.effective(~positive))
+    for name in smooth:
+        value, se = exact[name], errors[name]
+        if se is not None:
+            se = max(se, _least_error(name, value, label))
+        units = cells.effective(positive | ~positive) if name == "brier" else min(both)
+        found[name] = value, score_interval(value, se, units)
+    found["ece"] = exact["ece"], ece_interval(label, probability, groups, draws=resamples, seed=seed)
     return found
+
+
+def _least_error(name: str, value: float, label: BoolArray) -> float:
+    """Return the least standard error that so few rows of a class allow."""
+    positive = int(label.sum())
+    negative = len(label) - positive
+    if name == "auroc":
+        pairs = (positive - 1) * (value / (2 - value) - value**2)
+        pairs += (negative - 1) * (2 * value**2 / (1 + value) - value**2)
+        return math.sqrt(max(0.0, value * (1 - value) + pairs) / (positive * negative))
+    return math.sqrt(value * (1 - value) / positive) if name == "average_precision" else 0.0
 
 
 def _points(values: FloatArray, code: IntArray) -> dict[str, float]:
@@ -131,10 +144,6 @@ def _points(values: FloatArray, code: IntArray) -> dict[str, float]:
 
 def _on_masses(name: str, values: FloatArray, counts: FloatArray) -> FloatArray:
     return CALIBRATION_METRICS[name](counts.reshape(-1, len(values), 2), values)
-
-
-def _moved(interval: Interval | None, by: float) -> Interval | None:
-    return interval and (min(1.0, max(0.0, interval[0] + by)), min(1.0, max(0.0, interval[1] + by)))
 
 
 def _coarse(values: FloatArray, code: IntArray) -> tuple[FloatArray, IntArray]:

@@ -16,8 +16,9 @@ import numpy.typing as npt
 
 from ..errors import InputError
 from ..judged import FloatArray, IntArray
-from .delta import pull_se, t_quantile
+from .delta import left_out_se
 from .estimate import Estimate
+from .student import t_quantile
 
 Numbers = npt.NDArray[np.number] | Sequence[float]
 CONSTANT = "every {side} is the same"
@@ -125,7 +126,7 @@ def _constant(pairs: _Pairs) -> Estimate | None:
 
 def _estimate(found: _Found, pairs: _Pairs, groups: IntArray | None) -> Estimate:
     value = min(1.0, max(-1.0, found.value))
-    se, units = pull_se(found.pull[pairs.member], groups)
+    se, units = left_out_se(found.pull[pairs.member], groups)
     reason = ""
     if units < FEWEST_UNITS:
         reason = f"fewer than {FEWEST_UNITS} {'rows' if groups is None else 'groups'} cannot show the spread"

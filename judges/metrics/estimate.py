@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,6 +29,12 @@ class Estimate:
     def undefined(cls, n: int, reason: str) -> Estimate:
         """Make the estimate of a metric that has no value on these rows."""
         return cls(value=None, low=None, high=None, n=n, reason=reason)
+
+    def remarked(self, remark: str) -> Estimate:
+        """Return the estimate with a remark more, if there is one and an interval to remark on."""
+        if self.low is None or not remark:
+            return self
+        return replace(self, reason="; ".join(filter(None, (self.reason, remark))))
 
     def to_json(self) -> dict[str, float | int | str | None]:
         """Return value, low, high and n, and the reason where there is one."""

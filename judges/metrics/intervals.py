@@ -16,7 +16,8 @@ from statistics import NormalDist
 
 import numpy as np
 
-from ..judged import FloatArray, IntArray
+from ..judged import BoolArray, FloatArray, IntArray
+from .student import t_quantile
 
 Statistic = Callable[[FloatArray], FloatArray]
 """Maps cell counts of shape (b, size) to values of shape (b,), NaN where undefined."""
@@ -50,6 +51,25 @@ class Cells:
             return len(self.code)
         return int(self.groups.max(initial=-1)) + 1
 
+    def effective(self, cells: BoolArray) -> float:
+        """Return how many units of equal size weigh as much as those with rows in some of the cells.
+
+        (sum n)^2 / sum n^2 over the units' rows in these cells (Kish 1965); 0 where there are none.
+
+        Args:
+            cells: Which cells bear on a number; shape (size,).
+        """
+        bears = cells[self.code]
+        if self.groups is None:
+            return float(bears.sum())
+        return effective_groups(np.bincount(self.groups[bears]))
+
+
+def effective_groups(sizes: IntArray) -> float:
+    """Return how many groups of equal size weigh as much, (sum n)^2 / sum n^2 (Kish 1965); 0 for no rows."""
+    squares = float((sizes.astype(np.float64) ** 2).sum())
+    return float(sizes.sum()) ** 2 / squares if squares else 0.0
+
 
 def bootstrap(
     statistics: Mapping[str, Statistic],
@@ -57,11 +77,11 @@ def bootstrap(
     *,
     resamples: int = 2000,
     seed: int = 0,
-    level: float = 0.95,
-    centre: Mapping[str, float] | None = None,
 ) -> dict[str, Interval | None]:
     """Return a percentile interval for each statistic, all from the same resamples.
 
+    Percentiles of few units lie too near each other; they are taken as far out as Student's t with the effective number
+    of units reaches beyond the normal distribution (the expanded percentile interval, Hesterberg 2015).
     Resamples on which a statistic is undefined are left out. Where all resamples agree (a perfect score),
     the percentile interval is a point however few the rows; then the cells are smoothed by two rows spread
     evenly over them and drawn again, one draw a unit, which is conservative when rows are grouped.
@@ -71,9 +91,6 @@ def bootstrap(
         cells: The rows.
         resamples: How many to draw.
         seed: Of the draws.
-        level: Coverage asked for.
-        centre: Values on which to centre the resamples of statistics that are biased on resamples (ECE: noise
-            in a bin only ever adds, and a resample has it twice). Such statistics are at least 0.
 
     Returns:
         None for a statistic that is undefined in more than half of the resamples, and for all of them when
@@ -85,8 +102,9 @@ def bootstrap(
     stuck = {name: statistics[name] for name, v in values.items() if _agree(v)}
     if stuck:
         values |= _replicates(stuck, _smoothed_draws(cells, resamples, seed))
-    for name, value in (centre or {}).items():
-        values[name] = np.maximum(values[name] - (np.nanmean(values[name]) - value), 0.0)
+    units = max(2.0, cells.effective(np.ones(cells.size, np.bool_)))
+    reach = math.sqrt(units / (units - 1)) * t_quantile(units - 1)
+    level = 2 * NormalDist().cdf(reach) - 1
     return {name: percentile_interval(v, level) for name, v in values.items()}
 
 
@@ -100,11 +118,18 @@ def percentile_interval(values: FloatArray, level: float = 0.95) -> Interval | N
     return float(low), float(high)
 
 
-def wilson(hits: float, n: float, level: float = 0.95) -> Interval | None:
-    """Return Wilson's score interval for a proportion of independent rows (Wilson 1927); None for no rows."""
+def wilson(hits: float, n: float, level: float = 0.95, *, quantile: float | None = None) -> Interval | None:
+    """Return Wilson's score interval for a proportion of independent rows (Wilson 1927); None for no rows.
+
+    Args:
+        hits: Of the n.
+        n: Rows; need not be whole.
+        level: Coverage asked for.
+        quantile: To use in place of the normal one for this level, where n was estimated.
+    """
     if n <= 0:
         return None
-    z = NormalDist().inv_cdf((1.0 + level) / 2)
+    z = NormalDist().inv_cdf((1.0 + level) / 2) if quantile is None else quantile
     share = hits / n
     centre = share + z * z / (2 * n)
     half = z * math.sqrt(share * (1 - share) / n + z * z / (4 * n * n))

@@ -140,7 +140,7 @@ def _macro(rule: Rule, judged: Judged) -> Value:
         raise InputError(f"'by' goes with 'aggregate' or with one of {known}, not with {rule.metric!r} alone")
     if len(rule.by) != 1:
         raise InputError(f"{rule.name} is a mean over one column, and 'by' names {len(rule.by)}")
-    return _defined(rule.name, macro_means(judged, rule.by[0], resamples=1)[rule.name].estimate)
+    return _defined(rule.name, macro_means(judged, rule.by[0])[rule.name].estimate)
 
 
 def _score_counts(judged: Judged) -> Value:

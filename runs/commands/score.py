@@ -60,7 +60,7 @@ Check:    judgewright score --expected expected.json FOLDER
     help="Labels and scores at or above it are positive; with a NAME, the scores of that judge alone.",
 )
 @click.option("--label-threshold", type=float, help="What the label must reach, where that differs.")
-@click.option("--group", help="Column whose rows depend on each other; intervals resample it.")
+@click.option("--group", help="Column whose rows depend on each other; intervals take its rows together.")
 @click.option("--id", default="id", show_default=True, help="Column of the row id.")
 @click.option("--by", multiple=True, help="Also measure per value of this column. With --aggregate: names an item.")
 @click.option("--k", "at", multiple=True, type=click.IntRange(min=1), help="Cut-offs of nDCG [default: 10].")
@@ -82,7 +82,7 @@ Check:    judgewright score --expected expected.json FOLDER
 @click.option("--verbose", is_flag=True, help="With --expected: print the figures' definitions.")
 @ceiling_options
 @click.option("--html", type=OutFile(), help="Write a page about one judge too.")
-@click.option("--seed", default=0, show_default=True, help="Seed of the resamples behind the intervals.")
+@click.option("--seed", default=0, show_default=True, help="Seed of the draws behind the interval of ECE.")
 @all_option
 @workspace_option
 @json_option

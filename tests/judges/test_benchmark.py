@@ -85,7 +85,8 @@ def test_the_json_has_the_shape_of_the_command_line_contract() -> None:
     assert again["coverage"] == pytest.approx(18 / 19)
     assert again["confusion"] == {"tp": 6, "fp": 2, "fn": 1, "tn": 9}
     assert list(again["metrics"]) == AT_THRESHOLD + ALPHA
-    assert set(again["metrics"]["f1"]) == {"value", "low", "high", "n"}
+    assert set(again["metrics"]["accuracy"]) == {"value", "low", "high", "n"}
+    assert again["metrics"]["f1"]["reason"] == "only 7 rows labelled positive"
     assert again["metrics"]["f1"]["value"] == pytest.approx(12 / 15)
     assert again["metrics"]["f1"]["low"] < 12 / 15 < again["metrics"]["f1"]["high"]
     assert (again["judge"], again["model"], again["simulated"]) == ("j@1", "m", True)
@@ -346,6 +347,29 @@ def test_rows_of_shared_groups_widen_the_interval() -> None:
         assert widths[1] == pytest.approx(widths[2], rel=0.15), name
 
 
+def test_few_rows_and_groups_are_named_beside_the_figures() -> None:
+    """Below the sizes for which coverage is measured, remarks and notes say what is few; above, nothing is said."""
+    few = measure(judged(_counts(7, 2, 2, 79), scale=BINARY, confidence=[0.8] * 90))
+    assert few.notes == ("only 90 rows: 95 % intervals may hold the truth less often than that",)
+    assert few.metrics["precision"].reason == "only 9 rows that the judge calls positive"
+    for name in ("recall", "f1", "balanced_accuracy", "mcc", "kappa", "krippendorff_alpha", "auroc"):
+        assert few.metrics[name].reason == "only 9 rows labelled positive", name
+    assert few.metrics["specificity"].reason == ""
+    assert few.metrics["ece"].reason.startswith("ECE on 90 rows is biased upwards: a calibrated judge would show about")
+    groups = [f"g{i // 40}" for i in range(1000)]
+    lines = [*_counts(40, 0, 0, 0), *_counts(0, 60, 0, 900)]
+    gathered = measure(judged(lines, scale=BINARY, groups=groups)).metrics["recall"]
+    assert gathered.reason == "only 1 group with rows labelled positive"
+    lopsided = ["big"] * 600 + [f"g{i}" for i in range(400)]
+    notes = measure(judged(lines, scale=BINARY, groups=lopsided)).notes
+    assert notes == (
+        "the 401 groups weigh as much as 3 of equal size: 95 % intervals may hold the truth less often than that",
+    )
+    enough = measure(judged(_counts(40, 20, 20, 120), scale=BINARY, confidence=[0.99] * 200))
+    assert enough.notes == ()
+    assert not any(found.reason for found in enough.metrics.values())
+
+
 def test_too_few_groups_are_named() -> None:
     """Under twenty groups a note warns, and a single group has values without intervals."""
     lines = _counts(8, 2, 2, 8)
@@ -406,7 +430,11 @@ def test_the_order_of_rows_changes_no_value_and_the_seed_no_point() -> None:
     turned = table.only(list(range(30))[::-1])
     assert measure(table) == measure(table)
     assert measure(table, seed=1).metrics["f1"].value == measure(turned).metrics["f1"].value
-    assert measure(table, seed=1).metrics["f1"] != measure(table, seed=2).metrics["f1"]
+    assert measure(table, seed=1).metrics["f1"] == measure(table, seed=2).metrics["f1"]
+    stated = judged(_counts(9, 3, 4, 14), scale=BINARY, confidence=[0.5 + i % 5 / 10 for i in range(30)])
+    first, other = (measure(stated, seed=seed).metrics["ece"] for seed in (1, 2))
+    assert first.value == other.value
+    assert first.high != other.high
 
 
 def test_a_grade_off_the_shared_scale_is_refused() -> None:

@@ -66,9 +66,9 @@ def test_each_mean_is_scikit_learns_over_the_values_where_it_exists() -> None:
 
 @pytest.mark.parametrize("name", AVERAGED)
 def test_the_interval_is_that_of_drawing_the_rows(name: str) -> None:
-    """Rows of the whole dataset, the metric computed value by value."""
+    """Rows of the whole dataset, the metric computed value by value; percentiles lean less away from 1."""
     judged = table({"big": (40, 5, 5, 50), "small": (8, 4, 4, 10)})
-    mean = macro_means(judged, "set", seed=1)[name].estimate
+    mean = macro_means(judged, "set")[name].estimate
     rng = np.random.default_rng(0)
     sets = np.array([row.meta["set"] == "big" for row in judged.rows])
     functions = {
@@ -85,7 +85,7 @@ def test_the_interval_is_that_of_drawing_the_rows(name: str) -> None:
         draws.append(np.nanmean([functions[name](y[big], p[big]), functions[name](y[~big], p[~big])]))
     assert mean.low is not None
     assert mean.low < mean.value < mean.high  # type: ignore[operator]
-    assert (mean.low, mean.high) == pytest.approx(tuple(np.quantile(draws, (0.025, 0.975))), abs=0.05)
+    assert (mean.low, mean.high) == pytest.approx(tuple(np.quantile(draws, (0.025, 0.975))), abs=0.07)
 
 
 def test_rows_of_shared_groups_widen_the_interval() -> None:

@@ -5,7 +5,14 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from judgewright.judges.metrics.delta import mean_share, pull_se, share_interval, t_quantile
+from judgewright.judges.metrics.delta import (
+    left_out_se,
+    mean_share,
+    pull_se,
+    score_interval,
+    share_interval,
+)
+from judgewright.judges.metrics.student import t_quantile
 
 
 @pytest.mark.parametrize("freedom", [1, 2, 3, 4, 5, 8, 12, 30, 100, 5000])
@@ -46,3 +53,38 @@ def test_values_that_never_vary_are_not_certain() -> None:
     assert (found.low, found.high) == pytest.approx((expected.low, expected.high))
     assert found.reason == "a convention"
     assert mean_share(np.array([0.3])).reason == "one unit cannot show the spread"
+
+
+def test_the_error_of_a_mean_without_each_group_is_found_from_the_pulls() -> None:
+    """Leaving out each of nine unequal groups in turn, by hand; independent values have the usual error."""
+    rng = np.random.default_rng(8)
+    groups = np.repeat(np.arange(9), [1, 2, 3, 4, 5, 6, 7, 8, 30])
+    values = rng.random(len(groups))
+    without = np.array([values[groups != g].mean() for g in range(9)])
+    se, units = left_out_se(values - values.mean(), groups)
+    assert se == pytest.approx(np.sqrt(8 / 9 * ((without - values.mean()) ** 2).sum()))
+    assert units == pytest.approx(66**2 / (1 + 4 + 9 + 16 + 25 + 36 + 49 + 64 + 900))
+    assert left_out_se(values) == pytest.approx((values.std(ddof=1) / np.sqrt(66), 66))
+    assert left_out_se(values, np.zeros(66, np.int64)) == (np.inf, 1.0)
+
+
+def test_a_proportion_of_many_rows_has_wilsons_interval() -> None:
+    """With the error of independent rows and no doubt about it the interval is SciPy's, on any range."""
+    from scipy.stats import binomtest
+
+    expected = binomtest(90, 100).proportion_ci(method="wilson")
+    se = np.sqrt(0.9 * 0.1 / 100)
+    assert score_interval(0.9, se, np.inf) == pytest.approx((expected.low, expected.high))
+    low, high = score_interval(0.8, 2 * se, np.inf, bounds=(-1.0, 1.0))
+    assert ((low + 1) / 2, (high + 1) / 2) == pytest.approx((expected.low, expected.high))
+
+
+def test_few_units_and_an_unknown_error_widen_the_interval() -> None:
+    """Student's t for few units; where no error is known, as many rows as units stand behind the value."""
+    from scipy.stats import binomtest
+
+    widths = [high - low for low, high in (score_interval(0.7, 0.05, units) for units in (2, 5, 20, np.inf))]
+    assert widths == sorted(widths, reverse=True)
+    expected = binomtest(7, 10).proportion_ci(method="wilson")
+    assert score_interval(0.7, None, 10) == pytest.approx((expected.low, expected.high))
+    assert score_interval(1.0, 0.0, 10, certain=40)[0] > score_interval(1.0, 0.0, 10)[0]

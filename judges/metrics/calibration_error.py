@@ -1,0 +1,142 @@
+"""The bins of expected calibration error, and its interval.
+
+The plug-in value adds up the absolute gaps of ten bins, each of which chance moves away from 0: on few rows a
+perfectly calibrated judge shows an error, and intervals that resample the rows show it twice. Here the interval is the
+set of true errors under which the value seen would be no surprise (a test-inversion interval, Carpenter 1999).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Literal
+
+import numpy as np
+
+from ..judged import BoolArray, FloatArray, IntArray
+from .intervals import Interval, effective_groups
+from .student import t_quantile
+
+BINS = 10
+STEPS = 16
+"""Halvings in the search for an end of the interval, which find it within a thousandth of a standard error."""
+
+Edges = Literal["linspace", "tenths"]
+"""Where equal-width bins end, which matters for probabilities such as 1 - 0.7 = 0.30000000000000004.
+
+`linspace`: numpy.linspace(0, 1, bins + 1), as scikit-learn's calibration_curve has it: its third edge of ten
+is itself 0.30000000000000004, so that this row counts as 0.3. `tenths`: i / bins, as in DIRAS's published
+figures: the third edge is 0.3, and the same row falls into the bin above.
+"""
+
+
+def bins_of(values: FloatArray, bins: int, edges: Edges) -> IntArray:
+    """Return the bin of each probability as `ece` has it, 0..bins-1, upper edges closed; shape (n,)."""
+    inner = np.linspace(0, 1, bins + 1)[1:-1] if edges == "linspace" else np.arange(1, bins) / bins
+    return np.searchsorted(inner, values, side="left")
+
+
+def ece_interval(
+    label: BoolArray, probability: FloatArray, groups: IntArray | None, *, draws: int = 2000, seed: int = 0
+) -> Interval:
+    """Return a 95 % interval of the error over ten bins; it always holds the value seen.
+
+    A bin's gap, the sum of label less probability over the number of all rows, is seen with a normal error: that of
+    its rows or groups, but no less than that of independent labels, and for groups widened to Student's t. The low end
+    is the error under which 2.5 % of the draws lie above the value seen, the high end that under which 2.5 % lie below.
+    How the true error is spread over the bins is not known, and chance adds most to one in few bins, least to one in
+    all: the low end supposes the gaps seen, each taken towards 0 by as many standard errors; the high end gaps of as
+    many standard errors in every bin.
+
+    Args:
+        label: Whether people call the row positive; shape (n,).
+        probability: Of the positive label; shape (n,).
+        groups: Codes 0..G-1 of rows that belong together; None where rows are independent.
+        draws: Of the gaps' errors.
+        seed: Of the draws.
+    """
+    gaps, own, root = _gaps(label, probability, groups)
+    noise = root @ np.random.default_rng(seed).standard_normal((BINS, draws))
+    seen = float(np.abs(gaps).sum())
+    low, high = _low(gaps, own, noise, seen), _high(gaps, own, noise, seen)
+    return min(low, seen), min(1.0, max(high, seen))
+
+
+def ece_by_chance(label: BoolArray, probability: FloatArray, groups: IntArray) -> tuple[float, float]:
+    """Return the error over ten bins, and what chance would make of one that is 0 on as many rows.
+
+    Args:
+        label: Whether people call the row positive; shape (n,), at least one row.
+        probability: Of the positive label; shape (n,).
+        groups: Codes of rows that belong together, not necessarily all in use; shape (n,).
+    """
+    codes = np.unique(groups, return_inverse=True)[1]
+    gaps, _, root = _gaps(label, probability, None if len(codes) == codes.max() + 1 else codes)
+    # The mean of |N(0, s^2)| is s sqrt(2 / pi).
+    return float(np.abs(gaps).sum()), float(np.sqrt((root**2).sum(1) * 2 / np.pi).sum())
+
+
+def _gaps(
+    label: BoolArray, probability: FloatArray, groups: IntArray | None
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Return the bins' gaps, their standard errors as if rows were independent, and a root of their covariance."""
+    n, member = len(label), bins_of(probability, BINS, "linspace")
+    rows = np.bincount(member, minlength=BINS)
+    gaps = np.bincount(member, label - probability, BINS) / n
+    # Half a row of each label: a bin in which all rows agree is not certain of its share.
+    share = (np.bincount(member, label, BINS) + 0.5) / (rows + 1)
+    own = np.sqrt(rows * share * (1 - share)) / n
+    scattered = _scattered(gaps, label - probability, member, groups)
+    covariance = scattered + np.diag(np.maximum(0.0, own**2 - np.diag(scattered)))
+    freedom = np.inf if groups is None else max(1.0, effective_groups(np.bincount(groups)) - 1)
+    size, axes = np.linalg.eigh(covariance)
+    return gaps, own, t_quantile(freedom) / t_quantile(np.inf) * axes * np.sqrt(np.maximum(size, 0.0))
+
+
+def _scattered(gaps: FloatArray, off: FloatArray, member: IntArray, groups: IntArray | None) -> FloatArray:
+    """Return the covariance of the bins' gaps from how rows, or groups of rows, differ; shape (BINS, BINS)."""
+    n = len(off)
+    if groups is None:
+        return np.diag(np.bincount(member, off**2, BINS)) / n**2 - np.outer(gaps, gaps) / n
+    units = int(groups.max()) + 1
+    by_group = np.bincount(groups * BINS + member, off, units * BINS).reshape(units, BINS)
+    moved = (by_group - np.bincount(groups, minlength=units)[:, None] * gaps) / n
+    return moved.T @ moved * units / max(1, units - 1)
+
+
+def _low(gaps: FloatArray, own: FloatArray, noise: FloatArray, seen: float) -> float:
+    """Return the error under which 2.5 % of what is drawn exceeds the value seen, its gaps in as few bins as may be."""
+    rank = round(0.975 * (noise.shape[1] - 1))
+    if _ranked(np.zeros(BINS), noise, rank) >= seen:
+        return 0.0
+
+    def true(by: float) -> FloatArray:
+        return np.sign(gaps) * np.maximum(np.abs(gaps) - by * own, 0.0)
+
+    most = float(np.max(np.abs(gaps) / np.where(own > 0, own, np.inf)))
+    by = _halved(most, lambda by: _ranked(true(by), noise, rank) < seen)
+    return float(np.abs(true(by)).sum())
+
+
+def _high(gaps: FloatArray, own: FloatArray, noise: FloatArray, seen: float) -> float:
+    """Return the error under which 2.5 % of what is drawn falls short of the value seen, its gaps in all bins."""
+    rank = round(0.025 * (noise.shape[1] - 1))
+    spread = np.where(gaps < 0, -own, own)
+    by = _halved(float(1.0 / own.sum()), lambda by: _ranked(by * spread, noise, rank) > seen)
+    return by * float(own.sum())
+
+
+def _halved(most: float, beyond: Callable[[float], bool]) -> float:
+    """Return the least number up to `most` that is beyond."""
+    least = 0.0
+    for _ in range(STEPS):
+        middle = (least + most) / 2
+        if beyond(middle):
+            most = middle
+        else:
+            least = middle
+    return most
+
+
+def _ranked(true: FloatArray, noise: FloatArray, rank: int) -> float:
+    """Return the value of this rank that is drawn where the bins' true gaps are these."""
+    return float(np.partition(np.abs(true[:, None] + noise).sum(0), rank)[rank])

@@ -1,0 +1,71 @@
+"""The interval of ECE: where it holds the truth, and what it is on many rows."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from judgewright.judges.metrics.calibration import ece
+from judgewright.judges.metrics.calibration_error import ece_by_chance, ece_interval
+
+
+@pytest.mark.parametrize("n", [5, 30, 100])
+def test_the_error_of_a_calibrated_judge_may_be_zero(n: int) -> None:
+    """A judge whose probabilities are true has no error, though its few rows always show one."""
+    rng = np.random.default_rng(n)
+    held, shown = 0, 0.0
+    for _ in range(200):
+        stated = rng.random(n)
+        label = rng.random(n) < stated
+        low, high = ece_interval(label, stated, None, draws=500)
+        seen = float(ece(label, stated))
+        assert low - 1e-12 <= seen <= high + 1e-12
+        held += low == 0.0
+        shown += seen / 200
+    assert held >= 0.93 * 200
+    assert shown > 0.05
+
+
+@pytest.mark.parametrize("clustered", [False, True])
+def test_the_interval_holds_a_large_error_as_often_as_it_says(clustered: bool) -> None:
+    """A judge that is off by 0.15 everywhere, on 200 rows alone or in 25 groups that lean together."""
+    rng = np.random.default_rng(7)
+    groups = np.repeat(np.arange(25), 8) if clustered else None
+    held = 0
+    for _ in range(200):
+        stated = rng.uniform(0.2, 1.0, 200)
+        lean = np.repeat(rng.choice([-0.05, 0.05], 25), 8) if clustered else 0.0
+        label = rng.random(200) < stated - 0.15 + lean
+        low, high = ece_interval(label, stated, groups, draws=500)
+        held += low <= 0.15 <= high
+    assert held >= 0.93 * 200
+
+
+def test_on_many_rows_the_interval_is_the_usual_one() -> None:
+    """With one bin far from 0 the error is a mean, and its interval that of a mean."""
+    rng = np.random.default_rng(2)
+    stated = np.full(20_000, 0.75)
+    label = rng.random(20_000) < 0.6
+    low, high = ece_interval(label, stated, None)
+    half = 1.96 * label.std() / np.sqrt(20_000)
+    assert (low, high) == pytest.approx((0.75 - label.mean() - half, 0.75 - label.mean() + half), abs=half / 8)
+
+
+def test_chance_makes_about_as_much_error_as_is_told() -> None:
+    """The error of calibrated judges on 40 rows has the mean that the remark names."""
+    rng = np.random.default_rng(3)
+    seen, told = [], []
+    for _ in range(200):
+        stated = rng.random(40)
+        one, chance = ece_by_chance(rng.random(40) < stated, stated, np.arange(40))
+        seen.append(one)
+        told.append(chance)
+    assert np.mean(told) == pytest.approx(np.mean(seen), rel=0.25)
+
+
+def test_the_same_seed_gives_the_same_interval() -> None:
+    """The seed is an argument and the only source of chance."""
+    stated = np.linspace(0, 1, 60)
+    label = np.arange(60) % 3 > 0
+    first, again, other = (ece_interval(label, stated, None, draws=300, seed=s) for s in (1, 1, 2))
+    assert first == again != other
