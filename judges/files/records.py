@@ -260,7 +260,7 @@ def parse_strictly(text: str) -> Any:  # Any: JSON
     # orjson refuses all of these but doubled keys, of which it silently keeps the last; the standard parser can tell.
     orjson.loads(text)
     try:
-        return json.loads(text, object_pairs_hook=_single_keys)
+        return _STRICT.decode(text)
     except RecursionError:
         raise ValueError("nested too deeply") from None
 
@@ -271,6 +271,10 @@ def _single_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         doubled = next(key for key, count in Counter(key for key, _ in pairs).items() if count > 1)
         raise ValueError(f"the key {shorten(doubled)} stands twice")
     return found
+
+
+_STRICT = json.JSONDecoder(object_pairs_hook=_single_keys)
+"""Made once: `json.loads` makes a decoder for each row."""
 
 
 def _plain(error: BaseException | None) -> str:
