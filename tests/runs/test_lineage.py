@@ -26,7 +26,9 @@ def place(tmp_path: Path) -> Iterator[Workspace]:
 def found_by_run(place: Workspace, before: JudgePrompt, after: JudgePrompt | None, outcome: str | None) -> str:
     """A run as its journal tells it."""
     run = create_run(
-        place.database, "optimize", {"prompt": before.to_yaml(), "data": "rows.jsonl", "objective": "precision"}
+        place.database,
+        "optimize",
+        {"prompt": before.to_yaml(), "data": "rows.jsonl", "objective": "precision", "model": "simulated"},
     )
     journal = RunJournal(place.database, run)
     body = {"version": after.version, "prompt": after.to_yaml()} if after else {"version": None, "prompt": None}

@@ -329,14 +329,16 @@ def test_a_pipe_a_link_or_a_mountain_is_no_manifest(bundle: Path, tmp_path: Path
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="links need rights there")
-def test_a_link_in_the_folder_is_replaced_and_not_followed(tmp_path: Path, handover) -> None:
-    """What it led to stays as it was, and so does every other file of the folder."""
+def test_a_link_in_the_folder_is_never_followed(tmp_path: Path, handover) -> None:
+    """It is refused, and by force replaced: what it led to stays as it was, and so does every other file."""
     (tmp_path / "out").mkdir()
     mine, other = tmp_path / "mine.txt", tmp_path / "out" / "other.txt"
     mine.write_text("mine")
     other.write_text("other")
     for name in ("groundedness.py", "manifest.json"):
         (tmp_path / "out" / name).symlink_to(mine)
-    write_export(handover(Shelf().get("groundedness")), TARGETS["python"], tmp_path / "out")
+    with pytest.raises(InputError, match="is there already"):
+        write_export(handover(Shelf().get("groundedness")), TARGETS["python"], tmp_path / "out")
+    write_export(handover(Shelf().get("groundedness")), TARGETS["python"], tmp_path / "out", force=True)
     assert (mine.read_text(), other.read_text()) == ("mine", "other")
     assert not (tmp_path / "out" / "groundedness.py").is_symlink()
