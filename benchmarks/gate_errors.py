@@ -28,12 +28,12 @@ import numpy as np
 from judgewright.judges import BINARY, Dataset, Judged, Row, Unscored, Verdict
 from judgewright.judges.files.verdict_columns import VerdictColumns
 from judgewright.judges.files.verdicts import load_judges
-from judgewright.judges.paired import compare
+from judgewright.judges.metrics.paired_comparison import compare
 from judgewright.optimize import MemoryLedger, decide, read_objective
-from judgewright.optimize.ledger import MAX_LOOKS, alpha_of_look
-from judgewright.optimize.unanswered import Ask, ask_again
-from judgewright.runs.gates.gating import Gated
-from judgewright.runs.gates.verdict_pairs import pair_verdicts
+from judgewright.optimize.holdout.ledger import MAX_LOOKS, alpha_of_look
+from judgewright.optimize.holdout.unanswered import Ask, ask_again
+from judgewright.runs.actions.gate_decision import Gated
+from judgewright.runs.actions.verdict_pairs import pair_verdicts
 
 DATA = Path(__file__).resolve().parents[2] / "shared/data"
 F1 = read_objective("", target="f1")

@@ -34,7 +34,7 @@ from judgewright.judges import (
     load_dataset,
 )
 from judgewright.optimize import default_loss, read_objective, row_losses
-from judgewright.optimize.hunk_effects import HunkReport, measure_hunks
+from judgewright.optimize.ablation import HunkReport, measure_hunks
 from judgewright.optimize.hunks import split_hunks
 from judgewright.optimize.losses.loss import TARGET_SLICE
 

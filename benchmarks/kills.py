@@ -27,7 +27,7 @@ from judgewright.judges import Simulated
 from judgewright.optimize.journal import VOLATILE, first_difference
 from judgewright.runs.store.calls import CallStore
 from judgewright.runs.store.journal import RunJournal, list_runs
-from judgewright.runs.workspace import Workspace
+from judgewright.runs.store.workspace import Workspace
 
 WALK = (
     "--objective",

@@ -62,10 +62,10 @@ from judgewright.optimize import (
     Workbench,
     read_objective,
 )
+from judgewright.optimize.context import judge_rows
+from judgewright.optimize.forecast import Walk, bound_proposal
 from judgewright.optimize.improve import improve
 from judgewright.optimize.loop import benchmark, construct_loss, decide_on_holdout, find_target, split_rows
-from judgewright.optimize.plan import Walk, bound_proposal
-from judgewright.optimize.walk import judge_rows
 
 DATA = Path(__file__).resolve().parents[2] / "shared/data"
 STEPS = 15

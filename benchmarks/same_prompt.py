@@ -14,7 +14,7 @@ import numpy as np
 
 from judgewright.judges import Client, Shelf, Simulated, judge, load_dataset
 from judgewright.optimize import decide, read_objective
-from judgewright.optimize.ledger import alpha_of_look
+from judgewright.optimize.holdout.ledger import alpha_of_look
 
 
 def main(data: str, comparisons: int = 500, size: int = 300) -> None:

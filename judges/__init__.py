@@ -4,7 +4,6 @@ Read in this order: `rows` and `prompt` go into `judge`, which asks through `mod
 into a `verdict`; `judged` is the table of both, and `benchmark` measures it.
 """
 
-from .benchmark import Benchmark, by_column, measure, require_column
 from .errors import (
     BudgetSpent,
     DataError,
@@ -19,10 +18,14 @@ from .errors import (
     WorldError,
 )
 from .files.reading import load_dataset
+from .files.small_file import read_small, read_small_text
 from .files.verdicts import load_verdicts
 from .judge import JudgeSettings, judge, judge_request
 from .judged import BoolArray, FloatArray, IntArray, Judged
 from .metrics import Estimate, influence, point
+from .metrics.benchmark import Benchmark, by_column, measure, require_column
+from .metrics.paired_comparison import POWER, Change, clustered_se, compare, holm, rows_needed
+from .metrics.permutation_test import with_swaps
 from .models import (
     Client,
     ClientStats,
@@ -34,18 +37,15 @@ from .models import (
     Progress,
     Recorded,
     Request,
-    Simulated,
     estimate_tokens,
 )
-from .paired import POWER, Change, clustered_se, compare, holm, rows_needed
 from .prompt import PLACEHOLDER, Example, JudgePrompt, load_prompt, render
+from .registry import Shelf, read_prompt, write_beside
 from .reply import read_reply, response_format, without_thinking
 from .rows import Dataset, Row
 from .scale import BINARY, PROBABILITY, DecisionRule, OutputScale, infer_label_scale, parse_label_scale
-from .shelf import Shelf, read_prompt, write_beside
-from .small_file import read_small, read_small_text
+from .simulated.model import Simulated
 from .splits import SealedRows, Shares, Splits, parse_shares, split_dataset
-from .swaps import with_swaps
 from .verdict import Answer, Unscored, Verdict
 
 __all__ = [

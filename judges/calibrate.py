@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from .benchmark import Benchmark, measure
 from .errors import InputError
-from .frames import SIMULATED, html_table
 from .judged import BoolArray, FloatArray, IntArray, Judged
 from .metrics.agreement import BINARY_METRICS, ZERO_BY_CONVENTION
+from .metrics.benchmark import Benchmark, measure
 from .metrics.estimate import Estimate
-from .paired import Change, compare
+from .metrics.paired_comparison import Change, compare
+from .notebook_display import SIMULATED, html_table
 from .rows import Dataset
 from .scale import LOGIT_EDGE, Calibration, DecisionRule, Isotonic, OutputScale, Platt
 from .verdict import Answer, apply_rule, as_given

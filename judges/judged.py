@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .errors import InputError
-from .frames import FIRST_ROWS, SIMULATED, html_table
+from .notebook_display import FIRST_ROWS, SIMULATED, html_table
 from .rows import Dataset, Row
 from .scale import DecisionRule, OutputScale
 from .verdict import Answer, Unscored, Verdict, apply_rule

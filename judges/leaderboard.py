@@ -7,13 +7,13 @@ from dataclasses import asdict, dataclass
 from itertools import combinations
 from typing import TYPE_CHECKING
 
-from .benchmark import Benchmark
 from .errors import InputError
-from .frames import html_table
 from .judged import Judged
+from .metrics.benchmark import Benchmark
 from .metrics.estimate import Estimate
 from .metrics.influence import METRICS as COMPARED
-from .paired import Change, compare, holm
+from .metrics.paired_comparison import Change, compare, holm
+from .notebook_display import html_table
 from .published.figures import PublishedRow
 
 if TYPE_CHECKING:

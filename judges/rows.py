@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from .frames import FIRST_ROWS, html_table
+from .notebook_display import FIRST_ROWS, html_table
 from .scale import OutputScale
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Literal, NoReturn, Protocol
 
 from .duplicates import Clusters, join_near_duplicates
 from .errors import InputError
-from .frames import html_table
+from .notebook_display import html_table
 from .rows import Dataset, Row
 
 if TYPE_CHECKING:

@@ -1,12 +1,13 @@
 """How a prompt gets better, and whether it did. Open `loop` first: `optimize` names the steps."""
 
+from .context import Aim, Target, Tools, WalkSettings, open_rows
 from .critique import Critique, critique_batch, minibatch
-from .decision import Decision
-from .gate import decide, gate
-from .guards import GuardResult
+from .holdout.decision import Decision
+from .holdout.gate import decide, gate
+from .holdout.guards import GuardResult
+from .holdout.ledger import Ledger, Look, MemoryLedger
 from .invariants import PhraseIndex, Violation, check_candidate
 from .journal import Event, Journal, MemoryJournal
-from .ledger import Ledger, Look, MemoryLedger
 from .loop import Outcome, optimize
 from .losses.axioms import check_axioms, cost_table
 from .losses.expression import Expression, compile_expression
@@ -29,7 +30,6 @@ from .proposers import (
     Unanswered,
     Workbench,
 )
-from .walk import Aim, Target, Tools, WalkSettings, open_rows
 
 __all__ = [
     "PARTS",

@@ -12,7 +12,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Literal
 
 from ..judges import Example, InputError, JudgePrompt, PromptError
-from ..judges.frames import html_table
+from ..judges.notebook_display import html_table
 from .align import Item, Sentence, Step, align_examples, align_texts, changes
 
 if TYPE_CHECKING:

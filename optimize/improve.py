@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from ..judges import Judged, JudgePrompt, Splits
-from .climb import Candidate, Climb
+from .context import Aim, Tools, WalkSettings
 from .invariants import PhraseIndex
 from .losses.loss import row_losses
+from .search_state import Candidate, Climb
 from .step import Step
-from .walk import Aim, Tools, WalkSettings
 
 
 def improve(

@@ -12,23 +12,23 @@ from typing import Any
 
 from ..judges import Dataset, InputError, Judged, JudgePrompt, Splits, by_column, measure, split_dataset
 from ..slices import SliceReport, choose_target, find_slices, parse_predicate
-from ..slices.drill import why_no_target
+from ..slices.inspect_slice import why_no_target
 from ..slices.outputs import BY_NAME, named_outputs
 from ..slices.slice import ALL_ROWS
-from .decision import Decision
-from .final import final_changes
-from .gate import gate, open_for_report
-from .hunk_effects import measure_hunks
+from .ablation import measure_hunks
+from .context import Aim, Target, Tools, WalkSettings, judge_rows, open_rows, require_columns, require_decision
+from .holdout.decision import Decision
+from .holdout.final_comparison import final_changes
+from .holdout.gate import gate, open_for_report
+from .holdout.ledger import remember_split
 from .hunks import split_hunks
 from .improve import improve
-from .ledger import remember_split
 from .losses.axioms import cost_table
 from .losses.expression import compile_expression
 from .losses.grid import NO_SLICE
 from .losses.loss import Loss, WrittenLoss, check_loss, row_losses, write_loss
 from .losses.objective import Objective
-from .rethreshold import NoThreshold, rechoose_threshold
-from .walk import Aim, Target, Tools, WalkSettings, judge_rows, open_rows, require_columns, require_decision
+from .threshold import NoThreshold, rechoose_threshold
 
 _PLAIN = Loss(
     expression=compile_expression("1 - correct"),

@@ -7,14 +7,14 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from ..judges import Completion, Dataset, FloatArray, Judged, JudgePrompt, LossError, ModelError, Request, Row, Splits
-from .climb import Candidate, Climb
+from .context import Aim, Tools, WalkSettings, judge_rows
 from .critique import Critique, critique_batch, minibatch
 from .invariants import check_candidate
 from .losses.loss import row_losses
 from .proposers import Attempt, NoProposal, Proposal, Trial, Unanswered, Workbench
-from .racing.course import RaceSettings
 from .racing.race import RaceResult, Why, race
-from .walk import Aim, Tools, WalkSettings, judge_rows
+from .racing.schedule import RaceSettings
+from .search_state import Candidate, Climb
 
 _LOST: Mapping[Why, str] = {
     "cannot win": "worse: it cannot win, shown on {rows} of {of} validation rows",

@@ -28,13 +28,13 @@ from ..judges import (
     clustered_se,
 )
 from ..judges.duplicates import Clusters, join_near_duplicates
+from .context import Aim, Tools, WalkSettings, judge_rows, require_columns
 from .improve import improve
 from .journal import MemoryJournal
 from .loop import benchmark, construct_loss, find_target, split_rows
 from .losses.loss import row_losses
 from .losses.objective import Objective
 from .proposers import Proposer, Rewrite, TextGrad
-from .walk import Aim, Tools, WalkSettings, judge_rows, require_columns
 
 SAVING = 0.1
 """Share of the calls below which asking for less is no reason to prefer a trial."""

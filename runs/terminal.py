@@ -17,7 +17,7 @@ from ..judges import Progress
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from .word_diff import PartDiff, Piece
+    from ..optimize.word_diff import PartDiff, Piece
 
 SCHEMA_VERSION = 1
 _ADDED, _REMOVED, _LINE_REMOVED, _RESET = "\x1b[32m", "\x1b[31;9m", "\x1b[31m", "\x1b[0m"

@@ -1,12 +1,12 @@
 """Where a judge is weak, honestly: slices with one error direction, confirmed on rows that did not choose them."""
 
 from .audit import SliceAudit, apply_marks, audit_slice
-from .choose import choose_target
-from .drill import MeasuredSlice, measure_slice, rows_in_slice
 from .find import FoundSlice, SliceReport, find_in_frame, find_slices
+from .inspect_slice import MeasuredSlice, measure_slice, rows_in_slice
 from .regression import Regression, RegressionReport, find_regressions
 from .saved import SavedSlice, load_slice, read_slice, save_slice
 from .slice import Predicate, parse_predicate
+from .target_selection import choose_target
 
 __all__ = [
     "FoundSlice",

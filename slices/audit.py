@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..judges import BoolArray, Estimate, InputError, IntArray, Judged
-from ..judges.frames import html_table
 from ..judges.metrics import wilson
 from ..judges.metrics.agreement import NO_ROWS
-from ..judges.trust import Finding, LabelAudit, Suspect, disagreements, mean_over_rows, remeasure
+from ..judges.notebook_display import html_table
+from ..judges.reliability import Finding, LabelAudit, Suspect, disagreements, mean_over_rows, remeasure
 from .effect import Direction
 from .outcomes import Outcomes
 from .slice import Predicate

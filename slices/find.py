@@ -20,10 +20,10 @@ from .column import Column
 from .consistency import Consistency, check_consistency, is_origin
 from .effect import Cells, Direction, decompose, expected_gain
 from .features import Features, choose_columns, read_features
-from .found import FoundSlice, HeldOut, SliceReport
 from .outcomes import Outcomes, compress
 from .outputs import describe_outputs
 from .search import Rows, propose, still_poor
+from .search_result import FoundSlice, HeldOut, SliceReport
 from .significance import ALPHA, Comparison, compare, one_direction, rows_to_find
 from .slice import Predicate
 from .target import Target, target_of

@@ -19,10 +19,10 @@ import numpy as np
 
 from ..judges import FloatArray, Judged
 from .column import Codes, Column, encode
-from .drill import estimate_inside
-from .found import JudgeOutput, OutputLevel
+from .inspect_slice import estimate_inside
 from .leaks import LABEL_NAMES, VERDICT_NAMES
 from .outcomes import Outcomes
+from .search_result import JudgeOutput, OutputLevel
 from .slice import Condition, Interval, Predicate
 from .target import Target
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from ..judges import BoolArray, Estimate, FloatArray, Judged
 from .column import Column
-from .drill import MeasuredSlice, estimate_inside, measure_slice, members
+from .inspect_slice import MeasuredSlice, estimate_inside, measure_slice, members
 from .outcomes import Outcomes
 from .significance import gaussian_llr, scan_llr
 from .slice import Condition, Interval, Predicate

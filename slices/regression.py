@@ -17,7 +17,7 @@ import numpy as np
 
 from ..judges import BoolArray, Change, FloatArray, InputError, IntArray, Judged, clustered_se
 from ..judges import compare as compare_judged
-from ..judges.frames import html_table
+from ..judges.notebook_display import html_table
 from .features import read_features
 from .find import Limits, search_slices
 from .outcomes import Outcomes, compress, count_groups

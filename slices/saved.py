@@ -14,9 +14,9 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from ..judges import InputError, Judged, read_small_text, write_beside
 from ..judges.rows import hash_rows
-from .drill import MeasuredSlice
 from .effect import Direction
-from .found import FoundSlice
+from .inspect_slice import MeasuredSlice
+from .search_result import FoundSlice
 from .slice import Predicate, parse_predicate
 
 FORMAT = 1

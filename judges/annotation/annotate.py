@@ -16,13 +16,13 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from ..errors import InputError
-from ..frames import html_table
 from ..judged import BoolArray, FloatArray, IntArray, Judged
 from ..metrics import Estimate
+from ..notebook_display import html_table
+from ..reliability.cluster_bootstrap import estimates_over_groups
+from ..reliability.label_audit import Suspect, disagreements, suspects_to_frame
 from ..rows import Dataset, Row
 from ..scale import OutputScale
-from ..trust.audit import Suspect, disagreements, suspects_to_frame
-from ..trust.over_groups import estimates_over_groups
 from .retrieval import Retriever, rank
 
 if TYPE_CHECKING:

@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..errors import InputError
-from ..frames import html_table
 from ..judged import BoolArray, FloatArray, IntArray
 from ..metrics import Estimate
-from ..trust.over_groups import estimates_over_groups
+from ..notebook_display import html_table
+from ..reliability.cluster_bootstrap import estimates_over_groups
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from ..errors import DataError, InputError
 from ..judged import IntArray, Judged
-from ..shelf import write_beside
+from ..registry import write_beside
 from ..verdict import Verdict
 
 _ARRAYS = ("query_ids", "document_ids", "rows", "columns", "labels", "human")

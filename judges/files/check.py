@@ -11,8 +11,8 @@ import numpy as np
 
 from ..duplicates import Clusters, TextCodes, join_near_duplicates
 from ..judge import JudgeSettings
+from ..reliability.prompt_injection import find_injections
 from ..rows import Row
-from ..trust.injection import find_injections
 from .check_tokens import TokenSummary
 from .suspicious import SUSPICIONS, find_suspicions
 

@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from ..errors import DataError
+from ..registry import Shelf
 from ..rows import Row
 from ..scale import BINARY, OutputScale
-from ..shelf import Shelf
 from .columns import WORDS, Roles, Table, read_table
 from .records import Cell
 from .verdict_scale import infer_scale

@@ -4,14 +4,14 @@ from .agreement import BINARY_METRICS, CHOICE_METRICS, GRADE_METRICS, PROPORTION
 from .calibration import CALIBRATION_METRICS, auroc, average_precision, brier, ece
 from .correlation import correlations, kendall_tau, pearson, spearman
 from .delta import mean_share
+from .descriptions import LOWER_IS_BETTER, metric_meaning
 from .diras import DIRAS_METRICS, RelevanceRows, diras
 from .estimate import Estimate
 from .influence import cell_influence, influence, point
 from .intervals import Cells, bootstrap, percentile_interval, wilson
-from .meanings import LOWER_IS_BETTER, metric_meaning
 from .ranking import Ranking, mean_over_queries, ndcg, ranking_metrics
-from .reliability import fleiss_kappa, krippendorff_alpha
-from .text import anls, answer_similarity
+from .rater_agreement import fleiss_kappa, krippendorff_alpha
+from .text_similarity import anls, answer_similarity
 
 __all__ = [
     "BINARY_METRICS",

@@ -14,7 +14,7 @@ import numpy as np
 
 from ..judged import BoolArray, FloatArray, IntArray
 from .intervals import Interval, effective_groups
-from .student import t_quantile
+from .student_t import t_quantile
 
 BINS = 10
 STEPS = 16

@@ -18,7 +18,7 @@ from ..errors import InputError
 from ..judged import FloatArray, IntArray
 from .delta import left_out_se
 from .estimate import Estimate
-from .student import t_quantile
+from .student_t import t_quantile
 
 Numbers = npt.NDArray[np.number] | Sequence[float]
 CONSTANT = "every {side} is the same"

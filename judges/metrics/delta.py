@@ -14,7 +14,7 @@ import numpy as np
 from ..judged import FloatArray, IntArray
 from .estimate import Estimate
 from .intervals import Interval, effective_groups, wilson
-from .student import t_quantile
+from .student_t import t_quantile
 
 ONE_UNIT = "one unit cannot show the spread"
 SEEN = 1e-12

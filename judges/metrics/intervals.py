@@ -17,7 +17,7 @@ from statistics import NormalDist
 import numpy as np
 
 from ..judged import BoolArray, FloatArray, IntArray
-from .student import t_quantile
+from .student_t import t_quantile
 
 Statistic = Callable[[FloatArray], FloatArray]
 """Maps cell counts of shape (b, size) to values of shape (b,), NaN where undefined."""

@@ -1,15 +1,13 @@
-"""Language models: the seam, the kinds (endpoint, simulated, recorded), and the client that asks them."""
+"""Language models: the seam, the kinds (endpoint, recorded), and the client that asks them."""
 
+from .base_url import Origin, checked_url
 from .budget import Budget
+from .call_record import CallRecord, FailedCall, MemoryRecord, Spending
 from .client import Client, ClientStats, Progress
 from .endpoint import Endpoint
-from .faults import Faults
 from .model import Completion, Message, Model, Request, TokenLogprob
-from .origin import Origin, checked_url
 from .price import Prices
-from .record import CallRecord, FailedCall, MemoryRecord, Spending
 from .recorded import Recorded
-from .simulated import Simulated
 from .tokens import TokenCount, count_tokens, estimate_tokens
 
 __all__ = [
@@ -20,7 +18,6 @@ __all__ = [
     "Completion",
     "Endpoint",
     "FailedCall",
-    "Faults",
     "MemoryRecord",
     "Message",
     "Model",
@@ -29,7 +26,6 @@ __all__ = [
     "Progress",
     "Recorded",
     "Request",
-    "Simulated",
     "Spending",
     "TokenCount",
     "TokenLogprob",

@@ -12,8 +12,8 @@ import threading
 from dataclasses import dataclass
 
 from ..errors import BudgetSpent, InputError
+from .call_record import Spending
 from .model import Completion, Request
-from .record import Spending
 from .tokens import estimate_tokens
 
 _REQUEST_OVERHEAD = 32

@@ -15,13 +15,13 @@ from dataclasses import dataclass, replace
 from typing import cast
 
 from ..errors import BudgetSpent, InputError, Interrupted, ModelError
-from .asking import Asking, Wiring
 from .budget import Budget
+from .call_record import CallRecord, FailedCall, MemoryRecord, Spending
+from .counters import Call, ClientStats, Outcome, Tally
+from .dispatcher import Asking, Wiring
 from .limits import AdaptiveLimit, Clock, SystemClock
 from .model import Completion, Model, Request
 from .price import Prices
-from .record import CallRecord, FailedCall, MemoryRecord, Spending
-from .tally import Call, ClientStats, Outcome, Tally
 
 _LOOKUP = 500
 _REPORT_EVERY = 0.1

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from ..errors import InputError, ModelError, UnreachedError
-from .bodies import ACCEPTED, BodyReader, body_of, transport_errors
+from .base_url import checked_url
 from .model import Completion, Request
-from .origin import checked_url
+from .response_body import ACCEPTED, BodyReader, body_of, transport_errors
 from .wire import read_completion, read_fault, read_filtered
 
 if TYPE_CHECKING:

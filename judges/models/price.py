@@ -16,7 +16,7 @@ import orjson
 from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, TypeAdapter, ValidationError
 
 from ..errors import InputError
-from ..small_file import read_small
+from ..files.small_file import read_small
 
 _MILLION = 1_000_000
 _MAX_FILE = 1_000_000

@@ -20,8 +20,8 @@ import orjson
 from pydantic import BaseModel, FailFast, Field, FiniteFloat, TypeAdapter, ValidationError
 
 from ..errors import InputError, ModelError
+from .base_url import checked_url
 from .model import Completion, Request, TokenLogprob, plain_finish
-from .origin import checked_url
 from .tokens import approximate_tokens
 
 _MAX_TEXT = 2**20

@@ -8,16 +8,16 @@ from pathlib import Path
 
 import numpy as np
 
-from ..benchmark import Benchmark, measure, require_column
 from ..errors import InputError
 from ..files.text_answers import load_text_answers
 from ..files.verdicts import load_judges
 from ..judged import BoolArray, FloatArray, Judged
-from ..macro import AVERAGED, macro_means
-from ..measures import measure_diras
-from ..metrics import agreement, calibration, reliability
+from ..metrics import agreement, calibration, rater_agreement
+from ..metrics.benchmark import Benchmark, measure, require_column
 from ..metrics.estimate import Estimate
-from ..metrics.text import anls
+from ..metrics.macro_average import AVERAGED, macro_means
+from ..metrics.suites import measure_diras
+from ..metrics.text_similarity import anls
 from .rules import Rule
 
 Value = float | tuple[int, ...]
@@ -152,7 +152,7 @@ def _score_counts(judged: Judged) -> Value:
 
 def _nominal_alpha(judged: Judged) -> Value:
     table = agreement.confusion(judged.positive, judged.predicted).astype(np.float64)
-    alpha = reliability.alpha_of_tables(table, level="nominal")
+    alpha = rater_agreement.alpha_of_tables(table, level="nominal")
     return _finite("krippendorff_alpha_binary", alpha, agreement.UNDEFINED["krippendorff_alpha"])
 
 

@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import Any, Literal, get_args
 
 from ..errors import DataError, InputError
-from ..metrics.meanings import is_metric
-from ..small_file import read_small_text
+from ..files.small_file import read_small_text
+from ..metrics.descriptions import is_metric
 from .compute import Value, VerdictFile
 from .figures import load_published
 from .rules import Rule, read_rule, shipped_rule

@@ -15,7 +15,7 @@ import orjson
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from ...judges import BoolArray, Completion, FloatArray, Judged, LossError, Message, OutputScale, Request
-from ...judges.frames import html_table
+from ...judges.notebook_display import html_table
 from .axioms import DECLARATIONS, EXTRA, PERFECT, check_axioms, cost_table
 from .expression import (
     FUNCTIONS,

@@ -16,8 +16,8 @@ from typing import Any, Literal
 import numpy as np
 
 from ...judges import BoolArray, Dataset, FloatArray, InputError, IntArray, Judged, JudgePrompt, LossError
-from .betting import PairedBets
-from .course import Course, RaceSettings, lay_out, plan_stops
+from .confidence_sequence import PairedBets
+from .schedule import Course, RaceSettings, lay_out, plan_stops
 
 JudgeBatch = Callable[[JudgePrompt, Dataset], Judged]
 """Judges some rows, through the client; what was asked before is answered from its record."""

@@ -23,15 +23,15 @@ from ...judges.annotation import (
     load_encoder,
     write_matrix,
 )
-from ..annotated import Annotation, write_annotations
-from ..annotation import Asking, run_annotation
-from ..config import parse_budget
-from ..pair_files import Sources, read_material
+from ..actions.annotate import Asking, run_annotation
+from ..actions.annotation_file import Annotation, write_annotations
+from ..actions.annotation_pairs import Sources, read_material
+from ..config.environment import parse_budget
 from ..terminal import progress_on_stderr, say, say_json, say_table
-from .asking import asking_environment
 from .failure import error_body, report_failure
+from .model_access import asking_environment
 from .options import column_map, json_option, model_options, no_wait_option, open_workspace, workspace_option
-from .outputs import OutFile
+from .output_paths import OutFile
 
 SHOWN = 10
 """Disagreements that are printed; the JSON has more."""

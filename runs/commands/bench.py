@@ -11,13 +11,13 @@ import click
 from ...judges import BudgetSpent, InputError, JudgeSettings, WorldError
 from ...judges.listwise import Window
 from ...slices import read_slice, rows_in_slice
-from ..bench import BenchPlan, BenchResult, ByClaim, run_bench, write_page, write_verdicts
-from ..ceilings import say_ceilings
-from ..config import parse_budget
-from ..reports.report import say_benchmark, say_macro
+from ..actions.bench import BenchPlan, BenchResult, ByClaim, run_bench, write_page, write_verdicts
+from ..actions.reliability import say_ceilings
+from ..config.environment import parse_budget
+from ..reports.terminal_report import say_benchmark, say_macro
 from ..terminal import progress_on_stderr, say, say_json
-from .asking import asking_environment
 from .failure import error_body, report_failure
+from .model_access import asking_environment
 from .options import (
     all_option,
     ceiling_options,
@@ -30,7 +30,7 @@ from .options import (
     read_rows,
     workspace_option,
 )
-from .outputs import OutFile
+from .output_paths import OutFile
 
 SHOWN = 3
 """Responses that are printed claim by claim."""

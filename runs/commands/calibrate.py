@@ -11,12 +11,12 @@ import click
 from ...judges import JudgeSettings, parse_shares
 from ...judges.calibrate import METHODS
 from ...judges.metrics.agreement import BINARY_METRICS
-from ..bench import describe_spending
-from ..calibration import CalibrationRun, run_calibration
-from ..config import parse_budget
-from ..reports.report import number, say_undefined
+from ..actions.bench import describe_spending
+from ..actions.calibrate import CalibrationRun, run_calibration
+from ..config.environment import parse_budget
+from ..reports.terminal_report import number, say_undefined
 from ..terminal import inline, progress_on_stderr, say, say_json, say_table
-from .asking import asking_environment
+from .model_access import asking_environment
 from .options import (
     data_options,
     json_option,

@@ -12,13 +12,13 @@ import click
 from ...judges import InputError, parse_label_scale, parse_shares
 from ...judges.datasets import SOURCES, Flat, ReadOptions, fetched, open_collection, open_source, read_collection
 from ...judges.files import RawRoles, words_of
-from ..config import read_environment
-from ..data_check import CheckOptions, check_file
-from ..data_files import import_rows, split_file
+from ..actions.check_data import CheckOptions, check_file
+from ..actions.make_data import import_rows, split_file
+from ..config.environment import read_environment
 from ..reports.data_report import say_data_report, say_import
 from ..terminal import say, say_json, say_table
 from .options import json_option, open_workspace, workspace_option
-from .outputs import OutFile, OutFolder
+from .output_paths import OutFile, OutFolder
 
 
 @click.group()

@@ -20,17 +20,17 @@ from ...judges.annotation import (
     read_queries,
 )
 from ...judges.models import Budget
-from ..bench import Watch, describe_spending
-from ..config import open_client, parse_budget
-from ..silence import silent
+from ..actions.bench import Watch, describe_spending
+from ..actions.unanswered import silent
+from ..config.environment import open_client, parse_budget
 from ..store.calls import CallStore
 from ..store.journal import create_run, set_state, sitting
+from ..store.workspace import Workspace
 from ..terminal import progress_on_stderr, say, say_json
-from ..workspace import Workspace
-from .asking import asking_environment
 from .failure import error_body, report_failure
+from .model_access import asking_environment
 from .options import json_option, model_options, no_wait_option, open_workspace, workspace_option
-from .outputs import OutFile
+from .output_paths import OutFile
 
 
 @click.command(

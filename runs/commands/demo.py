@@ -8,16 +8,16 @@ from pathlib import Path
 
 import click
 
-from ..config import Environment
-from ..demo_rows import write_demo_rows
-from ..reports.report import say_event, say_nothing, say_verdict
-from ..run import start_run
-from ..run_config import RunConfig
+from ..actions.optimize import start_run
+from ..config.environment import Environment
+from ..demo.rows import write_demo_rows
+from ..reports.terminal_report import say_event, say_nothing, say_verdict
+from ..store.run_config import RunConfig
+from ..store.workspace import Workspace
 from ..terminal import progress_on_stderr, say, say_json
-from ..workspace import Workspace
 from .optimize import say_end
 from .options import json_option
-from .outputs import OutFolder
+from .output_paths import OutFolder
 
 DOCUMENTS = 600
 """Enough rows for the slice search and the gate to have a say."""

@@ -10,13 +10,13 @@ from pathlib import Path
 import click
 
 from ...judges import InputError
+from ..actions.gate_decision import verification
+from ..actions.run_result import provenance
 from ..exports import TARGETS, Handover, manifest, push_export, read_export, verify_export, write_export
 from ..exports.judge_module import stem
-from ..finding import provenance
-from ..gates.gating import verification
 from ..terminal import inline, say, say_json
 from .options import json_option, open_workspace, workspace_option
-from .outputs import OutFile
+from .output_paths import OutFile
 
 
 class _WriteUnlessNamed(click.Group):

@@ -13,15 +13,15 @@ from ...judges import InputError, Judged
 from ...judges.files import VerdictColumns
 from ...optimize import Objective, read_objective
 from ...slices.saved import read_slice
-from ..config import parse_budget
-from ..gates.gate_judges import Asking, TwoJudges, gate_judges
-from ..gates.gating import Gated, Terms, gate_verdicts
-from ..gates.verdict_pairs import pair_verdicts, read_holdout, read_verdicts, split_name
+from ..actions.gate import Asking, TwoJudges, gate_judges
+from ..actions.gate_decision import Gated, Terms, gate_verdicts
+from ..actions.verdict_pairs import pair_verdicts, read_holdout, read_verdicts, split_name
+from ..config.environment import parse_budget
 from ..reports.gate_report import say_gated
-from ..sealing import version_of
+from ..store.sealed_rows import version_of
+from ..store.workspace import Workspace
 from ..terminal import progress_on_stderr, say_json
-from ..workspace import Workspace
-from .asking import asking_environment
+from .model_access import asking_environment
 from .options import (
     column_map,
     data_options,

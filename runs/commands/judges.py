@@ -7,11 +7,11 @@ from pathlib import Path
 import click
 
 from ...judges import InputError, parse_label_scale, read_small_text, write_beside
-from ..gates.gating import verification
+from ..actions.gate_decision import verification
 from ..imports import SOURCES, TOOLS, Imported, Wishes, import_judge, list_installed
 from ..terminal import inline, say, say_diff, say_json, say_table
 from .options import json_option, open_workspace, workspace_option
-from .outputs import OutFile
+from .output_paths import OutFile
 
 IMPORTS = """\b
 Example:    judgewright judges import trulens groundedness --with .venvs/trulens/bin/python --out trulens.yaml

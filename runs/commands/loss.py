@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ...judges import InputError, LossError, OutputScale, parse_label_scale, read_small, write_beside
-from ..config import open_client, parse_budget
+from ..config.environment import open_client, parse_budget
 from ..terminal import inline, say, say_json, say_table
-from .asking import asking_environment
+from .model_access import asking_environment
 from .options import json_option, model_option, no_wait_option, open_workspace, workspace_option
-from .outputs import OutFile
+from .output_paths import OutFile
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from ...optimize import Objective
     from ...optimize.losses.costs import CostLine
     from ...optimize.losses.loss import Loss, WrittenLoss
-    from ..workspace import Workspace
+    from ..store.workspace import Workspace
 
 _MAX_FILE = 100_000
 _SCALE_HINT = "write binary, probability, 0..3, or 1..5@4 (the part after @ is the first positive grade)"

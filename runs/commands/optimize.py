@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ..config import read_environment
-from ..reports.report import say_event, say_nothing
+from ..actions.optimize import RunResult, start_run
+from ..config.environment import read_environment
 from ..reports.run_report import say_found
-from ..run import RunResult, start_run
-from ..run_config import PROPOSERS, RunConfig
+from ..reports.terminal_report import say_event, say_nothing
+from ..store.run_config import PROPOSERS, RunConfig
 from ..terminal import progress_on_stderr, say, say_json
-from .asking import asking_environment
 from .loss import read_loss
+from .model_access import asking_environment
 from .options import (
     column_map,
     data_options,
@@ -29,7 +29,7 @@ from .options import (
 
 if TYPE_CHECKING:
     from ...judges import JudgePrompt
-    from ..workspace import Workspace
+    from ..store.workspace import Workspace
 
 
 @click.command(

@@ -10,12 +10,12 @@ from typing import Any, TypeVar
 import click
 
 from ...judges import Dataset, InputError, JudgePrompt, load_dataset, parse_label_scale
-from ..ceilings import CeilingQuestions
-from ..config import read_environment
+from ..actions.reliability import CeilingQuestions
+from ..config.environment import read_environment
 from ..store.journal import find_run
+from ..store.workspace import Workspace, find_workspace
 from ..terminal import say
-from ..workspace import Workspace, find_workspace
-from .outputs import OutFile
+from .output_paths import OutFile
 
 F = TypeVar("F", bound=Callable[..., Any])  # Any: click passes whatever a command declares
 

@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ...judges.trust import CHURN
+from ...judges.reliability import CHURN
 from ..terminal import inline, progress_on_stderr, say, say_json, say_table
-from .asking import asking_environment
+from .model_access import asking_environment
 from .optimize import optimize, read_config
 from .options import open_workspace
 
 if TYPE_CHECKING:
-    from ...optimize.detectable import GuardNeed
-    from ..pilot import Detectable
-    from ..planning import Plan, Span
+    from ...optimize.holdout.power import GuardNeed
+    from ..actions.pilot import Detectable
+    from ..actions.plan import Plan, Span
 
 
 @click.command(
@@ -38,7 +38,7 @@ def plan(
 
     It takes the options of `judgewright optimize`. Nothing is spent without --pilot.
     """
-    from ..planning import plan_run
+    from ..actions.plan import plan_run
 
     with open_workspace(workspace, wait=not no_wait) as place, progress_on_stderr(quiet=as_json) as watch:
         config = read_config(place.shelf.get(judge), **options)

@@ -6,12 +6,12 @@ from pathlib import Path
 
 import click
 
-from ..config import parse_budget
-from ..gates.gate_judges import Asking
-from ..gates.rechecking import recheck as decide_again
+from ..actions.gate import Asking
+from ..actions.recheck import recheck as decide_again
+from ..config.environment import parse_budget
 from ..terminal import progress_on_stderr
-from .asking import asking_environment
 from .gate import finish
+from .model_access import asking_environment
 from .options import json_option, model_option, no_wait_option, open_workspace, workspace_option
 
 

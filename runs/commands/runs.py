@@ -8,22 +8,22 @@ from typing import Literal
 
 import click
 
-from ..finding import finding
-from ..flips import Direction as FlipDirection
-from ..flips import Error, flips_of, validation
-from ..gates.gating import Gated
+from ..actions.flips import Direction as FlipDirection
+from ..actions.flips import Error, flips_of, validation
+from ..actions.gate_decision import Gated
+from ..actions.optimize import resume_run
+from ..actions.run_result import finding
 from ..reports.gate_report import say_gated
-from ..reports.report import say_event, say_nothing
 from ..reports.run_export import FORMATS, export_run
 from ..reports.run_report import say_course, say_flip, say_found
-from ..run import resume_run
+from ..reports.terminal_report import say_event, say_nothing
 from ..store.calls import CallStore
 from ..store.journal import RunJournal, get_run, list_runs
 from ..terminal import progress_on_stderr, say, say_json, say_table
-from .asking import allow_origin_option, asking_environment
+from .model_access import allow_origin_option, asking_environment
 from .optimize import finish
 from .options import json_option, named_run, no_wait_option, open_workspace, workspace_option
-from .outputs import OutFolder
+from .output_paths import OutFolder
 from .tune import say_tuned
 
 

@@ -12,8 +12,8 @@ import click
 from ...judges import InputError, Judged, parse_label_scale
 from ...judges.files import GradeMap, VerdictColumns, parse_grade_map, require_aggregate
 from ...judges.published import STATUSES, all_agree, check_expected, load_published
-from ..ceilings import find_ceilings, say_ceilings
-from ..scoring import (
+from ..actions.reliability import find_ceilings, say_ceilings
+from ..actions.score import (
     Asked,
     Score,
     measure_many,
@@ -24,12 +24,12 @@ from ..scoring import (
     say_score,
     to_json,
 )
-from ..sealing import seal_judges
+from ..actions.score_text import METRIC as TEXT_METRIC
+from ..actions.score_text import say_text_score, score_texts
+from ..store.sealed_rows import seal_judges
 from ..terminal import say_json
-from ..text_scoring import METRIC as TEXT_METRIC
-from ..text_scoring import say_text_score, score_texts
 from .options import all_option, ceiling_options, ceiling_questions, json_option, open_workspace, workspace_option
-from .outputs import OutFile
+from .output_paths import OutFile
 
 EXAMPLES = """\b
 Example:  judgewright score verdicts.jsonl --score verdict --confidence confidence --group query_id

@@ -7,7 +7,7 @@ import contextlib
 import click
 
 from ...judges import Simulated
-from ...judges.models import Faults
+from ...judges.simulated.faults import Faults
 from ..terminal import say, say_json
 from .options import json_option
 
@@ -28,7 +28,7 @@ def simulate(host: str, port: int, faults: str, as_json: bool) -> None:
 
     Then, elsewhere: judgewright bench groundedness rows.jsonl --model simulated@http://127.0.0.1:8399/v1
     """
-    from ...judges.models.serve import Server, make_app
+    from ...judges.simulated.serve import Server, make_app
 
     model = Simulated()
     ordered = Faults.parse(faults)

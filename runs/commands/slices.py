@@ -10,14 +10,11 @@ import click
 
 from ...judges import InputError, Judged, parse_label_scale
 from ...judges.files import parse_grade_map
-from ...slices.drill import MeasuredSlice, measure_slice
+from ...slices.inspect_slice import MeasuredSlice, measure_slice
 from ...slices.saved import read_slice
 from ...slices.target import TARGETS
-from ..reports.slice_plots import plot_found, plot_measured, write_picture
-from ..reports.slice_report import say_measured, say_rows, say_slices, say_tree
-from ..slice_audit import audit_named, tell_audit
-from ..slice_rows import list_rows
-from ..slicing import (
+from ..actions.audit_slice import audit_named, tell_audit
+from ..actions.find_slices import (
     Search,
     named_slice,
     narrow,
@@ -28,9 +25,12 @@ from ..slicing import (
     to_json,
     with_topics,
 )
+from ..actions.slice_rows import list_rows
+from ..reports.slice_plots import plot_found, plot_measured, write_picture
+from ..reports.slice_report import say_measured, say_rows, say_slices, say_tree
 from ..terminal import counting_on_stderr, say, say_json
 from .options import all_option, json_option, names, open_workspace, workspace_option
-from .outputs import NumberedOutFile, OutFile
+from .output_paths import NumberedOutFile, OutFile
 
 EXAMPLES = """\b
 Example:  judgewright slices verdicts.jsonl --metric precision --threshold 2 --group metadata.query_id

@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from ..terminal import inline, progress_on_stderr, say, say_json, say_table
-from .asking import asking_environment
+from .model_access import asking_environment
 from .optimize import optimize, read_config
 from .options import open_workspace
 

@@ -6,11 +6,11 @@ import re
 from string import Template
 
 from ...judges import JudgePrompt, OutputScale
-from .dialects import f_string
 from .judge_module import calibration_difference, fill_module, literal, prose_difference, stem
 from .python_text import plain, python_text
-from .segments import Segment, template_messages
 from .target import Bundle, Handover, ScoreMap, Target
+from .template_parts import Segment, template_messages
+from .template_syntaxes import f_string
 
 FIXED_NAMES = ("question", "answer", "criterion", "instructions")
 """Variables that `model_graded_qa` fills itself, whatever the metadata of a sample say."""

@@ -8,10 +8,10 @@ from typing import Any
 import orjson
 
 from ...judges import response_format
-from .dialects import f_string
 from .judge_module import calibration_difference, fill_module, literal, prose_difference, stem
-from .segments import Field, TemplateMessage, template_messages
 from .target import Bundle, Handover, Refused, ScoreMap, Target
+from .template_parts import Field, TemplateMessage, template_messages
+from .template_syntaxes import f_string
 
 _CLASSES = {
     "system": "SystemMessagePromptTemplate",

@@ -8,10 +8,10 @@ from typing import Any
 import orjson
 
 from ...judges import JudgePrompt, response_format
-from .dialects import double_brace
 from .judge_module import calibration_difference, fill_module, literal, prose_difference, raw_threshold, stem
-from .segments import TemplateMessage, template_messages
 from .target import Bundle, Handover, Refused, ScoreMap, Target
+from .template_parts import TemplateMessage, template_messages
+from .template_syntaxes import double_brace
 
 _REFERENCE = "@@@langfusePrompt:"
 """What the server replaces by another prompt."""

@@ -11,8 +11,8 @@ import orjson
 
 from ...judges import DecisionRule, InputError, JudgePrompt, load_prompt
 from .judge_module import raw_threshold
-from .segments import DIFFERENCE
 from .target import Bundle, Handover, ScoreMap, Target
+from .template_parts import DIFFERENCE
 from .writing import MOST_BYTES, Destination, file_digest, put, text_digest
 
 SCHEMA = 1

@@ -9,7 +9,6 @@ from typing import Any
 import orjson
 
 from ...judges import JudgePrompt, OutputScale, response_format
-from .dialects import double_brace, jinja
 from .judge_module import (
     calibration_difference,
     fill_module,
@@ -19,8 +18,9 @@ from .judge_module import (
 )
 from .mlflow_make_judge import MAKE_JUDGE_DIFFERENCE, mlflow_make_judge
 from .python_text import plain
-from .segments import DIFFERENCE, template_messages
 from .target import Bundle, Handover, Refused, ScoreMap, Target
+from .template_parts import DIFFERENCE, template_messages
+from .template_syntaxes import double_brace, jinja
 
 REGISTRY = "prompt.json"
 _MODULE = Template('''\

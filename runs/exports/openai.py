@@ -8,10 +8,10 @@ from typing import Any
 import orjson
 
 from ...judges import OutputScale
-from .dialects import double_brace
 from .judge_module import raw_threshold
-from .segments import template_messages
 from .target import Bundle, Handover, Target
+from .template_parts import template_messages
+from .template_syntaxes import double_brace
 
 MODEL = "MODEL"
 """Stands where the grading model goes; a judge gated on the simulated one names none."""

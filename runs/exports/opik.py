@@ -6,7 +6,6 @@ from string import Template
 
 import orjson
 
-from .dialects import jinja
 from .judge_module import (
     calibration_difference,
     fill_module,
@@ -16,8 +15,9 @@ from .judge_module import (
     stem,
 )
 from .python_text import plain, python_text
-from .segments import template_messages
 from .target import Bundle, Handover, Refused, ScoreMap, Target
+from .template_parts import template_messages
+from .template_syntaxes import jinja
 
 _MODULE = Template('''\
 """$origin

@@ -7,10 +7,10 @@ from string import Template
 import orjson
 
 from ...judges import JudgePrompt
-from .dialects import double_brace
 from .judge_module import calibration_difference, fill_module, literal, prose_difference, stem
-from .segments import template_messages
 from .target import Bundle, Handover, Refused, ScoreMap, Target
+from .template_parts import template_messages
+from .template_syntaxes import double_brace
 
 _MODULE = Template('''\
 """$origin

@@ -5,10 +5,10 @@ from __future__ import annotations
 import orjson
 
 from ...judges import response_format
-from .dialects import double_brace, jinja
 from .python_text import one_line, plain
-from .segments import Field, fill, template_messages
 from .target import Bundle, Handover, Target
+from .template_parts import Field, fill, template_messages
+from .template_syntaxes import double_brace, jinja
 
 
 def _yaml(handover: Handover) -> Bundle:

@@ -10,12 +10,12 @@ import orjson
 import yaml
 
 from ...judges import OutputScale, response_format
-from .dialects import nunjucks
 from .judge_module import raw_threshold
 from .promptfoo_grader import promptfoo_grader
 from .python_text import plain
-from .segments import template_messages
 from .target import Bundle, Handover, Refused, ScoreMap, Target
+from .template_parts import template_messages
+from .template_syntaxes import nunjucks
 
 _KEPT = frozenset(("output", "rubric", "env"))
 """What promptfoo sets itself where a rubric is rendered."""

@@ -7,10 +7,10 @@ from string import Template
 import orjson
 
 from ...judges import JudgePrompt
-from .dialects import f_string
 from .judge_module import calibration_difference, fill_module, literal, prose_difference, stem
-from .segments import Segment, template_messages
 from .target import Bundle, Handover, Refused, ScoreMap, Target
+from .template_parts import Segment, template_messages
+from .template_syntaxes import f_string
 
 _MODULE = Template('''\
 """$origin

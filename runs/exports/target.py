@@ -89,7 +89,7 @@ class Target:
     """What people call it, with the version that was tried."""
     write: Callable[[Handover], Bundle]
     probe: str | None = None
-    """A stand-alone script in `probes/` that loads the files in the real tool; None where no tool loads them."""
+    """A stand-alone script in `checks/` that loads the files in the real tool; None where no tool loads them."""
     requires: tuple[str, ...] = field(default=())
     """What pip, or npm for node, installs to run the probe; empty where our own environment has it."""
     runtime: Literal["python", "node"] = "python"

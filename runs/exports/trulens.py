@@ -9,7 +9,6 @@ from string import Template
 import orjson
 
 from ...judges import JudgePrompt
-from .dialects import double_brace
 from .judge_module import (
     calibration_difference,
     fill_module,
@@ -17,8 +16,9 @@ from .judge_module import (
     stem,
 )
 from .python_text import plain
-from .segments import DIFFERENCE, template_messages
 from .target import Bundle, Handover, Refused, ScoreMap, Target
+from .template_parts import DIFFERENCE, template_messages
+from .template_syntaxes import double_brace
 from .trulens_criteria import CRITERIA_DIFFERENCE, trulens_criteria
 
 REGISTRY = "registry.json"

@@ -19,10 +19,10 @@ import orjson
 
 from ...judges import InputError, JudgePrompt, Row
 from ...optimize.proposers.demonstrations import fields_of, write_reply
-from ..probing import ProbeFailed, run_probe
+from .conformance import ProbeFailed, run_probe
 from .manifest import NAME, Export, changed_files, read_export, write_export
-from .segments import fill, template_messages
 from .target import ScoreMap, Target
+from .template_parts import fill, template_messages
 
 TIMEOUT = 600.0
 """Seconds that a probe may take; the largest tools import for half a minute."""
@@ -178,7 +178,7 @@ def _run_probe(
 ) -> dict[str, Any]:  # Any: JSON
     given = scratch / "cases.json"
     given.write_bytes(orjson.dumps(cases))
-    script = Path(str(files("judgewright.runs") / "probes" / str(target.probe)))
+    script = Path(str(files("judgewright.runs.exports") / "checks" / str(target.probe)))
     try:
         return run_probe(interpreter, script, [str(folder.resolve()), str(given)], scratch=scratch, timeout=TIMEOUT)
     except ProbeFailed as failed:

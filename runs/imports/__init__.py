@@ -3,9 +3,9 @@
 Their words are read from the user's own installation when the command runs; none of them ship with Judgewright.
 """
 
-from .found import Imported, Wishes
-from .handed_over import ReadBack, read_back
+from .foreign_judge import Imported, Wishes
 from .installed import TOOLS, list_installed
+from .our_exports import ReadBack, read_back
 from .source import SOURCES, import_judge
 
 __all__ = [

@@ -12,9 +12,9 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from ...judges import InputError, OutputScale
-from ..exports.segments import Field, Segment, TemplateMessage
-from ..probing import ProbeFailed, run_probe
-from .found import Found
+from ..exports.conformance import ProbeFailed, run_probe
+from ..exports.template_parts import Field, Segment, TemplateMessage
+from .foreign_judge import Found
 
 TOOLS: Mapping[str, str] = {
     "trulens": "trulens-feedback",
@@ -111,7 +111,7 @@ def _message(one: Mapping[Literal["role", "content"], str], marks: Mapping[str, 
 
 
 def _run(tool: str, name: str, interpreter: str | None) -> dict[str, Any]:  # Any: JSON
-    probe = files("judgewright.runs") / "probes" / f"import_{tool}.py"
+    probe = files("judgewright.runs.imports") / "tool_readers" / f"import_{tool}.py"
     with tempfile.TemporaryDirectory() as scratch, as_file(probe) as script:
         try:
             return run_probe(interpreter, script, [name], scratch=Path(scratch), timeout=TIMEOUT)

@@ -8,8 +8,8 @@ from collections.abc import Mapping
 from typing import Any, Literal
 
 from ...judges import InputError
-from ..exports.segments import Field, Segment, TemplateMessage
-from .dialects import DIALECTS, Dialect
+from ..exports.template_parts import Field, Segment, TemplateMessage
+from .template_syntaxes import DIALECTS, Dialect
 
 _ROLES: Mapping[str, Literal["system", "user", "assistant"]] = {
     "system": "system",

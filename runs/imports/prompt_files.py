@@ -12,10 +12,10 @@ from typing import Any
 import yaml
 
 from ...judges import InputError, OutputScale, read_small_text
-from ..exports.segments import Field, Segment, TemplateMessage
-from .dialects import joined, read_f_string, read_jinja, read_loose
-from .found import Found
+from ..exports.template_parts import Field, Segment, TemplateMessage
+from .foreign_judge import Found
 from .messages import read_langchain, read_messages
+from .template_syntaxes import joined, read_f_string, read_jinja, read_loose
 
 _GRADED = ("llm-rubric", "g-eval", "model-graded-closedqa", "factuality")
 MAX_FILE = 1_000_000

@@ -8,10 +8,10 @@ from pathlib import Path
 
 from ...judges import InputError, load_prompt
 from ..exports.manifest import NAME
-from .adopt import adopt
-from .found import Found, Imported, Wishes
-from .handed_over import read_back
+from .convert import adopt
+from .foreign_judge import Found, Imported, Wishes
 from .installed import TOOLS, find_installed
+from .our_exports import read_back
 from .prompt_files import find_file, find_langchain, find_promptfoo, find_umbrela, read_text
 
 FILES: Mapping[str, Callable[[Path], Found]] = {

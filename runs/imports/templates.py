@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from ...judges import PLACEHOLDER, InputError
-from ..exports.segments import Field, Segment
-from .dialects import joined
+from ..exports.template_parts import Field, Segment
+from .template_syntaxes import joined
 
 
 def placed(segments: Iterable[Segment]) -> str:

@@ -17,7 +17,7 @@ from ...judges import Judged
 from ...optimize import Event
 from .picture import BLUE, GREEN, ORANGE, fit_label
 from .plots import Bin, reliability_bins
-from .report import number
+from .terminal_report import number
 
 Payload = Mapping[str, Any]  # Any: JSON out of the journal
 

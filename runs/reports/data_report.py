@@ -6,8 +6,8 @@ from textwrap import fill
 
 from ...judges.datasets import SOURCES
 from ...judges.files import KINDS, DataReport
-from ..data_check import RunPrice
-from ..data_files import Imported
+from ..actions.check_data import RunPrice
+from ..actions.make_data import Imported
 from ..terminal import inline, say, say_table
 
 _MOST_LABELS = 12

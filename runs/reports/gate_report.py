@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from ..bench import describe_spending
-from ..gates.gating import Gated
+from ..actions.bench import describe_spending
+from ..actions.gate_decision import Gated
 from ..terminal import inline, say, say_table
-from .gate_words import P_MEANS, describe_guard, describe_unanswered
+from .gate_sentences import P_MEANS, describe_guard, describe_unanswered
 from .numbers import number, p_cell
 
 Payload = Mapping[str, Any]  # Any: JSON

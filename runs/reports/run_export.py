@@ -15,14 +15,14 @@ from typing import Any
 
 from ...judges import Judged, JudgePrompt, Verdict, load_prompt, write_beside
 from ...optimize import Event
-from ..finding import Finding, baseline, finding
-from ..flips import Flips, Validation, flips_of, validation
-from ..run import optimization
-from ..run_config import RunConfig
+from ..actions.flips import Flips, Validation, flips_of, validation
+from ..actions.optimize import optimization
+from ..actions.run_result import Finding, baseline, finding
 from ..store.calls import CallStore, CallSummary
 from ..store.journal import RunJournal, RunRecord
-from ..workspace import Workspace
-from .run_command import command_of
+from ..store.run_command import command_of
+from ..store.run_config import RunConfig
+from ..store.workspace import Workspace
 from .run_pages import render_html, render_markdown
 
 Payload = Mapping[str, Any]  # Any: JSON out of the journal

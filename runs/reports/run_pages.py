@@ -12,14 +12,14 @@ from dataclasses import dataclass
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
-from ...slices.found import CALIBRATION
-from ..flips import Flip
+from ...optimize.word_diff import diff_prompts
+from ...slices.search_result import CALIBRATION
+from ..actions.flips import Flip
 from ..terminal import inline, visible
-from ..word_diff import diff_prompts
 from . import charts
-from .gate_words import P_MEANS, describe_final, describe_guard, describe_unanswered
+from .gate_sentences import P_MEANS, describe_final, describe_guard, describe_unanswered
 from .numbers import number, p_cell
-from .report import METRIC_ORDER, holds_sealed_rows, missed_targets, slice_heading
+from .terminal_report import METRIC_ORDER, holds_sealed_rows, missed_targets, slice_heading
 
 if TYPE_CHECKING:
     from jinja2 import Environment

@@ -7,9 +7,9 @@ from typing import Any
 
 from ...judges import JudgePrompt
 from ...optimize import Event
-from ..flips import Flip
+from ...optimize.word_diff import diff_prompts
+from ..actions.flips import Flip
 from ..terminal import inline, say, say_pieces, say_table, say_word_diff
-from ..word_diff import diff_prompts
 from .charts import sparkline
 
 Payload = Mapping[str, Any]  # Any: JSON out of the journal

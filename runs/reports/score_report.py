@@ -15,7 +15,7 @@ from ..terminal import inline, visible
 from .plots import Bin, Picture, confusion_chart, f1_by_threshold, metrics_by_slice, reliability_bins
 from .plots import reliability_curve as draw_reliability
 from .plots import threshold_curve as tabulate_thresholds
-from .report import METRIC_ORDER, number
+from .terminal_report import METRIC_ORDER, number
 
 if TYPE_CHECKING:
     from markupsafe import Markup

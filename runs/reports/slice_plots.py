@@ -12,7 +12,7 @@ import numpy as np
 
 from ...judges import BoolArray, Estimate, InputError, Judged, write_beside
 from ...slices import SliceReport
-from ...slices.drill import MeasuredSlice
+from ...slices.inspect_slice import MeasuredSlice
 
 # The look of every picture, and what makes text in it inert, live in one file.
 from .picture import BLUE, INK, ORANGE, WIDTH, Picture, cells, draw_estimate, fit_label, house_style, new_figure

@@ -7,14 +7,14 @@ from collections.abc import Sequence
 
 from ...judges import Estimate, Judged
 from ...slices import FoundSlice, SliceReport
-from ...slices.drill import WITHOUT_GAIN, MeasuredSlice, why_no_target
 from ...slices.effect import Parts
+from ...slices.inspect_slice import WITHOUT_GAIN, MeasuredSlice, why_no_target
 from ...slices.refine import Refinement, Tree
-from ..slice_rows import SliceRow, SliceRows
-from ..slicing import advise
+from ..actions.find_slices import advise
+from ..actions.slice_rows import SliceRow, SliceRows
 from ..terminal import inline, say, say_table
 from .numbers import number
-from .report import say_outputs
+from .terminal_report import say_outputs
 
 WIDTH = 110
 LEAST = 24

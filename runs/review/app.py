@@ -18,12 +18,12 @@ from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
 from ...judges import InputError, JudgewrightError
-from ..config import Environment
+from ..config.environment import Environment
 from . import decisions, diff, pages
-from .desk import Desk
+from .app_state import Desk
 from .guards import Guards
+from .jobs import place_of
 from .rendering import open_templates
-from .work import place_of
 
 HERE = Path(__file__).parent
 MAX_FORM = 1_000_000

@@ -9,13 +9,13 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from ...judges import InputError
-from ..finding import finding, settle
-from ..gates.hunk_choice import accept_hunks
-from ..run import start_run
-from ..run_config import RunConfig
+from ..actions.accept import accept_hunks
+from ..actions.optimize import start_run
+from ..actions.run_result import finding, settle
 from ..store.journal import list_runs
-from .desk import Desk
-from .work import Done, Piece, Report
+from ..store.run_config import RunConfig
+from .app_state import Desk
+from .jobs import Done, Piece, Report
 
 PATIENCE = 0.4
 """Seconds to wait for a decision, so that a quick one is seen at once."""

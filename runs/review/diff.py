@@ -11,9 +11,9 @@ from starlette.responses import HTMLResponse, Response
 
 from ...judges import PromptError, WorkspaceError
 from ...optimize.hunks import Hunk
-from ..finding import Finding, finding
-from ..word_diff import Piece, diff_prompts, diff_words
-from .desk import Desk
+from ...optimize.word_diff import Piece, diff_prompts, diff_words
+from ..actions.run_result import Finding, finding
+from .app_state import Desk
 from .evidence import gate_sentences, looks_at
 
 

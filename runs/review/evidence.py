@@ -6,13 +6,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from ...optimize.ledger import MAX_LOOKS, LookAsked, LookRecord, look_asked
-from ..reports.gate_words import describe_guard, describe_unanswered
+from ...optimize.holdout.ledger import MAX_LOOKS, LookAsked, LookRecord, look_asked
+from ..reports.gate_sentences import describe_guard, describe_unanswered
 from ..reports.numbers import number
-from ..run_config import RunConfig
 from ..store.ledger import HoldoutLedger
-from ..workspace import Workspace
-from .desk import RunView
+from ..store.run_config import RunConfig
+from ..store.workspace import Workspace
+from .app_state import RunView
 from .rendering import interval, p_value, signed
 
 Payload = Mapping[str, Any]  # Any: JSON out of the journal

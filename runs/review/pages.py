@@ -15,16 +15,16 @@ from starlette.responses import HTMLResponse, JSONResponse, Response
 from ...judges import InputError
 from ...judges.metrics import CHOICE_METRICS
 from ...judges.prompt import check_name
-from ...slices.found import CALIBRATION
-from ..flips import Direction, Error
-from ..lineage import lineage
+from ...optimize.word_diff import Piece, diff_words, prompt_parts
+from ...slices.search_result import CALIBRATION
+from ..actions.flips import Direction, Error
+from ..actions.lineage import lineage
 from ..reports import charts
-from ..reports.gate_words import describe_final
-from ..reports.report import holds_sealed_rows, slice_heading
-from ..run_config import RunConfig
+from ..reports.gate_sentences import describe_final
+from ..reports.terminal_report import holds_sealed_rows, slice_heading
 from ..store.journal import RunRecord, list_runs
-from ..word_diff import Piece, diff_words, prompt_parts
-from .desk import Desk, RunView
+from ..store.run_config import RunConfig
+from .app_state import Desk, RunView
 from .evidence import gate_sentences, looks_at
 from .run_list import describe
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from ..reports.gate_words import P_MEANS
+from ..reports.gate_sentences import P_MEANS
 from ..reports.numbers import number
-from ..reports.report import METRIC_ORDER
+from ..reports.terminal_report import METRIC_ORDER
 from ..terminal import visible
 
 if TYPE_CHECKING:

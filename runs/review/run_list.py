@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from ...judges import JudgewrightError
 from ..store.journal import RunRecord
-from .desk import Desk
+from .app_state import Desk
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -20,7 +20,8 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from ...judges import WorkspaceError, write_beside
-from ...optimize.counting import (
+from ...optimize.holdout.look import MAX_LOOKS, History, Look, LookOutcome, LookRecord, Measured, RowMemory
+from ...optimize.holdout.look_counting import (
     LookAsked,
     find_look,
     find_memory,
@@ -29,9 +30,8 @@ from ...optimize.counting import (
     require_allowed,
     require_open,
 )
-from ...optimize.fingerprints import Fingerprints
-from ...optimize.known_rows import KnownRows
-from ...optimize.look import MAX_LOOKS, History, Look, LookOutcome, LookRecord, Measured, RowMemory
+from ...optimize.holdout.row_fingerprints import Fingerprints
+from ...optimize.holdout.seen_rows import KnownRows
 from .database import Database
 from .schema import now
 

@@ -18,14 +18,14 @@ from typing import Any
 
 from ...judges import BudgetSpent, ClientStats, InputError, Interrupted, ModelError, Progress
 from ...optimize import Tools, read_objective
+from ...optimize.context import require_decision
 from ...optimize.tuning import Knobs, lay_ground
-from ...optimize.walk import require_decision
-from ..config import Environment
-from ..run import open_clients, pin_config, require_same_split
-from ..run_config import RunConfig, open_proposer
+from ..actions.optimize import open_clients, pin_config, require_same_split
+from ..config.environment import Environment
 from ..store.journal import RunJournal, create_run, list_runs, sitting
 from ..store.ledger import HoldoutLedger
-from ..workspace import Workspace
+from ..store.run_config import RunConfig, open_proposer
+from ..store.workspace import Workspace
 from .studies import Trials, open_study, study_name
 from .tune_walks import AskedFor, OnTrial, TuneSitting
 from .tuned import TUNE, TUNED, question_of

@@ -9,7 +9,7 @@ from typing import Any
 from ...judges import Estimate, Judged, JudgePrompt
 from ...judges.models import Completion, FailedCall
 from ...optimize import Tools, WalkSettings
-from ...optimize.guards import MIN_GROUPS
+from ...optimize.holdout.guards import MIN_GROUPS
 from ...optimize.tuning import (
     SAVING,
     Ground,

@@ -10,11 +10,11 @@ from importlib.metadata import version
 from typing import Any
 
 from ...judges import Dataset, InputError
-from ..config import Environment, open_model
-from ..run import pin_config
-from ..run_config import RunConfig
+from ..actions.optimize import pin_config
+from ..config.environment import Environment, open_model
 from ..store.journal import RunJournal, list_runs
-from ..workspace import Workspace
+from ..store.run_config import RunConfig
+from ..store.workspace import Workspace
 
 TUNE = "tune"
 """The kind of a study's run."""

@@ -12,12 +12,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from judgewright.judges.benchmark import Benchmark, by_column, measure
 from judgewright.judges.errors import InputError
 from judgewright.judges.judged import Judged
-from judgewright.judges.macro import AVERAGED
-from judgewright.judges.measures import measure_diras
-from judgewright.judges.metrics.meanings import metric_meaning
+from judgewright.judges.metrics.benchmark import Benchmark, by_column, measure
+from judgewright.judges.metrics.descriptions import metric_meaning
+from judgewright.judges.metrics.macro_average import AVERAGED
+from judgewright.judges.metrics.suites import measure_diras
 from judgewright.judges.rows import Dataset, Row, Scalar
 from judgewright.judges.scale import BINARY, PROBABILITY, OutputScale
 from judgewright.judges.verdict import Answer, Unscored, Verdict

@@ -25,8 +25,8 @@ from judgewright.judges.instruction import (
 from judgewright.judges.judge import JudgeSettings
 from judgewright.judges.models.client import Client
 from judgewright.judges.models.model import Completion, Request
-from judgewright.judges.models.simulated import Simulated
 from judgewright.judges.prompt import DATA_NOTICE
+from judgewright.judges.simulated.model import Simulated
 
 SHIPPED = sorted(f.name.removesuffix(".yaml") for f in files(instructions).iterdir() if f.name.endswith(".yaml"))
 RANK = load_instruction("rank_passages")

@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from judgewright.judges.errors import InputError
 from judgewright.judges.judge import judge
 from judgewright.judges.judged import Judged
-from judgewright.judges.models import Client, Simulated
+from judgewright.judges.models import Client
+from judgewright.judges.registry import Shelf
 from judgewright.judges.rows import Dataset, Row
 from judgewright.judges.scale import (
     BINARY,
@@ -25,7 +26,7 @@ from judgewright.judges.scale import (
     Platt,
     calibration_from_json,
 )
-from judgewright.judges.shelf import Shelf
+from judgewright.judges.simulated.model import Simulated
 from judgewright.judges.verdict import Answer, Unscored, Verdict, apply_rule
 
 GRADED = OutputScale()

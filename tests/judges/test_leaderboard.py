@@ -8,12 +8,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from judgewright.judges.benchmark import measure
 from judgewright.judges.errors import InputError
 from judgewright.judges.files.verdict_columns import VerdictColumns
 from judgewright.judges.files.verdicts import load_judges
 from judgewright.judges.judged import Judged
 from judgewright.judges.leaderboard import Leaderboard, holm, rank_judges
+from judgewright.judges.metrics.benchmark import measure
 from judgewright.judges.published.figures import load_published
 from judgewright.judges.rows import Dataset, Row
 from judgewright.judges.scale import BINARY, OutputScale

@@ -12,15 +12,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from judgewright.judges.benchmark import measure
 from judgewright.judges.errors import InputError, PromptError
 from judgewright.judges.files.reading import load_dataset
 from judgewright.judges.listwise import Repairs, Window, judge_listwise, rank, rank_queries
+from judgewright.judges.metrics.benchmark import measure
 from judgewright.judges.models.client import Client
 from judgewright.judges.models.model import Completion, Request
-from judgewright.judges.models.simulated import Simulated
 from judgewright.judges.rows import Dataset, Row
 from judgewright.judges.scale import BINARY, OutputScale
+from judgewright.judges.simulated.model import Simulated
 from judgewright.judges.verdict import Unscored, Verdict
 
 DATA = Path(__file__).resolve().parents[2] / "../shared/data"

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 import sklearn.metrics as sk
 
-from judgewright.judges.benchmark import by_column
 from judgewright.judges.errors import InputError
 from judgewright.judges.judged import Judged
-from judgewright.judges.macro import AVERAGED, macro_means
+from judgewright.judges.metrics.benchmark import by_column
+from judgewright.judges.metrics.macro_average import AVERAGED, macro_means
 from judgewright.judges.rows import Dataset, Row
 from judgewright.judges.scale import BINARY, OutputScale
 from judgewright.judges.verdict import Unscored, Verdict

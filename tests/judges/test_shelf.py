@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from judgewright.judges.errors import PromptError
+from judgewright.judges.registry import KeptRule, Shelf, read_rule
 from judgewright.judges.scale import DecisionRule, Isotonic, Platt
-from judgewright.judges.shelf import KeptRule, Shelf, read_rule
 
 SHIPPED = Shelf().get("groundedness")
 CURVE = Isotonic(x=(0.1, 0.30000000000000004, 1.0), y=(1e-05, 0.25, 0.9999999999999999))

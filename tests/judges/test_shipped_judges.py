@@ -10,16 +10,16 @@ from pathlib import Path
 
 import pytest
 
-from judgewright.judges.benchmark import measure
 from judgewright.judges.files.reading import load_dataset
 from judgewright.judges.judge import JudgeSettings, judge
 from judgewright.judges.judged import Judged
+from judgewright.judges.metrics.benchmark import measure
 from judgewright.judges.models.client import Client
-from judgewright.judges.models.simulated import Simulated
 from judgewright.judges.prompt import JudgePrompt, load_prompt
+from judgewright.judges.registry import Shelf
 from judgewright.judges.rows import Dataset, Row
 from judgewright.judges.scale import BINARY, OutputScale, parse_label_scale
-from judgewright.judges.shelf import Shelf
+from judgewright.judges.simulated.model import Simulated
 from judgewright.judges.verdict import Verdict
 
 DATA = Path(__file__).resolve().parents[2] / "../shared/data"

@@ -10,7 +10,7 @@ from click.testing import CliRunner
 from judgewright.judges import InputError, JudgewrightError
 from judgewright.judges.files.problems import Problems
 from judgewright.judges.files.records import read_records
-from judgewright.judges.small_file import read_small, read_small_text
+from judgewright.judges.files.small_file import read_small, read_small_text
 from judgewright.runs.cli import cli
 
 

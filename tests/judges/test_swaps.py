@@ -7,7 +7,7 @@ import pytest
 from scipy.stats import permutation_test
 
 from judgewright.judges import BINARY, Dataset, Judged, OutputScale, Row, Verdict, compare, point, with_swaps
-from judgewright.judges.swaps import FEW_GROUPS, changed_groups, count_cells, swap_test
+from judgewright.judges.metrics.permutation_test import FEW_GROUPS, changed_groups, count_cells, swap_test
 
 METRICS = ("precision", "recall", "specificity", "f1", "accuracy", "balanced_accuracy", "kappa", "mcc")
 

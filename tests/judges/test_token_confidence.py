@@ -12,14 +12,16 @@ from hypothesis import strategies as st
 
 from judgewright.judges.errors import InputError, ModelError
 from judgewright.judges.judge import JudgeSettings, judge, judge_request
-from judgewright.judges.models import Client, Completion, Endpoint, Faults, Request, Simulated
+from judgewright.judges.models import Client, Completion, Endpoint, Request
 from judgewright.judges.models.model import TokenLogprob
-from judgewright.judges.models.serve import Server, make_app
 from judgewright.judges.prompt import JudgePrompt
+from judgewright.judges.registry import Shelf
 from judgewright.judges.reply import read_reply
 from judgewright.judges.rows import Dataset, Row
 from judgewright.judges.scale import BINARY, OutputScale
-from judgewright.judges.shelf import Shelf
+from judgewright.judges.simulated.faults import Faults
+from judgewright.judges.simulated.model import Simulated
+from judgewright.judges.simulated.serve import Server, make_app
 from judgewright.judges.token_confidence import with_token_confidence
 from judgewright.judges.verdict import Answer, Unscored, Verdict
 

@@ -9,8 +9,8 @@ import pytest
 from judgewright.judges.errors import InputError
 from judgewright.judges.rows import Dataset, Row
 from judgewright.judges.scale import BINARY
-from judgewright.optimize.known_rows import KnownRows, row_keys
-from judgewright.optimize.ledger import Ledger, Look, MemoryLedger, alpha_of_look
+from judgewright.optimize.holdout.ledger import Ledger, Look, MemoryLedger, alpha_of_look
+from judgewright.optimize.holdout.seen_rows import KnownRows, row_keys
 
 WORDS = ["".join(random.Random(i).choices("abcdefghijklmnopqrstuvwxyz", k=3 + i % 6)) for i in range(3_000)]
 

@@ -10,8 +10,8 @@ import pytest
 from judgewright.judges import BINARY, Dataset, Judged, Row, Verdict, point
 from judgewright.judges.errors import InputError
 from judgewright.optimize import Guard, decide, read_objective
-from judgewright.optimize.detectable import guard_needs, perfect_gain, smallest_gain
-from judgewright.optimize.guards import hold_guard
+from judgewright.optimize.holdout.guards import hold_guard
+from judgewright.optimize.holdout.power import guard_needs, perfect_gain, smallest_gain
 
 
 def table(labels: list[int], said: list[int]) -> Judged:

@@ -9,12 +9,12 @@ import pytest
 
 from judgewright.judges.judged import Judged
 from judgewright.judges.prompt import JudgePrompt
+from judgewright.judges.registry import Shelf
 from judgewright.judges.rows import Dataset, Row
 from judgewright.judges.scale import BINARY
-from judgewright.judges.shelf import Shelf
 from judgewright.judges.verdict import Verdict
 from judgewright.optimize import compile_expression, cost_table, decide, read_objective
-from judgewright.optimize.hunk_effects import measure_hunks
+from judgewright.optimize.ablation import measure_hunks
 from judgewright.optimize.hunks import split_hunks
 from judgewright.optimize.losses.loss import Loss
 

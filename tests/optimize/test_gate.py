@@ -9,12 +9,12 @@ import pytest
 
 from judgewright.judges.judged import Judged
 from judgewright.judges.metrics import point
-from judgewright.judges.paired import compare, rows_needed
+from judgewright.judges.metrics.paired_comparison import compare, rows_needed
 from judgewright.judges.rows import Dataset, Row
 from judgewright.judges.scale import BINARY, OutputScale
 from judgewright.judges.verdict import Unscored, Verdict
-from judgewright.optimize.decision import Decision
-from judgewright.optimize.gate import decide
+from judgewright.optimize.holdout.decision import Decision
+from judgewright.optimize.holdout.gate import decide
 from judgewright.optimize.losses.objective import read_objective
 
 ORACLES = Path(__file__).resolve().parents[2].parent / "shared" / "data" / "oracles.json"

@@ -28,8 +28,8 @@ from judgewright.judges import (
     judge,
 )
 from judgewright.judges.scale import OutputScale
+from judgewright.optimize.ablation import measure_hunks, prompts_needed
 from judgewright.optimize.align import cut_sentences
-from judgewright.optimize.hunk_effects import measure_hunks, prompts_needed
 from judgewright.optimize.hunks import compose, split_hunks
 
 PROMPT = JudgePrompt(

@@ -9,9 +9,10 @@ import pytest
 
 from judgewright.judges import Dataset, JudgePrompt, load_dataset, split_dataset
 from judgewright.judges.errors import LossError, ModelError
-from judgewright.judges.models import Client, Completion, Request, Simulated
+from judgewright.judges.models import Client, Completion, Request
 from judgewright.judges.prompt import Example
-from judgewright.judges.shelf import Shelf
+from judgewright.judges.registry import Shelf
+from judgewright.judges.simulated.model import Simulated
 from judgewright.optimize import (
     PARTS,
     Attempt,
@@ -36,7 +37,7 @@ from judgewright.optimize import (
     read_objective,
 )
 from judgewright.optimize.proposers import Part
-from judgewright.runs.demo_rows import write_demo_rows
+from judgewright.runs.demo.rows import write_demo_rows
 
 OBJECTIVE = "Precision matters most: do not call unsupported statements grounded."
 PROMPT = Shelf().get("groundedness")

@@ -8,9 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from judgewright.judges.prompt import Example, JudgePrompt
+from judgewright.judges.registry import Shelf
 from judgewright.judges.rows import Row
 from judgewright.judges.scale import OutputScale
-from judgewright.judges.shelf import Shelf
 from judgewright.optimize.invariants import PhraseIndex, check_candidate
 
 BASE = Shelf().get("groundedness")

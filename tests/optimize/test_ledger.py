@@ -10,8 +10,8 @@ from judgewright.judges.errors import InputError, WorkspaceError
 from judgewright.judges.rows import Dataset, Row
 from judgewright.judges.scale import BINARY
 from judgewright.judges.splits import split_dataset
-from judgewright.optimize.known_rows import KnownRows, Overlap
-from judgewright.optimize.ledger import Ledger, LookOutcome, MemoryLedger, alpha_of_look, remember_split
+from judgewright.optimize.holdout.ledger import Ledger, LookOutcome, MemoryLedger, alpha_of_look, remember_split
+from judgewright.optimize.holdout.seen_rows import KnownRows, Overlap
 
 
 def test_the_spent_levels_sum_to_alpha() -> None:

@@ -9,15 +9,16 @@ import numpy as np
 import pytest
 
 from judgewright.judges.files.reading import load_dataset
-from judgewright.judges.models import Client, ClientStats, Completion, Model, Request, Simulated
+from judgewright.judges.models import Client, ClientStats, Completion, Model, Request
 from judgewright.judges.models.budget import Forecast
+from judgewright.judges.registry import Shelf
 from judgewright.judges.rows import Dataset, Row
-from judgewright.judges.shelf import Shelf
+from judgewright.judges.simulated.model import Simulated
 from judgewright.judges.splits import split_dataset
 from judgewright.optimize import MemoryJournal, MemoryLedger, TextGrad, Tools, WalkSettings, optimize, read_objective
-from judgewright.optimize.plan import ASKED_AGAIN, Asked, StepBound, Walk, bound_proposal, bound_walk, draw_walks
+from judgewright.optimize.forecast import ASKED_AGAIN, Asked, StepBound, Walk, bound_proposal, bound_walk, draw_walks
 from judgewright.optimize.proposers import FewShot, Gepa, HumanEdit, Mipro, Proposer, Rewrite
-from judgewright.runs.demo_rows import write_demo_rows
+from judgewright.runs.demo.rows import write_demo_rows
 
 PROMPT = Shelf().get("groundedness")
 OBJECTIVES = ("Precision first; lose at most 10 points of recall.", "raise recall", "raise f1", "raise accuracy")

@@ -28,7 +28,7 @@ from judgewright.judges import (
 )
 from judgewright.judges.scale import Platt
 from judgewright.optimize import Guard, Objective, read_objective
-from judgewright.optimize.rethreshold import NoThreshold, Rechosen, compare_at_both, rechoose_threshold
+from judgewright.optimize.threshold import NoThreshold, Rechosen, compare_at_both, rechoose_threshold
 
 PRECISION = read_objective("raise precision", target="precision", guards=("recall:-0.05",))
 LEVELS = OutputScale(low=0, high=4, threshold=2)

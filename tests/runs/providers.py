@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from judgewright.judges.models import Simulated
-from judgewright.judges.models.serve import Server, make_app
+from judgewright.judges.simulated.model import Simulated
+from judgewright.judges.simulated.serve import Server, make_app
 
 
 @dataclass

@@ -8,8 +8,8 @@ import pytest
 
 from judgewright.judges import InputError, Shelf
 from judgewright.judges.annotation.label_matrix import read_matrix
+from judgewright.judges.registry import KeptRule
 from judgewright.judges.scale import DecisionRule, Platt
-from judgewright.judges.shelf import KeptRule
 from judgewright.runs.commands.annotate import annotate
 
 TOPICS = {

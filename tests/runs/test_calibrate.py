@@ -12,20 +12,21 @@ import pytest
 from judgewright.judges.errors import BudgetSpent, InputError, ModelError
 from judgewright.judges.files.reading import load_dataset
 from judgewright.judges.judge import JudgeSettings, judge_request
-from judgewright.judges.models import Faults, Simulated
-from judgewright.judges.models.serve import Server, make_app
+from judgewright.judges.registry import Shelf
 from judgewright.judges.scale import DecisionRule
-from judgewright.judges.shelf import Shelf
+from judgewright.judges.simulated.faults import Faults
+from judgewright.judges.simulated.model import Simulated
+from judgewright.judges.simulated.serve import Server, make_app
 from judgewright.judges.splits import Shares, split_dataset
-from judgewright.runs.calibration import CalibrationRun, run_calibration
+from judgewright.runs.actions.calibrate import CalibrationRun, run_calibration
+from judgewright.runs.actions.optimize import resume_run, start_run
 from judgewright.runs.commands.calibrate import calibrate
-from judgewright.runs.config import Environment, parse_budget
-from judgewright.runs.demo_rows import write_demo_rows
+from judgewright.runs.config.environment import Environment, parse_budget
+from judgewright.runs.demo.rows import write_demo_rows
 from judgewright.runs.exports import TARGETS, Handover
-from judgewright.runs.run import resume_run, start_run
-from judgewright.runs.run_config import RunConfig
 from judgewright.runs.store.journal import list_runs
-from judgewright.runs.workspace import Workspace
+from judgewright.runs.store.run_config import RunConfig
+from judgewright.runs.store.workspace import Workspace
 
 PROMPT = Shelf().get("groundedness")
 

@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from judgewright.runs.cli import COMMANDS, main
-from judgewright.runs.demo_rows import write_demo_rows
+from judgewright.runs.demo.rows import write_demo_rows
 from judgewright.runs.store.journal import list_runs
-from judgewright.runs.workspace import Workspace
+from judgewright.runs.store.workspace import Workspace
 
 README = Path(__file__).resolve().parents[2] / "README.md"
 VERDICTS = Path(__file__).resolve().parents[2].parent / "shared" / "data" / "verdicts"

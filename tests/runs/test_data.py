@@ -8,8 +8,8 @@ import pytest
 from click.testing import CliRunner, Result
 
 from judgewright.judges import BINARY, DataError, InputError, Row, Shelf, load_dataset, split_dataset
+from judgewright.runs.actions.check_data import find_leaks
 from judgewright.runs.commands.data import data
-from judgewright.runs.data_check import find_leaks
 
 ROWS = 80
 

@@ -13,7 +13,7 @@ import pytest
 
 from judgewright.judges.errors import InputError
 from judgewright.judges.rows import Scalar
-from judgewright.runs.demo_rows import (
+from judgewright.runs.demo.rows import (
     SUPPORTED,
     UNSUPPORTED,
     DemoDocument,

@@ -14,15 +14,15 @@ import pytest
 from click.testing import CliRunner
 
 from judgewright.judges.errors import InputError, WorkspaceError
-from judgewright.judges.shelf import Shelf
+from judgewright.judges.registry import Shelf
 from judgewright.optimize.hunks import split_hunks
-from judgewright.runs.commands.review import diff
-from judgewright.runs.demo_rows import write_demo_rows
-from judgewright.runs.finding import NotAccepted, baseline, finding, identity, provenance, settle
-from judgewright.runs.gates.gating import GATED, HUNKS
-from judgewright.runs.run_config import RunConfig
+from judgewright.runs.actions.gate_decision import GATED, HUNKS
+from judgewright.runs.actions.run_result import NotAccepted, baseline, finding, identity, provenance, settle
+from judgewright.runs.commands.decide import diff
+from judgewright.runs.demo.rows import write_demo_rows
 from judgewright.runs.store.journal import RunJournal, create_run
-from judgewright.runs.workspace import Workspace
+from judgewright.runs.store.run_config import RunConfig
+from judgewright.runs.store.workspace import Workspace
 
 PROMPT = Shelf().get("groundedness")
 CHILD = PROMPT.edited(criteria=f"Be calm.\n{PROMPT.criteria}\nNumbers must match.\nNames must match.")

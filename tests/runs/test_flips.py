@@ -9,14 +9,14 @@ import pytest
 
 from judgewright.judges import Unscored, load_dataset, split_dataset
 from judgewright.judges.errors import InputError, ModelError
-from judgewright.judges.shelf import Shelf
-from judgewright.runs.config import Environment
-from judgewright.runs.demo_rows import write_demo_rows
-from judgewright.runs.flips import flips, flips_of, validation
-from judgewright.runs.run import RunResult, start_run
-from judgewright.runs.run_config import RunConfig
+from judgewright.judges.registry import Shelf
+from judgewright.runs.actions.flips import flips, flips_of, validation
+from judgewright.runs.actions.optimize import RunResult, start_run
+from judgewright.runs.config.environment import Environment
+from judgewright.runs.demo.rows import write_demo_rows
 from judgewright.runs.store.journal import RunJournal, create_run
-from judgewright.runs.workspace import Workspace
+from judgewright.runs.store.run_config import RunConfig
+from judgewright.runs.store.workspace import Workspace
 
 PROMPT = Shelf().get("groundedness")
 EDIT = PROMPT.edited(

@@ -17,19 +17,19 @@ from click.testing import CliRunner, Result
 from judgewright.judges.errors import BudgetSpent, InputError
 from judgewright.judges.files.reading import load_dataset
 from judgewright.judges.files.verdicts import load_verdicts
-from judgewright.judges.models.serve import Faults, Server, make_app
-from judgewright.judges.models.simulated import Simulated
-from judgewright.judges.shelf import Shelf
-from judgewright.optimize.gate import decide
-from judgewright.optimize.known_rows import KnownRows
-from judgewright.optimize.ledger import alpha_of_look
+from judgewright.judges.registry import Shelf
+from judgewright.judges.simulated.model import Simulated
+from judgewright.judges.simulated.serve import Faults, Server, make_app
+from judgewright.optimize.holdout.gate import decide
+from judgewright.optimize.holdout.ledger import alpha_of_look
+from judgewright.optimize.holdout.seen_rows import KnownRows
 from judgewright.optimize.losses.objective import read_objective
+from judgewright.runs.actions.gate_decision import gated_on, verification
 from judgewright.runs.commands.gate import gate
-from judgewright.runs.demo_rows import write_demo_rows
-from judgewright.runs.gates.gating import gated_on, verification
+from judgewright.runs.demo.rows import write_demo_rows
 from judgewright.runs.store.journal import list_runs
 from judgewright.runs.store.ledger import HoldoutLedger
-from judgewright.runs.workspace import Workspace
+from judgewright.runs.store.workspace import Workspace
 
 VERDICTS = Path(__file__).resolve().parents[2] / "../shared/data/verdicts"
 needs_verdicts = pytest.mark.skipif(not VERDICTS.exists(), reason="the shared data are not beside the checkout")

@@ -17,7 +17,7 @@ from click.testing import CliRunner, Result
 from starlette.testclient import TestClient
 
 from judgewright.runs.cli import cli, main
-from judgewright.runs.config import Environment
+from judgewright.runs.config.environment import Environment
 from judgewright.runs.review import review_app
 
 GOLDEN = Path(__file__).parent / "golden" / "workspace-2026-11.tar.xz"

@@ -14,13 +14,13 @@ from pathlib import Path
 import pytest
 from starlette.testclient import TestClient
 
-from judgewright.judges.shelf import Shelf
+from judgewright.judges.registry import Shelf
 from judgewright.runs.cli import main
-from judgewright.runs.config import read_environment
-from judgewright.runs.demo_rows import write_demo_rows
+from judgewright.runs.config.environment import read_environment
+from judgewright.runs.demo.rows import write_demo_rows
 from judgewright.runs.review import review_app
 from judgewright.runs.store.journal import _first, _link, list_runs
-from judgewright.runs.workspace import Workspace
+from judgewright.runs.store.workspace import Workspace
 
 from .providers import Provider, serving
 

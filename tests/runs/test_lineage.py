@@ -7,11 +7,11 @@ import pytest
 
 from judgewright.judges.errors import PromptError
 from judgewright.judges.prompt import JudgePrompt
-from judgewright.judges.shelf import Shelf
-from judgewright.runs.gates.gating import GATED, HUNKS
-from judgewright.runs.lineage import Node, lineage
+from judgewright.judges.registry import Shelf
+from judgewright.runs.actions.gate_decision import GATED, HUNKS
+from judgewright.runs.actions.lineage import Node, lineage
 from judgewright.runs.store.journal import RunJournal, create_run
-from judgewright.runs.workspace import Workspace
+from judgewright.runs.store.workspace import Workspace
 
 PROMPT = Shelf().get("groundedness")
 

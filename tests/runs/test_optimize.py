@@ -9,11 +9,11 @@ import pytest
 import yaml
 
 from judgewright.judges.errors import InputError
-from judgewright.judges.shelf import Shelf
+from judgewright.judges.registry import Shelf
 from judgewright.optimize import FewShot, Gepa, HumanEdit, Mipro, Rewrite, TextGrad
 from judgewright.runs.cli import main
-from judgewright.runs.demo_rows import write_demo_rows
-from judgewright.runs.run_config import PROPOSERS, RunConfig, open_proposer
+from judgewright.runs.demo.rows import write_demo_rows
+from judgewright.runs.store.run_config import PROPOSERS, RunConfig, open_proposer
 
 PROMPT = Shelf().get("groundedness")
 

@@ -13,20 +13,20 @@ from click.testing import CliRunner, Result
 
 from judgewright.judges import BINARY, Dataset, Judged, Row, Verdict, compare
 from judgewright.judges.errors import BudgetSpent, InputError
-from judgewright.judges.shelf import Shelf
+from judgewright.judges.registry import Shelf
 from judgewright.judges.splits import split_dataset
-from judgewright.optimize.ledger import alpha_of_look
+from judgewright.optimize.holdout.ledger import alpha_of_look
+from judgewright.runs.actions.optimize import start_run
+from judgewright.runs.actions.pilot import assumed_judge, measure_churn, pilot_rows, reworded
+from judgewright.runs.actions.plan import Plan, plan_run
 from judgewright.runs.commands.optimize import optimize
 from judgewright.runs.commands.plan import plan
-from judgewright.runs.config import Environment
-from judgewright.runs.demo_rows import write_demo_rows
-from judgewright.runs.pilot import assumed_judge, measure_churn, pilot_rows, reworded
-from judgewright.runs.planning import Plan, plan_run
-from judgewright.runs.run import start_run
-from judgewright.runs.run_config import RunConfig
+from judgewright.runs.config.environment import Environment
+from judgewright.runs.demo.rows import write_demo_rows
 from judgewright.runs.store.calls import CallStore
 from judgewright.runs.store.journal import list_runs
-from judgewright.runs.workspace import Workspace
+from judgewright.runs.store.run_config import RunConfig
+from judgewright.runs.store.workspace import Workspace
 
 PROMPT = Shelf().get("groundedness")
 OBJECTIVE = "Precision first; lose at most 3 points of recall."

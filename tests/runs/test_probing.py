@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from judgewright.judges import InputError
-from judgewright.runs import probing
-from judgewright.runs.probing import ProbeFailed, run_probe
+from judgewright.runs.exports import conformance as probing
+from judgewright.runs.exports.conformance import ProbeFailed, run_probe
 
 ANSWER = "import json, sys\nfrom pathlib import Path\nanswer = Path(sys.argv[-1])\n"
 

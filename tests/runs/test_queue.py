@@ -13,14 +13,14 @@ import click
 import pytest
 
 from judgewright.judges import InputError, Shelf
+from judgewright.runs.actions.optimize import start_run
 from judgewright.runs.cli import cli, main
-from judgewright.runs.config import Environment
-from judgewright.runs.demo_rows import write_demo_rows
+from judgewright.runs.config.environment import Environment
+from judgewright.runs.demo.rows import write_demo_rows
 from judgewright.runs.review import review_app
-from judgewright.runs.run import start_run
-from judgewright.runs.run_config import RunConfig
 from judgewright.runs.store.journal import create_run, find_run, list_runs, set_state
-from judgewright.runs.workspace import Workspace
+from judgewright.runs.store.run_config import RunConfig
+from judgewright.runs.store.workspace import Workspace
 
 PROMPT = Shelf().get("groundedness")
 EDIT = PROMPT.edited(criteria=f"{PROMPT.criteria}\nCompare each number with the source.")
@@ -141,7 +141,7 @@ def test_a_second_run_waits_and_says_for_what(made: Made) -> None:
 
 def test_a_killed_run_lets_the_next_one_go_on(made: Made) -> None:
     """The lock is the operating system's: it ends with its holder, and nothing has to be cleaned up."""
-    hold = "import sys; from pathlib import Path; from judgewright.runs.workspace import Workspace\n"
+    hold = "import sys; from pathlib import Path; from judgewright.runs.store.workspace import Workspace\n"
     hold += "place = Workspace(Path(sys.argv[1])); place.database.claim(); print('held', flush=True); input()"
     command = [sys.executable, "-c", hold, str(made.root)]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as first:

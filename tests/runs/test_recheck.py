@@ -11,23 +11,23 @@ import pytest
 from click.testing import CliRunner
 
 from judgewright.judges.errors import InputError
-from judgewright.judges.models import Simulated
-from judgewright.judges.models.serve import Server, make_app
-from judgewright.judges.shelf import Shelf
-from judgewright.optimize.ledger import alpha_of_look
+from judgewright.judges.registry import Shelf
+from judgewright.judges.simulated.model import Simulated
+from judgewright.judges.simulated.serve import Server, make_app
+from judgewright.optimize.holdout.ledger import alpha_of_look
 from judgewright.optimize.losses.objective import read_objective
+from judgewright.runs.actions.gate import Asking, TwoJudges, gate_judges
+from judgewright.runs.actions.gate_decision import Terms, gated_on, verification
+from judgewright.runs.actions.optimize import RunResult, start_run
+from judgewright.runs.actions.recheck import recheck
+from judgewright.runs.actions.run_result import settle
 from judgewright.runs.commands.recheck import recheck as command
-from judgewright.runs.config import Environment, parse_budget
-from judgewright.runs.demo_rows import write_demo_rows
-from judgewright.runs.finding import settle
-from judgewright.runs.gates.gate_judges import Asking, TwoJudges, gate_judges
-from judgewright.runs.gates.gating import Terms, gated_on, verification
-from judgewright.runs.gates.rechecking import recheck
-from judgewright.runs.run import RunResult, start_run
-from judgewright.runs.run_config import RunConfig
+from judgewright.runs.config.environment import Environment, parse_budget
+from judgewright.runs.demo.rows import write_demo_rows
 from judgewright.runs.store.journal import list_runs
 from judgewright.runs.store.ledger import HoldoutLedger
-from judgewright.runs.workspace import Workspace
+from judgewright.runs.store.run_config import RunConfig
+from judgewright.runs.store.workspace import Workspace
 
 PROMPT = Shelf().get("groundedness")
 OBJECTIVE = "Precision matters most: do not call unsupported statements grounded."

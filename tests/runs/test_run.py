@@ -16,22 +16,24 @@ import pytest
 
 from judgewright.judges.errors import BudgetSpent, InputError
 from judgewright.judges.judge import judge
-from judgewright.judges.models import Client, Completion, Faults, Request, Simulated
-from judgewright.judges.models.serve import Server, make_app
+from judgewright.judges.models import Client, Completion, Request
+from judgewright.judges.registry import Shelf
 from judgewright.judges.rows import Dataset
-from judgewright.judges.shelf import Shelf
+from judgewright.judges.simulated.faults import Faults
+from judgewright.judges.simulated.model import Simulated
+from judgewright.judges.simulated.serve import Server, make_app
 from judgewright.judges.splits import split_dataset
 from judgewright.judges.verdict import Unscored
 from judgewright.optimize import MemoryJournal, MemoryLedger, TextGrad, Tools, WalkSettings, optimize, read_objective
-from judgewright.runs.config import Environment, open_client
-from judgewright.runs.demo_rows import write_demo_rows
-from judgewright.runs.finding import NotAccepted, baseline, finding, provenance, settle
-from judgewright.runs.run import RunResult, resume_run, start_run
-from judgewright.runs.run_config import RunConfig
+from judgewright.runs.actions.optimize import RunResult, resume_run, start_run
+from judgewright.runs.actions.run_result import NotAccepted, baseline, finding, provenance, settle
+from judgewright.runs.config.environment import Environment, open_client
+from judgewright.runs.demo.rows import write_demo_rows
 from judgewright.runs.store.calls import CallStore
 from judgewright.runs.store.journal import RunJournal, create_run, list_runs
 from judgewright.runs.store.ledger import HoldoutLedger
-from judgewright.runs.workspace import Workspace
+from judgewright.runs.store.run_config import RunConfig
+from judgewright.runs.store.workspace import Workspace
 
 IN_FLIGHT = 512
 """What the client has in flight at an embedded model at most."""

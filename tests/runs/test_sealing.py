@@ -6,14 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from judgewright.judges.shelf import Shelf
+from judgewright.judges.registry import Shelf
 from judgewright.judges.splits import split_dataset
 from judgewright.runs.cli import main
-from judgewright.runs.demo_rows import write_demo_rows
-from judgewright.runs.run_config import RunConfig
+from judgewright.runs.demo.rows import write_demo_rows
 from judgewright.runs.store.journal import list_runs
 from judgewright.runs.store.ledger import HoldoutLedger
-from judgewright.runs.workspace import Workspace
+from judgewright.runs.store.run_config import RunConfig
+from judgewright.runs.store.workspace import Workspace
 
 SIMULATED = ("--model", "simulated")
 TARGET = ("--target", "precision", "--guard", "recall:-0.30")

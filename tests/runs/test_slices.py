@@ -13,13 +13,13 @@ from judgewright.judges.rows import Dataset
 from judgewright.judges.scale import BINARY
 from judgewright.judges.verdict import Verdict
 from judgewright.optimize import open_rows
+from judgewright.runs.actions.find_slices import UNGROUPED, Search, advise, group_by_input, search
+from judgewright.runs.actions.optimize import optimization
 from judgewright.runs.cli import main
-from judgewright.runs.demo_rows import write_demo_rows
+from judgewright.runs.demo.rows import write_demo_rows
 from judgewright.runs.reports.slice_report import WIDTH
-from judgewright.runs.run import optimization
-from judgewright.runs.run_config import RunConfig
-from judgewright.runs.slicing import UNGROUPED, Search, advise, group_by_input, search
-from judgewright.runs.workspace import Workspace
+from judgewright.runs.store.run_config import RunConfig
+from judgewright.runs.store.workspace import Workspace
 from judgewright.slices.saved import load_slice
 from judgewright.slices.slice import parse_predicate
 

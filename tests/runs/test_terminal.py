@@ -9,11 +9,11 @@ from collections.abc import Callable
 
 import pytest
 
-from judgewright.judges.shelf import Shelf
+from judgewright.judges.registry import Shelf
+from judgewright.optimize.word_diff import Piece, diff_prompts, diff_words
 from judgewright.runs import terminal
-from judgewright.runs.reports.report import say_event
+from judgewright.runs.reports.terminal_report import say_event
 from judgewright.runs.terminal import inline, say, say_diff, say_pieces, say_table, say_word_diff, visible
-from judgewright.runs.word_diff import Piece, diff_prompts, diff_words
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ from typing import Any
 
 from judgewright.optimize import Event
 from judgewright.runs.store.calls import CallSummary
-from judgewright.runs.thrift import thrift
+from judgewright.runs.store.cost_summary import thrift
 
 
 def summary(**counts: Any) -> CallSummary:

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from judgewright.judges.errors import InputError
-from judgewright.runs.user_models import example_entry, read_user_models, user_models_path
+from judgewright.runs.config.models_file import example_entry, read_user_models, user_models_path
 
 ACME = "https://api.acme.example/v1"
 

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from judgewright.judges.prompt import Example
-from judgewright.judges.shelf import Shelf
-from judgewright.runs.word_diff import Piece, diff_prompts, diff_words, prompt_parts
+from judgewright.judges.registry import Shelf
+from judgewright.optimize.word_diff import Piece, diff_prompts, diff_words, prompt_parts
 
 PROMPT = Shelf().get("groundedness")
 TEXT = st.lists(

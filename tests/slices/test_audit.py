@@ -11,9 +11,9 @@ from sklearn.metrics import f1_score, precision_score, recall_score
 from judgewright.judges.errors import InputError
 from judgewright.judges.judged import Judged
 from judgewright.judges.metrics import Estimate
+from judgewright.judges.reliability.label_audit import Finding, read_audit, write_audit
 from judgewright.judges.rows import Dataset, Row
 from judgewright.judges.scale import BINARY
-from judgewright.judges.trust.audit import Finding, read_audit, write_audit
 from judgewright.judges.verdict import Verdict
 from judgewright.slices.audit import SliceAudit, _figure, apply_marks, audit_slice
 from judgewright.slices.slice import parse_predicate

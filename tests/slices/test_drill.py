@@ -16,12 +16,12 @@ from judgewright.judges.rows import Dataset, Row, Scalar, hash_rows
 from judgewright.judges.scale import BINARY
 from judgewright.judges.verdict import Verdict
 from judgewright.slices.consistency import Consistency
-from judgewright.slices.drill import measure_slice, members, rows_in_slice, why_no_target
 from judgewright.slices.effect import Parts
 from judgewright.slices.features import read_features
 from judgewright.slices.find import find_slices
-from judgewright.slices.found import FoundSlice, HeldOut
+from judgewright.slices.inspect_slice import measure_slice, members, rows_in_slice, why_no_target
 from judgewright.slices.refine import MIN_ROWS, refine
+from judgewright.slices.search_result import FoundSlice, HeldOut
 from judgewright.slices.slice import Predicate, parse_predicate
 from judgewright.slices.target import TARGETS
 

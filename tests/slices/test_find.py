@@ -14,12 +14,12 @@ from judgewright.judges.judged import Judged
 from judgewright.judges.rows import Dataset, Row, Scalar
 from judgewright.judges.scale import BINARY, OutputScale
 from judgewright.judges.verdict import Unscored, Verdict
-from judgewright.slices.choose import choose_target
 from judgewright.slices.features import read_features
 from judgewright.slices.find import Limits, find_in_frame, find_slices, search_slices
 from judgewright.slices.outcomes import Outcomes
 from judgewright.slices.slice import parse_predicate
 from judgewright.slices.target import target_of
+from judgewright.slices.target_selection import choose_target
 
 VERDICTS = Path(__file__).resolve().parents[2].parent / "shared" / "data" / "verdicts"
 KEYS = (

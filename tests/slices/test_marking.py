@@ -7,12 +7,12 @@ import numpy as np
 import pytest
 
 from judgewright.judges.judged import Judged
+from judgewright.judges.reliability.label_audit import Finding, read_audit
 from judgewright.judges.rows import Dataset, Row
 from judgewright.judges.scale import BINARY, OutputScale
-from judgewright.judges.trust.audit import Finding, read_audit
 from judgewright.judges.verdict import Verdict
 from judgewright.slices.audit import SliceAudit, audit_slice
-from judgewright.slices.marking import KEYS, mark_errors, show_error, write_marks
+from judgewright.slices.error_annotation import KEYS, mark_errors, show_error, write_marks
 from judgewright.slices.slice import parse_predicate
 
 GRADES = OutputScale()

@@ -15,8 +15,8 @@ from judgewright.judges.judged import Judged
 from judgewright.judges.rows import Dataset, Row, hash_rows
 from judgewright.judges.scale import BINARY
 from judgewright.judges.verdict import Verdict
-from judgewright.slices.drill import measure_slice
 from judgewright.slices.find import find_slices
+from judgewright.slices.inspect_slice import measure_slice
 from judgewright.slices.saved import SavedSlice, load_saved_slice, load_slice, read_slice, save_slice
 from judgewright.slices.slice import Equals, Interval, Missing, Predicate, parse_predicate
 

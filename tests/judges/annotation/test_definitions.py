@@ -22,7 +22,7 @@ from judgewright.judges.annotation.definitions import (
 from judgewright.judges.errors import DataError
 from judgewright.judges.models.client import Client
 from judgewright.judges.models.model import Completion, Request
-from judgewright.judges.models.simulated import Simulated
+from judgewright.judges.simulated.model import Simulated
 
 
 class Scripted:

@@ -7,16 +7,16 @@ from pathlib import Path
 
 import pytest
 
-from judgewright.judges.benchmark import measure
 from judgewright.judges.claims.claims import judge_claims
 from judgewright.judges.errors import InputError, PromptError
 from judgewright.judges.files.reading import load_dataset
+from judgewright.judges.metrics.benchmark import measure
 from judgewright.judges.models.client import Client
 from judgewright.judges.models.model import Completion, Request
-from judgewright.judges.models.simulated import Simulated
+from judgewright.judges.registry import Shelf
 from judgewright.judges.rows import Dataset, Row
 from judgewright.judges.scale import BINARY, DecisionRule
-from judgewright.judges.shelf import Shelf
+from judgewright.judges.simulated.model import Simulated
 from judgewright.judges.verdict import Unscored, Verdict
 
 DATA = Path(__file__).resolve().parents[3] / "../shared/data"

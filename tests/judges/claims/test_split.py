@@ -13,7 +13,7 @@ from judgewright.judges.claims.split import Splitter, Trivial, split_responses, 
 from judgewright.judges.instruction import Unfilled
 from judgewright.judges.models.client import Client
 from judgewright.judges.models.model import Completion, Request
-from judgewright.judges.models.simulated import Simulated
+from judgewright.judges.simulated.model import Simulated
 
 
 class Scripted:

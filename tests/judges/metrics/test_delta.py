@@ -12,7 +12,7 @@ from judgewright.judges.metrics.delta import (
     score_interval,
     share_interval,
 )
-from judgewright.judges.metrics.student import t_quantile
+from judgewright.judges.metrics.student_t import t_quantile
 
 
 @pytest.mark.parametrize("freedom", [1, 2, 3, 4, 5, 8, 12, 30, 100, 5000])

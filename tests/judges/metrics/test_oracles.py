@@ -22,7 +22,7 @@ from judgewright.judges.metrics.ranking import (
     recall_at,
     reciprocal_rank,
 )
-from judgewright.judges.metrics.reliability import Level, fleiss_kappa, krippendorff_alpha
+from judgewright.judges.metrics.rater_agreement import Level, fleiss_kappa, krippendorff_alpha
 
 ORACLES = Path(__file__).resolve().parents[3] / "../shared/data/oracles.json"
 Inputs = dict[str, Any]  # Any: JSON as the file has it

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from judgewright.judges.errors import InputError
-from judgewright.judges.metrics.reliability import Level, alpha_of_tables, fleiss_kappa, krippendorff_alpha
+from judgewright.judges.metrics.rater_agreement import Level, alpha_of_tables, fleiss_kappa, krippendorff_alpha
 
 LEVELS: tuple[Level, ...] = ("nominal", "ordinal", "interval", "ratio")
 tables = st.integers(2, 4).flatmap(

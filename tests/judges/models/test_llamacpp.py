@@ -14,10 +14,10 @@ from typing import Any
 
 import pytest
 
+from judgewright.judges.models.call_record import CallRecord
 from judgewright.judges.models.client import Client
 from judgewright.judges.models.endpoint import Endpoint
 from judgewright.judges.models.model import Completion, Message, Request
-from judgewright.judges.models.record import CallRecord
 from judgewright.runs.store.calls import CallStore
 from judgewright.runs.store.database import Database
 

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from judgewright.judges.errors import ModelError, WorldError
-from judgewright.judges.models.faults import Faults
 from judgewright.judges.models.model import Completion, Request, TokenLogprob
-from judgewright.judges.models.serve import Server, make_app
+from judgewright.judges.simulated.faults import Faults
+from judgewright.judges.simulated.serve import Server, make_app
 
 
 class Echo:

@@ -13,13 +13,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from judgewright.judges.models.model import Completion, Message, Request
-from judgewright.judges.models.simulated import Simulated
-from judgewright.judges.models.simulated_rules import bell, load_rules
-from judgewright.judges.models.simulated_text import FEATURES
 from judgewright.judges.prompt import Example, JudgePrompt
 from judgewright.judges.reply import read_reply, response_format
 from judgewright.judges.rows import Row
 from judgewright.judges.scale import OutputScale
+from judgewright.judges.simulated.model import Simulated
+from judgewright.judges.simulated.rules import bell, load_rules
+from judgewright.judges.simulated.text import FEATURES
 from judgewright.judges.verdict import Verdict
 
 DATA = Path(__file__).resolve().parents[4] / "shared" / "data" / "groundedness_multi.jsonl"
@@ -104,7 +104,7 @@ def test_another_process_with_another_hash_seed_gives_the_same_answers() -> None
     code = (
         "import asyncio\n"
         "from judgewright.judges.models.model import Message, Request\n"
-        "from judgewright.judges.models.simulated import Simulated\n"
+        "from judgewright.judges.simulated.model import Simulated\n"
         "asks = [Message('system', 'Numbers must match.')], [Message('system', 'gradient (feedback) engine')]\n"
         "user = Message('user', '<source>Ann saw 3 cats.</source><statement>Ann saw 4 cats.</statement>')\n"
         "m = Simulated()\n"

@@ -9,15 +9,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from judgewright.judges.models.model import Message, Request
-from judgewright.judges.models.simulated import Simulated
-from judgewright.judges.models.simulated_fields import FieldFinder
-from judgewright.judges.models.simulated_rules import TaskName, load_rules
-from judgewright.judges.models.simulated_text import Reader
 from judgewright.judges.prompt import JudgePrompt
+from judgewright.judges.registry import Shelf
 from judgewright.judges.reply import read_reply, response_format
 from judgewright.judges.rows import Row
 from judgewright.judges.scale import OutputScale
-from judgewright.judges.shelf import Shelf
+from judgewright.judges.simulated.fields import FieldFinder
+from judgewright.judges.simulated.model import Simulated
+from judgewright.judges.simulated.rules import TaskName, load_rules
+from judgewright.judges.simulated.text import Reader
 from judgewright.judges.verdict import Verdict
 
 FINDER = FieldFinder(load_rules())

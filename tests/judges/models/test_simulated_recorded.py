@@ -5,10 +5,10 @@ import asyncio
 import pytest
 
 from judgewright.judges.models.model import Request
-from judgewright.judges.models.simulated import Simulated
+from judgewright.judges.registry import Shelf
 from judgewright.judges.reply import response_format
 from judgewright.judges.rows import Row
-from judgewright.judges.shelf import Shelf
+from judgewright.judges.simulated.model import Simulated
 
 SOURCE = (
     "The mill at Orvel ground rye until 1954, when the dam upstream broke. Its owner, Hanne Brisk, sold the stones "

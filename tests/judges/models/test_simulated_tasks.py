@@ -11,10 +11,10 @@ import pytest
 from judgewright.judges import JudgeSettings, judge_request
 from judgewright.judges.instruction import Filled, load_instruction, number_lines, read_answer
 from judgewright.judges.models.model import Completion, Request
-from judgewright.judges.models.simulated import Simulated
+from judgewright.judges.registry import Shelf
 from judgewright.judges.reply import read_reply
 from judgewright.judges.rows import Row
-from judgewright.judges.shelf import Shelf
+from judgewright.judges.simulated.model import Simulated
 from judgewright.judges.verdict import Verdict
 
 MODEL = Simulated()

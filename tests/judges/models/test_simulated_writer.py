@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from judgewright.judges.errors import LossError
 from judgewright.judges.models.model import Message, Request
-from judgewright.judges.models.simulated import Simulated
-from judgewright.judges.models.simulated_loss import Side
-from judgewright.judges.models.simulated_rules import load_rules
+from judgewright.judges.simulated.loss_writer import Side
+from judgewright.judges.simulated.model import Simulated
+from judgewright.judges.simulated.rules import load_rules
 from judgewright.optimize.losses.axioms import check_axioms
 from judgewright.optimize.losses.expression import compile_expression
 

@@ -9,14 +9,15 @@ import pytest
 
 from judgewright.judges import Dataset, Judged, JudgePrompt, load_dataset
 from judgewright.judges.judge import judge
-from judgewright.judges.models import Client, Completion, Request, Simulated
+from judgewright.judges.models import Client, Completion, Request
+from judgewright.judges.registry import Shelf
 from judgewright.judges.rows import Row
-from judgewright.judges.shelf import Shelf
+from judgewright.judges.simulated.model import Simulated
 from judgewright.optimize.critique import Critique, critique_batch
 from judgewright.optimize.losses.loss import TARGET_SLICE, default_loss, row_losses
 from judgewright.optimize.losses.objective import read_objective
 from judgewright.optimize.proposers import Trial, Workbench
-from judgewright.runs.demo_rows import write_demo_rows
+from judgewright.runs.demo.rows import write_demo_rows
 
 OBJECTIVE = read_objective("Precision matters most: do not call unsupported statements grounded.")
 

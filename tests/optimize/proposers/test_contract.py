@@ -11,7 +11,7 @@ import pytest
 
 from judgewright.judges import BudgetSpent, Interrupted
 from judgewright.judges.errors import ModelError
-from judgewright.judges.shelf import Shelf
+from judgewright.judges.registry import Shelf
 from judgewright.optimize.proposers import (
     PARTS,
     FewShot,

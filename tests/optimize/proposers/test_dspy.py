@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 
 from judgewright.judges.judge import JudgeSettings, judge_request
-from judgewright.judges.models import Simulated
 from judgewright.judges.prompt import Example
+from judgewright.judges.simulated.model import Simulated
 from judgewright.optimize.proposers import Gepa, Mipro, NoProposal, Proposal
 from judgewright.optimize.proposers.dspy_kit import ROW, VERSION, load_dspy
 from judgewright.optimize.proposers.dspy_run import metric, refuse_names, row_example, run_search

@@ -10,10 +10,10 @@ import pytest
 
 from judgewright.judges.judged import Judged
 from judgewright.judges.models import Completion
+from judgewright.judges.registry import Shelf
 from judgewright.judges.reply import read_reply
 from judgewright.judges.rows import Dataset, Row
 from judgewright.judges.scale import BINARY, OutputScale
-from judgewright.judges.shelf import Shelf
 from judgewright.judges.verdict import Unscored, Verdict
 from judgewright.optimize.proposers import FewShot, NoProposal, Proposal, Trial
 from judgewright.optimize.proposers.demonstrations import PEOPLE, demonstrate, demonstrations, people_s_grade, pool

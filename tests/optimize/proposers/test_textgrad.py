@@ -11,7 +11,7 @@ import pytest
 
 from judgewright.judges.models import Request
 from judgewright.judges.prompt import Example
-from judgewright.judges.shelf import Shelf
+from judgewright.judges.registry import Shelf
 from judgewright.optimize.critique import Critique
 from judgewright.optimize.proposers import Attempt, NoProposal, Proposal, TextGrad
 from judgewright.optimize.proposers.texts import read_tagged

@@ -26,8 +26,8 @@ from judgewright.judges import (
     judge,
 )
 from judgewright.judges.scale import OutputScale
-from judgewright.optimize.racing.course import RaceSettings, lay_out, plan_stops
 from judgewright.optimize.racing.race import RaceResult, race
+from judgewright.optimize.racing.schedule import RaceSettings, lay_out, plan_stops
 
 PROMPT = JudgePrompt(name="j", system="s", criteria="c", template="{{x}}", reply="r", scale=OutputScale())
 

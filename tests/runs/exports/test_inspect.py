@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from judgewright.judges import DecisionRule, JudgePrompt, Shelf
 from judgewright.runs.exports import Handover
 from judgewright.runs.exports.inspect import FIXED_NAMES, TARGET, grade_pattern
-from judgewright.runs.exports.segments import fill, template_messages
+from judgewright.runs.exports.template_parts import fill, template_messages
 from judgewright.runs.exports.verify import graded_replies
 
 TEXT = st.text() | st.text(alphabet="{}%#\\\"'$ \n\rxy_-")

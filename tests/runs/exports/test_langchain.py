@@ -13,7 +13,7 @@ from judgewright.judges import DecisionRule, JudgePrompt, Shelf
 from judgewright.judges.scale import Platt
 from judgewright.runs.exports import TARGETS, Verification
 from judgewright.runs.exports.langchain import chat_prompt
-from judgewright.runs.exports.segments import Field, TemplateMessage, fill, template_messages
+from judgewright.runs.exports.template_parts import Field, TemplateMessage, fill, template_messages
 
 HOSTILE = (
     'Braces {a} {{b}} {{{c}}} {% raw %} {# c #} ${x} %s "quotes" \'\'\' \\ """ \r\n\ttabs 漢字 \u202e ' + "x" * 20_000

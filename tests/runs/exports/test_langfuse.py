@@ -10,7 +10,7 @@ import pytest
 
 from judgewright.judges import DecisionRule, JudgePrompt, Shelf
 from judgewright.runs.exports import TARGETS, Refused, Verification
-from judgewright.runs.exports.segments import fill, template_messages
+from judgewright.runs.exports.template_parts import fill, template_messages
 
 HOSTILE = 'Braces {a} {% raw %} {# c #} ${x} %s "quotes" \'\'\' \\ """ \r\n\ttabs 漢字 \u202e ' + "x" * 20_000
 KINDS = ["groundedness", "answerability", "routing", "diras_probability", "search_relevance"]

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from judgewright.judges import DecisionRule, JudgePrompt, Shelf
 from judgewright.runs.exports import Handover
 from judgewright.runs.exports.opik import TARGET
-from judgewright.runs.exports.segments import fill, template_messages
+from judgewright.runs.exports.template_parts import fill, template_messages
 
 TEXT = st.text() | st.text(alphabet="{}%#\\\"'$ \n\rxy_-")
 """Any text, and texts full of what dialects read."""

@@ -13,7 +13,7 @@ import yaml
 from judgewright.judges import DecisionRule, JudgePrompt, Shelf
 from judgewright.judges.scale import Isotonic, Platt
 from judgewright.runs.exports import TARGETS, Handover, Refused, Verification
-from judgewright.runs.exports.segments import fill, template_messages
+from judgewright.runs.exports.template_parts import fill, template_messages
 
 HOSTILE = (
     'Braces {a} {{b}} {{{c}}} {% raw %} {# c #} ${x} %s "quotes" \'\'\' \\ """ \r\n\ttabs 漢字 \u202e ' + "x" * 20_000

@@ -17,25 +17,26 @@ import pytest
 
 from judgewright.judges import Client, DecisionRule, Shelf, judge, split_dataset
 from judgewright.judges.errors import BudgetSpent, InputError, Interrupted
-from judgewright.judges.models import Completion, Message, Request, Simulated
-from judgewright.judges.models.serve import Server, make_app
+from judgewright.judges.models import Completion, Message, Request
 from judgewright.judges.prompt import JudgePrompt, load_prompt
-from judgewright.judges.shelf import KeptRule
-from judgewright.optimize.gate import decide
-from judgewright.optimize.known_rows import KnownRows
-from judgewright.optimize.ledger import LookRecord, alpha_of_look
+from judgewright.judges.registry import KeptRule
+from judgewright.judges.simulated.model import Simulated
+from judgewright.judges.simulated.serve import Server, make_app
+from judgewright.optimize.holdout.gate import decide
+from judgewright.optimize.holdout.ledger import LookRecord, alpha_of_look
+from judgewright.optimize.holdout.seen_rows import KnownRows
+from judgewright.runs.actions.accept import HunkChoice, accept_hunks
+from judgewright.runs.actions.gate_decision import HUNKS, gated_on, verification
+from judgewright.runs.actions.optimize import start_run
+from judgewright.runs.actions.run_result import NotAccepted, finding, provenance, settle
 from judgewright.runs.cli import main
-from judgewright.runs.config import Environment
-from judgewright.runs.demo_rows import write_demo_rows
-from judgewright.runs.finding import NotAccepted, finding, provenance, settle
-from judgewright.runs.gates.gating import HUNKS, gated_on, verification
-from judgewright.runs.gates.hunk_choice import HunkChoice, accept_hunks
-from judgewright.runs.run import start_run
-from judgewright.runs.run_config import RunConfig
+from judgewright.runs.config.environment import Environment
+from judgewright.runs.demo.rows import write_demo_rows
 from judgewright.runs.store.calls import CallStore
 from judgewright.runs.store.journal import RunJournal, create_run, list_runs
 from judgewright.runs.store.ledger import HoldoutLedger
-from judgewright.runs.workspace import Workspace
+from judgewright.runs.store.run_config import RunConfig
+from judgewright.runs.store.workspace import Workspace
 
 PROMPT = Shelf().get("groundedness")
 OBJECTIVE = "Precision matters most: do not call unsupported statements grounded."

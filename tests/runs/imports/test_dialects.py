@@ -7,10 +7,10 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from judgewright.judges import InputError
-from judgewright.runs.exports.dialects import double_brace, f_string, jinja, mustache
-from judgewright.runs.exports.segments import Field
 from judgewright.runs.exports.target import Refused
-from judgewright.runs.imports.dialects import (
+from judgewright.runs.exports.template_parts import Field
+from judgewright.runs.exports.template_syntaxes import double_brace, f_string, jinja, mustache
+from judgewright.runs.imports.template_syntaxes import (
     joined,
     read_double_brace,
     read_f_string,

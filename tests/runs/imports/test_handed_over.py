@@ -14,7 +14,7 @@ from judgewright.judges import Example, InputError, JudgePrompt, OutputScale, Sh
 from judgewright.judges.scale import DecisionRule
 from judgewright.runs.exports import TARGETS, Handover, Refused, write_export
 from judgewright.runs.imports import import_judge, read_back
-from judgewright.runs.imports.artefacts import ARTEFACTS
+from judgewright.runs.imports.tool_formats import ARTEFACTS
 
 PLAIN = ("yaml", "json", "messages", "jinja", "python")
 TEXTS = st.text(alphabet="{}%#\"'\\ \n\r\tabc.漢", min_size=1, max_size=30)

@@ -12,7 +12,7 @@ import pytest
 
 from judgewright.judges import InputError, JudgePrompt, load_dataset, parse_label_scale
 from judgewright.runs.exports import TARGETS, Handover, Refused, write_export
-from judgewright.runs.exports.segments import Field
+from judgewright.runs.exports.template_parts import Field
 from judgewright.runs.imports import Wishes, import_judge, list_installed, read_back
 from judgewright.runs.imports.installed import find_installed
 

@@ -7,11 +7,11 @@ from pathlib import Path
 import orjson
 import pytest
 
-from judgewright.judges.shelf import Shelf
+from judgewright.judges.registry import Shelf
 from judgewright.runs.commands.loss import read_loss
 from judgewright.runs.commands.optimize import optimize, read_config
-from judgewright.runs.reports.run_command import command_of
-from judgewright.runs.run_config import RunConfig
+from judgewright.runs.store.run_command import command_of
+from judgewright.runs.store.run_config import RunConfig
 
 PROMPT = Shelf().get("groundedness")
 

@@ -11,20 +11,20 @@ import pytest
 
 from judgewright.judges import load_dataset, load_prompt, split_dataset
 from judgewright.judges.errors import InputError
-from judgewright.judges.shelf import Shelf
+from judgewright.judges.registry import Shelf
+from judgewright.runs.actions.flips import flips, validation
+from judgewright.runs.actions.optimize import start_run
+from judgewright.runs.actions.run_result import finding, settle
 from judgewright.runs.cli import main
-from judgewright.runs.config import Environment
-from judgewright.runs.demo_rows import write_demo_rows
-from judgewright.runs.finding import finding, settle
-from judgewright.runs.flips import flips, validation
-from judgewright.runs.reports.run_command import command_of
+from judgewright.runs.config.environment import Environment
+from judgewright.runs.demo.rows import write_demo_rows
 from judgewright.runs.reports.run_export import FORMATS, Exported, export_run
 from judgewright.runs.reports.run_pages import render_html, render_markdown
-from judgewright.runs.run import start_run
-from judgewright.runs.run_config import RunConfig
 from judgewright.runs.store.calls import CallStore
 from judgewright.runs.store.journal import RunJournal, create_run, get_run
-from judgewright.runs.workspace import Workspace
+from judgewright.runs.store.run_command import command_of
+from judgewright.runs.store.run_config import RunConfig
+from judgewright.runs.store.workspace import Workspace
 
 PROMPT = Shelf().get("groundedness")
 HOSTILE = "</textarea><script>alert(1)</script> ``` @team #1 javascript:x"

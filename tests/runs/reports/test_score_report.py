@@ -22,7 +22,6 @@ from judgewright.judges import (
     measure,
 )
 from judgewright.judges.scale import PROBABILITY
-from judgewright.runs.reports.report import number
 from judgewright.runs.reports.score_report import (
     DISAGREEMENTS,
     MOST_CHARTED,
@@ -31,6 +30,7 @@ from judgewright.runs.reports.score_report import (
     render_score_report,
     write_score_report,
 )
+from judgewright.runs.reports.terminal_report import number
 
 VERDICTS = Path(__file__).resolve().parents[3] / "../shared/data/verdicts"
 needs_verdicts = pytest.mark.skipif(not VERDICTS.exists(), reason="the shared data are not beside the checkout")

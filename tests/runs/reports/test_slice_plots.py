@@ -27,7 +27,7 @@ from judgewright.runs.reports.slice_plots import (
     write_picture,
 )
 from judgewright.slices import find_slices, parse_predicate
-from judgewright.slices.drill import measure_slice
+from judgewright.slices.inspect_slice import measure_slice
 
 SVG = "{http://www.w3.org/2000/svg}"
 HOSTILE = (

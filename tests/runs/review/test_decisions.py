@@ -7,12 +7,12 @@ from dataclasses import replace
 from starlette.testclient import TestClient
 
 from judgewright.judges.models import Progress
-from judgewright.judges.shelf import Shelf
-from judgewright.runs.finding import finding
-from judgewright.runs.review.work import Done, Piece, Work
-from judgewright.runs.run_config import RunConfig, open_proposer
+from judgewright.judges.registry import Shelf
+from judgewright.runs.actions.run_result import finding
+from judgewright.runs.review.jobs import Done, Piece, Work
 from judgewright.runs.store.journal import get_run, list_runs
-from judgewright.runs.workspace import Workspace
+from judgewright.runs.store.run_config import RunConfig, open_proposer
+from judgewright.runs.store.workspace import Workspace
 
 from .conftest import ATTACK, GOOD, HARMFUL, OURS, Made, retold
 

@@ -3,7 +3,7 @@
 import pytest
 from starlette.testclient import TestClient
 
-from judgewright.runs.config import Environment
+from judgewright.runs.config.environment import Environment
 from judgewright.runs.review import review_app
 from judgewright.runs.review.guards import HEADERS
 

@@ -9,16 +9,16 @@ import pytest
 from starlette.testclient import TestClient
 
 from judgewright.judges.models import Completion, Message, Request
-from judgewright.judges.shelf import Shelf
-from judgewright.runs.config import Environment
-from judgewright.runs.demo_rows import write_demo_rows
-from judgewright.runs.flips import flips
+from judgewright.judges.registry import Shelf
+from judgewright.runs.actions.flips import flips
+from judgewright.runs.actions.optimize import start_run
+from judgewright.runs.config.environment import Environment
+from judgewright.runs.demo.rows import write_demo_rows
 from judgewright.runs.review.rendering import Exact, open_templates
-from judgewright.runs.run import start_run
-from judgewright.runs.run_config import RunConfig
 from judgewright.runs.store.calls import CallStore
 from judgewright.runs.store.journal import RunJournal, create_run, list_runs, set_state
-from judgewright.runs.workspace import Workspace
+from judgewright.runs.store.run_config import RunConfig
+from judgewright.runs.store.workspace import Workspace
 
 from .conftest import ATTACK, GOOD, Made, retold, visit
 

@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from judgewright.runs.finding import finding
+from judgewright.runs.actions.run_result import finding
 from judgewright.runs.store.journal import RunJournal, list_runs
 from judgewright.runs.store.ledger import HoldoutLedger
-from judgewright.runs.workspace import Workspace
+from judgewright.runs.store.workspace import Workspace
 
 from .conftest import GOOD, HARMFUL, Made
 
@@ -23,7 +23,7 @@ CHROMIUM = next(
 )
 pytestmark = pytest.mark.skipif(not CHROMIUM, reason="no Chromium on this machine: the browser's way is not walked")
 FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking"]
-SERVE = "from judgewright.runs.commands.page import review; review()"
+SERVE = "from judgewright.runs.commands.review import review; review()"
 PATIENCE = 600_000
 """Milliseconds: the gate judges a holdout on a machine that may be busy."""
 

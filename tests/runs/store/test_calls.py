@@ -16,13 +16,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from judgewright.judges.errors import WorkspaceError
+from judgewright.judges.models.call_record import CallRecord, FailedCall, MemoryRecord, Spending
 from judgewright.judges.models.client import Client
 from judgewright.judges.models.endpoint import Endpoint
-from judgewright.judges.models.faults import Faults
 from judgewright.judges.models.model import Completion, Message, Request, TokenLogprob
-from judgewright.judges.models.record import CallRecord, FailedCall, MemoryRecord, Spending
-from judgewright.judges.models.serve import Server, make_app
-from judgewright.judges.models.simulated import Simulated
+from judgewright.judges.simulated.faults import Faults
+from judgewright.judges.simulated.model import Simulated
+from judgewright.judges.simulated.serve import Server, make_app
 from judgewright.runs.store.calls import CallStore
 from judgewright.runs.store.database import Database
 

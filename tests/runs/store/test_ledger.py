@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 from judgewright.judges.errors import InputError, WorkspaceError
 from judgewright.judges.rows import Dataset, Row
 from judgewright.judges.scale import BINARY
-from judgewright.optimize.known_rows import KnownRows
-from judgewright.optimize.ledger import LookOutcome, MemoryLedger, alpha_of_look
+from judgewright.optimize.holdout.ledger import LookOutcome, MemoryLedger, alpha_of_look
+from judgewright.optimize.holdout.seen_rows import KnownRows
 from judgewright.runs.store.database import Database
 from judgewright.runs.store.ledger import HoldoutLedger
 from judgewright.runs.store.schema import MIGRATIONS

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from judgewright.judges.errors import WorkspaceError
-from judgewright.judges.shelf import Shelf
+from judgewright.judges.registry import Shelf
 from judgewright.optimize.tuning import Knobs
 from judgewright.runs.tuning.studies import LEAST_TRIALS, Trials, open_study, survivor_of
 

@@ -15,23 +15,24 @@ import pytest
 from click.testing import CliRunner
 
 from judgewright.judges.errors import BudgetSpent, InputError, Interrupted, WorkspaceError
-from judgewright.judges.models import Client, Simulated
-from judgewright.judges.models.serve import Server, make_app
-from judgewright.judges.shelf import Shelf
+from judgewright.judges.models import Client
+from judgewright.judges.registry import Shelf
+from judgewright.judges.simulated.model import Simulated
+from judgewright.judges.simulated.serve import Server, make_app
 from judgewright.judges.splits import split_dataset
 from judgewright.optimize import MemoryJournal, MemoryLedger, TextGrad, Tools, read_objective
 from judgewright.optimize.tuning import Knobs, halve, lay_ground, walk_with
 from judgewright.runs.commands.optimize import optimize
 from judgewright.runs.commands.tune import tune as command
-from judgewright.runs.config import Environment
-from judgewright.runs.demo_rows import write_demo_rows
-from judgewright.runs.run_config import RunConfig
+from judgewright.runs.config.environment import Environment
+from judgewright.runs.demo.rows import write_demo_rows
 from judgewright.runs.store.calls import CallStore
 from judgewright.runs.store.journal import RunJournal, list_runs
 from judgewright.runs.store.ledger import HoldoutLedger
+from judgewright.runs.store.run_config import RunConfig
+from judgewright.runs.store.workspace import Workspace
 from judgewright.runs.tuning.tune import STUDIES, TuneResult, tune
 from judgewright.runs.tuning.tuned import tuned_settings
-from judgewright.runs.workspace import Workspace
 
 PROMPT = Shelf().get("groundedness")
 OBJECTIVE = "Precision matters most: do not call unsupported statements grounded."
@@ -185,10 +186,10 @@ def test_asking_again_asks_no_model_and_more_trials_go_on(
 CHILD = """
 import os, signal, sys
 from pathlib import Path
-from judgewright.runs.config import Environment
-from judgewright.runs.run_config import RunConfig
+from judgewright.runs.config.environment import Environment
+from judgewright.runs.store.run_config import RunConfig
 from judgewright.runs.tuning.tune import tune
-from judgewright.runs.workspace import Workspace
+from judgewright.runs.store.workspace import Workspace
 import json
 def at(doing, *_):
     if str(doing).startswith(sys.argv[3]):

@@ -1,0 +1,38 @@
+"""Files that a person writes (prompts, slices, prices): read whole, so never endless and never without a limit."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from ..errors import InputError
+
+MOST_BYTES = 4_000_000
+"""Far more than any prompt has."""
+
+
+def read_small(path: Path, *, most: int = MOST_BYTES) -> bytes:
+    """Return a file's content.
+
+    Raises:
+        InputError: It is a folder, a pipe or a device, which may never end, or has more than `most` bytes.
+        OSError: It cannot be read.
+    """
+    if path.exists() and not path.is_file():
+        raise InputError(f"{str(path)!r} is no regular file", hint="name a file")
+    with path.open("rb") as file:
+        content = file.read(most + 1)
+    if len(content) > most:
+        raise InputError(f"{str(path)!r} has more than {most:,} bytes; such a file is not read")
+    return content
+
+
+def read_small_text(path: Path, *, most: int = MOST_BYTES) -> str:
+    """Return a file's text, without a byte order mark and with `\\n` for every end of a line.
+
+    Raises:
+        InputError: As for `read_small`.
+        OSError: It cannot be read.
+        UnicodeDecodeError: It is not UTF-8.
+    """
+    text = read_small(path, most=most).decode("utf-8-sig")
+    return text.replace("\r\n", "\n").replace("\r", "\n")

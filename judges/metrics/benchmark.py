@@ -1,0 +1,280 @@
+"""A judge measured against human labels: the confusion table, and every metric with its interval and n."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ..errors import InputError
+from ..judged import IntArray, Judged
+from ..notebook_display import SIMULATED, html_table
+from ..rows import Dataset
+from ..verdict import Unscored
+from . import agreement, cautions
+from .estimate import Estimate
+from .suites import Asked, decision_codes, grade_codes, measure_choice, measure_ordered
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+SCHEMA_VERSION = 1
+
+Bounds = tuple[float | None, float | None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GradeTable:
+    """The confusion table of the grades."""
+
+    levels: tuple[float, ...]
+    counts: tuple[tuple[int, ...], ...]
+    """Rows of one human grade each, columns by the judge's grade."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Benchmark:
+    """What `measure` found: how well one judge agrees with people on one dataset."""
+
+    judge: str
+    model: str
+    simulated: bool
+    n: int
+    """Rows with a label and a verdict; every metric is computed on these alone."""
+    unscored: Mapping[str, int]
+    """Rows without a verdict, by reason."""
+    unlabelled: int
+    coverage: float
+    """Share of the labelled rows that have a verdict; 0 where there is none."""
+    groups: int
+    """How many groups the n rows belong to; equal to n where rows are independent."""
+    confusion: Mapping[str, int]
+    """`tp`, `fp`, `fn` and `tn` at the threshold."""
+    grades: GradeTable | None
+    """None where judge and people graded on different scales, or on two levels only and the scale is no choice."""
+    metrics: Mapping[str, Estimate]
+    worst_case: Mapping[str, Bounds]
+    """(low, high) of precision, recall, F1 and accuracy if every unscored labelled row were wrong, or right.
+
+    Empty for a choice.
+    """
+    notes: tuple[str, ...] = ()
+    """What a reader must know before trusting the figures."""
+
+    def to_json(self) -> dict[str, object]:
+        """Return the object that `score --json` prints."""
+        grades = self.grades and {"levels": self.grades.levels, "counts": self.grades.counts}
+        return {
+            "schema_version": SCHEMA_VERSION,
+            "judge": self.judge,
+            "model": self.model,
+            "simulated": self.simulated,
+            "n": self.n,
+            "unscored": dict(self.unscored),
+            "unlabelled": self.unlabelled,
+            "coverage": self.coverage,
+            "groups": self.groups,
+            "confusion": dict(self.confusion),
+            "grades": grades,
+            "metrics": {name: estimate.to_json() for name, estimate in self.metrics.items()},
+            "worst_case": {name: {"low": low, "high": high} for name, (low, high) in self.worst_case.items()},
+            "notes": list(self.notes),
+        }
+
+    def __repr__(self) -> str:
+        rows = f"n={self.n:,} in {self.groups:,} groups, coverage {self.coverage:.1%}"
+        return f"Benchmark({self.judge!r}, model {self.model!r}, {rows}{SIMULATED * self.simulated})"
+
+    def _repr_html_(self) -> str:
+        return html_table(self.to_frame(), title=repr(self), notes=self.notes)
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return one line a metric: metric, value, low, high, n, reason."""
+        import pandas as pd
+
+        lines = [{"metric": name, **asdict(estimate)} for name, estimate in self.metrics.items()]
+        return pd.DataFrame(lines, columns=["metric", "value", "low", "high", "n", "reason"])
+
+    def table(self) -> list[tuple[str, str, str, str, str]]:
+        """Return one line a metric for printing: name, value, 95 % interval, n, remark."""
+        return [(name, *_printed(estimate)) for name, estimate in self.metrics.items()]
+
+
+def measure(
+    judged: Judged, *, at: Sequence[int] = (10,), uncertain: str | None = None, resamples: int = 2000, seed: int = 0
+) -> Benchmark:
+    """Measure a judge against the human labels.
+
+    Intervals are 95 %: see `judges/metrics/table_intervals.py`, `calibration.py` and `delta.py`. Where rows share
+    groups, groups are what was drawn; where every row is its own group, rows are. What is known from few rows only is
+    said in the reason beside the figure and in the notes. An undefined metric is None with a reason. Which metrics
+    there are:
+
+    - at the threshold always, but not for a choice, whose labels have no order and so no threshold: there
+      accuracy, macro F1 and kappa over the classes;
+    - on the grades when judge and people grade on the same three or more levels;
+    - `krippendorff_alpha`: ordinal on those grades, nominal over the classes of a choice, else nominal at the
+      threshold;
+    - calibration when some verdict carries a probability; its n counts those rows;
+    - correlation when scores or labels may take more than two values in order;
+    - ranking when some group has several rows and an input is called a query, question or prompt, or the inputs are
+      unknown: the group is the query, and its rows are ranked by probability where the scale has two grades and
+      every row has one, else by score;
+    - uncertainty and DIRAS when `uncertain` is given.
+
+    Args:
+        judged: Rows with their answers.
+        at: Cut-offs of nDCG.
+        uncertain: The metadata column that says whether people found a row hard; empty, 0, false and no mean they
+            did not.
+        resamples: How many errors to draw for the interval of ECE.
+        seed: Of the draws.
+
+    Raises:
+        InputError: A grade is not on the shared scale, a probability is outside [0, 1], a cut-off is below 1, or no
+            row has the column.
+    """
+    if uncertain is not None:
+        require_column(judged.dataset, uncertain)
+    return _measure(judged, Asked(at=tuple(at), uncertain=uncertain, resamples=resamples, seed=seed))
+
+
+def _measure(judged: Judged, asked: Asked) -> Benchmark:
+    n = len(judged.scored)
+    groups = int(judged.groups.max(initial=-1)) + 1
+    table = np.bincount(decision_codes(judged), minlength=4).reshape(2, 2)
+    (tn, fp), (fn, tp) = table.tolist()
+    is_choice = judged.scale.kind == "choice"
+    return Benchmark(
+        judge=judged.judge,
+        model=judged.model,
+        simulated=judged.simulated,
+        n=n,
+        unscored=judged.unscored,
+        unlabelled=judged.unlabelled,
+        coverage=judged.coverage,
+        groups=groups,
+        confusion={"tp": tp, "fp": fp, "fn": fn, "tn": tn},
+        grades=_grade_table(judged),
+        metrics=measure_choice(judged, asked) if is_choice else _remarked(measure_ordered(judged, asked), judged),
+        worst_case={} if is_choice else _worst_case(judged, table),
+        notes=_notes(judged),
+    )
+
+
+def _remarked(metrics: Mapping[str, Estimate], judged: Judged) -> dict[str, Estimate]:
+    """Return the metrics, each with what few rows leave in doubt of it."""
+    remarks = cautions.remarks(judged)
+    return {name: found.remarked(remarks.get(name, "")) for name, found in metrics.items()}
+
+
+def require_column(dataset: Dataset, column: str) -> None:
+    """Make sure that some row has a metadata column.
+
+    Raises:
+        InputError: None has.
+    """
+    if not any(column in row.meta for row in dataset.rows):
+        known = sorted({name for row in dataset.rows for name in row.meta})
+        raise InputError(f"no row has a column {column!r}", hint=f"the columns are {', '.join(known) or 'none'}")
+
+
+def by_column(
+    judged: Judged,
+    column: str,
+    *,
+    least: int = 1,
+    at: Sequence[int] = (10,),
+    uncertain: str | None = None,
+    resamples: int = 2000,
+    seed: int = 0,
+) -> dict[str, Benchmark]:
+    """Measure the judge on the rows of each value of a metadata column, values in order; None counts as `(none)`.
+
+    Args:
+        judged: Rows with their answers.
+        column: The metadata column.
+        least: Values with fewer rows than this are told together, as `(fewer than N rows)`.
+        at: As `measure`.
+        uncertain: As `measure`.
+        resamples: As `measure`.
+        seed: Of the draws.
+
+    Raises:
+        InputError: No row has the column, or as `measure`.
+    """
+    if uncertain is not None:
+        require_column(judged.dataset, uncertain)
+    positions = rows_by_value(judged, column)
+    rare = [value for value, rows in positions.items() if len(rows) < least]
+    if rare:
+        together = sorted(i for value in rare for i in positions.pop(value))
+        positions[f"(fewer than {least} rows)"] = together
+    asked = Asked(at=tuple(at), uncertain=uncertain, resamples=resamples, seed=seed)
+    return {value: _measure(judged.only(positions[value]), asked) for value in sorted(positions)}
+
+
+def rows_by_value(judged: Judged, column: str) -> dict[str, list[int]]:
+    """Return the positions in the dataset of each value of a metadata column; None counts as `(none)`.
+
+    Raises:
+        InputError: No row has the column.
+    """
+    require_column(judged.dataset, column)
+    positions: dict[str, list[int]] = {}
+    for i, row in enumerate(judged.dataset.rows):
+        value = row.meta.get(column)
+        positions.setdefault("(none)" if value is None else str(value), []).append(i)
+    return positions
+
+
+def _grade_table(judged: Judged) -> GradeTable | None:
+    levels = judged.scale.levels
+    if not judged.on_grades or (len(levels) < 3 and judged.scale.kind != "choice"):
+        return None
+    counts = np.bincount(grade_codes(judged), minlength=len(levels) ** 2).reshape(-1, len(levels))
+    return GradeTable(levels=levels, counts=tuple(tuple(line) for line in counts.tolist()))
+
+
+def _worst_case(judged: Judged, table: IntArray) -> dict[str, Bounds]:
+    missing = [
+        judged.dataset.positive(row)
+        for row, answer in zip(judged.dataset.rows, judged.answers, strict=True)
+        if row.label is not None and isinstance(answer, Unscored)
+    ]
+    positive = sum(missing)
+    negative = len(missing) - positive
+    wrong = table + np.array([[0, negative], [positive, 0]])
+    right = table + np.array([[negative, 0], [0, positive]])
+    names = ("precision", "recall", "f1", "accuracy")
+    return {name: (agreement.point(name, wrong)[0], agreement.point(name, right)[0]) for name in names}
+
+
+def _notes(judged: Judged) -> tuple[str, ...]:
+    n = len(judged.scored)
+    notes = cautions.notes(judged)
+    known = int(np.isfinite(judged.probability).sum())
+    is_choice = judged.scale.kind == "choice"
+    if 0 < known < n and not is_choice:
+        notes.append(f"{known} of {n} verdicts carry a probability; the calibration metrics are of those")
+    if is_choice and not judged.same_scale:
+        theirs = judged.dataset.labels.describe()
+        notes.append(
+            f"the judge chooses among {len(judged.scale.labels)} labels, people graded {theirs}: no metric fits"
+        )
+    if judged.same_scale and not judged.on_grades:
+        notes.append("some grades lie between the levels of the scale: metrics of the grades are left out")
+    unanswered = sum(judged.unscored.values())
+    if unanswered:
+        notes.append(f"{unanswered} rows have no verdict and enter no metric; worst_case says what they could change")
+    return tuple(notes)
+
+
+def _printed(estimate: Estimate) -> tuple[str, str, str, str]:
+    value = "n/a" if estimate.value is None else f"{estimate.value:.4f}"
+    interval = ""
+    if estimate.low is not None and estimate.high is not None:
+        interval = f"[{estimate.low:.4f}, {estimate.high:.4f}]"
+    return value, interval, str(estimate.n), estimate.reason

@@ -1,0 +1,182 @@
+"""Compare a metric before and after on the same rows: the paired difference and its clustered error."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..judged import BoolArray, FloatArray, IntArray, Judged
+from . import influence, point
+from .delta import pull_se
+from .intervals import effective_groups
+
+POWER = 0.80
+"""The power that `rows_needed` asks for."""
+UNMOVED = 1e-12
+"""A pull smaller than this is rounding."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Change:
+    """A metric before and after on the same rows, with the evidence for the difference."""
+
+    metric: str
+    before: float
+    after: float
+    difference: float
+    se: float | None
+    """Standard error of the difference, clustered by group; None for fewer than two groups."""
+    low: float | None
+    high: float | None
+    """Two-sided 95 % interval of the difference; None where fewer than two groups changed."""
+    p: float
+    """One-sided p-value against no improvement."""
+    n: int
+    groups: int
+    changed_groups: int
+    """Groups in which the two prompts' verdicts pull the metric differently."""
+    freedom: float
+    """Degrees of freedom of the test; 0 where fewer than two groups changed."""
+    bearing_rows: int
+    """Rows in the metric's denominator (for recall: positive rows), on the side that has fewer."""
+    bearing_groups: int
+    """Groups of those rows, on the side that has fewer."""
+    effective_groups: float
+    """Groups of equal size that would weigh as much; few where some are very large."""
+    swap_p: float | None = None
+    """p of the exact test by group swaps, where verdicts changed in few groups and it was asked for; `p` is then the
+    larger of the two."""
+
+
+def compare(metric: str, before: Judged, after: Judged, *, keep: BoolArray | None = None) -> Change | None:
+    """Compare one metric on the rows both sides answered.
+
+    The variance is that of the influence functions' difference summed by group, with the factor G/(G-1);
+    p comes from Student's t with one degree of freedom less than the groups that changed, or than their effective
+    number where a few large groups dominate.
+
+    Args:
+        metric: A metric that has an influence function.
+        before, after: Two answers to the same dataset, rows in the same order.
+        keep: Which rows of the dataset to compare, shape (rows,); all unless given.
+
+    Returns:
+        The change, or None where the metric is undefined on either side.
+    """
+    rows = common_rows(before, after)
+    if keep is not None:
+        rows = rows[keep[rows]]
+    if len(rows) == 0:
+        return None
+    whole = len(rows) == len(before.answers)
+    a, b = (before, after) if whole else (before.only(rows), after.only(rows))
+    old, new = point(metric, *a.compared(metric)), point(metric, *b.compared(metric))
+    if old is None or new is None:
+        return None
+    pull = influence(metric, *b.compared(metric)) - influence(metric, *a.compared(metric))
+    by_group = np.bincount(a.groups, weights=pull).astype(np.float64)
+    groups, changed = len(by_group), int((np.abs(by_group) > UNMOVED).sum())
+    difference = new - old
+    se = clustered_se(pull, a.groups)
+    bearing = [_bearing(metric, side) for side in (a, b)]
+    effective = effective_groups(np.bincount(a.groups[bearing[0] | bearing[1]]))
+    freedom = 0.0 if changed < 2 else max(1.0, min(float(changed), effective) - 1.0)
+    p, reach = _one_sided(difference, se, freedom)
+    spread = None if reach is None else reach * se
+    return Change(
+        metric=metric,
+        before=old,
+        after=new,
+        difference=difference,
+        se=se if math.isfinite(se) else None,
+        low=None if spread is None else difference - spread,
+        high=None if spread is None else difference + spread,
+        p=p,
+        n=len(rows),
+        groups=groups,
+        changed_groups=changed,
+        freedom=freedom,
+        effective_groups=effective,
+        bearing_rows=min(int(mask.sum()) for mask in bearing),
+        bearing_groups=min(len(np.unique(a.groups[mask])) for mask in bearing),
+    )
+
+
+def _bearing(metric: str, judged: Judged) -> BoolArray:
+    """Which rows stand in the metric's denominator; shape (n,)."""
+    masks = {
+        "precision": judged.predicted,
+        "recall": judged.positive,
+        "specificity": ~judged.positive,
+        "f1": judged.positive | judged.predicted,
+    }
+    return masks.get(metric, np.ones(len(judged.scored), np.bool_))
+
+
+def common_rows(before: Judged, after: Judged) -> IntArray:
+    """Positions of the rows that both sides answered, in order."""
+    return np.intersect1d(before.scored, after.scored)
+
+
+def clustered_se(pull: FloatArray, groups: IntArray) -> float:
+    """Standard error of a mean from each row's pull on it, rows of a group depending on each other.
+
+    The pulls are summed by group and their variance taken over groups with the factor G/(G-1); infinite for
+    fewer than two groups.
+
+    Args:
+        pull: Influence of each row, centred; shape (n,).
+        groups: Group codes 0..G-1; shape (n,).
+    """
+    return pull_se(pull, groups)[0]
+
+
+def holm(p: FloatArray | Sequence[float]) -> FloatArray:
+    """Return p-values adjusted for looking at all of them: the step-down adjustment of Holm (1979); shape as given."""
+    values = np.asarray(p, np.float64)
+    count = len(values)
+    order = np.argsort(values, kind="stable")
+    adjusted = np.empty(count)
+    adjusted[order] = np.minimum(np.maximum.accumulate(values[order] * (count - np.arange(count))), 1.0)
+    return adjusted
+
+
+def _one_sided(difference: float, se: float, df: float) -> tuple[float, float | None]:
+    """Return the one-sided p-value and the t quantile of a two-sided 95 % interval, None where there is none."""
+    from scipy.stats import t as student
+
+    if df <= 0 or not 0.0 < se < math.inf:
+        return 1.0, None
+    return float(student.sf(difference / se, df)), float(student.ppf(0.975, df))
+
+
+def rows_needed(change: Change, alpha: float) -> int | None:
+    """Rows at which a change of this size would be found with 80 % power, groups being of the size they are.
+
+    The number of rows n r at which difference sqrt(r) / se reaches t_alpha + t_power, with the degrees of freedom of
+    r times as many groups; with many groups that is n ((z_alpha + z_power) se / difference)^2.
+
+    Returns:
+        None where nothing changed, or fewer than two groups did, so that there is no error to reckon with.
+    """
+    from scipy.stats import t as student
+
+    if change.se is None or change.se == 0 or change.difference == 0 or change.freedom <= 0:
+        return None
+    seen = abs(change.difference) / change.se
+
+    def enough(rows: int) -> bool:
+        times = rows / change.n
+        freedom = max((change.freedom + 1.0) * times - 1.0, 1.0)
+        return seen * math.sqrt(times) >= float(student.isf(alpha, freedom) + student.ppf(POWER, freedom))
+
+    few, many = 0, change.n
+    while not enough(many):
+        few, many = many, 2 * many
+    while many - few > 1:
+        middle = (few + many) // 2
+        few, many = (few, middle) if enough(middle) else (middle, many)
+    return many

@@ -1,0 +1,332 @@
+"""Labels that may be wrong: where a confident judge contradicts people, listed for a person to look at.
+
+A list to look at, not a correction. Nothing is relabelled without somebody's mark, and rows on which judge and
+label agree are never listed, so that what an audit finds can only speak for the judge.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal, cast, get_args
+
+import numpy as np
+
+from ..errors import InputError
+from ..files.problems import Problems, shorten
+from ..files.records import read_records
+from ..judged import Judged
+from ..metrics import Estimate
+from ..metrics.agreement import NO_ROWS
+from ..metrics.benchmark import Benchmark, measure
+from ..notebook_display import html_table
+from ..registry import write_beside
+from ..rows import Dataset, Row
+from ..scale import OutputScale
+from ..verdict import Verdict
+from .cluster_bootstrap import mean_over_rows
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+Verdicts = tuple[Verdict, ...]
+Mark = Literal["real error", "wrong label", "unclear"]
+"""What a person found: the judge is wrong, the label is wrong, or it cannot be decided."""
+MARKS: tuple[str, ...] = get_args(Mark)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Suspect:
+    """A row whose label a judge contradicts."""
+
+    row: Row
+    labelled: bool
+    """Whether people call the row positive."""
+    verdict: Verdict
+    """Of the first judge."""
+    against: int
+    """Judges that contradict the label."""
+    judges: int
+    """Judges that answered the row."""
+    confidence: float | None
+    """Of the first judge in the class that people did not choose; None where it gave no probability."""
+    strength: float
+    """The confidence, or without one the distance of the grades as a share of the scale; 0..1."""
+    confident: bool
+    """Whether the confidence reaches what the judge gives rows that people put into that class, on average."""
+
+    def to_json(self) -> dict[str, object]:
+        """Return the line that an auditor fills in; `mark` and `right_label` are theirs."""
+        return {
+            "id": self.row.id,
+            "mark": "",
+            "right_label": None,
+            "comment": "",
+            "label": self.row.label,
+            "labelled": int(self.labelled),
+            "verdict": int(self.verdict.positive),
+            "score": self.verdict.score,
+            "confidence": self.confidence,
+            "confident": self.confident,
+            "against": self.against,
+            "judges": self.judges,
+            "rationale": self.verdict.rationale.encode(errors="replace").decode(),  # a reply may hold half a letter
+            "inputs": dict(self.row.inputs),
+            "group": self.row.group,
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LabelAudit:
+    """The likeliest label errors, and how many there could be."""
+
+    suspects: tuple[Suspect, ...]
+    """The most likely first, cut at the limit."""
+    found: int
+    """Suspects before the cut."""
+    n: int
+    """Rows with a label and a verdict of the first judge."""
+    at_most: Estimate
+    """Share of the n labels that would be wrong if every contradicted label were."""
+    confident: Estimate | None
+    """Share of the n labels that are contradicted with confidence; None where the judge gives no probability."""
+    notes: tuple[str, ...]
+
+    def __repr__(self) -> str:
+        found = f"{len(self.suspects)} of {self.found:,} suspects"
+        return f"LabelAudit({found}, at most {self.at_most} of the labels wrong, n={self.n:,})"
+
+    def _repr_html_(self) -> str:
+        return html_table(self.to_frame(), title=repr(self), notes=self.notes)
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return one line a suspect, the most likely first; see `suspects_to_frame`."""
+        return suspects_to_frame(self.suspects)
+
+
+def suspects_to_frame(suspects: Sequence[Suspect]) -> pd.DataFrame:
+    """Return one line a suspect: both sides, how sure the judge is and why, then the row's inputs."""
+    import pandas as pd
+
+    columns = ("id", "group", "label", "labelled", "verdict", "score", "confidence", "confident", "against", "judges")
+    lines = []
+    for suspect in suspects:
+        told = suspect.to_json()
+        own = {name: told[name] for name in (*columns, "rationale")}
+        lines.append({**own, **suspect.row.inputs, **own})
+    return pd.DataFrame(lines)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
+    """What a person found out about one suspect."""
+
+    mark: Mark
+    right_label: float | None = None
+    """The label it should have; on two classes the other one where none is given."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Remeasured:
+    """A judge before and after an audit of its labels."""
+
+    before: Benchmark
+    after: Benchmark
+    marks: Mapping[str, int]
+    """Rows by mark."""
+    notes: tuple[str, ...]
+
+
+def likely_label_errors(judged: Judged, *others: Judged, limit: int = 20, seed: int = 0) -> LabelAudit:
+    """List the rows whose label the judge contradicts, the likeliest label error first.
+
+    A majority of judges against the label comes first, then contradictions in which the judge is as sure of the
+    other class as it is, on average, on rows that people put there: the per-class threshold of confident learning
+    (Northcutt, Jiang and Chuang 2021). Within these the order is that of confidence, or of the distance between
+    the grades where there is no confidence.
+
+    Args:
+        judged: The judge, with the labels.
+        others: Further judges of the same rows; their labels do not count.
+        limit: How many to list.
+        seed: Of the resamples behind the intervals.
+
+    Raises:
+        InputError: The tables are not of the same rows.
+    """
+    votes = _votes(judged, others)
+    suspects = _suspects(judged, votes)
+    listed = sorted(suspects, key=lambda s: (2 * s.against <= s.judges, not s.confident, -s.strength))
+    n, listed_ids = len(judged.rows), {s.row.id for s in suspects}
+    sure_ids = {s.row.id for s in suspects if s.confident}
+    known = bool(np.isfinite(judged.probability).any())
+    share = [
+        mean_over_rows(
+            np.array([r.id in ids for r in judged.rows], np.float64), judged.groups, missing=NO_ROWS, seed=seed
+        )
+        for ids in (listed_ids, sure_ids)
+    ]
+    return LabelAudit(
+        suspects=tuple(listed[:limit]),
+        found=len(suspects),
+        n=n,
+        at_most=share[0],
+        confident=share[1] if known else None,
+        notes=_notes(len(suspects), n, share[0], known=known),
+    )
+
+
+def disagreements(judged: Judged) -> tuple[Suspect, ...]:
+    """Return every row whose label the judge contradicts, the most confident first."""
+    return tuple(sorted(_suspects(judged, _votes(judged, ())), key=lambda s: -s.strength))
+
+
+def write_audit(audit: LabelAudit, path: Path) -> None:
+    """Write the suspects as JSONL, one line each, for a person to fill in `mark` and, on grades, `right_label`."""
+    lines = (json.dumps(suspect.to_json(), ensure_ascii=False) for suspect in audit.suspects)
+    write_beside(path, "".join(f"{line}\n" for line in lines))
+
+
+def read_audit(path: Path) -> dict[str, Finding]:
+    """Read the marks back, by row id; lines without a mark are rows that nobody has looked at.
+
+    Raises:
+        DataError: A mark is none of `MARKS`, a right label is no number, or a row is marked twice.
+    """
+    problems = Problems(path)
+    found: dict[str, Finding] = {}
+    for record in read_records(path, problems):
+        mark = str(record.fields.get("mark") or "").strip().casefold()
+        id, right = record.fields.get("id"), record.fields.get("right_label")
+        if not mark:
+            continue
+        if mark not in MARKS:
+            problems.add(record.at, f"mark {shorten(mark)} is none of {', '.join(MARKS)}")
+        elif id is None or str(id) in found:
+            problems.add(record.at, "there is no id" if id is None else f"row {shorten(id)} is marked twice")
+        elif right not in (None, "") and not _is_number(right):
+            problems.add(record.at, f"right_label {shorten(right)} is not a number")
+        else:
+            label = None if right in (None, "") else float(right)
+            found[str(id)] = Finding(mark=cast("Mark", mark), right_label=label)
+    problems.check(hint=f"a mark is {', '.join(MARKS)}, or nothing")
+    return found
+
+
+def remeasure(judged: Judged, findings: Mapping[str, Finding], *, seed: int = 0) -> Remeasured:
+    """Measure a judge with the labels people had, and with those that an audit has put right.
+
+    Rows marked `unclear` keep their label.
+
+    Raises:
+        InputError: A marked row is not in the table, or a right label is missing or not on the scale.
+    """
+    known = {row.id for row in judged.dataset.rows}
+    if strange := sorted(findings.keys() - known):
+        raise InputError(f"{len(strange)} marked rows are not in the data, such as {strange[0]!r}")
+    rows = tuple(_corrected(row, findings.get(row.id), judged.dataset.labels) for row in judged.dataset.rows)
+    before = judged.dataset
+    after = replace(judged, dataset=Dataset.of(rows, labels=before.labels, name=before.name, notes=before.notes))
+    marks = Counter(finding.mark for finding in findings.values())
+    notes = [
+        "only labels that the judge contradicts were looked at, so that correcting them can only favour it: "
+        "the figure after is an upper bound"
+    ]
+    if marks["unclear"]:
+        notes.append(f"{marks['unclear']} unclear rows keep their label")
+    return Remeasured(
+        before=measure(judged, seed=seed),
+        after=measure(after, seed=seed),
+        marks={mark: marks[cast("Mark", mark)] for mark in MARKS},
+        notes=tuple(notes),
+    )
+
+
+def _votes(judged: Judged, others: Sequence[Judged]) -> list[Verdicts]:
+    """Every judge's verdicts of each scored row, the first judge's first; rows in the order of `judged.rows`."""
+    ids = [row.id for row in judged.dataset.rows]
+    if any([row.id for row in other.dataset.rows] != ids for other in others):
+        raise InputError("the judges did not answer the same rows in the same order")
+    tables = (judged, *others)
+    return [tuple(v for t in tables if isinstance(v := t.answers[i], Verdict)) for i in judged.scored.tolist()]
+
+
+def _suspects(judged: Judged, votes: Sequence[Verdicts]) -> list[Suspect]:
+    """Rows that the first judge contradicts, or the majority of the judges."""
+    probability = judged.probability
+    thresholds = _class_thresholds(judged, probability)
+    distance = _distance(judged)
+    found = []
+    for i, (row, verdict, said) in enumerate(zip(judged.rows, judged.verdicts, votes, strict=True)):
+        labelled = bool(judged.positive[i])
+        against = sum(other.positive != labelled for other in said)
+        if verdict.positive == labelled and 2 * against <= len(said):
+            continue
+        given = float(probability[i])
+        confidence = None if math.isnan(given) else (1.0 - given if labelled else given)
+        found.append(
+            Suspect(
+                row=row,
+                labelled=labelled,
+                verdict=verdict,
+                against=against,
+                judges=len(said),
+                confidence=confidence,
+                strength=float(distance[i]) if confidence is None else confidence,
+                confident=verdict.positive != labelled and (confidence or 0.0) >= thresholds[not labelled],
+            )
+        )
+    return found
+
+
+def _class_thresholds(judged: Judged, probability: np.ndarray) -> dict[bool, float]:
+    """Mean probability that the judge gives each class on the rows labelled with it; infinite for a class without."""
+    out = {}
+    for positive in (False, True):
+        rows = (judged.positive == positive) & np.isfinite(probability)
+        given = probability[rows] if positive else 1.0 - probability[rows]
+        out[positive] = float(given.mean()) if len(given) else math.inf
+    return out
+
+
+def _distance(judged: Judged) -> np.ndarray:
+    """How far the grades are apart, as a share of the scale; without a common scale 0. Shape (n,)."""
+    if not judged.same_scale:
+        return np.zeros(len(judged.rows))
+    levels = judged.scale.levels
+    return np.abs(judged.score - judged.label) / (levels[-1] - levels[0])
+
+
+def _corrected(row: Row, finding: Finding | None, scale: OutputScale) -> Row:
+    if finding is None or finding.mark != "wrong label" or row.label is None:
+        return row
+    if finding.right_label is not None:
+        if not scale.contains(finding.right_label):
+            raise InputError(f"row {row.id!r}: right_label {finding.right_label:g} is not on {scale.describe()}")
+        return replace(row, label=finding.right_label)
+    if scale.kind != "binary":
+        raise InputError(
+            f"row {row.id!r} has a wrong label and no right_label", hint=f"labels are {scale.describe()}: say which one"
+        )
+    return replace(row, label=1.0 - row.label)
+
+
+def _is_number(value: object) -> bool:
+    try:
+        return math.isfinite(float(str(value)))
+    except ValueError:
+        return False
+
+
+def _notes(found: int, n: int, at_most: Estimate, *, known: bool) -> tuple[str, ...]:
+    notes = [
+        f"{found:,} of {n:,} labels are contradicted: if every one of them were wrong, the share of wrong labels "
+        f"would be {at_most}; labels that the judges share are not counted"
+    ]
+    if not known:
+        notes.append("the judge gives no probability: the order is that of votes and of the distance between grades")
+    return tuple(notes)

@@ -1,0 +1,97 @@
+"""Which gains are too small to be told from none."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from statistics import NormalDist
+
+import numpy as np
+
+from ..errors import InputError
+from ..judged import Judged
+from ..metrics import BINARY_METRICS, influence, point
+from ..metrics.paired_comparison import POWER, clustered_se
+
+CHURN = 0.25
+"""Share of the wrong verdicts that a change of the prompt is supposed to mend while it breaks as many right ones."""
+FLIPPINGS = 20
+"""Random flippings over which the error of a difference is averaged."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Noise:
+    """How far a metric moves without any change for the better."""
+
+    metric: str
+    size: float
+    basis: str
+    """What the size is, in words that fit behind a colon."""
+    n: int
+
+
+def noise_note(metric: str, gain: float, *noises: Noise | None) -> str | None:
+    """Say that a gain is too small to be told from none, on the strongest basis; None where it is large enough.
+
+    Args:
+        metric: The metric of the gain; noise of other metrics is passed over.
+        gain: The gain that is asked for.
+        noises: What is known: `Retest.noise`, `HumanAgreement.noise`, `detectable_change`.
+    """
+    above = [noise for noise in noises if noise is not None and noise.metric == metric and gain < noise.size]
+    if not above:
+        return None
+    worst = max(above, key=lambda noise: noise.size)
+    return f"the gain you ask for ({gain:.3f}) is below the noise ({worst.size:.3f}: {worst.basis})"
+
+
+def detectable_change(
+    metric: str, judged: Judged, *, alpha: float = 0.05, churn: float = CHURN, seed: int = 0
+) -> Noise | None:
+    """Return the smallest change of a metric that a paired test on these rows would show with 80 % power.
+
+    How far a change of the prompt scatters is not known before it is made; so verdicts are flipped at random, some of
+    the wrong ones and as many right ones, and the clustered standard error is that of the difference this makes. The
+    metric's own error would be the wrong one: most of it is what the rows of a group share before and after.
+
+    Args:
+        metric: A name of `BINARY_METRICS`.
+        judged: The judge as it is.
+        alpha: Of the one-sided test.
+        churn: Share of the wrong verdicts that are mended while as many right ones are broken.
+        seed: Of the flips.
+
+    Returns:
+        None where the metric is undefined, no verdict is wrong, or there are fewer than two groups.
+
+    Raises:
+        InputError: The metric is not of two classes.
+    """
+    if metric not in BINARY_METRICS:
+        raise InputError(f"{metric!r} is not a metric of decisions; those are {', '.join(BINARY_METRICS)}")
+    rng = np.random.default_rng(seed)
+    errors = [_churned_se(metric, judged, churn, rng) for _ in range(FLIPPINGS)]
+    known = [se for se in errors if se is not None and math.isfinite(se)]
+    if not known:
+        return None
+    size = (NormalDist().inv_cdf(1 - alpha) + NormalDist().inv_cdf(POWER)) * math.sqrt(float(np.mean(np.square(known))))
+    n, groups = len(judged.scored), len(np.unique(judged.groups))
+    basis = (
+        f"the smallest change of {metric} that a paired test on {n:,} rows in {groups:,} groups shows with {POWER:.0%} "
+        f"power, if {churn:.0%} of the wrong verdicts are mended and as many right ones broken"
+    )
+    return Noise(metric=metric, size=size, basis=basis, n=n)
+
+
+def _churned_se(metric: str, judged: Judged, churn: float, rng: np.random.Generator) -> float | None:
+    """Standard error of the difference that flipping some wrong and as many right verdicts makes."""
+    wrong = np.flatnonzero(judged.predicted != judged.positive)
+    right = np.flatnonzero(judged.predicted == judged.positive)
+    flips = min(max(1, round(churn * len(wrong))), len(wrong), len(right))
+    after = judged.predicted.copy()
+    for rows in (wrong, right):
+        after[rng.choice(rows, flips, replace=False) if flips else rows[:0]] ^= True
+    if flips == 0 or any(point(metric, judged.positive, said) is None for said in (judged.predicted, after)):
+        return None
+    pull = influence(metric, judged.positive, after) - influence(metric, judged.positive, judged.predicted)
+    return clustered_se(pull, judged.groups)

@@ -1,0 +1,235 @@
+"""How far a judge agrees with itself when asked again, and which gains are lost in that noise.
+
+A gain smaller than what a mere repetition changes cannot be told from none. How far people agree with each other
+stands in `annotators`.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+
+from ..errors import InputError
+from ..judged import FloatArray, IntArray, Judged
+from ..metrics import BINARY_METRICS, Estimate, bootstrap, influence, point
+from ..metrics.agreement import kappa
+from ..metrics.paired_comparison import clustered_se
+from ..rows import Row
+from ..verdict import Verdict
+from .cluster_bootstrap import cells_of, group_codes, mean_over_rows, with_interval
+from .noise import Noise
+
+NO_PAIR = "no row was answered twice"
+ONE_DECISION = "two of the sides give every row one and the same decision, so that chance explains everything"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Spread:
+    """One metric over the rounds, measured on the rows that every round answered."""
+
+    metric: str
+    values: tuple[float, ...]
+    """One a round; empty where the metric is undefined in some round."""
+    mean: float | None
+    low: float | None
+    high: float | None
+    """The lowest and the highest round."""
+    sd: Estimate
+    """Standard deviation over rounds, n the number of rounds; its interval supposes normal values."""
+    noise: float | None
+    """Standard deviation as the rows' flips imply it, which two rounds suffice to tell; clustered by group."""
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Flip:
+    """A row whose decision is not the same in every round."""
+
+    row_id: str
+    label: float | None
+    positive: int
+    """Rounds that call it positive."""
+    scores: tuple[float, ...]
+    """The grade of each round."""
+
+    def to_json(self) -> dict[str, object]:
+        """Return id, label, rounds that call it positive, and grades."""
+        return {"id": self.row_id, "label": self.label, "positive": self.positive, "scores": self.scores}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Retest:
+    """What asking the same questions again has shown."""
+
+    judge: str
+    model: str
+    simulated: bool
+    rounds: int
+    n: int
+    """Rows that every round answered."""
+    rows: int
+    """Rows that were asked."""
+    measured: int
+    """Rows behind the metrics: those of the n that have a label."""
+    self_agreement: Estimate
+    """Share of the n rows with the same decision in every round."""
+    grade_agreement: Estimate
+    """Share of the n rows with the same grade in every round."""
+    kappa: Estimate
+    """Mean of Cohen's kappa over all pairs of rounds."""
+    spread: Mapping[str, Spread]
+    flips: tuple[Flip, ...]
+    """Those nearest to half and half first."""
+
+    def noise(self, metric: str) -> Noise | None:
+        """Return how far two repeats of this judge lie apart in a metric; None where it is undefined."""
+        found = self.spread.get(metric)
+        if found is None or found.noise is None:
+            return None
+        basis = (
+            f"one standard deviation of the difference in {metric} between two repeats of this judge, "
+            f"{self.rounds} rounds of {self.measured:,} rows"
+        )
+        return Noise(metric=metric, size=math.sqrt(2) * found.noise, basis=basis, n=self.measured)
+
+    def to_json(self) -> dict[str, object]:
+        """Return the object that stands under `repeats` in `bench --json`."""
+        return {
+            "rounds": self.rounds,
+            "n": self.n,
+            "self_agreement": self.self_agreement.to_json(),
+            "grade_agreement": self.grade_agreement.to_json(),
+            "kappa": self.kappa.to_json(),
+            "spread": {name: _spread_json(spread, self.measured) for name, spread in self.spread.items()},
+            "flips": [flip.to_json() for flip in self.flips],
+        }
+
+
+def retest(rounds: Sequence[Judged], *, metrics: Sequence[str] = tuple(BINARY_METRICS), seed: int = 0) -> Retest:
+    """Compare several rounds of the same judge on the same rows.
+
+    Args:
+        rounds: Two or more, rows in the same order.
+        metrics: Names of metrics that have an influence function, whose spread is wanted.
+        seed: Of the resamples behind the intervals, which draw groups.
+
+    Raises:
+        InputError: There are fewer than two rounds, their rows differ, or a metric is unknown.
+    """
+    first = _same_rows(rounds)
+    answered = [i for i in range(len(first.answers)) if all(isinstance(r.answers[i], Verdict) for r in rounds)]
+    rows = [first.dataset.rows[i] for i in answered]
+    given = [[v for i in answered if isinstance(v := r.answers[i], Verdict)] for r in rounds]
+    said = np.array([[v.positive for v in verdicts] for verdicts in given], np.float64)
+    scores = np.array([[v.score for v in verdicts] for verdicts in given], np.float64)
+    groups = group_codes(rows)
+    alike = (said == said[0]).all(axis=0)
+    labelled = [i for i, row in zip(answered, rows, strict=True) if row.label is not None]
+    kept = [r.only(labelled) for r in rounds]
+    return Retest(
+        judge=first.judge,
+        model=first.model,
+        simulated=any(r.simulated for r in rounds),
+        rounds=len(rounds),
+        n=len(answered),
+        rows=len(first.answers),
+        measured=len(labelled),
+        self_agreement=mean_over_rows(alike.astype(np.float64), groups, missing=NO_PAIR, seed=seed),
+        grade_agreement=mean_over_rows(
+            (scores == scores[0]).all(axis=0).astype(np.float64), groups, missing=NO_PAIR, seed=seed
+        ),
+        kappa=mean_kappa(said, groups, seed=seed),
+        spread={name: _spread(name, kept) for name in metrics},
+        flips=_flips(rows, said, scores),
+    )
+
+
+def mean_kappa(said: FloatArray, groups: IntArray, *, seed: int = 0) -> Estimate:
+    """Return the mean over all pairs of sides of Cohen's kappa (Cohen 1960) of their decisions.
+
+    Args:
+        said: Zeros and ones, one line a side; shape (sides, n).
+        groups: Codes 0..G-1; shape (n,).
+        seed: Of the resamples, which draw groups.
+    """
+    n = said.shape[1]
+    if n == 0:
+        return Estimate.undefined(0, NO_PAIR)
+    patterns, code = np.unique(said.astype(np.int64).T, axis=0, return_inverse=True)
+    pairs = itertools.combinations(range(len(said)), 2)
+    cell_of = np.stack([2 * patterns[:, i] + patterns[:, j] for i, j in pairs], axis=1)
+    membership = np.eye(4)[cell_of].reshape(len(patterns), -1)
+    statistic = partial(_kappas, membership)
+    cells = cells_of(code.ravel(), len(patterns), groups)
+    value = float(statistic(cells.counts[None].astype(np.float64))[0])
+    if not math.isfinite(value):
+        return Estimate.undefined(n, ONE_DECISION)
+    return with_interval(value, bootstrap({"kappa": statistic}, cells, seed=seed)["kappa"], n)
+
+
+def _kappas(membership: FloatArray, counts: FloatArray) -> FloatArray:
+    return kappa((counts @ membership).reshape(len(counts), -1, 2, 2)).mean(axis=-1)
+
+
+def _same_rows(rounds: Sequence[Judged]) -> Judged:
+    if len(rounds) < 2:
+        raise InputError(f"{len(rounds)} round cannot be compared with itself", hint="ask twice or more: --repeat 3")
+    ids = [row.id for row in rounds[0].dataset.rows]
+    if any([row.id for row in other.dataset.rows] != ids for other in rounds[1:]):
+        raise InputError("the rounds are not of the same rows in the same order")
+    return rounds[0]
+
+
+def _spread(metric: str, rounds: Sequence[Judged]) -> Spread:
+    points = [point(metric, *r.compared(metric)) for r in rounds]
+    values = np.array([v for v in points if v is not None], np.float64)
+    if len(values) < len(points):
+        reason = f"{metric} is undefined in {len(points) - len(values)} of {len(points)} rounds"
+        nothing = Estimate.undefined(len(points), reason)
+        return Spread(metric=metric, values=(), mean=None, low=None, high=None, sd=nothing, noise=None, reason=reason)
+    return Spread(
+        metric=metric,
+        values=tuple(values.tolist()),
+        mean=float(values.mean()),
+        low=float(values.min()),
+        high=float(values.max()),
+        sd=_deviation(values),
+        noise=_row_noise(metric, rounds),
+    )
+
+
+def _deviation(values: FloatArray) -> Estimate:
+    """Standard deviation with the interval of a normal sample: (r - 1) s^2 / sigma^2 is chi-squared."""
+    from scipy.stats import chi2
+
+    r, sd = len(values), float(values.std(ddof=1))
+    far, near = chi2.ppf((0.975, 0.025), r - 1)
+    return Estimate(value=sd, low=sd * math.sqrt((r - 1) / far), high=sd * math.sqrt((r - 1) / near), n=r)
+
+
+def _row_noise(metric: str, rounds: Sequence[Judged]) -> float | None:
+    """Half the mean variance of the difference of two rounds, from the rows that moved between them."""
+    pulls = [influence(metric, *r.compared(metric)) for r in rounds]
+    errors = [clustered_se(b - a, rounds[0].groups) for a, b in itertools.combinations(pulls, 2)]
+    size = math.sqrt(float(np.mean(np.square(errors))) / 2)
+    return size if math.isfinite(size) else None
+
+
+def _flips(rows: Sequence[Row], said: FloatArray, scores: FloatArray) -> tuple[Flip, ...]:
+    found = [
+        Flip(row_id=row.id, label=row.label, positive=int(votes.sum()), scores=tuple(grades.tolist()))
+        for row, votes, grades in zip(rows, said.T, scores.T, strict=True)
+        if 0 < votes.sum() < len(votes)
+    ]
+    return tuple(sorted(found, key=lambda flip: abs(2 * flip.positive - len(flip.scores))))
+
+
+def _spread_json(spread: Spread, n: int) -> dict[str, object]:
+    out: dict[str, object] = {"values": spread.values, "mean": spread.mean, "low": spread.low, "high": spread.high}
+    out |= {"sd": spread.sd.to_json(), "noise": spread.noise, "n": n}
+    return out | ({"reason": spread.reason} if spread.reason else {})

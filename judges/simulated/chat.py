@@ -1,0 +1,129 @@
+"""The chat completions API as a server speaks it: bodies in, answers out."""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from collections.abc import Mapping
+from typing import Any, Literal
+
+import orjson
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from ..models.model import Completion, Message, Request, TokenLogprob
+
+
+class _Part(BaseModel):
+    type: Literal["text"]
+    text: str
+
+
+class _ChatMessage(BaseModel):
+    role: Literal["system", "developer", "user", "assistant"]
+    content: str | list[_Part]
+
+    def message(self) -> Message:
+        text = self.content if isinstance(self.content, str) else "".join(part.text for part in self.content)
+        return Message("system" if self.role == "developer" else self.role, text)
+
+
+class _ChatBody(BaseModel):
+    """The parameters we understand; others are accepted and do nothing, as most endpoints do."""
+
+    model_config = ConfigDict(extra="ignore", allow_inf_nan=False)
+
+    messages: list[_ChatMessage]
+    temperature: float | None = None
+    max_tokens: int | None = None
+    max_completion_tokens: int | None = None
+    logprobs: bool | None = None
+    top_logprobs: int | None = None
+    response_format: dict[str, Any] | None = None  # Any: JSON as the endpoint defines it
+    seed: int | None = None
+    n: int | None = None
+    stream: bool | None = None
+
+    def request(self) -> Request:
+        limit = self.max_tokens if self.max_completion_tokens is None else self.max_completion_tokens
+        return Request(
+            messages=tuple(m.message() for m in self.messages),
+            temperature=self.temperature,
+            max_tokens=limit,
+            top_logprobs=(self.top_logprobs or 0) if self.logprobs else None,
+            response_format=self.response_format,
+            repeat=self.seed or 0,
+        )
+
+
+class RefusedError(Exception):
+    """A request answered with 400; it never reaches the model."""
+
+    def __init__(self, message: str, parameter: str | None = None, code: str | None = None) -> None:
+        super().__init__(message)
+        self.parameter = parameter
+        self.code = code
+
+
+def read_body(raw: bytes) -> tuple[dict[str, Any], bytes]:  # Any: JSON before it is checked
+    """Return the body and a digest of it that does not depend on the order of its keys.
+
+    Raises:
+        RefusedError: It is not a JSON object.
+    """
+    try:
+        body = orjson.loads(raw)
+    except orjson.JSONDecodeError as error:
+        raise RefusedError(f"the body is not JSON: {error}") from None
+    if not isinstance(body, dict):
+        raise RefusedError("the body is not a JSON object")
+    return body, hashlib.blake2b(orjson.dumps(body, option=orjson.OPT_SORT_KEYS), digest_size=16).digest()
+
+
+def read_request(body: Mapping[str, Any]) -> Request:  # Any: JSON before it is checked
+    """Return the request a body makes.
+
+    Raises:
+        RefusedError: A parameter is missing or of the wrong kind; it is named.
+    """
+    try:
+        return _ChatBody.model_validate(body).request()
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False)[0]
+        where = ".".join(str(part) for part in first["loc"])
+        raise RefusedError(f"{where}: {first['msg']}", where.partition(".")[0]) from None
+
+
+def write_answer(completion: Completion, request: Request, model: str) -> bytes:
+    """Write a completion as the JSON that clients of the API expect."""
+    message = {"role": "assistant", "content": completion.text, "refusal": completion.refusal}
+    wanted = request.top_logprobs is not None and completion.logprobs
+    choice = {
+        "index": 0,
+        "message": message,
+        "finish_reason": completion.finish_reason,
+        "logprobs": {"content": [_token(t) for t in completion.logprobs], "refusal": None} if wanted else None,
+    }
+    answer = {
+        "id": f"chatcmpl-{completion.reply_hash}",
+        "object": "chat.completion",
+        "created": int(time.time()),
+        "model": completion.model_returned or model,
+        "system_fingerprint": completion.fingerprint,
+        "choices": [choice],
+        "usage": {
+            "prompt_tokens": completion.tokens_in,
+            "completion_tokens": completion.tokens_out,
+            "total_tokens": completion.tokens_in + completion.tokens_out,
+            "prompt_tokens_details": {"cached_tokens": completion.tokens_cached},
+        },
+    }
+    return orjson.dumps(answer)
+
+
+def _token(token: TokenLogprob) -> dict[str, Any]:  # Any: JSON
+    top = [_alternative(text, logprob) for text, logprob in token.top]
+    return {**_alternative(token.token, token.logprob), "top_logprobs": top}
+
+
+def _alternative(text: str, logprob: float) -> dict[str, Any]:  # Any: JSON
+    return {"token": text, "logprob": logprob, "bytes": list(text.encode("utf-8", "replace"))}

@@ -1,0 +1,161 @@
+"""How the simulated judge decides: a latent score from the features, cut into grades, with bounded noise."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from .prompt import Instructions, Scale
+from .rules import Rules, TaskName, bell, draw
+from .text import Features, Reader
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Opinion:
+    """What the simulated judge thinks of one row."""
+
+    level: int
+    """Index of the chosen level; 0 or 1 on a probability scale."""
+    score: str
+    """The answer as it is written."""
+    position: float
+    """Where the row stands on the scale, in [0, 1]; 0.5 is the cut that makes it positive."""
+    confidence: float
+    shares: tuple[float, ...]
+    """A probability per level, for log-probabilities."""
+    features: Features
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shown:
+    """One demonstration of the prompt: its features and the position its grade stands for."""
+
+    features: Features
+    position: float
+
+
+class Judge:
+    """Applies instructions to features."""
+
+    def __init__(self, rules: Rules, reader: Reader) -> None:
+        self._rules = rules
+        self._reader = reader
+
+    def decide(
+        self,
+        task: TaskName,
+        told: Instructions,
+        features: Features,
+        *,
+        shown: Sequence[Shown] = (),
+        repeat: int = 0,
+        temperature: float | None = 0.0,
+        texts: tuple[str, ...] = (),
+    ) -> Opinion:
+        """Grade one row; equal arguments give equal opinions.
+
+        Args:
+            task: What is judged.
+            told: The prompt's instructions.
+            features: The row's features.
+            shown: The prompt's demonstrations.
+            repeat: Which repetition this is; other repetitions differ a little.
+            temperature: More of it means more difference between repetitions.
+            texts: The texts of the row, read only where a label is chosen by its words; one text is routed.
+        """
+        exact = self._latent(told, features)
+        latent = exact + self._noise(told, features, repeat, temperature)
+        cuts = self._rules.tasks[task].cuts
+        cut = told.cut + self._lesson(task, told, shown)
+        position = _position(latent - cut, cuts)
+        scale = told.scale
+        sure = self._confidence(abs(latent - cut - cuts[1]), features, told, repeat)
+        routed = len(texts) == 1
+        if not scale.ordered or (routed and scale.plain):
+            level, lead = self._choice(scale, texts)
+            sure = self._confidence(self._rules.confidence.lead * lead, features, told, repeat) if routed else sure
+            shares = _shares_of_choice(level, len(scale.levels), sure)
+        elif not scale.levels:
+            level, shares = int(position >= 0.5), (1.0 - position, position)
+        else:
+            count = len(scale.levels)
+            level, shares = min(count - 1, int(position * count)), _shares(position, count)
+        score = scale.levels[level] if scale.levels else f"{round(position, 2):g}"
+        return Opinion(level=level, score=score, position=position, confidence=sure, shares=shares, features=features)
+
+    def _latent(self, told: Instructions, features: Features) -> float:
+        return sum(w * v for w, v in zip(told.weights, features.values, strict=True) if w)
+
+    def _noise(self, told: Instructions, features: Features, repeat: int, temperature: float | None) -> float:
+        noise = self._rules.noise
+        heat = noise.default_temperature if temperature is None else temperature
+        row = noise.row * told.row_noise * bell("row", features.digest)
+        again = (noise.repeat + noise.temperature * heat) * bell("repeat", features.digest, repeat)
+        wording = noise.wording * bell("wording", features.digest, told.text)
+        slips = self._slip(features.digest, "repeat", repeat) + self._slip(features.digest, "wording", told.text)
+        return row + slips + told.noise * (again + wording)
+
+    def _slip(self, row: bytes, cause: str, of: str | int) -> float:
+        """A lapse of attention: rare, and as likely up as down."""
+        at, noise = draw("slip", cause, row, of), self._rules.noise
+        if at >= noise.slip_share:
+            return 0.0
+        return noise.slip if at < noise.slip_share / 2 else -noise.slip
+
+    def _lesson(self, task: TaskName, told: Instructions, shown: Sequence[Shown]) -> float:
+        """How far demonstrations move the cut: up where they grade lower than this judge would have."""
+        if not shown:
+            return 0.0
+        cuts, attention = self._rules.tasks[task].cuts, self._rules.attention
+        gaps = [_position(self._latent(told, s.features) - told.cut, cuts) - s.position for s in shown]
+        pull = attention.shown * (cuts[2] - cuts[0]) * sum(gaps) / (len(gaps) + 2)
+        return max(-attention.shown_limit, min(attention.shown_limit, pull))
+
+    def _confidence(self, distance: float, features: Features, told: Instructions, repeat: int) -> float:
+        rules = self._rules.confidence
+        spread = rules.spread * bell("confidence", features.digest, told.text, repeat)
+        return round(max(0.5, min(rules.top, rules.base + rules.slope * distance + spread)), 2)
+
+    def _choice(self, scale: Scale, texts: tuple[str, ...]) -> tuple[int, float]:
+        """Return the label whose name and description share most words with the row, the first on a tie, and its lead.
+
+        The lead is the distance to the next label, as a share of what the two have together: 0 on a tie.
+        """
+        words = set(self._reader.keys(" ".join(texts)[:4000]))
+        described = [set(self._reader.keys(f"{label} {scale.anchors.get(label, '')}")) for label in scale.levels]
+        shared = [len(words & own) / max(1, len(own)) ** 0.5 for own in described]
+        best, second = sorted(shared, reverse=True)[:2]
+        return shared.index(best), (best - second) / (best + second) if best else 0.0
+
+
+def position_of(score: str, scale: Scale) -> float | None:
+    """Return where a written grade stands on the scale, in the middle of its level; None where it is not on it."""
+    if not scale.levels:
+        try:
+            return min(1.0, max(0.0, float(score)))
+        except ValueError:
+            return None
+    lowered = [level.lower() for level in scale.levels]
+    return (lowered.index(score.lower()) + 0.5) / len(lowered) if score.lower() in lowered else None
+
+
+def _position(latent: float, cuts: tuple[float, float, float]) -> float:
+    """Map the latent score to [0, 1] so that the cuts fall on a quarter, a half and three quarters."""
+    low, middle, high = cuts
+    if latent < middle:
+        found = 0.5 - 0.25 * (middle - latent) / (middle - low)
+    else:
+        found = 0.5 + 0.25 * (latent - middle) / (high - middle)
+    return max(0.0, min(1.0, found))
+
+
+def _shares(position: float, count: int) -> tuple[float, ...]:
+    centres = [(i + 0.5) / count for i in range(count)]
+    raw = [2.0 ** -(((position - c) * count * 1.6) ** 2) + 1e-4 for c in centres]
+    # The written level is the likeliest: the middle of the nearest level decides both.
+    return tuple(r / sum(raw) for r in raw)
+
+
+def _shares_of_choice(level: int, count: int, sure: float) -> tuple[float, ...]:
+    rest = (1.0 - sure) / max(1, count - 1)
+    return tuple(sure if i == level else rest for i in range(count))

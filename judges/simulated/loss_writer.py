@@ -1,0 +1,95 @@
+"""The simulated loss writer: an objective in words to an expression in the loss language, as JSON."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any, Literal
+
+import orjson
+
+from .fields import FieldFinder
+from .prompt import properties_of
+from .rules import Rules, draw
+
+Side = Literal["fp", "fn", "even"]
+
+_OBJECTIVE = re.compile(r"(?im)^[ \t*#]*objective\b[^:\n]{0,40}:[ \t]*(.+)$")
+_MUST_DECLARE = re.compile(r"(?i)\bmust declare\W+(\w+)")
+_REFUSED = re.compile(
+    r"(?i)\b(?:earlier|last|previous) (?:answers?|repl(?:y|ies)|loss(?:es)?)\b[^.\n]{0,30}\b(?:refused|rejected)"
+)
+_SLICE = re.compile(r"in_slice\('([^']{1,80})'\)")
+_CLAUSE = re.compile(r"[.;!?,]\s+|\bbut\b|\bwhile\b|(?=\bwithout\b)")
+
+
+def asks_for_loss(system: str, response_format: Mapping[str, Any] | None) -> bool:
+    """Whether a request wants a loss: it says so, or its reply schema has an `expression`."""
+    return "write a loss" in system.lower() or "expression" in (properties_of(response_format) or {})
+
+
+class LossWriter:
+    """Answers requests for a loss; a first answer is sometimes outside the rules."""
+
+    def __init__(self, rules: Rules, finder: FieldFinder) -> None:
+        self._rules, self._finder = rules.losses, finder
+
+    def write(
+        self, user: str, seed: str, *, again: bool = False, response_format: Mapping[str, Any] | None = None
+    ) -> str:
+        """Return the JSON reply.
+
+        Args:
+            user: The last user message.
+            seed: What the draws depend on.
+            again: Whether this follows an earlier answer in the same conversation.
+            response_format: The reply schema, for the names of the declarations.
+        """
+        side = self.side(user)
+        again = again or _REFUSED.search(user) is not None
+        if not again and draw(seed, "invalid") < self._rules.invalid_share:
+            expression = _pick(self._rules.invalid, seed, "invalid text")
+        else:
+            expression = self._expression(side, user, seed)
+        body = {
+            "expression": expression,
+            "declares": _declared(side, response_format),
+            "reason": self._rules.reasons[side],
+        }
+        return orjson.dumps(body).decode()
+
+    def side(self, user: str) -> Side:
+        """Tell which error an objective wants to be dearer; what stands in a guard does not count."""
+        must = _MUST_DECLARE.search(user)
+        if must:
+            return "fp" if must[1].lower().startswith(("fp", "false_p")) else "fn"
+        fenced = next((b.text for b in self._finder.fences(user) if "objective" in b.name), None)
+        headed = _OBJECTIVE.search(user)
+        objective = fenced or (headed[1] if headed else user)
+        votes = {"fp": 0, "fn": 0}
+        for clause in _CLAUSE.split(objective):
+            if self._rules.guards.search(clause) and re.search(r"\d|\blos|\bkeep|\bwithout\b|\bsacrific", clause):
+                continue
+            votes["fp"] += any(cue.search(clause) for cue in self._rules.cues.fp)
+            votes["fn"] += any(cue.search(clause) for cue in self._rules.cues.fn)
+        if votes["fp"] == votes["fn"]:
+            return "even"
+        return "fp" if votes["fp"] > votes["fn"] else "fn"
+
+    def _expression(self, side: Side, user: str, seed: str) -> str:
+        choices = {"fp": self._rules.fp, "fn": self._rules.fn, "even": self._rules.even}[side]
+        expression = _pick(choices, seed, "expression")
+        named = _SLICE.search(user)
+        if named and named[1] != "name" and draw(seed, "slice") < 0.5:
+            return f"({expression}) * (1 if in_slice('{named[1]}') else 0.7)"
+        return expression
+
+
+def _declared(side: Side, response_format: Mapping[str, Any] | None) -> dict[str, bool]:
+    spec = (properties_of(response_format) or {}).get("declares", {})
+    names = list(spec.get("properties", {})) or [f"{a}_costs_more_than_{b}" for a, b in (("fp", "fn"), ("fn", "fp"))]
+    return {name: side != "even" and name.lower().startswith(side) for name in names}
+
+
+def _pick(choices: list[str], seed: str, use: str) -> str:
+    return choices[int(draw(seed, use) * len(choices))]

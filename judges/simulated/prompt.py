@@ -1,0 +1,247 @@
+"""How the simulated judge reads its instructions: directives, scale and reply form.
+
+Everything here depends on the text outside the fences alone, so it is worked out once per prompt and
+task. What stands inside a fence never gets here.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from .rules import Directive, Rules, TaskName
+from .text import FEATURES
+
+Role = Literal["text", "criterion", "evidence", "score", "confidence"]
+
+_CLAUSE = re.compile(r"[.;!?](?:\s+|$)|\n[ \t]*\n|\n(?=[ \t]*(?:[-*•]|\d+[.)])\s)")
+_SCALE_SECTION = re.compile(r"(?im)^[ \t#*]*scale\**[ \t]*:\**[ \t]*\n((?:.+\n?)+)")
+_ANCHOR = re.compile(r"(?m)^[ \t*-]*([\w .-]{1,40}?)[ \t]*(?::|=)[ \t]*(\S.*)$")
+_RANGE = re.compile(
+    r"(?i)\b(?:scale|scores?|grades?|rates?|rating|from|between|number|integer|points?)\b[^.\n]{0,40}?"
+    r"\b(\d)\s*(?:\.\.+|to|and|through|–|—|-)\s*(\d{1,3})\b"
+)
+_BINARY = re.compile(r"(?i)\b(?:0 or 1|1 or 0|0/1|1/0)\b")
+_YES_NO = re.compile(r"(?i)\byes[\"']?\s*(?:or|/)\s*[\"']?no\b|\bno[\"']?\s*(?:or|/)\s*[\"']?yes\b")
+_PROBABILITY = re.compile(r"(?i)\b(?:score|grade|answer|verdict)\b\W.{0,60}\bprobability\b|\bscore\b.{0,30}\b0\.0\b")
+_LABEL = re.compile(
+    r"(?i)\b(criterion|criteria|supporting evidence|evidence|quote|reason(?:ing)?|rationale|explanation|score|grade|"
+    r"rating|verdict|answer|label|relevance|confidence)\b[\"'*]*[ \t]*:"
+)
+_QUOTED_KEY = re.compile(r"[\"'`]([A-Za-z_][A-Za-z0-9_ ]{0,40})[\"'`]\s*:")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scale:
+    """The answers the prompt allows, lowest first; no levels for a probability."""
+
+    levels: tuple[str, ...]
+    anchors: Mapping[str, str]
+    ordered: bool = True
+    """Whether the levels are grades; otherwise they are labels to choose from."""
+    plain: bool = False
+    """Whether these are two labels of which neither reads as a no: a choice, where one text is routed."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReplyForm:
+    """How the prompt wants the answer: JSON or lines, with names in order; no names where it does not say."""
+
+    kind: Literal["json", "lines"]
+    names: tuple[tuple[str, Role], ...]
+    schema: Mapping[str, Mapping[str, Any]]  # Any: JSON schema
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Instructions:
+    """What a prompt makes of the judge."""
+
+    active: tuple[tuple[str, float], ...]
+    """Directives with their strength; negative for a negated one."""
+    weights: tuple[float, ...]
+    """Per feature, in the order of `FEATURES`."""
+    cut: float
+    """Added to every cut; above 0 is stricter."""
+    noise: float
+    """Factor on the noise between repeats and wordings."""
+    row_noise: float
+    """Factor on the noise bound to the row."""
+    scale: Scale
+    form: ReplyForm
+    text: str
+    """What was read, white space normalised; part of the wording noise."""
+
+
+class PromptReader:
+    """Reads the instructions outside the fences."""
+
+    def __init__(self, rules: Rules) -> None:
+        self._rules = rules
+
+    def directives(self, text: str) -> tuple[dict[str, float], int]:
+        """Return the net strength of each directive in a text, and how many pairs of mentions contradict each other."""
+        votes: dict[str, list[int]] = {}
+        for part in _CLAUSE.split(text):
+            clause = " ".join(part.split())
+            if not clause:
+                continue
+            for name, directive in self._rules.directives.items():
+                vote = self._vote(clause, directive)
+                if vote:
+                    votes.setdefault(name, []).append(vote)
+        strengths, contradictions = {}, 0
+        for name, cast in votes.items():
+            on, off = cast.count(1), cast.count(-1)
+            contradictions += min(on, off)
+            strengths[name] = self._strength(on) - self._strength(off)
+        if strengths.get("strict", 0.0) > 0 and strengths.get("lenient", 0.0) > 0:
+            contradictions += 1
+        return {name: s for name, s in strengths.items() if s}, contradictions
+
+    def _strength(self, mentions: int) -> float:
+        return 0.0 if not mentions else 1.0 + self._rules.attention.repeated * min(2, mentions - 1)
+
+    def _vote(self, clause: str, directive: Directive) -> int:
+        """Return 1 for a clause that asks for it, -1 for one that asks for the opposite, 0 for neither.
+
+        A negation in front turns either around: "do not ignore numbers" asks for them.
+        """
+        for pattern in directive.off:
+            if match := pattern.search(clause):
+                return 1 if self._rules.negator.search(clause[: match.start()]) else -1
+        negated = False
+        for pattern in directive.on:
+            for match in pattern.finditer(clause):
+                if not self._rules.negator.search(clause[: match.start()]):
+                    return 1
+                negated = True
+        return -1 if negated else 0
+
+    def read(self, task: TaskName, system: str, clause: str, schema: Mapping[str, Any] | None) -> Instructions:
+        """Read a prompt.
+
+        Args:
+            task: What is judged.
+            system: The system message.
+            clause: The last user message without its fields: the reply clause, and whatever else stands there.
+            schema: The JSON schema of the reply, where the request has one.
+        """
+        section = _SCALE_SECTION.search(system) or _SCALE_SECTION.search(clause)
+        spoken = f"{system}\n{clause}".replace(section[0], "\n") if section else f"{system}\n{clause}"
+        active, contradictions = self.directives(spoken)
+        criteria = _criteria(system.replace(section[0], "\n") if section else system) or clause
+        attention = self._rules.attention
+        words = len(criteria.split())
+        judging = len([n for n in active if n not in ("steps", "notice")])
+        crowd = 1.0 + attention.per_directive * max(0, judging - attention.directives)
+        ramble = max(1.0, words / attention.words)
+        bare = max(0.0, 1.0 - words / attention.bare_words)
+        noise = crowd * ramble * (1.0 + attention.contradiction * contradictions)
+        noise *= 1.0 + attention.bare_noise * bare - attention.steps * (active.get("steps", 0.0) > 0)
+        weights, cut = self._weights(task, active, focus=1.0 / (crowd * ramble))
+        return Instructions(
+            active=tuple(sorted(active.items())),
+            weights=weights,
+            cut=cut + attention.bare_cut * bare,
+            noise=noise,
+            row_noise=noise**0.75,
+            scale=_scale(section[1] if section else "", f"{system}\n{clause}", schema),
+            form=_form(clause, system, schema),
+            text=" ".join(spoken.split()),
+        )
+
+    def _weights(self, task: TaskName, active: Mapping[str, float], *, focus: float) -> tuple[tuple[float, ...], float]:
+        found: dict[str, float] = dict.fromkeys((*FEATURES, "cut"), 0.0)
+        found.update(self._rules.tasks[task].base)
+        for name, strength in active.items():
+            share = focus * (strength if strength > 0 else strength * self._rules.attention.off_share)
+            # A directive for abstentions is as strong either way: "gets 0" is a rule of its own.
+            share = focus * strength if name == "abstention" else share
+            for feature, delta in self._rules.directives[name].effects.get(task, {}).items():
+                found[feature] += share * delta
+        return tuple(found[name] for name in FEATURES), found["cut"]
+
+
+def _criteria(system: str) -> str:
+    """Return the criteria section of a system message, or all of it."""
+    head = re.search(r"(?im)^[ \t#*]*criteria\**[ \t]*:?\**[ \t]*\n?", system)
+    return re.split(r"\n\s*\n(?=The fenced blocks )", system[head.end() :])[0] if head else system
+
+
+def properties_of(response_format: Mapping[str, Any] | None) -> Mapping[str, Mapping[str, Any]] | None:
+    """Return the properties of a `json_schema` response format, in order; None where there is none."""
+    if not response_format or response_format.get("type") != "json_schema":
+        return None
+    body = response_format.get("json_schema", response_format)
+    schema = body.get("schema", body) if isinstance(body, Mapping) else {}
+    found = schema.get("properties") if isinstance(schema, Mapping) else None
+    return found if isinstance(found, Mapping) else None
+
+
+def role_of(name: str) -> Role:
+    """Tell from its name what a field of a reply is for."""
+    lower = name.lower()
+    if "confid" in lower or "certain" in lower:
+        return "confidence"
+    if re.search(r"score|grade|rating|verdict|label|^answer$|relevan|judg|probab", lower):
+        return "score"
+    if re.search(r"evidence|quote", lower):
+        return "evidence"
+    return "criterion" if "criteri" in lower else "text"
+
+
+def _form(clause: str, system: str, schema: Mapping[str, Mapping[str, Any]] | None) -> ReplyForm:
+    if schema is not None:
+        return ReplyForm(kind="json", names=tuple(_roles(schema).items()), schema=schema)
+    behind = system.split("\n", 1)[-1] if "criteria:" in system.lower() else system
+    for text in (clause, behind):
+        keys = dict.fromkeys(_QUOTED_KEY.findall(text))
+        if "json" in text.lower() and any(role_of(k) == "score" for k in keys):
+            return ReplyForm(kind="json", names=tuple((k, role_of(k)) for k in keys), schema={})
+        labels = list(dict.fromkeys(found.capitalize() for found in _LABEL.findall(text)))
+        if any(role_of(label) == "score" for label in labels):
+            kept = [n for n in labels if n != "Criteria" or text is clause]
+            return ReplyForm(kind="lines", names=tuple((n, role_of(n)) for n in kept), schema={})
+    return ReplyForm(kind="lines", names=(), schema={})
+
+
+def _roles(schema: Mapping[str, Mapping[str, Any]]) -> dict[str, Role]:
+    """What each field of a reply is for; where no name says which one grades, the only one with listed values does."""
+    roles: dict[str, Role] = {name: role_of(name) for name in schema}
+    listed = [name for name, spec in schema.items() if spec.get("enum")]
+    if "score" not in roles.values() and len(listed) == 1:
+        roles[listed[0]] = "score"
+    return roles
+
+
+def _scale(section: str, text: str, schema: Mapping[str, Mapping[str, Any]] | None) -> Scale:
+    anchors = {name.strip(): said for name, said in _ANCHOR.findall(section)}
+    asked = next((schema[name] for name, role in _roles(schema).items() if role == "score"), {}) if schema else {}
+    if asked.get("enum"):
+        return _labelled([str(value) for value in asked["enum"]], anchors)
+    if asked.get("type") in ("integer", "number") and "maximum" in asked:
+        low, high = int(asked.get("minimum", 0)), int(asked["maximum"])
+        whole = asked["type"] == "integer" or (low, high) != (0, 1)
+        return Scale(levels=tuple(str(g) for g in range(low, high + 1)) if whole else (), anchors=anchors)
+    if len(anchors) > 1:
+        return _labelled(list(anchors), anchors)
+    found = next(((int(a), int(b)) for a, b in _RANGE.findall(text) if int(a) < int(b) <= 100), None)
+    if _PROBABILITY.search(text) or (asked.get("type") == "number" and found in (None, (0, 1))):
+        return Scale(levels=(), anchors={})
+    if found:
+        return Scale(levels=tuple(str(g) for g in range(found[0], found[1] + 1)), anchors={})
+    if _YES_NO.search(text):
+        return Scale(levels=("no", "yes"), anchors={})
+    return Scale(levels=("0", "1") if _BINARY.search(text) else ("0", "1", "2", "3"), anchors={})
+
+
+def _labelled(values: list[str], anchors: Mapping[str, str]) -> Scale:
+    if all(re.fullmatch(r"-?\d+", value) for value in values):
+        return Scale(levels=tuple(sorted(values, key=int)), anchors=anchors)
+    low = re.compile(r"(?i)^(?:no\b|not\b|un|ir|in|false|fail|0|none|bad)")
+    if len(values) == 2:
+        first, second = sorted(values, key=lambda v: low.match(v.strip()) is None)
+        return Scale(levels=(first, second), anchors=anchors, plain=low.match(first.strip()) is None)
+    return Scale(levels=tuple(values), anchors=anchors, ordered=False)

@@ -1,0 +1,290 @@
+"""The simulated model's rules as typed values, read once from `rules.yaml`, and their version hash."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from functools import cache
+from pathlib import Path
+from typing import Literal
+
+import yaml
+from pydantic import BaseModel, ConfigDict, field_validator
+
+HERE = Path(__file__).parent
+
+TaskName = Literal[
+    "groundedness",
+    "context_relevance",
+    "answer_relevance",
+    "defined_relevance",
+    "answer_correctness",
+    "answerability",
+    "interpretation_groundedness",
+]
+Pattern = re.Pattern[str]
+
+
+def _compiled(patterns: list[str]) -> list[Pattern]:
+    return [re.compile(text, re.IGNORECASE) for text in patterns]
+
+
+class _Strict(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True, arbitrary_types_allowed=True)
+
+
+class Limits(_Strict):
+    """How much text is read and how much is remembered."""
+
+    ground_chars: int
+    focus_chars: int
+    cached_pairs: int
+    cached_prompts: int
+
+
+class Noise(_Strict):
+    """Standard deviations on the latent scale."""
+
+    row: float
+    repeat: float
+    wording: float
+    temperature: float
+    slip_share: float
+    slip: float
+    default_temperature: float
+
+
+class Attention(_Strict):
+    """How instructions are heeded, and what dilutes them."""
+
+    directives: int
+    per_directive: float
+    words: int
+    contradiction: float
+    bare_words: int
+    bare_noise: float
+    bare_cut: float
+    repeated: float
+    off_share: float
+    unformatted: float
+    steps: float
+    shown: float
+    shown_limit: float
+
+
+class Confidence(_Strict):
+    """How the stated confidence grows with the distance from the cut."""
+
+    base: float
+    slope: float
+    spread: float
+    top: float
+    lead: float
+
+
+class Shape(_Strict):
+    """Lengths and thresholds of the features."""
+
+    clause_words: int
+    short_words: int
+    negation_reach: int
+    functional_weight: float
+    long_words: int
+    window_for_flip: float
+    nothing_found: float
+    quote_chars: int
+
+
+class TaskRules(_Strict):
+    """One kind of judging: what is compared with what, the weights and the cuts."""
+
+    focus: str
+    ground: str
+    criterion: str
+    judged: Literal["focus", "ground"]
+    """Which of the two is judged: an abstention counts there."""
+    asks: bool
+    """Whether the focus is a query, so that the kind of thing asked for can be there or not."""
+    cue: Pattern | None = None
+    """Names the task in criteria quoted without a row; without one the words for focus and ground are counted."""
+    lines: bool = False
+    """Whether the focus is a first line together with whichever one of its further lines the ground has most of."""
+    cuts: tuple[float, float, float]
+    base: dict[str, float]
+
+    @field_validator("cue", mode="before")
+    @classmethod
+    def _pattern(cls, value: str | None) -> Pattern | None:
+        return re.compile(value, re.IGNORECASE) if value else None
+
+
+class Blame(_Strict):
+    """When an error is put down to a missing directive."""
+
+    error: Literal["fp", "fn"]
+    feature: str
+    above: float
+    prior: float
+
+
+class Directive(_Strict):
+    """One thing a prompt may ask for: how it is recognised, what it does, how a writer words it."""
+
+    on: list[Pattern]
+    off: list[Pattern]
+    cues: list[Pattern]
+    effects: dict[TaskName, dict[str, float]]
+    blame: Blame | None = None
+    feedback: list[str]
+    wordings: list[str]
+    against: list[str]
+
+    @field_validator("on", "off", "cues", mode="before")
+    @classmethod
+    def _patterns(cls, value: list[str]) -> list[Pattern]:
+        return _compiled(value)
+
+
+class Lexicon(_Strict):
+    """Word lists."""
+
+    stopwords: frozenset[str]
+    functional: frozenset[str]
+    negators: frozenset[str]
+    numbers: dict[str, str]
+    antonyms: list[tuple[str, str]]
+    abstains: Pattern
+    planted: Pattern
+
+    @field_validator("stopwords", "functional", "negators", mode="before")
+    @classmethod
+    def _words(cls, value: str) -> frozenset[str]:
+        return frozenset(value.split())
+
+    @field_validator("abstains", "planted", mode="before")
+    @classmethod
+    def _either(cls, value: list[str]) -> Pattern:
+        return re.compile("|".join(value), re.IGNORECASE | re.MULTILINE)
+
+
+class Kind(_Strict):
+    """A kind of question, and what speaks for an answer of that kind."""
+
+    name: str
+    asks: Pattern
+    evidence: Pattern
+
+    @field_validator("asks", "evidence", mode="before")
+    @classmethod
+    def _pattern(cls, value: str) -> Pattern:
+        return re.compile(value, re.IGNORECASE)
+
+
+class Edits(_Strict):
+    """How the optimizer side draws its answers."""
+
+    no_tags: float
+    harmless: float
+    drop_half: float
+    contradict: float
+    quote_row: float
+    placeholder: float
+    two_at_once: float
+    in_front: float
+    useless_feedback: float
+    misguided: float
+    placeholders: list[str]
+    harmless_sentences: list[str]
+    synonyms: list[tuple[str, str]]
+    useless: list[str]
+
+
+class LossCues(_Strict):
+    """Words of an objective that speak for one error direction."""
+
+    fp: list[Pattern]
+    fn: list[Pattern]
+
+    @field_validator("fp", "fn", mode="before")
+    @classmethod
+    def _patterns(cls, value: list[str]) -> list[Pattern]:
+        return _compiled(value)
+
+
+class Losses(_Strict):
+    """What the loss writer answers."""
+
+    invalid_share: float
+    fp: list[str]
+    fn: list[str]
+    even: list[str]
+    invalid: list[str]
+    reasons: dict[Literal["fp", "fn", "even"], str]
+    cues: LossCues
+    guards: Pattern
+
+    @field_validator("guards", mode="before")
+    @classmethod
+    def _pattern(cls, value: str) -> Pattern:
+        return re.compile(value, re.IGNORECASE)
+
+
+class Rules(_Strict):
+    """Every constant, pattern and phrase of the simulated model."""
+
+    limits: Limits
+    noise: Noise
+    attention: Attention
+    confidence: Confidence
+    shape: Shape
+    tasks: dict[TaskName, TaskRules]
+    fields: dict[str, list[str]]
+    directives: dict[str, Directive]
+    negator: Pattern
+    lexicon: Lexicon
+    kinds: list[Kind]
+    edits: Edits
+    losses: Losses
+
+    @field_validator("negator", mode="before")
+    @classmethod
+    def _pattern(cls, value: str) -> Pattern:
+        return re.compile(value, re.IGNORECASE)
+
+
+@cache
+def load_rules() -> Rules:
+    """Read the shipped rules; the same frozen value every time."""
+    return Rules.model_validate(yaml.safe_load((HERE / "rules.yaml").read_text("utf-8")))
+
+
+@cache
+def rules_version() -> str:
+    """Ten hexadecimal digits of the hash of the rules' data and code."""
+    digest = hashlib.blake2b(digest_size=5)
+    for path in (*sorted(HERE.glob("*.py")), HERE / "rules.yaml"):
+        digest.update(path.name.encode() + b"\0" + path.read_bytes().replace(b"\r\n", b"\n") + b"\0")
+    return digest.hexdigest()
+
+
+def draw(*parts: str | bytes | int) -> float:
+    """Return a number in [0, 1) that depends on nothing but these parts."""
+    return int.from_bytes(_digest(parts)[:8], "big") / 2**64
+
+
+def bell(*parts: str | bytes | int) -> float:
+    """Return a number with mean 0 and variance 1, never beyond 3.47, that depends on nothing but these parts.
+
+    The sum of four uniform numbers (Irwin-Hall), so that the noise is bounded.
+    """
+    digest = _digest(parts)
+    total = sum(int.from_bytes(digest[i : i + 4], "big") for i in (0, 4, 8, 12))
+    return (total / 2**32 - 2.0) * 3.0**0.5
+
+
+def _digest(parts: tuple[str | bytes | int, ...]) -> bytes:
+    digest = hashlib.blake2b(digest_size=16)
+    for part in parts:
+        data = part if isinstance(part, bytes) else str(part).encode("utf-8", "surrogatepass")
+        digest.update(len(data).to_bytes(8, "big") + data)
+    return digest.digest()

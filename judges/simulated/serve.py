@@ -1,0 +1,255 @@
+"""A model served over HTTP the way OpenAI-compatible endpoints are, with faults on order.
+
+`POST /v1/chat/completions` (no streaming, one choice), `GET /v1/models`, and `GET /stats`, which counts
+what was asked, answered and spoilt. No key is asked for; headers are neither kept nor logged.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import threading
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from types import TracebackType
+from typing import TYPE_CHECKING, Any
+
+import orjson
+
+from ..errors import ModelError, WorldError
+from ..models.model import Completion, Model, Request
+from .chat import RefusedError, read_body, read_request, write_answer
+from .faults import Faults
+
+if TYPE_CHECKING:
+    import uvicorn
+    from starlette.applications import Starlette
+    from starlette.requests import Request as HttpRequest
+    from starlette.responses import Response
+    from starlette.types import Receive, Scope, Send
+
+__all__ = ["Faults", "Server", "Stats", "make_app"]
+
+
+@dataclass(slots=True)
+class Stats:
+    """What a served model has done so far."""
+
+    requests: int = 0
+    billed: int = 0
+    """Completions the model made, whether or not the answer reached the caller."""
+    bodies: int = 0
+    """Different request bodies among the billed ones; `billed - bodies` were paid twice."""
+    answers: Counter[str] = field(default_factory=Counter)
+    """What callers got: HTTP statuses, and `dropped` for a connection that was cut."""
+    faults: Counter[str] = field(default_factory=Counter)
+    refused: Counter[str] = field(default_factory=Counter)
+    """Requests refused with 400, by the parameter refused."""
+
+
+class _Dropped:
+    """A response that promises a body and closes the connection instead."""
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        headers = [(b"content-type", b"application/json"), (b"content-length", b"4096")]
+        await send({"type": "http.response.start", "status": 200, "headers": headers})
+
+
+class _Service:
+    """The endpoint's three routes over one model."""
+
+    def __init__(self, model: Model, faults: Faults) -> None:
+        self.model = model
+        self.faults = faults
+        self.stats = Stats()
+        self._attempts: Counter[bytes] = Counter()
+        self._billed: set[bytes] = set()
+
+    async def chat(self, http: HttpRequest) -> Response | _Dropped:
+        """Answer one chat completion, or spoil it as ordered."""
+        self.stats.requests += 1
+        answer = await self._chat(http)
+        self.stats.answers["dropped" if isinstance(answer, _Dropped) else str(answer.status_code)] += 1
+        return answer
+
+    async def _chat(self, http: HttpRequest) -> Response | _Dropped:
+        try:
+            body, digest = read_body(await http.body())
+            self._refuse(body)
+            request = read_request(body)
+        except RefusedError as refusal:
+            if refusal.parameter:
+                self.stats.refused[refusal.parameter] += 1
+            return _error(400, str(refusal), code=refusal.code, parameter=refusal.parameter)
+        await asyncio.sleep(self.faults.latency)
+        self._attempts[digest] += 1
+        fault = self.faults.transient(digest, self._attempts[digest])
+        if fault is not None:
+            self.stats.faults[fault] += 1
+        if fault is not None and fault.isdecimal():
+            return _error(int(fault), f"injected fault {fault}", retry_after=self.faults.retry_after)
+        try:
+            completion = await self._complete(request, digest)
+        except ModelError as error:
+            return _error(error.status or 500, str(error), retry_after=error.retry_after)
+        return await self._deliver(completion, request, fault)
+
+    async def _complete(self, request: Request, digest: bytes) -> Completion:
+        completion = await self.model.complete(request)
+        self.stats.billed += 1
+        self._billed.add(digest)
+        self.stats.bodies = len(self._billed)
+        spoilt = self.faults.sticky(digest)
+        if spoilt is not None:
+            self.stats.faults[spoilt] += 1
+        if spoilt == "garbage":
+            return replace(completion, text=self.faults.garbage_text(digest), logprobs=())
+        if spoilt == "truncate":
+            return _cut(completion)
+        return completion
+
+    async def _deliver(self, completion: Completion, request: Request, fault: str | None) -> Response | _Dropped:
+        if fault == "timeout":
+            await asyncio.sleep(self.faults.hold)
+            return _Dropped()
+        answer = write_answer(completion, request, self.model.name)
+        return _json(answer[: len(answer) // 2] if fault == "badjson" else answer)
+
+    def _refuse(self, body: Mapping[str, Any]) -> None:  # Any: JSON before it is checked
+        if body.get("stream"):
+            raise RefusedError("streaming is not supported here: leave 'stream' out", "stream", "unsupported_value")
+        if body.get("n") not in (None, 1):
+            raise RefusedError(f"n is {body['n']!r}; only one choice per request is served", "n", "unsupported_value")
+        for name in sorted(self.faults.refuse):
+            if body.get(name) is not None and body[name] is not False:
+                text = f"Unsupported parameter: '{name}' is not supported with this model."
+                raise RefusedError(text, name, "unsupported_parameter")
+
+    async def models(self, http: HttpRequest) -> Response:
+        """List the one model that is served."""
+        entry = {"id": self.model.name, "object": "model", "created": 0, "owned_by": "judgewright"}
+        return _json(orjson.dumps({"object": "list", "data": [entry]}))
+
+    async def show_stats(self, http: HttpRequest) -> Response:
+        """Report the counts."""
+        return _json(orjson.dumps(self.stats))
+
+
+def make_app(model: Model, faults: Faults | None = None) -> Starlette:
+    """Build the endpoint over a model; each app counts its own attempts and faults."""
+    from starlette.applications import Starlette
+    from starlette.routing import Route
+
+    service = _Service(model, faults or Faults())
+    routes = [
+        Route("/v1/chat/completions", service.chat, methods=["POST"]),
+        Route("/v1/models", service.models, methods=["GET"]),
+        Route("/stats", service.show_stats, methods=["GET"]),
+    ]
+    return Starlette(routes=routes)
+
+
+class Server:
+    """The app on a socket: in a thread (`with Server(app) as server: server.base_url`) or in the foreground (`run`)."""
+
+    def __init__(self, app: Starlette, *, host: str = "127.0.0.1", port: int = 0) -> None:
+        self._app = app
+        self._host = host
+        self._port = port
+        self._socket: socket.socket | None = None
+        self._thread: threading.Thread | None = None
+        self._server: uvicorn.Server | None = None
+
+    @property
+    def base_url(self) -> str:
+        """The address to give a client, ending in `/v1`; known once the socket is bound."""
+        if self._socket is None:
+            raise WorldError("the server has not been started")
+        host, port = self._socket.getsockname()[:2]
+        return f"http://[{host}]:{port}/v1" if ":" in host else f"http://{host}:{port}/v1"
+
+    def run(self, announce: Callable[[str], None]) -> None:
+        """Serve until interrupted; `announce` is told the base URL once connections are accepted.
+
+        Raises:
+            WorldError: The address is taken or not ours.
+        """
+        self._bind()
+        announce(self.base_url)
+        self._configure().run(sockets=[self._bind()])
+
+    def __enter__(self) -> Server:
+        listening = self._bind()
+        self._server = self._configure()
+        # A daemon, so that a test that fails before __exit__ cannot keep the process alive.
+        self._thread = threading.Thread(target=self._server.run, kwargs={"sockets": [listening]}, daemon=True)
+        self._thread.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._server is not None and self._thread is not None:
+            self._server.should_exit = True
+            self._thread.join()
+
+    def _bind(self) -> socket.socket:
+        """Listen at once, so that connections made before the loop runs wait instead of failing."""
+        if self._socket is None:
+            family = socket.AF_INET6 if ":" in self._host else socket.AF_INET
+            listening = socket.socket(family)
+            listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            try:
+                listening.bind((self._host, self._port))
+            except OSError as error:
+                listening.close()
+                raise WorldError(f"cannot listen on {self._host}:{self._port}: {error.strerror}") from error
+            listening.listen(2048)
+            self._socket = listening
+        return self._socket
+
+    def _configure(self) -> uvicorn.Server:
+        import uvicorn
+
+        config = uvicorn.Config(
+            self._app,
+            log_level="critical",
+            access_log=False,
+            lifespan="off",
+            ws="none",
+            loop="asyncio",
+            timeout_graceful_shutdown=1,
+        )
+        return uvicorn.Server(config)
+
+
+def _cut(completion: Completion) -> Completion:
+    half = len(completion.text) // 2
+    return replace(
+        completion,
+        text=completion.text[:half],
+        finish_reason="length",
+        tokens_out=max(1, completion.tokens_out // 2),
+        logprobs=completion.logprobs[: len(completion.logprobs) // 2],
+    )
+
+
+def _json(content: bytes, *, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
+    from starlette.responses import Response
+
+    return Response(content, status_code=status, headers=headers, media_type="application/json")
+
+
+def _error(
+    status: int,
+    message: str,
+    *,
+    code: str | None = None,
+    parameter: str | None = None,
+    retry_after: float | None = None,
+) -> Response:
+    kind = {429: "rate_limit_error"}.get(status, "server_error" if status >= 500 else "invalid_request_error")
+    body = {"error": {"message": message, "type": kind, "param": parameter, "code": code}}
+    headers = {} if retry_after is None or status not in (429, 503) else {"retry-after": f"{retry_after:g}"}
+    return _json(orjson.dumps(body), status=status, headers=headers)

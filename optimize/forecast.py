@@ -1,0 +1,341 @@
+"""What a walk will ask: at most, by its rules, and probably, by assumptions that are stated.
+
+The hard bound follows from two facts: an equal request is answered once and then comes from the record, and every
+step of the walk is bounded by its settings. Each line of it stands for one step of `loop.optimize`. Requests that fail
+are not answers; what an endpoint bills for them only `--budget` bounds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import numpy as np
+
+from ..judges import Dataset, FloatArray, IntArray, JudgePrompt, Row, Splits, estimate_tokens, judge_request
+from ..judges.models.budget import Forecast
+from .context import WalkSettings
+from .critique import EXCERPT_CHARS, QUOTED
+from .holdout.unanswered import ROUNDS
+from .invariants import EXAMPLE_TOKENS, token_cap
+from .losses.loss import RETURNS, loss_request
+from .losses.objective import Objective
+from .proposers import FewShot, Gepa, HumanEdit, Mipro, Proposer, Rewrite, TextGrad
+from .proposers.textgrad import MOMENTUM
+from .racing.schedule import RaceSettings
+
+Who = Literal["judge", "optimizer", "either", "screen"]
+
+ASKED_AGAIN = "rows unanswered at the gate, asked again"
+LOSS_REPLY = 800
+"""Tokens of a loss, as `loss_request` limits them."""
+_REFUSAL_TOKENS = 2_000
+"""Tokens that the reasons against one loss may take in the next request."""
+_FRAME_TOKENS = 4_000
+"""Tokens of the fixed texts around what an optimizer request is about; TextGrad's longest has about 1,500."""
+_RESENT = 3
+"""Tokens that the estimate may make of one token of a reply, when the reply is part of the next request."""
+_SLICE_TOKENS = 500
+_MOST_SHOWN = 16
+"""Demonstrations that a candidate is taken to show at most, for the template around each."""
+
+DRAWS = 4_000
+USABLE = (8.0, 2.0)
+"""Beta parameters of the share of steps whose proposal reaches validation: 0.8, give or take."""
+KEPT = (2.0, 8.0)
+"""Of the share of validated candidates that are kept: 0.2, give or take."""
+AGAIN = (1.0, 9.0)
+"""Of the share of the optimizer's replies that are asked for again: 0.1, give or take."""
+ASSUMED = (
+    "per walk, about 80 % of the steps reach validation, 20 % of the validated candidates are kept and 10 % of the "
+    "optimizer's replies are asked for again (each drawn from a Beta of 10 observations); a search uses half to all of "
+    "its cap, a fifth of it for the optimizer model"
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Walk:
+    """A walk that is being planned; the rows are those of all parts together, so that no seal is broken."""
+
+    prompt: JudgePrompt
+    dataset: Dataset
+    parts: Splits
+    proposer: Proposer
+    settings: WalkSettings
+    objective: Objective
+    screened: bool = False
+    """Whether a cheaper model looks at candidates before they race."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """One line of the hard bound."""
+
+    what: str
+    who: Who
+    calls: int
+    tokens_in: int | None
+    """Of all these calls together; None where the length of a request is not bounded."""
+    tokens_out: int | None
+    longest: int
+    """Tokens of the longest single request."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StepBound:
+    """What one proposal may ask, at most."""
+
+    optimizer: int = 0
+    judge: int = 0
+    either: int = 0
+    """Calls of both kinds together, whichever they are."""
+    again: int = 0
+    """Optimizer calls among these that only follow an unusable reply."""
+    request: int | None = 0
+    """Tokens of one optimizer request; None where they are not bounded."""
+    reply: int = 0
+    """Tokens of one optimizer reply."""
+
+
+def bound_proposal(walk: Walk) -> StepBound | None:
+    """Return what one step of the walk's proposer may ask; None for a proposer that is not known here.
+
+    Args:
+        walk: The walk; its rows decide how long a critique is.
+    """
+    proposer = walk.proposer
+    match proposer:
+        case TextGrad():
+            parts = len(proposer.parts)
+            shares = min(proposer.gradients, QUOTED)
+            reply = proposer.max_tokens or 0
+            prompt = token_cap(walk.prompt)
+            shown = 2 * prompt + _critique_tokens(walk)  # the part, the rest of the prompt, the critique
+            request = _FRAME_TOKENS + shares * (shown + _RESENT * reply) + (2 + MOMENTUM) * prompt
+            again = parts * proposer.retries
+            return StepBound(
+                optimizer=parts * (shares + 1) + again,
+                again=again,
+                request=request if proposer.max_tokens else None,
+                reply=reply,
+            )
+        case Rewrite():
+            request = _FRAME_TOKENS + 2 * token_cap(walk.prompt) + _critique_tokens(walk)
+            return StepBound(
+                optimizer=1 + proposer.retries,
+                again=proposer.retries,
+                request=request if proposer.max_tokens else None,
+                reply=proposer.max_tokens or 0,
+            )
+        case FewShot():
+            return StepBound(judge=proposer.calls)
+        case Gepa() | Mipro():
+            return StepBound(either=proposer.calls, request=None)
+        case HumanEdit():
+            return StepBound()
+        case _:
+            return None
+
+
+def bound_walk(walk: Walk) -> tuple[Asked, ...] | None:
+    """Return what the walk asks at most, line by line; None where its proposer has no known bound.
+
+    Tokens in are counted as the budget reserves them: half a token a UTF-8 byte and what a chat template may add, with
+    candidates as long as the invariants allow; tokens out by the limit of each reply.
+    """
+    step = bound_proposal(walk)
+    if step is None:
+        return None
+    settings = walk.settings
+    reply = settings.judge.max_tokens
+    sizes = _row_sizes(walk, walk.dataset.rows)
+    train, validation = (_row_sizes(walk, part.rows) for part in (walk.parts.train, walk.parts.validation))
+    sealed = _Sizes(
+        calls=sizes.calls - train.calls - validation.calls,
+        tokens=sizes.tokens - train.tokens - validation.tokens,
+        longest=sizes.longest,
+    )
+    more = _growth(walk)
+    batch = min(settings.batch, train.calls)
+    later = max(settings.steps - 1, 0)  # the first minibatch was answered by the benchmark
+    lines = [
+        _judged("benchmark of the open rows", (train, 1, 0), (validation, 1, 0), reply=reply),
+        _loss_line(walk),
+        _judged("minibatches", (_Sizes(batch, batch * train.longest, train.longest), later, more), reply=reply),
+        *_proposal_lines(step, settings.steps * settings.candidates, _longest(walk, sizes, more), reply),
+        _judged("validations of candidates", (validation, settings.steps * settings.candidates, more), reply=reply),
+    ]
+    if walk.screened and settings.candidates > 1:
+        looked = min(RaceSettings().screening, validation.calls)
+        seen = _Sizes(looked, looked * validation.longest, validation.longest)
+        screening = _judged(
+            "screening of candidates", (seen, settings.steps * (settings.candidates + 1), more), reply=reply
+        )
+        lines.append(replace(screening, who="screen"))
+    if settings.steps:
+        # The gate judges both prompts on the holdout, the closing report both on the final rows, and the new one on
+        # the training rows; what either has answered before comes from the record.
+        closing = ((sealed, 1, 0), (sealed, 1, more), (train, 1, more))
+        if settings.hunks:
+            # Each hunk left out and added alone; both whole prompts were validated before.
+            lines.append(_judged("hunks", (validation, 2 * settings.hunks, more), reply=reply))
+        lines.append(_judged("gate and closing report", *closing, reply=reply))
+        # Rows that one side leaves unanswered at the gate are asked again on both. Only the number of the holdout's
+        # rows is known here, not which they are: their tokens are bounded by those of all sealed rows.
+        again = replace(sealed, calls=min(sealed.calls, len(walk.parts.holdout)))
+        lines.append(_judged(ASKED_AGAIN, (again, ROUNDS, 0), (again, ROUNDS, more), reply=reply))
+    return tuple(line for line in lines if line.calls)
+
+
+@dataclass(frozen=True, slots=True)
+class _Sizes:
+    """How many of some rows are sent, with how many tokens in all, and in the longest."""
+
+    calls: int
+    tokens: int
+    longest: int
+
+
+def _row_sizes(walk: Walk, rows: Sequence[Row]) -> _Sizes:
+    asked = walk.settings.judge
+    forecast = Forecast()
+    sent = [row for row in rows if sum(map(len, row.inputs.values())) <= asked.max_chars]
+    sizes = [forecast.before(judge_request(walk.prompt, row, settings=asked))[0] for row in sent]
+    return _Sizes(len(sizes), sum(sizes), max(sizes, default=0))
+
+
+def _growth(walk: Walk) -> int:
+    """Tokens by which a candidate's request may be longer than the prompt's own, by the invariants."""
+    prompt, parts = walk.prompt, walk.proposer.parts
+    own = estimate_tokens(f"{prompt.system}\n{prompt.criteria}\n{prompt.reply}")
+    text = (token_cap(prompt) - own + 1) * (1 + len(prompt.examples) if "reply" in parts else 1)
+    if "examples" not in parts or isinstance(walk.proposer, TextGrad | Rewrite):
+        return text
+    frames = estimate_tokens(f"{prompt.template}\n{prompt.reply}") + 16 * (2 + len(prompt.inputs))
+    return text + EXAMPLE_TOKENS + frames * _MOST_SHOWN
+
+
+def _judged(what: str, *rows: tuple[_Sizes, int, int], reply: int | None) -> Asked:
+    """Add up judge calls: each set of rows with how often it is asked, and how much longer the request may be."""
+    calls = sum(sizes.calls * times for sizes, times, _ in rows)
+    tokens = sum((sizes.tokens + sizes.calls * more) * times for sizes, times, more in rows)
+    longest = max((sizes.longest + more for sizes, _, more in rows), default=0)
+    out = None if reply is None else calls * reply
+    return Asked(what=what, who="judge", calls=calls, tokens_in=tokens, tokens_out=out, longest=longest)
+
+
+def _longest(walk: Walk, sizes: _Sizes, more: int) -> int | None:
+    """Tokens of the longest trial; None where a search may try what the invariants would refuse."""
+    return sizes.longest + more if isinstance(walk.proposer, TextGrad | Rewrite | HumanEdit) else None
+
+
+def _loss_line(walk: Walk) -> Asked:
+    request = loss_request(walk.objective, "")
+    calls = 1 + RETURNS if _asks_for_loss(walk.settings) else 0
+    longest = Forecast().before(request)[0] + _SLICE_TOKENS + RETURNS * _REFUSAL_TOKENS
+    return Asked(
+        what="loss, with every refusal",
+        who="optimizer",
+        calls=calls,
+        tokens_in=calls * longest,
+        tokens_out=calls * LOSS_REPLY,
+        longest=longest,
+    )
+
+
+def _asks_for_loss(settings: WalkSettings) -> bool:
+    return not settings.unguided and settings.loss is None
+
+
+def _proposal_lines(step: StepBound, times: int, trial: int | None, reply: int | None) -> list[Asked]:
+    kinds: tuple[tuple[Who, int, int | None, int | None], ...] = (
+        ("optimizer", step.optimizer, step.request, step.reply),
+        ("judge", step.judge, trial, reply),
+        ("either", step.either, None, None),
+    )
+    return [
+        Asked(
+            what="proposals",
+            who=who,
+            calls=times * calls,
+            tokens_in=None if request is None else times * calls * request,
+            tokens_out=None if request is None or out is None else times * calls * out,
+            longest=request or 0,
+        )
+        for who, calls, request, out in kinds
+    ]
+
+
+def _critique_tokens(walk: Walk) -> int:
+    """Tokens of a critique at most: its head and as many quoted rows as it may hold."""
+    open_rows = (*walk.parts.train.rows, *walk.parts.validation.rows)
+    most = max(
+        (sum(min(_bytes(text), 4 * EXCERPT_CHARS) for text in row.inputs.values()) for row in open_rows), default=0
+    )
+    names = sum(len(name) + 20 for name in walk.prompt.inputs)
+    reasons = 4 * 300
+    return (estimate_tokens(walk.objective.describe()) + _SLICE_TOKENS) + QUOTED * (most + names + reasons + 400) // 2
+
+
+def _bytes(text: str) -> int:
+    return len(text.encode("utf-8", "surrogatepass"))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Drawn:
+    """Calls of made-up walks, by what is assumed of proposals; shapes (draws,)."""
+
+    judge: IntArray
+    optimizer: IntArray
+
+
+def draw_walks(walk: Walk, *, draws: int = DRAWS, seed: int = 0) -> Drawn | None:
+    """Draw how many calls walks like this one make; None where the proposer has no known bound.
+
+    Each draw walks the steps by shares that are drawn from `USABLE`, `KEPT` and `AGAIN`; rows and settings are the
+    walk's own. It never goes over `bound_walk`.
+    """
+    step = bound_proposal(walk)
+    if step is None:
+        return None
+    rng = np.random.default_rng(seed)
+    usable, kept, again = (rng.beta(*shape, size=draws) for shape in (USABLE, KEPT, AGAIN))
+    train, validation, settings = len(walk.parts.train), len(walk.parts.validation), walk.settings
+    sealed = len(walk.dataset) - train - validation
+    judge = np.full(draws, train + validation)
+    optimizer = np.zeros(draws, np.int64)
+    if _asks_for_loss(settings):
+        optimizer += 1 + rng.binomial(RETURNS, again)
+    changed = np.zeros(draws, np.bool_)
+    for _ in range(settings.steps):
+        judge += np.where(changed, min(settings.batch, train), 0)
+        for _ in range(settings.candidates):
+            asked, tried = _draw_proposal(step, again, rng)
+            optimizer, judge = optimizer + asked, judge + tried
+        running = rng.binomial(settings.candidates, usable)
+        judge += _draw_race(running, validation, rng)
+        changed |= (running > 0) & (rng.random(draws) < kept)
+    judge += np.where(changed, 2 * sealed + train, 0)
+    return Drawn(judge=judge.astype(np.int64), optimizer=optimizer.astype(np.int64))
+
+
+def _draw_race(running: IntArray, validation: int, rng: np.random.Generator) -> IntArray:
+    """Draw the judge's calls of a step's race; shape (draws,).
+
+    One candidate runs over a part of the rows or all of them; of several, a race spends a share and the winner is
+    validated whole.
+    """
+    share = RaceSettings().share or 1.0
+    one = np.ceil(validation * rng.uniform(share, 1.0, len(running)))
+    several = np.minimum(running, 1 + np.ceil(share * running)) * validation
+    return np.where(running == 0, 0, np.where(running == 1, one, several)).astype(np.int64)
+
+
+def _draw_proposal(step: StepBound, again: FloatArray, rng: np.random.Generator) -> tuple[IntArray, IntArray]:
+    """Draw the optimizer's and the judge's calls of one proposal; both of shape (draws,)."""
+    n = len(again)
+    searched = np.floor((step.judge + step.either) * rng.uniform(0.5, 1.0, n)).astype(np.int64)
+    asked = searched // 5 if step.either else np.zeros(n, np.int64)
+    written = step.optimizer - step.again + rng.binomial(step.again, again)
+    return asked + written, searched - asked

@@ -1,0 +1,84 @@
+"""What the gate decided, with its evidence."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+from ...judges import Change
+from ...judges.notebook_display import SIMULATED, html_table
+from .guards import GuardResult
+from .unanswered import AskedAgain
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+DecisionOutcome = Literal["accepted", "refused", "undecided"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Decision:
+    """Accepted, refused or undecided, with the paired evidence and one sentence why."""
+
+    outcome: DecisionOutcome
+    reason: str
+    target: Change | None
+    guards: tuple[GuardResult, ...]
+    slice_change: Change | None
+    """The target metric's change on the slice that was optimized; it must not be a fall beyond chance."""
+    alpha: float
+    look: int
+    """Which look at this holdout since the last accept this was."""
+    n: int
+    coverage_before: float
+    coverage_after: float
+    worst_case: tuple[float, float] | None
+    """The change of the metric if every row one side left unscored had gone against it, or for it."""
+    rows_needed: int | None
+    """Rows that would decide an undecided question; None where it is decided, or where no number is known to."""
+    simulated: bool
+    veto: str | None
+    """Predicate of the slice that the new prompt made worse; None where none is confirmed, or none was looked for."""
+    groups_needed: int | None = None
+    """Groups of those rows."""
+    target_worst: Change | None = None
+    """The target's change with every row that one side alone answered counted against the new prompt, which has to pass
+    the same test; None where there is no such row."""
+    unanswered: int = 0
+    """How many such rows there are."""
+    asked_again: tuple[AskedAgain, ...] = ()
+    """The rounds in which rows that one side left unanswered were asked again, on both sides."""
+
+    def __repr__(self) -> str:
+        looked = f"look {self.look}, alpha {self.alpha:.4f}, n={self.n:,}{SIMULATED * self.simulated}"
+        return f"Decision({self.outcome}: {self.reason!r}; {looked})"
+
+    def _repr_html_(self) -> str:
+        title = f"{self.outcome.upper()}{SIMULATED * self.simulated}"
+        answered = f"rows answered: {self.coverage_before:.1%} before, {self.coverage_after:.1%} after"
+        looked = f"look {self.look} at this holdout, alpha {self.alpha:.4f}"
+        return html_table(self.to_frame(), title=title, notes=(self.reason, answered, looked))
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return one line a comparison: the target, each guard and the slice, those that are undefined left out."""
+        import pandas as pd
+
+        changes = [("target", self.target), *((f"guard, {guard.state}", guard.change) for guard in self.guards)]
+        lines = [
+            {"role": role, **asdict(change)} for role, change in (*changes, ("slice", self.slice_change)) if change
+        ]
+        columns = ("role", "metric", "before", "after", "difference", "low", "high", "p", "n", "groups")
+        return pd.DataFrame(lines, columns=[*columns, "changed_groups"])
+
+    @property
+    def accepted(self) -> bool:
+        """Whether the new prompt may replace the old one."""
+        return self.outcome == "accepted"
+
+    def to_json(self) -> dict[str, Any]:  # Any: JSON
+        """Return the decision as JSON, `accepted` first."""
+        return {
+            "accepted": self.accepted,
+            **asdict(self),
+            "worst_case": list(self.worst_case) if self.worst_case else None,
+        }

@@ -1,0 +1,328 @@
+"""The holdout gate: the only place where sealed rows are opened, and the decision about a prompt.
+
+The test is the metric itself, paired by row: the influence function of the metric is taken for both
+prompts on the rows both answered, its difference is summed by group, and the difference of the metrics is
+compared with its group-clustered standard error. Student's t with one degree of freedom less than the
+groups that changed keeps a handful of flips from looking certain; where few groups changed an exact test by group
+swaps has to agree. Guards are tests of non-inferiority.
+A row without a verdict is asked again, on both sides; one that only one side answered is then counted against the new
+prompt, and the tests have to hold with it as well. What passes all that may still have broken a part of the rows for
+the sake of the others: a slice in which that is confirmed is a veto. Of it only the predicate leaves the holdout: no
+row, no count and no rate. "Undecided" is an answer of its own, with the number of rows it would take.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from ...judges import (
+    BoolArray,
+    Change,
+    Dataset,
+    Judged,
+    JudgePrompt,
+    SealedRows,
+    Splits,
+    compare,
+    point,
+    with_swaps,
+)
+from ...slices import find_regressions
+from ..losses.objective import Objective
+from .decision import Decision, DecisionOutcome
+from .guards import MIN_EFFECTIVE, MIN_GROUPS, GuardResult, hold_guard
+from .ledger import Ledger
+from .projection import Projection, project
+from .unanswered import ask_again, count_against
+
+MIN_COVERAGE = 0.95
+"""Under this share of answered rows on either side a comparison is undecided."""
+SLICE_ALPHA = 0.05
+"""Of the test that the optimized slice got worse."""
+
+
+def decide(
+    before: Judged,
+    after: Judged,
+    objective: Objective,
+    *,
+    alpha: float,
+    look: int = 1,
+    in_slice: BoolArray | None = None,
+    exclude: Collection[str] = (),
+) -> Decision:
+    """Decide between two prompts from their answers to the same rows; reads nothing else.
+
+    Args:
+        before, after: Answers to the same dataset.
+        objective: The target metric and the guards.
+        alpha: What this look may spend.
+        look: Its number, for the record.
+        in_slice: Which rows belong to the slice that was optimized, shape (rows,).
+        exclude: Metadata columns whose values make no slices.
+    """
+    worst = count_against(before, after)
+    evidence = _Evidence(
+        target=_compare_target(objective.target, before, after),
+        guards=tuple(hold_guard(guard, before, after, worst) for guard in objective.guards),
+        in_slice=in_slice is not None,
+        slice_change=None if in_slice is None else compare(objective.target, before, after, keep=in_slice),
+        worst=None if worst is None else _compare_target(objective.target, worst.before, worst.after),
+        unanswered=0 if worst is None else worst.rows,
+        coverage=min(before.coverage, after.coverage),
+    )
+    weighed = _weigh(evidence, alpha)
+    outcome, reason, more = weighed.outcome, weighed.reason, weighed.more
+    if more is not None:
+        reason = f"{reason}; {more}"
+    target, veto = evidence.target, None
+    if outcome == "accepted" and (veto := _find_veto(before, after, exclude)) is not None:
+        outcome, reason = "refused", f"{reason}; but where {veto}, more verdicts went wrong than were mended"
+    return Decision(
+        outcome=outcome,
+        reason=reason,
+        target=target,
+        guards=evidence.guards,
+        slice_change=evidence.slice_change,
+        alpha=alpha,
+        look=look,
+        n=target.n if target else 0,
+        coverage_before=before.coverage,
+        coverage_after=after.coverage,
+        worst_case=_worst_case(objective.target, before, after),
+        rows_needed=more.rows if more else None,
+        groups_needed=more.groups if more else None,
+        target_worst=evidence.worst,
+        unanswered=evidence.unanswered,
+        simulated=before.simulated or after.simulated,
+        veto=veto,
+    )
+
+
+def _compare_target(metric: str, before: Judged, after: Judged) -> Change | None:
+    return with_swaps(compare(metric, before, after), before, after)
+
+
+def _find_veto(before: Judged, after: Judged, exclude: Collection[str]) -> str | None:
+    """Return the predicate of the surest slice that the new prompt made worse, in at most two conditions.
+
+    A slice of few rows, or of few groups that count, is passed over: it could not decide, and would tell single rows.
+    """
+    known = {name for row in before.rows for name in row.meta}
+    report = find_regressions(before, after, exclude=sorted(known & set(exclude)), max_depth=2)
+    for found in report.slices:
+        inside = found.change
+        if min(inside.n, inside.groups) >= MIN_GROUPS and inside.effective_groups >= MIN_EFFECTIVE:
+            return str(found.predicate)
+    return None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Evidence:
+    """All that the rules of the gate look at."""
+
+    target: Change | None
+    guards: tuple[GuardResult, ...]
+    in_slice: bool
+    slice_change: Change | None
+    worst: Change | None
+    """The target's change with every row that one side alone answered counted against the new prompt."""
+    unanswered: int
+    """How many such rows there are."""
+    coverage: float
+
+
+def _weigh(evidence: _Evidence, alpha: float) -> _Weighed:
+    """Weigh the evidence, the weightiest objection first; each `if` is one rule of the gate."""
+    target, guards, slice_change = evidence.target, evidence.guards, evidence.slice_change
+    if target is None:
+        return _Weighed("undecided", "the target metric is undefined on the holdout (no positive rows or verdicts)")
+    name, moved = target.metric, _moved(target.before, target.after)
+    if evidence.coverage < MIN_COVERAGE:
+        few = f"only {evidence.coverage:.1%} of the rows were answered"
+        return _Weighed("undecided", f"{few}; {MIN_COVERAGE:.0%} are needed")
+    if target.changed_groups == 0 and target.difference == 0:
+        return _Weighed("refused", f"no verdict that matters to {name} changed on the holdout")
+    if target.difference <= 0:
+        return _Weighed("refused", f"{name} did not improve on the holdout ({moved})")
+    for guard in guards:
+        if guard.state == "broken" and guard.change is not None:
+            fall = f"{guard.metric} moved by {guard.change.difference:+.3f}"
+            return _Weighed("refused", f"{fall}, the guard allows a loss under {guard.margin:.3f}")
+    more = project(target, guards, alpha)
+    if target.bearing_groups < MIN_GROUPS:
+        few = f"only {target.bearing_groups} groups of the holdout bear on {name}"
+        return _Weighed("undecided", f"{few}; fewer than {MIN_GROUPS} cannot decide", more)
+    if target.effective_groups < MIN_EFFECTIVE:
+        few = f"a few large groups of the holdout weigh as much as {target.effective_groups:.1f} equal ones"
+        return _Weighed("undecided", f"{few}; fewer than {MIN_EFFECTIVE} cannot decide")
+    if target.p > alpha:
+        chance = f"p = {target.p:.3f} is above the {alpha:.3f} this look may spend"
+        return _Weighed("undecided", f"{name} rose {moved}, but {chance}", more)
+    silent = f"{evidence.unanswered:,} unanswered {'row' if evidence.unanswered == 1 else 'rows'}"
+    if evidence.unanswered and (evidence.worst is None or evidence.worst.p > alpha):
+        worst = evidence.worst
+        against = "is undefined" if worst is None else f"is {_moved(worst.before, worst.after)} ({_p(worst.p)})"
+        return _Weighed(
+            "undecided", f"{name} rose {moved}, but with {silent} counted against the new prompt it {against}"
+        )
+    if evidence.in_slice and slice_change is None:
+        few = "too few rows were answered"
+        return _Weighed("undecided", f"{name} cannot be compared on the slice that was optimized: {few}")
+    if slice_change is not None and _fell(slice_change):
+        fall = f"{name} fell on the slice that was optimized ({_moved(slice_change.before, slice_change.after)}"
+        return _Weighed("refused", f"{fall}; by more than chance explains)")
+    for guard in guards:
+        if guard.state == "undecided" and not guard.wants_rows:
+            loss = f"a loss of {guard.margin:.3f} in {guard.metric} is not ruled out"
+            return _Weighed("undecided", f"{name} rose {moved}, but {loss} where {silent} count against the new prompt")
+        if guard.state == "undecided":
+            loss = f"a loss of {guard.margin:.3f} in {guard.metric} is not ruled out"
+            return _Weighed("undecided", f"{name} rose {moved}, but {loss}", more)
+    held = "".join(f"; {_held(guard)}" for guard in guards)
+    gained = f"{name} rose {moved} on the holdout ({_p(target.p)}, alpha {alpha:.4f})"
+    return _Weighed("accepted", f"{gained}{held}{_slice_told(slice_change)}")
+
+
+@dataclass(frozen=True, slots=True)
+class _Weighed:
+    """What the rules come to."""
+
+    outcome: DecisionOutcome
+    reason: str
+    more: Projection | None = None
+    """Where a number of rows could decide: which."""
+
+
+def _held(guard: GuardResult) -> str:
+    bound = "no bound" if guard.low is None else f"at least {guard.low:+.3f} with 95 % confidence"
+    return f"{guard.metric} held ({bound}, {-guard.margin:+.3f} allowed)"
+
+
+def _fell(change: Change) -> bool:
+    """Whether a change on the slice is a fall beyond chance: its one-sided 95 % upper bound lies below 0."""
+    high = _upper_bound(change)
+    return high is not None and high < 0
+
+
+def _slice_told(change: Change | None) -> str:
+    """Tell of a fall on the slice that chance explains; empty where there is none."""
+    if change is None or change.difference >= 0:
+        return ""
+    high = _upper_bound(change)
+    bound = "no bound is known" if high is None else f"at most {high:+.3f} with 95 % confidence"
+    fall = f"{change.metric} {_moved(change.before, change.after)}"
+    return f"; on the slice that was optimized {fall}, not shown to be a fall ({bound})"
+
+
+def _p(p: float) -> str:
+    return "p < 0.0001" if p < 0.0001 else f"p = {p:.4f}"
+
+
+def _moved(before: float, after: float) -> str:
+    """Write both values with as many digits, from three on, as it takes to see them differ."""
+    digits = 3
+    while digits < 6 and f"{before:.{digits}f}" == f"{after:.{digits}f}":
+        digits += 1
+    return f"{before:.{digits}f} -> {after:.{digits}f}"
+
+
+def _upper_bound(change: Change) -> float | None:
+    """Return the one-sided 95 % upper bound of a change; None where fewer than two groups changed."""
+    from scipy.stats import t as student
+
+    if change.se is None or change.freedom <= 0:
+        return None
+    return change.difference + float(student.ppf(1 - SLICE_ALPHA, change.freedom)) * change.se
+
+
+def _worst_case(metric: str, before: Judged, after: Judged) -> tuple[float, float] | None:
+    """Bound the change when each row that one side left unscored is counted against that side, then for it."""
+    labelled = np.array([i for i, row in enumerate(before.dataset.rows) if row.label is not None], np.int64)
+    if len(labelled) == 0 or metric == "off_by_one":
+        return None
+    truth = np.array([before.dataset.positive(before.dataset.rows[i]) for i in labelled], np.bool_)
+
+    def value(side: Judged, *, right: bool) -> float | None:
+        predicted = truth.copy() if right else ~truth
+        place = {int(row): k for k, row in enumerate(labelled)}
+        for row, said in zip(side.scored, side.predicted, strict=True):
+            predicted[place[int(row)]] = said
+        return point(metric, truth, predicted)
+
+    ends = value(after, right=False), value(before, right=True), value(after, right=True), value(before, right=False)
+    if None in ends:
+        return None
+    low_after, high_before, high_after, low_before = (float(v) for v in ends if v is not None)
+    return low_after - high_before, high_after - low_before
+
+
+def open_for_report(
+    parts: Splits, before: JudgePrompt, after: JudgePrompt, decision: Decision, *, ledger: Ledger, run_id: str
+) -> tuple[Dataset, int]:
+    """Open every row for the closing report, the final rows last, and say how often those were opened so far.
+
+    It comes after an accept and never else, and what leaves it are aggregates: no proposer runs after it. On the
+    holdout it goes on with the gate's look; opening the final rows is a look of its own in the ledger.
+
+    Raises:
+        ValueError: The decision was no accept.
+    """
+    if not decision.accepted:
+        raise ValueError(f"the gate said {decision.outcome}; without an accept the final rows stay sealed")
+    rows = [*parts.train.rows, *parts.validation.rows]
+    for part in (parts.holdout, parts.final):
+        if len(part):
+            look = ledger.begin(part.content_hash, run_id=run_id, before=before.version, after=after.version)
+            rows += part.open(look).rows
+            ledger.conclude(look, outcome=decision.outcome, reason=decision.reason)
+    return replace(parts.train, rows=tuple(rows)), len(ledger.looks(parts.final.content_hash))
+
+
+def gate(
+    before: JudgePrompt,
+    after: JudgePrompt,
+    holdout: SealedRows,
+    objective: Objective,
+    *,
+    judge: Callable[[JudgePrompt, Dataset, int], Judged],
+    ledger: Ledger,
+    run_id: str,
+    member: Callable[[Dataset], BoolArray] | None = None,
+    exclude: Collection[str] = (),
+) -> Decision:
+    """Enter a look in the ledger, open the holdout, judge both prompts on it, and decide.
+
+    Rows that either leaves unanswered are asked again, see `ask_again`.
+
+    Args:
+        judge: Asks one prompt about rows, for the first time (0) or again; it is called for `before`, then for `after`.
+        member: Says which rows belong to the optimized slice.
+        exclude: Metadata columns whose values make no slices.
+
+    Raises:
+        InputError: The holdout's looks are spent; fresh labels are needed.
+    """
+    look = ledger.begin(holdout.content_hash, run_id=run_id, before=before.version, after=after.version)
+    rows = holdout.open(look)
+    old, new, rounds = ask_again(
+        judge(before, rows, 0),
+        judge(after, rows, 0),
+        lambda some, repeat: judge(before, some, repeat),
+        lambda some, repeat: judge(after, some, repeat),
+    )
+    decision = decide(
+        old,
+        new,
+        objective,
+        alpha=look.alpha,
+        look=look.number,
+        in_slice=None if member is None else member(rows),
+        exclude=exclude,
+    )
+    decision = replace(decision, reason="; ".join((decision.reason, *look.cautions)), asked_again=rounds)
+    ledger.conclude(look, outcome=decision.outcome, reason=decision.reason)
+    return decision

@@ -1,0 +1,102 @@
+"""Guards: metrics that a new prompt may not lose, tested for non-inferiority at their margins."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Literal
+
+from ...judges import Change, Judged, compare
+from ..losses.objective import Guard
+from .unanswered import WorstCase
+
+MIN_GROUPS = 20
+"""Under this many groups a clustered standard error is not to be trusted."""
+MIN_EFFECTIVE = 10
+"""A standard error is not to be trusted either where a few large groups dominate: all weigh as much as so many equal
+ones."""
+GUARD_ALPHA = 0.05
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GuardResult:
+    """What became of one guard."""
+
+    metric: str
+    margin: float
+    """The loss that is tolerated, as a positive number."""
+    change: Change | None
+    low: float | None
+    """One-sided 95 % lower bound of the change; it must lie above minus the margin."""
+    state: Literal["held", "broken", "undecided"]
+    p: float | None = None
+    """One-sided p-value against a loss of the margin or more; None where there is no standard error."""
+    worst_low: float | None = None
+    """The bound with every row that one side alone answered counted against the new prompt, which must lie above minus
+    the margin too; None where there is no such row."""
+
+    @property
+    def wants_rows(self) -> bool:
+        """Whether the guard is undecided for want of rows, and not for what was left unanswered."""
+        return self.state == "undecided" and (self.change is None or not _is_clear(self.change, self.low, self.margin))
+
+
+def hold_guard(guard: Guard, before: Judged, after: Judged, worst: WorstCase | None = None) -> GuardResult:
+    """Test non-inferiority: the guarded metric must not fall by the margin or more.
+
+    Args:
+        guard: The metric and its margin.
+        before, after: Answers to the same dataset.
+        worst: Both with what stayed unanswered counted against the new prompt, where there is any; it has to hold too.
+    """
+    change = compare(guard.metric, before, after)
+    if change is None:
+        return GuardResult(metric=guard.metric, margin=guard.margin, change=None, low=None, state="undecided")
+    low, p = _non_inferiority(change, guard.margin)
+    worst_low: float | None = None
+    clear = _is_clear(change, low, guard.margin)
+    if worst is not None:
+        against = compare(guard.metric, worst.before, worst.after)
+        worst_low = None if against is None else _non_inferiority(against, guard.margin)[0]
+        clear = clear and against is not None and _is_clear(against, worst_low, guard.margin)
+    broken = change.difference <= -guard.margin
+    return GuardResult(
+        metric=guard.metric,
+        margin=guard.margin,
+        change=change,
+        low=low,
+        state="broken" if broken else "held" if clear else "undecided",
+        p=p,
+        worst_low=worst_low,
+    )
+
+
+def _non_inferiority(change: Change, margin: float) -> tuple[float | None, float | None]:
+    """Return the one-sided 95 % lower bound of a change, and p against a loss of the margin; None where unknown."""
+    from scipy.stats import t as student
+
+    if change.changed_groups == 0:
+        return change.difference - 3.0 / max(change.bearing_rows, 1), None  # rule of three: no flip among so many
+    if change.freedom <= 0 or change.se is None:
+        return None, None
+    low = change.difference - float(student.ppf(1 - GUARD_ALPHA, change.freedom)) * change.se
+    if change.se == 0:
+        return low, None
+    return low, float(student.sf((change.difference + margin) / change.se, change.freedom))
+
+
+def _is_clear(change: Change, low: float | None, margin: float) -> bool:
+    return low is not None and low > -margin and change.bearing_groups >= MIN_GROUPS
+
+
+def guard_could_hold(change: Change, guard: Guard, *, rows: int) -> bool:
+    """Say whether a change of this size would pass its guard's test on `rows` rows.
+
+    The standard error is scaled from the rows it was seen on; used to keep hopeless candidates from the gate.
+    """
+    from scipy.stats import norm
+
+    if change.se is None:
+        return False
+    se = change.se * math.sqrt(change.n / rows)
+    return change.difference - float(norm.isf(GUARD_ALPHA)) * se > -guard.margin

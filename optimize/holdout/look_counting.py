@@ -1,0 +1,257 @@
+"""How looks are counted: which earlier looks, measurements and opened rows bear on a holdout that is asked for.
+
+A holdout is its rows and not its name. What counts is the share of it that is met again, or the share of the other one
+that is: neither a cut nor filler makes a fresh holdout of old rows. A smaller overlap is told and not counted.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from ...judges import InputError, WorkspaceError
+from .look import ALPHA, SHARED, History, Look, LookOutcome, LookRecord, RowMemory
+from .seen_rows import KnownRows, Overlap
+
+
+def alpha_of_look(number: int, *, alpha: float = ALPHA) -> float:
+    """Return what look `number` (from 1) spends: alpha * 6 / (pi^2 t^2), which sums to alpha over all looks."""
+    if number < 1:
+        raise ValueError(f"look {number!r}: looks are counted from 1")
+    return alpha * 6.0 / (math.pi**2 * number**2)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LookAsked:
+    """A look that is asked for; its fields are those of `Look`."""
+
+    holdout: str
+    run_id: str
+    before: str
+    after: str
+    purpose: str
+    line: str
+    known_as: tuple[str, ...] = ()
+    """Other versions under which either prompt may have been measured, such as those of its verdict file."""
+
+
+def look_asked(history: History, asked: LookAsked) -> Look:
+    """Return the look that is asked for: the one this run has begun with these prompts, else the next.
+
+    Looks are counted anew only where the old prompt is one that this holdout accepted: what was tried before
+    that was about another prompt. A look that goes on from any other prompt counts all earlier ones. Of other
+    holdouts with the same rows that one counts which has had the most looks. Each other prompt that was measured on
+    these rows counts as a look of its own; the one in use and the candidate itself do not.
+    """
+    identity = (asked.run_id, asked.before, asked.after, asked.purpose, asked.line)
+    for record in history.records:
+        look = record.look
+        known = (look.run_id, look.before, look.after, look.purpose, look.line)
+        if look.holdout == asked.holdout and known == identity:
+            return look
+    sharing = _sharing(history, asked.holdout)
+    counted = [other.holdout for other in sharing if other.counts]
+    own, carried = _spent(history.records, asked, asked.holdout)
+    most = max([own + carried, *(sum(_spent(history.records, asked, other)) for other in counted)])
+    measured = len(_measured(history, asked, {asked.holdout, *counted}))
+    memory = find_memory(history.memories, asked.run_id)
+    alike = [memory.alike[asked.holdout]] if memory and asked.holdout in memory.alike else []
+    return Look(
+        holdout=asked.holdout,
+        number=most + measured + 1,
+        alpha=alpha_of_look(most + measured + 1),
+        run_id=asked.run_id,
+        purpose=asked.purpose,
+        before=asked.before,
+        after=asked.after,
+        line=asked.line,
+        carried=most - own,
+        measured=measured,
+        opened=memory.opened.get(asked.holdout, "") if memory else "",
+        alike=(*alike, *(other.told for other in sharing if not other.counts)),
+    )
+
+
+def _spent(records: Iterable[LookRecord], asked: LookAsked, holdout: str) -> tuple[int, int]:
+    """Count the looks at one holdout that bear on what is asked, and those that it took over itself."""
+    count = carried = 0
+    for record in records:
+        look = record.look
+        if look.line != asked.line:
+            continue
+        if _starts_anew(record, asked, {holdout, asked.holdout}):
+            count = carried = 0
+        elif look.holdout == holdout:
+            count, carried = count + 1, max(carried, look.carried)
+    return count, carried
+
+
+def _starts_anew(record: LookRecord, asked: LookAsked, holdouts: set[str]) -> bool:
+    """Say whether the prompt in use was accepted by this look at one of the holdouts."""
+    look = record.look
+    return look.holdout in holdouts and record.outcome == "accepted" and look.after == asked.before
+
+
+def _measured(history: History, asked: LookAsked, holdouts: set[str]) -> set[str]:
+    """Return the versions of other prompts that were measured on the holdout's rows since the last accept.
+
+    A prompt that was in use at an earlier look, or has had one, is counted there. A recheck on another model is on a
+    line of its own, of which nothing was measured.
+    """
+    if asked.line:
+        return set()
+    since = 0
+    looked = {asked.before, asked.after, *asked.known_as}
+    for number, record in enumerate(history.records, 1):
+        if _starts_anew(record, asked, holdouts):
+            since = number
+        if record.look.holdout in holdouts:
+            looked |= {record.look.before, record.look.after}
+    mine = _sealed(history.memories, asked.holdout)
+    later = [one for one in history.measured if one.looks >= since and one.version not in looked]
+    # A prompt may have been measured piece by piece; three rows to try an endpoint are no look.
+    pieces = {(one.version, one.rows.hash): one.rows for one in later}
+    met = {rows.hash: mine.shared_with(rows).rows for rows in pieces.values()}
+    seen = Counter[str]()
+    for version, rows in pieces:
+        seen[version] += met[rows]
+    return {version for version, rows in seen.items() if rows > SHARED * mine.rows}
+
+
+@dataclass(frozen=True, slots=True)
+class _Sharing:
+    """Another holdout that was looked at and has some of the same rows."""
+
+    holdout: str
+    overlap: Overlap
+    counts: bool
+
+    @property
+    def told(self) -> str:
+        rows = f"{self.overlap.rows:,} {'row' if self.overlap.rows == 1 else 'rows'}"
+        return f"{rows} of a holdout that was looked at before stand here, maybe edited: too few to count those looks"
+
+
+def _sharing(history: History, holdout: str) -> list[_Sharing]:
+    """Return the other holdouts looked at that hold some of the same rows.
+
+    A group that stands in what the same run sealed beside the other holdout is not held by that one.
+    """
+    mine = _sealed(history.memories, holdout)
+    looked = {record.look.holdout for record in history.records} - {holdout}
+    found: dict[str, _Sharing] = {}
+    for memory in history.memories:
+        for name in sorted((looked & memory.sealed.keys()) - found.keys()):
+            theirs = memory.sealed[name]
+            beside = [part for other, part in memory.sealed.items() if other != name]
+            overlap = mine.shared_with(theirs, unless=beside)
+            if overlap.rows:
+                found[name] = _Sharing(name, overlap, counts(overlap, mine, theirs))
+    return list(found.values())
+
+
+def counts(overlap: Overlap, mine: KnownRows, theirs: KnownRows) -> bool:
+    """Say whether what two parts share is more than a few of either's rows or groups."""
+    rows, groups = min(mine.rows, theirs.rows), min(len(mine.groups), len(theirs.groups))
+    return overlap.rows > SHARED * rows or overlap.groups > SHARED * groups
+
+
+def _sealed(memories: Iterable[RowMemory], holdout: str) -> KnownRows:
+    return next((memory.sealed[holdout] for memory in memories if holdout in memory.sealed), KnownRows())
+
+
+def find_memory(memories: Iterable[RowMemory], run_id: str) -> RowMemory | None:
+    """Return what a run has entered, or None."""
+    return next((memory for memory in memories if memory.run_id == run_id), None)
+
+
+def remember_rows(
+    memories: Sequence[RowMemory], run_id: str, *, open: KnownRows, sealed: Mapping[str, KnownRows], allow_opened: bool
+) -> RowMemory:
+    """Say of each sealed part how many of its rows an earlier run saw; a few that are only much alike are let pass.
+
+    Raises:
+        InputError: There are such rows, and that is not allowed.
+    """
+    opened: dict[str, str] = {}
+    alike: dict[str, str] = {}
+    for name, rows in sealed.items():
+        worst = max((_Opened.of_memory(rows, memory) for memory in memories), default=None, key=lambda one: one.rank)
+        if worst is not None and worst.refused:
+            opened[name] = worst.told
+        elif worst is not None and worst.overlap.rows:
+            alike[name] = worst.told
+    if opened and not allow_opened:
+        raise InputError(
+            f"{next(iter(opened.values()))}; a prompt may have been tuned on them",
+            hint="decide on rows no run has seen: that run's own data and split, or fresh labels; with --allow-opened "
+            "the decision says it",
+        )
+    return RowMemory(run_id=run_id, open=open, sealed=dict(sealed), opened=opened, alike=alike)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Opened:
+    """How many rows of a sealed part an earlier run saw."""
+
+    run_id: str
+    of: int
+    overlap: Overlap
+    edited: bool
+    """Whether they are known by their fingerprints alone."""
+    refused: bool
+
+    @classmethod
+    def of_memory(cls, rows: KnownRows, memory: RowMemory) -> _Opened:
+        sealed = tuple(memory.sealed.values())
+        by_key = rows.met_in(memory.open, unless=sealed)
+        by_print = rows.edited_in(memory.open, unless=sealed)
+        edited = by_print.rows > by_key.rows
+        overlap = by_print if edited else by_key
+        refused = by_key.rows > 0 or by_print.rows > SHARED * rows.rows
+        return cls(run_id=memory.run_id, of=rows.rows, overlap=overlap, edited=edited, refused=refused)
+
+    @property
+    def rank(self) -> tuple[bool, int]:
+        return self.refused, self.overlap.rows
+
+    @property
+    def told(self) -> str:
+        groups = f"{self.overlap.groups:,} {'group' if self.overlap.groups == 1 else 'groups'}"
+        seen = "were open to" if not self.edited else "are, though edited, rows that were open to"
+        return f"{self.overlap.rows:,} of the {self.of:,} sealed rows (in {groups}) {seen} run {self.run_id}"
+
+
+def find_look(records: Sequence[LookRecord], look: Look) -> LookRecord | None:
+    """Return a look's record, or None if it has not been begun."""
+    return next((record for record in records if record.look == look), None)
+
+
+def require_allowed(look: Look, max_looks: int) -> None:
+    """Refuse a look beyond the last one.
+
+    Raises:
+        InputError: The message asks for fresh labels.
+    """
+    if look.number > max_looks:
+        raise InputError(
+            f"the holdout {look.holdout[:12]} has had {max_looks} looks since the last accept; it needs fresh labels",
+            hint="label new rows and use them as the holdout; this one can tell nothing more",
+        )
+
+
+def require_open(records: Sequence[LookRecord], look: Look, outcome: LookOutcome) -> bool:
+    """Return whether a look is still to be concluded; False when it was, in the same way.
+
+    Raises:
+        WorkspaceError: It was never begun, or was concluded otherwise.
+    """
+    record = find_look(records, look)
+    named = f"look {look.number} on holdout {look.holdout[:12]}"
+    if record is None:
+        raise WorkspaceError(f"{named} was never begun; nothing can conclude it")
+    if record.outcome not in (None, outcome):
+        raise WorkspaceError(f"{named} was concluded {record.outcome!r}; it cannot become {outcome!r}")
+    return record.outcome is None

@@ -1,0 +1,253 @@
+"""The smallest gain that the gate would show on so many rows, by putting made-up edits to its test.
+
+An edit of the judge's verdicts on open rows is drawn, groups are drawn from it as many as the holdout has, and the test
+of the gate is taken on them: by the clustered standard error and, where few groups changed, by group swaps. So the plan
+says of an edit what the gate would say of it, on rows like these.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from ...judges import POWER, BoolArray, FloatArray, InputError, IntArray, Judged, clustered_se, influence, point
+from ...judges.metrics import BINARY_METRICS, cell_influence
+from ...judges.metrics.paired_comparison import UNMOVED
+from ...judges.metrics.permutation_test import CELLS, FEW_GROUPS, changed_groups, swap_test
+from ...judges.reliability import FLIPPINGS
+from ..losses.objective import Guard
+from .guards import GUARD_ALPHA, MIN_EFFECTIVE, MIN_GROUPS
+
+HOLDOUTS = 20
+"""Holdouts that are drawn for each made-up edit."""
+EXACT, SWAPS = 8, 300
+"""Up to so many changed groups all ways to swap them are tried, else so many ways; the gate itself tries more."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GuardNeed:
+    """The rows that a guard wants, where an edit flips verdicts as it is taken to."""
+
+    metric: str
+    margin: float
+    rows: int | None
+    """Where nothing is lost: so many rows let the guard hold in 80 % of cases; None where nothing flips."""
+    rows_at_half: int | None
+    """Where half of the margin is lost."""
+
+
+def smallest_gain(
+    metric: str, judged: Judged, *, churn: float, alpha: float, rows: int, groups: int | None = None, seed: int = 0
+) -> float | None:
+    """Return the smallest gain that the gate's test on rows like these shows with 80 % power.
+
+    An edit is drawn that mends a share of the wrong verdicts and breaks as many right ones, and mends some more on
+    top: the gain. The number of these is sought at which four of five holdouts pass the test.
+
+    Args:
+        metric: A metric of decisions.
+        judged: The judge as it is, on open rows.
+        churn: Share of the wrong verdicts that are mended while as many right ones are broken.
+        alpha: Of the one-sided test.
+        rows: As many rows as the test will have.
+        groups: As many groups; in proportion to the rows unless given.
+        seed: Of the edits and the holdouts.
+
+    Returns:
+        None where the metric is undefined, or where not even mending every wrong verdict beside the churn is shown.
+
+    Raises:
+        InputError: The metric is not one of decisions.
+    """
+    if metric not in BINARY_METRICS:
+        raise InputError(f"the detectable gain is known for metrics of decisions, and {metric} is not one")
+    edits = _Edits(metric=metric, judged=judged, churn=churn, alpha=alpha, rows=rows, groups=groups, seed=seed)
+    low, high = 0, edits.most
+    if high == 0 or (over := edits.tried(high)) is None or over.power < POWER:
+        return None
+    under = edits.tried(low)
+    while high - low > 1:
+        middle = (low + high) // 2
+        found = edits.tried(middle)
+        if found is None or found.power < POWER:
+            low, under = middle, found
+        else:
+            high, over = middle, found
+    if under is None or under.power >= POWER:
+        return over.gain
+    return under.gain + (POWER - under.power) / (over.power - under.power) * (over.gain - under.gain)
+
+
+def perfect_gain(
+    metric: str, judged: Judged, *, alpha: float, rows: int, groups: int | None = None, seed: int = 0
+) -> float | None:
+    """Return the gain of an edit that mends every wrong verdict and breaks none; None where not even that is shown."""
+    edits = _Edits(metric=metric, judged=judged, churn=0.0, alpha=alpha, rows=rows, groups=groups, seed=seed)
+    found = edits.tried(edits.most)
+    return None if found is None or found.power < POWER else found.gain
+
+
+def guard_needs(guards: Sequence[Guard], judged: Judged, *, churn: float, seed: int = 0) -> tuple[GuardNeed, ...]:
+    """Return the rows that each guard wants to hold with 80 % power, by the scatter of edits with this churn.
+
+    Guards on grades are left out, and those whose metric is undefined on the open rows.
+
+    Args:
+        guards: Metrics with their margins.
+        judged: The judge as it is, on open rows.
+        churn: Share of the wrong verdicts that an edit mends while it breaks as many right ones.
+        seed: Of the edits.
+    """
+    from scipy.stats import norm
+
+    z = float(norm.isf(GUARD_ALPHA) + norm.ppf(POWER))
+    needs = []
+    for guard in guards:
+        if guard.metric not in BINARY_METRICS:
+            continue
+        edits = _Edits(metric=guard.metric, judged=judged, churn=churn, alpha=GUARD_ALPHA, rows=1, seed=seed)
+        se = edits.scatter()
+        if se is None:
+            continue
+        at_none, at_half = (
+            math.ceil(len(judged.scored) * (z * se / room) ** 2) or None for room in (guard.margin, guard.margin / 2)
+        )
+        needs.append(GuardNeed(metric=guard.metric, margin=guard.margin, rows=at_none, rows_at_half=at_half))
+    return tuple(needs)
+
+
+@dataclass(frozen=True, slots=True)
+class _Tried:
+    """What became of edits of one size."""
+
+    gain: float
+    """On the open rows, on average."""
+    power: float
+    """Share of the drawn holdouts on which the test passed."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Edits:
+    """Made-up edits of one judge, that differ in how many wrong verdicts they mend beyond the churn."""
+
+    metric: str
+    judged: Judged
+    churn: float
+    alpha: float
+    rows: int
+    groups: int | None = None
+    seed: int
+
+    @property
+    def _wrong(self) -> IntArray:
+        return np.flatnonzero(self.judged.predicted != self.judged.positive)
+
+    @property
+    def _flips(self) -> int:
+        if self.churn <= 0:
+            return 0
+        wrong = len(self._wrong)
+        return min(max(1, round(self.churn * wrong)), wrong, len(self.judged.scored) - wrong)
+
+    @property
+    def most(self) -> int:
+        """Wrong verdicts that the churn leaves."""
+        return len(self._wrong) - self._flips
+
+    def scatter(self) -> float | None:
+        """Return the standard error of the change on all open rows by edits that only churn; None where undefined."""
+        rng, variances = np.random.default_rng(self.seed), []
+        label, before = self.judged.positive, self.judged.predicted
+        for _ in range(FLIPPINGS):
+            after = self._edited(0, rng)
+            if point(self.metric, label, before) is None or point(self.metric, label, after) is None:
+                continue
+            pull = influence(self.metric, label, after) - influence(self.metric, label, before)
+            variances.append(clustered_se(pull, self.judged.groups) ** 2)
+        if not variances or not np.isfinite(variances).all():
+            return None
+        return math.sqrt(float(np.mean(variances)))
+
+    def tried(self, mended: int) -> _Tried | None:
+        """Put edits that mend so many more to the test; None where the metric is undefined on all of them."""
+        rng, before = np.random.default_rng(self.seed), point(self.metric, self.judged.positive, self.judged.predicted)
+        gains: list[float] = []
+        passed: list[bool] = []
+        for _ in range(FLIPPINGS):
+            after = self._edited(mended, rng)
+            value = point(self.metric, self.judged.positive, after)
+            if before is None or value is None:
+                continue
+            gains.append(value - before)
+            passed += self._test(after, rng)
+        return _Tried(gain=float(np.mean(gains)), power=float(np.mean(passed))) if gains else None
+
+    def _edited(self, mended: int, rng: np.random.Generator) -> BoolArray:
+        """Return the verdicts of an edit; shape (n,)."""
+        right = np.flatnonzero(self.judged.predicted == self.judged.positive)
+        after = self.judged.predicted.copy()
+        after[rng.permutation(self._wrong)[: self._flips + mended]] ^= True
+        after[rng.permutation(right)[: self._flips]] ^= True
+        return after
+
+    def _test(self, after: BoolArray, rng: np.random.Generator) -> list[bool]:
+        """Say of each drawn holdout whether the gate's test of the target passes on it.
+
+        Groups with the same counts before and after are one kind; a holdout is how many of each kind it has. What a row
+        pulls is taken from all open rows, the rest from the holdout.
+        """
+        from scipy.special import stdtr
+
+        old = _count(self.judged.positive, self.judged.predicted, self.judged.groups)
+        new = _count(self.judged.positive, after, self.judged.groups)
+        pulls = cell_influence(self.metric, old.sum(0)), cell_influence(self.metric, new.sum(0))
+        if pulls[0] is None or pulls[1] is None:
+            return [False] * HOLDOUTS
+        kinds, counts = _kinds(np.hstack([old, new]))
+        groups = self.groups or max(2, round(self.rows * len(old) / len(self.judged.scored)))
+        many = rng.multinomial(groups, counts / len(old), size=HOLDOUTS)
+        old, new = kinds[:, :4], kinds[:, 4:]
+        gains = _values(self.metric, many @ new) - _values(self.metric, many @ old)
+        pull = new @ pulls[1][1] - old @ pulls[0][1]
+        squares = np.maximum(many @ pull**2 - (many @ pull) ** 2 / groups, 1e-12)
+        se = np.sqrt(groups / (groups - 1) * squares) / (many @ old).sum(1)
+        reads = list(CELLS.get(self.metric, (0, 1, 2, 3)))
+        bearing = [side[:, reads].sum(1) for side in (old, new)]
+        sizes = np.maximum(*bearing)
+        effective = (many @ sizes) ** 2 / np.maximum(many @ sizes**2, 1)
+        moved = many[:, np.abs(pull) > UNMOVED].sum(1)
+        enough = np.minimum(*(many[:, side > 0].sum(1) for side in bearing)) >= MIN_GROUPS
+        freedom = np.maximum(np.minimum(moved, effective) - 1.0, 1.0)
+        passed = enough & (effective >= MIN_EFFECTIVE) & (moved >= 2) & (gains > 0)
+        passed &= stdtr(freedom, -gains / se) <= self.alpha
+        few = many[:, changed_groups(self.metric, old, new)].sum(1) < FEW_GROUPS
+        for i in np.flatnonzero(passed & few):
+            holdout = [np.repeat(side, many[i], axis=0) for side in (old, new)]
+            passed[i] = swap_test(self.metric, *holdout, exact=EXACT, draws=SWAPS) <= self.alpha
+        return passed.tolist()
+
+
+def _count(label: BoolArray, predicted: BoolArray, groups: IntArray) -> IntArray:
+    """Count each group's rows by label and verdict; shape (G, 4)."""
+    cells = 4 * groups + 2 * label.astype(np.int64) + predicted.astype(np.int64)
+    count = int(groups.max()) + 1
+    return np.bincount(cells, minlength=4 * count).reshape(count, 4)
+
+
+def _kinds(groups: IntArray) -> tuple[IntArray, IntArray]:
+    """Return the different rows of a table, and how often each occurs; shapes (kinds, 8) and (kinds,)."""
+    base = int(groups.max()) + 1
+    if base ** groups.shape[1] >= 2**62:
+        return np.unique(groups, axis=0, return_counts=True)
+    # As one number each: sorting numbers takes a hundredth of the time of sorting rows.
+    codes = groups @ base ** np.arange(groups.shape[1], dtype=np.int64)
+    _, first, counts = np.unique(codes, return_index=True, return_counts=True)
+    return groups[first], counts
+
+
+def _values(metric: str, cells: IntArray) -> FloatArray:
+    """Return the metric of each table; shape (holdouts,), NaN where it is undefined."""
+    return BINARY_METRICS[metric](cells.reshape(-1, 2, 2).astype(np.float64))

@@ -1,0 +1,209 @@
+"""Rows known again: which rows a part holds, as hashes of what they say, so that the same rows are met again later.
+
+A row is known by its texts and not by its id, label or file, and a text by its words: neither `--limit` nor another
+label, name, spelling of spaces or capitals makes a fresh row of one that was tuned on. A group is met again where any
+of its rows is, or any text of five words or more that no other group of its part has: one edited sentence does not
+hide a row whose source stayed. Texts that were edited, and ids without texts, are known by the fingerprints beside
+these keys, which rows remembered by earlier versions lack. Nothing of the texts can be read back.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import struct
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from ...judges import Dataset, Row, SealedRows
+from ...judges.duplicates import words_of
+from .row_fingerprints import Fingerprints
+
+LEAST_WORDS = 5
+"""A shorter text, such as `yes`, stands in many rows and tells nothing about which one it is."""
+
+KEY_COLUMN = "row_key"
+"""The column of a verdict file that says, by its key, which row of texts a verdict is about."""
+
+_BYTES = 8
+_KEY = re.compile(r"[0-9a-f]{16}")
+_HEAD = struct.Struct(">III")
+
+
+@dataclass(frozen=True, slots=True)
+class KnownGroup:
+    """One group: how many rows it has, a key for each different one, and keys of the texts that only it has."""
+
+    size: int
+    rows: frozenset[bytes]
+    texts: frozenset[bytes]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Overlap:
+    """How much of a part was met again elsewhere."""
+
+    rows: int
+    groups: int
+
+
+@dataclass(frozen=True, slots=True)
+class KnownRows:
+    """The rows of a part, group by group."""
+
+    groups: tuple[KnownGroup, ...] = ()
+    prints: Fingerprints | None = None
+    """None where an earlier version remembered the rows."""
+
+    @classmethod
+    def of(cls, *datasets: Dataset) -> KnownRows:
+        """Take the keys of the rows of some datasets, as one part."""
+        words: dict[str, tuple[bytes, int]] = {}
+        members: defaultdict[str, list[tuple[bytes, frozenset[bytes]]]] = defaultdict(list)
+        for dataset in datasets:
+            for row in dataset.rows:
+                members[row.group or f"\0{row.id}"].append(_keys(row, dataset, words))
+        holders = Counter(text for rows in members.values() for text in {t for _, texts in rows for t in texts})
+        groups = (
+            KnownGroup(
+                len(rows),
+                frozenset(key for key, _ in rows),
+                frozenset(text for _, texts in rows for text in texts if holders[text] == 1),
+            )
+            for rows in members.values()
+        )
+        return cls(tuple(sorted(groups, key=lambda group: sorted(group.rows))), Fingerprints.of(*datasets))
+
+    @classmethod
+    def from_bytes(cls, body: bytes, prints: Fingerprints | None = None) -> KnownRows:
+        """Read what `to_bytes` wrote; the fingerprints stand beside it."""
+        groups, place = [], 0
+        while place < len(body):
+            size, *counts = _HEAD.unpack_from(body, place)
+            place += _HEAD.size
+            kinds = []
+            for count in counts:
+                end = place + count * _BYTES
+                kinds.append(frozenset(body[i : i + _BYTES] for i in range(place, end, _BYTES)))
+                place = end
+            groups.append(KnownGroup(size, *kinds))
+        return cls(tuple(groups), prints)
+
+    def to_bytes(self) -> bytes:
+        """Write the keys, always in the same order; the fingerprints are not among them."""
+        return b"".join(
+            _HEAD.pack(group.size, len(group.rows), len(group.texts))
+            + b"".join((*sorted(group.rows), *sorted(group.texts)))
+            for group in self.groups
+        )
+
+    @property
+    def hash(self) -> bytes:
+        """Hash of all keys but the fingerprints; 32 bytes."""
+        return hashlib.blake2b(self.to_bytes(), digest_size=32).digest()
+
+    @property
+    def rows(self) -> int:
+        """How many rows there are."""
+        return sum(group.size for group in self.groups)
+
+    def met_in(self, other: KnownRows, *, unless: Sequence[KnownRows] = ()) -> Overlap:
+        """Count what of these rows, by whole groups, is met again in another part by its keys.
+
+        Args:
+            other: The other part.
+            unless: A group all of whose rows stand here, word for word, is not counted; a part sealed beside `other`
+                may share a text with it.
+        """
+        keys = {key for group in other.groups for key in (*group.rows, *group.texts)}
+        apart = {key for part in unless for group in part.groups for key in group.rows}
+        met = [
+            group
+            for group in self.groups
+            if not (keys.isdisjoint(group.rows) and keys.isdisjoint(group.texts)) and not group.rows <= apart
+        ]
+        return Overlap(rows=sum(group.size for group in met), groups=len(met))
+
+    def shared_with(self, other: KnownRows, *, unless: Sequence[KnownRows] = ()) -> Overlap:
+        """Count the rows and groups that two parts have in common, edited ones too; never more than either has.
+
+        So one document of the other part that many rows here quote counts as the rows it has there.
+        """
+        here, there = self.met_in(other, unless=unless), other.met_in(self)
+        by_key = Overlap(rows=min(here.rows, there.rows), groups=min(here.groups, there.groups))
+        by_print = self.edited_in(other, unless=unless)
+        return Overlap(rows=max(by_key.rows, by_print.rows), groups=max(by_key.groups, by_print.groups))
+
+    def edited_in(self, other: KnownRows, *, unless: Sequence[KnownRows] = ()) -> Overlap:
+        """Count the rows that two parts have in common by their fingerprints; see `shared_with`."""
+        if self.prints is None or other.prints is None:
+            return Overlap(rows=0, groups=0)
+        here, there = self.prints.met_in(other.prints), other.prints.met_in(self.prints)
+        apart = [self.prints.met_in(part.prints).whole for part in unless if part.prints is not None]
+        here = here.without(np.logical_or.reduce(apart)) if apart else here
+        ways = ((here.same, there.touched), (here.touched, there.same))
+        rows = max(int(min(mine.sum(), theirs.sum())) for mine, theirs in ways)
+        groups = max(
+            min(len(np.unique(here.groups[mine])), len(np.unique(there.groups[theirs]))) for mine, theirs in ways
+        )
+        return Overlap(rows=rows, groups=groups)
+
+
+def known_sealed(part: SealedRows) -> KnownRows:
+    """Take the keys of a sealed part; only hashes leave it."""
+    return KnownRows.of(part.open(_Hashing(part.content_hash)))
+
+
+@dataclass(frozen=True, slots=True)
+class _Hashing:
+    """The permit to hash the rows of a sealed part."""
+
+    holdout: str
+
+
+def _keys(row: Row, dataset: Dataset, words: dict[str, tuple[bytes, int]]) -> tuple[bytes, frozenset[bytes]]:
+    """Return the key of a whole row, and those of its longer texts."""
+    found = [_text_key(text, words) for text in row.inputs.values() if text.strip()]
+    if not found and (key := _written_key(row)):
+        return key, frozenset()
+    if not found:
+        # Without texts a name has to do; a mere line number is a name within its own file only.
+        within = dataset.content_hash if row.id.isdecimal() else ""
+        return _digest([b"name", *(part.encode("utf-8", "surrogatepass") for part in (within, row.group, row.id))]), (
+            frozenset()
+        )
+    # Sorted, so that renaming or exchanging columns makes no other row.
+    return _digest(sorted(key for key, _ in found)), frozenset(key for key, n in found if n >= LEAST_WORDS)
+
+
+def row_keys(dataset: Dataset) -> list[bytes]:
+    """Return the key of each row; `bench --out` writes it beside a verdict, under `KEY_COLUMN`."""
+    words: dict[str, tuple[bytes, int]] = {}
+    return [_keys(row, dataset, words)[0] for row in dataset.rows]
+
+
+def _written_key(row: Row) -> bytes | None:
+    written = row.meta.get(KEY_COLUMN)
+    if isinstance(written, str) and _KEY.fullmatch(written):
+        return bytes.fromhex(written)
+    return None
+
+
+def _text_key(text: str, words: dict[str, tuple[bytes, int]]) -> tuple[bytes, int]:
+    """Return the key of a text and how many words it has."""
+    known = words.get(text)
+    if known is None:
+        found = words_of(text)
+        known = words[text] = _digest(word.encode("utf-8", "surrogatepass") for word in found), len(found)
+    return known
+
+
+def _digest(parts: Iterable[bytes]) -> bytes:
+    digest = hashlib.blake2b(digest_size=_BYTES)
+    for part in parts:
+        digest.update(len(part).to_bytes(4, "big"))
+        digest.update(part)
+    return digest.digest()

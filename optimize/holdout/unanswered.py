@@ -1,0 +1,120 @@
+"""Rows without a verdict: asked again on both sides, and what stays unanswered counted against the new prompt.
+
+A prompt whose wrong verdicts cannot be read looks better on the rows that are left. So silence may win nothing: it is
+asked again a few times, as a reply may be garbled by chance, and then the worst is taken to be true.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+from ...judges import Answer, Dataset, IntArray, Judged, Row, Verdict
+
+ROUNDS = 3
+"""How often an unanswered row is asked again."""
+
+Ask = Callable[[Dataset, int], Judged]
+"""Judges rows; the number says which repetition of the same questions it is, from 1."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AskedAgain:
+    """One round of asking unanswered rows again, both prompts each."""
+
+    repeat: int
+    rows: int
+    left: int
+    """Rows that one of the two, or both, still gave no verdict on."""
+
+
+def ask_again(
+    before: Judged, after: Judged, ask_before: Ask, ask_after: Ask
+) -> tuple[Judged, Judged, tuple[AskedAgain, ...]]:
+    """Ask both prompts again about the labelled rows that either left unanswered, up to `ROUNDS` times.
+
+    A round in which both answer stands for the row on both sides, so that neither has had a better try at it; where
+    only one does, it stands for a side that had no answer yet.
+
+    Args:
+        before, after: Answers to the same dataset, rows in the same order.
+        ask_before, ask_after: Ask the prompt of that side.
+
+    Returns:
+        Both sides with what was learnt, and what each round came to.
+    """
+    sides = list(before.answers), list(after.answers)
+    rounds: list[AskedAgain] = []
+    for repeat in range(1, ROUNDS + 1):
+        silent = _silent(before.dataset.rows, *sides)
+        if not silent:
+            break
+        again = replace(before.dataset, rows=tuple(before.dataset.rows[i] for i in silent))
+        replies = ask_before(again, repeat).answers, ask_after(again, repeat).answers
+        for i, old, new in zip(silent, *replies, strict=True):
+            _take(sides, i, old, new)
+        left = len(_silent(before.dataset.rows, *sides))
+        rounds.append(AskedAgain(repeat=repeat, rows=len(silent), left=left))
+    old_side, new_side = (
+        replace(judged, answers=tuple(answers)) for judged, answers in zip((before, after), sides, strict=True)
+    )
+    return old_side, new_side, tuple(rounds)
+
+
+def _silent(rows: Sequence[Row], old: Sequence[Answer], new: Sequence[Answer]) -> list[int]:
+    """Return the positions of labelled rows without a verdict on either side, but for those too long to be sent."""
+    return [
+        i
+        for i, (row, a, b) in enumerate(zip(rows, old, new, strict=True))
+        if row.label is not None and (_may_answer(a) or _may_answer(b))
+    ]
+
+
+def _may_answer(answer: Answer) -> bool:
+    return not isinstance(answer, Verdict) and answer.reason != "oversized"
+
+
+def _take(sides: tuple[list[Answer], list[Answer]], i: int, old: Answer, new: Answer) -> None:
+    both = isinstance(old, Verdict) and isinstance(new, Verdict)
+    for answers, reply in zip(sides, (old, new), strict=True):
+        if both or not isinstance(answers[i], Verdict):
+            answers[i] = reply
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WorstCase:
+    """Both sides with every row that only one of them answered counted against the new prompt."""
+
+    before: Judged
+    after: Judged
+    rows: int
+    """How many such rows there are."""
+
+
+def count_against(before: Judged, after: Judged) -> WorstCase | None:
+    """Take the new prompt to be wrong where it alone gave no verdict, and the old one right where it alone gave none.
+
+    Rows that neither answered say nothing about a difference and are left out on both sides. None where no row is
+    answered by one side alone.
+    """
+    old, new = set(before.scored.tolist()), set(after.scored.tolist())
+    if old == new:
+        return None
+    return WorstCase(
+        before=_filled(before, sorted(new - old), right=True),
+        after=_filled(after, sorted(old - new), right=False),
+        rows=len(old ^ new),
+    )
+
+
+def _filled(side: Judged, positions: Sequence[int] | IntArray, *, right: bool) -> Judged:
+    """Return a side with made-up verdicts at these positions, all right or all wrong."""
+    answers = list(side.answers)
+    for i in positions:
+        row = side.dataset.rows[i]
+        positive = side.dataset.positive(row) == right
+        score = side.scale.high if positive else side.scale.low
+        if right and side.same_scale and row.label is not None:
+            score = row.label  # right in the grade, too
+        answers[i] = Verdict(row_id=row.id, score=float(score), positive=positive)
+    return replace(side, answers=tuple(answers))

@@ -1,0 +1,175 @@
+"""Queries, a corpus and labels of their pairs, read from files for `annotate`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from ...judges import InputError, JudgePrompt, OutputScale, infer_label_scale, parse_label_scale
+from ...judges.annotation import Item
+from ...judges.files import Draft, Problems, Roles, read_records, read_table, unit_of, words_of
+
+QUERY_NAMES = ("query", "question")
+PASSAGE_NAMES = ("passage", "paragraph", "text", "document", "source", "context")
+QUERY_IDS = ("query_id", "qid", "id")
+DOCUMENT_IDS = ("document_id", "doc_id", "docid", "passage_id", "pid", "id")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sources:
+    """Where the material comes from."""
+
+    queries: Path
+    corpus: Path
+    labels: Path | None = None
+    columns: Mapping[str, str]
+    """A judge's input to the column that holds it, where the two differ in name."""
+    query_id: str | None = None
+    """The column of the id; None takes the first of `QUERY_IDS` that is there, else line numbers."""
+    document_id: str | None = None
+    label: str = "label"
+    label_scale: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Material:
+    """Queries and documents as a judge needs them, and what people said about pairs of them."""
+
+    queries: tuple[Item, ...]
+    documents: tuple[Item, ...]
+    labels: Mapping[tuple[str, str], float]
+    """By query id and document id."""
+    label_scale: OutputScale
+    notes: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Side:
+    """One file: which of the judge's inputs it fills, from which columns."""
+
+    path: Path
+    inputs: Mapping[str, str]
+    id: str | None
+    what: str
+
+
+def read_material(prompt: JudgePrompt, sources: Sources) -> Material:
+    """Read queries, documents and labels.
+
+    An input called like a query is read from QUERIES, one called like a passage from CORPUS, and any other, such as
+    a relevance definition, from the first of the two that has it. Texts that repeat are kept once.
+
+    Raises:
+        InputError: An input is in neither file, or one of the files fills none.
+        DataError: A file cannot be read.
+    """
+    unknown = next((name for name in sources.columns if name not in prompt.inputs), None)
+    if unknown is not None:
+        raise InputError(f"the judge has no input {unknown!r}; its inputs are {', '.join(prompt.inputs)}")
+    sides = _sides(prompt, sources)
+    queries, same_queries, said = _items(sides[0], QUERY_NAMES)
+    documents, same_documents, more = _items(sides[1], PASSAGE_NAMES)
+    labels: dict[tuple[str, str], float] = {}
+    scale, notes = prompt.scale, [*said, *more]
+    if sources.labels is not None:
+        found, scale = _read_labels(sources.labels, prompt.scale, sources)
+        labels = {
+            (same_queries[q], same_documents[d]): grade
+            for (q, d), grade in found.items()
+            if q in same_queries and d in same_documents
+        }
+        strange = sum(q not in same_queries or d not in same_documents for q, d in found)
+        notes.append(f"{len(labels):,} pairs have a label, read as {scale.describe()}")
+        if strange:
+            notes.append(f"labels of pairs that are not in QUERIES and CORPUS, left out: {strange:,}")
+    return Material(queries=queries, documents=documents, labels=labels, label_scale=scale, notes=tuple(notes))
+
+
+def _sides(prompt: JudgePrompt, sources: Sources) -> tuple[_Side, _Side]:
+    columns = _columns(sources.queries), _columns(sources.corpus)
+    inputs: tuple[dict[str, str], dict[str, str]] = {}, {}
+    for name in prompt.inputs:
+        side, column = _place(name, sources.columns.get(name), columns)
+        inputs[side][name] = column
+    for side, path in enumerate((sources.queries, sources.corpus)):
+        if not inputs[side]:
+            raise InputError(
+                f"{path} fills none of the judge's inputs {', '.join(prompt.inputs)}",
+                hint="annotate needs a judge of pairs, such as context_relevance; --column INPUT=COLUMN maps a column",
+            )
+    ids = (sources.query_id or _first(QUERY_IDS, columns[0]), sources.document_id or _first(DOCUMENT_IDS, columns[1]))
+    return (
+        _Side(path=sources.queries, inputs=inputs[0], id=ids[0], what="queries"),
+        _Side(path=sources.corpus, inputs=inputs[1], id=ids[1], what="documents"),
+    )
+
+
+def _columns(path: Path) -> tuple[str, ...]:
+    """The columns of the first record; a file without one is refused when it is read."""
+    first = next(read_records(path, Problems(path, unit_of(path))), None)
+    return tuple(first.fields) if first is not None else ()
+
+
+def _place(name: str, mapped: str | None, columns: tuple[tuple[str, ...], tuple[str, ...]]) -> tuple[int, str]:
+    """Return the side, 0 queries or 1 corpus, and the column that fill an input."""
+    family = next((names for names in (QUERY_NAMES, PASSAGE_NAMES) if name in names), (name,))
+    candidates = (mapped,) if mapped else (name, *family)
+    order = {QUERY_NAMES: (0,), PASSAGE_NAMES: (1,)}.get(family, (0, 1))
+    for side in order:
+        column = _first(candidates, columns[side])
+        if column is not None:
+            return side, column
+    where = " and ".join(("QUERIES", "CORPUS")[side] for side in order)
+    known = "; ".join(f"{('QUERIES', 'CORPUS')[side]} has {', '.join(columns[side]) or 'nothing'}" for side in order)
+    raise InputError(
+        f"the judge's input {name!r} is no column of {where}: {known}", hint=f"map it: --column {name}=COLUMN"
+    )
+
+
+def _first(names: Sequence[str], columns: Sequence[str]) -> str | None:
+    return next((name for name in names if name in columns), None)
+
+
+def _items(side: _Side, search_names: Sequence[str]) -> tuple[tuple[Item, ...], dict[str, str], list[str]]:
+    """Return the items, the id that stands for each id of the file, and what there is to say."""
+    table = read_table(side.path, Roles(inputs=side.inputs, label="", id=side.id))
+    searched = next((name for name in side.inputs if name in search_names), next(iter(side.inputs)))
+    kept: dict[tuple[str, ...], Item] = {}
+    stands_for: dict[str, str] = {}
+    for draft in table.drafts:
+        item = kept.setdefault(tuple(draft.inputs.values()), _item(draft, searched))
+        stands_for[draft.id] = item.id
+    notes = [f"{side.what}: {note}" for note in table.notes]
+    if len(kept) < len(table.drafts):
+        notes.append(f"{side.what} whose text repeats an earlier one, left out: {len(table.drafts) - len(kept):,}")
+    return tuple(kept.values()), stands_for, notes
+
+
+def _item(draft: Draft, searched: str) -> Item:
+    return Item(id=draft.id, text=draft.inputs[searched], inputs=draft.inputs)
+
+
+def _read_labels(path: Path, scale: OutputScale, sources: Sources) -> tuple[dict[tuple[str, str], float], OutputScale]:
+    columns = _columns(path)
+    query = sources.query_id or _first(QUERY_IDS[:-1], columns) or QUERY_IDS[0]
+    document = sources.document_id or _first(DOCUMENT_IDS[:-1], columns) or DOCUMENT_IDS[0]
+    given = parse_label_scale(sources.label_scale) if sources.label_scale else None
+    roles = Roles(
+        label=sources.label,
+        aside=(query, document),
+        needed={query: "--query-id COLUMN", document: "--document-id COLUMN", sources.label: "--label COLUMN"},
+        words=words_of(given or scale),
+    )
+    table = read_table(path, roles)
+    found = {
+        (str(draft.aside[query]), str(draft.aside[document])): draft.label
+        for draft in table.drafts
+        if draft.label is not None
+    }
+    if not found:
+        raise InputError(f"{path}: no pair has a label in column {sources.label!r}")
+    strange = [grade for grade in found.values() if given is not None and not given.contains(grade)]
+    if given is not None and strange:
+        raise InputError(f"{path}: the label {strange[0]:g} is outside the scale ({given.describe()})")
+    return found, given or infer_label_scale(table.grades, scale)

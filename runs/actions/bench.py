@@ -1,0 +1,271 @@
+"""Benchmark a judge: ask it whole, claim by claim or listwise, measure, and see how far to trust the figures."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from ...judges import (
+    Benchmark,
+    Client,
+    ClientStats,
+    Dataset,
+    DecisionRule,
+    InputError,
+    Judged,
+    JudgePrompt,
+    JudgeSettings,
+    Progress,
+    Verdict,
+    by_column,
+    judge,
+    measure,
+    require_column,
+    write_beside,
+)
+from ...judges.claims import Aggregate, ClaimedResponses, Splitter, Trivial, judge_claims
+from ...judges.listwise import RankedDataset, Window, judge_listwise
+from ...judges.metrics.macro_average import MacroMean, macro_means
+from ...judges.models import Budget
+from ...judges.reliability import FlipReport, flip_rate
+from ...optimize.holdout.seen_rows import KEY_COLUMN, row_keys
+from ..config.environment import Allowance, Environment, open_client
+from ..reports.score_report import write_score_report
+from ..store.calls import CallStore
+from ..store.journal import create_run, sitting
+from ..store.sealed_rows import enter_look, seal_of
+from ..store.workspace import Workspace
+from .reliability import CeilingQuestions, Ceilings, find_ceilings
+from .unanswered import refuse_silence
+
+Watch = Callable[[str, Progress], None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ByClaim:
+    """How responses are taken apart and put together again."""
+
+    splitter: Splitter = "sentence"
+    trivial: Trivial = "model"
+    aggregate: Aggregate = "min"
+    field: str = "statement"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BenchPlan:
+    """What to do with the rows."""
+
+    settings: JudgeSettings
+    repeats: int = 1
+    by: str | None = None
+    """A column for whose values the judge is measured too."""
+    claims: ByClaim | None = None
+    window: Window | None = None
+    """Rank passages in windows of this size and step instead of judging them one by one."""
+    planted: int | None = None
+    """Rows into which instructions are planted, to see whether the judge obeys them."""
+    ceilings: CeilingQuestions = field(default_factory=CeilingQuestions)
+
+    def __post_init__(self) -> None:
+        whole = self.claims is None and self.window is None
+        if self.claims is not None and self.window is not None:
+            raise InputError("rows are judged claim by claim or listwise, not both")
+        if not whole and self.repeats > 1:
+            raise InputError("--repeat is for rows judged whole", hint="leave out --by-claim and --listwise")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BenchResult:
+    """A benchmark, its parts, what else was found out, and what it cost."""
+
+    judged: Judged
+    benchmark: Benchmark
+    by: Mapping[str, Benchmark]
+    macro: Mapping[str, MacroMean]
+    """Means over the values of the column asked for; empty without one, or for a choice."""
+    ceilings: Ceilings
+    claims: ClaimedResponses | None
+    ranked: RankedDataset | None
+    flips: FlipReport | None
+    stats: ClientStats
+    shown: Judged
+    """The rows that may be shown one by one: all but those sealed to a run."""
+    notes: tuple[str, ...] = field(default=())
+
+    def to_json(self) -> dict[str, Any]:  # Any: JSON
+        """Return the benchmark's JSON with whatever else was asked for, `calls` and `cost` beside it."""
+        out = self.benchmark.to_json() | self.ceilings.to_json()
+        if self.by:
+            out["by"] = {value: part.to_json() for value, part in self.by.items()}
+        out |= {name: mean.to_json() for name, mean in self.macro.items()}
+        named = {"claims": self.claims, "listwise": self.ranked, "flip_rate": self.flips}
+        out |= {name: part.to_json() for name, part in named.items() if part is not None}
+        return out | {"calls": self.stats.calls, "cost": self.stats.cost, "dropped": sorted(self.stats.dropped)}
+
+
+def run_bench(
+    workspace: Workspace,
+    prompt: JudgePrompt,
+    dataset: Dataset,
+    plan: BenchPlan,
+    *,
+    model: str,
+    environment: Environment,
+    allowance: Allowance,
+    concurrency: int,
+    watch: Watch,
+    show_all: bool = False,
+) -> BenchResult:
+    """Benchmark a judge in a workspace, where every reply is recorded and none is paid for twice.
+
+    Its figures are entered in the ledger: on rows that are sealed, or will be, they are a look.
+
+    Args:
+        workspace: Where replies, rules and looks are kept.
+        prompt: The judge.
+        dataset: Labelled rows.
+        plan: What to do with them.
+        model: Who is asked.
+        environment: Base URL and keys.
+        allowance: What it may cost.
+        concurrency: Calls in flight at most.
+        watch: Called while answers come in.
+        show_all: Whether single rows are shown even where they are sealed, which opens them.
+
+    Raises:
+        InputError: A column that was named is missing, or the model is none that may be asked.
+        WorldError: The endpoint answered nothing, or the disk or the person stopped it; asking again goes on.
+    """
+    if plan.by is not None:
+        require_column(dataset, plan.by)
+    run_id = create_run(workspace.database, "bench", {"judge": prompt.name, "version": prompt.version, "model": model})
+    record = CallStore(workspace.database, run_id)
+    budget = Budget(money=allowance.money, tokens=allowance.tokens, spent=record.spending())
+    kept = workspace.shelf.kept_rule(prompt)
+    rule = kept.rule if kept else None
+    with (
+        sitting(workspace.database, run_id),
+        open_client(model, environment, record=record, budget=budget, concurrency=concurrency) as client,
+    ):
+        asked = _ask(prompt, dataset, client, plan, rule, watch)
+        refuse_silence(asked.rounds[0].answers)
+        flips = None
+        if plan.planted is not None:
+            flips = flip_rate(
+                prompt,
+                dataset,
+                client,
+                settings=plan.settings,
+                rule=rule,
+                sample=plan.planted,
+                progress=partial(watch, "planted instructions"),
+            )
+        stats = client.stats
+        seal = seal_of(workspace, dataset, show_all=show_all, by="bench")
+        enter_look(workspace, prompt.version, dataset, by="bench")
+    first = asked.rounds[0]
+    shown = seal.shown(first)
+    claims = asked.claims.only({row.id for row in shown.dataset.rows}) if asked.claims is not None else None
+    caveats = kept.caveats(model=first.model, confidence=plan.settings.confidence) if kept else ()
+    decided = (f"decided by the kept rule {kept.rule.version}: positive at {kept.rule.threshold:g}",) if kept else ()
+    return BenchResult(
+        judged=first,
+        benchmark=measure(first),
+        by=by_column(first, plan.by) if plan.by else {},
+        macro=macro_means(first, plan.by) if plan.by and first.scale.kind != "choice" else {},
+        ceilings=find_ceilings(asked.rounds, plan.ceilings, shown=seal.shown),
+        claims=claims,
+        ranked=asked.ranked,
+        flips=flips,
+        stats=stats,
+        shown=shown,
+        notes=(*decided, *caveats, *seal.notes(), *seal.look_note(), *describe_spending(stats)),
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Asked:
+    rounds: list[Judged]
+    claims: ClaimedResponses | None = None
+    ranked: RankedDataset | None = None
+
+
+def _ask(
+    prompt: JudgePrompt, dataset: Dataset, client: Client, plan: BenchPlan, rule: DecisionRule | None, watch: Watch
+) -> _Asked:
+    if plan.claims is not None:
+        ways, progress = plan.claims, partial(watch, "claims")
+        claimed = judge_claims(
+            prompt,
+            dataset,
+            client,
+            field=ways.field,
+            settings=plan.settings,
+            rule=rule,
+            splitter=ways.splitter,
+            trivial=ways.trivial,
+            aggregate=ways.aggregate,
+            progress=progress,
+        )
+        return _Asked(rounds=[claimed.judged], claims=claimed)
+    if plan.window is not None:
+        query, passage = (*prompt.inputs, "query", "passage")[:2]
+        ranked = judge_listwise(
+            dataset, client, query=query, passage=passage, window=plan.window, progress=partial(watch, "ranking")
+        )
+        return _Asked(rounds=[ranked.judged], ranked=ranked)
+    rounds = [
+        judge(
+            prompt,
+            dataset,
+            client,
+            settings=plan.settings,
+            rule=rule,
+            repeat=k,
+            progress=partial(watch, f"round {k + 1}"),
+        )
+        for k in range(plan.repeats)
+    ]
+    return _Asked(rounds=rounds)
+
+
+def write_page(result: BenchResult, path: Path, *, title: str, by: str | None) -> None:
+    """Write the benchmark as one HTML page."""
+    write_score_report(
+        path, result.judged, result.benchmark, by=result.by, by_column=by, title=title, shown=result.shown
+    )
+
+
+def describe_spending(stats: ClientStats) -> tuple[str, ...]:
+    """Say what was asked, what it cost, and which parameters the endpoint would not take."""
+    cost = f"${stats.cost:.4f}" if stats.price_known else "price unknown"
+    tokens = stats.tokens_in + stats.tokens_out
+    said = [f"{stats.calls} calls, {stats.recorded} answers from the record, {tokens:,} tokens, {cost}"]
+    if stats.dropped:
+        said.append(f"left out because the endpoint refuses them: {', '.join(sorted(stats.dropped))}")
+    return tuple(said)
+
+
+def write_verdicts(judged: Judged, path: Path) -> None:
+    """Write one line a row as JSONL: what `score` and `slices` read, with reasons for unscored rows."""
+    import io
+
+    import jsonlines
+
+    text = io.StringIO()
+    with jsonlines.Writer(text) as file:
+        rows = zip(judged.dataset.rows, judged.answers, row_keys(judged.dataset), strict=True)
+        for row, answer, key in rows:
+            line: dict[str, Any] = {"id": row.id, "judge": judged.judge, "judge_model": judged.model}  # Any: JSON
+            line |= {"simulated": judged.simulated, "label": row.label, "group": row.group}
+            if isinstance(answer, Verdict):
+                line |= {"verdict": int(answer.positive), "score": answer.score, "confidence": answer.confidence}
+                line |= {"rationale": answer.rationale, "unscored": None}
+            else:
+                line |= {"verdict": None, "score": None, "confidence": None}
+                line |= {"unscored": answer.reason, "detail": answer.detail}
+            file.write(line | {KEY_COLUMN: key.hex(), "metadata": dict(row.meta)})
+    write_beside(path, text.getvalue())

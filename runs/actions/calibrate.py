@@ -1,0 +1,145 @@
+"""Calibrate a judge in a workspace: judge the validation rows alone, fit a rule on them, keep it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ...judges import (
+    BudgetSpent,
+    ClientStats,
+    Dataset,
+    Judged,
+    JudgePrompt,
+    JudgeSettings,
+    Progress,
+    Shares,
+    Unscored,
+    judge,
+    split_dataset,
+)
+from ...judges.calibrate import Calibrated, Method, calibrate, require_labels
+from ...judges.models import Budget
+from ...judges.registry import KeptRule
+from ...optimize.holdout.ledger import remember_split
+from ..config.environment import Allowance, Environment, open_client
+from ..reports.charts import judged_bins
+from ..reports.plots import Bin
+from ..store.calls import CallStore
+from ..store.journal import create_run, sitting
+from ..store.ledger import HoldoutLedger
+from ..store.workspace import Workspace
+from .optimize import require_same_split
+from .unanswered import refuse_silence
+
+Watch = Callable[[str, Progress], None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CalibrationRun:
+    """A rule that was fitted and kept, what it changes, and what it cost."""
+
+    run_id: str
+    calibrated: Calibrated
+    kept: KeptRule
+    path: Path
+    """The rule's file."""
+    shares: Shares
+    stats: ClientStats
+
+    @property
+    def reliability(self) -> tuple[list[Bin], list[Bin]]:
+        """The bins of the reliability curve before and after; no bins where no verdict has a probability."""
+        return judged_bins(self.calibrated.judged_before), judged_bins(self.calibrated.judged_after)
+
+    def to_json(self) -> dict[str, Any]:  # Any: JSON
+        """Return what `calibrate --json` prints."""
+        before, after = self.reliability
+        return {
+            "run": self.run_id,
+            "judge": self.kept.judge,
+            "model": self.kept.model,
+            "confidence": self.kept.confidence,
+            "asked_at": self.kept.asked_at,
+            "dataset": self.kept.dataset,
+            "split": list(self.shares),
+            "unscored": dict(self.calibrated.before.unscored),
+            **self.calibrated.to_json(),
+            "reliability": {"before": _bins_json(before), "after": _bins_json(after)},
+            "path": str(self.path),
+            "calls": self.stats.calls,
+            "cost": self.stats.cost if self.stats.price_known else None,
+        }
+
+
+def run_calibration(
+    workspace: Workspace,
+    prompt: JudgePrompt,
+    dataset: Dataset,
+    *,
+    model: str,
+    environment: Environment,
+    allowance: Allowance,
+    concurrency: int,
+    settings: JudgeSettings,
+    metric: str,
+    method: Method,
+    shares: Shares,
+    watch: Watch,
+) -> CalibrationRun:
+    """Judge the validation rows, fit a decision rule on them, and keep it beside the prompt's version.
+
+    The rows are split as `optimize` splits them, and what was split one way before is not split another way: the
+    holdout stays unseen by every rule.
+
+    Raises:
+        InputError: The rows cannot carry a rule, or were split otherwise before.
+        WorldError: The endpoint, the budget or the disk stopped it; answers that came are recorded.
+    """
+    workspace.database.claim()
+    require_same_split(workspace, dataset.content_hash, shares)
+    parts = split_dataset(dataset, shares=shares)
+    rows = parts.validation
+    require_labels(rows, prompt.scale)
+    config = {"judge": prompt.name, "version": prompt.version, "model": model, "confidence": settings.confidence}
+    config |= {"metric": metric, "method": method, "data_hash": dataset.content_hash}
+    run_id = create_run(workspace.database, "calibrate", {**config, "shares": list(shares)})
+    remember_split(HoldoutLedger(workspace.database), run_id, parts)
+    record = CallStore(workspace.database, run_id)
+    budget = Budget(money=allowance.money, tokens=allowance.tokens, spent=record.spending())
+    with sitting(workspace.database, run_id):
+        with open_client(model, environment, record=record, budget=budget, concurrency=concurrency) as client:
+            judged = judge(prompt, rows, client, settings=settings, progress=lambda p: watch("validation rows", p))
+            stats = client.stats
+        _require_answers(judged)
+        found = calibrate(judged, metric=metric, method=method)
+        kept = KeptRule(
+            rule=found.rule,
+            judge=judged.judge,
+            asked_at=prompt.scale.threshold,
+            dataset=rows.name,
+            dataset_hash=rows.content_hash,
+            rows=found.before.n,
+            model=judged.model,
+            confidence=settings.confidence,
+            metric=metric,
+            simulated=judged.simulated,
+        )
+        path = workspace.shelf.keep_rule(prompt, kept)
+    return CalibrationRun(run_id=run_id, calibrated=found, kept=kept, path=path, shares=shares, stats=stats)
+
+
+def _require_answers(judged: Judged) -> None:
+    """Fit nothing on the rows that happened to be judged before the money or the endpoint gave out."""
+    reasons = [answer.reason for answer in judged.answers if isinstance(answer, Unscored)]
+    if unpaid := reasons.count("budget"):
+        raise BudgetSpent(f"the budget ended before {unpaid} rows were judged", hint="try again with a larger --budget")
+    refuse_silence(judged.answers)
+
+
+def _bins_json(bins: list[Bin]) -> list[dict[str, Any]]:  # Any: JSON
+    return [
+        {"low": one.low, "high": one.high, "probability": one.probability, "share": one.share.to_json()} for one in bins
+    ]

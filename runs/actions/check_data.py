@@ -1,0 +1,128 @@
+"""A data file looked at before a run: what is in it, what needs eyes, what a run may cost."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from ...judges import Dataset, InputError, Judged, JudgePrompt, JudgeSettings, Prices, Row, Shelf, Verdict
+from ...judges.files import (
+    DataReport,
+    RawRoles,
+    RawRows,
+    check_rows,
+    count_row_tokens,
+    infer_raw_scale,
+    judge_inputs,
+    read_raw_rows,
+)
+from ...slices.features import read_features
+from ..config.environment import Environment, split_model
+
+SIDE_COLUMNS = ("split", "orig_split")
+"""Columns that hold the side of a split where none is named."""
+_MOST_SIDES = 10
+_LEAKS = ("gives the label away", "its name bears a label")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunPrice:
+    """What a run of the judge over the file may cost."""
+
+    model: str
+    tokens_in: int
+    replies: int
+    """Tokens of all replies at most."""
+    low: float | None
+    """US dollars for the prompts alone; None where the price is unknown."""
+    high: float | None
+    """US dollars with every reply at its longest."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CheckOptions:
+    """What a person chose for a check."""
+
+    roles: RawRoles
+    prompt: JudgePrompt | None = None
+    model: str | None = None
+    split: str | None = None
+    """The column of the split's side."""
+    against: Path | None = None
+
+
+def check_file(
+    path: Path, options: CheckOptions, *, shelf: Shelf, environment: Environment
+) -> tuple[DataReport, RunPrice | None]:
+    """Look at a data file, and say what a run of a judge over it may cost.
+
+    Raises:
+        InputError: A column that was named is missing, or the model is no name.
+        DataError: The file, or any of its rows, cannot be read.
+    """
+    judges = judge_inputs(shelf)
+    raw = read_raw_rows(path, options.roles, judges=judges)
+    side, notes = _side_column(raw, options.split)
+    others: Sequence[Row] = ()
+    if options.against is not None:
+        roles = options.roles if options.roles.inputs else RawRoles(inputs={name: name for name in raw.rows[0].inputs})
+        others = read_raw_rows(options.against, roles, judges=judges).rows
+        notes.append(f"the other file is {options.against.name} ({len(others):,} rows)")
+    model = split_model(options.model, environment)[0] if options.model else "unknown"
+    report = check_rows(
+        raw.rows,
+        name=path.name,
+        group_column=raw.group,
+        sides=[str(row.meta.get(side) or "") for row in raw.rows] if side else None,
+        others=others,
+        scan_all=options.prompt is None,
+        tokens=count_row_tokens(raw.rows, model=model, prompt=options.prompt),
+        leaks=find_leaks(raw.rows),
+        notes=(*raw.notes, *notes),
+    )
+    return report, _price(report, options, environment)
+
+
+def _inputs_of(shelf: Shelf) -> dict[str, tuple[str, ...]]:
+    return {name: shelf.get(name).inputs for name in shelf.names()}
+
+
+def _side_column(raw: RawRows, named: str | None) -> tuple[str | None, list[str]]:
+    columns = {name for row in raw.rows for name in row.meta}
+    if named is not None and named not in columns:
+        raise InputError(f"there is no column {named!r}", hint=f"the columns are {', '.join(sorted(columns))}")
+    for name in (named,) if named else SIDE_COLUMNS:
+        if name is None or name not in columns:
+            continue
+        sides = {str(row.meta[name]) for row in raw.rows if row.meta.get(name) not in (None, "")}
+        if named or 2 <= len(sides) <= _MOST_SIDES:
+            return name, [f"the sides of the split are in {name}: {', '.join(sorted(sides)[:_MOST_SIDES])}"]
+    return None, []
+
+
+def _price(report: DataReport, options: CheckOptions, environment: Environment) -> RunPrice | None:
+    if options.prompt is None or options.model is None or report.tokens is None:
+        return None
+    name, url = ("simulated", "simulated:") if options.model == "simulated" else split_model(options.model, environment)
+    replies = report.rows * (JudgeSettings().max_tokens or 0)
+    prices, total = Prices(environment.prices), report.tokens.total
+    return RunPrice(
+        model=name,
+        tokens_in=total,
+        replies=replies,
+        low=prices.cost(name, url, total, 0),
+        high=prices.cost(name, url, total, replies),
+    )
+
+
+def find_leaks(rows: Sequence[Row]) -> dict[str, str]:
+    """Return the columns that give the label away, by their values or by their name, each with the reason."""
+    labelled = [row for row in rows if row.label is not None]
+    if not labelled:
+        return {}
+    scale = infer_raw_scale(labelled)
+    # A judge that is always right: what gives its verdict away gives the label away.
+    answers = [Verdict(row_id=r.id, score=r.label or 0.0, positive=scale.positive(r.label or 0.0)) for r in labelled]
+    judged = Judged(dataset=Dataset.of(labelled, labels=scale), answers=tuple(answers), scale=scale)
+    return {name: why for name, why in read_features(judged).left_out.items() if why.startswith(_LEAKS)}

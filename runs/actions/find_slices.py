@@ -1,0 +1,256 @@
+"""What `slices` does once its options are read: rows found or read, searched, drilled into, saved."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from ...judges import Dataset, InputError, Judged, Row, load_verdicts
+from ...slices import FoundSlice, Predicate, SliceReport, choose_target, find_slices
+from ...slices.features import read_features
+from ...slices.inspect_slice import MeasuredSlice, why_no_target
+from ...slices.refine import Tree, refine
+from ...slices.saved import SavedSlice, read_slice, save_slice
+from ...slices.significance import MIN_GROUPS
+from ...slices.topics import add_topics, fit_topics
+from ..store.journal import find_run
+from ..store.sealed_rows import enter_look, require_shown, seal_of, version_of
+from ..store.workspace import Workspace
+from .run_result import baseline
+
+UNGROUPED = "every row is a group of its own"
+"""How the note of a verdict file without a group begins."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Search:
+    """What is searched for, and where."""
+
+    metric: str = "precision"
+    columns: tuple[str, ...] = ()
+    """The only columns to search; all honest ones unless given."""
+    exclude: tuple[str, ...] = ()
+    keep: tuple[str, ...] = ()
+    """Columns to search though their names sound like a label's or a judge's output."""
+    max_depth: int = 3
+    min_support: int | None = None
+    text: bool | None = None
+    """Whether to search by what the texts look like; None does where there are texts."""
+    topics: int = 0
+    """How many topics to cut each text field into."""
+    seed: int = 0
+
+
+def read_judged(
+    source: str,
+    workspace: Workspace,
+    reading: Mapping[str, Any],  # Any: load_verdicts' own
+    *,
+    show_all: bool = False,
+) -> Judged:
+    """Return the open rows of a verdict file; where there is no such file, those of a run.
+
+    Args:
+        source: A path, or a run as `find_run` takes it.
+        workspace: Where the run is.
+        reading: The arguments of `load_verdicts`; None and False stand for what was not given.
+        show_all: Whether to return a file's rows that are sealed to a run too, which opens them.
+
+    Raises:
+        InputError: There is neither, every row is sealed, or a run was given with options that say how a file is read.
+    """
+    given = {name: value for name, value in reading.items() if value is not None and value is not False}
+    if Path(source).exists() or Path(source).suffix:
+        return _open_rows(workspace, group_by_input(load_verdicts(Path(source), **given)), show_all=show_all)
+    if show_all:
+        raise InputError("--all is for a verdict file; of a run only the open rows are read")
+    if given:
+        option = next(iter(given)).replace("_", "-")
+        raise InputError(f"--{option} says how a verdict file is read, and {source!r} is no file")
+    run_id = find_run(workspace.database, source, kind="optimize") if workspace.exists else source
+    judged = baseline(workspace, run_id)
+    note = "only the run's open rows (training and validation) are read; holdout and final stay sealed"
+    return replace(judged, dataset=replace(judged.dataset, notes=(*judged.dataset.notes, note)))
+
+
+def _open_rows(workspace: Workspace, judged: Judged, *, show_all: bool) -> Judged:
+    """Leave out what is sealed to a run, and enter that the rest was looked at with this judge."""
+    seal = seal_of(workspace, judged.dataset, show_all=show_all, by="slices")
+    shown = seal.shown(judged)
+    require_shown(seal, shown, name=judged.dataset.name)
+    enter_look(workspace, version_of(judged), shown.dataset, by="slices")
+    return shown.noting(*seal.notes())
+
+
+def group_by_input(judged: Judged) -> Judged:
+    """Group rows that share a text, where no column names the group: of all inputs, the one that repeats most.
+
+    Rows of one source or query err together, so to take them as independent would find slices in noise. An input with
+    hardly any different texts, such as an instruction, is passed over.
+    """
+    rows = judged.dataset.rows
+    if any(row.group for row in rows):
+        return judged
+    different = {name: len({row.inputs.get(name, "") for row in rows}) for name in sorted({*_inputs(rows)})}
+    usable = {name: count for name, count in different.items() if 2 * MIN_GROUPS <= count < len(rows)}
+    if not usable:
+        return judged
+    name = min(usable, key=lambda name: usable[name])
+    notes = [note for note in judged.dataset.notes if not note.startswith(UNGROUPED)]
+    notes.append(
+        f"rows that share the same {name} are one group ({usable[name]:,} groups), as no column names it "
+        "(--group COLUMN does)"
+    )
+    grouped = tuple(replace(row, group=_key(row.inputs.get(name, ""))) for row in rows)
+    dataset = Dataset.of(grouped, labels=judged.dataset.labels, name=judged.dataset.name, notes=notes)
+    return replace(judged, dataset=dataset)
+
+
+def _inputs(rows: Sequence[Row]) -> list[str]:
+    return [name for row in rows for name in row.inputs]
+
+
+def _key(text: str) -> str:
+    return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
+
+
+def with_topics(judged: Judged, wanted: Search) -> Judged:
+    """Cut the texts into topics and write them as columns, so that a slice by topic can be looked up in the rows."""
+    return add_topics(judged, fit_topics(judged.rows, wanted.topics, seed=wanted.seed)) if wanted.topics else judged
+
+
+def search(judged: Judged, wanted: Search, progress: Callable[[int, int], None] | None = None) -> SliceReport:
+    """Find the slices; topics are searched where `with_topics` has written them."""
+    return find_slices(
+        judged,
+        metric=wanted.metric,
+        columns=wanted.columns or None,
+        exclude=wanted.exclude,
+        keep=wanted.keep,
+        max_depth=wanted.max_depth,
+        min_support=wanted.min_support,
+        text=_reads_texts(judged, wanted),
+        seed=wanted.seed,
+        progress=progress,
+    )
+
+
+def _reads_texts(judged: Judged, wanted: Search) -> bool:
+    return any(row.inputs for row in judged.rows) if wanted.text is None else wanted.text
+
+
+def named_slice(judged: Judged, wanted: Search, text: str) -> Predicate:
+    """Return the slice a person means: the number of one found, a saved slice's path, or a predicate."""
+    if not text.strip().isdecimal():
+        return read_slice(text)
+    return numbered(search(judged, wanted), int(text)).predicate
+
+
+def numbered(report: SliceReport, number: int) -> FoundSlice:
+    """Return the slice with a number of the table.
+
+    Raises:
+        InputError: There is no such number.
+    """
+    if not 1 <= number <= len(report.slices):
+        there = f"there are 1 to {len(report.slices)}" if report.slices else "none was found"
+        raise InputError(f"there is no slice number {number}; {there}", hint="or write the slice out")
+    return report.slices[number - 1]
+
+
+def narrow(judged: Judged, wanted: Search, predicate: Predicate) -> Tree:
+    """Find the refinements of a slice."""
+    columns, text = wanted.columns or None, _reads_texts(judged, wanted)
+    features = read_features(judged, columns=columns, exclude=wanted.exclude, keep=wanted.keep, text=text)
+    return refine(judged, predicate, features.columns, metric=wanted.metric, min_rows=wanted.min_support)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Advice:
+    """Which slice to optimize on, and why; or why none."""
+
+    number: int | None
+    """In the table; None where nothing is confirmed as a target."""
+    why: str
+
+
+def advise(report: SliceReport) -> Advice:
+    """Say in words what to do with the slices found."""
+    if any(found.prompt_target for found in report.slices):
+        chosen, why = choose_target(report, None)
+        if chosen is not None:
+            return Advice(number=report.slices.index(chosen) + 1, why=f"It is {why}")
+    reasons: dict[str, list[str]] = {}
+    for i, found in enumerate(report.slices, 1):
+        if found.confirmed:
+            reasons.setdefault(why_no_target(found), []).append(str(i))
+    if reasons:
+        said = "; ".join(
+            f"slice{'s' if len(numbers) > 1 else ''} {', '.join(numbers)} ({why})" for why, numbers in reasons.items()
+        )
+        return Advice(number=None, why=f"Confirmed, but nothing a prompt is known to mend: {said}")
+    if report.slices:
+        best = min(range(len(report.slices)), key=lambda i: report.slices[i].p)
+        p = report.slices[best].p
+        return Advice(
+            number=None,
+            why=f"Nothing is confirmed: what is listed may be chance (slice {best + 1} the least, p = {p:.2g}), and a "
+            "prompt tuned on it would be tuned on noise; more labels would tell",
+        )
+    return Advice(number=None, why=f"No slice stands out with a poorer {report.metric} than elsewhere")
+
+
+def to_json(report: SliceReport, judged: Judged) -> dict[str, Any]:  # Any: JSON
+    """Return the report with what the table shows beside it."""
+    advice = advise(report)
+    slices = [
+        found.to_json()
+        | {
+            "number": i,
+            "fp_share": found.fp_share,
+            "direction_p": found.direction_p,
+            "gain_low": found.held_out.gain_low,
+            "why_no_target": why_no_target(found) or None,
+        }
+        for i, found in enumerate(report.slices, 1)
+    ]
+    optimize_on = report.slices[advice.number - 1].predicate if advice.number else None
+    return report.to_json() | {
+        "slices": slices,
+        "reading": list(judged.dataset.notes),
+        "simulated": judged.simulated,
+        "optimize_on": optimize_on and str(optimize_on),
+        "why": advice.why,
+    }
+
+
+def save_found(report: SliceReport, judged: Judged, asked: str) -> tuple[Path, FoundSlice]:
+    """Save a slice that was found: the one numbered in `N=FILE`, or for `FILE` the one to optimize on.
+
+    Raises:
+        InputError: There is no such slice, or none is confirmed as a target and none was named.
+    """
+    before, between, after = asked.partition("=")
+    by_number = bool(between) and before.isdecimal()
+    number = int(before) if by_number else advise(report).number
+    if number is None:
+        raise InputError(
+            f"no slice is confirmed as a target, so none is saved. {advise(report).why}",
+            hint="to save one all the same, name it, such as --save 1=slice.yaml" if report.slices else None,
+        )
+    found, path = numbered(report, number), Path(after if by_number else asked)
+    _save(found, judged, path)
+    return path, found
+
+
+def save_measured(measured: MeasuredSlice, judged: Judged, path: Path) -> None:
+    """Save a slice that a person chose."""
+    _save(measured, judged, path)
+
+
+def _save(chosen: FoundSlice | MeasuredSlice, judged: Judged, path: Path) -> None:
+    save_slice(SavedSlice.of(chosen, judged, saved_at=datetime.now(UTC).isoformat(timespec="seconds")), path)

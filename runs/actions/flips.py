@@ -1,0 +1,175 @@
+"""Rows that a new prompt decides otherwise: which became right, which became wrong, on validation rows alone.
+
+Both prompts' answers come from the record of calls; no model is asked. The holdout and the final rows stay sealed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from ...judges import (
+    BoolArray,
+    Dataset,
+    InputError,
+    IntArray,
+    Judged,
+    Row,
+    Verdict,
+    load_prompt,
+)
+from ...optimize.word_diff import Piece, diff_words
+from ...slices import parse_predicate
+from ..store.journal import RunJournal
+from ..store.recorded_rows import recorded_verdicts, sealed_split
+from ..store.run_config import RunConfig
+from ..store.workspace import Workspace
+from .optimize import optimization
+
+Direction = Literal["became right", "became wrong"]
+Error = Literal["FP", "FN"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Validation:
+    """The validation rows with what each prompt of a finished walk said about them, row by row."""
+
+    before: Judged
+    after: Judged | None
+    """None where no candidate beat the prompt."""
+    in_slice: BoolArray
+    """Shape (rows,)."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Flip:
+    """A row that both prompts answered, one of them wrongly."""
+
+    row_id: str
+    direction: Direction
+    error: Error
+    """The error that was mended, or made."""
+    in_slice: bool
+    label: float
+    """The human grade, on the dataset's scale."""
+    positive: bool
+    """Whether people call the row positive."""
+    before: Verdict
+    after: Verdict
+    inputs: Mapping[str, str]
+    meta: Mapping[str, Any]  # Any: whatever the file has
+
+    @property
+    def rationale(self) -> tuple[Piece, ...]:
+        """Both rationales word by word; made when it is asked for, as a page shows few rows of many."""
+        return diff_words(self.before.rationale, self.after.rationale)
+
+    def to_json(self) -> dict[str, Any]:  # Any: JSON
+        """Return the flip as `runs flips --json` prints it."""
+        sides = {
+            name: {"score": v.score, "positive": v.positive, "confidence": v.confidence, "rationale": v.rationale}
+            for name, v in (("before", self.before), ("after", self.after))
+        }
+        return {
+            "row_id": self.row_id,
+            "direction": self.direction,
+            "error": self.error,
+            "in_slice": self.in_slice,
+            "label": self.label,
+            "positive": self.positive,
+            **sides,
+            "inputs": dict(self.inputs),
+            "meta": dict(self.meta),
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Flips:
+    """Every flip of a run, those that became wrong first, else in the order of the data."""
+
+    rows: tuple[Flip, ...]
+    right: int
+    """Rows that became right."""
+    wrong: int
+    n: int
+    """Validation rows with a label that both prompts answered; 0 where there is no new prompt."""
+
+    def only(
+        self, *, direction: Direction | None = None, error: Error | None = None, in_slice: bool | None = None
+    ) -> tuple[Flip, ...]:
+        """Return the flips of a kind; what is None is not asked about."""
+        return tuple(
+            flip
+            for flip in self.rows
+            if direction in (None, flip.direction) and error in (None, flip.error) and in_slice in (None, flip.in_slice)
+        )
+
+
+def flips(workspace: Workspace, run_id: str) -> Flips:
+    """Return the rows that changed sides between a run's prompt and the one it found.
+
+    Raises:
+        InputError: The run has not chosen a prompt yet, or its data have changed.
+        ModelError: An answer is not in the record.
+    """
+    return flips_of(validation(workspace, run_id))
+
+
+def flips_of(found: Validation) -> Flips:
+    """Return the rows that changed sides; a row that one of the prompts did not answer is none of them."""
+    if found.after is None:
+        return Flips(rows=(), right=0, wrong=0, n=0)
+    both = found.before.scored[np.isin(found.before.scored, found.after.scored)]
+    rows = tuple(sorted(_flips(found, found.after, both), key=lambda flip: flip.direction, reverse=True))
+    right = sum(flip.direction == "became right" for flip in rows)
+    return Flips(rows=rows, right=right, wrong=len(rows) - right, n=len(both))
+
+
+def validation(workspace: Workspace, run_id: str) -> Validation:
+    """Return a run's validation rows with the recorded answers of its prompt and of the one it found.
+
+    Raises:
+        InputError: As `flips`.
+        ModelError: As `flips`.
+    """
+    info = optimization(workspace, run_id)
+    events = {e.kind: e.payload for e in RunJournal(workspace.database, info.run_id).events()}
+    if "survivor" not in events:
+        raise InputError(f"run {info.run_id!r} has chosen no prompt yet", hint="wait for it, or resume it")
+    config = RunConfig.from_json(info.config)
+    rows = sealed_split(config, events["split"]).validation
+    text = events["survivor"]["prompt"]
+    prompts = (config.judge, *((load_prompt(text, origin="the journal"),) if text else ()))
+    before, *after = recorded_verdicts(workspace, info, started=events["started"], prompts=prompts, rows=rows)
+    named = events["slice"]["name"]
+    whole = named == "all rows"
+    in_slice = np.ones(len(rows), np.bool_) if whole else parse_predicate(named).mask(rows.rows)
+    return Validation(before=before, after=after[0] if after else None, in_slice=in_slice)
+
+
+def _flips(found: Validation, after: Judged, positions: IntArray) -> Iterator[Flip]:
+    for i in positions:
+        row, old, new = found.before.dataset.rows[i], found.before.answers[i], after.answers[i]
+        if isinstance(old, Verdict) and isinstance(new, Verdict) and old.positive != new.positive:
+            yield _flip(found.before.dataset, row, old, new, in_slice=bool(found.in_slice[i]))
+
+
+def _flip(dataset: Dataset, row: Row, old: Verdict, new: Verdict, *, in_slice: bool) -> Flip:
+    assert row.label is not None  # it is scored
+    positive = dataset.positive(row)
+    wrong = old if old.positive != positive else new
+    return Flip(
+        row_id=row.id,
+        direction="became right" if wrong is old else "became wrong",
+        error="FP" if wrong.positive else "FN",
+        in_slice=in_slice,
+        label=row.label,
+        positive=positive,
+        before=old,
+        after=new,
+        inputs=row.inputs,
+        meta=row.meta,
+    )

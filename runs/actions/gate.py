@@ -1,0 +1,220 @@
+"""Put two prompts through the gate, asked of one model about a holdout."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from ...judges import (
+    BudgetSpent,
+    Client,
+    ClientStats,
+    Dataset,
+    DecisionRule,
+    InputError,
+    Judged,
+    JudgePrompt,
+    JudgeSettings,
+    Progress,
+    SealedRows,
+    Unscored,
+    judge,
+    load_dataset,
+    load_prompt,
+    parse_label_scale,
+)
+from ...judges.models import Budget
+from ...optimize import gate
+from ...optimize.holdout.ledger import Ledger, Look, LookOutcome
+from ...optimize.holdout.seen_rows import KnownRows
+from ...slices import parse_predicate
+from ..config.environment import Allowance, Environment, open_client
+from ..store.calls import CallStore
+from ..store.ledger import HoldoutLedger
+from ..store.workspace import Workspace
+from .gate_decision import Gated, Terms, answer_once, count_groups, with_cautions
+from .unanswered import refuse_silence
+
+Watch = Callable[[str, Progress], None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asking:
+    """Who is asked, and for how much."""
+
+    model: str
+    environment: Environment
+    allowance: Allowance
+    concurrency: int
+    watch: Watch
+    max_tokens: int = 512
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TwoJudges:
+    """Two prompts and the file with the holdout's rows; it says how the file is read, so that it can be read again."""
+
+    before: JudgePrompt
+    after: JudgePrompt
+    data: Path
+    reading: Mapping[str, Any]  # Any: JSON; arguments of load_dataset, `label_scale` as text
+    rules: Mapping[str, DecisionRule]
+    """What decides for a prompt, by its version; its own threshold where there is none."""
+
+    @classmethod
+    def from_json(cls, body: Mapping[str, Any]) -> TwoJudges:  # Any: JSON
+        """Read what `to_json` wrote; other entries are passed over."""
+        return cls(
+            before=load_prompt(body["before"], origin="the run's first prompt"),
+            after=load_prompt(body["after"], origin="the run's second prompt"),
+            data=Path(body["data"]),
+            reading=body["reading"],
+            rules={version: DecisionRule.from_json(rule) for version, rule in body["rules"].items()},
+        )
+
+    def dataset(self) -> Dataset:
+        """Read the rows with the inputs of both prompts."""
+        inputs = tuple(dict.fromkeys((*self.before.inputs, *self.after.inputs)))
+        scale = self.reading.get("label_scale")
+        reading = {**self.reading, "label_scale": parse_label_scale(scale) if scale else None}
+        return load_dataset(self.data, inputs=inputs, scale=self.before.scale, **reading)
+
+    def to_json(self) -> dict[str, Any]:  # Any: JSON
+        """Return what `from_json` reads."""
+        prompts = {"before": self.before.to_yaml(), "after": self.after.to_yaml()}
+        rules = {version: rule.to_json() for version, rule in self.rules.items()}
+        return prompts | {"data": str(self.data.resolve()), "reading": dict(self.reading), "rules": rules}
+
+
+def gate_judges(workspace: Workspace, two: TwoJudges, terms: Terms, asking: Asking) -> Gated:
+    """Ask two prompts about the rows of a holdout file, and decide.
+
+    Raises:
+        InputError: The rows, the terms or the holdout's state allow no decision; nothing is spent.
+        WorldError: The endpoint, the budget or the disk stopped it; asking again goes on.
+    """
+    before, after = two.before, two.after
+    if before.version == after.version:
+        raise InputError(f"{_named(before)} and {_named(after)} are the same prompt; there is nothing to decide")
+    dataset = two.dataset()
+    empty = replace(dataset, rows=())
+    terms.require_fit(dataset, *(Judged(dataset=empty, answers=(), scale=p.scale) for p in (before, after)))
+    groups = count_groups(dataset)
+    holdout = SealedRows(dataset, name="holdout", groups=groups)
+    question = {"model": asking.model, "max_tokens": asking.max_tokens, "holdout": holdout.content_hash}
+    question |= {"before": _version(before, two.rules), "after": _version(after, two.rules), **terms.to_json()}
+    about = {"before": _named(before), "after": _named(after), "data": two.data.name, "rows": len(dataset)}
+    about |= {"groups": groups, "notes": list(dataset.notes), **terms.to_json()}
+
+    def answer(run_id: str) -> tuple[dict[str, Any], ClientStats]:
+        ledger = HoldoutLedger(workspace.database)
+        sealed = {holdout.content_hash: KnownRows.of(dataset)}
+        ledger.remember(run_id, open=KnownRows(), sealed=sealed, allow_opened=terms.allow_opened)
+        return decide_with_model(
+            workspace, run_id, (before, after), holdout, terms, asking, rules=two.rules, ledger=ledger
+        )
+
+    return answer_once(workspace, "gate", {"question": question, "model": asking.model, **two.to_json()}, about, answer)
+
+
+def decide_with_model(
+    workspace: Workspace,
+    run_id: str,
+    prompts: tuple[JudgePrompt, JudgePrompt],
+    holdout: SealedRows,
+    terms: Terms,
+    asking: Asking,
+    *,
+    rules: Mapping[str, DecisionRule],
+    ledger: HoldoutLedger,
+    purpose: str = "gate",
+) -> tuple[dict[str, Any], ClientStats]:  # Any: JSON
+    """Put two prompts through the gate, asked of one model; for the purpose `recheck`, on the model's own line."""
+    record = CallStore(workspace.database, run_id)
+    budget = Budget(money=asking.allowance.money, tokens=asking.allowance.tokens, spent=record.spending())
+    limits = {"record": record, "budget": budget, "concurrency": asking.concurrency}
+    with open_client(asking.model, asking.environment, **limits) as client:
+        model, predicate = client.model, parse_predicate(terms.slice) if terms.slice else None
+        line = model.name if purpose == "recheck" else ""
+        decision = gate(
+            *prompts,
+            holdout,
+            terms.objective,
+            judge=lambda prompt, rows, repeat: _ask(
+                prompt, rows, client, asking, rule=rules.get(prompt.version), repeat=repeat
+            ),
+            ledger=_OnLine(ledger, purpose=purpose, line=line),
+            run_id=run_id,
+            member=None if predicate is None else lambda rows: predicate.mask(rows.rows),
+            exclude=terms.exclude,
+        )
+        stats = client.stats
+    look = next(r.look for r in ledger.looks(holdout.content_hash) if r.look.run_id == run_id)
+    decision = with_cautions(decision, look)
+    return {"model": model.name, "simulated": decision.simulated, "decision": decision.to_json()}, stats
+
+
+@dataclass(frozen=True, slots=True)
+class _OnLine:
+    """A ledger all of whose looks have one purpose and are counted on one line."""
+
+    ledger: Ledger
+    purpose: str
+    line: str
+
+    def remember(self, run_id: str, **rows: Any) -> Any:  # Any: the arguments of `Ledger.remember`
+        """See `Ledger.remember`."""
+        return self.ledger.remember(run_id, **rows)
+
+    def begin(self, holdout: str, *, run_id: str, before: str, after: str, **_: Any) -> Look:  # Any: as in `Ledger`
+        """See `Ledger.begin`; purpose and line are the own ones."""
+        return self.ledger.begin(
+            holdout, run_id=run_id, before=before, after=after, purpose=self.purpose, line=self.line
+        )
+
+    def measured(self, version: str, rows: KnownRows, *, by: str) -> None:
+        """See `Ledger.measured`."""
+        self.ledger.measured(version, rows, by=by)
+
+    def conclude(self, look: Look, *, outcome: LookOutcome, reason: str) -> None:
+        """See `Ledger.conclude`."""
+        self.ledger.conclude(look, outcome=outcome, reason=reason)
+
+    def looks(self, holdout: str) -> Any:  # Any: as `Ledger.looks`
+        """See `Ledger.looks`."""
+        return self.ledger.looks(holdout)
+
+
+def _ask(
+    prompt: JudgePrompt, rows: Dataset, client: Client, asking: Asking, *, rule: DecisionRule | None, repeat: int
+) -> Judged:
+    """Judge the rows; decide nothing on those that happened to be judged before money or endpoint gave out."""
+    settings = JudgeSettings(max_tokens=asking.max_tokens)
+    named = f"judging with {_named(prompt)}" + (f", unanswered rows, time {repeat + 1}" if repeat else "")
+    judged = judge(
+        prompt,
+        rows,
+        client,
+        settings=settings,
+        rule=rule,
+        repeat=repeat,
+        progress=lambda progress: asking.watch(named, progress),
+    )
+    reasons = [answer.reason for answer in judged.answers if isinstance(answer, Unscored)]
+    if unpaid := reasons.count("budget"):
+        hint = "ask again with a larger --budget; the answers that came are kept, and so is the look"
+        raise BudgetSpent(f"the budget ended while {named}: {unpaid} rows are left", hint=hint)
+    if repeat == 0:
+        refuse_silence(judged.answers)
+    return judged
+
+
+def _named(prompt: JudgePrompt) -> str:
+    return f"{prompt.name}@{prompt.version}"
+
+
+def _version(prompt: JudgePrompt, rules: Mapping[str, DecisionRule]) -> dict[str, str | None]:
+    rule = rules.get(prompt.version)
+    return {"version": prompt.version, "rule": rule.version if rule else None}

@@ -1,0 +1,290 @@
+"""One decision about two judges, entered in the ledger: prompts asked about a holdout, or verdicts from files.
+
+Asking the same question again spends no other look: it is answered by the decision that was made, and a question that
+was cut off is gone on with.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+from ...judges import ClientStats, Dataset, InputError, Judged, JudgePrompt, Verdict
+from ...optimize import Decision, Objective, decide
+from ...optimize.holdout.gate import MIN_COVERAGE
+from ...optimize.holdout.ledger import Look
+from ...optimize.holdout.projection import MOST_TIMES
+from ...optimize.holdout.seen_rows import KnownRows
+from ...slices import parse_predicate
+from ..store.journal import RunJournal, create_run, list_runs, sitting
+from ..store.ledger import HoldoutLedger
+from ..store.workspace import Workspace
+
+GATED = "gated"
+"""The event that holds the answer."""
+HUNKS = "hunks"
+"""The kind of a run that decides about some hunks of another run's diff."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Terms:
+    """What better means, where, and what is let pass."""
+
+    objective: Objective
+    slice: str = ""
+    """A predicate whose rows must not get worse; empty for none."""
+    exclude: tuple[str, ...] = ()
+    """Metadata columns whose values make no slices."""
+    allow_opened: bool = False
+
+    def to_json(self) -> dict[str, Any]:  # Any: JSON
+        """Return the terms as they are kept with the question."""
+        objective = self.objective
+        guards = [asdict(guard) for guard in objective.guards]
+        asked = {"text": objective.text, "target": objective.target, "direction": objective.direction, "guards": guards}
+        return {
+            "objective": asked | {"read_as": objective.describe(), "notes": list(objective.notes)},
+            "slice": self.slice,
+            "exclude": list(self.exclude),
+            "allow_opened": self.allow_opened,
+        }
+
+    def require_fit(self, dataset: Dataset, *sides: Judged) -> None:
+        """Make sure, before a look is spent, that every metric can be compared and that the slice has rows.
+
+        Raises:
+            InputError: One cannot, or it has none.
+        """
+        for metric in (self.objective.target, *(guard.metric for guard in self.objective.guards)):
+            for side in sides:
+                side.only(()).compared(metric)
+        if self.slice and not parse_predicate(self.slice).mask(dataset.rows).any():
+            raise InputError(f"no row of the holdout lies in the slice {self.slice!r}")
+
+
+def needed(decision: Mapping[str, Any]) -> dict[str, int] | None:  # Any: JSON
+    """Say how many rows, in how many groups, an undecided question would take; None where no number of rows is known.
+
+    Args:
+        decision: The gate's, as JSON. Decisions of versions that named no groups are read for their rows.
+    """
+    rows, target = decision.get("rows_needed"), decision.get("target")
+    if not rows or not target or rows > MOST_TIMES * target["n"]:
+        return None
+    groups = decision.get("groups_needed") or math.ceil(rows * target["groups"] / target["n"])
+    return {"rows": rows, "groups": groups}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Gated:
+    """The answer: the decision as JSON, and what it is about."""
+
+    run_id: str
+    found: Mapping[str, Any]  # Any: JSON, as the journal keeps it
+    repeated: bool
+    """Whether the same question was answered before, in this run."""
+    stats: ClientStats | None = None
+
+    @property
+    def accepted(self) -> bool:
+        """Whether the second judge may replace the first."""
+        return bool(self.found["decision"]["accepted"])
+
+    @property
+    def needed(self) -> dict[str, int] | None:
+        """See `needed`."""
+        return needed(self.found["decision"])
+
+    def to_json(self) -> dict[str, Any]:  # Any: JSON
+        """Return what `gate --json` prints."""
+        stats = self.stats
+        cost = stats.cost if stats and stats.price_known else None
+        return {
+            "run": self.run_id,
+            **self.found,
+            "needed": self.needed,
+            "repeated": self.repeated,
+            "calls": stats.calls if stats else 0,
+            "recorded": stats.recorded if stats else 0,
+            "cost": cost,
+        }
+
+
+def gate_verdicts(
+    workspace: Workspace, before: Judged, after: Judged, terms: Terms, *, known_as: tuple[str, ...] = ()
+) -> Gated:
+    """Decide between the verdicts of two judges on the same rows, as `pair_verdicts` returns them.
+
+    Args:
+        workspace: Whose ledger counts the look.
+        before: The judge in use.
+        after: The candidate.
+        terms: What better means.
+        known_as: Versions under which the figures of either may have been seen before, which are then no other judges.
+    """
+    dataset = before.dataset
+    terms.require_fit(dataset, before, after)
+    versions = [_verdicts_version(side) for side in (before, after)]
+    if versions[0] == versions[1]:
+        raise InputError(f"{before.judge} and {after.judge} say the same of every row; there is nothing to decide")
+    question = {"holdout": dataset.content_hash, "before": versions[0], "after": versions[1], **terms.to_json()}
+    about = {"before": before.judge, "after": after.judge, "data": dataset.name, "rows": len(dataset)}
+    about |= {"groups": count_groups(dataset), "notes": list(dataset.notes), **terms.to_json()}
+
+    def answer(run_id: str) -> tuple[dict[str, Any], None]:
+        ledger = HoldoutLedger(workspace.database)
+        sealed = {dataset.content_hash: KnownRows.of(dataset)}
+        ledger.remember(run_id, open=KnownRows(), sealed=sealed, allow_opened=terms.allow_opened)
+        named = {"before": versions[0], "after": versions[1]}
+        look = ledger.begin(dataset.content_hash, run_id=run_id, **named, known_as=known_as)
+        inside = parse_predicate(terms.slice).mask(dataset.rows) if terms.slice else None
+        decision = decide(
+            before,
+            after,
+            terms.objective,
+            alpha=look.alpha,
+            look=look.number,
+            in_slice=inside,
+            exclude=terms.exclude,
+        )
+        decision = with_cautions(decision, look)
+        ledger.conclude(look, outcome=decision.outcome, reason=decision.reason)
+        return {"model": None, "simulated": decision.simulated, "decision": decision.to_json()}, None
+
+    return answer_once(workspace, "gate", {"question": question, "model": ""}, about, answer)
+
+
+def with_cautions(decision: Decision, look: Look) -> Decision:
+    """Say in the decision what the ledger knows against its holdout."""
+    fresh = [caution for caution in look.cautions if caution not in decision.reason]
+    return replace(decision, reason="; ".join([decision.reason, *fresh]))
+
+
+def answer_once(
+    workspace: Workspace,
+    kind: str,
+    config: Mapping[str, Any],  # Any: JSON
+    about: Mapping[str, Any],  # Any: JSON
+    answer: Callable[[str], tuple[dict[str, Any], ClientStats | None]],
+) -> Gated:
+    """Answer a question in a run of its own, or return the answer it had.
+
+    An answer that too few rows were judged for is no answer: an endpoint that works again gets another look.
+
+    Args:
+        kind: The run's kind.
+        config: What the run keeps; under `question` all that the answer depends on.
+        about: What is told beside the answer.
+        answer: Called with the run's id.
+    """
+    workspace.database.claim()
+    known = [info for info in list_runs(workspace.database) if info.kind == kind]
+    last = next((info for info in reversed(known) if info.config["question"] == config["question"]), None)
+    events = RunJournal(workspace.database, last.run_id).events() if last else ()
+    found = next((event.payload for event in events if event.kind == GATED), None)
+    if last and found and _answered(found["decision"]):
+        return Gated(run_id=last.run_id, found=found, repeated=True)
+    run_id = last.run_id if last and not found else create_run(workspace.database, kind, config)
+    with sitting(workspace.database, run_id):
+        body, stats = answer(run_id)
+        event = RunJournal(workspace.database, run_id).record(GATED, {**about, **body})
+    return Gated(run_id=run_id, found=event.payload, repeated=False, stats=stats)
+
+
+def _answered(decision: Mapping[str, Any]) -> bool:  # Any: JSON
+    return min(decision["coverage_before"], decision["coverage_after"]) >= MIN_COVERAGE
+
+
+def _verdicts_version(judged: Judged) -> str:
+    """Return a hash of what was said of each row, as the version of a judge known by its verdicts alone."""
+    digest = hashlib.blake2b(digest_size=8)
+    for answer in judged.answers:
+        said = (answer.score, answer.positive) if isinstance(answer, Verdict) else None
+        digest.update(repr((answer.row_id, said)).encode("utf-8", "surrogatepass"))
+    return f"verdicts-{digest.hexdigest()}"
+
+
+def count_groups(dataset: Dataset) -> int:
+    """Count the groups of a dataset; a row without one is its own."""
+    return len({row.group or f"\0{row.id}" for row in dataset.rows})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GatedOn:
+    """What the gate said of a version of a judge on one model."""
+
+    model: str
+    outcome: str
+    simulated: bool
+    run: str
+    kind: str
+    """`optimize`, `gate`, `recheck` or `hunks`."""
+    reason: str
+
+
+def decisions_about(workspace: Workspace, prompt: JudgePrompt) -> Iterator[GatedOn]:
+    """Yield every decision of the gate about a version of a judge, oldest run first."""
+    for info in list_runs(workspace.database) if workspace.exists else ():
+        if info.kind not in ("optimize", "gate", "recheck", HUNKS):
+            continue
+        events = {event.kind: event.payload for event in RunJournal(workspace.database, info.run_id).events()}
+        if info.kind == "optimize":
+            version = events.get("survivor", {}).get("version")
+            model, decision = events.get("started", {}).get("model"), events.get("decision", {})
+        else:
+            after = info.config["question"]["after"]
+            version = after["version"] if isinstance(after, dict) else None  # a text is the version of mere verdicts
+            model, decision = events.get(GATED, {}).get("model"), events.get(GATED, {}).get("decision", {})
+        if version == prompt.version and model and decision:
+            yield GatedOn(
+                model=model,
+                outcome=decision["outcome"],
+                simulated=bool(decision.get("simulated")),
+                run=info.run_id,
+                kind=info.kind,
+                reason=decision["reason"],
+            )
+
+
+def gated_on(workspace: Workspace, prompt: JudgePrompt) -> tuple[GatedOn, ...]:
+    """Return the last decision about a version of a judge for each model it was gated on, in the order of models."""
+    found = {one.model: one for one in decisions_about(workspace, prompt)}
+    return tuple(found[model] for model in sorted(found))
+
+
+def verification(workspace: Workspace, prompt: JudgePrompt, model: str | None = None) -> dict[str, Any]:  # Any: JSON
+    """Say on which models a version was accepted, and that it is unverified on any other.
+
+    Args:
+        workspace: Where its runs are.
+        prompt: The version.
+        model: The model it is to be used on, where that is known.
+
+    Returns:
+        `gated_on` (each model's last decision), `verified_on` (models that accepted it), `verified` (on `model`; None
+        where no model was named) and `note`, a sentence for people.
+    """
+    found = gated_on(workspace, prompt)
+    accepted = [one.model for one in found if one.outcome == "accepted"]
+    name = f"{prompt.name}@{prompt.version}"
+    on = ", ".join(f"{one.model} [SIMULATED]" if one.simulated else one.model for one in found if one.model in accepted)
+    if not found:
+        note = f"{name} was never gated: it is unverified on every model"
+    elif model is not None and model not in accepted:
+        said = next((f"the gate said {one.outcome}" for one in found if one.model == model), "it was not gated there")
+        note = f"{name} is unverified on {model}: {said}"
+    elif accepted:
+        note = f"{name} was accepted on {on}; it is unverified on any other model"
+    else:
+        note = f"{name} was gated on {', '.join(one.model for one in found)} and accepted on none"
+    if accepted and (model is None or model not in accepted):
+        note += f" (judgewright recheck {name} --model {model or 'MODEL'})"
+    return {
+        "gated_on": [asdict(one) for one in found],
+        "verified_on": accepted,
+        "verified": None if model is None else model in accepted,
+        "note": note,
+    }

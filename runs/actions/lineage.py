@@ -1,0 +1,131 @@
+"""The versions of one judge as a tree: what came from what, in which run, and what the gate said."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from ...judges import JudgePrompt, load_prompt
+from ..store.journal import RunJournal, get_run, list_runs
+from ..store.run_config import RunConfig
+from ..store.workspace import Workspace
+from .gate_decision import HUNKS, decisions_about
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Node:
+    """One version of a judge."""
+
+    version: str
+    parent: str | None
+    """The version it was made from, whether or not the tree has it."""
+    depth: int
+    """How many known ancestors it has."""
+    current: bool
+    """Whether the judge's plain name means this version."""
+    kept: bool
+    """Whether it stands on the shelf; a run's prompt that nobody adopted does not."""
+    note: str
+    runs: tuple[str, ...]
+    """The runs that found it, oldest first."""
+    outcome: str | None
+    """What the gate said of it in the last of them; None where none has decided."""
+    created: str | None
+    """When the first of them found it, UTC in ISO 8601; None for a version that no run found."""
+
+
+@dataclass(slots=True, kw_only=True)
+class _Found:
+    """A version that runs found."""
+
+    prompt: JudgePrompt
+    parent: str
+    created: str
+    runs: list[str]
+    outcome: str | None = None
+
+
+def lineage(workspace: Workspace, name: str) -> tuple[Node, ...]:
+    """Return every version of a judge that the shelf or a run knows, each behind its parent and before its cousins.
+
+    Raises:
+        PromptError: There is no judge of that name, on the shelf or in a run.
+    """
+    starts, found = _from_runs(workspace, name)
+    shelf = workspace.shelf
+    on_shelf = name in shelf.names()
+    kept = {prompt.version: prompt for prompt in shelf.versions(name)} if on_shelf else {}
+    current = shelf.get(name).version if on_shelf or not starts else None
+    found |= {version: one for version, p in kept.items() if version not in found and (one := _composed(workspace, p))}
+    known = {**starts, **{version: one.prompt for version, one in found.items()}, **kept}
+    parents = {version: prompt.parent for version, prompt in known.items()}
+    # Steps in between were kept by no one: a run's survivor descends from the prompt that the run began with.
+    parents |= {version: one.parent for version, one in found.items() if version not in kept}
+    return tuple(
+        Node(
+            version=version,
+            parent=parents[version],
+            depth=depth,
+            current=version == current,
+            kept=version in kept,
+            note=known[version].note,
+            runs=tuple(found[version].runs) if version in found else (),
+            outcome=found[version].outcome if version in found else None,
+            created=found[version].created if version in found else None,
+        )
+        for version, depth in _tree(parents)
+    )
+
+
+def _from_runs(workspace: Workspace, name: str) -> tuple[dict[str, JudgePrompt], dict[str, _Found]]:
+    """Return the prompts that runs began with, and those they found, by version."""
+    starts: dict[str, JudgePrompt] = {}
+    found: dict[str, _Found] = {}
+    for info in list_runs(workspace.database) if workspace.exists else ():
+        if info.kind != "optimize":
+            continue
+        before = RunConfig.from_json(info.config).judge
+        if before.name != name:
+            continue
+        starts.setdefault(before.version, before)
+        events = {event.kind: event for event in RunJournal(workspace.database, info.run_id).events()}
+        if "survivor" not in events or not (text := events["survivor"].payload["prompt"]):
+            continue
+        after = load_prompt(text, origin="the journal")
+        one = found.setdefault(
+            after.version, _Found(prompt=after, parent=before.version, created=events["survivor"].created, runs=[])
+        )
+        one.runs.append(info.run_id)
+        if "decision" in events:
+            one.outcome = events["decision"].payload["outcome"]
+    return starts, found
+
+
+def _composed(workspace: Workspace, prompt: JudgePrompt) -> _Found | None:
+    """Return the runs that composed a version of another run's hunks; None where none did."""
+    gated = [one for one in decisions_about(workspace, prompt) if one.kind == HUNKS]
+    if not gated:
+        return None
+    first = get_run(workspace.database, gated[0].run)
+    runs = [one.run for one in gated]
+    return _Found(
+        prompt=prompt, parent=prompt.parent or "", created=first.created, runs=runs, outcome=gated[-1].outcome
+    )
+
+
+def _tree(parents: Mapping[str, str | None]) -> Iterator[tuple[str, int]]:
+    """Yield each version with its depth: parents before children, children in the order they became known."""
+    children: dict[str | None, list[str]] = {}
+    for version, parent in parents.items():
+        children.setdefault(parent if parent in parents and parent != version else None, []).append(version)
+    seen: set[str] = set()
+    waiting = [(root, 0) for root in reversed(children.get(None, []))]
+    while waiting or len(seen) < len(parents):
+        if not waiting:  # files written by hand may name each other as parents
+            waiting = [(next(version for version in parents if version not in seen), 0)]
+        version, depth = waiting.pop()
+        if version in seen:
+            continue
+        seen.add(version)
+        yield version, depth
+        waiting += [(child, depth + 1) for child in reversed(children.get(version, []))]

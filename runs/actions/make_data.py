@@ -1,0 +1,244 @@
+"""Data files written before a run: made from a published release, or split into parts."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import jsonlines
+
+from ...judges import DataError, Dataset, InputError, OutputScale, Shares, Shelf, split_dataset
+from ...judges.datasets import Flat
+from ...judges.datasets.release import read_objects
+from ...judges.files import (
+    Cell,
+    Problems,
+    RawRoles,
+    infer_raw_scale,
+    judge_inputs,
+    kind_of,
+    name_of,
+    read_raw_rows,
+    read_records,
+)
+from ...judges.rows import Scalar
+from ...judges.splits import PARTS
+
+README = """# {name}, split
+
+{lines}
+
+Made by `judgewright data split` from {source} (seed {seed}, {shares}): whole groups, alike in labels; groups that
+share nearly equal rows stay together.
+
+The holdout says whether a change helped. Look at it once, for the decision; whoever looks, changes something and looks
+again has made it training data. The final rows give the figure to report, after the decision. Nothing seals these
+files: that is up to you. `judgewright optimize` takes the whole file instead, splits it and keeps its holdout sealed.
+"""
+
+
+@dataclass(slots=True, kw_only=True)
+class Imported:
+    """What an import wrote."""
+
+    path: Path
+    source: str
+    rows: int = 0
+    labels: Counter[str] = field(default_factory=Counter)
+    """Rows by label; `none` for those without."""
+    groups: int = 0
+    datasets: Counter[str] = field(default_factory=Counter)
+    notes: Sequence[str] = ()
+
+    def to_json(self) -> dict[str, Any]:  # Any: JSON
+        """Return everything as JSON."""
+        return {
+            "path": str(self.path),
+            "source": self.source,
+            "rows": self.rows,
+            "labels": dict(self.labels),
+            "groups": self.groups,
+            "datasets": dict(self.datasets),
+            "notes": list(self.notes),
+        }
+
+
+def import_rows(
+    rows: Iterable[Flat],
+    out: Path,
+    *,
+    source: str,
+    where: Mapping[str, str],
+    limit: int | None = None,
+    notes: Sequence[str] = (),
+) -> Imported:
+    """Write rows of a source as JSONL that `load_dataset` reads; the file appears whole or not at all.
+
+    Args:
+        rows: The rows, read once.
+        out: The file.
+        source: The name of the source.
+        where: Keeps the rows whose columns have these values.
+        limit: Keeps the first so many.
+        notes: The source's notes, complete when the rows have been read.
+
+    Raises:
+        InputError: No row was kept, or no row has a column of `where`.
+        DataError: An id stands twice, or the source's files are not as they should be.
+    """
+    done = Imported(path=out, source=source)
+    groups: set[Scalar | tuple[str, Scalar]] = set()
+    with _written_beside(out) as writer:
+        for row in _kept(rows, where, limit):
+            done.rows += 1
+            done.labels["none" if row.get("label") is None else f"{row['label']:g}"] += 1
+            done.datasets[str(row.get("dataset", ""))] += 1
+            groups.add(row.get("group_id") or ("", row["id"]))
+            writer.write(row)
+        if not done.rows:
+            kept = " and ".join(f"{name}={value}" for name, value in where.items())
+            raise InputError(f"{source}: no row has {kept}" if where else f"{source}: there are no rows")
+    done.groups = len(groups)
+    done.notes = tuple(notes)
+    return done
+
+
+def _kept(rows: Iterable[Flat], where: Mapping[str, str], limit: int | None) -> Iterator[Flat]:
+    seen: set[Scalar] = set()
+    n = 0
+    for row in rows:
+        unknown = [name for name in where if name not in row]
+        if unknown:
+            raise InputError(f"--where {unknown[0]}: there is no such column", hint=f"the columns are {', '.join(row)}")
+        if any(str(row[name]) != value for name, value in where.items()):
+            continue
+        if row["id"] in seen:
+            raise DataError(f"the id {row['id']!r} stands twice", hint="map the column that tells the rows apart to id")
+        seen.add(row["id"])
+        n += 1
+        yield row
+        if n == limit:
+            return
+
+
+@contextmanager
+def _written_beside(path: Path) -> Iterator[jsonlines.Writer]:
+    """Write JSON Lines beside the place and rename when all went well."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    beside = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    try:
+        with (
+            beside.open("w", encoding="utf-8", newline="\n") as file,
+            jsonlines.Writer(file, dumps=_dumps) as writer,  # pyright: ignore[reportCallIssue]  # attrs names it _dumps
+        ):
+            yield writer
+        beside.replace(path)
+    finally:
+        beside.unlink(missing_ok=True)
+
+
+def _dumps(value: Any) -> str:  # Any: JSON
+    return json.dumps(value, ensure_ascii=False, allow_nan=False)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SplitFiles:
+    """What a split wrote."""
+
+    folder: Path
+    rows: Mapping[str, int]
+    """By part; a part with no share has no file."""
+    groups: Mapping[str, int]
+    hashes: Mapping[str, str]
+    """The content of each part, whatever the order of its rows."""
+    notes: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Copying:
+    """Leave to copy a sealed part into a file: the rows belong to whoever asks for files, and no run has begun."""
+
+    holdout: str
+
+
+def split_file(
+    path: Path,
+    folder: Path,
+    *,
+    roles: RawRoles,
+    shelf: Shelf,
+    shares: Shares,
+    seed: int,
+    scale: OutputScale | None = None,
+) -> SplitFiles:
+    """Write the four parts of a data file as JSONL, with every column as it was, and a README that says what they are.
+
+    A row that had no id or group gets the ones that the split went by, as `id` and `group_id`.
+
+    Raises:
+        InputError: The folder holds parts already, or there are too few groups.
+        DataError: The file, or any of its rows, cannot be read.
+    """
+    taken = [p for p in (*(f"{part}.jsonl" for part in PARTS), "README.md") if (folder / p).exists()]
+    if taken:
+        raise InputError(
+            f"{folder / taken[0]} is there already", hint="name another folder: parts are never overwritten"
+        )
+    raw = read_raw_rows(path, roles, judges=judge_inputs(shelf))
+    labelled, label = any(row.label is not None for row in raw.rows), roles.label or "label"
+    dataset = Dataset.of(raw.rows, labels=scale or infer_raw_scale(raw.rows), name=name_of(path))
+    splits = split_dataset(dataset, shares=shares, seed=seed)
+    sealed = {part.name: part.open(_Copying(part.content_hash)) for part in (splits.holdout, splits.final)}
+    parts = {"train": splits.train, "validation": splits.validation, **sealed}
+    written = {name: part for name, part in parts.items() if len(part)}
+    objects = dict(zip((row.id for row in raw.rows), _objects(path, raw.lines), strict=True))
+    for name, part in written.items():
+        with _written_beside(folder / f"{name}.jsonl") as writer:
+            for row in part.rows:
+                body = objects[row.id]
+                has_id = str(body.get(roles.id or "id", "")) == row.id
+                writer.write(({} if has_id else {"id": row.id}) | body | ({} if raw.group else {"group_id": row.group}))
+    done = SplitFiles(
+        folder=folder,
+        rows={name: len(part) for name, part in written.items()},
+        groups={name: len({row.group or f"\0{row.id}" for row in part.rows}) for name, part in written.items()},
+        hashes={name: part.content_hash for name, part in written.items()},
+        notes=(
+            *raw.notes,
+            *(note for note in splits.notes if not note.startswith(tuple(f"{p}: " for p in PARTS))),
+            *(() if labelled else (f"no row has a label in {label!r}, so the parts are not alike in labels",)),
+        ),
+    )
+    (folder / "README.md").write_text(_readme(path, done, shares, seed), encoding="utf-8")
+    return done
+
+
+def _objects(path: Path, lines: Sequence[int]) -> list[dict[str, Any]]:  # Any: JSON
+    """Return the records at these lines, with their nesting where the format keeps it."""
+    problems = Problems(path)
+    if kind_of(path) in (".jsonl", ".ndjson"):
+        found: dict[int, dict[str, Any]] = dict(read_objects(path, problems))  # Any: JSON
+    else:
+        found = {r.at: {name: _finite(v) for name, v in r.fields.items()} for r in read_records(path, problems)}
+    problems.check()
+    return [found[at] for at in lines]
+
+
+def _finite(value: Cell) -> Cell:
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def _readme(path: Path, done: SplitFiles, shares: Shares, seed: int) -> str:
+    lines = [
+        f"- {name}.jsonl: {n:,} rows in {done.groups[name]:,} groups, content {done.hashes[name]}"
+        for name, n in done.rows.items()
+    ]
+    shown = "/".join(f"{share:g}" for share in shares)
+    return README.format(name=name_of(path), lines="\n".join(lines), source=path.name, seed=seed, shares=shown)

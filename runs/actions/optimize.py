@@ -1,0 +1,291 @@
+"""A run: one walk, kept. Start it, and resume it after whatever stopped it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from ...judges import (
+    Client,
+    ClientStats,
+    Dataset,
+    DivergedError,
+    InputError,
+    Interrupted,
+    JudgewrightError,
+    Progress,
+    Shares,
+)
+from ...judges.models import Budget
+from ...optimize import (
+    Event,
+    Journal,
+    Objective,
+    Outcome,
+    Tools,
+    optimize,
+    read_objective,
+)
+from ...optimize.context import require_decision
+from ..config.environment import Environment, open_client, parse_budget
+from ..store.calls import CallStore
+from ..store.cost_summary import Thrift, thrift
+from ..store.journal import RunJournal, RunRecord, create_run, get_run, list_runs, set_config, sitting
+from ..store.ledger import HoldoutLedger
+from ..store.run_command import command_of
+from ..store.run_config import RunConfig, open_proposer
+from ..store.workspace import Workspace
+
+Watch = Callable[[str, Progress], None]
+OnEvent = Callable[[str, Mapping[str, Any]], None]  # Any: JSON
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunResult:
+    """How a walk ended, and what it took."""
+
+    run_id: str
+    outcome: Outcome
+    """The prompts and the gate's decision."""
+    events: tuple[Event, ...]
+    stats: tuple[ClientStats, ...]
+    """Of the judge's client, and of the optimizer's and the screening one's where they are other models."""
+    thrift: Thrift
+
+    def to_json(self) -> dict[str, Any]:  # Any: JSON
+        """Return what `optimize --json` prints."""
+        found = {event.kind: dict(event.payload) for event in self.events}
+        known = all(s.price_known for s in self.stats)
+        return {
+            "run": self.run_id,
+            "simulated": found["benchmark"]["simulated"],
+            "decision": found["decision"],
+            "prompt": {
+                "before": self.outcome.before.version,
+                "after": self.outcome.after.version if self.outcome.after else None,
+            },
+            "slice": found["slice"]["name"],
+            "loss": found["loss"]["expression"],
+            "benchmark": found["benchmark"],
+            "everything": found["everything"],
+            "calls": sum(s.calls for s in self.stats),
+            "recorded": sum(s.recorded for s in self.stats),
+            "cost": sum(s.cost for s in self.stats) if known else None,
+            "thrift": self.thrift.to_json(),
+            "dropped": sorted({name for s in self.stats for name in s.dropped}),
+        }
+
+
+def start_run(
+    workspace: Workspace, config: RunConfig, environment: Environment, *, watch: Watch, on_event: OnEvent
+) -> RunResult:
+    """Start a walk and follow it to its end, or to where it stops; `resume_run` goes on from there.
+
+    Args:
+        workspace: Where calls, events and looks are kept.
+        config: What to do. The user named its models in this command, so that their addresses may be asked.
+        environment: Base URL and keys.
+        watch: Called while answers come in.
+        on_event: Called with the kind and payload of each event, replayed ones included.
+
+    Raises:
+        InputError: The data or a name cannot be used; no run is made.
+        WorldError: The endpoint, the budget or the disk stopped it; the run can be resumed.
+    """
+    require_decision(config.judge)
+    config, dataset = pin_config(workspace, config)
+    read_objective(config.objective, target=config.target, guards=config.guards)
+    open_proposer(config)
+    workspace.database.claim()
+    require_same_split(workspace, config.data_hash, config.shares)
+    environment = environment.naming(*config.named_models)
+    run_id = create_run(workspace.database, "optimize", config.to_json())
+    return _walk(workspace, run_id, config, dataset, environment, watch, on_event)
+
+
+def pin_config(workspace: Workspace, config: RunConfig) -> tuple[RunConfig, Dataset]:
+    """Read the rows, and write into the configuration what a run keeps of its start: the rows' hash, the kept rule."""
+    dataset = config.dataset()
+    config = replace(config, data=str(Path(config.data).resolve()), data_hash=dataset.content_hash)
+    kept = workspace.shelf.kept_rule(config.judge)
+    return (replace(config, rule=kept.rule.to_json()) if kept else config), dataset
+
+
+def open_clients(
+    opened: ExitStack, config: RunConfig, environment: Environment, record: CallStore
+) -> dict[str, Client]:
+    """Open a client for each model that a run names, on one record and one budget.
+
+    Args:
+        opened: Closes them.
+        config: Names the judge's model, the optimizer's and the screening one.
+        environment: Base URL and keys.
+        record: The run's calls; what they cost is spent.
+    """
+    allowance = parse_budget(config.budget)
+    budget = Budget(money=allowance.money, tokens=allowance.tokens, spent=record.spending())
+    return {
+        name: opened.enter_context(
+            open_client(name, environment, record=record, budget=budget, concurrency=config.concurrency)
+        )
+        for name in config.named_models
+    }
+
+
+def require_same_split(workspace: Workspace, data_hash: str, shares: Shares) -> None:
+    """Refuse another split of rows that were split before: it would put tuned rows into the holdout.
+
+    Raises:
+        InputError: A run has split the same rows otherwise, to optimize or to calibrate.
+    """
+    for info in list_runs(workspace.database):
+        if info.kind in ("optimize", "calibrate", "tune") and info.config["data_hash"] == data_hash:
+            before = tuple(info.config["shares"])
+            if before != shares:
+                shown = "/".join(f"{share:g}" for share in before)
+                raise InputError(
+                    f"run {info.run_id} split these rows {shown}; another split would put tuned rows into the holdout",
+                    hint=f"use --split {shown}, or fresh rows",
+                )
+
+
+def resume_run(
+    workspace: Workspace,
+    run_id: str,
+    environment: Environment,
+    *,
+    budget: str | None = None,
+    watch: Watch,
+    on_event: OnEvent,
+) -> RunResult:
+    """Walk a run again from its start, past everything that is already recorded.
+
+    Args:
+        budget: A new budget for the whole run, what it has spent included; the old one unless given.
+
+    Raises:
+        InputError: There is no such run, its data have changed, or only the workspace names the address of a model.
+        WorldError: The endpoint, the budget or the disk stopped it again.
+    """
+    info = optimization(workspace, run_id)
+    workspace.database.claim()  # before the journal is read: another process may be adding to it
+    config = RunConfig.from_json(info.config)
+    environment.require_named(*config.named_models, who=f"run {info.run_id}")
+    if budget is not None:
+        config = replace(config, budget=budget)
+        set_config(workspace.database, info.run_id, config.to_json())
+    return _walk(workspace, info.run_id, config, config.dataset(), environment, watch, on_event)
+
+
+def optimization(workspace: Workspace, run_id: str) -> RunRecord:
+    """Return an optimization run by its id.
+
+    Raises:
+        InputError: There is none, or it is a run of another kind.
+    """
+    if not workspace.exists:
+        raise InputError(f"there is no workspace at {workspace.root}", hint="give --workspace, or start a run here")
+    info = get_run(workspace.database, run_id)
+    if info.kind != "optimize":
+        raise InputError(f"run {info.run_id!r} is a {info.kind}, not an optimization")
+    return info
+
+
+def _walk(
+    workspace: Workspace,
+    run_id: str,
+    config: RunConfig,
+    dataset: Dataset,
+    environment: Environment,
+    watch: Watch,
+    on_event: OnEvent,
+) -> RunResult:
+    record = CallStore(workspace.database, run_id)
+    journal = _Heard(RunJournal(workspace.database, run_id), on_event)
+    objective = read_objective(config.objective, target=config.target, guards=config.guards)
+    again = f"judgewright runs resume {run_id}{environment.keyring().flags()}"
+    try:
+        with sitting(workspace.database, run_id), ExitStack() as opened:
+            clients = open_clients(opened, config, environment, record)
+            tools = Tools(
+                judge_client=clients[config.model],
+                optimizer_client=clients[config.optimizer_model or config.model],
+                proposer=open_proposer(config),
+                screen_client=None if config.screen_model is None else clients[config.screen_model],
+                journal=journal,
+                ledger=HoldoutLedger(workspace.database),
+                run_id=run_id,
+                watch=watch,
+            )
+            journal.record("started", _started(config, dataset, objective, tools))
+            outcome = optimize(config.judge, dataset, objective, tools, config.settings())
+            stats = tuple(client.stats for client in clients.values())
+    except (Interrupted, KeyboardInterrupt):
+        raise Interrupted(f"stopped; run {run_id} is kept", hint=again) from None
+    except InputError:
+        raise
+    except DivergedError as error:
+        error.hint = f"{error.hint}; its calls are kept: start anew with: {command_of(config)}"
+        raise
+    except JudgewrightError as error:
+        go_on = f"go on with: {again}"
+        error.hint = f"{error.hint}; {go_on}" if error.hint else go_on
+        raise
+    return RunResult(
+        run_id=run_id,
+        outcome=outcome,
+        events=journal.events(),
+        stats=stats,
+        thrift=thrift(journal.events(), record.summary()),
+    )
+
+
+def _started(config: RunConfig, dataset: Dataset, objective: Objective, tools: Tools) -> dict[str, Any]:  # Any: JSON
+    prompt = config.judge
+    screen = tools.screen_client
+    models = [client.model for client in (tools.judge_client, tools.optimizer_client, screen) if client]
+    return {
+        "judge": f"{prompt.name}@{prompt.version}",
+        "rule": (config.decision_rule or prompt.rule).version,
+        "data": Path(config.data).name,
+        "data_hash": dataset.content_hash,
+        "rows": len(dataset),
+        "notes": list(dataset.notes),
+        "model": models[0].name,
+        "optimizer_model": models[1].name,
+        "screen_model": screen.model.name if screen else None,
+        "endpoints": [model.endpoint for model in models],
+        "simulated": any(model.simulated for model in models),
+        "proposer": config.proposer,
+        "parts": list(tools.proposer.parts),
+        "candidates": config.candidates,
+        "unguided": config.unguided,
+        "objective": {
+            "text": objective.text,
+            "read_as": objective.describe(),
+            "target": objective.target,
+            "guards": [{"metric": guard.metric, "margin": guard.margin} for guard in objective.guards],
+            "notes": list(objective.notes),
+        },
+    }
+
+
+@dataclass(frozen=True, slots=True)
+class _Heard:
+    """A journal that tells a listener each event once it is written."""
+
+    journal: Journal
+    on_event: OnEvent
+
+    def record(self, kind: str, payload: Mapping[str, Any]) -> Event:  # Any: JSON
+        """Write, then tell."""
+        event = self.journal.record(kind, payload)
+        self.on_event(event.kind, event.payload)
+        return event
+
+    def events(self) -> tuple[Event, ...]:
+        """Every event so far."""
+        return self.journal.events()

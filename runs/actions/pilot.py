@@ -1,0 +1,259 @@
+"""Which gain a gate could tell from none: from a pilot of open rows judged in two wordings, or from assumptions."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from ...judges import (
+    BINARY,
+    BudgetSpent,
+    Client,
+    Dataset,
+    Estimate,
+    InputError,
+    Judged,
+    JudgePrompt,
+    Progress,
+    Splits,
+    Unscored,
+    Verdict,
+    judge,
+)
+from ...judges.models import Budget
+from ...judges.reliability import CHURN, group_codes, mean_over_rows
+from ...optimize.forecast import Walk
+from ...optimize.holdout.ledger import alpha_of_look
+from ...optimize.holdout.power import GuardNeed, guard_needs, perfect_gain, smallest_gain
+from ..config.environment import Environment, open_client, parse_budget
+from ..store.calls import CallStore
+from ..store.journal import create_run, sitting
+from ..store.ledger import HoldoutLedger
+from ..store.run_config import RunConfig
+from ..store.workspace import Workspace
+from .unanswered import refuse_silence
+
+PILOT_ROWS = 200
+ASSUMED_SKILL = 0.8
+"""Precision and recall that a judge is taken to have where nobody has asked it."""
+_SENTENCE = re.compile(r"(?<=[.!?])\s+|\n+")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Detectable:
+    """The smallest gain that the gate's next look can tell from none with 80 % power."""
+
+    metric: str
+    size: float | None
+    """At the churn itself."""
+    high: float | None
+    """At the upper end of the churn's interval; None where the churn is assumed."""
+    at_assumed: float | None
+    """At the assumed churn, with the errors that the judge made."""
+    churn: Estimate
+    """Share of the wrong verdicts that another wording mends while it breaks as many right ones."""
+    rows: int
+    """Of the holdout."""
+    groups: int
+    look: int
+    alpha: float
+    basis: str
+    """Where the churn and the judge's errors come from."""
+    perfect: float | None = None
+    """The gain of an edit that mends every wrong verdict and breaks none; None where not even that would be shown."""
+    guards: tuple[GuardNeed, ...] = ()
+    """How many rows each guard wants."""
+    reason: str = ""
+    """Why there is no size."""
+
+    def to_json(self) -> dict[str, Any]:  # Any: JSON
+        """Return the gain with what it rests on."""
+        body = {"metric": self.metric, "size": self.size, "high": self.high, "at_assumed": self.at_assumed}
+        body |= {"churn": self.churn.to_json(), "assumed_churn": CHURN}
+        body |= {"holdout_rows": self.rows, "holdout_groups": self.groups, "look": self.look, "alpha": self.alpha}
+        body |= {"perfect": self.perfect, "guards": [asdict(need) for need in self.guards]}
+        return body | {"basis": self.basis} | ({"reason": self.reason} if self.reason else {})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pilot:
+    """What the judge and a rewording of it said about the same open rows, and what that took."""
+
+    before: Judged
+    reworded: Judged
+    calls: int
+    recorded: int
+    tokens_out: float
+    """Of one verdict, on average."""
+    cost: float | None
+    run_id: str
+
+    def to_json(self) -> dict[str, Any]:  # Any: JSON
+        """Return what the pilot took."""
+        return {"run": self.run_id, "calls": self.calls, "recorded": self.recorded, "cost": self.cost}
+
+
+def reworded(prompt: JudgePrompt) -> JudgePrompt:
+    """Return the judge with the same criteria, sentence by sentence as a list: another wording, the same meaning."""
+    said = [part.strip().lstrip("-* ") for part in _SENTENCE.split(prompt.criteria) if part.strip()]
+    text = "Decide by these points:\n" + "\n".join(f"- {part}" for part in said)
+    return prompt.edited(criteria=text, note="reworded for a pilot")
+
+
+def pilot_rows(parts: Splits, rows: int = PILOT_ROWS) -> Dataset:
+    """Return the first open rows of training and validation, which stand in an order drawn by the split's seed."""
+    train, validation = parts.train.rows, parts.validation.rows
+    n = min(rows, len(train) + len(validation))
+    of_train = round(n * len(train) / (len(train) + len(validation)))
+    return replace(parts.train, rows=(*train[:of_train], *validation[: n - of_train]))
+
+
+def run_pilot(
+    workspace: Workspace,
+    walk: Walk,
+    config: RunConfig,
+    environment: Environment,
+    *,
+    watch: Callable[[str, Progress], None],
+) -> Pilot:
+    """Judge open rows in both wordings, in a run of its own; the walk will find the judge's answers in the record.
+
+    Raises:
+        WorldError: The endpoint or the budget stopped it.
+    """
+    body = {"judge": walk.prompt.name, "version": walk.prompt.version, "model": config.model}
+    run_id = create_run(workspace.database, "plan", body)
+    record, allowed = CallStore(workspace.database, run_id), parse_budget(config.budget)
+    budget = Budget(money=allowed.money, tokens=allowed.tokens, spent=record.spending())
+    rows = pilot_rows(walk.parts)
+    with (
+        sitting(workspace.database, run_id),
+        open_client(config.model, environment, record=record, budget=budget, concurrency=config.concurrency) as client,
+    ):
+        wordings = (walk.prompt, reworded(walk.prompt))
+        before, after = (_judge(prompt, rows, walk, client, lambda p: watch("pilot", p)) for prompt in wordings)
+        stats = client.stats
+    out = stats.tokens_out / stats.calls if stats.calls else 0.0
+    cost = stats.cost if stats.price_known else None
+    return Pilot(
+        before=before,
+        reworded=after,
+        calls=stats.calls,
+        recorded=stats.recorded,
+        tokens_out=out,
+        cost=cost,
+        run_id=run_id,
+    )
+
+
+def _judge(
+    prompt: JudgePrompt, rows: Dataset, walk: Walk, client: Client, progress: Callable[[Progress], None]
+) -> Judged:
+    settings = walk.settings
+    judged = judge(prompt, rows, client, settings=settings.judge, rule=settings.rule, progress=progress)
+    unpaid = sum(isinstance(answer, Unscored) and answer.reason == "budget" for answer in judged.answers)
+    if unpaid:
+        raise BudgetSpent(
+            f"the budget ended in the pilot: {unpaid} of {len(rows)} rows are left", hint="raise --budget"
+        )
+    refuse_silence(judged.answers)
+    return judged
+
+
+def measure_churn(before: Judged, after: Judged) -> Estimate:
+    """Return the churn: decisions that differ between two wordings, halved, as a share of the first one's wrong ones.
+
+    A wording that mends a share of the wrong verdicts and breaks as many right ones flips twice that share. The
+    interval is that of the flips (over groups); the wrong verdicts are taken as counted.
+    """
+    common = np.intersect1d(before.scored, after.scored)
+    a, b = before.only(common), after.only(common)
+    wrong = int((a.predicted != a.positive).sum())
+    if wrong == 0:
+        return Estimate.undefined(len(common), "the judge made no error on the pilot's rows")
+    flips = mean_over_rows(
+        (a.predicted != b.predicted).astype(np.float64), group_codes(a.rows), missing="no row was answered twice"
+    )
+    scale = len(common) / (2.0 * wrong)
+    value, low, high = (None if x is None else min(x * scale, 1.0) for x in (flips.value, flips.low, flips.high))
+    return Estimate(value=value, low=low, high=high, n=len(common), reason=flips.reason)
+
+
+def assumed_judge(dataset: Dataset, prompt: JudgePrompt, *, skill: float = ASSUMED_SKILL, seed: int = 0) -> Judged:
+    """Return made-up verdicts with this precision and recall on labelled rows; they stand for a judge nobody asked."""
+    rng = np.random.default_rng(seed)
+    labelled = [row for row in dataset.rows if row.label is not None]
+    positive = np.array([dataset.positive(row) for row in labelled], np.bool_)
+    said = positive.copy()
+    yes, no = np.flatnonzero(positive), np.flatnonzero(~positive)
+    missed = rng.choice(yes, round((1 - skill) * len(yes)), replace=False) if len(yes) else yes
+    false = min(round((1 - skill) / skill * (len(yes) - len(missed))), len(no))
+    said[missed] = False
+    said[rng.choice(no, false, replace=False) if len(no) else no] = True
+    answers = tuple(
+        Verdict(row_id=row.id, score=float(yes_), positive=bool(yes_)) for row, yes_ in zip(labelled, said, strict=True)
+    )
+    whole = replace(dataset, rows=tuple(labelled))
+    return Judged(dataset=whole, answers=answers, scale=BINARY, judge=prompt.name, model="assumed")
+
+
+def detectable_gain(workspace: Workspace, walk: Walk, seen: Pilot | None) -> Detectable:
+    """Return the smallest gain that the gate's next look could tell from none on as many rows as the holdout has.
+
+    The sealed rows are not looked at: the standard error is carried over from open rows by their number.
+
+    Args:
+        workspace: Whose ledger says which look is the next.
+        walk: What is planned.
+        seen: The pilot; where there is none, the judge's errors and the churn are assumed.
+    """
+    metric, holdout = walk.objective.target, walk.parts.holdout
+    looks = HoldoutLedger(workspace.database).looks(holdout.content_hash) if workspace.exists else ()
+    alpha = alpha_of_look(len(looks) + 1)
+    if seen is None:
+        rows = replace(walk.dataset, rows=(*walk.parts.train.rows, *walk.parts.validation.rows))
+        judged = assumed_judge(rows, walk.prompt)
+        churn = Estimate(value=CHURN, low=None, high=None, n=0, reason="assumed, not measured")
+        basis = f"assumed: a judge with precision and recall {ASSUMED_SKILL:.0%} and a churn of {CHURN:.0%}"
+    else:
+        judged, churn = seen.before, measure_churn(seen.before, seen.reworded)
+        basis = f"a pilot of {churn.n:,} open rows, judged by the prompt and by a rewording of it"
+    size, high, at_assumed, perfect, reason = None, None, None, None, ""
+    sealed = {"alpha": alpha, "rows": len(holdout), "groups": holdout.groups}
+    try:
+        size, high, at_assumed = (
+            None if share is None else smallest_gain(metric, judged, churn=share, **sealed)
+            for share in (churn.value, churn.high, CHURN)
+        )
+        perfect = perfect_gain(metric, judged, **sealed)
+    except InputError as error:
+        reason = str(error)
+    if size is None and not reason:
+        reason = churn.reason if churn.value is None else _too_few(len(holdout), perfect)
+    share = CHURN if churn.value is None else churn.value
+    return Detectable(
+        metric=metric,
+        size=size,
+        high=high,
+        at_assumed=at_assumed,
+        churn=churn,
+        rows=len(holdout),
+        groups=holdout.groups,
+        look=len(looks) + 1,
+        alpha=alpha,
+        basis=basis,
+        perfect=perfect,
+        guards=guard_needs(walk.objective.guards, judged, churn=share),
+        reason=reason,
+    )
+
+
+def _too_few(rows: int, perfect: float | None) -> str:
+    if perfect is None:
+        return f"on {rows:,} rows not even an edit that mends every wrong verdict would be shown"
+    mended = "only an edit that mends nearly every wrong verdict and breaks none would be shown"
+    return f"on {rows:,} rows {mended} (a gain of {100 * perfect:.1f} points)"

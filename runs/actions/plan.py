@@ -1,0 +1,297 @@
+"""What `optimize` would ask and cost, and which gain its gate could tell from none, before anything is spent."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from ...judges import FloatArray, Model, Prices, Progress, split_dataset
+from ...judges.files import TokenSummary, count_row_tokens
+from ...optimize import read_objective
+from ...optimize.context import require_decision
+from ...optimize.forecast import ASSUMED, Asked, Drawn, StepBound, Walk, bound_proposal, bound_walk, draw_walks
+from ...optimize.holdout.guards import MIN_GROUPS
+from ..config.environment import Allowance, Environment, open_model, parse_budget
+from ..store.run_config import RunConfig, open_proposer
+from ..store.workspace import Workspace
+from .optimize import require_same_split
+from .pilot import Detectable, Pilot, detectable_gain, run_pilot
+
+Watch = Callable[[str, Progress], None]
+
+VERDICT_TOKENS = (40.0, 200.0)
+"""Tokens of a verdict, where no pilot has seen any: drawn evenly between these."""
+TEXT_TOKENS = (150.0, 800.0)
+"""Tokens of an optimizer's reply."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Span:
+    """What a walk probably takes, and what it cannot exceed; None where it is not known."""
+
+    p50: float | None
+    p95: float | None
+    at_most: float | None
+    reason: str = ""
+    """Why a number is missing."""
+
+    def to_json(self) -> dict[str, Any]:  # Any: JSON
+        """Return the three numbers, and the reason where one is missing."""
+        body = {"p50": self.p50, "p95": self.p95, "at_most": self.at_most}
+        return body | ({"reason": self.reason} if self.reason else {})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BudgetForecast:
+    """Whether the budget that was given covers what the walk probably takes."""
+
+    money: float | None
+    tokens: int | None
+    enough: bool | None
+    """For at least 95 of 100 walks; None where no budget was given, or where that is not known."""
+    note: str = ""
+    """What is to be said about it; empty where it is enough, or where there is none."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """What a walk will ask and cost, and what its gate could show."""
+
+    judge: str
+    sizes: dict[str, int]
+    """Rows of each part."""
+    models: tuple[str, str]
+    """Of the judge and of the optimizer."""
+    simulated: bool
+    lines: tuple[Asked, ...]
+    """The hard bound, step by step; empty where the proposer has none."""
+    calls: Span
+    tokens: Span
+    money: Span
+    """US dollars."""
+    budget: BudgetForecast
+    detectable: Detectable
+    row_tokens: TokenSummary
+    pilot: Pilot | None
+    notes: tuple[str, ...]
+
+    def to_json(self) -> dict[str, Any]:  # Any: JSON
+        """Return what `plan --json` prints."""
+        lines = [
+            {"what": x.what, "who": x.who, "calls": x.calls, "tokens_in": x.tokens_in, "tokens_out": x.tokens_out}
+            for x in self.lines
+        ]
+        return {
+            "judge": self.judge,
+            "simulated": self.simulated,
+            "model": self.models[0],
+            "optimizer_model": self.models[1],
+            "rows": self.sizes,
+            "calls": self.calls.to_json(),
+            "tokens": self.tokens.to_json(),
+            "money": self.money.to_json(),
+            "budget": asdict(self.budget),
+            "bound": lines,
+            "detectable": self.detectable.to_json(),
+            "pilot": self.pilot and self.pilot.to_json(),
+            "notes": list(self.notes),
+        }
+
+
+def plan_run(workspace: Workspace, config: RunConfig, environment: Environment, *, pilot: bool, watch: Watch) -> Plan:
+    """Plan the walk that `start_run` would start with the same configuration; without a pilot it spends nothing.
+
+    Args:
+        workspace: Whose ledger is read, and where the pilot's replies are kept.
+        config: As `start_run` takes it.
+        environment: Base URL, keys and prices.
+        pilot: Whether to judge up to `PILOT_ROWS` open rows, with the judge and with a rewording of it.
+        watch: Called while the pilot's answers come in.
+
+    Raises:
+        InputError: The walk could not start: the data, a name or the split cannot be used.
+        WorldError: The endpoint or the budget stopped the pilot.
+    """
+    walk = _walk(workspace, config)
+    seen = run_pilot(workspace, walk, config, environment, watch=watch) if pilot else None
+    names = (config.model, config.optimizer_model or config.model, config.screen_model or config.model)
+    models = [open_model(name, environment, concurrency=1) for name in names]
+    judge_model = models[0]
+    summary = count_row_tokens(walk.dataset.rows, model=judge_model.name, prompt=walk.prompt)
+    rates = tuple(_Rates.of(model, environment) for model in models)
+    lines, drawn, step = bound_walk(walk), draw_walks(walk), bound_proposal(walk)
+    spans = _spans(lines, drawn, _sizes(summary, step, seen), rates)
+    return Plan(
+        judge=f"{walk.prompt.name}@{walk.prompt.version}",
+        sizes={part: len(getattr(walk.parts, part)) for part in ("train", "validation", "holdout", "final")},
+        models=names[:2],
+        simulated=any(model.simulated for model in models),
+        lines=lines or (),
+        calls=spans[0],
+        tokens=spans[1],
+        money=spans[2],
+        budget=_weigh_budget(parse_budget(config.budget), tokens=spans[1], money=spans[2]),
+        detectable=detectable_gain(workspace, walk, seen),
+        row_tokens=summary,
+        pilot=seen,
+        notes=_notes(walk, seen),
+    )
+
+
+def _walk(workspace: Workspace, config: RunConfig) -> Walk:
+    """Read everything the walk would start from, and refuse what it would refuse."""
+    require_decision(config.judge)
+    dataset = config.dataset()
+    if kept := workspace.shelf.kept_rule(config.judge):
+        config = replace(config, rule=kept.rule.to_json())
+    proposer = open_proposer(config)
+    if workspace.exists:
+        require_same_split(workspace, dataset.content_hash, config.shares)
+    return Walk(
+        prompt=config.judge,
+        dataset=dataset,
+        parts=split_dataset(dataset, shares=config.shares),
+        proposer=proposer,
+        settings=config.settings(),
+        objective=read_objective(config.objective, target=config.target, guards=config.guards),
+        screened=config.screen_model is not None,
+    )
+
+
+# Calls, tokens, money.
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Rates:
+    """Dollars a token at one model; None where no price is known."""
+
+    model: Model
+    prices: Prices
+
+    @classmethod
+    def of(cls, model: Model, environment: Environment) -> _Rates:
+        return cls(model=model, prices=Prices(environment.prices))
+
+    def cost(self, calls: float, tokens_in: float, tokens_out: float) -> float | None:
+        """Return what calls of this size cost: long requests may cost more a token, so one is priced, then counted."""
+        one = self.prices.cost(self.model.name, self.model.endpoint, math.ceil(tokens_in), math.ceil(tokens_out))
+        return None if one is None else one * calls
+
+    def bound(self, line: Asked) -> float | None:
+        """Return what a line costs at most, every token at the rate of the longest request."""
+        if line.tokens_in is None or line.tokens_out is None:
+            return None
+        out = math.ceil(line.tokens_out / max(line.calls, 1))
+        longest = max(line.longest, 1)
+        whole, read = self.cost(1, longest, out), self.cost(1, longest, 0)
+        if whole is None or read is None:
+            return None
+        return line.tokens_in * read / longest + line.calls * (whole - read)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _CallSizes:
+    """Tokens of a typical call."""
+
+    verdict_in: float
+    verdict_out: tuple[float, float]
+    text_in: float
+    text_out: tuple[float, float] = TEXT_TOKENS
+
+
+def _sizes(summary: TokenSummary, step: StepBound | None, seen: Pilot | None) -> _CallSizes:
+    """An optimizer request holds the prompt, a critique and some frame; about a third of what it may hold."""
+    request = step.request if step and step.request else None
+    out = (seen.tokens_out, seen.tokens_out) if seen and seen.tokens_out else VERDICT_TOKENS
+    return _CallSizes(
+        verdict_in=summary.total / max(summary.calls, 1),
+        verdict_out=out,
+        text_in=request / 3 if request else 4.0 * summary.median + 2_000,
+    )
+
+
+def _spans(
+    lines: Sequence[Asked] | None, drawn: Drawn | None, sizes: _CallSizes, rates: tuple[_Rates, ...]
+) -> tuple[Span, Span, Span]:
+    if lines is None or drawn is None:
+        unknown = Span(p50=None, p95=None, at_most=None, reason="nobody has counted what this proposer asks")
+        return unknown, unknown, unknown
+    judge_rate, writer_rate, screen_rate = rates
+    of = {"judge": judge_rate, "screen": screen_rate}
+    rng = np.random.default_rng(1)
+    verdict, text = (rng.uniform(*ends, len(drawn.judge)) for ends in (sizes.verdict_out, sizes.text_out))
+    tokens = drawn.judge * (sizes.verdict_in + verdict) + drawn.optimizer * (sizes.text_in + text)
+    loose = any(line.tokens_in is None or line.tokens_out is None for line in lines)
+    why = "how long this proposer's requests may get is not bounded; --budget bounds it" if loose else ""
+    most = None if loose else float(sum((x.tokens_in or 0) + (x.tokens_out or 0) for x in lines))
+    costs = [of.get(line.who, writer_rate).bound(line) for line in lines]
+    priced = [
+        rate.cost(1, size, float(np.mean(out)))
+        for rate, size, out in ((judge_rate, sizes.verdict_in, verdict), (writer_rate, sizes.text_in, text))
+    ]
+    calls = drawn.judge + drawn.optimizer
+    known = [cost for cost in costs if cost is not None]
+    return (
+        _span(calls.astype(np.float64), float(sum(line.calls for line in lines))),
+        _span(tokens, most, why),
+        _money(drawn, priced, sum(known) if len(known) == len(costs) else None, why),
+    )
+
+
+def _money(drawn: Drawn, priced: Sequence[float | None], most: float | None, why: str) -> Span:
+    one_verdict, one_text = priced
+    if one_verdict is None or one_text is None:
+        return Span(p50=None, p95=None, at_most=None, reason="the price of a model is unknown; name it in a price file")
+    return _span(drawn.judge * one_verdict + drawn.optimizer * one_text, most, why)
+
+
+def _weigh_budget(allowance: Allowance, *, tokens: Span, money: Span) -> BudgetForecast:
+    """Hold a budget of dollars or tokens against the forecast."""
+    given = BudgetForecast(money=allowance.money, tokens=allowance.tokens, enough=None)
+    if allowance.money is not None:
+        limit, span, written = allowance.money, money, lambda value: f"${value:.4f}"
+    elif allowance.tokens is not None:
+        limit, span, written = float(allowance.tokens), tokens, lambda value: f"{value:,.0f} tokens"
+    else:
+        return given
+    budget = f"--budget {written(limit)}"
+    if span.p50 is None or span.p95 is None:
+        return replace(given, note=f"whether {budget} is enough is not known: {span.reason}")
+    likely = f"the walk probably takes {written(span.p50)}, and one in twenty {written(span.p95)} or more"
+    if limit < span.p50:
+        return replace(given, enough=False, note=f"{budget} is too small and would stop it on the way: {likely}")
+    if limit < span.p95:
+        return replace(given, enough=False, note=f"{budget} may be too small: {likely}")
+    return replace(given, enough=True)
+
+
+def _span(draws: FloatArray, most: float | None, reason: str = "") -> Span:
+    middle, high = (float(q) for q in np.quantile(draws, [0.5, 0.95]))
+    if most is not None:
+        middle, high = min(middle, most), min(high, most)
+    return Span(p50=middle, p95=high, at_most=most, reason=reason if most is None else "")
+
+
+def _notes(walk: Walk, seen: Pilot | None) -> tuple[str, ...]:
+    notes = [
+        f"likely figures assume that {ASSUMED}",
+        "at most: every answer at the length the budget reserves for it (half a token a byte of text) and its reply "
+        "at its limit; what an endpoint bills for requests that failed comes on top, and only --budget stops it",
+    ]
+    if seen is None:
+        notes.append(
+            f"a verdict is taken to have {VERDICT_TOKENS[0]:.0f} to {VERDICT_TOKENS[1]:.0f} tokens; --pilot measures it"
+        )
+    else:
+        notes.append("the pilot's verdicts of the judge are kept: the walk will not ask for them again")
+        notes.append("a rewording changes less than a real edit does, so that the gain shown may be too small a one")
+    notes.append("answers that the workspace has already cost nothing and are not taken off")
+    if walk.parts.holdout.groups < MIN_GROUPS:
+        notes.append(
+            f"the holdout has {walk.parts.holdout.groups} groups; with fewer than {MIN_GROUPS} the gate cannot decide"
+        )
+    return (*notes, *walk.parts.notes)

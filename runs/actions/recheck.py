@@ -1,0 +1,154 @@
+"""Time: the last decision about a judge again, on a new model and the same holdout."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from ...judges import DecisionRule, InputError, JudgePrompt, SealedRows, load_prompt, split_dataset
+from ...optimize import Guard, Objective, read_objective
+from ..store.journal import RunJournal, RunRecord, get_run, list_runs
+from ..store.ledger import HoldoutLedger
+from ..store.run_config import RunConfig
+from ..store.workspace import Workspace
+from .gate import Asking, TwoJudges, decide_with_model
+from .gate_decision import GATED, HUNKS, Gated, Terms, answer_once, count_groups
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Past:
+    """A decision that accepted a version, with all it takes to make it again."""
+
+    run_id: str
+    model: str
+    before: JudgePrompt
+    after: JudgePrompt
+    holdout: SealedRows
+    terms: Terms
+    rules: Mapping[str, DecisionRule]
+    data: str
+
+
+def recheck(workspace: Workspace, prompt: JudgePrompt, asking: Asking) -> Gated:
+    """Make the last decision that accepted a version again on another model: its parent against it.
+
+    It is a look in the ledger, on a line of the model's own: the first on a model spends what a first look may.
+
+    Raises:
+        InputError: No decision here accepted the version, its data have changed, or it was made on this very model.
+        WorldError: The endpoint, the budget or the disk stopped it; asking again goes on.
+    """
+    past = _last_accept(workspace, prompt)
+    question = {"decision": past.run_id, "after": {"version": prompt.version}, "model": asking.model}
+    question |= {"max_tokens": asking.max_tokens, "holdout": past.holdout.content_hash}
+    rule = past.rules.get(prompt.version)
+    fitted = [f"the decision rule {rule.version} was fitted on {past.model}, and decides here too"] if rule else []
+    about = {"before": f"{past.before.name}@{past.before.version}", "after": f"{prompt.name}@{prompt.version}"}
+    about |= {"data": past.data, "rows": len(past.holdout), "groups": past.holdout.groups, **past.terms.to_json()}
+    about |= {
+        "rechecks": past.run_id,
+        "gated_on": past.model,
+        "notes": [
+            *fitted,
+            f"run {past.run_id} accepted it on {past.model}; looks for another model are counted on its own line",
+        ],
+    }
+
+    def answer(run_id: str) -> Any:  # Any: as decide_with_model
+        prompts, ledger = (past.before, past.after), HoldoutLedger(workspace.database)
+        return decide_with_model(
+            workspace,
+            run_id,
+            prompts,
+            past.holdout,
+            past.terms,
+            asking,
+            rules=past.rules,
+            ledger=ledger,
+            purpose="recheck",
+        )
+
+    name = asking.model.partition("@")[0]
+    if name == past.model:
+        raise InputError(
+            f"run {past.run_id} accepted {prompt.name}@{prompt.version} on {name} itself",
+            hint="recheck is for another model; the answers of this one are in the record",
+        )
+    return answer_once(workspace, "recheck", {"question": question, "model": asking.model}, about, answer)
+
+
+def _last_accept(workspace: Workspace, prompt: JudgePrompt) -> _Past:
+    for info in reversed(list_runs(workspace.database) if workspace.exists else ()):
+        events = {event.kind: event.payload for event in RunJournal(workspace.database, info.run_id).events()}
+        if info.kind == "optimize" and events.get("survivor", {}).get("version") == prompt.version:
+            if events.get("decision", {}).get("accepted"):
+                return _of_walk(info, events)
+        elif info.kind == "gate" and events.get(GATED, {}).get("model"):
+            after = info.config["question"]["after"]["version"]
+            if after == prompt.version and events[GATED]["decision"]["accepted"]:
+                return _of_gate(info, events)
+        elif (
+            info.kind == HUNKS
+            and info.config["question"]["after"]["version"] == prompt.version
+            and events.get(GATED, {}).get("decision", {}).get("accepted")
+        ):
+            return _of_hunks(workspace, info)
+    raise InputError(
+        f"no decision in this workspace accepted {prompt.name}@{prompt.version}",
+        hint="recheck repeats the last accept of `optimize` or `gate` on another model; to decide afresh use `gate`",
+    )
+
+
+def _of_walk(info: RunRecord, events: Mapping[str, Mapping[str, Any]]) -> _Past:  # Any: JSON
+    config = RunConfig.from_json(info.config)
+    survivor = load_prompt(events["survivor"]["prompt"], origin="the journal")
+    named = events["slice"]["name"]
+    rule = config.decision_rule
+    return _Past(
+        run_id=info.run_id,
+        model=events["started"]["model"],
+        before=config.judge,
+        after=survivor,
+        holdout=split_dataset(config.dataset(), shares=config.shares).holdout,
+        terms=Terms(
+            objective=read_objective(config.objective, target=config.target, guards=config.guards),
+            slice="" if named == "all rows" else named,
+            exclude=config.exclude,
+        ),
+        rules={} if rule is None else {config.judge.version: rule, survivor.version: rule},
+        data=Path(config.data).name,
+    )
+
+
+def _of_hunks(workspace: Workspace, info: RunRecord) -> _Past:
+    """What a choice of hunks decided is what its run decided, about another text."""
+    walk = get_run(workspace.database, info.config["question"]["of"])
+    events = {event.kind: event.payload for event in RunJournal(workspace.database, walk.run_id).events()}
+    past, after = _of_walk(walk, events), load_prompt(info.config["after"], origin="the run's composed prompt")
+    rules = {version: rule for rule in past.rules.values() for version in (past.before.version, after.version)}
+    return replace(past, run_id=info.run_id, after=after, rules=rules)
+
+
+def _of_gate(info: RunRecord, events: Mapping[str, Mapping[str, Any]]) -> _Past:  # Any: JSON
+    config, question = info.config, info.config["question"]
+    two = TwoJudges.from_json(config)
+    dataset = two.dataset()
+    if dataset.content_hash != question["holdout"]:
+        raise InputError(f"{config['data']} has changed since run {info.run_id}", hint="put the old rows back")
+    asked = question["objective"]
+    guards = tuple(Guard(**guard) for guard in asked["guards"])
+    objective = Objective(
+        text=asked["text"], target=asked["target"], direction=asked["direction"], guards=guards, notes=()
+    )
+    return _Past(
+        run_id=info.run_id,
+        model=events[GATED]["model"],
+        before=two.before,
+        after=two.after,
+        holdout=SealedRows(dataset, name="holdout", groups=count_groups(dataset)),
+        terms=Terms(objective=objective, slice=question["slice"], exclude=tuple(question["exclude"])),
+        rules=two.rules,
+        data=two.data.name,
+    )

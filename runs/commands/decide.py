@@ -1,0 +1,174 @@
+"""`judgewright diff`, `accept` and `reject`: a person's part in a run."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any, NoReturn
+
+import click
+
+from ...judges import InputError, WorkspaceError
+from ..actions.accept import HunkChoice, accept_hunks
+from ..actions.run_result import Finding, NotAccepted, finding, settle
+from ..reports.gate_report import say_gated
+from ..reports.run_report import say_found
+from ..store.workspace import Workspace
+from ..terminal import inline, progress_on_stderr, say, say_json
+from .model_access import allow_origin_option, asking_environment
+from .options import F, json_option, named_run, names, no_wait_option, open_workspace, workspace_option
+
+
+@click.command(epilog="Example:  judgewright diff 20261121-031502-a1b2c3")
+@click.argument("run")
+@workspace_option
+@json_option
+def diff(run: str, workspace: Path | None, as_json: bool) -> None:
+    """Show what a run wants to change in its prompt, hunk by hunk, and what the gate said."""
+    with open_workspace(workspace) as place:
+        run = named_run(place, run)
+        found = finding(place, run)
+    try:
+        hunks, why = _hunks(found), None
+    except WorkspaceError as error:
+        hunks, why = [], str(error)
+    if as_json:
+        text = found.before.diff(found.after) if found.after else ""
+        versions = {"before": found.before.version, "after": found.after.version if found.after else None}
+        body = {"prompt": versions, "diff": text, "hunks": hunks, "unsplit": why, "decision": dict(found.decision)}
+        say_json(body)
+        return
+    say_found(found.before, found.after)
+    if why:
+        say(f"\nIt cannot be adopted in parts: {why}")
+    if hunks:
+        say(f"\nIts hunks; to adopt some of them: judgewright accept {run} --hunks {hunks[0]['number']}")
+    for hunk in hunks:
+        mark = f" ({hunk['mark']} on validation)" if hunk["mark"] else ""
+        words = " ".join((*(f"-[{text}]" for text in hunk["old"]), *(f"+[{text}]" for text in hunk["new"])))
+        say(f"  {hunk['number']}. {hunk['part']}, {hunk['kind']}{mark}: {inline(words)}")
+    say(f"\nGate: {found.decision['outcome']}. {found.decision['reason']}")
+
+
+def _hunks(found: Finding) -> list[dict[str, Any]]:  # Any: JSON
+    """Return the hunks of a finding, each with its mark where the run measured them."""
+    split = found.split()
+    marks = {hunk["number"]: hunk["mark"] for hunk in found.measured["hunks"]} if found.measured else {}
+    return [
+        {
+            "number": hunk.number,
+            "part": hunk.part,
+            "kind": hunk.kind,
+            "old": list(hunk.old),
+            "new": list(hunk.new),
+            "mark": marks.get(hunk.number),
+        }
+        for hunk in (split.hunks if split else ())
+    ]
+
+
+def decision_options(command: F) -> F:
+    """Add the options of a person's decision: who, why, where, and how it is told."""
+    options = (
+        click.option("--by", "who", help="Who decides [default: git's user.name <user.email>, else your user name]."),
+        click.option("--comment", default="", help="Why."),
+        workspace_option,
+        no_wait_option,
+        json_option,
+    )
+    for option in reversed(options):
+        command = option(command)
+    return command
+
+
+@click.command(epilog='Example:  judgewright accept 20261121-031502-a1b2c3 --hunks 1,3 --comment "reads well"')
+@click.argument("run")
+@click.option("--hunks", help="Adopt these hunks alone, such as 1,3: what they make goes through the gate first.")
+@click.option("--budget", help="With --hunks: a new budget for the run, what it has spent included.")
+@allow_origin_option
+@decision_options
+def accept(
+    run: str,
+    hunks: str | None,
+    budget: str | None,
+    origins: tuple[str, ...],
+    who: str | None,
+    comment: str,
+    workspace: Path | None,
+    no_wait: bool,
+    as_json: bool,
+) -> None:
+    """Adopt the prompt that a run's gate accepted: it becomes the current version on the shelf.
+
+    With --hunks the chosen part of the diff makes another prompt, which is adopted if the gate accepts that very text;
+    it is a look at the run's holdout, entered in the ledger. `judgewright diff` numbers the hunks. Exits 1 when the
+    gate does not accept.
+    """
+    if hunks is None:
+        if budget is not None:
+            raise InputError("--budget is for --hunks; to adopt the whole diff nothing is asked")
+        with open_workspace(workspace, wait=not no_wait) as place:
+            _settle(place, run, adopt=True, who=who, comment=comment, as_json=as_json)
+        return
+    chosen = _numbers(hunks)
+    with open_workspace(workspace, wait=not no_wait) as place, progress_on_stderr(quiet=as_json) as watch:
+        environment = asking_environment(place.root, origins=origins)
+        run = named_run(place, run)
+        try:
+            choice = accept_hunks(place, run, chosen, environment, who=who, comment=comment, watch=watch, budget=budget)
+        except NotAccepted as refusal:
+            _refuse(run, refusal, as_json=as_json)
+    _finish(choice, as_json=as_json)
+
+
+@click.command(epilog='Example:  judgewright reject 20261121-031502-a1b2c3 --comment "rule 3 is too narrow"')
+@click.argument("run")
+@decision_options
+def reject(run: str, who: str | None, comment: str, workspace: Path | None, no_wait: bool, as_json: bool) -> None:
+    """Turn a run's prompt down."""
+    with open_workspace(workspace, wait=not no_wait) as place:
+        _settle(place, run, adopt=False, who=who, comment=comment, as_json=as_json)
+
+
+def _settle(place: Workspace, run: str, *, adopt: bool, who: str | None, comment: str, as_json: bool) -> None:
+    run = named_run(place, run)
+    try:
+        adopted = settle(place, run, adopt=adopt, who=who, comment=comment)
+    except NotAccepted as refusal:
+        _refuse(run, refusal, as_json=as_json)
+    spec = f"{adopted.name}@{adopted.version}" if adopted else None
+    if as_json:
+        say_json({"run": run, "accepted": adopted is not None, "judge": spec})
+    elif spec and adopted:
+        say(f"{spec} is now what {adopted.name!r} means in this workspace")
+    else:
+        say(f"run {run} is rejected; its prompt stays off the shelf")
+
+
+def _refuse(run: str, refusal: NotAccepted, *, as_json: bool) -> NoReturn:
+    say(f"not accepted: {refusal}", to_stderr=True)
+    if as_json:
+        say_json({"run": run, "accepted": False, "reason": str(refusal)})
+    sys.exit(1)
+
+
+def _numbers(text: str) -> list[int]:
+    try:
+        return [int(name) for name in names(text)]
+    except ValueError:
+        raise InputError(f"--hunks {text!r} is not numbers such as 1,3") from None
+
+
+def _finish(choice: HunkChoice, *, as_json: bool) -> None:
+    """Print what became of a choice of hunks, and leave with 1 where the gate did not accept it."""
+    adopted = choice.adopted
+    if as_json:
+        say_json(choice.to_json())
+    elif choice.gated is not None:
+        say_gated(choice.gated)
+    else:
+        say(f"the run's own decision stands, {choice.decision['outcome']}: {choice.decision['reason']}")
+    if adopted is None:
+        sys.exit(1)
+    if not as_json:
+        say(f"{adopted.name}@{adopted.version} is now what {adopted.name!r} means in this workspace")

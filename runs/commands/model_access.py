@@ -1,0 +1,35 @@
+"""Whom a command may ask: the models it names, and the addresses out of a workspace that it allows."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from ..config.environment import Environment, read_environment
+from ..config.models_file import FILE
+from ..store.workspace import FOLDER
+from ..terminal import say
+from .options import F
+
+
+def allow_origin_option(command: F) -> F:
+    """Add `--allow-origin`, for commands that take addresses out of the workspace."""
+    text = "An address of the run that you trust, such as https://host; your models.yaml allows it for good."
+    return click.option("--allow-origin", "origins", multiple=True, metavar="URL", help=text)(command)
+
+
+def asking_environment(root: Path, *models: str | None, origins: tuple[str, ...] = ()) -> Environment:
+    """Read the environment of a command that may ask models.
+
+    Args:
+        root: The workspace; a `models.yaml` in it is not read, and that is said.
+        models: The models that the command names.
+        origins: The addresses that it allows.
+    """
+    environment = read_environment()
+    own = environment.models
+    for path in (root / FILE, root / FOLDER / FILE):
+        if path.is_file() and not (own and own.exists() and path.samefile(own)):
+            say(f"note: {path} is not read: keys and hosts are named in {own or 'your own file'} alone", to_stderr=True)
+    return environment.naming(*models, origins=origins)

@@ -1,0 +1,147 @@
+"""Which key goes where. A key belongs to an origin, and only the user binds the two.
+
+Three places can: an entry of the user's own `models.yaml`, `JUDGEWRIGHT_BASE_URL` for `JUDGEWRIGHT_API_KEY`, and
+`OPENAI_BASE_URL` for `OPENAI_API_KEY`. Without `JUDGEWRIGHT_BASE_URL` its key goes to the one address that the command
+names as `NAME@URL` and that has no key by any other way. An address out of a workspace binds nothing: it is asked only
+if the command or the user's configuration names it too.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from ...judges import InputError
+from ...judges.models import Origin
+from .models_file import FILE, example_entry
+
+OPENAI = "https://api.openai.com/v1"
+OPENAI_KEY = "OPENAI_API_KEY"
+OPENAI_URL = "OPENAI_BASE_URL"
+OWN_KEY = "JUDGEWRIGHT_API_KEY"
+OWN_URL = "JUDGEWRIGHT_BASE_URL"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Binding:
+    """An origin that the user's configuration names, and the key that belongs to it."""
+
+    origin: Origin
+    variable: str | None
+    """The environment variable of the key; None where the origin asks for none."""
+    key: str | None = field(default=None, repr=False)
+    """None where the variable is not set, too."""
+    source: str
+    """What binds them, such as `OPENAI_BASE_URL`, or file and line."""
+    final: bool = False
+    """Whether the key is this one or none: an entry of `models.yaml` says so."""
+
+    @property
+    def settles(self) -> bool:
+        """Whether no other key may go to the origin."""
+        return self.final or self.key is not None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Keyring:
+    """The keys of one command."""
+
+    bindings: tuple[Binding, ...] = ()
+    """By precedence."""
+    commanded: frozenset[str] = frozenset()
+    """Base URLs that the user names in this very command."""
+    spare: str | None = field(default=None, repr=False)
+    """JUDGEWRIGHT_API_KEY where no JUDGEWRIGHT_BASE_URL says whose it is."""
+    path: Path | None = None
+    """The user's `models.yaml`."""
+
+    def binding(self, origin: Origin) -> Binding | None:
+        """Return the key for an origin: the bound one, else the spare one where the command leaves no doubt."""
+        bound = self._bound(origin)
+        if bound is not None and bound.settles:
+            return bound
+        if self.spare is not None and [Origin.of(url) for url in self._unsettled()] == [origin]:
+            return Binding(origin=origin, variable=OWN_KEY, key=self.spare, source="the command")
+        return bound
+
+    def names(self, origin: Origin) -> bool:
+        """Whether this command or the user's configuration names an origin.
+
+        Where the user has no key at all, this machine itself needs no naming: there is nothing that could be stolen.
+        """
+        if self._bound(origin) is not None or any(Origin.of(url) == origin for url in self.commanded):
+            return True
+        keyless = self.spare is None and all(binding.key is None for binding in self.bindings)
+        return keyless and origin.loopback
+
+    def require_one_owner(self) -> None:
+        """Make sure that the command leaves no doubt whose JUDGEWRIGHT_API_KEY is.
+
+        Raises:
+            InputError: It names two origins that could be.
+        """
+        if self.spare is None or len(self._unsettled()) < 2:
+            return
+        one, other = self._unsettled()[:2]
+        raise InputError(
+            f"{OWN_KEY} is one key, and the command names {one} and {other}; neither may see a key of the other",
+            hint=f"set {OWN_URL} to the one it belongs to, or add a line for each to {self.file}, without "
+            f"key_variable where none is needed:\n  {example_entry(one)}\n  {example_entry(other)}",
+        )
+
+    def require_named(self, base_url: str, *, who: str) -> None:
+        """Make sure that an address was named by this user.
+
+        Args:
+            base_url: The address.
+            who: Whose request it is, for the message.
+
+        Raises:
+            InputError: Only a workspace names it; nothing was sent.
+        """
+        origin = Origin.of(base_url)
+        if self.names(origin):
+            return
+        raise InputError(
+            f"{who} would ask {base_url}, an address out of the workspace that neither this command nor your "
+            "configuration names; nothing was sent",
+            hint=f"if you trust it, repeat the command with --allow-origin {origin}, or add this line to {self.file}:\n"
+            f"  {example_entry(base_url, key=not origin.loopback)}",
+        )
+
+    def what_to_do(self, base_url: str) -> str:
+        """Say what to do where an address asks for a key, or refuses the one that it got."""
+        origin = Origin.of(base_url)
+        binding = self.binding(origin)
+        if binding is not None and binding.key:
+            return f"{origin} refused the key in {binding.variable} ({binding.source}): check it, and what it may use"
+        if binding is not None and binding.variable:
+            return f"no key was sent: put the key of {origin} into {binding.variable} ({binding.source})"
+        if binding is not None:
+            return f"no key was sent: {binding.source} has no key_variable; add one, and put the key into that variable"
+        line = f"add this line to {self.file}, and put the key into its variable:\n  {example_entry(base_url)}"
+        if any(other.variable == OWN_KEY for other in self.bindings):
+            return f"no key was sent, as {OWN_KEY} belongs to {OWN_URL}; {line}"
+        return f"no key was sent: put the key of {origin} into {OWN_KEY}, or {line}"
+
+    def flags(self) -> str:
+        """Return the options with which another command on the same run may ask what this one asks."""
+        others = replace(self, commanded=frozenset())
+        origins = {Origin.of(url) for url in self.commanded}
+        return "".join(f" --allow-origin {origin}" for origin in sorted(origins) if not others.names(origin))
+
+    @property
+    def file(self) -> str:
+        """The user's file, for messages."""
+        return str(self.path or f"~/.config/judgewright/{FILE}")
+
+    def _bound(self, origin: Origin) -> Binding | None:
+        """Return what the user's configuration says about an origin, what settles its key before what does not."""
+        ours = [binding for binding in self.bindings if binding.origin == origin]
+        return next((binding for binding in ours if binding.settles), ours[0] if ours else None)
+
+    def _unsettled(self) -> list[str]:
+        """Return one address for each origin of the command to which JUDGEWRIGHT_API_KEY could go."""
+        urls = {Origin.of(url): url for url in sorted(self.commanded, reverse=True)}
+        settled = {binding.origin for binding in self.bindings if binding.settles}
+        return [url for origin, url in sorted(urls.items()) if origin not in settled]

@@ -1,0 +1,1 @@
+"""The made-up rows and verdicts of `judgewright demo` and the notebooks."""

@@ -1,0 +1,62 @@
+"""A judge as a tool has it, and what its user wishes to be made of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from ...judges import JudgePrompt, OutputScale
+from ..exports.template_parts import TemplateMessage
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Found:
+    """A judge read from a tool or a file, before it is one of ours."""
+
+    tool: str
+    """The tool with its version, or what the file is."""
+    name: str
+    place: str
+    """Where it was read: a path inside the installation, or the file."""
+    dialect: str
+    messages: tuple[TemplateMessage, ...]
+    """Under the tool's own names of fields."""
+    scale: OutputScale | None = None
+    """None where the words have to tell."""
+    reply_schema: Mapping[str, str] | None = None
+    """Fields of its JSON reply, as in `JudgePrompt`; empty for prose, None where the words have to tell."""
+    unreadable: str = ""
+    """Why its own reply is not one verdict; the reply clause is then replaced."""
+    fills: Mapping[str, str] = field(default_factory=dict)
+    """Fields that are no row's, and the text that stands for each unless the user gives another."""
+    needs: Mapping[str, str] = field(default_factory=dict)
+    """Fields that are no row's and that the user has to fill, and why."""
+    notes: tuple[str, ...] = ()
+    """What is different from the tool, in whole sentences."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wishes:
+    """What the user says about an import."""
+
+    name: str | None = None
+    """What to call the judge."""
+    fields: Mapping[str, str] = field(default_factory=dict)
+    """The tool's name of a field to ours."""
+    fills: Mapping[str, str] = field(default_factory=dict)
+    """The tool's name of a field to the text that stands there in every row."""
+    scale: OutputScale | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Imported:
+    """A judge of ours, made of one found elsewhere."""
+
+    prompt: JudgePrompt
+    tool: str
+    place: str
+    dialect: str
+    fields: Mapping[str, str]
+    """The tool's name of each field to ours."""
+    differences: tuple[str, ...]
+    """What is not as it was there, in whole sentences; the prompt's note says the same."""

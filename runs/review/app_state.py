@@ -1,0 +1,130 @@
+"""What every page works with: the workspace to read, the work a decision starts, and the flips already made out."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from threading import Lock
+from typing import TYPE_CHECKING, Any
+
+from ...judges import InputError
+from ...optimize import Event
+from ..actions.flips import Flips, flips_of, validation
+from ..config.environment import Environment
+from ..reports.charts import judged_bins, reliability
+from ..store.calls import CallStore, CallSummary
+from ..store.journal import RunJournal, RunRecord, get_run
+from ..store.workspace import Workspace
+from .jobs import Work
+
+if TYPE_CHECKING:
+    from jinja2 import Environment as Templates
+
+KEPT_FLIPS = 4
+"""Runs whose flips are kept in memory, those looked at last."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rows:
+    """What a run did to its validation rows: the flips, and the reliability curve as SVG."""
+
+    flips: Flips
+    reliability: str | None
+    """None where the verdicts carry no probability."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunView:
+    """A run as the workspace holds it at this moment."""
+
+    info: RunRecord
+    events: tuple[Event, ...]
+    calls: CallSummary
+
+    @property
+    def last(self) -> Mapping[str, Mapping[str, Any]]:
+        """The last payload of each kind of event; Any: JSON."""
+        return {event.kind: event.payload for event in self.events}
+
+    @property
+    def simulated(self) -> bool:
+        """Whether a simulated model answered anything here, as far as the run says."""
+        models = (self.info.config.get(name) for name in ("model", "optimizer_model"))
+        asked = any(str(model).startswith("simulated") for model in models)
+        return asked or any(event.payload.get("simulated") is True for event in self.events)
+
+    @property
+    def stamp(self) -> str:
+        """Changes when there is more to show than numbers that count up."""
+        return f"{self.info.state}-{len(self.events)}"
+
+    @property
+    def cost(self) -> str:
+        """What the run's calls cost, in words."""
+        cost = self.calls.known_cost
+        return "price unknown" if cost is None else f"${cost:.4f}"
+
+
+class Desk:
+    """The server's hold on one workspace. Reading takes no lock; only `work` writes, with a handle of its own."""
+
+    def __init__(self, root: Path, environment: Environment, templates: Templates) -> None:
+        self.root = root
+        self.environment = environment
+        self.place = Workspace(root)
+        self.work = Work()
+        self._templates = templates
+        self._rows: OrderedDict[str, Rows] = OrderedDict()
+        self._rows_lock = Lock()
+
+    def render(self, template: str, **shown: Any) -> str:  # Any: whatever the template names
+        """Fill a template."""
+        return self._templates.get_template(template).render(work=self.work.piece, busy=self.work.busy, **shown)
+
+    def view(self, run_id: str) -> RunView:
+        """Read a run.
+
+        Raises:
+            InputError: There is no such run.
+            WorkspaceError: Its journal was edited, or cannot be read.
+        """
+        if not self.place.exists:
+            raise InputError(f"there is no run {run_id!r} here", hint="nothing was ever run in this workspace")
+        database = self.place.database
+        info = get_run(database, run_id)
+        events = RunJournal(database, info.run_id).events()
+        return RunView(info=info, events=events, calls=CallStore(database, info.run_id).summary())
+
+    def rows(self, run_id: str) -> Rows:
+        """Return a run's flips and reliability curve, from memory if the run was looked at lately.
+
+        Raises:
+            InputError: The run has chosen no prompt yet, or its data have changed.
+        """
+        # One at a time: a second visitor waits for the first one's work rather than doing it again.
+        with self._rows_lock:
+            if run_id not in self._rows:
+                self._rows[run_id] = self._read_rows(run_id)
+            self._rows.move_to_end(run_id)
+            while len(self._rows) > KEPT_FLIPS:
+                self._rows.popitem(last=False)
+            return self._rows[run_id]
+
+    def _read_rows(self, run_id: str) -> Rows:
+        both = validation(self.place, run_id)
+        before, after = judged_bins(both.before), judged_bins(both.after) if both.after else []
+        drawn = reliability(before, after) if any(b.share.n for b in (*before, *after)) else None
+        return Rows(flips=flips_of(both), reliability=drawn)
+
+    @contextmanager
+    def writing(self) -> Iterator[Workspace]:
+        """Open the workspace to write a decision; its lock is given back at the end."""
+        with Workspace(self.root) as place:
+            yield place
+
+    def close(self) -> None:
+        """Let go of the workspace."""
+        self.place.close()

@@ -1,0 +1,180 @@
+"""Which rows of a file are sealed to a run, and what may be shown of them.
+
+Figures of a prompt on sealed rows are a look, which is entered in the ledger and counts when a prompt is next gated on
+them. Single rows, errors and slices are shown from the other rows; who wants all opens the holdout, which is entered
+as well. Rows are known by what they say, so that a copy, a cut or a verdict file of the same rows is known too.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from ...judges import BoolArray, Dataset, InputError, Judged, Verdict
+from ...optimize.holdout.look import History, RowMemory
+from ...optimize.holdout.seen_rows import KnownRows, row_keys
+from .ledger import HoldoutLedger
+from .workspace import Workspace
+
+_VERSION = re.compile(r".+@([0-9a-f]{12})")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Seal:
+    """Which rows of a dataset are sealed, and to which run."""
+
+    sealed: BoolArray
+    """Shape (rows,)."""
+    run_id: str
+    opened: bool
+    """Whether they are shown all the same, as was asked for."""
+
+    @property
+    def count(self) -> int:
+        """How many rows are sealed."""
+        return int(self.sealed.sum())
+
+    @property
+    def hides(self) -> bool:
+        """Whether anything is kept from being shown."""
+        return self.count > 0 and not self.opened
+
+    def shown(self, judged: Judged) -> Judged:
+        """Return the rows that may be shown one by one."""
+        return judged.only(np.flatnonzero(~self.sealed).tolist()) if self.hides else judged
+
+    def notes(self) -> tuple[str, ...]:
+        """Say what is kept back, or that it was opened."""
+        if not self.count:
+            return ()
+        of = f"{self.count:,} of the {len(self.sealed):,} rows are sealed to run {self.run_id}"
+        if self.opened:
+            return (f"{of} and were opened for this: they are no holdout any more, and the ledger says so",)
+        return (f"{of}: single rows, errors and slices are shown from the others (--all opens the holdout)",)
+
+    def look_note(self) -> tuple[str, ...]:
+        """Say that figures on sealed rows are a look."""
+        if not self.count:
+            return ()
+        return (
+            "figures on sealed rows are a look, which counts at the next gate on them (the prompt in use costs none)",
+        )
+
+
+def seal_of(workspace: Workspace, dataset: Dataset, *, show_all: bool = False, by: str) -> Seal:
+    """Find the sealed rows of a dataset; with `show_all`, enter in the ledger that they were opened.
+
+    Args:
+        workspace: Whose runs sealed rows; one that was never written to knows of none.
+        dataset: The rows.
+        show_all: Whether the sealed rows are to be shown too.
+        by: The command that asks.
+
+    Raises:
+        WorkspaceError: The ledger cannot be read, or written where rows are opened.
+    """
+    if not workspace.exists:
+        return _unsealed(dataset)
+    ledger = HoldoutLedger(workspace.database)
+    history = ledger.history()
+    if not any(memory.sealed for memory in history.memories):
+        return _unsealed(dataset)
+    sealed, run_id = _find_sealed(history, dataset)
+    seal = Seal(sealed=sealed, run_id=run_id, opened=show_all and bool(sealed.any()))
+    if seal.opened:
+        rows = tuple(row for row, inside in zip(dataset.rows, sealed, strict=True) if inside)
+        opened = KnownRows.of(replace(dataset, rows=rows))
+        ledger.remember(f"{by} --all ({opened.hash.hex()[:12]})", open=opened, sealed={})
+    return seal
+
+
+def enter_look(workspace: Workspace, version: str, dataset: Dataset, *, by: str) -> None:
+    """Enter that a prompt's figures on labelled rows were seen; a workspace that was never written to keeps nothing.
+
+    Raises:
+        WorkspaceError: The ledger cannot be written.
+    """
+    if workspace.exists and any(row.label is not None for row in dataset.rows):
+        HoldoutLedger(workspace.database).measured(version, KnownRows.of(dataset), by=by)
+
+
+def seal_judges(workspace: Workspace, judges: Iterable[Judged], *, show_all: bool, by: str) -> tuple[Seal, ...]:
+    """Find the sealed rows of the verdicts of several judges, and enter that the figures of each were seen.
+
+    See `seal_of` and `enter_look`; the rows of a matrix are looked up once.
+    """
+    if not workspace.exists:
+        return tuple(_unsealed(judged.dataset) for judged in judges)
+    ledger, seals, found = HoldoutLedger(workspace.database), {}, []
+    for judged in judges:
+        rows = judged.dataset
+        if rows.content_hash not in seals:
+            seals[rows.content_hash] = seal_of(workspace, rows, show_all=show_all, by=by), KnownRows.of(rows)
+        seal, known = seals[rows.content_hash]
+        ledger.measured(version_of(judged), known, by=by)
+        found.append(seal)
+    return tuple(found)
+
+
+def version_of(judged: Judged) -> str:
+    """Return the version that a verdict file is of, where its column `judge` says so, else a hash of its verdicts."""
+    names = {row.meta.get("judge") for row in judged.dataset.rows}
+    only = names.pop() if len(names) == 1 else None
+    if isinstance(only, str) and (named := _VERSION.fullmatch(only)):
+        return named[1]
+    said = sorted((a.row_id, a.score, a.positive) for a in judged.answers if isinstance(a, Verdict))
+    return f"verdicts-{hashlib.blake2b(repr(said).encode('utf-8', 'surrogatepass'), digest_size=8).hexdigest()}"
+
+
+def require_shown(seal: Seal, judged: Judged, *, name: str) -> None:
+    """Refuse to go on where nothing is left to show.
+
+    Raises:
+        InputError: Every row is sealed.
+    """
+    if seal.hides and not len(judged.dataset):
+        raise InputError(
+            f"every row of {name} is sealed to run {seal.run_id}",
+            hint="judgewright slices RUN shows that run's open rows; --all opens the holdout, and the ledger says so",
+        )
+
+
+def _unsealed(dataset: Dataset) -> Seal:
+    return Seal(sealed=np.zeros(len(dataset), np.bool_), run_id="", opened=False)
+
+
+def _find_sealed(history: History, dataset: Dataset) -> tuple[BoolArray, str]:
+    """Return which rows some run sealed and none had open, and the last run that sealed any."""
+    keys, known = row_keys(dataset), KnownRows.of(dataset)
+    inside, outside, run_id = np.zeros(len(dataset), np.bool_), np.zeros(len(dataset), np.bool_), ""
+    for memory in history.memories:
+        here, there = _held(keys, known, memory)
+        if here.any() and (here & ~inside).any():
+            run_id = memory.run_id
+        inside |= here
+        outside |= there
+    return inside & ~outside, run_id
+
+
+def _held(keys: list[bytes], known: KnownRows, memory: RowMemory) -> tuple[BoolArray, BoolArray]:
+    """Return which rows a run sealed, and which it had open; a row that only looks like one of both is neither."""
+    exact = [_stand(keys, parts) for parts in ((*memory.sealed.values(),), (memory.open,))]
+    sealed, opened = exact
+    if known.prints is None:
+        return sealed, opened
+    like = [known.prints.met_in(part.prints) for part in memory.sealed.values() if part.prints is not None]
+    alike = np.logical_or.reduce([met.same for met in like]) if like else np.zeros(len(keys), np.bool_)
+    if memory.open.prints is not None:
+        met = known.prints.met_in(memory.open.prints)
+        opened = opened | (met.same & met.whole & ~sealed & ~alike)
+        alike = alike & ~(met.same & met.whole)
+    return sealed | (alike & ~opened), opened
+
+
+def _stand(keys: list[bytes], parts: tuple[KnownRows, ...]) -> BoolArray:
+    there = {key for part in parts for group in part.groups for key in group.rows}
+    return np.array([key in there for key in keys], np.bool_)

@@ -1,0 +1,83 @@
+"""A workspace: the folder whose one SQLite file is the truth, and the prompt files people keep in git."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from ...judges import Shelf
+from .database import Database
+from .journal import writing_run
+from .lock import Holder
+
+FOLDER = ".judgewright"
+
+
+class Workspace:
+    """One folder with `.judgewright/` (database) and `prompts/` (YAML); made when first written to.
+
+    Args:
+        root: The folder.
+        on_wait: Where given, a write waits for its turn while another process writes, and this is told for what; else
+            such a write is refused.
+    """
+
+    def __init__(self, root: Path, *, on_wait: Callable[[str], None] | None = None) -> None:
+        self.root = root
+        self._on_wait = on_wait
+        self._database: Database | None = None
+
+    @property
+    def shelf(self) -> Shelf:
+        """The prompts of this workspace and the shipped ones."""
+        return Shelf(self.root / "prompts")
+
+    @property
+    def path(self) -> Path:
+        """The database file."""
+        return self.root / FOLDER / "judgewright.db"
+
+    @property
+    def exists(self) -> bool:
+        """Whether anything was ever written here."""
+        return self.path.is_file()
+
+    @property
+    def database(self) -> Database:
+        """The open database.
+
+        Raises:
+            WorkspaceError: It cannot be made, opened or understood.
+        """
+        if self._database is None:
+            self._database = Database(self.path, on_busy=self._tell if self._on_wait else None)
+        return self._database
+
+    def _tell(self, holder: Holder) -> None:
+        if self._on_wait is not None:
+            self._on_wait(writing_run(self.database, holder))
+
+    def close(self) -> None:
+        """Write what is pending and close the database."""
+        if self._database is not None:
+            self._database.close()
+            self._database = None
+
+    def __enter__(self) -> Workspace:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+def find_workspace(
+    start: Path, *, given: Path | None = None, on_wait: Callable[[str], None] | None = None
+) -> Workspace:
+    """Return the given workspace, else the nearest one at or above `start`, else a new one at `start`."""
+    if given is not None:
+        return Workspace(given, on_wait=on_wait)
+    start = start.resolve()
+    for folder in (start, *start.parents):
+        if (folder / FOLDER).is_dir():
+            return Workspace(folder, on_wait=on_wait)
+    return Workspace(start, on_wait=on_wait)

@@ -1,0 +1,211 @@
+"""Look closer at one slice: its numbers where a person chose it, its rows, and why it is nothing for a prompt.
+
+Nothing here is held out: what a person tries is tested on all rows as if it were the only thing tried, and says so.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..judges import BoolArray, Dataset, Estimate, InputError, Judged, Row
+from ..judges.notebook_display import html_table
+from ..judges.rows import hash_rows
+from .effect import Cells, Direction, Parts, decompose, expected_gain
+from .outcomes import Outcomes, compress, count_groups
+from .search_result import FoundSlice
+from .significance import ALPHA, compare, one_direction
+from .slice import Predicate
+from .target import Target, target_of
+from .text import is_column
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+WITHOUT_GAIN = ("ece",)
+"""Metrics that are no mean over rows, so that the gap of one slice does not say what mending it would gain."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MeasuredSlice:
+    """A slice that a person chose, measured on all scored rows."""
+
+    predicate: Predicate
+    metric: str
+    value: Estimate
+    """The metric inside; its n counts rows of the metric's denominator."""
+    rest: Estimate
+    """The metric outside."""
+    support: int
+    """Scored rows inside."""
+    groups: int
+    """Groups they belong to."""
+    fp: int
+    fn: int
+    p: float | None
+    """One-sided, for a poorer metric inside; clustered, not corrected. None where there is nothing to compare."""
+    direction: Direction | None
+    """Which errors prevail, where one kind does with p < .05."""
+    direction_p: float
+    parts: Parts | None
+    """What the gap is made of; None for a metric of grades or probabilities."""
+    gain: float | None
+    """How much better the whole metric would be if the slice did as well as the rest."""
+
+    def __repr__(self) -> str:
+        sides = f"{self.metric} {self.value}, n={self.value.n:,}, against {self.rest}, n={self.rest.n:,}"
+        return f"MeasuredSlice({str(self.predicate)!r}, {sides})"
+
+    def _repr_html_(self) -> str:
+        tested = "nothing to compare" if self.p is None else f"p = {self.p:.2g}, for this slice alone, not corrected"
+        return html_table(self.to_frame(), title=str(self.predicate), notes=("chosen by hand", tested))
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return two lines, the metric inside and elsewhere, each with its interval and n."""
+        import pandas as pd
+
+        sides = (("inside", self.value), ("elsewhere", self.rest))
+        return pd.DataFrame({"rows": rows, "metric": self.metric, **asdict(value)} for rows, value in sides)
+
+    @property
+    def fp_share(self) -> float | None:
+        """Share of false positives among the errors; None without errors."""
+        return self.fp / (self.fp + self.fn) if self.fp + self.fn else None
+
+    def to_json(self) -> dict[str, Any]:  # Any: JSON
+        """Return the slice, and that it was chosen by hand."""
+        return {
+            "predicate": str(self.predicate),
+            "metric": self.metric,
+            "value": self.value.to_json(),
+            "rest": self.rest.to_json(),
+            "support": self.support,
+            "groups": self.groups,
+            "fp": self.fp,
+            "fn": self.fn,
+            "p": self.p,
+            "direction": self.direction,
+            "direction_p": self.direction_p,
+            "parts": self.parts and asdict(self.parts),
+            "gain": self.gain,
+            "chosen_by_hand": True,
+        }
+
+
+def measure_slice(judged: Judged, predicate: Predicate, *, metric: str) -> MeasuredSlice:
+    """Measure a slice of a person's own on all scored rows, against the rows outside.
+
+    Raises:
+        InputError: No scored row is inside, a column does not exist, or the metric cannot be used.
+    """
+    target, outcomes = target_of(metric), Outcomes.of(judged)
+    member = members(judged.rows, predicate)
+    inside, loss = target.losses(outcomes)
+    fp, fn = outcomes.predicted & ~outcomes.positive, ~outcomes.predicted & outcomes.positive
+    share, direction_p = one_direction(fp & member, fn & member, outcomes.groups)
+    direction: Direction | None = None
+    if share is not None and direction_p < ALPHA:
+        direction = "fp" if share > 0.5 else "fn"
+    tested = target.test(outcomes, member)
+    cells, rest = Cells.of(outcomes, member), Cells.of(outcomes, ~member)
+    compared = compare(loss[inside], member[inside], compress(outcomes.groups[inside]))
+    gain = None
+    if compared is not None and tested is not None and metric not in WITHOUT_GAIN:
+        everything, total = Cells.of(outcomes, np.ones(len(outcomes), np.bool_)), int(inside.sum())
+        gain = expected_gain(metric, everything, cells, compared.n, total, compared.inside, compared.rest)
+    return MeasuredSlice(
+        predicate=predicate,
+        metric=metric,
+        value=estimate_inside(target, outcomes, member, inside),
+        rest=estimate_inside(target, outcomes, ~member, inside),
+        support=int(member.sum()),
+        groups=count_groups(outcomes.groups[member]),
+        fp=int(cells.fp),
+        fn=int(cells.fn),
+        p=tested and tested.p,
+        direction=direction,
+        direction_p=direction_p,
+        parts=decompose(metric, cells, rest) if tested is not None else None,
+        gain=gain,
+    )
+
+
+def members(rows: Sequence[Row], predicate: Predicate) -> BoolArray:
+    """Return which rows are in a slice; shape (rows,).
+
+    Raises:
+        InputError: None is, or no row has a column that the slice names.
+    """
+    require_columns(rows, predicate)
+    member = predicate.mask(rows)
+    if not member.any():
+        raise InputError(f"no row is in the slice {str(predicate)!r}")
+    return member
+
+
+def require_columns(rows: Sequence[Row], predicate: Predicate) -> None:
+    """Make sure that some row has each column of a slice; `is missing` would hold for a misspelt one everywhere.
+
+    Raises:
+        InputError: None has.
+    """
+    for column in predicate.columns:
+        if not any(is_column(row, column) for row in rows):
+            known = sorted({name for row in rows for name in (*row.meta, *row.inputs)})
+            raise InputError(f"no row has a column {column!r}", hint=f"columns: {', '.join(known) or 'none'}")
+
+
+def rows_in_slice(dataset: Dataset, predicate: Predicate) -> Dataset:
+    """Return the rows of a dataset that are in a slice, and note it.
+
+    Raises:
+        InputError: None is, or no row has a column that the slice names.
+    """
+    member = members(dataset.rows, predicate)
+    rows = tuple(row for row, inside in zip(dataset.rows, member, strict=True) if inside)
+    note = f"only the slice {predicate}: {len(rows):,} of {len(dataset):,} rows"
+    return replace(dataset, rows=rows, content_hash=hash_rows(rows), notes=(*dataset.notes, note))
+
+
+def why_no_target(found: FoundSlice) -> str:
+    """Say in a clause why a slice is nothing for a prompt to mend; empty where it is a prompt target."""
+    if found.prompt_target:
+        return ""
+    if not found.confirmed:
+        return "not confirmed on the held-out rows"
+    if found.direction is None:
+        return "neither kind of error surely prevails" if found.fp_share is not None else "no errors on held-out rows"
+    kind = "false positives" if found.direction == "fp" else "false negatives"
+    spread = found.consistency
+    if spread is not None and not spread.halves:
+        return f"its {kind} prevail in one half of the rows only"
+    if spread is not None and not spread.holds:
+        return (
+            f"its {kind} prevail in only {spread.agreeing or 0:.0%} of the {spread.origins} values of {spread.origin}"
+        )
+    if found.parts is not None and found.parts.prevalence <= min(found.parts.tpr, found.parts.fpr):
+        return "the gap is mostly the base rate's, not the judge's"
+    return f"its {kind} are not what lowers it"
+
+
+def estimate_inside(target: Target, outcomes: Outcomes, member: BoolArray, inside: BoolArray) -> Estimate:
+    """Return a metric on the rows marked with its clustered interval, and how many of them it is about.
+
+    Args:
+        target: The metric.
+        outcomes: What people and judge said; n rows.
+        member: Which rows are marked; shape (n,).
+        inside: Which rows the metric is about; shape (n,).
+    """
+    n = int((member & inside).sum())
+    value = target.value(outcomes, member) if n else None
+    if value is None or not math.isfinite(value):
+        return Estimate.undefined(n, f"no row is in the denominator of {target.name}" if not n else "it has no value")
+    interval = target.interval(outcomes, member)
+    if interval is None:
+        return Estimate(value=value, low=None, high=None, n=n, reason="all rows are one group")
+    return Estimate(value=value, low=interval[0], high=interval[1], n=n)

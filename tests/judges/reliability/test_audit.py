@@ -1,0 +1,161 @@
+"""Likely label errors: their order, their marks, and the judge measured again."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from judgewright.judges.errors import DataError, InputError
+from judgewright.judges.judged import Judged
+from judgewright.judges.reliability.label_audit import (
+    Finding,
+    disagreements,
+    likely_label_errors,
+    read_audit,
+    remeasure,
+    write_audit,
+)
+from judgewright.judges.rows import Dataset, Row
+from judgewright.judges.scale import BINARY, OutputScale
+from judgewright.judges.verdict import Unscored, Verdict
+
+GRADES = OutputScale()
+
+
+def table(
+    labels: list[int], probabilities: list[float | None], scale: OutputScale = BINARY, grades: list[int] | None = None
+) -> Judged:
+    """Rows with labels and verdicts; a verdict is positive from a probability of 0.5, or by its grade."""
+    rows = [Row(id=f"r{i}", inputs={"text": f"text {i}"}, label=float(y)) for i, y in enumerate(labels)]
+    answers = []
+    for i, p in enumerate(probabilities):
+        positive = scale.positive(grades[i]) if grades else (p or 0.0) >= 0.5
+        sure = None if p is None else (p if positive else 1 - p)
+        score = float(grades[i]) if grades else float(positive)
+        answers.append(Verdict(row_id=f"r{i}", score=score, positive=positive, confidence=sure, rationale="why"))
+    return Judged(dataset=Dataset.of(rows, labels=scale), answers=tuple(answers), scale=scale)
+
+
+def ids(judged: Judged, *others: Judged, limit: int = 20) -> list[str]:
+    """The listed rows in order."""
+    return [suspect.row.id for suspect in likely_label_errors(judged, *others, limit=limit).suspects]
+
+
+def test_confident_contradictions_come_first() -> None:
+    """Only contradicted rows are listed, by the judge's confidence in the class people did not choose."""
+    judged = table([1, 1, 0, 0, 1, 0], [0.9, 0.2, 0.97, 0.6, 0.01, 0.1])
+    assert ids(judged) == ["r4", "r2", "r1", "r3"]
+    assert ids(judged, limit=2) == ["r4", "r2"]
+    found = likely_label_errors(judged, limit=1)
+    assert (found.found, found.n, found.at_most.value) == (4, 6, pytest.approx(4 / 6))
+    assert found.at_most.high is not None
+    assert found.at_most.high > 4 / 6
+
+
+@given(st.lists(st.tuples(st.integers(0, 1), st.integers(0, 64)), min_size=2, max_size=60))
+@settings(max_examples=100, deadline=None)
+def test_the_confident_ones_are_those_of_confident_learning(rows: list[tuple[int, int]]) -> None:
+    """A contradicted row counts where its probability reaches the other class's mean on rows labelled with it."""
+    labels, p = np.array([y for y, _ in rows]), np.array([sixty_fourths / 64 for _, sixty_fourths in rows])
+    by_class = np.stack([1 - p, p])
+    expected = set()
+    for i, label in enumerate(labels):
+        other, members = 1 - label, labels == 1 - label
+        contradicted = (p[i] >= 0.5) == bool(other)
+        if contradicted and members.any() and by_class[other, i] >= by_class[other, members].mean():
+            expected.add(f"r{i}")
+    found = likely_label_errors(table(labels.tolist(), p.tolist()), limit=100)
+    assert {s.row.id for s in found.suspects if s.confident} == expected
+    assert found.confident is not None
+    assert found.confident.value == pytest.approx(len(expected) / len(rows))
+
+
+def test_a_majority_against_the_label_ranks_higher() -> None:
+    """Three judges against a label beat one that is surer alone; an agreeing first judge can be outvoted."""
+    first = table([0, 0, 0, 1], [0.6, 0.99, 0.2, 0.9])
+    second, third = table([0, 0, 0, 1], [0.9, 0.1, 0.8, 0.9]), table([0, 0, 0, 1], [0.7, 0.2, 0.9, 0.9])
+    assert ids(first) == ["r1", "r0"]
+    assert ids(first, second, third) == ["r0", "r2", "r1"]
+    found = likely_label_errors(first, second, third).suspects
+    assert [(s.against, s.judges) for s in found] == [(3, 3), (2, 3), (1, 3)]
+
+
+def test_without_confidence_the_distance_of_grades_orders() -> None:
+    """A 3 where people said 0 is likelier a wrong label than a 2 where they said 1, and a note says how."""
+    judged = table([1, 0, 3, 0], [None] * 4, GRADES, grades=[2, 3, 1, 1])
+    assert ids(judged) == ["r1", "r2", "r0"]
+    found = likely_label_errors(judged)
+    assert found.confident is None
+    assert any("no probability" in note for note in found.notes)
+    assert [s.strength for s in disagreements(judged)] == pytest.approx([1.0, 2 / 3, 1 / 3])
+
+
+def test_marks_are_written_read_and_blank_ones_left_out(tmp_path: Path) -> None:
+    """An auditor fills in `mark`; a row that nobody looked at is not in the answer."""
+    judged = table([0, 0, 1], [0.9, 0.8, 0.1])
+    path = tmp_path / "audit.jsonl"
+    write_audit(likely_label_errors(judged), path)
+    lines = [json.loads(line) for line in path.read_text().splitlines()]
+    assert {line["mark"] for line in lines} == {""}
+    assert read_audit(path) == {}
+    marks = {"r0": "wrong label", "r1": "Real Error"}
+    path.write_text("\n".join(json.dumps(line | {"mark": marks.get(line["id"], "")}) for line in lines))
+    assert read_audit(path) == {"r0": Finding(mark="wrong label"), "r1": Finding(mark="real error")}
+
+
+@pytest.mark.parametrize(
+    ("lines", "said"),
+    [
+        ([{"id": "a", "mark": "wrong"}], "mark 'wrong' is none of"),
+        ([{"id": "a", "mark": "unclear"}, {"id": "a", "mark": "unclear"}], "marked twice"),
+        ([{"mark": "unclear"}], "no id"),
+        ([{"id": "a", "mark": "wrong label", "right_label": "two"}], "right_label 'two' is not a number"),
+    ],
+)
+def test_marks_that_cannot_be_read_are_named(tmp_path: Path, lines: list[dict[str, str]], said: str) -> None:
+    """With their line."""
+    path = tmp_path / "audit.jsonl"
+    path.write_text("\n".join(json.dumps(line) for line in lines))
+    with pytest.raises(DataError, match=said):
+        read_audit(path)
+
+
+def test_a_judge_is_measured_again_with_audited_labels() -> None:
+    """Of two false positives one was a wrong label: precision rises from 1/3 to 2/3, and the bias is said."""
+    judged = table([0, 0, 1, 0], [0.9, 0.8, 0.9, 0.1])
+    marks = {"r0": Finding(mark="wrong label"), "r1": Finding(mark="unclear")}
+    found = remeasure(judged, marks)
+    assert found.before.metrics["precision"].value == pytest.approx(1 / 3)
+    assert found.after.metrics["precision"].value == pytest.approx(2 / 3)
+    assert found.marks == {"real error": 0, "wrong label": 1, "unclear": 1}
+    assert "upper bound" in found.notes[0]
+
+
+def test_on_grades_the_right_label_must_be_given() -> None:
+    """Nobody guesses which of three other grades is right."""
+    judged = table([0, 3], [None, None], GRADES, grades=[3, 3])
+    found = remeasure(judged, {"r0": Finding(mark="wrong label", right_label=2.0)})
+    assert found.after.metrics["precision"].value == 1.0
+    with pytest.raises(InputError, match="no right_label"):
+        remeasure(judged, {"r0": Finding(mark="wrong label")})
+    with pytest.raises(InputError, match="right_label 9 is not on"):
+        remeasure(judged, {"r0": Finding(mark="wrong label", right_label=9.0)})
+    with pytest.raises(InputError, match="not in the data"):
+        remeasure(judged, {"other": Finding(mark="unclear")})
+
+
+def test_unscored_rows_are_no_suspects_and_other_rows_are_refused() -> None:
+    """A judge without an answer contradicts nobody; tables of other rows cannot vote."""
+    judged = table([0, 0], [0.9, 0.9])
+    gone = replace(judged, answers=(Unscored(row_id="r0", reason="parse"), judged.answers[1]))
+    assert ids(gone) == ["r1"]
+    nothing = likely_label_errors(
+        replace(judged, answers=tuple(Unscored(row_id=f"r{i}", reason="parse") for i in (0, 1)))
+    )
+    assert (nothing.found, nothing.at_most.value) == (0, None)
+    with pytest.raises(InputError, match="same rows"):
+        likely_label_errors(judged, table([0], [0.9]))

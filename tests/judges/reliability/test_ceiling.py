@@ -1,0 +1,131 @@
+"""Test-retest: agreement with oneself, and the spread of a metric."""
+
+import itertools
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.metrics import cohen_kappa_score, f1_score
+
+from judgewright.judges.errors import InputError
+from judgewright.judges.judged import Judged
+from judgewright.judges.reliability.noise import noise_note
+from judgewright.judges.reliability.self_agreement import retest
+from judgewright.judges.rows import Dataset, Row
+from judgewright.judges.scale import BINARY
+from judgewright.judges.verdict import Answer, Unscored, Verdict
+
+Said = list[int | None]
+
+
+def table(labels: list[int | None], said: Said, groups: list[str] | None = None) -> Judged:
+    """Rows with labels and answers; None is a row without a label, or unscored."""
+    where = groups or [""] * len(labels)
+    rows = [Row(id=f"r{i}", inputs={}, label=y, group=g) for i, (y, g) in enumerate(zip(labels, where, strict=True))]
+    answers: list[Answer] = [
+        Unscored(row_id=f"r{i}", reason="parse")
+        if s is None
+        else Verdict(row_id=f"r{i}", score=float(s), positive=bool(s))
+        for i, s in enumerate(said)
+    ]
+    return Judged(dataset=Dataset.of(rows, labels=BINARY), answers=tuple(answers), scale=BINARY, judge="j")
+
+
+def noisy(seed: int, n: int, rounds: int, flip: float) -> list[Judged]:
+    """A judge that is right on four rows in five, and in each round flips some verdicts at random."""
+    rng = np.random.default_rng(seed)
+    labels = rng.integers(0, 2, n)
+    base = np.where(rng.random(n) < 0.8, labels, 1 - labels)
+    return [table(labels.tolist(), np.where(rng.random(n) < flip, 1 - base, base).tolist()) for _ in range(rounds)]
+
+
+def test_self_agreement_counts_rows_that_never_flip() -> None:
+    """Of four rows answered three times, one flips; the fifth was not answered in one round."""
+    rounds = [table([1, 0, 1, 0, 1], said) for said in ([1, 0, 1, 1, 1], [1, 0, 0, 1, 1], [1, 0, 1, 1, None])]
+    found = retest(rounds)
+    assert (found.rounds, found.n, found.rows, found.self_agreement.value) == (3, 4, 5, 0.75)
+    assert found.self_agreement.low is not None
+    assert [(f.row_id, f.positive, f.scores) for f in found.flips] == [("r2", 2, (1.0, 0.0, 1.0))]
+
+
+@given(
+    said=st.lists(st.tuples(st.integers(0, 1), st.integers(0, 1), st.integers(0, 1)), min_size=3, max_size=40).filter(
+        lambda rows: all(len(set(column)) == 2 for column in zip(*rows, strict=True))
+    )
+)
+@settings(max_examples=60, deadline=None)
+def test_kappa_between_rounds_is_scikit_learns(said: list[tuple[int, int, int]]) -> None:
+    """The mean of Cohen's kappa over the three pairs of rounds."""
+    columns = [list(column) for column in zip(*said, strict=True)]
+    found = retest([table([0, 1] * len(said), [*c, *c]) for c in columns]).kappa
+    expected = np.mean([cohen_kappa_score(a, b) for a, b in itertools.combinations(columns, 2)])
+    assert found.value == pytest.approx(expected)
+
+
+def test_the_spread_is_of_the_rows_every_round_answered() -> None:
+    """F1 of each round, its mean, ends and deviation agree with scikit-learn and NumPy."""
+    rounds = noisy(seed=1, n=200, rounds=4, flip=0.1)
+    answers = (Unscored(row_id="r0", reason="parse"), *rounds[2].answers[1:])
+    rounds[2] = replace(rounds[2], answers=answers)
+    spread = retest(rounds, metrics=("f1",)).spread["f1"]
+    expected = [f1_score(r.label[-199:], r.predicted[-199:]) for r in rounds]
+    assert spread.values == pytest.approx(expected)
+    assert (spread.mean, spread.low, spread.high) == pytest.approx((np.mean(expected), min(expected), max(expected)))
+    assert spread.sd.value == pytest.approx(np.std(expected, ddof=1))
+    assert spread.sd.n == 4
+    assert spread.sd.low is not None
+    assert spread.sd.low < spread.sd.value < spread.sd.high  # type: ignore[operator]
+
+
+def test_two_rounds_tell_the_spread_of_many() -> None:
+    """The noise from the flips of two rounds is near the deviation over two hundred, which two rounds' own is not."""
+    rounds = noisy(seed=3, n=300, rounds=200, flip=0.08)
+    truth = float(np.std([f1_score(r.label, r.predicted) for r in rounds]))
+    from_pairs = [retest(rounds[i : i + 2], metrics=("f1",)).spread["f1"].noise for i in range(0, 40, 2)]
+    assert all(noise is not None and 0.6 * truth < noise < 1.5 * truth for noise in from_pairs)
+
+
+def test_a_judge_that_never_changes_has_no_noise() -> None:
+    """Agreement is whole with a lower end below 1, the spread is nothing, and no gain is lost in it."""
+    one = table([1, 0, 1, 0], [1, 0, 0, 0])
+    found = retest([one, one])
+    assert (found.self_agreement.value, found.kappa.value, found.flips) == (1.0, 1.0, ())
+    assert found.self_agreement.low is not None
+    assert found.self_agreement.low < 1
+    assert noise_note("f1", 0.001, found.noise("f1")) is None
+
+
+def test_what_cannot_be_measured_is_none_with_a_reason() -> None:
+    """No common row, one decision throughout, an undefined metric: never NaN."""
+    nothing = retest([table([1, 0], [1, None]), table([1, 0], [None, 0])])
+    assert (nothing.n, nothing.self_agreement.value, nothing.kappa.value) == (0, None, None)
+    assert nothing.spread["f1"].reason
+    assert nothing.noise("f1") is None
+    same = retest([table([1, 0], [1, 1])] * 2)
+    assert same.kappa.value is None
+    assert "one and the same decision" in same.kappa.reason
+    assert "nan" not in str(same.to_json())
+
+
+def test_rounds_must_be_of_the_same_rows() -> None:
+    """One round, or other rows, are refused."""
+    with pytest.raises(InputError, match="1 round"):
+        retest([table([1], [1])])
+    with pytest.raises(InputError, match="same rows"):
+        retest([table([1], [1]), table([1, 0], [1, 0])])
+
+
+def test_intervals_draw_groups() -> None:
+    """Rows of ten that flip together leave a wider interval than as many rows that flip alone."""
+    labels, first, second = (
+        [0, 1] * 100,
+        [0, 1] * 100,
+        [1 - v if i // 10 % 4 == 0 else v for i, v in enumerate([0, 1] * 100)],
+    )
+    apart = retest([table(labels, list(first)), table(labels, list(second))]).self_agreement
+    groups = [f"g{i // 10}" for i in range(200)]
+    together = retest([table(labels, list(first), groups), table(labels, list(second), groups)]).self_agreement
+    assert apart.value == together.value == 0.75
+    assert together.high - together.low > 2 * (apart.high - apart.low)  # type: ignore[operator]
