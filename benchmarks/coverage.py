@@ -156,7 +156,7 @@ DESIGNS = GROUPED | ALONE | GRADED | BELOW
 
 
 @dataclass
-class Tally:
+class Counters:
     """What became of one metric's intervals."""
 
     held: int = 0
@@ -221,12 +221,12 @@ def truth_of(design: Design, rng: np.random.Generator) -> dict[str, float]:
     return {name: estimate.value for name, estimate in found.items() if estimate.value is not None}
 
 
-def coverage_of(name: str, draws: int) -> dict[str, Tally]:
+def coverage_of(name: str, draws: int) -> dict[str, Counters]:
     """Return the tally of every metric of a design; a name always gives the same draws."""
     design, rng = DESIGNS[name], np.random.default_rng(zlib.crc32(name.encode()))
     truth = truth_of(design, rng)
     group = np.repeat(np.arange(len(design.sizes)), design.sizes)
-    tallies = {metric: Tally() for metric in truth}
+    tallies = {metric: Counters() for metric in truth}
     for seed in range(draws):
         found = estimates_of(draw(design, group, rng), seed=seed, ranked=design.draw == "queries")
         for metric, tally in tallies.items():
@@ -237,7 +237,7 @@ def coverage_of(name: str, draws: int) -> dict[str, Tally]:
     return tallies
 
 
-def print_design(name: str, draws: int, truth: dict[str, float], tallies: dict[str, Tally]) -> None:
+def print_design(name: str, draws: int, truth: dict[str, float], tallies: dict[str, Counters]) -> None:
     """Print a line a metric."""
     print(f"\n## {name}: {draws} draws", flush=True)
     for metric, tally in tallies.items():
@@ -247,7 +247,7 @@ def print_design(name: str, draws: int, truth: dict[str, float], tallies: dict[s
         print(f"{metric:18} truth {truth[metric]:.3f}  {shown}, none {1 - tally.intervals / draws:.3f}", flush=True)
 
 
-def print_table(names: Sequence[str], found: dict[str, dict[str, Tally]]) -> None:
+def print_table(names: Sequence[str], found: dict[str, dict[str, Counters]]) -> None:
     """Print coverage and mean width for the documentation, a line a metric and a column a design."""
     metrics = list(dict.fromkeys(metric for name in names for metric in found[name]))
     print("\n| | " + " | ".join(names) + " |\n|---|" + "---|" * len(names))
@@ -256,7 +256,7 @@ def print_table(names: Sequence[str], found: dict[str, dict[str, Tally]]) -> Non
         print(f"| `{metric}` | " + " | ".join(_cell(tally) for tally in tallies) + " |")
 
 
-def _cell(tally: Tally | None) -> str:
+def _cell(tally: Counters | None) -> str:
     if tally is None or not tally.intervals:
         return ""
     return f"{tally.held / tally.intervals:.3f} ({tally.width / tally.intervals:.2f})".replace("0.", ".")

@@ -25,7 +25,7 @@ from pathlib import Path
 
 import numpy as np
 
-from judgewright.judges import BINARY, Dataset, Judged, Row, Unscored, Verdict
+from judgewright.judges import BINARY, Dataset, JudgedDataset, Row, Unscored, Verdict
 from judgewright.judges.files.verdict_columns import VerdictColumns
 from judgewright.judges.files.verdicts import load_judges
 from judgewright.judges.metrics.paired_comparison import compare
@@ -50,11 +50,11 @@ class Drawn:
     labels: np.ndarray
     groups: np.ndarray
 
-    def judged(self, said: np.ndarray) -> Judged:
+    def judged(self, said: np.ndarray) -> JudgedDataset:
         """Return a judge's answers; shape (rows,)."""
         rows = self.dataset.rows
         answers = (Verdict(row_id=r.id, score=float(p), positive=p) for r, p in zip(rows, said.tolist(), strict=True))
-        return Judged(dataset=self.dataset, answers=tuple(answers), scale=BINARY)
+        return JudgedDataset(dataset=self.dataset, answers=tuple(answers), scale=BINARY)
 
 
 def rows_with(labels: np.ndarray, groups: np.ndarray, columns: dict[str, np.ndarray]) -> Drawn:
@@ -114,7 +114,7 @@ def alike(runs: int) -> bool:
     return good
 
 
-def real_pairs() -> Iterator[tuple[str, str, str, Judged, Judged]]:
+def real_pairs() -> Iterator[tuple[str, str, str, JudgedDataset, JudgedDataset]]:
     """Yield metric, the two names and both judges, the poorer one first where they stand in a matrix."""
     diras = {
         name: next(iter(load_judges(DATA / f"verdicts/diras_chatreport.{name}.jsonl", VerdictColumns()).values()))
@@ -257,19 +257,19 @@ def _replies(drawn: Drawn, said: np.ndarray, rng: np.random.Generator) -> Ask:
     """Return what answers about some rows, garbled anew."""
     verdicts = dict(zip((row.id for row in drawn.dataset.rows), drawn.judged(said).answers, strict=True))
 
-    def answer(rows: Dataset, repeat: int) -> Judged:
+    def answer(rows: Dataset, repeat: int) -> JudgedDataset:
         answers = tuple(verdicts[row.id] for row in rows.rows)
-        return garble(Judged(dataset=rows, answers=answers, scale=BINARY), rng)
+        return garble(JudgedDataset(dataset=rows, answers=answers, scale=BINARY), rng)
 
     return answer
 
 
-def garble(judged: Judged, rng: np.random.Generator) -> Judged:
+def garble(judged: JudgedDataset, rng: np.random.Generator) -> JudgedDataset:
     """Make one answer in twenty unreadable."""
     return unread(judged, rng.random(len(judged.answers)) < 0.05)
 
 
-def unread(judged: Judged, hidden: np.ndarray) -> Judged:
+def unread(judged: JudgedDataset, hidden: np.ndarray) -> JudgedDataset:
     """Return the answers without those at the hidden rows; shape (rows,)."""
     answers = tuple(
         Unscored(row_id=answer.row_id, reason="parse") if gone else answer

@@ -23,11 +23,11 @@ from judgewright.judges import (
     Client,
     Dataset,
     FloatArray,
-    Judged,
+    JudgedDataset,
     JudgePrompt,
     OutputScale,
+    Registry,
     Row,
-    Shelf,
     Simulated,
     Verdict,
     judge,
@@ -56,7 +56,7 @@ OTHERS = (
 VALIDATION = 540
 
 
-def written(rng: np.random.Generator, harm: float) -> Callable[[str, JudgePrompt], Judged]:
+def written(rng: np.random.Generator, harm: float) -> Callable[[str, JudgePrompt], JudgedDataset]:
     """Return a judge whose verdicts follow the rules that stand in its criteria; the third one harms."""
     n = 600
     label = rng.random(n) < 0.5
@@ -66,17 +66,17 @@ def written(rng: np.random.Generator, harm: float) -> Callable[[str, JudgePrompt
     made = (Row(id=str(i), inputs={"x": str(i)}, label=float(y), group=str(i // 2)) for i, y in enumerate(label))
     rows = Dataset.of(made, labels=BINARY)
 
-    def judge_with(_: str, prompt: JudgePrompt) -> Judged:
+    def judge_with(_: str, prompt: JudgePrompt) -> JudgedDataset:
         said = label ^ wrong
         for rule, flip in flips.items():
             said = said ^ flip if rule in prompt.criteria else said
         answers = (Verdict(row_id=str(i), score=3.0 * p, positive=bool(p)) for i, p in enumerate(said))
-        return Judged(dataset=rows, answers=tuple(answers), scale=prompt.scale)
+        return JudgedDataset(dataset=rows, answers=tuple(answers), scale=prompt.scale)
 
     return judge_with
 
 
-def errors(judged: Judged) -> FloatArray:
+def errors(judged: JudgedDataset) -> FloatArray:
     """One for a wrong verdict."""
     return (judged.positive != judged.predicted).astype(np.float64)
 
@@ -111,11 +111,11 @@ def shares(reports: list[HunkReport], planted: list[int]) -> tuple[float, float]
 
 def simulated(data: str, seeds: int) -> None:
     """Print what the simulated judge makes of planted sentences."""
-    prompt = Shelf().get("groundedness")
+    prompt = Registry().get("groundedness")
     rows = load_dataset(Path(data), inputs=prompt.inputs, scale=prompt.scale)
     loss = default_loss(read_objective("raise precision", target="precision"))
 
-    def loss_of(judged: Judged) -> FloatArray:
+    def loss_of(judged: JudgedDataset) -> FloatArray:
         return row_losses(loss, judged, {TARGET_SLICE: np.ones(len(judged.rows), bool)})
 
     print(f"simulated model {Simulated().version}, precision, {VALIDATION} rows; mean effects in points")

@@ -31,9 +31,9 @@ from judgewright.judges import (
     Change,
     Client,
     Completion,
-    Judged,
+    JudgedDataset,
     JudgePrompt,
-    Shelf,
+    Registry,
     Simulated,
     Splits,
     compare,
@@ -41,11 +41,11 @@ from judgewright.judges import (
 )
 from judgewright.judges.models import FailedCall, MemoryRecord
 from judgewright.optimize import (
-    Aim,
     Attempt,
     Critique,
     Decision,
     Gepa,
+    Goal,
     MemoryJournal,
     MemoryLedger,
     Mipro,
@@ -55,15 +55,15 @@ from judgewright.optimize import (
     Proposal,
     Proposer,
     Rewrite,
+    RunSettings,
+    Services,
     Target,
     TextGrad,
-    Tools,
-    WalkSettings,
     Workbench,
     read_objective,
 )
 from judgewright.optimize.context import judge_rows
-from judgewright.optimize.forecast import Walk, bound_proposal
+from judgewright.optimize.forecast import PlannedRun, bound_proposal
 from judgewright.optimize.improve import improve
 from judgewright.optimize.loop import benchmark, construct_loss, decide_on_holdout, find_target, split_rows
 
@@ -197,7 +197,7 @@ class Start:
     prompt: JudgePrompt
     objective: Objective
     parts: Splits
-    baseline: Judged
+    baseline: JudgedDataset
     client: Client
     record: Counted
     budget: int
@@ -244,12 +244,12 @@ class Run:
 
 def open_start(situation: Situation, client: Client, record: Counted) -> Start:
     """Split the rows, and judge the open ones once for all methods."""
-    prompt = Shelf().get(situation.judge)
+    prompt = Registry().get(situation.judge)
     dataset = load_dataset(DATA / situation.file, inputs=prompt.inputs, scale=prompt.scale)
     objective = read_objective(situation.text, target=situation.target, guards=situation.guards)
-    tools, settings = open_tools(client, TextGrad(), "start"), WalkSettings()
-    parts = split_rows(dataset, tools, settings)
-    baseline = benchmark(prompt, parts, tools, settings)
+    services, settings = open_tools(client, TextGrad(), "start"), RunSettings()
+    parts = split_rows(dataset, services, settings)
+    baseline = benchmark(prompt, parts, services, settings)
     record.share()
     return Start(
         situation=situation,
@@ -263,9 +263,9 @@ def open_start(situation: Situation, client: Client, record: Counted) -> Start:
     )
 
 
-def open_tools(client: Client, proposer: Proposer, run_id: str) -> Tools:
+def open_tools(client: Client, proposer: Proposer, run_id: str) -> Services:
     """Return tools with a ledger of their own, so that each decision is a first look."""
-    return Tools(
+    return Services(
         judge_client=client,
         optimizer_client=client,
         proposer=proposer,
@@ -277,19 +277,19 @@ def open_tools(client: Client, proposer: Proposer, run_id: str) -> Tools:
 
 def run_method(start: Start, method: str, proposer: Proposer, target: Target, seed: int) -> Run:
     """Write the loss, search under the cap, decide, and measure what survived on the final rows."""
-    settings = WalkSettings(steps=ENDLESS, seed=seed, unguided=method == UNGUIDED)
+    settings = RunSettings(steps=ENDLESS, seed=seed, unguided=method == UNGUIDED)
     capped = Capped(proposer, start.record, start.budget, _step_most(start, proposer, settings))
-    tools = open_tools(start.client, capped, f"{method} {seed}")
+    services = open_tools(start.client, capped, f"{method} {seed}")
     start.record.begin()
-    loss = construct_loss(start.objective, target, start.baseline, tools, settings)
-    aim = Aim(objective=start.objective, target=target, loss=loss)
+    loss = construct_loss(start.objective, target, start.baseline, services, settings)
+    goal = Goal(objective=start.objective, target=target, loss=loss)
     try:
-        found = improve(start.prompt, start.parts, start.baseline, aim, tools, settings)
+        found = improve(start.prompt, start.parts, start.baseline, goal, services, settings)
     except Spent as spent:
         found = None if spent.prompt.version == start.prompt.version else spent.prompt
     requests = start.record.requests
     assert requests <= start.budget, f"{method} asked {requests:,} of {start.budget:,} requests"
-    decision = decide_on_holdout(start.prompt, found, start.parts, aim, tools, settings)
+    decision = decide_on_holdout(start.prompt, found, start.parts, goal, services, settings)
     return Run(
         method=method,
         seed=seed,
@@ -297,16 +297,16 @@ def run_method(start: Start, method: str, proposer: Proposer, target: Target, se
         loss=str(loss.expression),
         requests=requests,
         steps=capped.steps,
-        results=_results(tools),
+        results=_results(services),
         survivor=found.version if found else None,
         decision=decision,
-        changes=measure_final(start, found, tools, settings) if found and decision else {},
+        changes=measure_final(start, found, services, settings) if found and decision else {},
     )
 
 
-def _step_most(start: Start, proposer: Proposer, settings: WalkSettings) -> int:
+def _step_most(start: Start, proposer: Proposer, settings: RunSettings) -> int:
     """What a proposal, its validation and the next minibatch ask at most."""
-    walk = Walk(
+    walk = PlannedRun(
         prompt=start.prompt,
         dataset=start.baseline.dataset,
         parts=start.parts,
@@ -319,17 +319,17 @@ def _step_most(start: Start, proposer: Proposer, settings: WalkSettings) -> int:
     return bound.optimizer + bound.judge + bound.either + len(start.parts.validation) + settings.batch
 
 
-def _results(tools: Tools) -> dict[str, int]:
+def _results(services: Services) -> dict[str, int]:
     """Count how the steps ended."""
-    ended = [str(event.payload["result"]).split(":")[0] for event in tools.journal.events() if event.kind == "step"]
+    ended = [str(event.payload["result"]).split(":")[0] for event in services.journal.events() if event.kind == "step"]
     return {result: ended.count(result) for result in sorted({*ended})}
 
 
-def measure_final(start: Start, survivor: JudgePrompt, tools: Tools, settings: WalkSettings) -> dict[str, Change]:
+def measure_final(start: Start, survivor: JudgePrompt, services: Services, settings: RunSettings) -> dict[str, Change]:
     """Open the final rows, whatever the decision was, and compare both prompts on them; no run does that."""
     sealed, versions = start.parts.final, {"before": start.prompt.version, "after": survivor.version}
-    final = sealed.open(tools.ledger.begin(sealed.content_hash, run_id=tools.run_id, **versions))
-    before, after = (judge_rows("final", prompt, final, tools, settings) for prompt in (start.prompt, survivor))
+    final = sealed.open(services.ledger.begin(sealed.content_hash, run_id=services.run_id, **versions))
+    before, after = (judge_rows("final", prompt, final, services, settings) for prompt in (start.prompt, survivor))
     metrics = (start.objective.target, *(guard.metric for guard in start.objective.guards))
     changes = {metric: compare(metric, before, after) for metric in metrics}
     undefined = [metric for metric, change in changes.items() if change is None]
@@ -408,10 +408,10 @@ def run_situation(name: str, seeds: int) -> tuple[Start, list[Run]]:
     with Client(Simulated(), record=record) as client:
         start = open_start(SITUATIONS[name], client, record)
         for seed in range(seeds):
-            settings = WalkSettings(seed=seed)
-            tools = open_tools(client, TextGrad(), f"slice {seed}")
+            settings = RunSettings(seed=seed)
+            services = open_tools(client, TextGrad(), f"slice {seed}")
             targets = {
-                guided: find_target(start.baseline, start.objective, tools, replace(settings, unguided=not guided))
+                guided: find_target(start.baseline, start.objective, services, replace(settings, unguided=not guided))
                 for guided in (True, False)
             }
             for method, proposer in METHODS.items():

@@ -16,7 +16,17 @@ from pathlib import Path
 
 import numpy as np
 
-from judgewright.judges import Client, Dataset, FloatArray, Judged, JudgePrompt, Shelf, Simulated, judge, load_dataset
+from judgewright.judges import (
+    Client,
+    Dataset,
+    FloatArray,
+    JudgedDataset,
+    JudgePrompt,
+    Registry,
+    Simulated,
+    judge,
+    load_dataset,
+)
 from judgewright.optimize import default_loss, read_objective, row_losses
 from judgewright.optimize.losses.loss import TARGET_SLICE
 from judgewright.optimize.racing.race import RaceResult, RaceSettings, race
@@ -62,7 +72,7 @@ def validation(rows: Dataset, rng: np.random.Generator) -> Dataset:
 
 
 def run(
-    field: list[JudgePrompt], rows: Dataset, loss_of: Callable[[Judged], FloatArray], settings: RaceSettings
+    field: list[JudgePrompt], rows: Dataset, loss_of: Callable[[JudgedDataset], FloatArray], settings: RaceSettings
 ) -> RaceResult:
     """Race with an empty record."""
     with Client(Simulated()) as client:
@@ -78,7 +88,7 @@ def run(
 
 def main(data: str, seeds: int = 10, k: int = 8) -> None:
     """Print a line a seed, and how often the race ended well."""
-    prompt = Shelf().get("groundedness")
+    prompt = Registry().get("groundedness")
     rows = load_dataset(Path(data), inputs=prompt.inputs, scale=prompt.scale)
     loss = default_loss(read_objective("raise precision", target="precision"))
     print(f"simulated model {Simulated().version}; {k} candidates; losses in points")
@@ -88,7 +98,7 @@ def main(data: str, seeds: int = 10, k: int = 8) -> None:
         rng = np.random.default_rng(seed)
         field, part = candidates(prompt, k, rng), validation(rows, rng)
 
-        def loss_of(judged: Judged) -> FloatArray:
+        def loss_of(judged: JudgedDataset) -> FloatArray:
             return row_losses(loss, judged, {TARGET_SLICE: np.ones(len(judged.rows), bool)})
 
         with Client(Simulated()) as client:

@@ -14,7 +14,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from judgewright.judges import BINARY, Dataset, Judged, Row, Verdict
+from judgewright.judges import BINARY, Dataset, JudgedDataset, Row, Verdict
 from judgewright.slices.regression import find_regressions
 
 RUNS = 200
@@ -74,7 +74,9 @@ def asked_twice_by_source(right: np.ndarray, columns: Columns, rng: np.random.Ge
     return np.where(drawn, (rng.random(source.max() + 1) < right.mean())[source], right)
 
 
-def pair(n: int, seed: int, change: Callable[[np.ndarray, Columns, np.random.Generator], np.ndarray]) -> list[Judged]:
+def pair(
+    n: int, seed: int, change: Callable[[np.ndarray, Columns, np.random.Generator], np.ndarray]
+) -> list[JudgedDataset]:
     """Return two answers to the same rows, 80 % of them right before."""
     rng = np.random.default_rng(seed)
     columns, label, right = columns_of(n, rng), rng.random(n) < 0.5, rng.random(n) < 0.8
@@ -89,7 +91,7 @@ def pair(n: int, seed: int, change: Callable[[np.ndarray, Columns, np.random.Gen
     for correct in (right, after):
         said = np.where(correct, label, ~label)
         answers = tuple(Verdict(row_id=f"r{i}", score=float(p), positive=bool(p)) for i, p in enumerate(said))
-        sides.append(Judged(dataset=dataset, answers=answers, scale=BINARY))
+        sides.append(JudgedDataset(dataset=dataset, answers=answers, scale=BINARY))
     return sides
 
 

@@ -12,14 +12,14 @@ from pathlib import Path
 
 import numpy as np
 
-from judgewright.judges import Client, Shelf, Simulated, judge, load_dataset
+from judgewright.judges import Client, Registry, Simulated, judge, load_dataset
 from judgewright.optimize import decide, read_objective
 from judgewright.optimize.holdout.ledger import alpha_of_look
 
 
 def main(data: str, comparisons: int = 500, size: int = 300) -> None:
     """Print how often the gate accepted a prompt against itself, and how many verdicts differed."""
-    prompt = Shelf().get("groundedness")
+    prompt = Registry().get("groundedness")
     rows = load_dataset(Path(data), inputs=prompt.inputs, scale=prompt.scale)
     objective = read_objective("raise precision", target="precision", guards=("recall:-0.10",))
     rng = np.random.default_rng(0)

@@ -26,7 +26,7 @@ from judgewright.judges import (
     Dataset,
     InputError,
     JudgePrompt,
-    Shelf,
+    Registry,
     Simulated,
     judge,
     load_dataset,
@@ -113,7 +113,7 @@ COMPARISONS = (
 
 def judges_of(comparison: Comparison, environments: Path) -> dict[str, JudgePrompt]:
     """Return ours and every other tool's judge that is installed, by what the table calls it."""
-    found = {f"Judgewright {comparison.own}": Shelf().get(comparison.own)}
+    found = {f"Judgewright {comparison.own}": Registry().get(comparison.own)}
     for theirs in comparison.theirs:
         python = environments / theirs.tool / "bin/python"
         try:

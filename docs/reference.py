@@ -18,9 +18,9 @@ from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
 
-from judgewright.judges import Shelf
+from judgewright.judges import Registry
 from judgewright.runs.cli import cli
-from judgewright.runs.exports import TARGETS, Handover, Refused
+from judgewright.runs.exports import TARGETS, ExportContext, Refused
 from judgewright.runs.exports.manifest import differences
 
 FACES = {
@@ -74,8 +74,8 @@ def helps(command: click.Command, name: str, parent: click.Context | None) -> It
 
 def targets_text() -> str:
     """Return a section for each export target: what it writes, the lines that use it, what differs there."""
-    prompt = Shelf().get(SHOWN)
-    handover = Handover(prompt=prompt, rule=prompt.rule, provenance={})
+    prompt = Registry().get(SHOWN)
+    handover = ExportContext(prompt=prompt, rule=prompt.rule, provenance={})
     parts = []
     for name, target in TARGETS.items():
         parts.append(f"### {name}\n\nFor {prose(target.tool)}.\n")

@@ -21,11 +21,11 @@ from .files.reading import load_dataset
 from .files.small_file import read_small, read_small_text
 from .files.verdicts import load_verdicts
 from .judge import JudgeSettings, judge, judge_request
-from .judged import BoolArray, FloatArray, IntArray, Judged
+from .judged import BoolArray, FloatArray, IntArray, JudgedDataset
 from .metrics import Estimate, influence, point
 from .metrics.benchmark import Benchmark, by_column, measure, require_column
 from .metrics.paired_comparison import POWER, Change, clustered_se, compare, holm, rows_needed
-from .metrics.permutation_test import with_swaps
+from .metrics.permutation_test import with_permutation_p
 from .models import (
     Client,
     ClientStats,
@@ -40,7 +40,7 @@ from .models import (
     estimate_tokens,
 )
 from .prompt import PLACEHOLDER, Example, JudgePrompt, load_prompt, render
-from .registry import Shelf, read_prompt, write_beside
+from .registry import Registry, read_prompt, write_beside
 from .reply import read_reply, response_format, without_thinking
 from .rows import Dataset, Row
 from .scale import BINARY, PROBABILITY, DecisionRule, OutputScale, infer_label_scale, parse_label_scale
@@ -74,7 +74,7 @@ __all__ = [
     "Interrupted",
     "JudgePrompt",
     "JudgeSettings",
-    "Judged",
+    "JudgedDataset",
     "JudgewrightError",
     "LossError",
     "Message",
@@ -85,11 +85,11 @@ __all__ = [
     "Progress",
     "PromptError",
     "Recorded",
+    "Registry",
     "Request",
     "Row",
     "SealedRows",
     "Shares",
-    "Shelf",
     "Simulated",
     "Splits",
     "Unscored",
@@ -121,7 +121,7 @@ __all__ = [
     "response_format",
     "rows_needed",
     "split_dataset",
-    "with_swaps",
+    "with_permutation_p",
     "without_thinking",
     "write_beside",
 ]

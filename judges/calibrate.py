@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from .errors import InputError
-from .judged import BoolArray, FloatArray, IntArray, Judged
+from .judged import BoolArray, FloatArray, IntArray, JudgedDataset
 from .metrics.agreement import BINARY_METRICS, ZERO_BY_CONVENTION
 from .metrics.benchmark import Benchmark, measure
 from .metrics.estimate import Estimate
@@ -55,8 +55,8 @@ class Calibrated:
     """Cross-fitted: no row was judged by a rule that its group helped to fit."""
     change: Change | None
     """The metric's paired change from before to after; None where it is undefined."""
-    judged_before: Judged
-    judged_after: Judged
+    judged_before: JudgedDataset
+    judged_after: JudgedDataset
     """The tables behind `before` and `after`."""
     notes: tuple[str, ...] = ()
 
@@ -113,7 +113,7 @@ class Calibrated:
 
 
 def calibrate(
-    judged: Judged, *, metric: str = "f1", method: Method = "isotonic", seed: int = 0, resamples: int = 2000
+    judged: JudgedDataset, *, metric: str = "f1", method: Method = "isotonic", seed: int = 0, resamples: int = 2000
 ) -> Calibrated:
     """Fit a decision rule, and show by cross-fitting what it changes.
 
@@ -151,7 +151,7 @@ def calibrate(
     )
 
 
-def fit_rule(judged: Judged, *, metric: str = "f1", method: Method = "isotonic") -> DecisionRule:
+def fit_rule(judged: JudgedDataset, *, metric: str = "f1", method: Method = "isotonic") -> DecisionRule:
     """Fit calibration and threshold on these rows; see `fit_calibration` and `best_threshold`.
 
     On a probability scale the threshold is chosen among the calibrated scores. The verdicts must be as the judge
@@ -267,7 +267,7 @@ def thresholds_between(scale: OutputScale, score: FloatArray) -> FloatArray:
     return np.where(halfway > values[:-1], halfway, values[1:])
 
 
-def _folds(judged: Judged, seed: int) -> list[tuple[IntArray, IntArray]]:
+def _folds(judged: JudgedDataset, seed: int) -> list[tuple[IntArray, IntArray]]:
     """Return (fit on, apply to) positions in the dataset, by whole groups that are alike in labels."""
     groups = judged.groups
     n_groups = int(groups.max()) + 1
@@ -294,7 +294,7 @@ def require_labels(dataset: Dataset, scale: OutputScale) -> None:
     _require_classes(np.array([dataset.positive(row) for row in rows], np.bool_), groups, "a label")
 
 
-def _require_enough(judged: Judged, metric: str, method: Method) -> None:
+def _require_enough(judged: JudgedDataset, metric: str, method: Method) -> None:
     """Say what is missing before anything is fitted."""
     if metric not in BINARY_METRICS:
         raise _no_metric(metric)
@@ -336,7 +336,7 @@ def _no_metric(metric: str) -> InputError:
     )
 
 
-def _notes(judged: Judged, method: Method) -> Iterator[str]:
+def _notes(judged: JudgedDataset, method: Method) -> Iterator[str]:
     n, known = len(judged.scored), int(np.isfinite(judged.probability).sum())
     if method != "none" and known < n:
         yield f"{n - known} of {n} verdicts have no confidence; the calibration is fitted on the other {known}"

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from .errors import BudgetSpent
-from .judged import Judged
+from .judged import JudgedDataset
 from .models.client import Client, Outcome, Progress
 from .models.model import Completion, Request
 from .prompt import JudgePrompt
@@ -47,7 +47,7 @@ def judge(
     rule: DecisionRule | None = None,
     repeat: int = 0,
     progress: Callable[[Progress], None] | None = None,
-) -> Judged:
+) -> JudgedDataset:
     """Judge every row of a dataset and return the rows with their answers, in order.
 
     A row that fails is an `Unscored` answer with its reason; the others are not affected.
@@ -85,7 +85,7 @@ def judge(
     for row, outcome in zip(sent, outcomes, strict=True):
         answers[row.id] = _read(prompt, row.id, outcome, settings)
     signed = any((o.fingerprint or "").startswith(SIMULATED_FINGERPRINT) for o in outcomes if isinstance(o, Completion))
-    judged = Judged(
+    judged = JudgedDataset(
         dataset=dataset,
         answers=tuple(answers[row.id] for row in dataset.rows),
         scale=prompt.scale,

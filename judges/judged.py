@@ -26,7 +26,7 @@ IntArray = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Judged:
+class JudgedDataset:
     """A dataset and one answer per row, in the same order.
 
     The arrays cover the *scored* rows: those with a human label and a verdict. Unscored rows are
@@ -159,17 +159,17 @@ class Judged:
         grades = np.concatenate([self.label, self.score])
         return self.same_scale and bool((grades == np.round(grades)).all())
 
-    def only(self, positions: Sequence[int] | IntArray) -> Judged:
+    def only(self, positions: Sequence[int] | IntArray) -> JudgedDataset:
         """Return the table of the rows at these positions of the dataset."""
         rows = tuple(self.dataset.rows[i] for i in positions)
         kept = replace(self.dataset, rows=rows)
         return replace(self, dataset=kept, answers=tuple(self.answers[i] for i in positions))
 
-    def noting(self, *notes: str) -> Judged:
+    def noting(self, *notes: str) -> JudgedDataset:
         """Return the same table with more to be said about its rows."""
         return replace(self, dataset=replace(self.dataset, notes=(*self.dataset.notes, *notes)))
 
-    def under(self, rule: DecisionRule) -> Judged:
+    def under(self, rule: DecisionRule) -> JudgedDataset:
         """Return the table with every verdict decided by another rule, from what the judge gave; see `apply_rule`."""
         answers = tuple(apply_rule(answer, self.scale, rule) for answer in self.answers)
         return replace(self, answers=answers, scale=replace(self.scale, threshold=rule.threshold), rule=rule)
@@ -177,7 +177,7 @@ class Judged:
     def __repr__(self) -> str:
         answered = len(self.answers) - sum(self.unscored.values())
         counts = f"{len(self.answers):,} rows, {answered:,} verdicts, {len(self.answers) - self.unlabelled:,} labels"
-        return f"Judged({self.judge!r}, model {self.model!r}, {counts}{SIMULATED * self.simulated})"
+        return f"JudgedDataset({self.judge!r}, model {self.model!r}, {counts}{SIMULATED * self.simulated})"
 
     def _repr_html_(self) -> str:
         first = self.only(range(min(FIRST_ROWS, len(self.answers)))).to_frame()

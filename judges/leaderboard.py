@@ -8,7 +8,7 @@ from itertools import combinations
 from typing import TYPE_CHECKING
 
 from .errors import InputError
-from .judged import Judged
+from .judged import JudgedDataset
 from .metrics.benchmark import Benchmark
 from .metrics.estimate import Estimate
 from .metrics.influence import METRICS as COMPARED
@@ -147,7 +147,7 @@ class Leaderboard:
 
 
 def rank_judges(
-    judges: Mapping[str, Judged],
+    judges: Mapping[str, JudgedDataset],
     benchmarks: Mapping[str, Benchmark],
     *,
     metric: str = "f1",
@@ -201,7 +201,7 @@ def _ranked(benchmarks: Mapping[str, Benchmark], metric: str) -> tuple[Entry, ..
     )
 
 
-def _pairs(judges: Mapping[str, Judged], metric: str) -> tuple[tuple[Pair, ...], list[str]]:
+def _pairs(judges: Mapping[str, JudgedDataset], metric: str) -> tuple[tuple[Pair, ...], list[str]]:
     """Compare each two judges, given in the order of their ranks."""
     if len(judges) < 2:
         return (), []
@@ -223,7 +223,7 @@ def _pairs(judges: Mapping[str, Judged], metric: str) -> tuple[tuple[Pair, ...],
     return pairs, list(_gaps(without))
 
 
-def _change(first: Judged, second: Judged, metric: str) -> Change | None:
+def _change(first: JudgedDataset, second: JudgedDataset, metric: str) -> Change | None:
     shared = _shared(first, second, metric)
     try:
         return None if shared is None else compare(metric, shared[1], shared[0])
@@ -231,7 +231,7 @@ def _change(first: Judged, second: Judged, metric: str) -> Change | None:
         return None
 
 
-def _shared(first: Judged, second: Judged, metric: str) -> tuple[Judged, Judged] | None:
+def _shared(first: JudgedDataset, second: JudgedDataset, metric: str) -> tuple[JudgedDataset, JudgedDataset] | None:
     """Return both judges on the rows of the same ids, in one order; None unless people said the same about them."""
     mine, theirs = ([row.id for row in judged.dataset.rows] for judged in (first, second))
     if mine != theirs:
@@ -241,7 +241,7 @@ def _shared(first: Judged, second: Judged, metric: str) -> tuple[Judged, Judged]
     return (first, second) if first.dataset.rows and _said(first, metric) == _said(second, metric) else None
 
 
-def _said(judged: Judged, metric: str) -> list[float | bool | None]:
+def _said(judged: JudgedDataset, metric: str) -> list[float | bool | None]:
     """What people say about each row, as far as the metric takes it in."""
     graded = metric == "off_by_one"
     threshold = judged.dataset.labels.threshold
@@ -260,7 +260,7 @@ def _gaps(without: Sequence[str]) -> Iterator[str]:
         yield f"not compared, as they share no rows with the same labels or the metric is undefined: {shown}"
 
 
-def _differences(judges: Mapping[str, Judged]) -> Iterator[str]:
+def _differences(judges: Mapping[str, JudgedDataset]) -> Iterator[str]:
     """Say what keeps the judges from standing on the same ground."""
     if len(judges) < 2:
         return

@@ -15,7 +15,7 @@ from typing import Any
 from .errors import InputError, PromptError
 from .instruction import ASKING, Filled, Instruction, Unfilled, ask_instruction, load_instruction, number_lines
 from .judge import JudgeSettings
-from .judged import Judged
+from .judged import JudgedDataset
 from .models.client import Client, Progress
 from .rows import Dataset, Row
 from .scale import PROBABILITY
@@ -89,7 +89,7 @@ class Ranking:
 class RankedDataset:
     """Rows with scores from their ranks, and what was mended on the way."""
 
-    judged: Judged
+    judged: JudgedDataset
     repairs: Repairs
     queries: int
     failed: int
@@ -195,7 +195,7 @@ def judge_listwise(
     for rows, ranking in zip(groups.values(), rankings, strict=True):
         answers |= {answer.row_id: answer for answer in _answers([dataset.rows[i] for i in rows], ranking)}
     instruction = load_instruction("rank_passages")
-    judged = Judged(
+    judged = JudgedDataset(
         dataset=dataset,
         answers=tuple(answers[row.id] for row in dataset.rows),
         scale=PROBABILITY,

@@ -71,7 +71,7 @@ class KeptRule:
         )
 
 
-class Shelf:
+class Registry:
     """Finds prompts by `name`, `name@version` or file path.
 
     A workspace folder holds `NAME/VERSION.yaml`, one file a version, and `NAME/current`, which names the

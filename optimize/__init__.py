@@ -1,6 +1,6 @@
 """How a prompt gets better, and whether it did. Open `loop` first: `optimize` names the steps."""
 
-from .context import Aim, Target, Tools, WalkSettings, open_rows
+from .context import Goal, RunSettings, Services, Target, open_rows
 from .critique import Critique, critique_batch, minibatch
 from .holdout.decision import Decision
 from .holdout.gate import decide, gate
@@ -33,7 +33,6 @@ from .proposers import (
 
 __all__ = [
     "PARTS",
-    "Aim",
     "Attempt",
     "Critique",
     "Decision",
@@ -41,6 +40,7 @@ __all__ = [
     "Expression",
     "FewShot",
     "Gepa",
+    "Goal",
     "Guard",
     "GuardResult",
     "HumanEdit",
@@ -59,13 +59,13 @@ __all__ = [
     "Proposal",
     "Proposer",
     "Rewrite",
+    "RunSettings",
+    "Services",
     "Target",
     "TextGrad",
-    "Tools",
     "Trial",
     "Unanswered",
     "Violation",
-    "WalkSettings",
     "Workbench",
     "check_axioms",
     "check_candidate",

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from ..judges import Estimate, FloatArray, IntArray, Judged, JudgePrompt, clustered_se, compare, holm, influence
+from ..judges import Estimate, FloatArray, IntArray, JudgedDataset, JudgePrompt, clustered_se, compare, holm, influence
 from ..judges.notebook_display import SIMULATED, html_table
 from .holdout.guards import MIN_GROUPS
 from .hunks import Hunk, PromptDiff, compose
@@ -25,9 +25,9 @@ from .hunks import Hunk, PromptDiff, compose
 if TYPE_CHECKING:
     import pandas as pd
 
-JudgeWith = Callable[[str, JudgePrompt], Judged]
+JudgeWith = Callable[[str, JudgePrompt], JudgedDataset]
 """Judges all validation rows with a prompt; the text says what is being done."""
-LossOf = Callable[[Judged], FloatArray]
+LossOf = Callable[[JudgedDataset], FloatArray]
 """The loss of each scored row, in [0, 1]."""
 Mark = Literal["helps", "harms", "no effect shown"]
 
@@ -35,7 +35,7 @@ ALPHA = 0.05
 """Over all hunks and both measures."""
 UNMOVED = 1e-12
 """A pull smaller than this is rounding."""
-_Pair = tuple[Judged, Judged]
+_Pair = tuple[JudgedDataset, JudgedDataset]
 """Without the hunk, and with it."""
 
 
@@ -153,9 +153,9 @@ def measure_hunks(diff: PromptDiff, judge_with: JudgeWith, loss_of: LossOf, *, m
         loss_of: The run's frozen loss.
         metric: The target metric.
     """
-    tables: dict[frozenset[int], Judged] = {}
+    tables: dict[frozenset[int], JudgedDataset] = {}
 
-    def table(chosen: frozenset[int]) -> Judged:
+    def table(chosen: frozenset[int]) -> JudgedDataset:
         if chosen not in tables:
             named = ", ".join(map(str, sorted(chosen))) or "none"
             tables[chosen] = judge_with(f"hunks: {named}", compose(diff, chosen))
@@ -223,7 +223,7 @@ def _measure(pairs: Sequence[_Pair], loss_of: LossOf, metric: str) -> tuple[Effe
     return Effect(metric=estimate, loss=loss), (p_metric, p_loss)
 
 
-def _pull(metric: str, judged: Judged) -> FloatArray:
+def _pull(metric: str, judged: JudgedDataset) -> FloatArray:
     return influence(metric, *judged.compared(metric))
 
 

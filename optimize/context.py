@@ -14,7 +14,7 @@ from ..judges import (
     Dataset,
     DecisionRule,
     InputError,
-    Judged,
+    JudgedDataset,
     JudgePrompt,
     JudgeSettings,
     Progress,
@@ -34,7 +34,7 @@ from .proposers import Proposer
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class WalkSettings:
+class RunSettings:
     """How long and how carefully to walk; written into the run."""
 
     steps: int = 15
@@ -70,7 +70,7 @@ class WalkSettings:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Tools:
+class Services:
     """Everything the walk reaches the world through."""
 
     judge_client: Client
@@ -99,13 +99,13 @@ class Target:
             return np.ones(len(dataset.rows), np.bool_)
         return self.predicate.mask(dataset.rows)
 
-    def members(self, judged: Judged) -> dict[str, BoolArray]:
+    def members(self, judged: JudgedDataset) -> dict[str, BoolArray]:
         """Return the membership of the scored rows under the name a loss asks for; shape (n,)."""
         return {TARGET_SLICE: self.member(judged.dataset)[judged.scored]}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Aim:
+class Goal:
     """What a better prompt is: the objective, on which rows, by which loss."""
 
     objective: Objective
@@ -131,7 +131,7 @@ def require_decision(prompt: JudgePrompt) -> None:
         )
 
 
-def require_columns(dataset: Dataset, settings: WalkSettings) -> None:
+def require_columns(dataset: Dataset, settings: RunSettings) -> None:
     """Make sure, before anything is spent, that every column the settings name is there.
 
     Raises:
@@ -148,12 +148,12 @@ def judge_rows(
     doing: str,
     prompt: JudgePrompt,
     dataset: Dataset,
-    tools: Tools,
-    settings: WalkSettings,
+    services: Services,
+    settings: RunSettings,
     *,
     client: Client | None = None,
     repeat: int = 0,
-) -> Judged:
+) -> JudgedDataset:
     """Judge rows, and stop the walk rather than go on without the rows the budget did not cover.
 
     Args:
@@ -168,11 +168,11 @@ def judge_rows(
     judged = judge(
         prompt,
         dataset,
-        client or tools.judge_client,
+        client or services.judge_client,
         settings=settings.judge,
         rule=settings.rule,
         repeat=repeat,
-        progress=lambda progress: tools.watch(doing, progress),
+        progress=lambda progress: services.watch(doing, progress),
     )
     unpaid = sum(isinstance(answer, Unscored) and answer.reason == "budget" for answer in judged.answers)
     if unpaid:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from ..judges import FloatArray, Judged, Row, Verdict
+from ..judges import FloatArray, JudgedDataset, Row, Verdict
 from .losses.objective import Objective
 
 QUOTED = 5
@@ -44,7 +44,7 @@ class Critique:
         return tuple(replace(self, examples=self.examples[first::most]) for first in range(most))
 
 
-def critique_batch(judged: Judged, losses: FloatArray, *, objective: Objective, slice_name: str) -> Critique:
+def critique_batch(judged: JudgedDataset, losses: FloatArray, *, objective: Objective, slice_name: str) -> Critique:
     """Describe the rows of a judged minibatch that cost most.
 
     Args:

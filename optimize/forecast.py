@@ -15,7 +15,7 @@ import numpy as np
 
 from ..judges import Dataset, FloatArray, IntArray, JudgePrompt, Row, Splits, estimate_tokens, judge_request
 from ..judges.models.budget import Forecast
-from .context import WalkSettings
+from .context import RunSettings
 from .critique import EXCERPT_CHARS, QUOTED
 from .holdout.unanswered import ROUNDS
 from .invariants import EXAMPLE_TOKENS, token_cap
@@ -55,14 +55,14 @@ ASSUMED = (
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Walk:
+class PlannedRun:
     """A walk that is being planned; the rows are those of all parts together, so that no seal is broken."""
 
     prompt: JudgePrompt
     dataset: Dataset
     parts: Splits
     proposer: Proposer
-    settings: WalkSettings
+    settings: RunSettings
     objective: Objective
     screened: bool = False
     """Whether a cheaper model looks at candidates before they race."""
@@ -98,7 +98,7 @@ class StepBound:
     """Tokens of one optimizer reply."""
 
 
-def bound_proposal(walk: Walk) -> StepBound | None:
+def bound_proposal(walk: PlannedRun) -> StepBound | None:
     """Return what one step of the walk's proposer may ask; None for a proposer that is not known here.
 
     Args:
@@ -138,7 +138,7 @@ def bound_proposal(walk: Walk) -> StepBound | None:
             return None
 
 
-def bound_walk(walk: Walk) -> tuple[Asked, ...] | None:
+def bound_run(walk: PlannedRun) -> tuple[Asked, ...] | None:
     """Return what the walk asks at most, line by line; None where its proposer has no known bound.
 
     Tokens in are counted as the budget reserves them: half a token a UTF-8 byte and what a chat template may add, with
@@ -197,7 +197,7 @@ class _Sizes:
     longest: int
 
 
-def _row_sizes(walk: Walk, rows: Sequence[Row]) -> _Sizes:
+def _row_sizes(walk: PlannedRun, rows: Sequence[Row]) -> _Sizes:
     asked = walk.settings.judge
     forecast = Forecast()
     sent = [row for row in rows if sum(map(len, row.inputs.values())) <= asked.max_chars]
@@ -205,7 +205,7 @@ def _row_sizes(walk: Walk, rows: Sequence[Row]) -> _Sizes:
     return _Sizes(len(sizes), sum(sizes), max(sizes, default=0))
 
 
-def _growth(walk: Walk) -> int:
+def _growth(walk: PlannedRun) -> int:
     """Tokens by which a candidate's request may be longer than the prompt's own, by the invariants."""
     prompt, parts = walk.prompt, walk.proposer.parts
     own = estimate_tokens(f"{prompt.system}\n{prompt.criteria}\n{prompt.reply}")
@@ -225,12 +225,12 @@ def _judged(what: str, *rows: tuple[_Sizes, int, int], reply: int | None) -> Ask
     return Asked(what=what, who="judge", calls=calls, tokens_in=tokens, tokens_out=out, longest=longest)
 
 
-def _longest(walk: Walk, sizes: _Sizes, more: int) -> int | None:
+def _longest(walk: PlannedRun, sizes: _Sizes, more: int) -> int | None:
     """Tokens of the longest trial; None where a search may try what the invariants would refuse."""
     return sizes.longest + more if isinstance(walk.proposer, TextGrad | Rewrite | HumanEdit) else None
 
 
-def _loss_line(walk: Walk) -> Asked:
+def _loss_line(walk: PlannedRun) -> Asked:
     request = loss_request(walk.objective, "")
     calls = 1 + RETURNS if _asks_for_loss(walk.settings) else 0
     longest = Forecast().before(request)[0] + _SLICE_TOKENS + RETURNS * _REFUSAL_TOKENS
@@ -244,7 +244,7 @@ def _loss_line(walk: Walk) -> Asked:
     )
 
 
-def _asks_for_loss(settings: WalkSettings) -> bool:
+def _asks_for_loss(settings: RunSettings) -> bool:
     return not settings.unguided and settings.loss is None
 
 
@@ -267,7 +267,7 @@ def _proposal_lines(step: StepBound, times: int, trial: int | None, reply: int |
     ]
 
 
-def _critique_tokens(walk: Walk) -> int:
+def _critique_tokens(walk: PlannedRun) -> int:
     """Tokens of a critique at most: its head and as many quoted rows as it may hold."""
     open_rows = (*walk.parts.train.rows, *walk.parts.validation.rows)
     most = max(
@@ -290,11 +290,11 @@ class Drawn:
     optimizer: IntArray
 
 
-def draw_walks(walk: Walk, *, draws: int = DRAWS, seed: int = 0) -> Drawn | None:
+def draw_runs(walk: PlannedRun, *, draws: int = DRAWS, seed: int = 0) -> Drawn | None:
     """Draw how many calls walks like this one make; None where the proposer has no known bound.
 
     Each draw walks the steps by shares that are drawn from `USABLE`, `KEPT` and `AGAIN`; rows and settings are the
-    walk's own. It never goes over `bound_walk`.
+    walk's own. It never goes over `bound_run`.
     """
     step = bound_proposal(walk)
     if step is None:

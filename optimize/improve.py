@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from ..judges import Judged, JudgePrompt, Splits
-from .context import Aim, Tools, WalkSettings
+from ..judges import JudgedDataset, JudgePrompt, Splits
+from .context import Goal, RunSettings, Services
 from .invariants import PhraseIndex
 from .losses.loss import row_losses
-from .search_state import Candidate, Climb
+from .search_state import Candidate, SearchState
 from .step import Step
 
 
 def improve(
     prompt: JudgePrompt,
     parts: Splits,
-    baseline: Judged,
-    aim: Aim,
-    tools: Tools,
-    settings: WalkSettings,
+    baseline: JudgedDataset,
+    goal: Goal,
+    services: Services,
+    settings: RunSettings,
 ) -> JudgePrompt | None:
     """Climb: in each step critique a minibatch of the slice, propose, check, race, validate, keep what is better.
 
@@ -33,22 +33,22 @@ def improve(
     """
     n_train = len(parts.train)
     train = baseline.only(range(n_train))
-    first = Candidate.of(prompt, baseline.only(range(n_train, len(baseline.dataset))), aim)
-    tools.journal.record("validation", {"version": prompt.version, "loss": first.loss, **first.metrics})
-    climb = Climb(
+    first = Candidate.of(prompt, baseline.only(range(n_train, len(baseline.dataset))), goal)
+    services.journal.record("validation", {"version": prompt.version, "loss": first.loss, **first.metrics})
+    state = SearchState(
         first=first,
         current=first,
         train=train,
         phrases=PhraseIndex((*parts.train.rows, *parts.validation.rows)),
         answers={answer.row_id: answer for answer in train.answers},
     )
-    climb.weigh(train, row_losses(aim.loss, train, aim.target.members(train)))
+    state.weigh(train, row_losses(goal.loss, train, goal.target.members(train)))
     for number in range(1, settings.steps + 1):
-        step = Step(number=number, climb=climb, parts=parts, aim=aim, tools=tools, settings=settings)
-        tools.journal.record("step", step.take())
-    survivor = None if climb.current is first else climb.current.prompt
+        step = Step(number=number, state=state, parts=parts, goal=goal, services=services, settings=settings)
+        services.journal.record("step", step.take())
+    survivor = None if state.current is first else state.current.prompt
     named = (
         {"version": survivor.version, "prompt": survivor.to_yaml()} if survivor else {"version": None, "prompt": None}
     )
-    tools.journal.record("survivor", named)
+    services.journal.record("survivor", named)
     return survivor

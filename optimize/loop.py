@@ -10,13 +10,13 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-from ..judges import Dataset, InputError, Judged, JudgePrompt, Splits, by_column, measure, split_dataset
+from ..judges import Dataset, InputError, JudgedDataset, JudgePrompt, Splits, by_column, measure, split_dataset
 from ..slices import SliceReport, choose_target, find_slices, parse_predicate
 from ..slices.inspect_slice import why_no_target
 from ..slices.outputs import BY_NAME, named_outputs
 from ..slices.slice import ALL_ROWS
 from .ablation import measure_hunks
-from .context import Aim, Target, Tools, WalkSettings, judge_rows, open_rows, require_columns, require_decision
+from .context import Goal, RunSettings, Services, Target, judge_rows, open_rows, require_columns, require_decision
 from .holdout.decision import Decision
 from .holdout.final_comparison import final_changes
 from .holdout.gate import gate, open_for_report
@@ -28,7 +28,7 @@ from .losses.expression import compile_expression
 from .losses.grid import NO_SLICE
 from .losses.loss import Loss, WrittenLoss, check_loss, row_losses, write_loss
 from .losses.objective import Objective
-from .threshold import NoThreshold, rechoose_threshold
+from .threshold import NoThreshold, tune_threshold
 
 _PLAIN = Loss(
     expression=compile_expression("1 - correct"),
@@ -53,7 +53,7 @@ class Outcome:
 
 
 def optimize(
-    prompt: JudgePrompt, dataset: Dataset, objective: Objective, tools: Tools, settings: WalkSettings
+    prompt: JudgePrompt, dataset: Dataset, objective: Objective, services: Services, settings: RunSettings
 ) -> Outcome:
     """Walk the whole path once.
 
@@ -65,7 +65,7 @@ def optimize(
         dataset: Labelled rows.
         objective: What to improve and what to guard.
         tools: Clients, proposer, journal and ledger.
-        settings: See `WalkSettings`.
+        settings: See `RunSettings`.
 
     Raises:
         InputError: The judge does not decide yes or no, the data cannot be split, or the slice named does not exist.
@@ -73,20 +73,20 @@ def optimize(
     """
     require_decision(prompt)
     require_columns(dataset, settings)
-    parts = split_rows(dataset, tools, settings)
-    baseline = benchmark(prompt, parts, tools, settings)
-    target = find_target(baseline, objective, tools, settings)
-    loss = construct_loss(objective, target, baseline, tools, settings)
-    aim = Aim(objective=objective, target=target, loss=loss)
-    survivor = improve(prompt, parts, baseline, aim, tools, settings)
-    attribute(prompt, survivor, parts, aim, tools, settings)
-    decision = decide_on_holdout(prompt, survivor, parts, aim, tools, settings)
-    rechoose(prompt, survivor, decision, parts, aim, tools, settings)
-    remeasure_everything(prompt, survivor, decision, parts, aim, tools, settings)
+    parts = split_rows(dataset, services, settings)
+    baseline = benchmark(prompt, parts, services, settings)
+    target = find_target(baseline, objective, services, settings)
+    loss = construct_loss(objective, target, baseline, services, settings)
+    goal = Goal(objective=objective, target=target, loss=loss)
+    survivor = improve(prompt, parts, baseline, goal, services, settings)
+    attribute(prompt, survivor, parts, goal, services, settings)
+    decision = decide_on_holdout(prompt, survivor, parts, goal, services, settings)
+    rechoose(prompt, survivor, decision, parts, goal, services, settings)
+    remeasure_everything(prompt, survivor, decision, parts, goal, services, settings)
     return Outcome(before=prompt, after=survivor, target=target, loss=loss, decision=decision)
 
 
-def split_rows(dataset: Dataset, tools: Tools, settings: WalkSettings) -> Splits:
+def split_rows(dataset: Dataset, services: Services, settings: RunSettings) -> Splits:
     """Cut the rows into training, validation, holdout and final; the last two are sealed.
 
     The cut depends on the rows and the shares alone, so that another seed cannot make a fresh holdout of tuned rows.
@@ -98,20 +98,22 @@ def split_rows(dataset: Dataset, tools: Tools, settings: WalkSettings) -> Splits
         "holdout": len(parts.holdout),
         "final": len(parts.final),
     }
-    remember_split(tools.ledger, tools.run_id, parts, allow_opened=settings.allow_opened)
+    remember_split(services.ledger, services.run_id, parts, allow_opened=settings.allow_opened)
     seals = {"holdout": parts.holdout.content_hash, "final": parts.final.content_hash}
-    tools.journal.record("split", {"rows": sizes, "merged": parts.merged, "seals": seals, "notes": list(parts.notes)})
+    services.journal.record(
+        "split", {"rows": sizes, "merged": parts.merged, "seals": seals, "notes": list(parts.notes)}
+    )
     return parts
 
 
-def benchmark(prompt: JudgePrompt, parts: Splits, tools: Tools, settings: WalkSettings) -> Judged:
+def benchmark(prompt: JudgePrompt, parts: Splits, services: Services, settings: RunSettings) -> JudgedDataset:
     """Measure the judge as it is on the open rows (training and validation)."""
-    judged = judge_rows("benchmark", prompt, open_rows(parts), tools, settings)
-    tools.journal.record("benchmark", measure(judged, seed=settings.seed).to_json())
+    judged = judge_rows("benchmark", prompt, open_rows(parts), services, settings)
+    services.journal.record("benchmark", measure(judged, seed=settings.seed).to_json())
     return judged
 
 
-def find_target(baseline: Judged, objective: Objective, tools: Tools, settings: WalkSettings) -> Target:
+def find_target(baseline: JudgedDataset, objective: Objective, services: Services, settings: RunSettings) -> Target:
     """Find the slice where the judge errs in the objective's direction, or take the one that was named."""
     if settings.slice not in ("auto", "all"):
         predicate = parse_predicate(settings.slice)
@@ -119,11 +121,11 @@ def find_target(baseline: Judged, objective: Objective, tools: Tools, settings: 
         if not target.member(baseline.dataset).any():
             raise InputError(f"no open row lies in the slice {settings.slice!r}")
         notes = [f"{column}: {BY_NAME}, and no prompt can know it" for column in named_outputs(predicate)]
-        tools.journal.record("slice", {"name": target.name, "why": target.why, "found": [], "notes": notes})
+        services.journal.record("slice", {"name": target.name, "why": target.why, "found": [], "notes": notes})
         return target
     if settings.slice == "all" or settings.unguided:
         target = Target(name=ALL_ROWS, why="asked for by the caller", predicate=None)
-        tools.journal.record("slice", {"name": target.name, "why": target.why, "found": []})
+        services.journal.record("slice", {"name": target.name, "why": target.why, "found": []})
         return target
     report = find_slices(
         baseline,
@@ -134,7 +136,7 @@ def find_target(baseline: Judged, objective: Objective, tools: Tools, settings: 
         seed=settings.seed,
     )
     target = _choose(report, objective)
-    tools.journal.record(
+    services.journal.record(
         "slice",
         {
             "name": target.name,
@@ -157,7 +159,7 @@ def _choose(report: SliceReport, objective: Objective) -> Target:
 
 
 def construct_loss(
-    objective: Objective, target: Target, baseline: Judged, tools: Tools, settings: WalkSettings
+    objective: Objective, target: Target, baseline: JudgedDataset, services: Services, settings: RunSettings
 ) -> Loss:
     """Have the model write a loss for the objective; check it, also on the verdicts at hand, and freeze it.
 
@@ -181,12 +183,12 @@ def construct_loss(
         check_loss(settings.loss, objective, **checks)
         written = WrittenLoss(loss=settings.loss)
     else:
-        written = write_loss(objective, target.name, tools.optimizer_client.ask_one, **checks)
+        written = write_loss(objective, target.name, services.optimizer_client.ask_one, **checks)
     loss = written.loss
     costs = cost_table(loss.expression, **scale) if levels else []
     if target.predicate is None:  # every row is in the target: there is no other place, and no slice to speak of
         costs = [replace(row, place=ALL_ROWS) for row in costs if row.place != NO_SLICE]
-    tools.journal.record(
+    services.journal.record(
         "loss",
         {
             "expression": str(loss.expression),
@@ -202,18 +204,23 @@ def construct_loss(
 
 
 def attribute(
-    prompt: JudgePrompt, survivor: JudgePrompt | None, parts: Splits, aim: Aim, tools: Tools, settings: WalkSettings
+    prompt: JudgePrompt,
+    survivor: JudgePrompt | None,
+    parts: Splits,
+    goal: Goal,
+    services: Services,
+    settings: RunSettings,
 ) -> None:
     """Measure which words of the survivor earned its change: each hunk left out and added alone, on validation."""
     if survivor is None or not settings.hunks:
         return
     report = measure_hunks(
         split_hunks(prompt, survivor, most=settings.hunks),
-        lambda doing, asked: judge_rows(doing, asked, parts.validation, tools, settings),
-        lambda judged: row_losses(aim.loss, judged, aim.target.members(judged)),
-        metric=aim.objective.target,
+        lambda doing, asked: judge_rows(doing, asked, parts.validation, services, settings),
+        lambda judged: row_losses(goal.loss, judged, goal.target.members(judged)),
+        metric=goal.objective.target,
     )
-    tools.journal.record("hunks", report.to_json())
+    services.journal.record("hunks", report.to_json())
 
 
 def rechoose(
@@ -221,30 +228,30 @@ def rechoose(
     survivor: JudgePrompt | None,
     decision: Decision | None,
     parts: Splits,
-    aim: Aim,
-    tools: Tools,
-    settings: WalkSettings,
+    goal: Goal,
+    services: Services,
+    settings: RunSettings,
 ) -> None:
     """After an accept, choose the threshold again on validation, for both prompts; every answer is in the record."""
     if survivor is None or decision is None or not decision.accepted:
         return
-    before, after = (judge_rows("threshold", p, parts.validation, tools, settings) for p in (prompt, survivor))
-    found = rechoose_threshold(before, after, parts, aim.objective, seed=settings.seed)
+    before, after = (judge_rows("threshold", p, parts.validation, services, settings) for p in (prompt, survivor))
+    found = tune_threshold(before, after, parts, goal.objective, seed=settings.seed)
     payload = {"reason": found.reason} if isinstance(found, NoThreshold) else found.to_json()
-    tools.journal.record("threshold", payload)
+    services.journal.record("threshold", payload)
 
 
 def decide_on_holdout(
     prompt: JudgePrompt,
     survivor: JudgePrompt | None,
     parts: Splits,
-    aim: Aim,
-    tools: Tools,
-    settings: WalkSettings,
+    goal: Goal,
+    services: Services,
+    settings: RunSettings,
 ) -> Decision | None:
     """Put the survivor through the gate; without one there is nothing to decide."""
     if survivor is None:
-        tools.journal.record(
+        services.journal.record(
             "decision",
             {"accepted": False, "outcome": "refused", "reason": "no candidate beat the prompt on validation"},
         )
@@ -253,14 +260,14 @@ def decide_on_holdout(
         prompt,
         survivor,
         parts.holdout,
-        aim.objective,
-        judge=lambda asked, rows, repeat: judge_rows("holdout", asked, rows, tools, settings, repeat=repeat),
-        ledger=tools.ledger,
-        run_id=tools.run_id,
-        member=aim.target.member,
+        goal.objective,
+        judge=lambda asked, rows, repeat: judge_rows("holdout", asked, rows, services, settings, repeat=repeat),
+        ledger=services.ledger,
+        run_id=services.run_id,
+        member=goal.target.member,
         exclude=settings.exclude,
     )
-    tools.journal.record("decision", decision.to_json())
+    services.journal.record("decision", decision.to_json())
     return decision
 
 
@@ -269,9 +276,9 @@ def remeasure_everything(
     survivor: JudgePrompt | None,
     decision: Decision | None,
     parts: Splits,
-    aim: Aim,
-    tools: Tools,
-    settings: WalkSettings,
+    goal: Goal,
+    services: Services,
+    settings: RunSettings,
 ) -> None:
     """Measure before and after: on the whole benchmark and the final rows after an accept, else on the open rows alone.
 
@@ -282,15 +289,17 @@ def remeasure_everything(
     accepted = decision is not None and decision.accepted
     rows, opened = open_rows(parts), 0
     if survivor is not None and decision is not None and decision.accepted:
-        rows, opened = open_for_report(parts, prompt, survivor, decision, ledger=tools.ledger, run_id=tools.run_id)
+        rows, opened = open_for_report(
+            parts, prompt, survivor, decision, ledger=services.ledger, run_id=services.run_id
+        )
     payload: dict[str, Any] = {"includes_tuned_rows": True, "includes_sealed_rows": accepted}  # Any: JSON
     payload |= {"by": column, "final_opened": opened}
-    finals: list[Judged] = []
+    finals: list[JudgedDataset] = []
     for side, asked in (("before", prompt), ("after", survivor)):
         if asked is None:
             continue
         named = "whole benchmark" if accepted else "open rows"
-        whole = judge_rows(f"{named}, {side}", asked, rows, tools, settings)
+        whole = judge_rows(f"{named}, {side}", asked, rows, services, settings)
         tables = by_column(whole, column, least=LEAST_ROWS, seed=settings.seed) if column else {}
         payload[side] = {
             "pooled": measure(whole, seed=settings.seed).to_json(),
@@ -301,5 +310,5 @@ def remeasure_everything(
             payload[side]["final"] = measure(final, seed=settings.seed).to_json()
             finals.append(final)
     if len(finals) == 2:
-        payload["final_change"] = final_changes(finals[0], finals[1], aim.objective)
-    tools.journal.record("everything", payload)
+        payload["final_change"] = final_changes(finals[0], finals[1], goal.objective)
+    services.journal.record("everything", payload)

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from ..judges import Answer, FloatArray, Judged, JudgePrompt, clustered_se, compare, point
-from .context import Aim
+from ..judges import Answer, FloatArray, JudgedDataset, JudgePrompt, clustered_se, compare, point
+from .context import Goal
 from .holdout.guards import guard_could_hold
 from .invariants import PhraseIndex
 from .losses.loss import row_losses
@@ -21,24 +21,24 @@ class Candidate:
     """A prompt and what it did on the validation rows."""
 
     prompt: JudgePrompt
-    judged: Judged
+    judged: JudgedDataset
     losses: FloatArray
     """Of each scored row; shape (n,)."""
     metrics: Mapping[str, float | None]
     """The target metric and every guarded one."""
 
     @classmethod
-    def of(cls, prompt: JudgePrompt, judged: Judged, aim: Aim) -> Candidate:
+    def of(cls, prompt: JudgePrompt, judged: JudgedDataset, goal: Goal) -> Candidate:
         """Measure a prompt by its verdicts on the validation rows.
 
         Raises:
             LossError: The loss cannot be computed on them.
         """
-        metrics = (aim.objective.target, *(guard.metric for guard in aim.objective.guards))
+        metrics = (goal.objective.target, *(guard.metric for guard in goal.objective.guards))
         return cls(
             prompt=prompt,
             judged=judged,
-            losses=row_losses(aim.loss, judged, aim.target.members(judged)),
+            losses=row_losses(goal.loss, judged, goal.target.members(judged)),
             metrics={name: point(name, *judged.compared(name)) for name in dict.fromkeys(metrics)},
         )
 
@@ -49,12 +49,12 @@ class Candidate:
 
 
 @dataclass(slots=True, kw_only=True)
-class Climb:
+class SearchState:
     """Where the steps have got to."""
 
     first: Candidate
     current: Candidate
-    train: Judged
+    train: JudgedDataset
     """The training rows with what the prompt that the walk began with said about them."""
     phrases: PhraseIndex
     answers: dict[str, Answer]
@@ -63,7 +63,7 @@ class Climb:
     """The last known loss of each training row, by id."""
     past: list[Attempt] = field(default_factory=list)
 
-    def weigh(self, judged: Judged, losses: FloatArray) -> None:
+    def weigh(self, judged: JudgedDataset, losses: FloatArray) -> None:
         """Take note of what the current prompt said about rows, and what they cost."""
         self.answers |= {answer.row_id: answer for answer in judged.answers}
         self.weights |= dict(zip((row.id for row in judged.rows), losses.tolist(), strict=True))

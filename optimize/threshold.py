@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from ..judges import Change, DecisionRule, FloatArray, InputError, IntArray, Judged, Splits, compare, point
+from ..judges import Change, DecisionRule, FloatArray, InputError, IntArray, JudgedDataset, Splits, compare, point
 from ..judges.calibrate import FOLDS, best_threshold, thresholds_between
 from ..judges.metrics import BINARY_METRICS
 from ..judges.verdict import Answer, apply_rule, as_given
@@ -65,8 +65,8 @@ class Rechosen:
         }
 
 
-def rechoose_threshold(
-    before: Judged, after: Judged, parts: Splits, objective: Objective, *, seed: int = 0
+def tune_threshold(
+    before: JudgedDataset, after: JudgedDataset, parts: Splits, objective: Objective, *, seed: int = 0
 ) -> Rechosen | NoThreshold:
     """Choose the threshold of both prompts on validation rows, and compare them at the old and at the new ones.
 
@@ -110,7 +110,7 @@ def rechoose_threshold(
 
 
 def compare_at_both(
-    rechosen: Rechosen, before: Judged, after: Judged
+    rechosen: Rechosen, before: JudgedDataset, after: JudgedDataset
 ) -> tuple[dict[str, Change | None], dict[str, Change | None]]:
     """Compare two tables of other rows, such as the final ones, at the old and at the chosen thresholds.
 
@@ -121,7 +121,7 @@ def compare_at_both(
     return at_old, _changes(before.under(rechosen.before), after.under(rechosen.after), metrics)
 
 
-def _require_validation(before: Judged, after: Judged, parts: Splits) -> None:
+def _require_validation(before: JudgedDataset, after: JudgedDataset, parts: Splits) -> None:
     known = {row.id for row in parts.validation.rows}
     ids = [[row.id for row in judged.dataset.rows] for judged in (before, after)]
     if strange := [row_id for row_id in ids[0] + ids[1] if row_id not in known]:
@@ -130,13 +130,13 @@ def _require_validation(before: Judged, after: Judged, parts: Splits) -> None:
         raise InputError("the tables before and after differ in their rows, their scale or the rule that decided")
 
 
-def _floors(before: Judged, aim: Objective) -> dict[str, float]:
+def _floors(before: JudgedDataset, aim: Objective) -> dict[str, float]:
     """How low each guarded metric may be: its value for the old prompt under the old rule, less the margin."""
     values = {guard.metric: point(guard.metric, *before.compared(guard.metric)) for guard in aim.guards}
     return {guard.metric: value - guard.margin for guard in aim.guards if (value := values[guard.metric]) is not None}
 
 
-def _choose(judged: Judged, aim: Objective, old: DecisionRule, floors: Mapping[str, float]) -> DecisionRule:
+def _choose(judged: JudgedDataset, aim: Objective, old: DecisionRule, floors: Mapping[str, float]) -> DecisionRule:
     """Return the rule of best target among those that keep the guards; the old one where there is none."""
     score = judged.score
     if judged.scale.kind == "probability" and old.calibration is not None:
@@ -151,13 +151,15 @@ def _choose(judged: Judged, aim: Objective, old: DecisionRule, floors: Mapping[s
     return replace(old, threshold=threshold)
 
 
-def _holds(judged: Judged, score: FloatArray, threshold: float, floors: Mapping[str, float]) -> bool:
+def _holds(judged: JudgedDataset, score: FloatArray, threshold: float, floors: Mapping[str, float]) -> bool:
     predicted = score >= threshold
     values = ((point(metric, judged.positive, predicted), floor) for metric, floor in floors.items())
     return all(value is not None and value >= floor - 1e-12 for value, floor in values)
 
 
-def _cross_fit(before: Judged, after: Judged, aim: Objective, old: DecisionRule, seed: int) -> tuple[Judged, Judged]:
+def _cross_fit(
+    before: JudgedDataset, after: JudgedDataset, aim: Objective, old: DecisionRule, seed: int
+) -> tuple[JudgedDataset, JudgedDataset]:
     """Decide every row by a rule that its fold of groups did not help to choose."""
     fold = _folds(before, seed)
     answers: list[list[Answer]] = [list(before.answers), list(after.answers)]
@@ -171,7 +173,7 @@ def _cross_fit(before: Judged, after: Judged, aim: Objective, old: DecisionRule,
     return replace(before, answers=tuple(answers[0])), replace(after, answers=tuple(answers[1]))
 
 
-def _folds(judged: Judged, seed: int) -> IntArray:
+def _folds(judged: JudgedDataset, seed: int) -> IntArray:
     """Deal whole groups out into folds at random; the fold of every row, shape (rows,)."""
     keys = [row.group or f"\0{row.id}" for row in judged.dataset.rows]
     codes = {key: code for code, key in enumerate(dict.fromkeys(keys))}
@@ -179,7 +181,7 @@ def _folds(judged: Judged, seed: int) -> IntArray:
     return np.array([dealt[codes[key]] for key in keys], np.int64)
 
 
-def _changes(before: Judged, after: Judged, metrics: Sequence[str]) -> dict[str, Change | None]:
+def _changes(before: JudgedDataset, after: JudgedDataset, metrics: Sequence[str]) -> dict[str, Change | None]:
     return {metric: compare(metric, before, after) for metric in metrics}
 
 

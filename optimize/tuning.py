@@ -22,13 +22,13 @@ from ..judges import (
     FloatArray,
     InputError,
     IntArray,
-    Judged,
+    JudgedDataset,
     JudgePrompt,
     Splits,
     clustered_se,
 )
 from ..judges.duplicates import Clusters, join_near_duplicates
-from .context import Aim, Tools, WalkSettings, judge_rows, require_columns
+from .context import Goal, RunSettings, Services, judge_rows, require_columns
 from .improve import improve
 from .journal import MemoryJournal
 from .loop import benchmark, construct_loss, find_target, split_rows
@@ -53,7 +53,7 @@ class Knobs:
     """None for a proposer that has none."""
 
     @classmethod
-    def of(cls, proposer: Proposer, settings: WalkSettings) -> Knobs:
+    def of(cls, proposer: Proposer, settings: RunSettings) -> Knobs:
         """Read them off a walk.
 
         Raises:
@@ -91,13 +91,13 @@ class Ground:
     """The split; its validation rows are the choosing half."""
     held: Dataset
     """The other half of the validation rows, which no trial sees."""
-    baseline: Judged
+    baseline: JudgedDataset
     """Training rows, then the choosing half."""
-    aim: Aim
+    goal: Goal
 
 
 def lay_ground(
-    prompt: JudgePrompt, dataset: Dataset, objective: Objective, tools: Tools, settings: WalkSettings
+    prompt: JudgePrompt, dataset: Dataset, objective: Objective, services: Services, settings: RunSettings
 ) -> Ground:
     """Split, halve the validation rows, benchmark, find the slice and write the loss, as the walk does.
 
@@ -106,25 +106,25 @@ def lay_ground(
         ModelError, BudgetSpent, Interrupted: It stopped; asked again, it goes on.
     """
     require_columns(dataset, settings)
-    whole = split_rows(dataset, tools, settings)
+    whole = split_rows(dataset, services, settings)
     choosing, held = halve(whole.validation)
     parts = replace(whole, validation=choosing)
-    baseline = benchmark(prompt, parts, tools, settings)
-    target = find_target(baseline, objective, tools, settings)
-    loss = construct_loss(objective, target, baseline, tools, settings)
-    aim = Aim(objective=objective, target=target, loss=loss)
-    return Ground(prompt=prompt, parts=parts, held=held, baseline=baseline, aim=aim)
+    baseline = benchmark(prompt, parts, services, settings)
+    target = find_target(baseline, objective, services, settings)
+    loss = construct_loss(objective, target, baseline, services, settings)
+    goal = Goal(objective=objective, target=target, loss=loss)
+    return Ground(prompt=prompt, parts=parts, held=held, baseline=baseline, goal=goal)
 
 
-def walk_with(knobs: Knobs, ground: Ground, tools: Tools, settings: WalkSettings) -> JudgePrompt | None:
+def walk_with(knobs: Knobs, ground: Ground, services: Services, settings: RunSettings) -> JudgePrompt | None:
     """Take the steps with these settings, and return the survivor; None where nothing beat the prompt.
 
     Every trial draws from the same seed, so that trials differ in their settings and not in their luck with
     minibatches as well.
     """
-    chosen = replace(tools, proposer=knobs.proposer(tools.proposer), journal=MemoryJournal())
+    chosen = replace(services, proposer=knobs.proposer(services.proposer), journal=MemoryJournal())
     return improve(
-        ground.prompt, ground.parts, ground.baseline, ground.aim, chosen, replace(settings, batch=knobs.batch)
+        ground.prompt, ground.parts, ground.baseline, ground.goal, chosen, replace(settings, batch=knobs.batch)
     )
 
 
@@ -176,29 +176,29 @@ def _blocks(rows: Dataset) -> list[list[int]]:
     return sorted(members.values(), key=place)
 
 
-def choosing_half(ground: Ground, prompt: JudgePrompt, tools: Tools, settings: WalkSettings) -> Judged:
+def choosing_half(ground: Ground, prompt: JudgePrompt, services: Services, settings: RunSettings) -> JudgedDataset:
     """Judge the choosing half; what a trial validated there comes from the record."""
-    return judge_rows("validation", prompt, ground.parts.validation, tools, settings)
+    return judge_rows("validation", prompt, ground.parts.validation, services, settings)
 
 
-def held_half(ground: Ground, prompt: JudgePrompt, tools: Tools, settings: WalkSettings) -> Judged:
+def held_half(ground: Ground, prompt: JudgePrompt, services: Services, settings: RunSettings) -> JudgedDataset:
     """Judge the held half."""
-    return judge_rows("held validation rows", prompt, ground.held, tools, settings)
+    return judge_rows("held validation rows", prompt, ground.held, services, settings)
 
 
-def mean_loss(aim: Aim, judged: Judged) -> float:
+def mean_loss(goal: Goal, judged: JudgedDataset) -> float:
     """Return the mean loss over the scored rows.
 
     Raises:
         InputError: No row is scored.
     """
-    losses = row_losses(aim.loss, judged, aim.target.members(judged))
+    losses = row_losses(goal.loss, judged, goal.target.members(judged))
     if not len(losses):
         raise InputError(f"{judged.judge} gave no verdict on {len(judged.dataset)} labelled validation rows")
     return float(losses.mean())
 
 
-def best_for_less(aim: Aim, tables: Sequence[Judged], calls: Sequence[int]) -> int:
+def best_for_less(goal: Goal, tables: Sequence[JudgedDataset], calls: Sequence[int]) -> int:
     """Return the position of the trial of least loss, or of one as good, as far as rows can tell, that asks for less.
 
     As good is: behind the lowest mean loss by no more than one standard error of the paired difference, clustered by
@@ -210,21 +210,21 @@ def best_for_less(aim: Aim, tables: Sequence[Judged], calls: Sequence[int]) -> i
         tables: What each trial's survivor said on the choosing half.
         calls: What each trial asked.
     """
-    best = min(range(len(tables)), key=lambda i: (mean_loss(aim, tables[i]), calls[i]))
+    best = min(range(len(tables)), key=lambda i: (mean_loss(goal, tables[i]), calls[i]))
     close = []
     for i, judged in enumerate(tables):
-        falls, groups = _falls(aim, judged, tables[best])
+        falls, groups = _falls(goal, judged, tables[best])
         if len(falls) and falls.mean() <= clustered_se(falls - falls.mean(), groups) + _ROUNDING:
             close.append(i)
-    cheapest = min(close, key=lambda i: (calls[i], mean_loss(aim, tables[i])), default=best)
+    cheapest = min(close, key=lambda i: (calls[i], mean_loss(goal, tables[i])), default=best)
     return cheapest if calls[cheapest] <= (1 - SAVING) * calls[best] else best
 
 
-def loss_fall(aim: Aim, before: Judged, after: Judged) -> Estimate:
+def loss_fall(goal: Goal, before: JudgedDataset, after: JudgedDataset) -> Estimate:
     """Return how far the mean loss falls on the rows that both answered, with a 95 % interval over groups."""
     from scipy.stats import t as student
 
-    falls, groups = _falls(aim, before, after)
+    falls, groups = _falls(goal, before, after)
     if not len(falls):
         return Estimate.undefined(0, "no row was answered with both prompts")
     value, se, units = float(falls.mean()), clustered_se(falls - falls.mean(), groups), int(groups.max()) + 1
@@ -235,9 +235,9 @@ def loss_fall(aim: Aim, before: Judged, after: Judged) -> Estimate:
     return Estimate(value=value, low=value - reach, high=value + reach, n=len(falls))
 
 
-def _falls(aim: Aim, before: Judged, after: Judged) -> tuple[FloatArray, IntArray]:
+def _falls(goal: Goal, before: JudgedDataset, after: JudgedDataset) -> tuple[FloatArray, IntArray]:
     """Return each row's fall of loss and its group's code, over the rows that both answered; shapes (n,)."""
     common = np.intersect1d(before.scored, after.scored)
     sides = [judged.only(common) for judged in (before, after)]
-    losses = [row_losses(aim.loss, judged, aim.target.members(judged)) for judged in sides]
+    losses = [row_losses(goal.loss, judged, goal.target.members(judged)) for judged in sides]
     return losses[0] - losses[1], sides[0].groups

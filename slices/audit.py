@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..judges import BoolArray, Estimate, InputError, IntArray, Judged
+from ..judges import BoolArray, Estimate, InputError, IntArray, JudgedDataset
 from ..judges.metrics import wilson
 from ..judges.metrics.agreement import NO_ROWS
 from ..judges.notebook_display import html_table
@@ -102,7 +102,7 @@ class AuditedSlice:
 
 
 def audit_slice(
-    judged: Judged,
+    judged: JudgedDataset,
     predicate: Predicate,
     *,
     metric: str = "precision",
@@ -154,7 +154,7 @@ def _goes(suspect: Suspect, direction: Direction | None) -> bool:
     return direction is None or suspect.verdict.positive == (direction == "fp")
 
 
-def _listed(judged: Judged, member: BoolArray, errors: list[Suspect], limit: int, seed: int) -> LabelAudit:
+def _listed(judged: JudgedDataset, member: BoolArray, errors: list[Suspect], limit: int, seed: int) -> LabelAudit:
     """Each group's surest error first, then each group's second; as a list to be written and read back."""
     seen: Counter[str] = Counter()
     turns = []
@@ -184,7 +184,7 @@ def _estimate(target: Target, outcomes: Outcomes, member: BoolArray) -> Estimate
     return Estimate(value=value, low=low, high=high, n=n, reason="" if low is not None else "the rows are one group")
 
 
-def _places(judged: Judged, errors: Sequence[Suspect]) -> IntArray:
+def _places(judged: JudgedDataset, errors: Sequence[Suspect]) -> IntArray:
     """Where the errors stand among the scored rows, in their own order."""
     place = {row.id: i for i, row in enumerate(judged.rows)}
     return np.array([place[suspect.row.id] for suspect in errors], np.int64)
@@ -201,13 +201,15 @@ def _share_needed(target: Target, outcomes: Outcomes, member: BoolArray, errors:
     return None
 
 
-def apply_marks(judged: Judged, audit: SliceAudit, findings: Mapping[str, Finding], *, seed: int = 0) -> AuditedSlice:
+def apply_marks(
+    judged: JudgedDataset, audit: SliceAudit, findings: Mapping[str, Finding], *, seed: int = 0
+) -> AuditedSlice:
     """Measure the slice with the labels that the audit has put right, beside those that people gave.
 
     Args:
         judged: The rows the audit was made from.
         audit: The audit.
-        findings: Marks by row id, of `mark_errors` or `read_audit`.
+        findings: Marks by row id, of `annotate_errors` or `read_audit`.
         seed: Of the resamples behind the intervals.
 
     Raises:

@@ -41,7 +41,7 @@ def show_error(suspect: Suspect, labels: OutputScale) -> str:
     )
 
 
-def mark_errors(
+def annotate_errors(
     audit: SliceAudit, labels: OutputScale, *, ask: Callable[[str], str], show: Callable[[str], None]
 ) -> Iterator[tuple[str, Finding]]:
     """Show the errors one by one, ask what each is, and yield each answer as it comes, with the row's id.

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..judges import FloatArray, InputError, IntArray, Judged
+from ..judges import FloatArray, InputError, IntArray, JudgedDataset
 from ..judges.rows import Scalar
 from .column import Codes, Column, encode
 from .leaks import convention_reason, entropy, leak_reason, text_leak_reason
@@ -56,7 +56,7 @@ class _OutputEvidence:
 
 
 def read_features(
-    judged: Judged,
+    judged: JudgedDataset,
     *,
     columns: Sequence[str] | None = None,
     exclude: Sequence[str] = (),

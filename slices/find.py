@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..judges import BoolArray, Estimate, FloatArray, InputError, Judged, holm
+from ..judges import BoolArray, Estimate, FloatArray, InputError, JudgedDataset, holm
 from .column import Column
 from .consistency import Consistency, check_consistency, is_origin
 from .effect import Cells, Direction, decompose, expected_gain
@@ -81,7 +81,7 @@ class _Search:
 
 
 def find_slices(
-    judged: Judged,
+    judged: JudgedDataset,
     *,
     metric: str = "precision",
     columns: Sequence[str] | None = None,

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..judges import BoolArray, Dataset, Estimate, InputError, Judged, Row
+from ..judges import BoolArray, Dataset, Estimate, InputError, JudgedDataset, Row
 from ..judges.notebook_display import html_table
 from ..judges.rows import hash_rows
 from .effect import Cells, Direction, Parts, decompose, expected_gain
@@ -96,7 +96,7 @@ class MeasuredSlice:
         }
 
 
-def measure_slice(judged: Judged, predicate: Predicate, *, metric: str) -> MeasuredSlice:
+def measure_slice(judged: JudgedDataset, predicate: Predicate, *, metric: str) -> MeasuredSlice:
     """Measure a slice of a person's own on all scored rows, against the rows outside.
 
     Raises:

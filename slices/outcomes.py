@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..judges import BoolArray, FloatArray, InputError, IntArray, Judged
+from ..judges import BoolArray, FloatArray, InputError, IntArray, JudgedDataset
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,7 +35,7 @@ class Outcomes:
                 raise InputError(f"{len(getattr(self, name))} values of {name} for {n} labels")
 
     @classmethod
-    def of(cls, judged: Judged) -> Outcomes:
+    def of(cls, judged: JudgedDataset) -> Outcomes:
         """Take the scored rows of a table."""
         names = dict.fromkeys(row.group or f"\0{row.id}" for row in judged.rows)
         scores = judged.scale.kind == "probability"

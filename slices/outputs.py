@@ -17,7 +17,7 @@ from fnmatch import fnmatchcase
 
 import numpy as np
 
-from ..judges import FloatArray, Judged
+from ..judges import FloatArray, JudgedDataset
 from .column import Codes, Column, encode
 from .inspect_slice import estimate_inside
 from .leaks import LABEL_NAMES, VERDICT_NAMES
@@ -94,7 +94,7 @@ def named_outputs(predicate: Predicate) -> tuple[str, ...]:
     return tuple(column for column in predicate.columns if names_an_output(column))
 
 
-def own_outputs(judged: Judged) -> dict[str, FloatArray]:
+def own_outputs(judged: JudgedDataset) -> dict[str, FloatArray]:
     """Return this judge's score and confidence on the scored rows, where it gave them; shape (n,) each."""
     outputs = {"score": judged.score, "confidence": judged.confidence}
     return {name: values for name, values in outputs.items() if np.isfinite(values).any()}

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from ..judges import BoolArray, Estimate, FloatArray, Judged
+from ..judges import BoolArray, Estimate, FloatArray, JudgedDataset
 from .column import Column
 from .inspect_slice import MeasuredSlice, estimate_inside, measure_slice, members
 from .outcomes import Outcomes
@@ -69,7 +69,7 @@ class Tree:
 
 
 def refine(
-    judged: Judged, predicate: Predicate, columns: Sequence[Column], *, metric: str, min_rows: int | None = None
+    judged: JudgedDataset, predicate: Predicate, columns: Sequence[Column], *, metric: str, min_rows: int | None = None
 ) -> Tree:
     """Find the next conditions that make a slice poorer than its other rows: any value, one interval a column.
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..judges import BoolArray, Change, FloatArray, InputError, IntArray, Judged, clustered_se
+from ..judges import BoolArray, Change, FloatArray, InputError, IntArray, JudgedDataset, clustered_se
 from ..judges import compare as compare_judged
 from ..judges.notebook_display import html_table
 from .features import read_features
@@ -112,8 +112,8 @@ class RegressionReport:
 
 
 def find_regressions(
-    before: Judged,
-    after: Judged,
+    before: JudgedDataset,
+    after: JudgedDataset,
     *,
     columns: Sequence[str] | None = None,
     exclude: Sequence[str] = (),
@@ -153,7 +153,7 @@ def find_regressions(
     return RegressionReport(slices=tuple(regressions), overall=overall, left_out=report.left_out, notes=report.notes)
 
 
-def _notes(before: Judged, after: Judged, old: Judged) -> list[str]:
+def _notes(before: JudgedDataset, after: JudgedDataset, old: JudgedDataset) -> list[str]:
     notes = ["an error is here a row that was judged right before and is judged wrong now"]
     if not any(row.group for row in old.rows):
         notes.append("the rows have no group: each is taken to be independent of the others")
@@ -163,7 +163,7 @@ def _notes(before: Judged, after: Judged, old: Judged) -> list[str]:
     return notes
 
 
-def _rights(old: Judged, new: Judged) -> Outcomes:
+def _rights(old: JudgedDataset, new: JudgedDataset) -> Outcomes:
     """Put "was right before" in people's place and "is right now" in the judge's, so that a miss is a newly wrong row.
 
     The search then reads a loss off the two as it does off any verdicts.
@@ -178,7 +178,7 @@ def _rights(old: Judged, new: Judged) -> Outcomes:
     )
 
 
-def _describe(predicate: Predicate, p: float, old: Judged, new: Judged) -> Regression | None:
+def _describe(predicate: Predicate, p: float, old: JudgedDataset, new: JudgedDataset) -> Regression | None:
     member = predicate.mask(old.dataset.rows)
     inside, elsewhere = (compare_judged("accuracy", old, new, keep=side) for side in (member, ~member))
     if inside is None or elsewhere is None:

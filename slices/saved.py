@@ -12,7 +12,7 @@ from typing import Any, Literal
 import yaml
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from ..judges import InputError, Judged, read_small_text, write_beside
+from ..judges import InputError, JudgedDataset, read_small_text, write_beside
 from ..judges.rows import hash_rows
 from .effect import Direction
 from .inspect_slice import MeasuredSlice
@@ -57,7 +57,7 @@ class SavedSlice:
     """When, in ISO 8601."""
 
     @classmethod
-    def of(cls, chosen: FoundSlice | MeasuredSlice, judged: Judged, *, saved_at: str) -> SavedSlice:
+    def of(cls, chosen: FoundSlice | MeasuredSlice, judged: JudgedDataset, *, saved_at: str) -> SavedSlice:
         """Take a slice's numbers, and where they come from."""
         by_hand = isinstance(chosen, MeasuredSlice)
         if by_hand:

@@ -17,7 +17,7 @@ import numpy as np
 import orjson
 import pydantic
 
-from ..judges import DataError, FloatArray, InputError, IntArray, Judged, Row
+from ..judges import DataError, FloatArray, InputError, IntArray, JudgedDataset, Row
 from ..judges.annotation import DEFAULT_EMBEDDER, EXTRA, Encode, load_encoder
 from ..judges.annotation import words as split_words
 from .languages import FUNCTION_WORDS
@@ -143,7 +143,7 @@ def fit_topics(
     return tuple(found)
 
 
-def add_topics(judged: Judged, topics: Sequence[Topics]) -> Judged:
+def add_topics(judged: JudgedDataset, topics: Sequence[Topics]) -> JudgedDataset:
     """Return the table with the topic of each text as a metadata column, `FIELD:topic`, for slices to be looked up in.
 
     The content hash stays: metadata is no part of it.

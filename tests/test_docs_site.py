@@ -14,10 +14,10 @@ from pathlib import Path
 import pytest
 import yaml
 
-from judgewright.judges import Prices, Shelf
+from judgewright.judges import Prices, Registry
 from judgewright.judges.models import Origin
 from judgewright.runs.config.environment import read_environment
-from judgewright.runs.exports import TARGETS, Handover, write_export
+from judgewright.runs.exports import TARGETS, ExportContext, write_export
 
 ROOT = Path(__file__).resolve().parents[1]
 DOCS = ROOT / "docs"
@@ -102,7 +102,7 @@ def test_the_reference_has_every_public_name(site: Path) -> None:
     assert "split_dataset(" in page
 
 
-class Walk:
+class PlannedRun:
     """A person who types what the tutorial shows, in a folder of their own."""
 
     def __init__(self, folder: Path) -> None:
@@ -157,15 +157,15 @@ class Walk:
 
 
 @pytest.fixture
-def walk(tmp_path: Path) -> Iterator[Walk]:
-    """See `Walk`."""
-    walk = Walk(tmp_path)
+def walk(tmp_path: Path) -> Iterator[PlannedRun]:
+    """See `PlannedRun`."""
+    walk = PlannedRun(tmp_path)
     yield walk
     walk.stop()
 
 
 @pytest.mark.timeout(900)
-def test_the_tutorial_does_what_it_says(walk: Walk) -> None:
+def test_the_tutorial_does_what_it_says(walk: PlannedRun) -> None:
     """Its commands in order, over HTTP: each exits with 0 and prints the lines on the page; the prompt is exported."""
     printed: list[str] = []
     for kind, text in BLOCK.findall((DOCS / "tutorial.md").read_text(encoding="utf-8")):
@@ -260,7 +260,7 @@ def test_no_target_is_forgotten() -> None:
 @pytest.fixture(scope="module")
 def endpoint(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """The address of a simulated endpoint."""
-    walk = Walk(tmp_path_factory.mktemp("endpoint"))
+    walk = PlannedRun(tmp_path_factory.mktemp("endpoint"))
     walk.type("judgewright simulate --port 8399 &")
     yield walk.url
     walk.stop()
@@ -272,8 +272,8 @@ def test_the_lines_that_use_an_export_run(target: str, endpoint: str, tmp_path: 
     python = ENVIRONMENTS / target / "bin" / "python" if TARGETS[target].requires else Path(sys.executable)
     if not python.exists():
         pytest.skip(f"{TARGETS[target].tool} is not installed: make verify-exports")
-    prompt = Shelf().get("groundedness")
-    export = write_export(Handover(prompt=prompt, rule=prompt.rule, provenance={}), TARGETS[target], tmp_path)
+    prompt = Registry().get("groundedness")
+    export = write_export(ExportContext(prompt=prompt, rule=prompt.rule, provenance={}), TARGETS[target], tmp_path)
     head = f"import sys; sys.path.insert(0, '.'); MODEL, URL, FOLDER = 'simulated', {endpoint!r}, '.'"
     code = re.sub(r"(?<=[\"/])MODEL(?=\")", "simulated", export.body["usage"])
     code = code.replace("=...", f"={TEXT}").replace(": ...", f": {TEXT}").replace("[...]", f"[{TEXT}]")

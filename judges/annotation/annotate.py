@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from ..errors import InputError
-from ..judged import BoolArray, FloatArray, IntArray, Judged
+from ..judged import BoolArray, FloatArray, IntArray, JudgedDataset
 from ..metrics import Estimate
 from ..notebook_display import html_table
-from ..reliability.cluster_bootstrap import estimates_over_groups
+from ..reliability.cluster_bootstrap import bootstrap_groups
 from ..reliability.label_audit import Suspect, disagreements, suspects_to_frame
 from ..rows import Dataset, Row
 from ..scale import OutputScale
@@ -241,11 +241,11 @@ def estimate_from_sample(
         return documents * all_of_them / weights
 
     statistics = {"recall": recall, "per_query": per_query}
-    found = estimates_over_groups(statistics, len(sums), n=n, missing="no sampled pair is relevant", seed=seed)
+    found = bootstrap_groups(statistics, len(sums), n=n, missing="no sampled pair is relevant", seed=seed)
     return SampleEstimates(recall=found["recall"], relevant_per_query=found["per_query"])
 
 
-def review_queue(judged: Judged, *, limit: int = 20, confident: float = CONFIDENT) -> ReviewQueue:
+def review_queue(judged: JudgedDataset, *, limit: int = 20, confident: float = CONFIDENT) -> ReviewQueue:
     """Queue the pairs on which a judge contradicts the labels, the most confident first.
 
     Args:

@@ -17,7 +17,7 @@ from ..errors import InputError
 from ..judged import BoolArray, FloatArray, IntArray
 from ..metrics import Estimate
 from ..notebook_display import html_table
-from ..reliability.cluster_bootstrap import estimates_over_groups
+from ..reliability.cluster_bootstrap import bootstrap_groups
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -209,5 +209,5 @@ def _intervals(
 
     statistics: dict[str, Callable[[FloatArray], FloatArray]] = {str(i): partial(f1, i) for i in range(len(retrieved))}
     statistics["gain"] = lambda counts: f1(0, counts) - f1(at, counts)
-    found = estimates_over_groups(statistics, len(hits), n=len(label), missing="no pair is relevant", seed=seed)
+    found = bootstrap_groups(statistics, len(hits), n=len(label), missing="no pair is relevant", seed=seed)
     return [found[str(i)] for i in range(len(retrieved))], found["gain"]

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..errors import DataError, InputError
-from ..judged import IntArray, Judged
+from ..judged import IntArray, JudgedDataset
 from ..registry import write_beside
 from ..verdict import Verdict
 
@@ -40,7 +40,7 @@ class LabelMatrix:
     """Whether a person said so, and not the judge; shape (entries,)."""
 
 
-def label_matrix(judged: Judged) -> LabelMatrix:
+def label_matrix(judged: JudgedDataset) -> LabelMatrix:
     """Return the matrix of judged pairs; where people labelled a pair, their word counts, and the judge's elsewhere.
 
     A pair with neither label nor verdict is no entry.

@@ -14,7 +14,7 @@ from typing import Any
 from ..errors import InputError, PromptError
 from ..instruction import ASKING, Unfilled
 from ..judge import JudgeSettings, judge
-from ..judged import Judged
+from ..judged import JudgedDataset
 from ..models.client import Client, Progress
 from ..prompt import JudgePrompt
 from ..rows import Dataset, Row
@@ -86,7 +86,7 @@ class ClaimedResponse:
 class ClaimedResponses:
     """Responses judged claim by claim; `judged` is the table that metrics, slices and the gate read."""
 
-    judged: Judged
+    judged: JudgedDataset
     responses: tuple[ClaimedResponse, ...]
     splitter: Splitter
     trivial: Trivial
@@ -180,7 +180,7 @@ def judge_claims(
     table = judge(prompt, asked, client, settings=settings, rule=rule, progress=progress)
     answers = {answer.row_id: answer for answer in table.answers}
     found = tuple(_response(row, split, answers, table.scale, aggregate) for row, split in pairs)
-    judged = Judged(
+    judged = JudgedDataset(
         dataset=dataset,
         answers=tuple(response.answer for response in found),
         scale=aggregate_scale(table.scale, aggregate),

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from ..errors import DataError
-from ..registry import Shelf
+from ..registry import Registry
 from ..rows import Row
 from ..scale import BINARY, OutputScale
 from .columns import WORDS, Roles, Table, read_table
@@ -109,9 +109,9 @@ def read_raw_rows(
     return RawRows(rows=rows, lines=lines, group=table.group, notes=tuple(notes))
 
 
-def judge_inputs(shelf: Shelf) -> dict[str, tuple[str, ...]]:
+def judge_inputs(registry: Registry) -> dict[str, tuple[str, ...]]:
     """Return the inputs of every judge on a shelf, by name."""
-    return {name: shelf.get(name).inputs for name in shelf.names()}
+    return {name: registry.get(name).inputs for name in registry.names()}
 
 
 def infer_raw_scale(rows: Sequence[Row]) -> OutputScale:

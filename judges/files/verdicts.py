@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import get_args
 
 from ..errors import DataError, InputError
-from ..judged import Judged
+from ..judged import JudgedDataset
 from ..rows import Dataset, Row
 from ..scale import OutputScale
 from ..verdict import Answer, Unscored, UnscoredReason, Verdict
@@ -40,7 +40,7 @@ def load_verdicts(
     clip: bool = False,
     aggregate: Aggregate | None = None,
     by: Sequence[str] = (),
-) -> Judged:
+) -> JudgedDataset:
     """Read the verdicts of one judge; the arguments are the fields of `VerdictColumns`.
 
     Unless a scale is stated, those of labels and scores are inferred separately: 0 and 1 are binary, other whole
@@ -74,7 +74,7 @@ def load_verdicts(
     return next(iter(judges.values()))
 
 
-def load_judges(path: Path, columns: VerdictColumns) -> dict[str, Judged]:
+def load_judges(path: Path, columns: VerdictColumns) -> dict[str, JudgedDataset]:
     """Read a file with one verdict a row, or with the scores of several judges side by side; by the judges' names.
 
     Raises:
@@ -124,7 +124,9 @@ def _matrix_columns(table: Table, score: str) -> dict[str, str]:
     return found
 
 
-def _judged(table: Table, columns: VerdictColumns, name: str, cells: Sequence[Cell], *, lone: bool = True) -> Judged:
+def _judged(
+    table: Table, columns: VerdictColumns, name: str, cells: Sequence[Cell], *, lone: bool = True
+) -> JudgedDataset:
     notes = [*table.notes, _group_note(table), *_map_notes(columns, name)]
     rows = read_rows(table, columns, name, cells, notes)
     if not any(row.score is not None for row in rows):
@@ -146,7 +148,7 @@ def _judged(table: Table, columns: VerdictColumns, name: str, cells: Sequence[Ce
     _count_gaps(rows, notes)
     reasons = columns.rationale or RATIONALE
     dataset = Dataset.of((_row(row.draft) for row in rows), labels=scales[0], name=name_of(table.path), notes=notes)
-    return Judged(
+    return JudgedDataset(
         dataset=dataset,
         answers=tuple(_answer(row, scales[1], reasons) for row in rows),
         scale=scales[1],

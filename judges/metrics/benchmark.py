@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..errors import InputError
-from ..judged import IntArray, Judged
+from ..judged import IntArray, JudgedDataset
 from ..notebook_display import SIMULATED, html_table
 from ..rows import Dataset
 from ..verdict import Unscored
@@ -103,7 +103,12 @@ class Benchmark:
 
 
 def measure(
-    judged: Judged, *, at: Sequence[int] = (10,), uncertain: str | None = None, resamples: int = 2000, seed: int = 0
+    judged: JudgedDataset,
+    *,
+    at: Sequence[int] = (10,),
+    uncertain: str | None = None,
+    resamples: int = 2000,
+    seed: int = 0,
 ) -> Benchmark:
     """Measure a judge against the human labels.
 
@@ -141,7 +146,7 @@ def measure(
     return _measure(judged, Asked(at=tuple(at), uncertain=uncertain, resamples=resamples, seed=seed))
 
 
-def _measure(judged: Judged, asked: Asked) -> Benchmark:
+def _measure(judged: JudgedDataset, asked: Asked) -> Benchmark:
     n = len(judged.scored)
     groups = int(judged.groups.max(initial=-1)) + 1
     table = np.bincount(decision_codes(judged), minlength=4).reshape(2, 2)
@@ -164,7 +169,7 @@ def _measure(judged: Judged, asked: Asked) -> Benchmark:
     )
 
 
-def _remarked(metrics: Mapping[str, Estimate], judged: Judged) -> dict[str, Estimate]:
+def _remarked(metrics: Mapping[str, Estimate], judged: JudgedDataset) -> dict[str, Estimate]:
     """Return the metrics, each with what few rows leave in doubt of it."""
     remarks = cautions.remarks(judged)
     return {name: found.remarked(remarks.get(name, "")) for name, found in metrics.items()}
@@ -182,7 +187,7 @@ def require_column(dataset: Dataset, column: str) -> None:
 
 
 def by_column(
-    judged: Judged,
+    judged: JudgedDataset,
     column: str,
     *,
     least: int = 1,
@@ -216,7 +221,7 @@ def by_column(
     return {value: _measure(judged.only(positions[value]), asked) for value in sorted(positions)}
 
 
-def rows_by_value(judged: Judged, column: str) -> dict[str, list[int]]:
+def rows_by_value(judged: JudgedDataset, column: str) -> dict[str, list[int]]:
     """Return the positions in the dataset of each value of a metadata column; None counts as `(none)`.
 
     Raises:
@@ -230,7 +235,7 @@ def rows_by_value(judged: Judged, column: str) -> dict[str, list[int]]:
     return positions
 
 
-def _grade_table(judged: Judged) -> GradeTable | None:
+def _grade_table(judged: JudgedDataset) -> GradeTable | None:
     levels = judged.scale.levels
     if not judged.on_grades or (len(levels) < 3 and judged.scale.kind != "choice"):
         return None
@@ -238,7 +243,7 @@ def _grade_table(judged: Judged) -> GradeTable | None:
     return GradeTable(levels=levels, counts=tuple(tuple(line) for line in counts.tolist()))
 
 
-def _worst_case(judged: Judged, table: IntArray) -> dict[str, Bounds]:
+def _worst_case(judged: JudgedDataset, table: IntArray) -> dict[str, Bounds]:
     missing = [
         judged.dataset.positive(row)
         for row, answer in zip(judged.dataset.rows, judged.answers, strict=True)
@@ -252,7 +257,7 @@ def _worst_case(judged: Judged, table: IntArray) -> dict[str, Bounds]:
     return {name: (agreement.point(name, wrong)[0], agreement.point(name, right)[0]) for name in names}
 
 
-def _notes(judged: Judged) -> tuple[str, ...]:
+def _notes(judged: JudgedDataset) -> tuple[str, ...]:
     n = len(judged.scored)
     notes = cautions.notes(judged)
     known = int(np.isfinite(judged.probability).sum())

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from ..judged import BoolArray, IntArray, Judged
+from ..judged import BoolArray, IntArray, JudgedDataset
 from .calibration_error import ece_by_chance
 from .intervals import effective_groups
 
@@ -35,7 +35,7 @@ CLASSES: Mapping[str, tuple[str, ...]] = {
 """The rows that decide how much is known of a metric."""
 
 
-def remarks(judged: Judged) -> dict[str, str]:
+def remarks(judged: JudgedDataset) -> dict[str, str]:
     """Return a remark for each metric at the threshold or of probabilities that few rows bear on."""
     everything = np.ones(len(judged.scored), np.bool_)
     stated = np.isfinite(judged.probability)
@@ -51,7 +51,7 @@ def remarks(judged: Judged) -> dict[str, str]:
     return {metric: remark for metric, remark in found.items() if remark}
 
 
-def notes(judged: Judged) -> list[str]:
+def notes(judged: JudgedDataset) -> list[str]:
     """Return what is to be known of all intervals: that the rows, or their groups, are few."""
     n, sizes = len(judged.scored), np.bincount(judged.groups)
     groups, weight = len(sizes), effective_groups(sizes)
@@ -66,7 +66,7 @@ def notes(judged: Judged) -> list[str]:
     return found
 
 
-def _members(judged: Judged, rows: str) -> BoolArray:
+def _members(judged: JudgedDataset, rows: str) -> BoolArray:
     if rows == "that the judge calls positive":
         return judged.predicted
     return judged.positive if rows == "labelled positive" else ~judged.positive
@@ -82,7 +82,7 @@ def _few(member: BoolArray, groups: IntArray, rows: str) -> str:
     return ""
 
 
-def _bias(judged: Judged, stated: BoolArray) -> str:
+def _bias(judged: JudgedDataset, stated: BoolArray) -> str:
     n = int(stated.sum())
     if n == 0:
         return ""

@@ -21,7 +21,7 @@ SEEN = 1e-12
 """A spread below this is rounding."""
 
 
-def pull_se(pull: FloatArray, groups: IntArray | None = None) -> tuple[float, int]:
+def influence_se(pull: FloatArray, groups: IntArray | None = None) -> tuple[float, int]:
     """Return the standard error of a number and how many independent units stand behind it.
 
     Args:
@@ -37,15 +37,15 @@ def pull_se(pull: FloatArray, groups: IntArray | None = None) -> tuple[float, in
 
 
 def left_out_se(pull: FloatArray, groups: IntArray | None = None) -> tuple[float, float]:
-    """Return the jackknife's standard error of a mean of pulls, and the effective number of units; as `pull_se`.
+    """Return the jackknife's standard error of a mean of pulls, and the effective number of units; as `influence_se`.
 
-    A unit that is left out takes its rows along, so that large groups count for more than in `pull_se`, whose
+    A unit that is left out takes its rows along, so that large groups count for more than in `influence_se`, whose
     interval is too narrow where groups are few and unequal (MacKinnon, Nielsen and Webb 2023). Infinite for fewer than
     two units.
     """
     n = len(pull)
     if groups is None:
-        return pull_se(pull)[0], float(n)
+        return influence_se(pull)[0], float(n)
     sizes = np.bincount(groups)
     if len(sizes) < 2:
         return math.inf, float(len(sizes))

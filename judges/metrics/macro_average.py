@@ -9,7 +9,7 @@ from functools import partial
 import numpy as np
 
 from ..errors import InputError
-from ..judged import FloatArray, Judged
+from ..judged import FloatArray, JudgedDataset
 from . import agreement
 from .benchmark import rows_by_value
 from .estimate import Estimate
@@ -46,7 +46,7 @@ class MacroMean:
         return f"{self.estimate} over {self.values:,} of {self.of:,} values"
 
 
-def macro_means(judged: Judged, column: str) -> dict[str, MacroMean]:
+def macro_means(judged: JudgedDataset, column: str) -> dict[str, MacroMean]:
     """Return each metric of `AVERAGED`: its unweighted mean over the values of a metadata column.
 
     A row without the column counts to the value `(none)`. A value on which a metric does not exist (no positive

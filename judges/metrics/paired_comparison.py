@@ -8,9 +8,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..judged import BoolArray, FloatArray, IntArray, Judged
+from ..judged import BoolArray, FloatArray, IntArray, JudgedDataset
 from . import influence, point
-from .delta import pull_se
+from .delta import influence_se
 from .intervals import effective_groups
 
 POWER = 0.80
@@ -51,7 +51,9 @@ class Change:
     larger of the two."""
 
 
-def compare(metric: str, before: Judged, after: Judged, *, keep: BoolArray | None = None) -> Change | None:
+def compare(
+    metric: str, before: JudgedDataset, after: JudgedDataset, *, keep: BoolArray | None = None
+) -> Change | None:
     """Compare one metric on the rows both sides answered.
 
     The variance is that of the influence functions' difference summed by group, with the factor G/(G-1);
@@ -105,7 +107,7 @@ def compare(metric: str, before: Judged, after: Judged, *, keep: BoolArray | Non
     )
 
 
-def _bearing(metric: str, judged: Judged) -> BoolArray:
+def _bearing(metric: str, judged: JudgedDataset) -> BoolArray:
     """Which rows stand in the metric's denominator; shape (n,)."""
     masks = {
         "precision": judged.predicted,
@@ -116,7 +118,7 @@ def _bearing(metric: str, judged: Judged) -> BoolArray:
     return masks.get(metric, np.ones(len(judged.scored), np.bool_))
 
 
-def common_rows(before: Judged, after: Judged) -> IntArray:
+def common_rows(before: JudgedDataset, after: JudgedDataset) -> IntArray:
     """Positions of the rows that both sides answered, in order."""
     return np.intersect1d(before.scored, after.scored)
 
@@ -131,7 +133,7 @@ def clustered_se(pull: FloatArray, groups: IntArray) -> float:
         pull: Influence of each row, centred; shape (n,).
         groups: Group codes 0..G-1; shape (n,).
     """
-    return pull_se(pull, groups)[0]
+    return influence_se(pull, groups)[0]
 
 
 def holm(p: FloatArray | Sequence[float]) -> FloatArray:

@@ -13,7 +13,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from ..judged import BoolArray, FloatArray, IntArray, Judged
+from ..judged import BoolArray, FloatArray, IntArray, JudgedDataset
 from . import BINARY_METRICS
 from .paired_comparison import Change, common_rows
 
@@ -34,7 +34,7 @@ CELLS: Mapping[str, tuple[int, ...]] = {
 """The cells that a metric reads; all four unless named."""
 
 
-def with_swaps(change: Change | None, before: Judged, after: Judged) -> Change | None:
+def with_permutation_p(change: Change | None, before: JudgedDataset, after: JudgedDataset) -> Change | None:
     """Let the larger of the two p-values stand where verdicts changed in fewer than `FEW_GROUPS` groups.
 
     These are counted by verdicts: one flip moves the pull of every row on precision a little, so that
@@ -55,7 +55,7 @@ def with_swaps(change: Change | None, before: Judged, after: Judged) -> Change |
     return replace(change, p=max(change.p, swap_p), swap_p=swap_p)
 
 
-def count_cells(metric: str, judged: Judged, groups: IntArray) -> IntArray:
+def count_cells(metric: str, judged: JudgedDataset, groups: IntArray) -> IntArray:
     """Count each group's rows by label and verdict; shape (G, 4).
 
     A metric of grades is counted as right and wrong decisions about rows that are all negative.

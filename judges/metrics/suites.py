@@ -8,7 +8,7 @@ from functools import partial
 
 import numpy as np
 
-from ..judged import FloatArray, IntArray, Judged
+from ..judged import FloatArray, IntArray, JudgedDataset
 from ..rows import Scalar
 from ..scale import OutputScale
 from . import agreement, calibration
@@ -37,7 +37,7 @@ class Asked:
     seed: int
 
 
-def measure_choice(judged: Judged, asked: Asked) -> dict[str, Estimate]:
+def measure_choice(judged: JudgedDataset, asked: Asked) -> dict[str, Estimate]:
     """Return `CHOICE_METRICS` and alpha over the classes; nothing where people chose among other labels."""
     if not judged.same_scale:
         return {}
@@ -46,7 +46,7 @@ def measure_choice(judged: Judged, asked: Asked) -> dict[str, Estimate]:
     )
 
 
-def measure_ordered(judged: Judged, asked: Asked) -> dict[str, Estimate]:
+def measure_ordered(judged: JudgedDataset, asked: Asked) -> dict[str, Estimate]:
     """Return the metrics of labels and scores that have an order, each family where it applies; see `measure`."""
     sampling = _sampling(judged, asked)
     k = len(judged.scale.levels)
@@ -66,7 +66,7 @@ def measure_ordered(judged: Judged, asked: Asked) -> dict[str, Estimate]:
     return metrics
 
 
-def measure_diras(judged: Judged, uncertain: str, *, as_published: bool = False) -> dict[str, Estimate]:
+def measure_diras(judged: JudgedDataset, uncertain: str, *, as_published: bool = False) -> dict[str, Estimate]:
     """Return `DIRAS_METRICS` of the rows with a confidence; None with the reason where nothing carries one.
 
     The group is the query, and the label over the range of its scale is the relevance: labels 0, 0.5 and 1 are taken
@@ -96,18 +96,18 @@ def measure_diras(judged: Judged, uncertain: str, *, as_published: bool = False)
     return diras(table, as_published=as_published)
 
 
-def shared_groups(judged: Judged) -> IntArray | None:
+def shared_groups(judged: JudgedDataset) -> IntArray | None:
     """Return the groups of the scored rows, None where every row is its own."""
     groups = judged.groups
     return groups if int(groups.max(initial=-1)) + 1 < len(groups) else None
 
 
-def decision_codes(judged: Judged) -> IntArray:
+def decision_codes(judged: JudgedDataset) -> IntArray:
     """Return each scored row's cell in the (2, 2) table at the threshold, labels in rows; shape (n,)."""
     return 2 * judged.positive.astype(np.int64) + judged.predicted
 
 
-def grade_codes(judged: Judged) -> IntArray:
+def grade_codes(judged: JudgedDataset) -> IntArray:
     """Return each scored row's cell in the (K, K) table of the shared grades; shape (n,).
 
     Raises:
@@ -145,7 +145,7 @@ class _Sampling:
         return replace(self, groups=np.unique(self.groups[rows], return_inverse=True)[1].astype(np.int64))
 
 
-def _sampling(judged: Judged, asked: Asked) -> _Sampling:
+def _sampling(judged: JudgedDataset, asked: Asked) -> _Sampling:
     return _Sampling(groups=shared_groups(judged), resamples=asked.resamples, seed=asked.seed)
 
 
@@ -162,7 +162,7 @@ def _agreement(functions: Mapping[str, Metric], code: IntArray, k: int, sampling
     return {name: estimate_of(*points[name], intervals.get(name), cells) for name in functions}
 
 
-def _calibration(judged: Judged, sampling: _Sampling) -> dict[str, Estimate]:
+def _calibration(judged: JudgedDataset, sampling: _Sampling) -> dict[str, Estimate]:
     rows = np.flatnonzero(np.isfinite(judged.probability))
     if len(rows) == 0:
         return {}
@@ -176,13 +176,13 @@ def _calibration(judged: Judged, sampling: _Sampling) -> dict[str, Estimate]:
     }
 
 
-def _may_be_ranked(judged: Judged) -> bool:
+def _may_be_ranked(judged: JudgedDataset) -> bool:
     """Whether a group may be a query with its documents: some input is a query, or the inputs are not known."""
     inputs = judged.rows[0].inputs if judged.rows else {}
     return not inputs or any(word in name.lower() for name in inputs for word in QUERY_WORDS)
 
 
-def _ranking(judged: Judged, at: tuple[int, ...]) -> dict[str, Estimate]:
+def _ranking(judged: JudgedDataset, at: tuple[int, ...]) -> dict[str, Estimate]:
     by_probability = len(judged.scale.levels) == 2 and bool(np.isfinite(judged.probability).all())
     labels = judged.dataset.labels
     ranking = Ranking(
@@ -194,7 +194,7 @@ def _ranking(judged: Judged, at: tuple[int, ...]) -> dict[str, Estimate]:
     return ranking_metrics(ranking, at=at, threshold=labels.threshold - labels.low)
 
 
-def _confidence(judged: Judged) -> FloatArray:
+def _confidence(judged: JudgedDataset) -> FloatArray:
     """Return the confidence in each verdict, NaN where there is none; on a probability scale the score holds it."""
     from_probability = np.where(judged.predicted, judged.probability, 1.0 - judged.probability)
     return np.where(np.isfinite(judged.confidence), judged.confidence, from_probability)

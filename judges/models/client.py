@@ -17,8 +17,8 @@ from typing import cast
 from ..errors import BudgetSpent, InputError, Interrupted, ModelError
 from .budget import Budget
 from .call_record import CallRecord, FailedCall, MemoryRecord, Spending
-from .counters import Call, ClientStats, Outcome, Tally
-from .dispatcher import Asking, Wiring
+from .counters import Call, ClientStats, Counters, Outcome
+from .dispatcher import Asking, ClientContext
 from .limits import AdaptiveLimit, Clock, SystemClock
 from .model import Completion, Model, Request
 from .price import Prices
@@ -85,7 +85,7 @@ class Client:
         self.model = model
         self._stats = ClientStats()
         self._counting = threading.Lock()
-        self._wiring = Wiring(
+        self._wiring = ClientContext(
             model=model,
             record=MemoryRecord() if record is None else record,
             budget=budget or Budget(money=None, tokens=None, spent=Spending()),
@@ -130,7 +130,7 @@ class Client:
             WorkspaceError: The record cannot be written.
         """
         calls = self._distinct(requests)
-        tally = Tally(len(requests), self._stats)
+        tally = Counters(len(requests), self._stats)
         with self._counting:
             self._stats.asked += len(requests)
             self._look_up(calls, tally)
@@ -166,7 +166,7 @@ class Client:
             calls.setdefault(key, Call(key, request, [])).positions.append(position)
         return list(calls.values())
 
-    def _look_up(self, calls: Sequence[Call], tally: Tally) -> None:
+    def _look_up(self, calls: Sequence[Call], tally: Counters) -> None:
         for start in range(0, len(calls), _LOOKUP):
             some = calls[start : start + _LOOKUP]
             known = self._wiring.record.lookup([call.key for call in some])
@@ -181,7 +181,7 @@ class Client:
                 tally.count(call)
 
     def _run(
-        self, calls: Sequence[Call], tally: Tally, progress: Callable[[Progress], None] | None
+        self, calls: Sequence[Call], tally: Counters, progress: Callable[[Progress], None] | None
     ) -> BudgetSpent | None:
         """Run the calls in the loop while this thread reports; return why some have no outcome."""
         asking = Asking(self._wiring, calls, tally)
@@ -198,7 +198,7 @@ class Client:
             return asking.stopped
         raise asking.stopped
 
-    def _drain(self, asking: Asking, work: Future[None], tally: Tally) -> None:
+    def _drain(self, asking: Asking, work: Future[None], tally: Counters) -> None:
         """Claim nothing more and await what is on the wire; a further Ctrl-C gives it up."""
         interrupted = Interrupted("", hint="resume the run: what was answered is not asked again")
         self._loop.call(lambda: asking.stop(interrupted))
@@ -212,14 +212,14 @@ class Client:
         interrupted.args = (f"stopped with {tally.done:,} of {tally.total:,} requests answered, all of them kept",)
 
 
-def _watch(work: Future[None], tally: Tally, progress: Callable[[Progress], None] | None) -> None:
+def _watch(work: Future[None], tally: Counters, progress: Callable[[Progress], None] | None) -> None:
     """Return when the work is done; report meanwhile."""
     while not wait([work], timeout=_REPORT_EVERY).done:
         if progress is not None:
             progress(_progress(tally))
 
 
-def _progress(tally: Tally) -> Progress:
+def _progress(tally: Counters) -> Progress:
     return Progress(
         done=tally.done,
         total=tally.total,

@@ -50,7 +50,7 @@ class ClientStats:
 
 
 @dataclass(slots=True)
-class Tally:
+class Counters:
     """How far one `ask` has come: requests, dollars, tokens."""
 
     total: int

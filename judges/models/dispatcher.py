@@ -18,7 +18,7 @@ from dataclasses import dataclass, field, replace
 from ..errors import JudgewrightError, ModelError
 from .budget import Budget, Forecast
 from .call_record import CallRecord, FailedCall
-from .counters import Call, Outcome, Tally
+from .counters import Call, Counters, Outcome
 from .limits import AdaptiveLimit, Clock
 from .model import Completion, Model, Request
 from .price import Prices
@@ -28,7 +28,7 @@ _BUDGET_POLL = 0.2
 
 
 @dataclass(slots=True, kw_only=True)
-class Wiring:
+class ClientContext:
     """What the asks of one client share."""
 
     model: Model
@@ -56,7 +56,7 @@ class Wiring:
 class Asking:
     """The requests of one `ask` on their way; `run` ends when each has an outcome or the ask was stopped."""
 
-    def __init__(self, wiring: Wiring, calls: Sequence[Call], tally: Tally) -> None:
+    def __init__(self, wiring: ClientContext, calls: Sequence[Call], tally: Counters) -> None:
         self._wiring = wiring
         self._tally = tally
         self._fresh = deque(calls)

@@ -11,7 +11,7 @@ import numpy as np
 from ..errors import InputError
 from ..files.text_answers import load_text_answers
 from ..files.verdicts import load_judges
-from ..judged import BoolArray, FloatArray, Judged
+from ..judged import BoolArray, FloatArray, JudgedDataset
 from ..metrics import agreement, calibration, rater_agreement
 from ..metrics.benchmark import Benchmark, measure, require_column
 from ..metrics.estimate import Estimate
@@ -41,7 +41,7 @@ class VerdictFile:
     """One verdict file, read and measured once for each way of reading it."""
 
     path: Path
-    _judges: dict[str, dict[str, Judged]] = field(default_factory=dict)
+    _judges: dict[str, dict[str, JudgedDataset]] = field(default_factory=dict)
     """By how the columns are written out, as the maps among them cannot be keys."""
     _benchmarks: dict[tuple[object, ...], Benchmark] = field(default_factory=dict)
 
@@ -70,7 +70,7 @@ class VerdictFile:
         texts = load_text_answers(self.path, gold=rule.label, answer=rule.score, group=rule.group)
         return _defined("anls", anls(texts.answers, texts.gold, texts.groups)) * rule.times, len(texts.answers)
 
-    def _judged(self, rule: Rule) -> Judged:
+    def _judged(self, rule: Rule) -> JudgedDataset:
         columns = rule.columns()
         key = repr(columns)
         if key not in self._judges:
@@ -84,7 +84,7 @@ class VerdictFile:
             raise InputError(f"{rule.score!r} names {len(judges)} judges; say which one with 'judge'")
         return next(iter(judges.values()))
 
-    def _value(self, rule: Rule, judged: Judged) -> Value:
+    def _value(self, rule: Rule, judged: JudgedDataset) -> Value:
         name = rule.name
         if rule.by and not rule.aggregate:
             return _macro(rule, judged)
@@ -106,7 +106,7 @@ class VerdictFile:
         known = ", ".join(benchmark.metrics)
         raise InputError(f"there is no metric {rule.metric!r} on these verdicts; there are {known}")
 
-    def _benchmark(self, rule: Rule, judged: Judged) -> Benchmark:
+    def _benchmark(self, rule: Rule, judged: JudgedDataset) -> Benchmark:
         _, _, cutoff = rule.name.partition("@")
         at = (int(cutoff),) if cutoff.isdecimal() and len(cutoff) < 6 else (10,)
         key = (repr(rule.columns()), rule.judge, rule.uncertain, at)
@@ -115,7 +115,7 @@ class VerdictFile:
         return self._benchmarks[key]
 
 
-def _refuse_guess(name: str, judged: Judged) -> None:
+def _refuse_guess(name: str, judged: JudgedDataset) -> None:
     """Refuse a metric by its mere name where it needs a threshold that nobody stated.
 
     Raises:
@@ -134,7 +134,7 @@ def _refuse_guess(name: str, judged: Judged) -> None:
         )
 
 
-def _macro(rule: Rule, judged: Judged) -> Value:
+def _macro(rule: Rule, judged: JudgedDataset) -> Value:
     if rule.name not in AVERAGED:
         known = ", ".join(AVERAGED)
         raise InputError(f"'by' goes with 'aggregate' or with one of {known}, not with {rule.metric!r} alone")
@@ -143,20 +143,20 @@ def _macro(rule: Rule, judged: Judged) -> Value:
     return _defined(rule.name, macro_means(judged, rule.by[0])[rule.name].estimate)
 
 
-def _score_counts(judged: Judged) -> Value:
+def _score_counts(judged: JudgedDataset) -> Value:
     """Return how often the judge gave each grade of its scale."""
     if not judged.scale.levels:
         raise InputError("score_counts needs grades, and the scores are probabilities; state the 'scale'")
     return tuple(int((judged.score == grade).sum()) for grade in judged.scale.levels)
 
 
-def _nominal_alpha(judged: Judged) -> Value:
+def _nominal_alpha(judged: JudgedDataset) -> Value:
     table = agreement.confusion(judged.positive, judged.predicted).astype(np.float64)
     alpha = rater_agreement.alpha_of_tables(table, level="nominal")
     return _finite("krippendorff_alpha_binary", alpha, agreement.UNDEFINED["krippendorff_alpha"])
 
 
-def _as_published(rule: Rule, judged: Judged) -> Value:
+def _as_published(rule: Rule, judged: JudgedDataset) -> Value:
     name = rule.name.removesuffix(AS_PUBLISHED)
     if rule.uncertain is None:
         raise InputError(f"{rule.name} needs 'uncertain', the column that says where people were uncertain")

@@ -15,7 +15,7 @@ from .label_audit import (
     remeasure,
     write_audit,
 )
-from .noise import CHURN, FLIPPINGS, Noise, detectable_change, noise_note
+from .noise import CHURN, FLIPPINGS, Noise, minimum_detectable_change, noise_note
 from .prompt_injection import find_injections
 from .self_agreement import Retest, retest
 
@@ -31,7 +31,6 @@ __all__ = [
     "Remeasured",
     "Retest",
     "Suspect",
-    "detectable_change",
     "disagreements",
     "find_injections",
     "flip_rate",
@@ -39,6 +38,7 @@ __all__ = [
     "human_agreement",
     "likely_label_errors",
     "mean_over_rows",
+    "minimum_detectable_change",
     "noise_note",
     "read_audit",
     "remeasure",

@@ -16,7 +16,7 @@ import numpy as np
 
 from ..errors import InputError
 from ..judge import JudgeSettings, judge
-from ..judged import FloatArray, Judged
+from ..judged import FloatArray, JudgedDataset
 from ..metrics.estimate import Estimate
 from ..metrics.intervals import Cells, bootstrap
 from ..models.client import Client, Progress
@@ -176,7 +176,7 @@ def _check(prompt: JudgePrompt, field: str, sample: int) -> None:
 
 
 def _report(
-    prompt: JudgePrompt, field: str, own: Judged, pairs: Mapping[str, Sequence[_Pair]], seed: int
+    prompt: JudgePrompt, field: str, own: JudgedDataset, pairs: Mapping[str, Sequence[_Pair]], seed: int
 ) -> FlipReport:
     top = float(prompt.scale.high)
     orders = {name: found for name, found in pairs.items() if name != CONTROL}

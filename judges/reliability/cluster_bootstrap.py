@@ -36,7 +36,7 @@ def mean_over_rows(values: FloatArray, groups: IntArray, *, missing: str, seed: 
     return with_interval(value, interval, n)
 
 
-def estimates_over_groups(
+def bootstrap_groups(
     statistics: Mapping[str, Callable[[FloatArray], FloatArray]], groups: int, *, n: int, missing: str, seed: int = 0
 ) -> dict[str, Estimate]:
     """Return each statistic of the groups, all intervals from the same draws.

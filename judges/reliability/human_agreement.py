@@ -15,7 +15,7 @@ from ..errors import DataError, InputError
 from ..files.columns import WORDS, read_grade
 from ..files.problems import shorten
 from ..files.records import parse_strictly
-from ..judged import FloatArray, Judged
+from ..judged import FloatArray, JudgedDataset
 from ..metrics import Estimate
 from ..metrics.benchmark import Benchmark, measure, require_column
 from ..metrics.rater_agreement import Level, krippendorff_alpha
@@ -87,7 +87,7 @@ class HumanAgreement:
 
 
 def human_agreement(
-    source: Judged | Dataset,
+    source: JudgedDataset | Dataset,
     columns: Sequence[str],
     *,
     words: Mapping[str, float] | None = None,
@@ -107,7 +107,7 @@ def human_agreement(
         InputError: A column is missing, or the annotators' scale cannot be told.
         DataError: A cell is no grade.
     """
-    dataset = source.dataset if isinstance(source, Judged) else source
+    dataset = source.dataset if isinstance(source, JudgedDataset) else source
     names, grades = _read(dataset, columns, {**WORDS, **{w.casefold(): v for w, v in (words or {}).items()}})
     scale = scale or _infer(grades, dataset.labels)
     said = np.where(np.isnan(grades), np.nan, grades >= scale.threshold)
@@ -124,7 +124,7 @@ def human_agreement(
         alpha=krippendorff_alpha(grades[:, twice], level, groups=groups, seed=seed),
         alpha_level=level,
     )
-    return _beside(out, source, scale, grades, said, seed=seed) if isinstance(source, Judged) else out
+    return _beside(out, source, scale, grades, said, seed=seed) if isinstance(source, JudgedDataset) else out
 
 
 def _read(dataset: Dataset, columns: Sequence[str], words: Mapping[str, float]) -> tuple[tuple[str, ...], FloatArray]:
@@ -204,7 +204,13 @@ def _kappa(rows: Sequence[Row], said: FloatArray, *, nameless: bool, seed: int) 
 
 
 def _beside(
-    people: HumanAgreement, judged: Judged, scale: OutputScale, grades: FloatArray, said: FloatArray, *, seed: int
+    people: HumanAgreement,
+    judged: JudgedDataset,
+    scale: OutputScale,
+    grades: FloatArray,
+    said: FloatArray,
+    *,
+    seed: int,
 ) -> HumanAgreement:
     """Put the judge's figures beside the people's."""
     answered = np.array([isinstance(answer, Verdict) for answer in judged.answers], np.bool_)
@@ -222,7 +228,7 @@ def _beside(
     )
 
 
-def _against(judged: Judged, scale: OutputScale, grades: FloatArray) -> Judged:
+def _against(judged: JudgedDataset, scale: OutputScale, grades: FloatArray) -> JudgedDataset:
     """Return the judge's table with one annotator's grades in the place of the labels."""
     labels = [None if math.isnan(grade) else float(grade) for grade in grades]
     rows = (replace(row, label=label) for row, label in zip(judged.dataset.rows, labels, strict=True))

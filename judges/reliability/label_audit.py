@@ -19,7 +19,7 @@ import numpy as np
 from ..errors import InputError
 from ..files.problems import Problems, shorten
 from ..files.records import read_records
-from ..judged import Judged
+from ..judged import JudgedDataset
 from ..metrics import Estimate
 from ..metrics.agreement import NO_ROWS
 from ..metrics.benchmark import Benchmark, measure
@@ -141,7 +141,7 @@ class Remeasured:
     notes: tuple[str, ...]
 
 
-def likely_label_errors(judged: Judged, *others: Judged, limit: int = 20, seed: int = 0) -> LabelAudit:
+def likely_label_errors(judged: JudgedDataset, *others: JudgedDataset, limit: int = 20, seed: int = 0) -> LabelAudit:
     """List the rows whose label the judge contradicts, the likeliest label error first.
 
     A majority of judges against the label comes first, then contradictions in which the judge is as sure of the
@@ -180,7 +180,7 @@ def likely_label_errors(judged: Judged, *others: Judged, limit: int = 20, seed: 
     )
 
 
-def disagreements(judged: Judged) -> tuple[Suspect, ...]:
+def disagreements(judged: JudgedDataset) -> tuple[Suspect, ...]:
     """Return every row whose label the judge contradicts, the most confident first."""
     return tuple(sorted(_suspects(judged, _votes(judged, ())), key=lambda s: -s.strength))
 
@@ -217,7 +217,7 @@ def read_audit(path: Path) -> dict[str, Finding]:
     return found
 
 
-def remeasure(judged: Judged, findings: Mapping[str, Finding], *, seed: int = 0) -> Remeasured:
+def remeasure(judged: JudgedDataset, findings: Mapping[str, Finding], *, seed: int = 0) -> Remeasured:
     """Measure a judge with the labels people had, and with those that an audit has put right.
 
     Rows marked `unclear` keep their label.
@@ -246,7 +246,7 @@ def remeasure(judged: Judged, findings: Mapping[str, Finding], *, seed: int = 0)
     )
 
 
-def _votes(judged: Judged, others: Sequence[Judged]) -> list[Verdicts]:
+def _votes(judged: JudgedDataset, others: Sequence[JudgedDataset]) -> list[Verdicts]:
     """Every judge's verdicts of each scored row, the first judge's first; rows in the order of `judged.rows`."""
     ids = [row.id for row in judged.dataset.rows]
     if any([row.id for row in other.dataset.rows] != ids for other in others):
@@ -255,7 +255,7 @@ def _votes(judged: Judged, others: Sequence[Judged]) -> list[Verdicts]:
     return [tuple(v for t in tables if isinstance(v := t.answers[i], Verdict)) for i in judged.scored.tolist()]
 
 
-def _suspects(judged: Judged, votes: Sequence[Verdicts]) -> list[Suspect]:
+def _suspects(judged: JudgedDataset, votes: Sequence[Verdicts]) -> list[Suspect]:
     """Rows that the first judge contradicts, or the majority of the judges."""
     probability = judged.probability
     thresholds = _class_thresholds(judged, probability)
@@ -283,7 +283,7 @@ def _suspects(judged: Judged, votes: Sequence[Verdicts]) -> list[Suspect]:
     return found
 
 
-def _class_thresholds(judged: Judged, probability: np.ndarray) -> dict[bool, float]:
+def _class_thresholds(judged: JudgedDataset, probability: np.ndarray) -> dict[bool, float]:
     """Mean probability that the judge gives each class on the rows labelled with it; infinite for a class without."""
     out = {}
     for positive in (False, True):
@@ -293,7 +293,7 @@ def _class_thresholds(judged: Judged, probability: np.ndarray) -> dict[bool, flo
     return out
 
 
-def _distance(judged: Judged) -> np.ndarray:
+def _distance(judged: JudgedDataset) -> np.ndarray:
     """How far the grades are apart, as a share of the scale; without a common scale 0. Shape (n,)."""
     if not judged.same_scale:
         return np.zeros(len(judged.rows))

@@ -9,7 +9,7 @@ from statistics import NormalDist
 import numpy as np
 
 from ..errors import InputError
-from ..judged import Judged
+from ..judged import JudgedDataset
 from ..metrics import BINARY_METRICS, influence, point
 from ..metrics.paired_comparison import POWER, clustered_se
 
@@ -36,7 +36,7 @@ def noise_note(metric: str, gain: float, *noises: Noise | None) -> str | None:
     Args:
         metric: The metric of the gain; noise of other metrics is passed over.
         gain: The gain that is asked for.
-        noises: What is known: `Retest.noise`, `HumanAgreement.noise`, `detectable_change`.
+        noises: What is known: `Retest.noise`, `HumanAgreement.noise`, `minimum_detectable_change`.
     """
     above = [noise for noise in noises if noise is not None and noise.metric == metric and gain < noise.size]
     if not above:
@@ -45,8 +45,8 @@ def noise_note(metric: str, gain: float, *noises: Noise | None) -> str | None:
     return f"the gain you ask for ({gain:.3f}) is below the noise ({worst.size:.3f}: {worst.basis})"
 
 
-def detectable_change(
-    metric: str, judged: Judged, *, alpha: float = 0.05, churn: float = CHURN, seed: int = 0
+def minimum_detectable_change(
+    metric: str, judged: JudgedDataset, *, alpha: float = 0.05, churn: float = CHURN, seed: int = 0
 ) -> Noise | None:
     """Return the smallest change of a metric that a paired test on these rows would show with 80 % power.
 
@@ -83,7 +83,7 @@ def detectable_change(
     return Noise(metric=metric, size=size, basis=basis, n=n)
 
 
-def _churned_se(metric: str, judged: Judged, churn: float, rng: np.random.Generator) -> float | None:
+def _churned_se(metric: str, judged: JudgedDataset, churn: float, rng: np.random.Generator) -> float | None:
     """Standard error of the difference that flipping some wrong and as many right verdicts makes."""
     wrong = np.flatnonzero(judged.predicted != judged.positive)
     right = np.flatnonzero(judged.predicted == judged.positive)

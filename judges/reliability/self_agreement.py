@@ -15,7 +15,7 @@ from functools import partial
 import numpy as np
 
 from ..errors import InputError
-from ..judged import FloatArray, IntArray, Judged
+from ..judged import FloatArray, IntArray, JudgedDataset
 from ..metrics import BINARY_METRICS, Estimate, bootstrap, influence, point
 from ..metrics.agreement import kappa
 from ..metrics.paired_comparison import clustered_se
@@ -110,7 +110,7 @@ class Retest:
         }
 
 
-def retest(rounds: Sequence[Judged], *, metrics: Sequence[str] = tuple(BINARY_METRICS), seed: int = 0) -> Retest:
+def retest(rounds: Sequence[JudgedDataset], *, metrics: Sequence[str] = tuple(BINARY_METRICS), seed: int = 0) -> Retest:
     """Compare several rounds of the same judge on the same rows.
 
     Args:
@@ -176,7 +176,7 @@ def _kappas(membership: FloatArray, counts: FloatArray) -> FloatArray:
     return kappa((counts @ membership).reshape(len(counts), -1, 2, 2)).mean(axis=-1)
 
 
-def _same_rows(rounds: Sequence[Judged]) -> Judged:
+def _same_rows(rounds: Sequence[JudgedDataset]) -> JudgedDataset:
     if len(rounds) < 2:
         raise InputError(f"{len(rounds)} round cannot be compared with itself", hint="ask twice or more: --repeat 3")
     ids = [row.id for row in rounds[0].dataset.rows]
@@ -185,7 +185,7 @@ def _same_rows(rounds: Sequence[Judged]) -> Judged:
     return rounds[0]
 
 
-def _spread(metric: str, rounds: Sequence[Judged]) -> Spread:
+def _spread(metric: str, rounds: Sequence[JudgedDataset]) -> Spread:
     points = [point(metric, *r.compared(metric)) for r in rounds]
     values = np.array([v for v in points if v is not None], np.float64)
     if len(values) < len(points):
@@ -212,7 +212,7 @@ def _deviation(values: FloatArray) -> Estimate:
     return Estimate(value=sd, low=sd * math.sqrt((r - 1) / far), high=sd * math.sqrt((r - 1) / near), n=r)
 
 
-def _row_noise(metric: str, rounds: Sequence[Judged]) -> float | None:
+def _row_noise(metric: str, rounds: Sequence[JudgedDataset]) -> float | None:
     """Half the mean variance of the difference of two rounds, from the rows that moved between them."""
     pulls = [influence(metric, *r.compared(metric)) for r in rounds]
     errors = [clustered_se(b - a, rounds[0].groups) for a, b in itertools.combinations(pulls, 2)]

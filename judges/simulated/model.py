@@ -20,7 +20,7 @@ from .judge import Judge, Shown, position_of
 from .loss_writer import LossWriter, asks_for_loss
 from .prompt import Instructions, PromptReader, Scale, properties_of
 from .reply import log_probabilities, read_score, write_opinion
-from .rules import Rules, load_rules, rules_version
+from .rules import Rules, load_rules
 from .tasks import TaskWriter, basic_instruction
 from .text import Reader
 from .writer import Writer
@@ -54,8 +54,8 @@ class Simulated:
 
     @property
     def version(self) -> str:
-        """The hash of the rules; another version may answer differently."""
-        return rules_version()
+        """See `Rules.version`."""
+        return self._rules.version
 
     @property
     def endpoint(self) -> str:

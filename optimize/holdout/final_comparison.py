@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import Any
 
-from ...judges import Change, Judged, compare
+from ...judges import Change, JudgedDataset, compare
 from ..losses.objective import Objective
 
 
-def final_changes(before: Judged, after: Judged, objective: Objective) -> dict[str, Any]:  # Any: JSON
+def final_changes(before: JudgedDataset, after: JudgedDataset, objective: Objective) -> dict[str, Any]:  # Any: JSON
     """Compare target and guards on the final rows, paired, with their intervals; nothing is decided by them.
 
     Args:

@@ -22,13 +22,13 @@ from ...judges import (
     BoolArray,
     Change,
     Dataset,
-    Judged,
+    JudgedDataset,
     JudgePrompt,
     SealedRows,
     Splits,
     compare,
     point,
-    with_swaps,
+    with_permutation_p,
 )
 from ...slices import find_regressions
 from ..losses.objective import Objective
@@ -45,8 +45,8 @@ SLICE_ALPHA = 0.05
 
 
 def decide(
-    before: Judged,
-    after: Judged,
+    before: JudgedDataset,
+    after: JudgedDataset,
     objective: Objective,
     *,
     alpha: float,
@@ -102,11 +102,11 @@ def decide(
     )
 
 
-def _compare_target(metric: str, before: Judged, after: Judged) -> Change | None:
-    return with_swaps(compare(metric, before, after), before, after)
+def _compare_target(metric: str, before: JudgedDataset, after: JudgedDataset) -> Change | None:
+    return with_permutation_p(compare(metric, before, after), before, after)
 
 
-def _find_veto(before: Judged, after: Judged, exclude: Collection[str]) -> str | None:
+def _find_veto(before: JudgedDataset, after: JudgedDataset, exclude: Collection[str]) -> str | None:
     """Return the predicate of the surest slice that the new prompt made worse, in at most two conditions.
 
     A slice of few rows, or of few groups that count, is passed over: it could not decide, and would tell single rows.
@@ -239,14 +239,14 @@ def _upper_bound(change: Change) -> float | None:
     return change.difference + float(student.ppf(1 - SLICE_ALPHA, change.freedom)) * change.se
 
 
-def _worst_case(metric: str, before: Judged, after: Judged) -> tuple[float, float] | None:
+def _worst_case(metric: str, before: JudgedDataset, after: JudgedDataset) -> tuple[float, float] | None:
     """Bound the change when each row that one side left unscored is counted against that side, then for it."""
     labelled = np.array([i for i, row in enumerate(before.dataset.rows) if row.label is not None], np.int64)
     if len(labelled) == 0 or metric == "off_by_one":
         return None
     truth = np.array([before.dataset.positive(before.dataset.rows[i]) for i in labelled], np.bool_)
 
-    def value(side: Judged, *, right: bool) -> float | None:
+    def value(side: JudgedDataset, *, right: bool) -> float | None:
         predicted = truth.copy() if right else ~truth
         place = {int(row): k for k, row in enumerate(labelled)}
         for row, said in zip(side.scored, side.predicted, strict=True):
@@ -288,7 +288,7 @@ def gate(
     holdout: SealedRows,
     objective: Objective,
     *,
-    judge: Callable[[JudgePrompt, Dataset, int], Judged],
+    judge: Callable[[JudgePrompt, Dataset, int], JudgedDataset],
     ledger: Ledger,
     run_id: str,
     member: Callable[[Dataset], BoolArray] | None = None,

@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import Literal
 
-from ...judges import Change, Judged, compare
+from ...judges import Change, JudgedDataset, compare
 from ..losses.objective import Guard
 from .unanswered import WorstCase
 
@@ -41,7 +41,9 @@ class GuardResult:
         return self.state == "undecided" and (self.change is None or not _is_clear(self.change, self.low, self.margin))
 
 
-def hold_guard(guard: Guard, before: Judged, after: Judged, worst: WorstCase | None = None) -> GuardResult:
+def hold_guard(
+    guard: Guard, before: JudgedDataset, after: JudgedDataset, worst: WorstCase | None = None
+) -> GuardResult:
     """Test non-inferiority: the guarded metric must not fall by the margin or more.
 
     Args:

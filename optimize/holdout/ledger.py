@@ -17,7 +17,7 @@ from collections.abc import Mapping
 from typing import Protocol
 
 from ...judges import Splits
-from .look import ALPHA, MAX_LOOKS, SHARED, History, Look, LookOutcome, LookRecord, Measured, RowMemory
+from .look import ALPHA, MAX_LOOKS, SHARED, History, Look, LookOutcome, LookRecord, Measured, SeenRows
 from .look_counting import (
     LookAsked,
     alpha_of_look,
@@ -28,7 +28,7 @@ from .look_counting import (
     require_allowed,
     require_open,
 )
-from .seen_rows import KnownRows, known_sealed
+from .row_fingerprints import RowFingerprints, known_sealed
 
 __all__ = [
     "ALPHA",
@@ -40,7 +40,7 @@ __all__ = [
     "LookOutcome",
     "LookRecord",
     "MemoryLedger",
-    "RowMemory",
+    "SeenRows",
     "alpha_of_look",
     "look_asked",
     "remember_split",
@@ -51,8 +51,8 @@ class Ledger(Protocol):
     """Where runs say which rows they see, and looks are entered before the rows are opened."""
 
     def remember(
-        self, run_id: str, *, open: KnownRows, sealed: Mapping[str, KnownRows], allow_opened: bool = False
-    ) -> RowMemory:
+        self, run_id: str, *, open: RowFingerprints, sealed: Mapping[str, RowFingerprints], allow_opened: bool = False
+    ) -> SeenRows:
         """Enter, once for a run, which rows it sees and which are sealed to it.
 
         Args:
@@ -97,7 +97,7 @@ class Ledger(Protocol):
         """
         ...
 
-    def measured(self, version: str, rows: KnownRows, *, by: str) -> None:
+    def measured(self, version: str, rows: RowFingerprints, *, by: str) -> None:
         """Enter that a prompt's figures on some rows were seen; saying the same again does nothing.
 
         Args:
@@ -120,10 +120,10 @@ class Ledger(Protocol):
         ...
 
 
-def remember_split(ledger: Ledger, run_id: str, parts: Splits, *, allow_opened: bool = False) -> RowMemory:
+def remember_split(ledger: Ledger, run_id: str, parts: Splits, *, allow_opened: bool = False) -> SeenRows:
     """Enter a run's split: training and validation are open, holdout and final sealed. See `Ledger.remember`."""
     sealed = {part.content_hash: known_sealed(part) for part in (parts.holdout, parts.final) if len(part)}
-    opened = KnownRows.of(parts.train, parts.validation)
+    opened = RowFingerprints.of(parts.train, parts.validation)
     return ledger.remember(run_id, open=opened, sealed=sealed, allow_opened=allow_opened)
 
 
@@ -133,15 +133,15 @@ class MemoryLedger:
     def __init__(self, *, max_looks: int = MAX_LOOKS) -> None:
         self._max_looks = max_looks
         self._records: list[LookRecord] = []
-        self._memories: list[RowMemory] = []
+        self._memories: list[SeenRows] = []
         self._measured: list[Measured] = []
 
     def _history(self) -> History:
         return History(records=self._records, memories=self._memories, measured=self._measured)
 
     def remember(
-        self, run_id: str, *, open: KnownRows, sealed: Mapping[str, KnownRows], allow_opened: bool = False
-    ) -> RowMemory:
+        self, run_id: str, *, open: RowFingerprints, sealed: Mapping[str, RowFingerprints], allow_opened: bool = False
+    ) -> SeenRows:
         """See `Ledger.remember`."""
         memory = find_memory(self._memories, run_id)
         if memory is None:
@@ -176,7 +176,7 @@ class MemoryLedger:
             self._records.append(LookRecord(look=look))
         return look
 
-    def measured(self, version: str, rows: KnownRows, *, by: str) -> None:
+    def measured(self, version: str, rows: RowFingerprints, *, by: str) -> None:
         """See `Ledger.measured`."""
         looks = len(self._records)
         if not any((one.version, one.rows.hash, one.looks) == (version, rows.hash, looks) for one in self._measured):

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
-from .seen_rows import KnownRows
+from .row_fingerprints import RowFingerprints
 
 ALPHA = 0.05
 """What all looks between two accepts spend together."""
@@ -73,12 +73,12 @@ class LookRecord:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RowMemory:
+class SeenRows:
     """Which rows a run sees, and which are sealed to it."""
 
     run_id: str
-    open: KnownRows
-    sealed: Mapping[str, KnownRows]
+    open: RowFingerprints
+    sealed: Mapping[str, RowFingerprints]
     """By the content hash of each sealed part."""
     opened: Mapping[str, str]
     """What is to be said of sealed parts with rows that were open before, by their content hash."""
@@ -94,7 +94,7 @@ class Measured:
     """Of the prompt; of a verdict file by what it says."""
     by: str
     """Which command told the figures."""
-    rows: KnownRows
+    rows: RowFingerprints
     looks: int
     """How many looks at any holdout had been begun."""
 
@@ -104,5 +104,5 @@ class History:
     """All that a ledger knows, in order."""
 
     records: Sequence[LookRecord] = ()
-    memories: Sequence[RowMemory] = ()
+    memories: Sequence[SeenRows] = ()
     measured: Sequence[Measured] = ()

@@ -12,8 +12,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from ...judges import InputError, WorkspaceError
-from .look import ALPHA, SHARED, History, Look, LookOutcome, LookRecord, RowMemory
-from .seen_rows import KnownRows, Overlap
+from .look import ALPHA, SHARED, History, Look, LookOutcome, LookRecord, SeenRows
+from .row_fingerprints import Overlap, RowFingerprints
 
 
 def alpha_of_look(number: int, *, alpha: float = ALPHA) -> float:
@@ -152,24 +152,29 @@ def _sharing(history: History, holdout: str) -> list[_Sharing]:
     return list(found.values())
 
 
-def counts(overlap: Overlap, mine: KnownRows, theirs: KnownRows) -> bool:
+def counts(overlap: Overlap, mine: RowFingerprints, theirs: RowFingerprints) -> bool:
     """Say whether what two parts share is more than a few of either's rows or groups."""
     rows, groups = min(mine.rows, theirs.rows), min(len(mine.groups), len(theirs.groups))
     return overlap.rows > SHARED * rows or overlap.groups > SHARED * groups
 
 
-def _sealed(memories: Iterable[RowMemory], holdout: str) -> KnownRows:
-    return next((memory.sealed[holdout] for memory in memories if holdout in memory.sealed), KnownRows())
+def _sealed(memories: Iterable[SeenRows], holdout: str) -> RowFingerprints:
+    return next((memory.sealed[holdout] for memory in memories if holdout in memory.sealed), RowFingerprints())
 
 
-def find_memory(memories: Iterable[RowMemory], run_id: str) -> RowMemory | None:
+def find_memory(memories: Iterable[SeenRows], run_id: str) -> SeenRows | None:
     """Return what a run has entered, or None."""
     return next((memory for memory in memories if memory.run_id == run_id), None)
 
 
 def remember_rows(
-    memories: Sequence[RowMemory], run_id: str, *, open: KnownRows, sealed: Mapping[str, KnownRows], allow_opened: bool
-) -> RowMemory:
+    memories: Sequence[SeenRows],
+    run_id: str,
+    *,
+    open: RowFingerprints,
+    sealed: Mapping[str, RowFingerprints],
+    allow_opened: bool,
+) -> SeenRows:
     """Say of each sealed part how many of its rows an earlier run saw; a few that are only much alike are let pass.
 
     Raises:
@@ -189,7 +194,7 @@ def remember_rows(
             hint="decide on rows no run has seen: that run's own data and split, or fresh labels; with --allow-opened "
             "the decision says it",
         )
-    return RowMemory(run_id=run_id, open=open, sealed=dict(sealed), opened=opened, alike=alike)
+    return SeenRows(run_id=run_id, open=open, sealed=dict(sealed), opened=opened, alike=alike)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -204,7 +209,7 @@ class _Opened:
     refused: bool
 
     @classmethod
-    def of_memory(cls, rows: KnownRows, memory: RowMemory) -> _Opened:
+    def of_memory(cls, rows: RowFingerprints, memory: SeenRows) -> _Opened:
         sealed = tuple(memory.sealed.values())
         by_key = rows.met_in(memory.open, unless=sealed)
         by_print = rows.edited_in(memory.open, unless=sealed)

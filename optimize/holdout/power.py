@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ...judges import POWER, BoolArray, FloatArray, InputError, IntArray, Judged, clustered_se, influence, point
+from ...judges import POWER, BoolArray, FloatArray, InputError, IntArray, JudgedDataset, clustered_se, influence, point
 from ...judges.metrics import BINARY_METRICS, cell_influence
 from ...judges.metrics.paired_comparison import UNMOVED
 from ...judges.metrics.permutation_test import CELLS, FEW_GROUPS, changed_groups, swap_test
@@ -40,7 +40,14 @@ class GuardNeed:
 
 
 def smallest_gain(
-    metric: str, judged: Judged, *, churn: float, alpha: float, rows: int, groups: int | None = None, seed: int = 0
+    metric: str,
+    judged: JudgedDataset,
+    *,
+    churn: float,
+    alpha: float,
+    rows: int,
+    groups: int | None = None,
+    seed: int = 0,
 ) -> float | None:
     """Return the smallest gain that the gate's test on rows like these shows with 80 % power.
 
@@ -82,7 +89,7 @@ def smallest_gain(
 
 
 def perfect_gain(
-    metric: str, judged: Judged, *, alpha: float, rows: int, groups: int | None = None, seed: int = 0
+    metric: str, judged: JudgedDataset, *, alpha: float, rows: int, groups: int | None = None, seed: int = 0
 ) -> float | None:
     """Return the gain of an edit that mends every wrong verdict and breaks none; None where not even that is shown."""
     edits = _Edits(metric=metric, judged=judged, churn=0.0, alpha=alpha, rows=rows, groups=groups, seed=seed)
@@ -90,7 +97,9 @@ def perfect_gain(
     return None if found is None or found.power < POWER else found.gain
 
 
-def guard_needs(guards: Sequence[Guard], judged: Judged, *, churn: float, seed: int = 0) -> tuple[GuardNeed, ...]:
+def guard_needs(
+    guards: Sequence[Guard], judged: JudgedDataset, *, churn: float, seed: int = 0
+) -> tuple[GuardNeed, ...]:
     """Return the rows that each guard wants to hold with 80 % power, by the scatter of edits with this churn.
 
     Guards on grades are left out, and those whose metric is undefined on the open rows.
@@ -134,7 +143,7 @@ class _Edits:
     """Made-up edits of one judge, that differ in how many wrong verdicts they mend beyond the churn."""
 
     metric: str
-    judged: Judged
+    judged: JudgedDataset
     churn: float
     alpha: float
     rows: int

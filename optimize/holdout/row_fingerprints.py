@@ -1,279 +1,209 @@
-"""Rows known again although their texts were edited: fingerprints of stretches of text.
+"""Rows known again: which rows a part holds, as hashes of what they say, so that the same rows are met again later.
 
-Fingerprints are chosen by winnowing (Schleimer, Wilkerson and Aiken, 2003, "Winnowing: local algorithms for document
-fingerprinting"): of the hashes of every 20 letters the lowest in each window of 48. Which are chosen depends on the
-text around them alone, so that what was put before, behind or between leaves the others standing: two texts that share
-67 letters share a fingerprint. Letters are compared as they are drawn (`letters_of`). Nothing of the texts can be read
-back.
-
-A fingerprint tells which text it is from unless it stands in many groups of both parts, as a phrase of a template does.
-A row is met again where half of the telling fingerprints of a text of it stand in the other part, or, where all of its
-texts are short, all of them do; and where each of its texts stands there letter for letter.
+A row is known by its texts and not by its id, label or file, and a text by its words: neither `--limit` nor another
+label, name, spelling of spaces or capitals makes a fresh row of one that was tuned on. A group is met again where any
+of its rows is, or any text of five words or more that no other group of its part has: one edited sentence does not
+hide a row whose source stayed. Texts that were edited, and ids without texts, are known by the fingerprints beside
+these keys, which rows remembered by earlier versions lack. Nothing of the texts can be read back.
 """
 
 from __future__ import annotations
 
 import hashlib
+import re
 import struct
-from collections.abc import Iterable
-from dataclasses import dataclass, replace
-from functools import cached_property, lru_cache
-from typing import NamedTuple
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
-from ...judges import BoolArray, Dataset, IntArray, Row
-from ...judges.confusable_letters import letters_of
-from ...judges.duplicates import mix
+from ...judges import Dataset, Row, SealedRows
+from ...judges.duplicates import words_of
+from .text_fingerprints import Fingerprints
 
-LETTERS = 20
-"""A stretch: about four words of English."""
-WINDOW = 48
-LEAST_LETTERS = 40
-"""A shorter column beside the inputs, such as a topic, is no text; a shorter input tells no row."""
-MET, FEW = 0.5, 3
-"""Share of a text's telling fingerprints that make it the same, and how many it must have for that."""
-HINTS = 5
-"""Fingerprints that make a text touched: much was added to it, or it was added to much."""
-COMMON = 0.02
-"""Share of a part's groups beyond which a fingerprint tells nothing; of small parts see `_most`."""
+LEAST_WORDS = 5
+"""A shorter text, such as `yes`, stands in many rows and tells nothing about which one it is."""
 
-_HEAD = struct.Struct(">IIII")
-_EMPTY = -1
-_BASE = {power: np.uint64(pow(0x9E3779B97F4A7C15, power, 1 << 64)) for power in (1, 2, 4, 8)}
-Prints = npt.NDArray[np.uint32]
-Hashes = npt.NDArray[np.uint64]
+KEY_COLUMN = "row_key"
+"""The column of a verdict file that says, by its key, which row of texts a verdict is about."""
+
+_BYTES = 8
+_KEY = re.compile(r"[0-9a-f]{16}")
+_HEAD = struct.Struct(">III")
 
 
-class _Arrays(NamedTuple):
-    """What a body holds."""
+@dataclass(frozen=True, slots=True)
+class GroupFingerprints:
+    """One group: how many rows it has, a key for each different one, and keys of the texts that only it has."""
 
-    prints: Prints
-    """Text by text."""
-    ends: Prints
-    """Where each text's end among them."""
-    wholes: Prints
-    """A hash of each text's letters."""
-    holders: Prints
-    """Rows, each with one of its texts in `texts`."""
-    texts: Prints
-    groups: Prints
-    """The group of each row."""
-    names: Prints
-    """A hash of each row's id; 0 where that tells nothing."""
+    size: int
+    rows: frozenset[bytes]
+    texts: frozenset[bytes]
 
 
-@dataclass(frozen=True)
-class Fingerprints:
-    """The fingerprints of a part's rows; compared and stored by their bytes.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Overlap:
+    """How much of a part was met again elsewhere."""
 
-    A text that several rows have stands here once.
-    """
+    rows: int
+    groups: int
 
-    body: bytes
+
+@dataclass(frozen=True, slots=True)
+class RowFingerprints:
+    """The rows of a part, group by group."""
+
+    groups: tuple[GroupFingerprints, ...] = ()
+    prints: Fingerprints | None = None
+    """None where an earlier version remembered the rows."""
 
     @classmethod
-    def of(cls, *datasets: Dataset) -> Fingerprints:
-        """Take the fingerprints of the rows of some datasets, as one part."""
-        texts: dict[str, int] = {}
-        prints: list[Prints] = []
-        wholes: list[int] = []
-        holders: list[tuple[int, int]] = []
-        groups: dict[str, int] = {}
-        group_of: list[int] = []
-        names: list[int] = []
+    def of(cls, *datasets: Dataset) -> RowFingerprints:
+        """Take the keys of the rows of some datasets, as one part."""
+        words: dict[str, tuple[bytes, int]] = {}
+        members: defaultdict[str, list[tuple[bytes, frozenset[bytes]]]] = defaultdict(list)
         for dataset in datasets:
             for row in dataset.rows:
-                for text in texts_of(row):
-                    if text not in texts:
-                        letters = letters_of(text)
-                        texts[text] = len(prints) if letters else _EMPTY
-                        prints += [winnow(letters)] if letters else []
-                        wholes += [_hash32(letters)] if letters else []
-                    if texts[text] != _EMPTY:
-                        holders.append((len(group_of), texts[text]))
-                group_of.append(groups.setdefault(row.group or f"\0{row.id}", len(groups)))
-                names.append(_name(row))
-        return cls(_pack(prints, wholes, holders, group_of, names))
+                members[row.group or f"\0{row.id}"].append(_keys(row, dataset, words))
+        holders = Counter(text for rows in members.values() for text in {t for _, texts in rows for t in texts})
+        groups = (
+            GroupFingerprints(
+                len(rows),
+                frozenset(key for key, _ in rows),
+                frozenset(text for _, texts in rows for text in texts if holders[text] == 1),
+            )
+            for rows in members.values()
+        )
+        return cls(tuple(sorted(groups, key=lambda group: sorted(group.rows))), Fingerprints.of(*datasets))
+
+    @classmethod
+    def from_bytes(cls, body: bytes, prints: Fingerprints | None = None) -> RowFingerprints:
+        """Read what `to_bytes` wrote; the fingerprints stand beside it."""
+        groups, place = [], 0
+        while place < len(body):
+            size, *counts = _HEAD.unpack_from(body, place)
+            place += _HEAD.size
+            kinds = []
+            for count in counts:
+                end = place + count * _BYTES
+                kinds.append(frozenset(body[i : i + _BYTES] for i in range(place, end, _BYTES)))
+                place = end
+            groups.append(GroupFingerprints(size, *kinds))
+        return cls(tuple(groups), prints)
+
+    def to_bytes(self) -> bytes:
+        """Write the keys, always in the same order; the fingerprints are not among them."""
+        return b"".join(
+            _HEAD.pack(group.size, len(group.rows), len(group.texts))
+            + b"".join((*sorted(group.rows), *sorted(group.texts)))
+            for group in self.groups
+        )
 
     @property
     def hash(self) -> bytes:
-        """Hash of everything; 32 bytes."""
-        return hashlib.blake2b(self.body, digest_size=32).digest()
-
-    @cached_property
-    def _arrays(self) -> _Arrays:
-        n_prints, n_texts, n_holders, n_rows = _HEAD.unpack_from(self.body)
-        lengths = (n_prints, n_texts, n_texts, n_holders, n_holders, n_rows, n_rows)
-        starts = np.cumsum((0, *lengths[:-1])) * 4 + _HEAD.size
-        return _Arrays(*(np.frombuffer(self.body, "<u4", n, int(at)) for n, at in zip(lengths, starts, strict=True)))
+        """Hash of all keys but the fingerprints; 32 bytes."""
+        return hashlib.blake2b(self.to_bytes(), digest_size=32).digest()
 
     @property
     def rows(self) -> int:
         """How many rows there are."""
-        return len(self._arrays.groups)
+        return sum(group.size for group in self.groups)
 
-    @cached_property
-    def _of_text(self) -> IntArray:
-        """Which text each print belongs to; shape (prints,)."""
-        ends = self._arrays.ends.astype(np.int64)
-        return np.repeat(np.arange(len(ends)), np.diff(ends, prepend=0))
+    def met_in(self, other: RowFingerprints, *, unless: Sequence[RowFingerprints] = ()) -> Overlap:
+        """Count what of these rows, by whole groups, is met again in another part by its keys.
 
-    @cached_property
-    def _spread(self) -> tuple[Prints, IntArray]:
-        """Every different print, sorted, and how many groups have it."""
-        mine = self._arrays
-        held = np.unique(mine.texts.astype(np.uint64) << np.uint64(32) | mine.groups[mine.holders])
-        starts = np.searchsorted(self._of_text, (held >> np.uint64(32)).astype(np.int64))
-        ends = np.searchsorted(self._of_text, (held >> np.uint64(32)).astype(np.int64), side="right")
-        lengths = ends - starts
-        # The prints of each text, once for each group that has it.
-        places = (
-            np.arange(lengths.sum()) - np.repeat(np.cumsum(lengths) - lengths, lengths) + np.repeat(starts, lengths)
+        Args:
+            other: The other part.
+            unless: A group all of whose rows stand here, word for word, is not counted; a part sealed beside `other`
+                may share a text with it.
+        """
+        keys = {key for group in other.groups for key in (*group.rows, *group.texts)}
+        apart = {key for part in unless for group in part.groups for key in group.rows}
+        met = [
+            group
+            for group in self.groups
+            if not (keys.isdisjoint(group.rows) and keys.isdisjoint(group.texts)) and not group.rows <= apart
+        ]
+        return Overlap(rows=sum(group.size for group in met), groups=len(met))
+
+    def shared_with(self, other: RowFingerprints, *, unless: Sequence[RowFingerprints] = ()) -> Overlap:
+        """Count the rows and groups that two parts have in common, edited ones too; never more than either has.
+
+        So one document of the other part that many rows here quote counts as the rows it has there.
+        """
+        here, there = self.met_in(other, unless=unless), other.met_in(self)
+        by_key = Overlap(rows=min(here.rows, there.rows), groups=min(here.groups, there.groups))
+        by_print = self.edited_in(other, unless=unless)
+        return Overlap(rows=max(by_key.rows, by_print.rows), groups=max(by_key.groups, by_print.groups))
+
+    def edited_in(self, other: RowFingerprints, *, unless: Sequence[RowFingerprints] = ()) -> Overlap:
+        """Count the rows that two parts have in common by their fingerprints; see `shared_with`."""
+        if self.prints is None or other.prints is None:
+            return Overlap(rows=0, groups=0)
+        here, there = self.prints.met_in(other.prints), other.prints.met_in(self.prints)
+        apart = [self.prints.met_in(part.prints).whole for part in unless if part.prints is not None]
+        here = here.without(np.logical_or.reduce(apart)) if apart else here
+        ways = ((here.same, there.touched), (here.touched, there.same))
+        rows = max(int(min(mine.sum(), theirs.sum())) for mine, theirs in ways)
+        groups = max(
+            min(len(np.unique(here.groups[mine])), len(np.unique(there.groups[theirs]))) for mine, theirs in ways
         )
-        pairs = np.unique(
-            mine.prints[places].astype(np.uint64) << np.uint64(32) | np.repeat(held & np.uint64(0xFFFFFFFF), lengths)
-        )
-        return np.unique((pairs >> np.uint64(32)).astype(np.uint32), return_counts=True)
+        return Overlap(rows=rows, groups=groups)
 
-    def common(self, prints: Prints) -> BoolArray:
-        """Say of each print whether it stands in so many groups that it tells nothing; shape (k,)."""
-        different, counts = self._spread
-        frequent = different[counts > _most(len(np.unique(self._arrays.groups)))]
-        return np.isin(prints, frequent) if len(frequent) else np.zeros(len(prints), np.bool_)
 
-    def met_in(self, other: Fingerprints) -> Met:
-        """Say which of these rows are met again in another part."""
-        return _met(self, other)
+def known_sealed(part: SealedRows) -> RowFingerprints:
+    """Take the keys of a sealed part; only hashes leave it."""
+    return RowFingerprints.of(part.open(_Hashing(part.content_hash)))
 
 
 @dataclass(frozen=True, slots=True)
-class Met:
-    """Which rows of a part are met again in another; shape (rows,) each."""
+class _Hashing:
+    """The permit to hash the rows of a sealed part."""
 
-    same: BoolArray
-    """Half of some text of the row stands there, or its name where one side has no texts."""
-    touched: BoolArray
-    """The same, or at least a few stretches of it stand there."""
-    whole: BoolArray
-    """Half of each of its texts stands there; also where it has texts, but none that tells."""
-    groups: IntArray
-    """The number of each row's group."""
-
-    def without(self, rows: BoolArray) -> Met:
-        """Return the same but for some rows, which are not met."""
-        return replace(self, same=self.same & ~rows, touched=self.touched & ~rows)
+    holdout: str
 
 
-@lru_cache(maxsize=256)
-def _met(one: Fingerprints, other: Fingerprints) -> Met:
-    """See `Fingerprints.met_in`; many runs hold the same parts, so answers are kept."""
-    mine, theirs, n = one._arrays, other._arrays, one.rows
-    total, found = _tell(one, other)
-    equal = np.isin(mine.wholes, theirs.wholes)
-    long = total >= FEW
-    same_text = long & (found >= MET * total)
-
-    def any_text(of_text: BoolArray) -> BoolArray:
-        of_row = np.zeros(n, np.bool_)
-        of_row[mine.holders[of_text[mine.texts]]] = True
-        return of_row
-
-    named, bare = _named(one, other), ~any_text(np.ones(len(total), np.bool_))
-    all_equal = ~bare & ~any_text(~equal)
-    by_row = [np.bincount(mine.holders, weights=count[mine.texts], minlength=n) for count in (total, found)]
-    all_short = ~any_text(long) & (by_row[0] >= FEW) & (by_row[0] == by_row[1])
-    same = any_text(same_text) | all_equal | all_short | named
-    return Met(
-        same=same,
-        touched=same | any_text(found >= HINTS),
-        whole=np.where(bare, named, ~any_text(~same_text & ~equal & (found < total))),
-        groups=mine.groups.astype(np.int64),
-    )
+def _keys(row: Row, dataset: Dataset, words: dict[str, tuple[bytes, int]]) -> tuple[bytes, frozenset[bytes]]:
+    """Return the key of a whole row, and those of its longer texts."""
+    found = [_text_key(text, words) for text in row.inputs.values() if text.strip()]
+    if not found and (key := _written_key(row)):
+        return key, frozenset()
+    if not found:
+        # Without texts a name has to do; a mere line number is a name within its own file only.
+        within = dataset.content_hash if row.id.isdecimal() else ""
+        return _digest([b"name", *(part.encode("utf-8", "surrogatepass") for part in (within, row.group, row.id))]), (
+            frozenset()
+        )
+    # Sorted, so that renaming or exchanging columns makes no other row.
+    return _digest(sorted(key for key, _ in found)), frozenset(key for key, n in found if n >= LEAST_WORDS)
 
 
-def _tell(one: Fingerprints, other: Fingerprints) -> tuple[IntArray, IntArray]:
-    """Count the fingerprints of each text that tell which it is, and those of them that stand there; shape (texts,)."""
-    prints = one._arrays.prints
-    there = np.isin(prints, other._spread[0])
-    common = one.common(prints)
-    telling = np.where(there, ~(common & other.common(prints)), ~common)
-    texts = len(one._arrays.ends)
-    return tuple(np.bincount(one._of_text[kept], minlength=texts) for kept in (telling, telling & there))  # type: ignore[return-value]
+def row_keys(dataset: Dataset) -> list[bytes]:
+    """Return the key of each row; `bench --out` writes it beside a verdict, under `KEY_COLUMN`."""
+    words: dict[str, tuple[bytes, int]] = {}
+    return [_keys(row, dataset, words)[0] for row in dataset.rows]
 
 
-def _named(one: Fingerprints, other: Fingerprints) -> BoolArray:
-    """Say which rows have the name of a row there, where one of the two has no texts to tell by."""
-    mine, theirs = one._arrays.names, other._arrays.names
-    known = np.where(_bare(one), np.isin(mine, theirs), np.isin(mine, theirs[_bare(other)]))
-    return known & (mine != 0)
+def _written_key(row: Row) -> bytes | None:
+    written = row.meta.get(KEY_COLUMN)
+    if isinstance(written, str) and _KEY.fullmatch(written):
+        return bytes.fromhex(written)
+    return None
 
 
-def _bare(part: Fingerprints) -> BoolArray:
-    has = np.zeros(part.rows, np.bool_)
-    has[part._arrays.holders] = True
-    return ~has
+def _text_key(text: str, words: dict[str, tuple[bytes, int]]) -> tuple[bytes, int]:
+    """Return the key of a text and how many words it has."""
+    known = words.get(text)
+    if known is None:
+        found = words_of(text)
+        known = words[text] = _digest(word.encode("utf-8", "surrogatepass") for word in found), len(found)
+    return known
 
 
-def texts_of(row: Row) -> Iterable[str]:
-    """Yield the texts of a row: its inputs, and every other column that is long enough to be one.
-
-    A verdict file may hold the texts under any name.
-    """
-    yield from row.inputs.values()
-    yield from (value for value in row.meta.values() if isinstance(value, str) and len(value) >= LEAST_LETTERS)
-
-
-def winnow(letters: str) -> Prints:
-    """Return the fingerprints of a text of bare letters, sorted; empty where it is too short."""
-    codes = np.frombuffer(letters.encode("utf-32-le", "surrogatepass"), "<u4").astype(np.uint64)
-    if len(codes) < LETTERS:
-        return np.empty(0, np.uint32)
-    hashes = _rolling(codes)
-    lowest = _lowest(hashes) if len(hashes) > WINDOW else hashes.min(keepdims=True)
-    # What is lowest in its window lies low: scattered anew, so that 32 bits tell it apart.
-    return np.unique((mix(lowest) >> np.uint64(32)).astype(np.uint32))
-
-
-def _rolling(codes: Hashes) -> Hashes:
-    """Return a hash of every stretch, by doubling; shape (letters - LETTERS + 1,)."""
-    two = codes[:-1] * _BASE[1] + codes[1:]
-    four = two[:-2] * _BASE[2] + two[2:]
-    eight = four[:-4] * _BASE[4] + four[4:]
-    sixteen = eight[:-8] * _BASE[8] + eight[8:]
-    return mix(sixteen[:-4] * _BASE[4] + four[16:])
-
-
-def _lowest(hashes: Hashes) -> Hashes:
-    """Return the lowest hash of every window, by doubling; shape (hashes - WINDOW + 1,)."""
-    lowest = hashes
-    for step in (1, 2, 4, 8, 16):
-        lowest = np.minimum(lowest[:-step], lowest[step:])
-    return np.minimum(lowest[: len(hashes) - WINDOW + 1], lowest[WINDOW - 32 :])
-
-
-def _most(groups: int) -> float:
-    """Return how many groups may share a text that still tells one row from another: up to 20, a quarter of a few."""
-    return max(COMMON * groups, min(20.0, groups / 4))
-
-
-def _name(row: Row) -> int:
-    """Return the hash of a row's id; 0 for a mere line number, which every file has."""
-    if row.id.isdecimal():
-        return 0
-    return _hash32(row.id) or 1
-
-
-def _hash32(text: str) -> int:
-    return int.from_bytes(hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=4).digest(), "big")
-
-
-def _pack(
-    prints: list[Prints], wholes: list[int], holders: list[tuple[int, int]], group_of: list[int], names: list[int]
-) -> bytes:
-    flat = np.concatenate(prints) if prints else np.empty(0, np.uint32)
-    pairs = np.array(holders, np.int64).reshape(-1, 2)
-    parts = (flat, np.cumsum([len(p) for p in prints]), wholes, pairs[:, 0], pairs[:, 1], group_of, names)
-    head = _HEAD.pack(len(flat), len(prints), len(pairs), len(group_of))
-    return head + b"".join(np.asarray(part).astype("<u4").tobytes() for part in parts)
+def _digest(parts: Iterable[bytes]) -> bytes:
+    digest = hashlib.blake2b(digest_size=_BYTES)
+    for part in parts:
+        digest.update(len(part).to_bytes(4, "big"))
+        digest.update(part)
+    return digest.digest()

@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from ...judges import Answer, Dataset, IntArray, Judged, Row, Verdict
+from ...judges import Answer, Dataset, IntArray, JudgedDataset, Row, Verdict
 
 ROUNDS = 3
 """How often an unanswered row is asked again."""
 
-Ask = Callable[[Dataset, int], Judged]
+Ask = Callable[[Dataset, int], JudgedDataset]
 """Judges rows; the number says which repetition of the same questions it is, from 1."""
 
 
@@ -29,8 +29,8 @@ class AskedAgain:
 
 
 def ask_again(
-    before: Judged, after: Judged, ask_before: Ask, ask_after: Ask
-) -> tuple[Judged, Judged, tuple[AskedAgain, ...]]:
+    before: JudgedDataset, after: JudgedDataset, ask_before: Ask, ask_after: Ask
+) -> tuple[JudgedDataset, JudgedDataset, tuple[AskedAgain, ...]]:
     """Ask both prompts again about the labelled rows that either left unanswered, up to `ROUNDS` times.
 
     A round in which both answer stands for the row on both sides, so that neither has had a better try at it; where
@@ -85,13 +85,13 @@ def _take(sides: tuple[list[Answer], list[Answer]], i: int, old: Answer, new: An
 class WorstCase:
     """Both sides with every row that only one of them answered counted against the new prompt."""
 
-    before: Judged
-    after: Judged
+    before: JudgedDataset
+    after: JudgedDataset
     rows: int
     """How many such rows there are."""
 
 
-def count_against(before: Judged, after: Judged) -> WorstCase | None:
+def count_against(before: JudgedDataset, after: JudgedDataset) -> WorstCase | None:
     """Take the new prompt to be wrong where it alone gave no verdict, and the old one right where it alone gave none.
 
     Rows that neither answered say nothing about a difference and are left out on both sides. None where no row is
@@ -107,7 +107,7 @@ def count_against(before: Judged, after: Judged) -> WorstCase | None:
     )
 
 
-def _filled(side: Judged, positions: Sequence[int] | IntArray, *, right: bool) -> Judged:
+def _filled(side: JudgedDataset, positions: Sequence[int] | IntArray, *, right: bool) -> JudgedDataset:
     """Return a side with made-up verdicts at these positions, all right or all wrong."""
     answers = list(side.answers)
     for i in positions:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import orjson
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from ...judges import BoolArray, Completion, FloatArray, Judged, LossError, Message, OutputScale, Request
+from ...judges import BoolArray, Completion, FloatArray, JudgedDataset, LossError, Message, OutputScale, Request
 from ...judges.notebook_display import html_table
 from .axioms import DECLARATIONS, EXTRA, PERFECT, check_axioms, cost_table
 from .expression import (
@@ -271,7 +271,7 @@ def missing_declaration(loss: Loss, objective: Objective) -> str | None:
     return f"the objective needs a loss that declares {wanted}: {DECLARATIONS[wanted]}"
 
 
-def row_losses(loss: Loss, judged: Judged, membership: Mapping[str, BoolArray]) -> FloatArray:
+def row_losses(loss: Loss, judged: JudgedDataset, membership: Mapping[str, BoolArray]) -> FloatArray:
     """Return the loss of each scored row, shape (n,), each in [0, 1].
 
     Args:

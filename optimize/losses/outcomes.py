@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from ...judges import BoolArray, FloatArray, Judged, LossError
+from ...judges import BoolArray, FloatArray, JudgedDataset, LossError
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,7 +63,7 @@ class Outcomes:
         )
 
 
-def outcomes(judged: Judged, membership: Mapping[str, BoolArray]) -> Outcomes:
+def outcomes(judged: JudgedDataset, membership: Mapping[str, BoolArray]) -> Outcomes:
     """Describe the scored rows of a table in the language's terms.
 
     Ranks count from the lowest level of the judge's scale. People's grades are stretched onto it, so a

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from ...judges import Example, Judged, JudgePrompt, OutputScale, Row, Verdict
+from ...judges import Example, JudgedDataset, JudgePrompt, OutputScale, Row, Verdict
 from .shown import grade_of, same_inputs
 from .workbench import Trial
 
@@ -44,7 +44,7 @@ def demonstrations(prompt: JudgePrompt, train: Trial) -> list[Demonstration]:
     return found
 
 
-def demonstrate(prompt: JudgePrompt, row: Row, judged: Judged, verdict: Verdict) -> Example | None:
+def demonstrate(prompt: JudgePrompt, row: Row, judged: JudgedDataset, verdict: Verdict) -> Example | None:
     """Return a row with the reply a good judge gives; None where the row is too long or the reply cannot be written.
 
     The grade is the one people gave. The reasons are the judge's own where it gave that grade, and left out elsewhere.

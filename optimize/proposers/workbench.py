@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ...judges import Completion, FloatArray, Judged, JudgePrompt, ModelError, OutputScale, Request, Row
+from ...judges import Completion, FloatArray, JudgedDataset, JudgePrompt, ModelError, OutputScale, Request, Row
 
 Ask = Callable[[Sequence[Request]], list[Completion]]
 """Asks the optimizer model several things at once, through the client: record, budget and retries included."""
@@ -21,7 +21,7 @@ class Unanswered(ModelError):
 class Trial:
     """What a prompt did on training rows."""
 
-    judged: Judged
+    judged: JudgedDataset
     losses: FloatArray
     """Of each scored row; shape (n,)."""
 

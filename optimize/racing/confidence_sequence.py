@@ -20,7 +20,7 @@ STAKES: FloatArray = np.array([0.01, 0.02, 0.04, 0.07, 0.11, 0.16, 0.24, 0.35, 0
 ROUNDING = 1e-9
 
 
-class PairedBets:
+class ConfidenceSequence:
     """The wealth of a bet against every ordered pair of candidates.
 
     Args:

@@ -15,13 +15,13 @@ from typing import Any, Literal
 
 import numpy as np
 
-from ...judges import BoolArray, Dataset, FloatArray, InputError, IntArray, Judged, JudgePrompt, LossError
-from .confidence_sequence import PairedBets
-from .schedule import Course, RaceSettings, lay_out, plan_stops
+from ...judges import BoolArray, Dataset, FloatArray, InputError, IntArray, JudgedDataset, JudgePrompt, LossError
+from .confidence_sequence import ConfidenceSequence
+from .schedule import RaceSettings, Schedule, lay_out, plan_stops
 
-JudgeBatch = Callable[[JudgePrompt, Dataset], Judged]
+JudgeBatch = Callable[[JudgePrompt, Dataset], JudgedDataset]
 """Judges some rows, through the client; what was asked before is answered from its record."""
-LossOf = Callable[[Judged], FloatArray]
+LossOf = Callable[[JudgedDataset], FloatArray]
 """The loss of each scored row, in [0, 1]."""
 Why = Literal[
     "cannot win",
@@ -138,7 +138,7 @@ def race(
 def _run(runners: _Runners, judge_batch: JudgeBatch, settings: RaceSettings) -> None:
     """Race until one is left."""
     entrants = int(runners.running.sum())
-    bets = PairedBets(len(runners.candidates), len(runners.course.sizes))
+    bets = ConfidenceSequence(len(runners.candidates), len(runners.course.sizes))
     for stop in plan_stops(runners.course, entrants, settings):
         if runners.running.sum() == 1:
             return
@@ -165,7 +165,7 @@ class _Runners:
     """The candidates on their way."""
 
     candidates: tuple[JudgePrompt, ...]
-    course: Course
+    course: Schedule
     loss_of: LossOf
     seen: int = 0
     """Rows that the running ones have behind them."""
@@ -183,7 +183,7 @@ class _Runners:
         self.losses = np.full((k, len(self.course.rows)), np.nan)
         self.reached = np.zeros(k, np.int64)
 
-    def judge_up_to(self, stop: int, judge_batch: JudgeBatch, bets: PairedBets) -> None:
+    def judge_up_to(self, stop: int, judge_batch: JudgeBatch, bets: ConfidenceSequence) -> None:
         """Judge the rows from where the race stands up to `stop`, and bet on them unit by unit."""
         for k in np.flatnonzero(self.running):
             self.losses[k, self.seen : stop] = self._judge(int(k), judge_batch, self.seen, stop)

@@ -52,7 +52,7 @@ class Stop:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Course:
+class Schedule:
     """The labelled rows in racing order, in units that are drawn whole: rows, or groups of them."""
 
     rows: Dataset
@@ -62,7 +62,7 @@ class Course:
     """Rows up to and with each unit; shape (U,)."""
 
 
-def lay_out(rows: Dataset, settings: RaceSettings) -> Course:
+def lay_out(rows: Dataset, settings: RaceSettings) -> Schedule:
     """Put the rows in an order drawn by the seed; those without a label are left out.
 
     Raises:
@@ -78,10 +78,10 @@ def lay_out(rows: Dataset, settings: RaceSettings) -> Course:
     order = [members[i] for i in np.random.default_rng(settings.seed).permutation(len(members))]
     sizes = np.array([len(positions) for positions in order], np.int64)
     laid = tuple(rows.rows[i] for positions in order for i in positions)
-    return Course(rows=replace(rows, rows=laid), sizes=sizes, ends=np.cumsum(sizes))
+    return Schedule(rows=replace(rows, rows=laid), sizes=sizes, ends=np.cumsum(sizes))
 
 
-def plan_stops(course: Course, entrants: int, settings: RaceSettings) -> list[Stop]:
+def plan_stops(course: Schedule, entrants: int, settings: RaceSettings) -> list[Stop]:
     """Return where to look, each after whole units.
 
     The batches double. Where a share of the calls is set, the candidates are halved until one is left, every round
@@ -106,7 +106,7 @@ def plan_stops(course: Course, entrants: int, settings: RaceSettings) -> list[St
     return [Stop(rows=rows, most=most) for rows, most in sorted(looks.items())]
 
 
-def _whole_units(course: Course, rows: float) -> int:
+def _whole_units(course: Schedule, rows: float) -> int:
     """The most rows in whole units that are no more than asked for; the first unit at least."""
     fitting = int(np.searchsorted(course.ends, rows + 1e-9, side="right"))
     return int(course.ends[max(0, fitting - 1)])

@@ -24,7 +24,7 @@ from ..store.run_config import open_proposer
 from ..store.workspace import Workspace
 from .gate import Asking, Watch, decide_with_model
 from .gate_decision import HUNKS, Gated, answer_once
-from .run_result import Finding, NotAccepted, finding, put_on_shelf, settle
+from .run_result import Finding, NotAccepted, finding, promote_prompt, settle
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -118,7 +118,7 @@ def accept_hunks(
         note = f"{choice} of run {found.run_id}, gated on {config.model}: {decision['reason']}"
         about = {"hunks": list(choice.numbers), "of": choice.of, "gated": gated.run_id}
         noted = replace(choice.prompt, note=note)
-        adopted = put_on_shelf(workspace, found, noted, who=who, comment=comment, about=about)
+        adopted = promote_prompt(workspace, found, noted, who=who, comment=comment, about=about)
     return choice.answered(decision, gated=gated, adopted=adopted)
 
 

@@ -13,7 +13,7 @@ from ...judges import (
     ClientStats,
     Dataset,
     InputError,
-    Judged,
+    JudgedDataset,
     JudgePrompt,
     JudgeSettings,
     Progress,
@@ -37,12 +37,12 @@ from ...judges.registry import KeptRule
 from ...judges.reliability import group_codes
 from ..config.environment import Allowance, Environment, open_client
 from ..store.calls import CallStore
-from ..store.journal import create_run, sitting
+from ..store.journal import create_run, run_session
 from ..store.workspace import Workspace
 from .annotation_file import Annotation, Cut, parse_cut
 from .annotation_pairs import Material
 from .bench import describe_spending
-from .unanswered import refuse_silence
+from .unanswered import require_answers
 
 Watch = Callable[[str, Progress], None]
 TOP_KS = (1, 3, 5, 10)
@@ -88,7 +88,7 @@ def run_annotation(
         WorldError: The endpoint or the disk stopped it; answers that came are recorded.
     """
     cut = parse_cut(threshold_from)
-    kept = workspace.shelf.kept_rule(prompt)
+    kept = workspace.registry.kept_rule(prompt)
     pairs = _draw(material, retriever, plan, watch)
     dataset = pair_dataset(pairs, material.label_scale, material.labels, name="annotate")
     if cut.origin == "labels" and not any(r.label is not None and dataset.positive(r) for r in dataset.rows):
@@ -139,13 +139,13 @@ def _judge(
     asking: Asking,
     kept: KeptRule | None,
     watch: Watch,
-) -> tuple[str, Judged, ClientStats]:
+) -> tuple[str, JudgedDataset, ClientStats]:
     """Judge the pairs in a run of their own, under the kept rule where there is one."""
     run_id = create_run(workspace.database, "annotate", config)
     record = CallStore(workspace.database, run_id)
     budget = Budget(money=asking.allowance.money, tokens=asking.allowance.tokens, spent=record.spending())
     with (
-        sitting(workspace.database, run_id),
+        run_session(workspace.database, run_id),
         open_client(
             asking.model, asking.environment, record=record, budget=budget, concurrency=asking.concurrency
         ) as client,
@@ -158,7 +158,7 @@ def _judge(
             rule=kept.rule if kept else None,
             progress=lambda p: watch("pairs", p),
         )
-        refuse_silence(judged.answers, of="pair")
+        require_answers(judged.answers, of="pair")
         return run_id, judged, client.stats
 
 
@@ -168,7 +168,7 @@ def _rule_notes(kept: KeptRule | None, asking: Asking) -> list[str]:
     return list(kept.caveats(model=asking.model, confidence=asking.settings.confidence))
 
 
-def _estimate(pairs: tuple[Pair, ...], judged: Judged, cut: Cut, documents: int) -> SampleEstimates:
+def _estimate(pairs: tuple[Pair, ...], judged: JudgedDataset, cut: Cut, documents: int) -> SampleEstimates:
     """Estimate from the pairs that have a verdict."""
     passed = [cut.passes(a, judged.scale) if isinstance(a, Verdict) else None for a in judged.answers]
     at = [i for i, said in enumerate(passed) if said is not None]
@@ -181,7 +181,7 @@ def _estimate(pairs: tuple[Pair, ...], judged: Judged, cut: Cut, documents: int)
     )
 
 
-def _compare_cuts(judged: Judged, k: int) -> tuple[CutCurve | None, str]:
+def _compare_cuts(judged: JudgedDataset, k: int) -> tuple[CutCurve | None, str]:
     """Compare thresholds with fixed k on the labelled pairs; what stands in the way, or must be known, is said."""
     known = np.flatnonzero(np.isfinite(judged.probability))
     if len(known) == 0:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ...judges import ClientStats, DecisionRule, InputError, Judged, OutputScale, Unscored, Verdict, write_beside
+from ...judges import ClientStats, DecisionRule, InputError, JudgedDataset, OutputScale, Unscored, Verdict, write_beside
 from ...judges.annotation import CutCurve, Pair, ReviewQueue, SampleEstimates, SamplePlan
 
 
@@ -35,7 +35,7 @@ class Annotation:
 
     run_id: str
     pairs: tuple[Pair, ...]
-    judged: Judged
+    judged: JudgedDataset
     """One row a pair, in the order of `pairs`."""
     documents: int
     """Size of the corpus."""

@@ -6,15 +6,15 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from ...judges import Judged
+from ...judges import JudgedDataset
 from ...judges.reliability import Finding, read_audit
 from ...slices import SliceAudit, apply_marks, audit_slice, read_slice
-from ...slices.error_annotation import mark_errors, write_marks
+from ...slices.error_annotation import annotate_errors, write_marks
 from ..terminal import say, say_json
 from .find_slices import Search, numbered, search
 
 
-def audit_named(judged: Judged, wanted: Search, text: str) -> SliceAudit:
+def audit_named(judged: JudgedDataset, wanted: Search, text: str) -> SliceAudit:
     """Choose the errors of the slice a person means; a slice of the table is looked at in its own direction.
 
     Raises:
@@ -26,7 +26,9 @@ def audit_named(judged: Judged, wanted: Search, text: str) -> SliceAudit:
     return audit_slice(judged, found.predicate, metric=wanted.metric, direction=found.direction)
 
 
-def mark(judged: Judged, audit: SliceAudit, path: Path, *, ask: Callable[[str], str] | None) -> dict[str, Finding]:
+def mark(
+    judged: JudgedDataset, audit: SliceAudit, path: Path, *, ask: Callable[[str], str] | None
+) -> dict[str, Finding]:
     """Return the marks of a file; where there is none, ask for them one by one, or write the file to be filled in.
 
     Args:
@@ -40,14 +42,14 @@ def mark(judged: Judged, audit: SliceAudit, path: Path, *, ask: Callable[[str], 
     kept: dict[str, Finding] = {}
     write_marks(audit, kept, path)
     if ask is not None:
-        for row_id, finding in mark_errors(audit, judged.dataset.labels, ask=ask, show=say):
+        for row_id, finding in annotate_errors(audit, judged.dataset.labels, ask=ask, show=say):
             kept[row_id] = finding
             write_marks(audit, kept, path)
     return kept
 
 
 def tell_audit(
-    judged: Judged, audit: SliceAudit, path: Path, *, ask: Callable[[str], str] | None, as_json: bool
+    judged: JudgedDataset, audit: SliceAudit, path: Path, *, ask: Callable[[str], str] | None, as_json: bool
 ) -> None:
     """Print the audit, and the slice's metric with the audited labels once there are marks."""
     marks = mark(judged, audit, path, ask=ask)

@@ -15,7 +15,7 @@ from ...judges import (
     Dataset,
     DecisionRule,
     InputError,
-    Judged,
+    JudgedDataset,
     JudgePrompt,
     JudgeSettings,
     Progress,
@@ -31,15 +31,15 @@ from ...judges.listwise import RankedDataset, Window, judge_listwise
 from ...judges.metrics.macro_average import MacroMean, macro_means
 from ...judges.models import Budget
 from ...judges.reliability import FlipReport, flip_rate
-from ...optimize.holdout.seen_rows import KEY_COLUMN, row_keys
+from ...optimize.holdout.row_fingerprints import KEY_COLUMN, row_keys
 from ..config.environment import Allowance, Environment, open_client
 from ..reports.score_report import write_score_report
 from ..store.calls import CallStore
-from ..store.journal import create_run, sitting
+from ..store.journal import create_run, run_session
 from ..store.sealed_rows import enter_look, seal_of
 from ..store.workspace import Workspace
-from .reliability import CeilingQuestions, Ceilings, find_ceilings
-from .unanswered import refuse_silence
+from .reliability import ReliabilityOptions, ReliabilityReport, check_reliability
+from .unanswered import require_answers
 
 Watch = Callable[[str, Progress], None]
 
@@ -67,7 +67,7 @@ class BenchPlan:
     """Rank passages in windows of this size and step instead of judging them one by one."""
     planted: int | None = None
     """Rows into which instructions are planted, to see whether the judge obeys them."""
-    ceilings: CeilingQuestions = field(default_factory=CeilingQuestions)
+    ceilings: ReliabilityOptions = field(default_factory=ReliabilityOptions)
 
     def __post_init__(self) -> None:
         whole = self.claims is None and self.window is None
@@ -81,17 +81,17 @@ class BenchPlan:
 class BenchResult:
     """A benchmark, its parts, what else was found out, and what it cost."""
 
-    judged: Judged
+    judged: JudgedDataset
     benchmark: Benchmark
     by: Mapping[str, Benchmark]
     macro: Mapping[str, MacroMean]
     """Means over the values of the column asked for; empty without one, or for a choice."""
-    ceilings: Ceilings
+    ceilings: ReliabilityReport
     claims: ClaimedResponses | None
     ranked: RankedDataset | None
     flips: FlipReport | None
     stats: ClientStats
-    shown: Judged
+    shown: JudgedDataset
     """The rows that may be shown one by one: all but those sealed to a run."""
     notes: tuple[str, ...] = field(default=())
 
@@ -144,14 +144,14 @@ def run_bench(
     run_id = create_run(workspace.database, "bench", {"judge": prompt.name, "version": prompt.version, "model": model})
     record = CallStore(workspace.database, run_id)
     budget = Budget(money=allowance.money, tokens=allowance.tokens, spent=record.spending())
-    kept = workspace.shelf.kept_rule(prompt)
+    kept = workspace.registry.kept_rule(prompt)
     rule = kept.rule if kept else None
     with (
-        sitting(workspace.database, run_id),
+        run_session(workspace.database, run_id),
         open_client(model, environment, record=record, budget=budget, concurrency=concurrency) as client,
     ):
         asked = _ask(prompt, dataset, client, plan, rule, watch)
-        refuse_silence(asked.rounds[0].answers)
+        require_answers(asked.rounds[0].answers)
         flips = None
         if plan.planted is not None:
             flips = flip_rate(
@@ -176,7 +176,7 @@ def run_bench(
         benchmark=measure(first),
         by=by_column(first, plan.by) if plan.by else {},
         macro=macro_means(first, plan.by) if plan.by and first.scale.kind != "choice" else {},
-        ceilings=find_ceilings(asked.rounds, plan.ceilings, shown=seal.shown),
+        ceilings=check_reliability(asked.rounds, plan.ceilings, shown=seal.shown),
         claims=claims,
         ranked=asked.ranked,
         flips=flips,
@@ -188,7 +188,7 @@ def run_bench(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Asked:
-    rounds: list[Judged]
+    rounds: list[JudgedDataset]
     claims: ClaimedResponses | None = None
     ranked: RankedDataset | None = None
 
@@ -249,7 +249,7 @@ def describe_spending(stats: ClientStats) -> tuple[str, ...]:
     return tuple(said)
 
 
-def write_verdicts(judged: Judged, path: Path) -> None:
+def write_verdicts(judged: JudgedDataset, path: Path) -> None:
     """Write one line a row as JSONL: what `score` and `slices` read, with reasons for unscored rows."""
     import io
 

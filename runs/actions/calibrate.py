@@ -11,7 +11,7 @@ from ...judges import (
     BudgetSpent,
     ClientStats,
     Dataset,
-    Judged,
+    JudgedDataset,
     JudgePrompt,
     JudgeSettings,
     Progress,
@@ -28,11 +28,11 @@ from ..config.environment import Allowance, Environment, open_client
 from ..reports.charts import judged_bins
 from ..reports.plots import Bin
 from ..store.calls import CallStore
-from ..store.journal import create_run, sitting
+from ..store.journal import create_run, run_session
 from ..store.ledger import HoldoutLedger
 from ..store.workspace import Workspace
 from .optimize import require_same_split
-from .unanswered import refuse_silence
+from .unanswered import require_answers
 
 Watch = Callable[[str, Progress], None]
 
@@ -109,7 +109,7 @@ def run_calibration(
     remember_split(HoldoutLedger(workspace.database), run_id, parts)
     record = CallStore(workspace.database, run_id)
     budget = Budget(money=allowance.money, tokens=allowance.tokens, spent=record.spending())
-    with sitting(workspace.database, run_id):
+    with run_session(workspace.database, run_id):
         with open_client(model, environment, record=record, budget=budget, concurrency=concurrency) as client:
             judged = judge(prompt, rows, client, settings=settings, progress=lambda p: watch("validation rows", p))
             stats = client.stats
@@ -127,16 +127,16 @@ def run_calibration(
             metric=metric,
             simulated=judged.simulated,
         )
-        path = workspace.shelf.keep_rule(prompt, kept)
+        path = workspace.registry.keep_rule(prompt, kept)
     return CalibrationRun(run_id=run_id, calibrated=found, kept=kept, path=path, shares=shares, stats=stats)
 
 
-def _require_answers(judged: Judged) -> None:
+def _require_answers(judged: JudgedDataset) -> None:
     """Fit nothing on the rows that happened to be judged before the money or the endpoint gave out."""
     reasons = [answer.reason for answer in judged.answers if isinstance(answer, Unscored)]
     if unpaid := reasons.count("budget"):
         raise BudgetSpent(f"the budget ended before {unpaid} rows were judged", hint="try again with a larger --budget")
-    refuse_silence(judged.answers)
+    require_answers(judged.answers)
 
 
 def _bins_json(bins: list[Bin]) -> list[dict[str, Any]]:  # Any: JSON

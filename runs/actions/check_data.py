@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from ...judges import Dataset, InputError, Judged, JudgePrompt, JudgeSettings, Prices, Row, Shelf, Verdict
+from ...judges import Dataset, InputError, JudgedDataset, JudgePrompt, JudgeSettings, Prices, Registry, Row, Verdict
 from ...judges.files import (
     DataReport,
     RawRoles,
@@ -53,7 +53,7 @@ class CheckOptions:
 
 
 def check_file(
-    path: Path, options: CheckOptions, *, shelf: Shelf, environment: Environment
+    path: Path, options: CheckOptions, *, registry: Registry, environment: Environment
 ) -> tuple[DataReport, RunPrice | None]:
     """Look at a data file, and say what a run of a judge over it may cost.
 
@@ -61,7 +61,7 @@ def check_file(
         InputError: A column that was named is missing, or the model is no name.
         DataError: The file, or any of its rows, cannot be read.
     """
-    judges = judge_inputs(shelf)
+    judges = judge_inputs(registry)
     raw = read_raw_rows(path, options.roles, judges=judges)
     side, notes = _side_column(raw, options.split)
     others: Sequence[Row] = ()
@@ -84,8 +84,8 @@ def check_file(
     return report, _price(report, options, environment)
 
 
-def _inputs_of(shelf: Shelf) -> dict[str, tuple[str, ...]]:
-    return {name: shelf.get(name).inputs for name in shelf.names()}
+def _inputs_of(registry: Registry) -> dict[str, tuple[str, ...]]:
+    return {name: registry.get(name).inputs for name in registry.names()}
 
 
 def _side_column(raw: RawRows, named: str | None) -> tuple[str | None, list[str]]:
@@ -124,5 +124,5 @@ def find_leaks(rows: Sequence[Row]) -> dict[str, str]:
     scale = infer_raw_scale(labelled)
     # A judge that is always right: what gives its verdict away gives the label away.
     answers = [Verdict(row_id=r.id, score=r.label or 0.0, positive=scale.positive(r.label or 0.0)) for r in labelled]
-    judged = Judged(dataset=Dataset.of(labelled, labels=scale), answers=tuple(answers), scale=scale)
+    judged = JudgedDataset(dataset=Dataset.of(labelled, labels=scale), answers=tuple(answers), scale=scale)
     return {name: why for name, why in read_features(judged).left_out.items() if why.startswith(_LEAKS)}

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from ...judges import Dataset, InputError, Judged, Row, load_verdicts
+from ...judges import Dataset, InputError, JudgedDataset, Row, load_verdicts
 from ...slices import FoundSlice, Predicate, SliceReport, choose_target, find_slices
 from ...slices.features import read_features
 from ...slices.inspect_slice import MeasuredSlice, why_no_target
@@ -51,7 +51,7 @@ def read_judged(
     reading: Mapping[str, Any],  # Any: load_verdicts' own
     *,
     show_all: bool = False,
-) -> Judged:
+) -> JudgedDataset:
     """Return the open rows of a verdict file; where there is no such file, those of a run.
 
     Args:
@@ -77,7 +77,7 @@ def read_judged(
     return replace(judged, dataset=replace(judged.dataset, notes=(*judged.dataset.notes, note)))
 
 
-def _open_rows(workspace: Workspace, judged: Judged, *, show_all: bool) -> Judged:
+def _open_rows(workspace: Workspace, judged: JudgedDataset, *, show_all: bool) -> JudgedDataset:
     """Leave out what is sealed to a run, and enter that the rest was looked at with this judge."""
     seal = seal_of(workspace, judged.dataset, show_all=show_all, by="slices")
     shown = seal.shown(judged)
@@ -86,7 +86,7 @@ def _open_rows(workspace: Workspace, judged: Judged, *, show_all: bool) -> Judge
     return shown.noting(*seal.notes())
 
 
-def group_by_input(judged: Judged) -> Judged:
+def group_by_input(judged: JudgedDataset) -> JudgedDataset:
     """Group rows that share a text, where no column names the group: of all inputs, the one that repeats most.
 
     Rows of one source or query err together, so to take them as independent would find slices in noise. An input with
@@ -118,12 +118,12 @@ def _key(text: str) -> str:
     return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
 
 
-def with_topics(judged: Judged, wanted: Search) -> Judged:
+def with_topics(judged: JudgedDataset, wanted: Search) -> JudgedDataset:
     """Cut the texts into topics and write them as columns, so that a slice by topic can be looked up in the rows."""
     return add_topics(judged, fit_topics(judged.rows, wanted.topics, seed=wanted.seed)) if wanted.topics else judged
 
 
-def search(judged: Judged, wanted: Search, progress: Callable[[int, int], None] | None = None) -> SliceReport:
+def search(judged: JudgedDataset, wanted: Search, progress: Callable[[int, int], None] | None = None) -> SliceReport:
     """Find the slices; topics are searched where `with_topics` has written them."""
     return find_slices(
         judged,
@@ -139,11 +139,11 @@ def search(judged: Judged, wanted: Search, progress: Callable[[int, int], None] 
     )
 
 
-def _reads_texts(judged: Judged, wanted: Search) -> bool:
+def _reads_texts(judged: JudgedDataset, wanted: Search) -> bool:
     return any(row.inputs for row in judged.rows) if wanted.text is None else wanted.text
 
 
-def named_slice(judged: Judged, wanted: Search, text: str) -> Predicate:
+def named_slice(judged: JudgedDataset, wanted: Search, text: str) -> Predicate:
     """Return the slice a person means: the number of one found, a saved slice's path, or a predicate."""
     if not text.strip().isdecimal():
         return read_slice(text)
@@ -162,7 +162,7 @@ def numbered(report: SliceReport, number: int) -> FoundSlice:
     return report.slices[number - 1]
 
 
-def narrow(judged: Judged, wanted: Search, predicate: Predicate) -> Tree:
+def narrow(judged: JudgedDataset, wanted: Search, predicate: Predicate) -> Tree:
     """Find the refinements of a slice."""
     columns, text = wanted.columns or None, _reads_texts(judged, wanted)
     features = read_features(judged, columns=columns, exclude=wanted.exclude, keep=wanted.keep, text=text)
@@ -204,7 +204,7 @@ def advise(report: SliceReport) -> Advice:
     return Advice(number=None, why=f"No slice stands out with a poorer {report.metric} than elsewhere")
 
 
-def to_json(report: SliceReport, judged: Judged) -> dict[str, Any]:  # Any: JSON
+def to_json(report: SliceReport, judged: JudgedDataset) -> dict[str, Any]:  # Any: JSON
     """Return the report with what the table shows beside it."""
     advice = advise(report)
     slices = [
@@ -228,7 +228,7 @@ def to_json(report: SliceReport, judged: Judged) -> dict[str, Any]:  # Any: JSON
     }
 
 
-def save_found(report: SliceReport, judged: Judged, asked: str) -> tuple[Path, FoundSlice]:
+def save_found(report: SliceReport, judged: JudgedDataset, asked: str) -> tuple[Path, FoundSlice]:
     """Save a slice that was found: the one numbered in `N=FILE`, or for `FILE` the one to optimize on.
 
     Raises:
@@ -247,10 +247,10 @@ def save_found(report: SliceReport, judged: Judged, asked: str) -> tuple[Path, F
     return path, found
 
 
-def save_measured(measured: MeasuredSlice, judged: Judged, path: Path) -> None:
+def save_measured(measured: MeasuredSlice, judged: JudgedDataset, path: Path) -> None:
     """Save a slice that a person chose."""
     _save(measured, judged, path)
 
 
-def _save(chosen: FoundSlice | MeasuredSlice, judged: Judged, path: Path) -> None:
+def _save(chosen: FoundSlice | MeasuredSlice, judged: JudgedDataset, path: Path) -> None:
     save_slice(SavedSlice.of(chosen, judged, saved_at=datetime.now(UTC).isoformat(timespec="seconds")), path)

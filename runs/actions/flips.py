@@ -16,7 +16,7 @@ from ...judges import (
     Dataset,
     InputError,
     IntArray,
-    Judged,
+    JudgedDataset,
     Row,
     Verdict,
     load_prompt,
@@ -37,8 +37,8 @@ Error = Literal["FP", "FN"]
 class Validation:
     """The validation rows with what each prompt of a finished walk said about them, row by row."""
 
-    before: Judged
-    after: Judged | None
+    before: JudgedDataset
+    after: JudgedDataset | None
     """None where no candidate beat the prompt."""
     in_slice: BoolArray
     """Shape (rows,)."""
@@ -150,7 +150,7 @@ def validation(workspace: Workspace, run_id: str) -> Validation:
     return Validation(before=before, after=after[0] if after else None, in_slice=in_slice)
 
 
-def _flips(found: Validation, after: Judged, positions: IntArray) -> Iterator[Flip]:
+def _flips(found: Validation, after: JudgedDataset, positions: IntArray) -> Iterator[Flip]:
     for i in positions:
         row, old, new = found.before.dataset.rows[i], found.before.answers[i], after.answers[i]
         if isinstance(old, Verdict) and isinstance(new, Verdict) and old.positive != new.positive:

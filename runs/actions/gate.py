@@ -14,7 +14,7 @@ from ...judges import (
     Dataset,
     DecisionRule,
     InputError,
-    Judged,
+    JudgedDataset,
     JudgePrompt,
     JudgeSettings,
     Progress,
@@ -28,14 +28,14 @@ from ...judges import (
 from ...judges.models import Budget
 from ...optimize import gate
 from ...optimize.holdout.ledger import Ledger, Look, LookOutcome
-from ...optimize.holdout.seen_rows import KnownRows
+from ...optimize.holdout.row_fingerprints import RowFingerprints
 from ...slices import parse_predicate
 from ..config.environment import Allowance, Environment, open_client
 from ..store.calls import CallStore
 from ..store.ledger import HoldoutLedger
 from ..store.workspace import Workspace
 from .gate_decision import Gated, Terms, answer_once, count_groups, with_cautions
-from .unanswered import refuse_silence
+from .unanswered import require_answers
 
 Watch = Callable[[str, Progress], None]
 
@@ -100,7 +100,7 @@ def gate_judges(workspace: Workspace, two: TwoJudges, terms: Terms, asking: Aski
         raise InputError(f"{_named(before)} and {_named(after)} are the same prompt; there is nothing to decide")
     dataset = two.dataset()
     empty = replace(dataset, rows=())
-    terms.require_fit(dataset, *(Judged(dataset=empty, answers=(), scale=p.scale) for p in (before, after)))
+    terms.require_fit(dataset, *(JudgedDataset(dataset=empty, answers=(), scale=p.scale) for p in (before, after)))
     groups = count_groups(dataset)
     holdout = SealedRows(dataset, name="holdout", groups=groups)
     question = {"model": asking.model, "max_tokens": asking.max_tokens, "holdout": holdout.content_hash}
@@ -110,8 +110,8 @@ def gate_judges(workspace: Workspace, two: TwoJudges, terms: Terms, asking: Aski
 
     def answer(run_id: str) -> tuple[dict[str, Any], ClientStats]:
         ledger = HoldoutLedger(workspace.database)
-        sealed = {holdout.content_hash: KnownRows.of(dataset)}
-        ledger.remember(run_id, open=KnownRows(), sealed=sealed, allow_opened=terms.allow_opened)
+        sealed = {holdout.content_hash: RowFingerprints.of(dataset)}
+        ledger.remember(run_id, open=RowFingerprints(), sealed=sealed, allow_opened=terms.allow_opened)
         return decide_with_model(
             workspace, run_id, (before, after), holdout, terms, asking, rules=two.rules, ledger=ledger
         )
@@ -174,7 +174,7 @@ class _OnLine:
             holdout, run_id=run_id, before=before, after=after, purpose=self.purpose, line=self.line
         )
 
-    def measured(self, version: str, rows: KnownRows, *, by: str) -> None:
+    def measured(self, version: str, rows: RowFingerprints, *, by: str) -> None:
         """See `Ledger.measured`."""
         self.ledger.measured(version, rows, by=by)
 
@@ -189,7 +189,7 @@ class _OnLine:
 
 def _ask(
     prompt: JudgePrompt, rows: Dataset, client: Client, asking: Asking, *, rule: DecisionRule | None, repeat: int
-) -> Judged:
+) -> JudgedDataset:
     """Judge the rows; decide nothing on those that happened to be judged before money or endpoint gave out."""
     settings = JudgeSettings(max_tokens=asking.max_tokens)
     named = f"judging with {_named(prompt)}" + (f", unanswered rows, time {repeat + 1}" if repeat else "")
@@ -207,7 +207,7 @@ def _ask(
         hint = "ask again with a larger --budget; the answers that came are kept, and so is the look"
         raise BudgetSpent(f"the budget ended while {named}: {unpaid} rows are left", hint=hint)
     if repeat == 0:
-        refuse_silence(judged.answers)
+        require_answers(judged.answers)
     return judged
 
 

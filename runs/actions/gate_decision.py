@@ -12,14 +12,14 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-from ...judges import ClientStats, Dataset, InputError, Judged, JudgePrompt, Verdict
+from ...judges import ClientStats, Dataset, InputError, JudgedDataset, JudgePrompt, Verdict
 from ...optimize import Decision, Objective, decide
 from ...optimize.holdout.gate import MIN_COVERAGE
 from ...optimize.holdout.ledger import Look
 from ...optimize.holdout.projection import MOST_TIMES
-from ...optimize.holdout.seen_rows import KnownRows
+from ...optimize.holdout.row_fingerprints import RowFingerprints
 from ...slices import parse_predicate
-from ..store.journal import RunJournal, create_run, list_runs, sitting
+from ..store.journal import RunJournal, create_run, list_runs, run_session
 from ..store.ledger import HoldoutLedger
 from ..store.workspace import Workspace
 
@@ -52,7 +52,7 @@ class Terms:
             "allow_opened": self.allow_opened,
         }
 
-    def require_fit(self, dataset: Dataset, *sides: Judged) -> None:
+    def require_fit(self, dataset: Dataset, *sides: JudgedDataset) -> None:
         """Make sure, before a look is spent, that every metric can be compared and that the slice has rows.
 
         Raises:
@@ -114,7 +114,7 @@ class Gated:
 
 
 def gate_verdicts(
-    workspace: Workspace, before: Judged, after: Judged, terms: Terms, *, known_as: tuple[str, ...] = ()
+    workspace: Workspace, before: JudgedDataset, after: JudgedDataset, terms: Terms, *, known_as: tuple[str, ...] = ()
 ) -> Gated:
     """Decide between the verdicts of two judges on the same rows, as `pair_verdicts` returns them.
 
@@ -136,8 +136,8 @@ def gate_verdicts(
 
     def answer(run_id: str) -> tuple[dict[str, Any], None]:
         ledger = HoldoutLedger(workspace.database)
-        sealed = {dataset.content_hash: KnownRows.of(dataset)}
-        ledger.remember(run_id, open=KnownRows(), sealed=sealed, allow_opened=terms.allow_opened)
+        sealed = {dataset.content_hash: RowFingerprints.of(dataset)}
+        ledger.remember(run_id, open=RowFingerprints(), sealed=sealed, allow_opened=terms.allow_opened)
         named = {"before": versions[0], "after": versions[1]}
         look = ledger.begin(dataset.content_hash, run_id=run_id, **named, known_as=known_as)
         inside = parse_predicate(terms.slice).mask(dataset.rows) if terms.slice else None
@@ -188,7 +188,7 @@ def answer_once(
     if last and found and _answered(found["decision"]):
         return Gated(run_id=last.run_id, found=found, repeated=True)
     run_id = last.run_id if last and not found else create_run(workspace.database, kind, config)
-    with sitting(workspace.database, run_id):
+    with run_session(workspace.database, run_id):
         body, stats = answer(run_id)
         event = RunJournal(workspace.database, run_id).record(GATED, {**about, **body})
     return Gated(run_id=run_id, found=event.payload, repeated=False, stats=stats)
@@ -198,7 +198,7 @@ def _answered(decision: Mapping[str, Any]) -> bool:  # Any: JSON
     return min(decision["coverage_before"], decision["coverage_after"]) >= MIN_COVERAGE
 
 
-def _verdicts_version(judged: Judged) -> str:
+def _verdicts_version(judged: JudgedDataset) -> str:
     """Return a hash of what was said of each row, as the version of a judge known by its verdicts alone."""
     digest = hashlib.blake2b(digest_size=8)
     for answer in judged.answers:

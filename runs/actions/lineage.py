@@ -52,10 +52,10 @@ def lineage(workspace: Workspace, name: str) -> tuple[Node, ...]:
         PromptError: There is no judge of that name, on the shelf or in a run.
     """
     starts, found = _from_runs(workspace, name)
-    shelf = workspace.shelf
-    on_shelf = name in shelf.names()
-    kept = {prompt.version: prompt for prompt in shelf.versions(name)} if on_shelf else {}
-    current = shelf.get(name).version if on_shelf or not starts else None
+    registry = workspace.registry
+    on_shelf = name in registry.names()
+    kept = {prompt.version: prompt for prompt in registry.versions(name)} if on_shelf else {}
+    current = registry.get(name).version if on_shelf or not starts else None
     found |= {version: one for version, p in kept.items() if version not in found and (one := _composed(workspace, p))}
     known = {**starts, **{version: one.prompt for version, one in found.items()}, **kept}
     parents = {version: prompt.parent for version, prompt in known.items()}

@@ -14,7 +14,7 @@ from typing import Any
 
 import jsonlines
 
-from ...judges import DataError, Dataset, InputError, OutputScale, Shares, Shelf, split_dataset
+from ...judges import DataError, Dataset, InputError, OutputScale, Registry, Shares, split_dataset
 from ...judges.datasets import Flat
 from ...judges.datasets.release import read_objects
 from ...judges.files import (
@@ -173,7 +173,7 @@ def split_file(
     folder: Path,
     *,
     roles: RawRoles,
-    shelf: Shelf,
+    registry: Registry,
     shares: Shares,
     seed: int,
     scale: OutputScale | None = None,
@@ -191,7 +191,7 @@ def split_file(
         raise InputError(
             f"{folder / taken[0]} is there already", hint="name another folder: parts are never overwritten"
         )
-    raw = read_raw_rows(path, roles, judges=judge_inputs(shelf))
+    raw = read_raw_rows(path, roles, judges=judge_inputs(registry))
     labelled, label = any(row.label is not None for row in raw.rows), roles.label or "label"
     dataset = Dataset.of(raw.rows, labels=scale or infer_raw_scale(raw.rows), name=name_of(path))
     splits = split_dataset(dataset, shares=shares, seed=seed)

@@ -25,15 +25,15 @@ from ...optimize import (
     Journal,
     Objective,
     Outcome,
-    Tools,
+    Services,
     optimize,
     read_objective,
 )
 from ...optimize.context import require_decision
 from ..config.environment import Environment, open_client, parse_budget
 from ..store.calls import CallStore
-from ..store.cost_summary import Thrift, thrift
-from ..store.journal import RunJournal, RunRecord, create_run, get_run, list_runs, set_config, sitting
+from ..store.cost_summary import CostSummary, thrift
+from ..store.journal import RunJournal, RunRecord, create_run, get_run, list_runs, run_session, set_config
 from ..store.ledger import HoldoutLedger
 from ..store.run_command import command_of
 from ..store.run_config import RunConfig, open_proposer
@@ -53,7 +53,7 @@ class RunResult:
     events: tuple[Event, ...]
     stats: tuple[ClientStats, ...]
     """Of the judge's client, and of the optimizer's and the screening one's where they are other models."""
-    thrift: Thrift
+    thrift: CostSummary
 
     def to_json(self) -> dict[str, Any]:  # Any: JSON
         """Return what `optimize --json` prints."""
@@ -110,7 +110,7 @@ def pin_config(workspace: Workspace, config: RunConfig) -> tuple[RunConfig, Data
     """Read the rows, and write into the configuration what a run keeps of its start: the rows' hash, the kept rule."""
     dataset = config.dataset()
     config = replace(config, data=str(Path(config.data).resolve()), data_hash=dataset.content_hash)
-    kept = workspace.shelf.kept_rule(config.judge)
+    kept = workspace.registry.kept_rule(config.judge)
     return (replace(config, rule=kept.rule.to_json()) if kept else config), dataset
 
 
@@ -208,9 +208,9 @@ def _walk(
     objective = read_objective(config.objective, target=config.target, guards=config.guards)
     again = f"judgewright runs resume {run_id}{environment.keyring().flags()}"
     try:
-        with sitting(workspace.database, run_id), ExitStack() as opened:
+        with run_session(workspace.database, run_id), ExitStack() as opened:
             clients = open_clients(opened, config, environment, record)
-            tools = Tools(
+            services = Services(
                 judge_client=clients[config.model],
                 optimizer_client=clients[config.optimizer_model or config.model],
                 proposer=open_proposer(config),
@@ -220,8 +220,8 @@ def _walk(
                 run_id=run_id,
                 watch=watch,
             )
-            journal.record("started", _started(config, dataset, objective, tools))
-            outcome = optimize(config.judge, dataset, objective, tools, config.settings())
+            journal.record("started", _started(config, dataset, objective, services))
+            outcome = optimize(config.judge, dataset, objective, services, config.settings())
             stats = tuple(client.stats for client in clients.values())
     except (Interrupted, KeyboardInterrupt):
         raise Interrupted(f"stopped; run {run_id} is kept", hint=again) from None
@@ -243,10 +243,12 @@ def _walk(
     )
 
 
-def _started(config: RunConfig, dataset: Dataset, objective: Objective, tools: Tools) -> dict[str, Any]:  # Any: JSON
+def _started(
+    config: RunConfig, dataset: Dataset, objective: Objective, services: Services
+) -> dict[str, Any]:  # Any: JSON
     prompt = config.judge
-    screen = tools.screen_client
-    models = [client.model for client in (tools.judge_client, tools.optimizer_client, screen) if client]
+    screen = services.screen_client
+    models = [client.model for client in (services.judge_client, services.optimizer_client, screen) if client]
     return {
         "judge": f"{prompt.name}@{prompt.version}",
         "rule": (config.decision_rule or prompt.rule).version,
@@ -260,7 +262,7 @@ def _started(config: RunConfig, dataset: Dataset, objective: Objective, tools: T
         "endpoints": [model.endpoint for model in models],
         "simulated": any(model.simulated for model in models),
         "proposer": config.proposer,
-        "parts": list(tools.proposer.parts),
+        "parts": list(services.proposer.parts),
         "candidates": config.candidates,
         "unguided": config.unguided,
         "objective": {

@@ -16,7 +16,7 @@ from ...judges import (
     Dataset,
     Estimate,
     InputError,
-    Judged,
+    JudgedDataset,
     JudgePrompt,
     Progress,
     Splits,
@@ -26,16 +26,16 @@ from ...judges import (
 )
 from ...judges.models import Budget
 from ...judges.reliability import CHURN, group_codes, mean_over_rows
-from ...optimize.forecast import Walk
+from ...optimize.forecast import PlannedRun
 from ...optimize.holdout.ledger import alpha_of_look
 from ...optimize.holdout.power import GuardNeed, guard_needs, perfect_gain, smallest_gain
 from ..config.environment import Environment, open_client, parse_budget
 from ..store.calls import CallStore
-from ..store.journal import create_run, sitting
+from ..store.journal import create_run, run_session
 from ..store.ledger import HoldoutLedger
 from ..store.run_config import RunConfig
 from ..store.workspace import Workspace
-from .unanswered import refuse_silence
+from .unanswered import require_answers
 
 PILOT_ROWS = 200
 ASSUMED_SKILL = 0.8
@@ -44,7 +44,7 @@ _SENTENCE = re.compile(r"(?<=[.!?])\s+|\n+")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Detectable:
+class MinimumDetectableEffect:
     """The smallest gain that the gate's next look can tell from none with 80 % power."""
 
     metric: str
@@ -83,8 +83,8 @@ class Detectable:
 class Pilot:
     """What the judge and a rewording of it said about the same open rows, and what that took."""
 
-    before: Judged
-    reworded: Judged
+    before: JudgedDataset
+    reworded: JudgedDataset
     calls: int
     recorded: int
     tokens_out: float
@@ -114,7 +114,7 @@ def pilot_rows(parts: Splits, rows: int = PILOT_ROWS) -> Dataset:
 
 def run_pilot(
     workspace: Workspace,
-    walk: Walk,
+    walk: PlannedRun,
     config: RunConfig,
     environment: Environment,
     *,
@@ -131,7 +131,7 @@ def run_pilot(
     budget = Budget(money=allowed.money, tokens=allowed.tokens, spent=record.spending())
     rows = pilot_rows(walk.parts)
     with (
-        sitting(workspace.database, run_id),
+        run_session(workspace.database, run_id),
         open_client(config.model, environment, record=record, budget=budget, concurrency=config.concurrency) as client,
     ):
         wordings = (walk.prompt, reworded(walk.prompt))
@@ -151,8 +151,8 @@ def run_pilot(
 
 
 def _judge(
-    prompt: JudgePrompt, rows: Dataset, walk: Walk, client: Client, progress: Callable[[Progress], None]
-) -> Judged:
+    prompt: JudgePrompt, rows: Dataset, walk: PlannedRun, client: Client, progress: Callable[[Progress], None]
+) -> JudgedDataset:
     settings = walk.settings
     judged = judge(prompt, rows, client, settings=settings.judge, rule=settings.rule, progress=progress)
     unpaid = sum(isinstance(answer, Unscored) and answer.reason == "budget" for answer in judged.answers)
@@ -160,11 +160,11 @@ def _judge(
         raise BudgetSpent(
             f"the budget ended in the pilot: {unpaid} of {len(rows)} rows are left", hint="raise --budget"
         )
-    refuse_silence(judged.answers)
+    require_answers(judged.answers)
     return judged
 
 
-def measure_churn(before: Judged, after: Judged) -> Estimate:
+def measure_churn(before: JudgedDataset, after: JudgedDataset) -> Estimate:
     """Return the churn: decisions that differ between two wordings, halved, as a share of the first one's wrong ones.
 
     A wording that mends a share of the wrong verdicts and breaks as many right ones flips twice that share. The
@@ -183,7 +183,9 @@ def measure_churn(before: Judged, after: Judged) -> Estimate:
     return Estimate(value=value, low=low, high=high, n=len(common), reason=flips.reason)
 
 
-def assumed_judge(dataset: Dataset, prompt: JudgePrompt, *, skill: float = ASSUMED_SKILL, seed: int = 0) -> Judged:
+def assumed_judge(
+    dataset: Dataset, prompt: JudgePrompt, *, skill: float = ASSUMED_SKILL, seed: int = 0
+) -> JudgedDataset:
     """Return made-up verdicts with this precision and recall on labelled rows; they stand for a judge nobody asked."""
     rng = np.random.default_rng(seed)
     labelled = [row for row in dataset.rows if row.label is not None]
@@ -198,10 +200,10 @@ def assumed_judge(dataset: Dataset, prompt: JudgePrompt, *, skill: float = ASSUM
         Verdict(row_id=row.id, score=float(yes_), positive=bool(yes_)) for row, yes_ in zip(labelled, said, strict=True)
     )
     whole = replace(dataset, rows=tuple(labelled))
-    return Judged(dataset=whole, answers=answers, scale=BINARY, judge=prompt.name, model="assumed")
+    return JudgedDataset(dataset=whole, answers=answers, scale=BINARY, judge=prompt.name, model="assumed")
 
 
-def detectable_gain(workspace: Workspace, walk: Walk, seen: Pilot | None) -> Detectable:
+def minimum_detectable_gain(workspace: Workspace, walk: PlannedRun, seen: Pilot | None) -> MinimumDetectableEffect:
     """Return the smallest gain that the gate's next look could tell from none on as many rows as the holdout has.
 
     The sealed rows are not looked at: the standard error is carried over from open rows by their number.
@@ -235,7 +237,7 @@ def detectable_gain(workspace: Workspace, walk: Walk, seen: Pilot | None) -> Det
     if size is None and not reason:
         reason = churn.reason if churn.value is None else _too_few(len(holdout), perfect)
     share = CHURN if churn.value is None else churn.value
-    return Detectable(
+    return MinimumDetectableEffect(
         metric=metric,
         size=size,
         high=high,

@@ -13,13 +13,13 @@ from ...judges import FloatArray, Model, Prices, Progress, split_dataset
 from ...judges.files import TokenSummary, count_row_tokens
 from ...optimize import read_objective
 from ...optimize.context import require_decision
-from ...optimize.forecast import ASSUMED, Asked, Drawn, StepBound, Walk, bound_proposal, bound_walk, draw_walks
+from ...optimize.forecast import ASSUMED, Asked, Drawn, PlannedRun, StepBound, bound_proposal, bound_run, draw_runs
 from ...optimize.holdout.guards import MIN_GROUPS
 from ..config.environment import Allowance, Environment, open_model, parse_budget
 from ..store.run_config import RunConfig, open_proposer
 from ..store.workspace import Workspace
 from .optimize import require_same_split
-from .pilot import Detectable, Pilot, detectable_gain, run_pilot
+from .pilot import MinimumDetectableEffect, Pilot, minimum_detectable_gain, run_pilot
 
 Watch = Callable[[str, Progress], None]
 
@@ -74,7 +74,7 @@ class Plan:
     money: Span
     """US dollars."""
     budget: BudgetForecast
-    detectable: Detectable
+    detectable: MinimumDetectableEffect
     row_tokens: TokenSummary
     pilot: Pilot | None
     notes: tuple[str, ...]
@@ -123,7 +123,7 @@ def plan_run(workspace: Workspace, config: RunConfig, environment: Environment, 
     judge_model = models[0]
     summary = count_row_tokens(walk.dataset.rows, model=judge_model.name, prompt=walk.prompt)
     rates = tuple(_Rates.of(model, environment) for model in models)
-    lines, drawn, step = bound_walk(walk), draw_walks(walk), bound_proposal(walk)
+    lines, drawn, step = bound_run(walk), draw_runs(walk), bound_proposal(walk)
     spans = _spans(lines, drawn, _sizes(summary, step, seen), rates)
     return Plan(
         judge=f"{walk.prompt.name}@{walk.prompt.version}",
@@ -135,23 +135,23 @@ def plan_run(workspace: Workspace, config: RunConfig, environment: Environment, 
         tokens=spans[1],
         money=spans[2],
         budget=_weigh_budget(parse_budget(config.budget), tokens=spans[1], money=spans[2]),
-        detectable=detectable_gain(workspace, walk, seen),
+        detectable=minimum_detectable_gain(workspace, walk, seen),
         row_tokens=summary,
         pilot=seen,
         notes=_notes(walk, seen),
     )
 
 
-def _walk(workspace: Workspace, config: RunConfig) -> Walk:
+def _walk(workspace: Workspace, config: RunConfig) -> PlannedRun:
     """Read everything the walk would start from, and refuse what it would refuse."""
     require_decision(config.judge)
     dataset = config.dataset()
-    if kept := workspace.shelf.kept_rule(config.judge):
+    if kept := workspace.registry.kept_rule(config.judge):
         config = replace(config, rule=kept.rule.to_json())
     proposer = open_proposer(config)
     if workspace.exists:
         require_same_split(workspace, dataset.content_hash, config.shares)
-    return Walk(
+    return PlannedRun(
         prompt=config.judge,
         dataset=dataset,
         parts=split_dataset(dataset, shares=config.shares),
@@ -276,7 +276,7 @@ def _span(draws: FloatArray, most: float | None, reason: str = "") -> Span:
     return Span(p50=middle, p95=high, at_most=most, reason=reason if most is None else "")
 
 
-def _notes(walk: Walk, seen: Pilot | None) -> tuple[str, ...]:
+def _notes(walk: PlannedRun, seen: Pilot | None) -> tuple[str, ...]:
     notes = [
         f"likely figures assume that {ASSUMED}",
         "at most: every answer at the length the budget reserves for it (half a token a byte of text) and its reply "

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ...judges import Estimate, Judged
+from ...judges import Estimate, JudgedDataset
 from ...judges.metrics import BINARY_METRICS
 from ...judges.reliability import (
     HumanAgreement,
@@ -15,9 +15,9 @@ from ...judges.reliability import (
     Noise,
     Remeasured,
     Retest,
-    detectable_change,
     human_agreement,
     likely_label_errors,
+    minimum_detectable_change,
     noise_note,
     read_audit,
     remeasure,
@@ -35,7 +35,7 @@ WIDTH = 60
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CeilingQuestions:
+class ReliabilityOptions:
     """What to find out beside the figures themselves."""
 
     metric: str = "f1"
@@ -52,7 +52,7 @@ class CeilingQuestions:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Ceilings:
+class ReliabilityReport:
     """What was found; None for what was not asked, or cannot be known."""
 
     metric: str
@@ -84,9 +84,12 @@ class Ceilings:
         return out
 
 
-def find_ceilings(
-    rounds: Sequence[Judged], asked: CeilingQuestions, *, shown: Callable[[Judged], Judged] = lambda judged: judged
-) -> Ceilings:
+def check_reliability(
+    rounds: Sequence[JudgedDataset],
+    asked: ReliabilityOptions,
+    *,
+    shown: Callable[[JudgedDataset], JudgedDataset] = lambda judged: judged,
+) -> ReliabilityReport:
     """Answer the questions about a judge that was asked once or several times.
 
     Args:
@@ -102,13 +105,13 @@ def find_ceilings(
     again = retest(rounds) if len(rounds) > 1 and decides else None
     humans = human_agreement(first, asked.annotators, words=asked.words) if asked.annotators else None
     known = asked.metric in BINARY_METRICS and decides
-    detectable = detectable_change(asked.metric, first) if known else None
+    detectable = minimum_detectable_change(asked.metric, first) if known else None
     noises = (again and again.noise(asked.metric), detectable)
     warning = noise_note(asked.metric, asked.gain, *noises) if asked.gain is not None and known else None
     audit = likely_label_errors(*map(shown, rounds), limit=LISTED) if asked.audit else None
     if audit is not None and asked.audit is not None:
         write_audit(audit, asked.audit)
-    return Ceilings(
+    return ReliabilityReport(
         metric=asked.metric,
         retest=again,
         humans=humans,
@@ -119,7 +122,7 @@ def find_ceilings(
     )
 
 
-def say_ceilings(found: Ceilings, *, audit: Path | None = None) -> None:
+def say_reliability(found: ReliabilityReport, *, audit: Path | None = None) -> None:
     """Print what was found, the warning about the noise last but for the list."""
     lines: list[str] = []
     if found.retest is not None:

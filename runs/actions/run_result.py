@@ -11,7 +11,7 @@ from typing import Any
 
 from ...judges import (
     InputError,
-    Judged,
+    JudgedDataset,
     JudgePrompt,
     JudgewrightError,
     WorkspaceError,
@@ -30,7 +30,7 @@ GIT_SECONDS = 2.0
 """How long git may take to say who somebody is."""
 
 
-def baseline(workspace: Workspace, run_id: str) -> Judged:
+def baseline(workspace: Workspace, run_id: str) -> JudgedDataset:
     """Return a run's benchmark rows with their verdicts, read from the record; asks no model.
 
     Raises:
@@ -157,12 +157,12 @@ def settle(workspace: Workspace, run_id: str, *, adopt: bool, who: str | None, c
     found.require_open()
     if adopt and found.after is not None:
         note = f"run {found.run_id}, gated on {found.config.model}: {found.decision['reason']}"
-        return put_on_shelf(workspace, found, replace(found.after, note=note), who=who, comment=comment)
+        return promote_prompt(workspace, found, replace(found.after, note=note), who=who, comment=comment)
     _write_decided(workspace, found, "rejected", found.after, who=who, comment=comment)
     return None
 
 
-def put_on_shelf(
+def promote_prompt(
     workspace: Workspace,
     found: Finding,
     prompt: JudgePrompt,
@@ -181,14 +181,14 @@ def put_on_shelf(
         comment: Why.
         about: What else is to be said of the decision.
     """
-    shelf, before = workspace.shelf, found.before
+    registry, before = workspace.registry, found.before
     adopted = replace(prompt, parent=before.version)
-    if before.version not in {p.version for p in shelf.versions(before.name)}:
-        shelf.keep(before, current=False)
-    shelf.keep(adopted)
-    if (kept := shelf.kept_rule(before)) and found.config.rule == kept.rule.to_json():
+    if before.version not in {p.version for p in registry.versions(before.name)}:
+        registry.keep(before, current=False)
+    registry.keep(adopted)
+    if (kept := registry.kept_rule(before)) and found.config.rule == kept.rule.to_json():
         # The gate decided under this rule; its calibration is the parent's.
-        shelf.keep_rule(adopted, replace(kept, judge=f"{adopted.name}@{adopted.version}"))
+        registry.keep_rule(adopted, replace(kept, judge=f"{adopted.name}@{adopted.version}"))
     # The event comes last: cut off before it, the same command can be given again and ends the same.
     _write_decided(workspace, found, "accepted", adopted, who=who, comment=comment, about=about)
     return adopted

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from ...judges import Benchmark, Estimate, InputError, Judged, by_column, measure
+from ...judges import Benchmark, Estimate, InputError, JudgedDataset, by_column, measure
 from ...judges.files import VerdictColumns, load_judges
 from ...judges.leaderboard import ALPHA, Entry, Leaderboard, Pair, rank_judges
 from ...judges.metrics.macro_average import MacroMean, macro_means
@@ -37,7 +37,7 @@ class Asked:
 class Score:
     """One judge measured, and per value of a column where one was asked for."""
 
-    judged: Judged
+    judged: JudgedDataset
     benchmark: Benchmark
     by: str | None
     parts: Mapping[str, Benchmark]
@@ -56,7 +56,7 @@ class Score:
         return out | {name: mean.to_json() for name, mean in self.macro.items()}
 
 
-def read_judges(files: Sequence[Path], columns: VerdictColumns) -> dict[str, Judged]:
+def read_judges(files: Sequence[Path], columns: VerdictColumns) -> dict[str, JudgedDataset]:
     """Read verdict files, each of one judge or of many; a name that occurs twice has its file before it.
 
     Raises:
@@ -67,14 +67,14 @@ def read_judges(files: Sequence[Path], columns: VerdictColumns) -> dict[str, Jud
     for meant in (*columns.thresholds, *columns.score_maps):
         if meant not in names:
             raise InputError(f"there is no judge {meant!r}", hint=f"there are {', '.join(names)}")
-    found: dict[str, Judged] = {}
+    found: dict[str, JudgedDataset] = {}
     for path, judges in read:
         for name, judged in judges.items():
             found[name if names.count(name) == 1 else f"{path}: {name}"] = judged
     return found
 
 
-def measure_one(judged: Judged, asked: Asked) -> Score:
+def measure_one(judged: JudgedDataset, asked: Asked) -> Score:
     """Measure one judge, and per value of a column."""
     at, uncertain, seed = asked.at, asked.uncertain, asked.seed
     return Score(
@@ -87,7 +87,7 @@ def measure_one(judged: Judged, asked: Asked) -> Score:
 
 
 def measure_many(
-    judges: Mapping[str, Judged], asked: Asked, *, metric: str, published: Sequence[PublishedRow]
+    judges: Mapping[str, JudgedDataset], asked: Asked, *, metric: str, published: Sequence[PublishedRow]
 ) -> Leaderboard:
     """Measure several judges and rank them, with published figures beside them."""
     found = {
@@ -118,12 +118,12 @@ def _part_line(value: str, part: Benchmark) -> tuple[str, ...]:
     return (value, f"{part.n:,}", f"{sum(part.unscored.values()):,}", _figure(f1), _interval(f1), *rest)
 
 
-def to_json(board: Leaderboard, judges: Mapping[str, Judged]) -> dict[str, Any]:  # Any: JSON
+def to_json(board: Leaderboard, judges: Mapping[str, JudgedDataset]) -> dict[str, Any]:  # Any: JSON
     """Return the leaderboard's object and how each judge's file was read."""
     return board.to_json() | {"reading": {name: list(judged.dataset.notes) for name, judged in judges.items()}}
 
 
-def say_leaderboard(board: Leaderboard, judges: Mapping[str, Judged]) -> None:
+def say_leaderboard(board: Leaderboard, judges: Mapping[str, JudgedDataset]) -> None:
     """Print judges from best to worst with their distance from the best, and published figures under them."""
     for note in _shared_notes(judges):
         say(f"note: {note}")
@@ -228,7 +228,7 @@ def _marks(published: Sequence[PublishedRow]) -> dict[tuple[str, str], int]:
     return {place: i for i, place in enumerate(places, 1)}
 
 
-def _shared_notes(judges: Mapping[str, Judged]) -> list[str]:
+def _shared_notes(judges: Mapping[str, JudgedDataset]) -> list[str]:
     """Return what holds for all judges once, and the rest under their names."""
     notes = [judged.dataset.notes for judged in judges.values()]
     shared = [note for note in (notes[0] if notes else ()) if all(note in others for others in notes)]

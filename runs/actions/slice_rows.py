@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from ...judges import Judged, Row, Verdict
+from ...judges import JudgedDataset, Row, Verdict
 from ...slices import Predicate
 from ...slices.inspect_slice import members
 from ..reports.score_report import most_confident_disagreements
@@ -62,7 +62,7 @@ class SliceRows:
         return {"predicate": str(self.predicate), **counts, "rows": [row.to_json() for row in self.rows]}
 
 
-def list_rows(judged: Judged, predicate: Predicate, *, errors_only: bool, limit: int) -> SliceRows:
+def list_rows(judged: JudgedDataset, predicate: Predicate, *, errors_only: bool, limit: int) -> SliceRows:
     """Return the scored rows of a slice, errors first."""
     inside = members(judged.rows, predicate)
     wrong = [i for i in most_confident_disagreements(judged) if inside[i]]

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from ...judges import Answer, ModelError, Unscored, Verdict
 
 
-def refuse_silence(answers: Sequence[Answer], *, of: str = "row") -> None:
+def require_answers(answers: Sequence[Answer], *, of: str = "row") -> None:
     """Refuse to go on where the endpoint is why there is no verdict.
 
     Args:

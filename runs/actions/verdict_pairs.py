@@ -6,7 +6,7 @@ import hashlib
 from dataclasses import replace
 from pathlib import Path
 
-from ...judges import Answer, Dataset, InputError, Judged, OutputScale, Row, Unscored
+from ...judges import Answer, Dataset, InputError, JudgedDataset, OutputScale, Row, Unscored
 from ...judges.files import GROUP_COLUMNS, Roles, VerdictColumns, load_judges, read_table, words_for
 from .find_slices import UNGROUPED
 
@@ -27,7 +27,7 @@ def split_name(text: str) -> tuple[Path, str | None] | None:
     return None
 
 
-def read_verdicts(path: Path, name: str | None, columns: VerdictColumns) -> Judged:
+def read_verdicts(path: Path, name: str | None, columns: VerdictColumns) -> JudgedDataset:
     """Read the verdicts of one judge; a name chooses it among those of a matrix.
 
     Raises:
@@ -67,7 +67,9 @@ def read_holdout(path: Path, columns: VerdictColumns, *, scale: OutputScale) -> 
     return Dataset.of(rows, labels=scale, name=path.name, notes=table.notes)
 
 
-def pair_verdicts(before: Judged, after: Judged, holdout: Dataset | None = None) -> tuple[Judged, Judged]:
+def pair_verdicts(
+    before: JudgedDataset, after: JudgedDataset, holdout: Dataset | None = None
+) -> tuple[JudgedDataset, JudgedDataset]:
     """Put two judges' verdicts on the same rows, by their ids, as two answers to one dataset.
 
     A row that one of them lacks is unscored there. With a holdout its rows are taken, with its labels.
@@ -88,7 +90,7 @@ def pair_verdicts(before: Judged, after: Judged, holdout: Dataset | None = None)
     return _answered(before, dataset), _answered(after, dataset)
 
 
-def _require_same_labels(before: Judged, after: Judged) -> None:
+def _require_same_labels(before: JudgedDataset, after: JudgedDataset) -> None:
     mine = {row.id: row.label for row in before.dataset.rows}
     other = [r.id for r in after.dataset.rows if r.id in mine and r.label != mine[r.id]]
     if other:
@@ -141,7 +143,7 @@ def _key(text: str) -> str:
     return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
 
 
-def _answered(side: Judged, dataset: Dataset) -> Judged:
+def _answered(side: JudgedDataset, dataset: Dataset) -> JudgedDataset:
     """Return one judge's answers to the rows of a dataset."""
     known = {answer.row_id: answer for answer in side.answers}
     missing = f"{side.judge} has no such row"
@@ -149,7 +151,7 @@ def _answered(side: Judged, dataset: Dataset) -> Judged:
     return replace(side, dataset=dataset, answers=tuple(answers))
 
 
-def _notes(before: Judged, after: Judged) -> tuple[str, ...]:
+def _notes(before: JudgedDataset, after: JudgedDataset) -> tuple[str, ...]:
     """Return what was assumed while reading: what holds for both once, the rest under the judge's name."""
     mine, theirs = before.dataset.notes, after.dataset.notes
     shared = [note for note in mine if note in theirs]

@@ -130,7 +130,7 @@ def annotate(
             concurrency=concurrency,
             settings=JudgeSettings(max_tokens=max_tokens),
         )
-        prompt = place.shelf.get(judge_name)
+        prompt = place.registry.get(judge_name)
         material = read_material(prompt, sources)
         search = _open_retriever(retriever, embedder, material.documents)
         found = run_annotation(

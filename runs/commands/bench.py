@@ -12,7 +12,7 @@ from ...judges import BudgetSpent, InputError, JudgeSettings, WorldError
 from ...judges.listwise import Window
 from ...slices import read_slice, rows_in_slice
 from ..actions.bench import BenchPlan, BenchResult, ByClaim, run_bench, write_page, write_verdicts
-from ..actions.reliability import say_ceilings
+from ..actions.reliability import say_reliability
 from ..config.environment import parse_budget
 from ..reports.terminal_report import say_benchmark, say_macro
 from ..terminal import progress_on_stderr, say, say_json
@@ -106,7 +106,7 @@ def bench(
     settings = JudgeSettings(max_tokens=max_tokens, confidence=confidence)
     plan = _plan(settings, by, asked)
     with open_workspace(workspace, wait=not no_wait) as place, progress_on_stderr(quiet=as_json) as watch:
-        prompt = place.shelf.get(judge)
+        prompt = place.registry.get(judge)
         dataset = read_rows(prompt, data, **asked)
         if slice_ is not None:
             dataset = rows_in_slice(dataset, read_slice(slice_))
@@ -178,7 +178,7 @@ def _say(result: BenchResult, title: str, by: str | None, plan: BenchPlan) -> No
         say(f"\nlistwise: {body['queries']} queries, {body['failed']} failed; mended: {mended}")
     if result.flips is not None:
         say(f"\n{result.flips.describe()}")
-    say_ceilings(result.ceilings, audit=plan.ceilings.audit)
+    say_reliability(result.ceilings, audit=plan.ceilings.audit)
 
 
 def _shortfall(result: BenchResult) -> WorldError | None:

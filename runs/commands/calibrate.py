@@ -90,7 +90,7 @@ def calibrate(
     are cross-fitted: each row is decided by a rule that its group did not help to fit.
     """
     with open_workspace(workspace, wait=not no_wait) as place, progress_on_stderr(quiet=as_json) as watch:
-        prompt = place.shelf.get(judge)
+        prompt = place.registry.get(judge)
         dataset = read_rows(prompt, data, **reading)
         result = run_calibration(
             place,

@@ -54,12 +54,12 @@ def check(
     """Show what a person should see of a data file before paying for a run. It informs: the exit code is 0."""
     mapping = _pairs(columns, "--column", "INPUT=COLUMN")
     with open_workspace(workspace) as place:
-        prompt = place.shelf.get(judge) if judge else None
+        prompt = place.registry.get(judge) if judge else None
         inputs = {name: mapping.get(name, name) for name in prompt.inputs} if prompt else mapping
         words = words_of(prompt.scale) if prompt else RawRoles().words
         roles = RawRoles(inputs=inputs, label=label, id=id_, group=group, words=words)
         options = CheckOptions(roles=roles, prompt=prompt, model=model, split=split_column, against=against)
-        report, price = check_file(file, options, shelf=place.shelf, environment=read_environment())
+        report, price = check_file(file, options, registry=place.registry, environment=read_environment())
     if as_json:
         say_json(report.to_json() | {"price": asdict(price) if price else None})
     else:
@@ -100,7 +100,7 @@ def split(
             file,
             out,
             roles=roles,
-            shelf=place.shelf,
+            registry=place.registry,
             shares=parse_shares(shares),
             seed=seed,
             scale=parse_label_scale(label_scale) if label_scale else None,

@@ -24,7 +24,7 @@ from ..actions.bench import Watch, describe_spending
 from ..actions.unanswered import silent
 from ..config.environment import open_client, parse_budget
 from ..store.calls import CallStore
-from ..store.journal import create_run, set_state, sitting
+from ..store.journal import create_run, run_session, set_state
 from ..store.workspace import Workspace
 from ..terminal import progress_on_stderr, say, say_json
 from .failure import error_body, report_failure
@@ -111,7 +111,7 @@ def _ask(
     spending = Budget(money=allowed.money, tokens=allowed.tokens, spent=record.spending())
     settings = JudgeSettings(max_tokens=max_tokens)
     with (
-        sitting(place.database, run_id),
+        run_session(place.database, run_id),
         open_client(model, environment, record=record, budget=spending, concurrency=concurrency) as client,
     ):
         missing = [definition for definition in ready if not definition.text]

@@ -45,7 +45,7 @@ def demo(folder: Path, as_json: bool) -> None:
     rows = folder / "rows.jsonl"
     write_demo_rows(rows, documents=DOCUMENTS)
     with Workspace(folder) as place, progress_on_stderr(quiet=as_json) as watch:
-        prompt = place.shelf.get("groundedness")
+        prompt = place.registry.get("groundedness")
         if not as_json:
             say("This demo needs no key: rows and model are made up, and no figure says anything about a real model.\n")
         config = RunConfig(

@@ -12,7 +12,7 @@ import click
 from ...judges import InputError
 from ..actions.gate_decision import verification
 from ..actions.run_result import provenance
-from ..exports import TARGETS, Handover, manifest, push_export, read_export, verify_export, write_export
+from ..exports import TARGETS, ExportContext, manifest, push_export, read_export, verify_export, write_export
 from ..exports.judge_module import stem
 from ..terminal import inline, say, say_json
 from .options import json_option, open_workspace, workspace_option
@@ -65,10 +65,10 @@ def judge(
         able = ", ".join(name for name, one in TARGETS.items() if one.push)
         raise InputError("--push needs a folder (--out) and a tool with a registry", hint=f"these have one: {able}")
     with open_workspace(workspace) as place:
-        prompt = place.shelf.get(judge)
+        prompt = place.registry.get(judge)
         origin = {**provenance(place, prompt), "verification": verification(place, prompt)}
-        kept = place.shelf.kept_rule(prompt)
-    handover = Handover(prompt=prompt, rule=kept.rule if kept else prompt.rule, provenance=origin)
+        kept = place.registry.kept_rule(prompt)
+    handover = ExportContext(prompt=prompt, rule=kept.rule if kept else prompt.rule, provenance=origin)
     files: dict[str, str] = {}
     if out is not None:
         written = write_export(handover, TARGETS[target], out, force=force)

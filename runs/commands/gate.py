@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from ...judges import InputError, Judged
+from ...judges import InputError, JudgedDataset
 from ...judges.files import VerdictColumns
 from ...optimize import Objective, read_objective
 from ...slices.saved import read_slice
@@ -147,7 +147,7 @@ def _objective(text: str, target: str | None, guards: tuple[str, ...]) -> Object
 
 def _of_files(
     files: list[tuple[Path, str | None]], holdout: Path | None, options: Options
-) -> tuple[tuple[Judged, Judged], tuple[str, str]]:
+) -> tuple[tuple[JudgedDataset, JudgedDataset], tuple[str, str]]:
     """Return both sides on the same rows, and the versions under which their figures may have been seen."""
     _refuse(options, FOR_JUDGES, "is for judges that are asked, not for verdict files")
     reading = {name: options[name] for name in FOR_FILES}
@@ -171,8 +171,8 @@ def _of_judges(
     if holdout is None:
         raise InputError("two judges need the rows to be asked about", hint="judgewright gate A B HOLDOUT --model NAME")
     model = require_model(options["model"])
-    before, after = (place.shelf.get(judge) for judge in judges)
-    kept = [place.shelf.kept_rule(prompt) for prompt in (before, after)]
+    before, after = (place.registry.get(judge) for judge in judges)
+    kept = [place.registry.kept_rule(prompt) for prompt in (before, after)]
     reading = {name: options[name] for name in ("label", "group", "label_scale", "limit", "skip_incomplete")}
     two = TwoJudges(
         before=before,

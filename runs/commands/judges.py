@@ -32,7 +32,7 @@ def judges() -> None:
 def list_(workspace: Path | None, as_json: bool) -> None:
     """List every judge with its current version."""
     with open_workspace(workspace) as place:
-        found = [(place.shelf.get(name), len(place.shelf.versions(name))) for name in place.shelf.names()]
+        found = [(place.registry.get(name), len(place.registry.versions(name))) for name in place.registry.names()]
     if as_json:
         keys = ("name", "version", "inputs", "scale", "versions")
         say_json(
@@ -54,7 +54,7 @@ def list_(workspace: Path | None, as_json: bool) -> None:
 def show(judge: str, workspace: Path | None, as_json: bool) -> None:
     """Print a judge as YAML."""
     with open_workspace(workspace) as place:
-        prompt = place.shelf.get(judge)
+        prompt = place.registry.get(judge)
         known = verification(place, prompt)
     if as_json:
         say_json({"name": prompt.name, "version": prompt.version, "yaml": prompt.to_yaml(), "verification": known})
@@ -70,7 +70,7 @@ def show(judge: str, workspace: Path | None, as_json: bool) -> None:
 def log(judge: str, workspace: Path | None, as_json: bool) -> None:
     """Print a judge's lineage, newest first."""
     with open_workspace(workspace) as place:
-        lineage = place.shelf.log(judge)
+        lineage = place.registry.log(judge)
     if as_json:
         say_json({"log": [{"version": p.version, "parent": p.parent, "note": p.note} for p in lineage]})
     for prompt in () if as_json else lineage:
@@ -85,7 +85,7 @@ def log(judge: str, workspace: Path | None, as_json: bool) -> None:
 def diff(before: str, after: str, workspace: Path | None, as_json: bool) -> None:
     """Print what changed from one judge to another."""
     with open_workspace(workspace) as place:
-        text = place.shelf.get(before).diff(place.shelf.get(after))
+        text = place.registry.get(before).diff(place.registry.get(after))
     if as_json:
         say_json({"diff": text})
     else:
@@ -99,9 +99,9 @@ def diff(before: str, after: str, workspace: Path | None, as_json: bool) -> None
 def use(judge: str, workspace: Path | None, as_json: bool) -> None:
     """Make JUDGE (name@version) what its name means in this workspace: the way back from an accept, too."""
     with open_workspace(workspace) as place:
-        prompt = place.shelf.get(judge)
-        before = place.shelf.get(prompt.name).version
-        place.shelf.keep(prompt)
+        prompt = place.registry.get(judge)
+        before = place.registry.get(prompt.name).version
+        place.registry.keep(prompt)
         known = verification(place, prompt)
     if as_json:
         say_json({"name": prompt.name, "version": prompt.version, "before": before, "verification": known})
@@ -168,8 +168,8 @@ def import_(
         place, spec = str(out), str(out)
     else:
         with open_workspace(workspace) as home:
-            taken = found.prompt.name in home.shelf.names()
-            place = str(home.shelf.keep(found.prompt, current=not taken))
+            taken = found.prompt.name in home.registry.names()
+            place = str(home.registry.keep(found.prompt, current=not taken))
             spec = f"{found.prompt.name}@{found.prompt.version}" if taken else found.prompt.name
     _say_imported(found, place, spec, as_json=as_json)
 

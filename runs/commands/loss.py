@@ -200,7 +200,7 @@ def _scales(
     if judge and scale:
         raise InputError("give --judge or --scale, not both")
     if judge:
-        grades = place.shelf.get(judge).scale
+        grades = place.registry.get(judge).scale
     else:
         grades = _parsed(scale, "--scale") if scale else OutputScale()
     return grades, _parsed(label_scale, "--label-scale") if label_scale else None
@@ -228,7 +228,7 @@ def _ask(
     from ...optimize import write_loss
     from ...optimize.losses.grid import positive_rank
     from ..store.calls import CallStore
-    from ..store.journal import create_run, sitting
+    from ..store.journal import create_run, run_session
 
     allowed = parse_budget(budget)
     environment = asking_environment(place.root, model)
@@ -236,7 +236,7 @@ def _ask(
     record = CallStore(place.database, run_id)
     spending = Budget(money=allowed.money, tokens=allowed.tokens, spent=record.spending())
     with (
-        sitting(place.database, run_id),
+        run_session(place.database, run_id),
         open_client(model, environment, record=record, budget=spending, concurrency=1) as client,
     ):
         written = write_loss(

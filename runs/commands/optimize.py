@@ -140,7 +140,7 @@ def optimize(
     with `judgewright runs resume`.
     """
     with open_workspace(workspace, wait=not no_wait) as place:
-        config = read_config(place.shelf.get(judge), **options)
+        config = read_config(place.registry.get(judge), **options)
         if tuned:
             config = _with_tuned(context, place, config)
         with progress_on_stderr(quiet=as_json) as watch:

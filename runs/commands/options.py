@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 import click
 
 from ...judges import Dataset, InputError, JudgePrompt, load_dataset, parse_label_scale
-from ..actions.reliability import CeilingQuestions
+from ..actions.reliability import ReliabilityOptions
 from ..config.environment import read_environment
 from ..store.journal import find_run
 from ..store.workspace import Workspace, find_workspace
@@ -199,9 +199,9 @@ def ceiling_questions(
     audit: Path | None,
     audited: Path | None,
     words: Mapping[str, float] | None = None,
-) -> CeilingQuestions:
+) -> ReliabilityOptions:
     """Read the options of `ceiling_options`."""
-    return CeilingQuestions(
+    return ReliabilityOptions(
         metric=metric, gain=gain, annotators=names(annotators), words=words, audit=audit, audited=audited
     )
 

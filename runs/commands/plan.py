@@ -15,7 +15,7 @@ from .options import open_workspace
 
 if TYPE_CHECKING:
     from ...optimize.holdout.power import GuardNeed
-    from ..actions.pilot import Detectable
+    from ..actions.pilot import MinimumDetectableEffect
     from ..actions.plan import Plan, Span
 
 
@@ -41,7 +41,7 @@ def plan(
     from ..actions.plan import plan_run
 
     with open_workspace(workspace, wait=not no_wait) as place, progress_on_stderr(quiet=as_json) as watch:
-        config = read_config(place.shelf.get(judge), **options)
+        config = read_config(place.registry.get(judge), **options)
         environment = asking_environment(place.root, *config.named_models)
         planned = plan_run(place, config, environment, pilot=pilot, watch=watch)
     if as_json:
@@ -84,7 +84,7 @@ def say_plan(planned: Plan) -> None:
         say(f"  note: {inline(note)}")
 
 
-def _say_detectable(found: Detectable) -> None:
+def _say_detectable(found: MinimumDetectableEffect) -> None:
     where = f"{found.rows:,} holdout rows in {found.groups:,} groups, look {found.look}, alpha {found.alpha:.4f}"
     say(f"\nThe smallest gain of {found.metric} that the gate shows with 80 % power ({where})")
     if found.size is None:

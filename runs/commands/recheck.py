@@ -48,5 +48,5 @@ def recheck(
             max_tokens=max_tokens,
             watch=watch,
         )
-        gated = decide_again(place, place.shelf.get(judge), asking)
+        gated = decide_again(place, place.registry.get(judge), asking)
     finish(gated, as_json=as_json)

@@ -9,10 +9,10 @@ from typing import Any
 
 import click
 
-from ...judges import InputError, Judged, parse_label_scale
+from ...judges import InputError, JudgedDataset, parse_label_scale
 from ...judges.files import GradeMap, VerdictColumns, parse_grade_map, require_aggregate
 from ...judges.published import STATUSES, all_agree, check_expected, load_published
-from ..actions.reliability import find_ceilings, say_ceilings
+from ..actions.reliability import check_reliability, say_reliability
 from ..actions.score import (
     Asked,
     Score,
@@ -132,12 +132,12 @@ def score(
         (seal,) = seals
         one = measure_one(next(iter(judges.values())), asked).noting(*seal.notes(), *seal.look_note())
         _write_page(html, one, title=files[0].name, shown=seal.shown(one.judged))
-        ceilings = find_ceilings([one.judged], trust, shown=seal.shown)
+        ceilings = check_reliability([one.judged], trust, shown=seal.shown)
         if as_json:
             say_json(one.to_json() | ceilings.to_json())
         else:
             say_score(one, title=files[0].name)
-            say_ceilings(ceilings, audit=trust.audit)
+            say_reliability(ceilings, audit=trust.audit)
         return
     alone = {"--by": by, "--html": html} | {f"--{name}": value for name, value in questions.items()}
     if given := [option for option, value in alone.items() if value]:
@@ -231,7 +231,7 @@ def _score_map(text: str) -> tuple[str, GradeMap]:
     return name, parse_grade_map(pairs if name else text, option="--score-map")
 
 
-def _write_page(path: Path | None, score: Score, *, title: str, shown: Judged) -> None:
+def _write_page(path: Path | None, score: Score, *, title: str, shown: JudgedDataset) -> None:
     if path is not None:
         from ..reports.score_report import write_score_report
 

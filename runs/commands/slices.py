@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from ...judges import InputError, Judged, parse_label_scale
+from ...judges import InputError, JudgedDataset, parse_label_scale
 from ...judges.files import parse_grade_map
 from ...slices.inspect_slice import MeasuredSlice, measure_slice
 from ...slices.saved import read_slice
@@ -149,7 +149,7 @@ def slices(
 
 
 def _tell_found(
-    judged: Judged, wanted: Search, *, title: str, save: str | None, plot: Path | None, as_json: bool
+    judged: JudgedDataset, wanted: Search, *, title: str, save: str | None, plot: Path | None, as_json: bool
 ) -> None:
     with counting_on_stderr("reading texts", quiet=as_json) as progress:
         report = search(judged, wanted, progress)
@@ -165,7 +165,7 @@ def _tell_found(
 
 
 def _tell_measured(
-    measured: MeasuredSlice, judged: Judged, *, save: str | None, plot: Path | None, as_json: bool
+    measured: MeasuredSlice, judged: JudgedDataset, *, save: str | None, plot: Path | None, as_json: bool
 ) -> None:
     if not as_json:
         for note in judged.dataset.notes:

@@ -44,7 +44,7 @@ def tune(
             say(f"  trial {number} of {trials}: validation loss {loss:.4f} in {calls:,} calls", to_stderr=True)
 
     with open_workspace(workspace, wait=not no_wait) as place, progress_on_stderr(quiet=as_json) as watch:
-        config = read_config(place.shelf.get(judge), **options)
+        config = read_config(place.registry.get(judge), **options)
         environment = asking_environment(place.root, *config.named_models)
         result = search(place, config, environment, trials=trials, watch=watch, on_trial=told)
     body = result.to_json()

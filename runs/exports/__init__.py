@@ -16,7 +16,7 @@ from .promptfoo import TARGET as PROMPTFOO
 from .push import push_export
 from .python import TARGET as PYTHON
 from .ragas import TARGET as RAGAS
-from .target import Bundle, Handover, Refused, ScoreMap, Target
+from .target import ExportContext, ExportedFiles, Refused, ScoreMap, Target
 from .trulens import TARGET as TRULENS
 from .verify import Verification, verify_export
 
@@ -41,9 +41,9 @@ TARGETS: dict[str, Target] = {target.name: target for target in (*PLAIN, *TOOLS)
 
 __all__ = [
     "TARGETS",
-    "Bundle",
     "Export",
-    "Handover",
+    "ExportContext",
+    "ExportedFiles",
     "Refused",
     "ScoreMap",
     "Target",

@@ -23,7 +23,7 @@ MOST_COMPLAINT = 65_536
 """Bytes of what a probe complained, from the end."""
 
 
-class ProbeFailed(InputError):
+class CheckFailed(InputError):
     """A probe ran and gave no answer.
 
     Args:
@@ -39,7 +39,7 @@ class ProbeFailed(InputError):
         self.missing = missing
 
 
-def run_probe(
+def run_check(
     program: str | None, script: Path, arguments: Sequence[str], *, scratch: Path, timeout: float
 ) -> dict[str, Any]:  # Any: JSON
     """Run a probe and return what it found.
@@ -97,12 +97,12 @@ def _read_answer(path: Path) -> dict[str, Any] | None:  # Any: JSON
     return found if isinstance(found, dict) else None
 
 
-def _failure(program: str, complaint: str) -> ProbeFailed:
+def _failure(program: str, complaint: str) -> CheckFailed:
     said = (complaint.strip().splitlines() or ["it said nothing"])[-1][:500]
     missing = "ModuleNotFoundError" in said or any(
         sign in complaint for sign in ("ERR_MODULE_NOT_FOUND", "Cannot find module")
     )
-    return ProbeFailed(program, said, missing=missing)
+    return CheckFailed(program, said, missing=missing)
 
 
 def _end_of(path: Path) -> str:

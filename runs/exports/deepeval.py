@@ -15,7 +15,7 @@ from .judge_module import (
     stem,
 )
 from .python_text import plain, python_text
-from .target import Bundle, Handover, Refused, ScoreMap, Target
+from .target import ExportContext, ExportedFiles, Refused, ScoreMap, Target
 
 PLACES = {
     "input": ("question", "query", "input", "prompt"),
@@ -139,7 +139,7 @@ def judge(model, **options):
 ''')
 
 
-def write(handover: Handover) -> Bundle:
+def write(handover: ExportContext) -> ExportedFiles:
     """Write the metric, and beside it a GEval where the scale has anchors on whole grades from 0 to 10.
 
     Raises:
@@ -172,7 +172,7 @@ def write(handover: Handover) -> Bundle:
         )
     filled = dict.fromkeys(place for place in ("input", *places.values()) if place)  # a test case has an input anyway
     given = ", ".join(f"{place}=[...]" if place == "retrieval_context" else f"{place}=..." for place in filled)
-    return Bundle(
+    return ExportedFiles(
         files=files,
         exact=True,
         calibrated=True,
@@ -199,7 +199,7 @@ def places_of(prompt: JudgePrompt) -> dict[str, str | None]:
     return out
 
 
-def _geval(handover: Handover, places: dict[str, str | None], anchors: list[str]) -> str:
+def _geval(handover: ExportContext, places: dict[str, str | None], anchors: list[str]) -> str:
     prompt, scale = handover.prompt, handover.prompt.scale
     steps = "\n\n".join(part for part in (prompt.system.strip(), prompt.criteria.strip()) if part)
     threshold = raw_threshold(handover)

@@ -14,7 +14,7 @@ import orjson
 from ...judges import Example, JudgePrompt, OutputScale
 from .judge_module import calibration_difference, fill_module, literal, prose_difference, stem
 from .python_text import python_text
-from .target import Bundle, Handover, Refused, ScoreMap, Target
+from .target import ExportContext, ExportedFiles, Refused, ScoreMap, Target
 
 STATE = "state.json"
 REPLY_FIELD = "judgewright_reply"
@@ -136,13 +136,13 @@ def positive(prediction):
 '''
 
 
-def _write(handover: Handover) -> Bundle:
+def _write(handover: ExportContext) -> ExportedFiles:
     prompt = handover.prompt
     _refuse(prompt)
     name = f"{stem(prompt)}_dspy.py"
     module = name.removesuffix(".py")
     score = _score_field(prompt)
-    return Bundle(
+    return ExportedFiles(
         files={name: _module(handover), STATE: _state(prompt)},
         exact=True,
         own_fences=True,
@@ -175,7 +175,7 @@ def _refuse(prompt: JudgePrompt) -> None:
         raise Refused(f"{min(both)!r} is a field of the row and of the reply; a DSPy signature has it once")
 
 
-def _module(handover: Handover) -> str:
+def _module(handover: ExportContext) -> str:
     prompt = handover.prompt
     score = _score_field(prompt)
     annotation, value, what = _kind(prompt.scale)

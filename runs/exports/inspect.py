@@ -8,8 +8,8 @@ from string import Template
 from ...judges import JudgePrompt, OutputScale
 from .judge_module import calibration_difference, fill_module, literal, prose_difference, stem
 from .python_text import plain, python_text
-from .target import Bundle, Handover, ScoreMap, Target
-from .template_parts import Segment, template_messages
+from .target import ExportContext, ExportedFiles, ScoreMap, Target
+from .template_parts import TemplatePart, template_messages
 from .template_syntaxes import f_string
 
 FIXED_NAMES = ("question", "answer", "criterion", "instructions")
@@ -134,7 +134,7 @@ def judge_rows(rows="rows.jsonl"):
 ''')
 
 
-def write(handover: Handover) -> Bundle:
+def write(handover: ExportContext) -> ExportedFiles:
     """Write the scorer with a task, and beside it a task for `model_graded_qa`."""
     prompt, scale = handover.prompt, handover.prompt.scale
     file, choice = f"{stem(prompt)}_inspect.py", scale.kind == "choice"
@@ -164,7 +164,7 @@ def write(handover: Handover) -> Bundle:
             "pattern for the grade, calls the mean of the grades accuracy, and knows no threshold."
         )
     how = "its label; our grade is the place in the list" if choice else "the judge's grade, unaltered"
-    return Bundle(
+    return ExportedFiles(
         files=files,
         exact=True,
         calibrated=True,
@@ -175,11 +175,11 @@ def write(handover: Handover) -> Bundle:
     )
 
 
-def _graded_qa(handover: Handover, file: str) -> str:
+def _graded_qa(handover: ExportContext, file: str) -> str:
     prompt = handover.prompt
     taken = [name for name in prompt.inputs if name in FIXED_NAMES]
     renamed = {name: _free(f"row_{name}", prompt) for name in taken}
-    segments: list[Segment] = []
+    segments: list[TemplatePart] = []
     for message in template_messages(prompt):
         segments += [*(["\n\n"] if segments else []), *message.segments]
     return _GRADED_QA.substitute(

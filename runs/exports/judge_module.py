@@ -10,7 +10,7 @@ from string import Template
 from ...judges import Completion, JudgePrompt, Row, Verdict, read_reply
 from . import portable
 from .python_text import plain, python_text
-from .target import Handover
+from .target import ExportContext
 
 _USER_TEXT = Template('''\
 NAME = $name
@@ -76,7 +76,7 @@ def stem(prompt: JudgePrompt) -> str:
     return name if name.isidentifier() else f"judge_{name}"
 
 
-def fill_module(template: Template, handover: Handover, **parts: str) -> str:
+def fill_module(template: Template, handover: ExportContext, **parts: str) -> str:
     """Return a module's text: the template with the parts that all modules share, and its own."""
     return template.substitute(
         origin=plain(handover.origin),
@@ -111,7 +111,7 @@ def messages_part(prompt: JudgePrompt) -> str:
     )
 
 
-def reading_part(handover: Handover) -> str:
+def reading_part(handover: ExportContext) -> str:
     """Return `read_reply(reply)`, the threshold, and what they need."""
     prompt, scale = handover.prompt, handover.prompt.scale
     plain_score = ("score",) if prompt.reply_schema.get("score", "score") == "score" else ()
@@ -150,7 +150,7 @@ def number_text(number: float) -> str:
     return repr(number) if math.isfinite(number) else f'float("{number}")'
 
 
-def raw_threshold(handover: Handover) -> float:
+def raw_threshold(handover: ExportContext) -> float:
     """Return the grade from which the rule says positive; a rising calibration of probabilities is folded into it.
 
     The least float that the calibrated rule takes for positive, found by bisection, so that no row is decided
@@ -169,7 +169,7 @@ def raw_threshold(handover: Handover) -> float:
     return high
 
 
-def calibration_difference(handover: Handover) -> tuple[str, ...]:
+def calibration_difference(handover: ExportContext) -> tuple[str, ...]:
     """Say how a calibrated rule arrives in a module; nothing where there is none."""
     rule = handover.rule
     if rule.calibration is None:
@@ -208,7 +208,7 @@ def scale_text(prompt: JudgePrompt) -> str:
     return "Scale:\n" + "\n".join(f"{grade}: {text}" for grade, text in anchors.items()) if anchors else ""
 
 
-def _decision(handover: Handover) -> str:
+def _decision(handover: ExportContext) -> str:
     scale, threshold = handover.prompt.scale, raw_threshold(handover)
     if scale.kind == "choice":
         return f"One of {', '.join(scale.labels)}"

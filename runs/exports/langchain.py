@@ -9,7 +9,7 @@ import orjson
 
 from ...judges import response_format
 from .judge_module import calibration_difference, fill_module, literal, prose_difference, stem
-from .target import Bundle, Handover, Refused, ScoreMap, Target
+from .target import ExportContext, ExportedFiles, Refused, ScoreMap, Target
 from .template_parts import Field, TemplateMessage, template_messages
 from .template_syntaxes import f_string
 
@@ -84,7 +84,7 @@ def push(name=NAME, *, client=None, **options):
 ''')
 
 
-def write(handover: Handover) -> Bundle:
+def write(handover: ExportContext) -> ExportedFiles:
     """Write the chat prompt and the module.
 
     Raises:
@@ -105,7 +105,7 @@ def write(handover: Handover) -> Bundle:
         origin_literal=literal(handover.origin[:1000]),
     )
     fields = ", ".join(f'"{field}": ...' for field in prompt.inputs)
-    return Bundle(
+    return ExportedFiles(
         files={f"{module}.py": text, file: chat_prompt(template_messages(prompt))},
         exact=True,
         calibrated=True,

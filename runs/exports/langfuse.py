@@ -9,7 +9,7 @@ import orjson
 
 from ...judges import JudgePrompt, response_format
 from .judge_module import calibration_difference, fill_module, literal, prose_difference, raw_threshold, stem
-from .target import Bundle, Handover, Refused, ScoreMap, Target
+from .target import ExportContext, ExportedFiles, Refused, ScoreMap, Target
 from .template_parts import TemplateMessage, template_messages
 from .template_syntaxes import double_brace
 
@@ -82,7 +82,7 @@ def push_evaluator(client, sources):
 ''')
 
 
-def write(handover: Handover) -> Bundle:
+def write(handover: ExportContext) -> ExportedFiles:
     """Write the chat prompt, the evaluator and the module.
 
     Raises:
@@ -101,7 +101,7 @@ def write(handover: Handover) -> Bundle:
     )
     written = [_message(message) for message in template_messages(prompt)]
     fields = ", ".join(f"{field}=..." for field in prompt.inputs)
-    return Bundle(
+    return ExportedFiles(
         files={
             files[0]: _json(_prompt(handover, written)),
             f"{name}.py": text,
@@ -125,7 +125,7 @@ def _message(message: TemplateMessage) -> dict[str, str]:
     return {"role": message.role, "content": double_brace(message.segments)}
 
 
-def _prompt(handover: Handover, messages: list[dict[str, str]]) -> dict[str, Any]:  # Any: JSON
+def _prompt(handover: ExportContext, messages: list[dict[str, str]]) -> dict[str, Any]:  # Any: JSON
     """The body of `POST /api/public/v2/prompts`; without labels, so that it replaces nothing."""
     prompt, scale = handover.prompt, handover.prompt.scale
     return {

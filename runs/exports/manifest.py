@@ -11,7 +11,7 @@ import orjson
 
 from ...judges import DecisionRule, InputError, JudgePrompt, load_prompt
 from .judge_module import raw_threshold
-from .target import Bundle, Handover, ScoreMap, Target
+from .target import ExportContext, ExportedFiles, ScoreMap, Target
 from .template_parts import DIFFERENCE
 from .writing import MOST_BYTES, Destination, file_digest, put, text_digest
 
@@ -32,13 +32,13 @@ class Export:
         return load_prompt(self.body["judge"]["yaml"], origin=f"the manifest in {self.folder}")
 
     @property
-    def handover(self) -> Handover:
+    def handover(self) -> ExportContext:
         """What it was written from."""
         rule = DecisionRule.from_json(self.body["rule"])
-        return Handover(prompt=self.judge, rule=rule, provenance=dict(self.body["provenance"]))
+        return ExportContext(prompt=self.judge, rule=rule, provenance=dict(self.body["provenance"]))
 
 
-def manifest(handover: Handover, target: Target, bundle: Bundle) -> dict[str, Any]:  # Any: JSON
+def manifest(handover: ExportContext, target: Target, bundle: ExportedFiles) -> dict[str, Any]:  # Any: JSON
     """Return the manifest of a bundle as JSON."""
     prompt, rule, scores = handover.prompt, handover.rule, bundle.scores
     return {
@@ -60,13 +60,13 @@ def manifest(handover: Handover, target: Target, bundle: Bundle) -> dict[str, An
     }
 
 
-def _threshold(handover: Handover, bundle: Bundle, scores: ScoreMap) -> float | None:
+def _threshold(handover: ExportContext, bundle: ExportedFiles, scores: ScoreMap) -> float | None:
     """The tool's number from which the rule says positive; None where it never does."""
     grade = raw_threshold(handover) if bundle.calibrated else handover.rule.threshold
     return scores.of(grade, handover.prompt.scale) if math.isfinite(grade) else None
 
 
-def differences(handover: Handover, bundle: Bundle) -> tuple[str, ...]:
+def differences(handover: ExportContext, bundle: ExportedFiles) -> tuple[str, ...]:
     """Return everything that is not the same judge there."""
     told = list(bundle.differences)
     if not bundle.own_fences:
@@ -79,7 +79,7 @@ def differences(handover: Handover, bundle: Bundle) -> tuple[str, ...]:
     return tuple(told)
 
 
-def write_export(handover: Handover, target: Target, out: Path, *, force: bool = False) -> Export:
+def write_export(handover: ExportContext, target: Target, out: Path, *, force: bool = False) -> Export:
     """Write a judge for a tool: into the folder `out`, or, where it is one file and `out` has a suffix, as that file.
 
     An earlier export there is overwritten; any other file only with `force`.

@@ -18,7 +18,7 @@ from .judge_module import (
 )
 from .mlflow_make_judge import MAKE_JUDGE_DIFFERENCE, mlflow_make_judge
 from .python_text import plain
-from .target import Bundle, Handover, Refused, ScoreMap, Target
+from .target import ExportContext, ExportedFiles, Refused, ScoreMap, Target
 from .template_parts import DIFFERENCE, template_messages
 from .template_syntaxes import double_brace, jinja
 
@@ -140,7 +140,7 @@ _JINJA_DIFFERENCE = (
 )
 
 
-def _write(handover: Handover) -> Bundle:
+def _write(handover: ExportContext) -> ExportedFiles:
     prompt = handover.prompt
     if taken := next((name for name in prompt.inputs if name in ("self", "prompt")), None):
         raise Refused(f"a field {taken!r} cannot be given to MLflow's format(); rename it")
@@ -157,7 +157,7 @@ def _write(handover: Handover) -> Bundle:
     if prompt.scale.kind == "choice":
         told.append("The scorer's value is a label, which MLflow counts; labels have no order, so it sets no pass_if.")
     module = name.removesuffix(".py")
-    return Bundle(
+    return ExportedFiles(
         files=files,
         exact=True,
         own_fences=True,
@@ -186,7 +186,7 @@ def _row(prompt: JudgePrompt) -> str:
     return f'{{"inputs": {{{inputs}}}, "outputs": ...}}' if first else f'{{"inputs": {{"{last}": ...}}}}'
 
 
-def _module(handover: Handover) -> str:
+def _module(handover: ExportContext) -> str:
     prompt, scale = handover.prompt, handover.prompt.scale
     if scale.kind == "choice":
         value = _LABEL.format(labels=literal(scale.labels))
@@ -209,7 +209,7 @@ def _module(handover: Handover) -> str:
     )
 
 
-def _registry(handover: Handover) -> tuple[str, str]:
+def _registry(handover: ExportContext) -> tuple[str, str]:
     """The arguments of `register_prompt`, and how what it renders differs."""
     prompt = handover.prompt
     messages, difference = _template(prompt)

@@ -9,7 +9,7 @@ from string import Template
 from ...judges import JudgePrompt, OutputScale
 from .judge_module import graded_examples, literal, number_text, raw_threshold, scale_text
 from .python_text import plain, python_text
-from .target import Handover, Refused
+from .target import ExportContext, Refused
 
 MOST_CHOICES = 11
 """Grades that `make_judge` is given one by one; a wider scale is any whole number to it."""
@@ -57,7 +57,7 @@ def make(model, *, base_url=None, inference_params=None):
 ''')
 
 
-def mlflow_make_judge(handover: Handover) -> str:
+def mlflow_make_judge(handover: ExportContext) -> str:
     """Return a module that gives `make_judge` our role, criteria, anchors and demonstrations.
 
     Raises:

@@ -9,7 +9,7 @@ import orjson
 
 from ...judges import OutputScale
 from .judge_module import raw_threshold
-from .target import Bundle, Handover, Target
+from .target import ExportContext, ExportedFiles, Target
 from .template_parts import template_messages
 from .template_syntaxes import double_brace
 
@@ -25,7 +25,7 @@ _DIFFERENCES = (
 )
 
 
-def write(handover: Handover) -> Bundle:
+def write(handover: ExportContext) -> ExportedFiles:
     """Write the grader, and an eval that uses it with the decision's threshold."""
     prompt = handover.prompt
     names = f"{prompt.name}.grader.json", f"{prompt.name}.eval.json"
@@ -44,7 +44,7 @@ def write(handover: Handover) -> Bundle:
         "made = OpenAI().evals.create(**body)  # each item of the data has the fields "
         f"{', '.join(prompt.inputs)}"
     )
-    return Bundle(
+    return ExportedFiles(
         files={names[0]: _json(grader), names[1]: _json(whole)},
         exact=False,
         calibrated=True,
@@ -54,7 +54,7 @@ def write(handover: Handover) -> Bundle:
     )
 
 
-def _grader(handover: Handover) -> dict[str, Any]:  # Any: JSON
+def _grader(handover: ExportContext) -> dict[str, Any]:  # Any: JSON
     """A `label_model` where the judge answers with a label, else a `score_model` on the judge's own scale."""
     prompt, scale = handover.prompt, handover.prompt.scale
     rename = {name: f"item.{name}" for name in prompt.inputs}
@@ -75,18 +75,18 @@ def _labelled(scale: OutputScale) -> bool:
     return scale.kind == "choice" or (scale.kind == "binary" and bool(scale.labels))
 
 
-def _model(handover: Handover) -> str:
+def _model(handover: ExportContext) -> str:
     gated = str(handover.provenance.get("gated_on") or "").partition("@")[0]
     return gated if gated and not handover.simulated else MODEL
 
 
-def _finite(handover: Handover) -> float:
+def _finite(handover: ExportContext) -> float:
     """The threshold as JSON can write it; just above the scale where the rule takes nothing for positive."""
     found = raw_threshold(handover)
     return found if math.isfinite(found) else math.nextafter(handover.prompt.scale.high, math.inf)
 
 
-def _passing(handover: Handover) -> tuple[str, ...]:
+def _passing(handover: ExportContext) -> tuple[str, ...]:
     scale, calibrated = handover.prompt.scale, handover.rule.calibration is not None
     if _labelled(scale):
         return ("The decision stands in `passing_labels`.",)

@@ -7,7 +7,7 @@ from string import Template
 from ...judges import response_format
 from .judge_module import calibration_difference, fill_module, stem
 from .langchain import python_value
-from .target import Bundle, Handover, Refused, ScoreMap, Target
+from .target import ExportContext, ExportedFiles, Refused, ScoreMap, Target
 
 _TAKEN = frozenset(
     (
@@ -66,7 +66,7 @@ def evaluator(judge, **options):
 ''')
 
 
-def write(handover: Handover) -> Bundle:
+def write(handover: ExportContext) -> ExportedFiles:
     """Write the module.
 
     Raises:
@@ -81,7 +81,7 @@ def write(handover: Handover) -> Bundle:
     what = {"title": "verdict", "description": f"The verdict of the judge {prompt.name}."}
     text = fill_module(_MODULE, handover, schema=python_value(what | form["json_schema"]["schema"]))
     fields = ", ".join(f"{field}=..." for field in prompt.inputs)
-    return Bundle(
+    return ExportedFiles(
         files={f"{name}.py": text},
         exact=True,
         calibrated=True,

@@ -15,7 +15,7 @@ from .judge_module import (
     stem,
 )
 from .python_text import plain, python_text
-from .target import Bundle, Handover, Refused, ScoreMap, Target
+from .target import ExportContext, ExportedFiles, Refused, ScoreMap, Target
 from .template_parts import template_messages
 from .template_syntaxes import jinja
 
@@ -115,7 +115,7 @@ def judge(model=None, **options):
 ''')
 
 
-def write(handover: Handover) -> Bundle:
+def write(handover: ExportContext) -> ExportedFiles:
     """Write the metric, the chat prompt it can store, and a GEval where grades can be set out from 0 to 10.
 
     Raises:
@@ -166,7 +166,7 @@ def write(handover: Handover) -> Bundle:
         if choice
         else "Scores run from 0 at the lowest grade to 1 at the highest; metadata hold the grade and the decision."
     )
-    return Bundle(
+    return ExportedFiles(
         files=files,
         exact=True,
         calibrated=True,
@@ -177,7 +177,7 @@ def write(handover: Handover) -> Bundle:
     )
 
 
-def _geval(handover: Handover) -> str:
+def _geval(handover: ExportContext) -> str:
     prompt, scale = handover.prompt, handover.prompt.scale
     ends = (
         f"Give 0 for {scale.labels[0]} and 10 for {scale.labels[1]}."

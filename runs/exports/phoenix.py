@@ -8,7 +8,7 @@ import orjson
 
 from ...judges import JudgePrompt
 from .judge_module import calibration_difference, fill_module, literal, prose_difference, stem
-from .target import Bundle, Handover, Refused, ScoreMap, Target
+from .target import ExportContext, ExportedFiles, Refused, ScoreMap, Target
 from .template_parts import template_messages
 from .template_syntaxes import double_brace
 
@@ -101,7 +101,7 @@ ROLES = (
 )
 
 
-def write(handover: Handover) -> Bundle:
+def write(handover: ExportContext) -> ExportedFiles:
     """Write the evaluator, and beside it the prompt it can store, unless the prompt's own text would be read there."""
     prompt, scale = handover.prompt, handover.prompt.scale
     name, choice = f"{stem(prompt)}_phoenix", scale.kind == "choice"
@@ -137,7 +137,7 @@ def write(handover: Handover) -> Bundle:
     )
     row = ", ".join(f'"{field}": ...' for field in prompt.inputs)
     how = "the place of its label, which the score names too" if choice else "the judge's grade, unaltered"
-    return Bundle(
+    return ExportedFiles(
         files={f"{name}.py": module, **files},
         exact=True,
         calibrated=True,

@@ -6,12 +6,12 @@ import orjson
 
 from ...judges import response_format
 from .python_text import one_line, plain
-from .target import Bundle, Handover, Target
+from .target import ExportContext, ExportedFiles, Target
 from .template_parts import Field, fill, template_messages
 from .template_syntaxes import double_brace, jinja
 
 
-def _yaml(handover: Handover) -> Bundle:
+def _yaml(handover: ExportContext) -> ExportedFiles:
     """The prompt file itself, which `JudgePrompt` reads back as the same version, under its origin and rule."""
     told = {
         **handover.provenance,
@@ -20,7 +20,7 @@ def _yaml(handover: Handover) -> Bundle:
     }
     lines = [one_line(f"# {key}: {value}") for key, value in told.items()]
     text = "\n".join([*lines, handover.prompt.to_yaml()])
-    return Bundle(
+    return ExportedFiles(
         files={_name(handover, "yaml"): text},
         exact=True,
         own_fences=True,
@@ -28,7 +28,7 @@ def _yaml(handover: Handover) -> Bundle:
     )
 
 
-def _json(handover: Handover) -> Bundle:
+def _json(handover: ExportContext) -> ExportedFiles:
     prompt, scale = handover.prompt, handover.prompt.scale
     body = {
         "schema_version": 1,
@@ -51,13 +51,15 @@ def _json(handover: Handover) -> Bundle:
     }
     name = _name(handover, "json")
     text = orjson.dumps(body, option=orjson.OPT_INDENT_2).decode() + "\n"
-    return Bundle(files={name: text}, exact=True, usage=f'judge = json.load(open("{name}"))\n{_FILL}')
+    return ExportedFiles(files={name: text}, exact=True, usage=f'judge = json.load(open("{name}"))\n{_FILL}')
 
 
-def _messages(handover: Handover) -> Bundle:
+def _messages(handover: ExportContext) -> ExportedFiles:
     name = _name(handover, "messages.json")
     text = orjson.dumps(_placed(handover), option=orjson.OPT_INDENT_2).decode() + "\n"
-    return Bundle(files={name: text}, exact=True, usage=f'judge = {{"messages": json.load(open("{name}"))}}\n{_FILL}')
+    return ExportedFiles(
+        files={name: text}, exact=True, usage=f'judge = {{"messages": json.load(open("{name}"))}}\n{_FILL}'
+    )
 
 
 _FILL = """\
@@ -65,7 +67,7 @@ system, *_, user = judge["messages"]
 # Fill {{field}} in the last message with one re.sub over all fields, so that a row's own {{...}} stays what it is."""
 
 
-def _jinja(handover: Handover) -> Bundle:
+def _jinja(handover: ExportContext) -> ExportedFiles:
     name = _name(handover, "jinja.json")
     messages = [{"role": m.role, "content": jinja(m.segments)} for m in template_messages(handover.prompt)]
     fields = ", ".join(f"{field}=..." for field in handover.prompt.inputs)
@@ -73,12 +75,12 @@ def _jinja(handover: Handover) -> Bundle:
         f'templates = json.load(open("{name}"))\n'
         f'messages = [t | {{"content": jinja2.Template(t["content"]).render({fields})}} for t in templates]'
     )
-    return Bundle(
+    return ExportedFiles(
         files={name: orjson.dumps(messages, option=orjson.OPT_INDENT_2).decode() + "\n"}, exact=True, usage=usage
     )
 
 
-def _markdown(handover: Handover) -> Bundle:
+def _markdown(handover: ExportContext) -> ExportedFiles:
     """What people read and paste; backquote fences are longer than any inside."""
     prompt = handover.prompt
     origin = plain(handover.origin).replace("`", "'")
@@ -90,7 +92,7 @@ def _markdown(handover: Handover) -> Bundle:
     rule, scale = handover.rule, plain(prompt.scale.describe()).replace("`", "'")
     parts.append(f"## Decision\n\nPositive at {rule.threshold:g} or above on the scale `{scale}`.")
     name = _name(handover, "md")
-    return Bundle(files={name: "\n\n".join(parts) + "\n"}, exact=False, carries=(), usage=f"less {name}")
+    return ExportedFiles(files={name: "\n\n".join(parts) + "\n"}, exact=False, carries=(), usage=f"less {name}")
 
 
 def _longest_run(text: str) -> int:
@@ -101,11 +103,11 @@ def _longest_run(text: str) -> int:
     return longest
 
 
-def _name(handover: Handover, suffix: str) -> str:
+def _name(handover: ExportContext, suffix: str) -> str:
     return f"{handover.prompt.name}.{suffix}"
 
 
-def _placed(handover: Handover) -> list[dict[str, str]]:
+def _placed(handover: ExportContext) -> list[dict[str, str]]:
     """The messages with `{{name}}` where a row's fields go; only the last one has any, and nothing else in braces."""
     *fixed, last = template_messages(handover.prompt)
     return [*fill(fixed, {}), {"role": last.role, "content": double_brace(last.segments)}]

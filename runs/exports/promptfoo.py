@@ -13,7 +13,7 @@ from ...judges import OutputScale, response_format
 from .judge_module import raw_threshold
 from .promptfoo_grader import promptfoo_grader
 from .python_text import plain
-from .target import Bundle, Handover, Refused, ScoreMap, Target
+from .target import ExportContext, ExportedFiles, Refused, ScoreMap, Target
 from .template_parts import template_messages
 from .template_syntaxes import nunjucks
 
@@ -38,7 +38,7 @@ _CONFIG = Template("""\
 """)
 
 
-def write(handover: Handover) -> Bundle:
+def write(handover: ExportContext) -> ExportedFiles:
     """Write the configuration, the rubric and the grader.
 
     Raises:
@@ -52,7 +52,7 @@ def write(handover: Handover) -> Bundle:
     rename = {last: f"{last} if {last} is defined else output"}
     messages = [{"role": m.role, "content": nunjucks(m.segments, rename)} for m in template_messages(prompt)]
     scores = ScoreMap(low=0.0, high=1.0, how=_how(scale))
-    return Bundle(
+    return ExportedFiles(
         files={
             "promptfooconfig.yaml": _config(handover, scores, rubric, grader),
             rubric: orjson.dumps(messages, option=orjson.OPT_INDENT_2).decode() + "\n",
@@ -70,7 +70,7 @@ def write(handover: Handover) -> Bundle:
     )
 
 
-def _config(handover: Handover, scores: ScoreMap, rubric: str, grader: str) -> str:
+def _config(handover: ExportContext, scores: ScoreMap, rubric: str, grader: str) -> str:
     prompt = handover.prompt
     form = orjson.loads(
         orjson.dumps(response_format(prompt))
@@ -117,7 +117,7 @@ def _how(scale: OutputScale) -> str:
     return f"The score is the label's place in {', '.join(scale.labels)}, brought to 0..1; it orders nothing else."
 
 
-def _calibrated(handover: Handover) -> tuple[str, ...]:
+def _calibrated(handover: ExportContext) -> tuple[str, ...]:
     rule = handover.rule
     if rule.calibration is None or handover.prompt.scale.kind != "probability":
         return ()

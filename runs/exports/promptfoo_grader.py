@@ -7,7 +7,7 @@ from string import Template
 
 from ...judges import OutputScale
 from .python_text import plain
-from .target import Handover
+from .target import ExportContext
 
 _GRADER = Template("""\
 // $origin
@@ -121,7 +121,7 @@ function gradeOf(value) {
 """
 
 
-def promptfoo_grader(handover: Handover) -> str:
+def promptfoo_grader(handover: ExportContext) -> str:
     """Return the grader's code; constants stand in it as JSON."""
     prompt, scale = handover.prompt, handover.prompt.scale
     schema = prompt.reply_schema

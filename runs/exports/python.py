@@ -9,7 +9,7 @@ from string import Template
 
 from ...judges import response_format
 from .judge_module import calibration_difference, fill_module, literal, prose_difference, stem
-from .target import Bundle, Handover, ScoreMap, Target
+from .target import ExportContext, ExportedFiles, ScoreMap, Target
 
 _MODULE = Template('''\
 """$origin
@@ -35,7 +35,7 @@ def positive(grade):
 ''')
 
 
-def write(handover: Handover) -> Bundle:
+def write(handover: ExportContext) -> ExportedFiles:
     """Write the module."""
     prompt, scale = handover.prompt, handover.prompt.scale
     name = stem(prompt)
@@ -43,7 +43,7 @@ def write(handover: Handover) -> Bundle:
     name = f"judge_{name}" if iskeyword(name) or name in sys.stdlib_module_names else name
     form = pformat(response_format(prompt), sort_dicts=False, width=100)
     fields = ", ".join(f"{literal(field)}: ..." for field in prompt.inputs)
-    return Bundle(
+    return ExportedFiles(
         files={f"{name}.py": fill_module(_MODULE, handover, response_format=form)},
         exact=True,
         own_fences=True,

@@ -8,8 +8,8 @@ import orjson
 
 from ...judges import JudgePrompt
 from .judge_module import calibration_difference, fill_module, literal, prose_difference, stem
-from .target import Bundle, Handover, Refused, ScoreMap, Target
-from .template_parts import Segment, template_messages
+from .target import ExportContext, ExportedFiles, Refused, ScoreMap, Target
+from .template_parts import TemplatePart, template_messages
 from .template_syntaxes import f_string
 
 _MODULE = Template('''\
@@ -73,7 +73,7 @@ def positive(result):
 '''
 
 
-def write(handover: Handover) -> Bundle:
+def write(handover: ExportContext) -> ExportedFiles:
     """Write the metric, and beside it the JSON that Ragas' own metric classes load.
 
     Raises:
@@ -110,7 +110,7 @@ def write(handover: Handover) -> Bundle:
         )
     how = "its label; our grade is the place in the list" if choice else "the judge's grade, unaltered"
     fields = ", ".join(f"{field}=..." for field in prompt.inputs)
-    return Bundle(
+    return ExportedFiles(
         files=files,
         exact=True,
         calibrated=True,
@@ -127,7 +127,7 @@ def write(handover: Handover) -> Bundle:
 def _metric(prompt: JudgePrompt) -> dict[str, object]:
     scale = prompt.scale
     discrete = scale.kind == "choice" or (scale.kind == "binary" and bool(scale.labels))
-    segments: list[Segment] = []
+    segments: list[TemplatePart] = []
     for message in template_messages(prompt):
         segments += [*(["\n\n"] if segments else []), *message.segments]
     return {

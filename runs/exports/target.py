@@ -14,7 +14,7 @@ class Refused(InputError):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Handover:
+class ExportContext:
     """A judge, the rule by which it decides, and where it comes from."""
 
     prompt: JudgePrompt
@@ -58,7 +58,7 @@ class ScoreMap:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Bundle:
+class ExportedFiles:
     """The files of one export and what has to be said about them."""
 
     files: Mapping[str, str]
@@ -87,7 +87,7 @@ class Target:
     """What `--to` calls it."""
     tool: str
     """What people call it, with the version that was tried."""
-    write: Callable[[Handover], Bundle]
+    write: Callable[[ExportContext], ExportedFiles]
     probe: str | None = None
     """A stand-alone script in `checks/` that loads the files in the real tool; None where no tool loads them."""
     requires: tuple[str, ...] = field(default=())

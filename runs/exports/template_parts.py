@@ -21,7 +21,7 @@ class Field:
     name: str
 
 
-Segment = str | Field
+TemplatePart = str | Field
 """Literal text, never read as a template, or the place of a field."""
 
 
@@ -30,7 +30,7 @@ class TemplateMessage:
     """One chat message in which fields are still open."""
 
     role: Literal["system", "user", "assistant"]
-    segments: tuple[Segment, ...]
+    segments: tuple[TemplatePart, ...]
 
 
 def template_messages(prompt: JudgePrompt) -> tuple[TemplateMessage, ...]:
@@ -58,7 +58,7 @@ def fill(messages: Sequence[TemplateMessage], inputs: Mapping[str, str]) -> list
     ]
 
 
-def _user(prompt: JudgePrompt, example: Example | None) -> Iterator[Segment]:
+def _user(prompt: JudgePrompt, example: Example | None) -> Iterator[TemplatePart]:
     at = 0
     for found in PLACEHOLDER.finditer(prompt.template):
         name = found.group(1)
@@ -72,9 +72,9 @@ def _user(prompt: JudgePrompt, example: Example | None) -> Iterator[Segment]:
         yield "\n\n" + prompt.reply.strip()
 
 
-def _joined(segments: Iterator[Segment]) -> tuple[Segment, ...]:
+def _joined(segments: Iterator[TemplatePart]) -> tuple[TemplatePart, ...]:
     """Join literals that stand side by side."""
-    out: list[Segment] = []
+    out: list[TemplatePart] = []
     for segment in segments:
         last = out[-1] if out else None
         if isinstance(segment, str) and isinstance(last, str):

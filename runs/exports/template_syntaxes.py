@@ -10,19 +10,19 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from .target import Refused
-from .template_parts import Field, Segment
+from .template_parts import Field, TemplatePart
 
 _NONE: Mapping[str, str] = {}
 # A brace beside one, a % or a # opens or closes something, and so would one beside a field; Jinja rewrites \r.
 _JINJA_UNSAFE = re.compile(r"(?=[%#]*[{}\r])[{}%#\r]{2,}|^\}|\{\Z|\r")
 
 
-def f_string(segments: Sequence[Segment], rename: Mapping[str, str] = _NONE) -> str:
+def f_string(segments: Sequence[TemplatePart], rename: Mapping[str, str] = _NONE) -> str:
     """Write for `str.format` and f-string templates: literal braces doubled, fields as `{name}`."""
     return _write(segments, rename, field="{%s}", literal=lambda text: text.replace("{", "{{").replace("}", "}}"))
 
 
-def jinja(segments: Sequence[Segment], rename: Mapping[str, str] = _NONE) -> str:
+def jinja(segments: Sequence[TemplatePart], rename: Mapping[str, str] = _NONE) -> str:
     """Write for Jinja2 and Nunjucks, autoescape off; what they would read or rewrite becomes a string expression."""
     *before, last = segments or ("",)
     if isinstance(last, str) and last.endswith("\n"):  # Jinja drops one newline at the very end
@@ -34,7 +34,7 @@ nunjucks = jinja
 """Nunjucks reads what `jinja` writes."""
 
 
-def mustache(segments: Sequence[Segment], rename: Mapping[str, str] = _NONE) -> str:
+def mustache(segments: Sequence[TemplatePart], rename: Mapping[str, str] = _NONE) -> str:
     """Write for Mustache: fields as `{{{name}}}`, which escapes no HTML.
 
     Raises:
@@ -43,7 +43,7 @@ def mustache(segments: Sequence[Segment], rename: Mapping[str, str] = _NONE) -> 
     return _write(segments, rename, field="{{{%s}}}", literal=_refuse_double("Mustache"))
 
 
-def double_brace(segments: Sequence[Segment], rename: Mapping[str, str] = _NONE) -> str:
+def double_brace(segments: Sequence[TemplatePart], rename: Mapping[str, str] = _NONE) -> str:
     """Write for tools that replace `{{name}}` by pattern and have no way to escape it.
 
     Raises:
@@ -52,7 +52,9 @@ def double_brace(segments: Sequence[Segment], rename: Mapping[str, str] = _NONE)
     return _write(segments, rename, field="{{%s}}", literal=_refuse_double("a {{name}} template"))
 
 
-def _write(segments: Sequence[Segment], rename: Mapping[str, str], *, field: str, literal: Callable[[str], str]) -> str:
+def _write(
+    segments: Sequence[TemplatePart], rename: Mapping[str, str], *, field: str, literal: Callable[[str], str]
+) -> str:
     def parts() -> Iterator[str]:
         for segment in segments:
             yield field % rename.get(segment.name, segment.name) if isinstance(segment, Field) else literal(segment)

@@ -16,7 +16,7 @@ from .judge_module import (
     stem,
 )
 from .python_text import plain
-from .target import Bundle, Handover, Refused, ScoreMap, Target
+from .target import ExportContext, ExportedFiles, Refused, ScoreMap, Target
 from .template_parts import DIFFERENCE, template_messages
 from .template_syntaxes import double_brace
 from .trulens_criteria import CRITERIA_DIFFERENCE, trulens_criteria
@@ -101,7 +101,7 @@ def push(bundle, database_url, *, label=None):
 ''')
 
 
-def _write(handover: Handover) -> Bundle:
+def _write(handover: ExportContext) -> ExportedFiles:
     prompt = handover.prompt
     _refuse(prompt)
     name = f"{stem(prompt)}_trulens.py"
@@ -123,7 +123,7 @@ def _write(handover: Handover) -> Bundle:
             told.append(f"{extra} is not written: {reason}.")
     module = name.removesuffix(".py")
     first = prompt.inputs[0]
-    return Bundle(
+    return ExportedFiles(
         files=files,
         exact=True,
         own_fences=True,
@@ -148,7 +148,7 @@ def _refuse(prompt: JudgePrompt) -> None:
         raise Refused(f"the field {reserved!r} is a word of Python's own and cannot be an argument of a TruLens metric")
 
 
-def _module(handover: Handover) -> str:
+def _module(handover: ExportContext) -> str:
     prompt = handover.prompt
     return fill_module(
         _MODULE,
@@ -162,7 +162,7 @@ def _module(handover: Handover) -> str:
     )
 
 
-def _registry(handover: Handover) -> str:
+def _registry(handover: ExportContext) -> str:
     """The arguments of `create_prompt` and `create_prompt_version`."""
     prompt = handover.prompt
     if reserved := sorted(_RENDER_ARGUMENTS.intersection(prompt.inputs)):

@@ -8,7 +8,7 @@ from string import Template
 
 from .judge_module import graded_examples, literal, number_text, raw_threshold, scale_text
 from .python_text import plain, python_text
-from .target import Handover, Refused
+from .target import ExportContext, Refused
 
 CRITERIA_DIFFERENCE = (
     "The *_criteria.py file hands criteria, anchors and demonstrations' grades to TruLens' own metric. TruLens writes "
@@ -90,7 +90,7 @@ OUTPUT_SPACES = ((0, 1), (0, 3), (0, 10))
 """The scales that TruLens' own metrics accept."""
 
 
-def trulens_criteria(handover: Handover) -> str:
+def trulens_criteria(handover: ExportContext) -> str:
     """Return a module that gives TruLens' own metric our criteria, anchors and demonstrations.
 
     Raises:

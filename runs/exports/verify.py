@@ -19,7 +19,7 @@ import orjson
 
 from ...judges import InputError, JudgePrompt, Row
 from ...optimize.proposers.demonstrations import fields_of, write_reply
-from .conformance import ProbeFailed, run_probe
+from .conformance import CheckFailed, run_check
 from .manifest import NAME, Export, changed_files, read_export, write_export
 from .target import ScoreMap, Target
 from .template_parts import fill, template_messages
@@ -180,8 +180,8 @@ def _run_probe(
     given.write_bytes(orjson.dumps(cases))
     script = Path(str(files("judgewright.runs.exports") / "checks" / str(target.probe)))
     try:
-        return run_probe(interpreter, script, [str(folder.resolve()), str(given)], scratch=scratch, timeout=TIMEOUT)
-    except ProbeFailed as failed:
+        return run_check(interpreter, script, [str(folder.resolve()), str(given)], scratch=scratch, timeout=TIMEOUT)
+    except CheckFailed as failed:
         if not failed.missing:
             return {"problems": [f"{target.tool} does not load it: {failed.said}"]}
         wanted = " ".join(target.requires)

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 
 from ...judges import InputError, JudgePrompt, OutputScale
-from ..exports.template_parts import Field, Segment, TemplateMessage
+from ..exports.template_parts import Field, TemplateMessage, TemplatePart
 from .fields import our_names
 from .foreign_judge import Found, Imported, Wishes
 from .reply_words import own_words, read_reply_schema, read_scale, reply_clause
@@ -86,7 +86,7 @@ def _filled(found: Found, wishes: Wishes, told: list[str]) -> list[TemplateMessa
     ]
 
 
-def _one_user_message(messages: Sequence[TemplateMessage], told: list[str]) -> tuple[str, tuple[Segment, ...]]:
+def _one_user_message(messages: Sequence[TemplateMessage], told: list[str]) -> tuple[str, tuple[TemplatePart, ...]]:
     """The system text, and the message that shows the row; a system message with fields joins the user's."""
     *before, user = messages
     if user.role != "user" or any(m.role != "system" for m in before):
@@ -94,14 +94,14 @@ def _one_user_message(messages: Sequence[TemplateMessage], told: list[str]) -> t
     texts = [m.segments for m in before if any(not isinstance(s, str) or s.strip() for s in m.segments)]
     if any(isinstance(s, Field) for segments in texts for s in segments):
         told.append("Its system message holds fields of the row: it stands in the user message here.")
-        whole: list[Segment] = []
+        whole: list[TemplatePart] = []
         for segments in (*texts, user.segments):
             whole += [*(["\n\n"] if whole else []), *segments]
         return "", joined(whole)
     return "\n\n".join("".join(map(str, segments)) for segments in texts), user.segments
 
 
-def _cut(before: str, user: Sequence[Segment]) -> tuple[str, str, str]:
+def _cut(before: str, user: Sequence[TemplatePart]) -> tuple[str, str, str]:
     """Instructions, template and reply clause: the text before the row, round its fields, and after it."""
     first, last = user[0], user[-1]
     instructions, label = _cut_head(first) if isinstance(first, str) else ("", "")

@@ -12,8 +12,8 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from ...judges import InputError, OutputScale
-from ..exports.conformance import ProbeFailed, run_probe
-from ..exports.template_parts import Field, Segment, TemplateMessage
+from ..exports.conformance import CheckFailed, run_check
+from ..exports.template_parts import Field, TemplateMessage, TemplatePart
 from .foreign_judge import Found
 
 TOOLS: Mapping[str, str] = {
@@ -106,7 +106,7 @@ def _message(one: Mapping[Literal["role", "content"], str], marks: Mapping[str, 
     """Cut a message at the marks that stood for the fields."""
     roles: dict[str, Literal["system", "user", "assistant"]] = {"system": "system", "assistant": "assistant"}
     pieces = re.split("(" + "|".join(map(re.escape, marks)) + ")", one["content"]) if marks else [one["content"]]
-    segments: list[Segment] = [Field(marks[piece]) if piece in marks else piece for piece in pieces]
+    segments: list[TemplatePart] = [Field(marks[piece]) if piece in marks else piece for piece in pieces]
     return TemplateMessage(role=roles.get(one["role"], "user"), segments=tuple(s for s in segments if s != ""))
 
 
@@ -114,8 +114,8 @@ def _run(tool: str, name: str, interpreter: str | None) -> dict[str, Any]:  # An
     probe = files("judgewright.runs.imports") / "tool_readers" / f"import_{tool}.py"
     with tempfile.TemporaryDirectory() as scratch, as_file(probe) as script:
         try:
-            return run_probe(interpreter, script, [name], scratch=Path(scratch), timeout=TIMEOUT)
-        except ProbeFailed as failed:
+            return run_check(interpreter, script, [name], scratch=Path(scratch), timeout=TIMEOUT)
+        except CheckFailed as failed:
             raise InputError(
                 f"{tool} could not be read with {failed.program}: {failed.said}",
                 hint=f"--with names the Python that has it; pip installs it as {TOOLS[tool]}",

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Any, Literal
 
 from ...judges import InputError
-from ..exports.template_parts import Field, Segment, TemplateMessage
+from ..exports.template_parts import Field, TemplateMessage, TemplatePart
 from .template_syntaxes import DIALECTS, Dialect
 
 _ROLES: Mapping[str, Literal["system", "user", "assistant"]] = {
@@ -80,7 +80,7 @@ def _langchain_message(one: Any, partial: Mapping[str, str]) -> TemplateMessage:
     return TemplateMessage(role=role, segments=(one["kwargs"]["content"],))
 
 
-def _template(kwargs: Mapping[str, Any], partial: Mapping[str, str]) -> tuple[Segment, ...]:  # Any: JSON
+def _template(kwargs: Mapping[str, Any], partial: Mapping[str, str]) -> tuple[TemplatePart, ...]:  # Any: JSON
     name = kwargs.get("template_format", "f-string")
     if name not in DIALECTS:
         raise InputError(f"the template format {name!r:.40} is not read")

@@ -10,9 +10,9 @@ from pathlib import Path
 from ...judges import PLACEHOLDER, DecisionRule, Example, InputError, JudgePrompt, OutputScale, Row
 from ...judges.prompt import DATA_NOTICE
 from ..exports.manifest import Export, read_export
-from ..exports.template_parts import Field, Segment, fill, template_messages
+from ..exports.template_parts import Field, TemplatePart, fill, template_messages
 from .templates import placed
-from .tool_formats import ARTEFACTS, Artefact, Carried
+from .tool_formats import ARTEFACTS, Carried, JudgeFile
 
 _CRITERIA = "\n\nCriteria:\n"
 _SCALE = "\n\nScale:\n"
@@ -72,12 +72,12 @@ def read_back(path: Path) -> ReadBack:
     )
 
 
-def _files(export: Export, target: str) -> list[tuple[str, Artefact]]:
+def _files(export: Export, target: str) -> list[tuple[str, JudgeFile]]:
     known = ARTEFACTS.get(target, ())
     return [(name, artefact) for artefact in known for name in export.body["files"] if name.endswith(artefact.ending)]
 
 
-def _read(file: Path, artefact: Artefact) -> Carried:
+def _read(file: Path, artefact: JudgeFile) -> Carried:
     try:
         return artefact.read(file.read_text(encoding="utf-8"))
     except (InputError, OSError, KeyError, IndexError, TypeError, ValueError, SyntaxError) as error:
@@ -163,7 +163,7 @@ def _user_parts(judge: JudgePrompt, given: Carried) -> tuple[str, str]:
     raise InputError("template and reply clause were both edited where they meet; they can no longer be told apart")
 
 
-def _unfenced(segments: tuple[Segment, ...]) -> list[Segment]:
+def _unfenced(segments: tuple[TemplatePart, ...]) -> list[TemplatePart]:
     """Take the fixed fences off again."""
     out = list(segments)
     for i, segment in enumerate(segments):

@@ -12,7 +12,7 @@ from typing import Any
 import yaml
 
 from ...judges import InputError, OutputScale, read_small_text
-from ..exports.template_parts import Field, Segment, TemplateMessage
+from ..exports.template_parts import Field, TemplateMessage, TemplatePart
 from .foreign_judge import Found
 from .messages import read_langchain, read_messages
 from .template_syntaxes import joined, read_f_string, read_jinja, read_loose
@@ -154,8 +154,8 @@ def _rubric(prompt: Any, path: Path) -> tuple[TemplateMessage, ...]:  # Any: YAM
     return read_messages(prompt, read_jinja)
 
 
-def _with_rubric(message: TemplateMessage, rubric: tuple[Segment, ...]) -> TemplateMessage:
-    out: list[Segment] = []
+def _with_rubric(message: TemplateMessage, rubric: tuple[TemplatePart, ...]) -> TemplateMessage:
+    out: list[TemplatePart] = []
     for segment in message.segments:
         out += rubric if rubric and segment == Field("rubric") else [segment]
     return TemplateMessage(role=message.role, segments=joined(out))

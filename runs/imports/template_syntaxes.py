@@ -11,9 +11,9 @@ from collections.abc import Callable
 from string import Formatter
 
 from ...judges import InputError
-from ..exports.template_parts import Field, Segment
+from ..exports.template_parts import Field, TemplatePart
 
-Segments = tuple[Segment, ...]
+Segments = tuple[TemplatePart, ...]
 Dialect = Callable[[str], Segments]
 
 _NAME = r"[A-Za-z_][A-Za-z0-9_.]*"
@@ -31,7 +31,7 @@ def read_f_string(text: str) -> Segments:
     Raises:
         InputError: It is none, or a field is computed.
     """
-    out: list[Segment] = []
+    out: list[TemplatePart] = []
     try:
         parts = list(Formatter().parse(text))
     except ValueError as error:
@@ -62,7 +62,7 @@ def read_mustache(text: str) -> Segments:
         InputError: It has sections, comments or partials.
     """
 
-    def segment(found: re.Match[str]) -> Segment:
+    def segment(found: re.Match[str]) -> TemplatePart:
         name = (found.group("raw") if found.group("tag") is None else found.group("tag").strip().lstrip("& ")) or ""
         if not re.fullmatch(_NAME, name):
             raise InputError(f"the Mustache tag {found.group()!r:.60} is no plain field")
@@ -78,7 +78,7 @@ def read_jinja(text: str) -> Segments:
         InputError: It has statements, filters or other expressions.
     """
 
-    def segment(found: re.Match[str]) -> Segment:
+    def segment(found: re.Match[str]) -> TemplatePart:
         if found.group("name") is not None:
             return Field(found.group("name"))
         return re.sub(r"\\(.)", lambda e: _ESCAPES.get(e.group(1), e.group(1)), found.group("text"), flags=re.DOTALL)
@@ -112,9 +112,9 @@ DIALECTS: dict[str, Dialect] = {
 """Dialects by the names that LangChain gives them."""
 
 
-def joined(segments: list[Segment]) -> Segments:
+def joined(segments: list[TemplatePart]) -> Segments:
     """Join literals that stand side by side, and leave out empty ones."""
-    out: list[Segment] = []
+    out: list[TemplatePart] = []
     for segment in segments:
         last = out[-1] if out else None
         if isinstance(segment, str) and isinstance(last, str):
@@ -124,8 +124,8 @@ def joined(segments: list[Segment]) -> Segments:
     return tuple(out)
 
 
-def _read(pattern: re.Pattern[str], text: str, segment: Callable[[re.Match[str]], Segment]) -> Segments:
-    out: list[Segment] = []
+def _read(pattern: re.Pattern[str], text: str, segment: Callable[[re.Match[str]], TemplatePart]) -> Segments:
+    out: list[TemplatePart] = []
     at = 0
     for found in pattern.finditer(text):
         out += [text[at : found.start()], segment(found)]

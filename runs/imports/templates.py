@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from ...judges import PLACEHOLDER, InputError
-from ..exports.template_parts import Field, Segment
+from ..exports.template_parts import Field, TemplatePart
 from .template_syntaxes import joined
 
 
-def placed(segments: Iterable[Segment]) -> str:
+def placed(segments: Iterable[TemplatePart]) -> str:
     """Write segments as a template with `{{name}}`.
 
     Raises:
@@ -17,7 +17,7 @@ def placed(segments: Iterable[Segment]) -> str:
     """
     parts = joined(list(segments))
     text = "".join(f"{{{{{s.name}}}}}" if isinstance(s, Field) else s for s in parts)
-    back: list[Segment] = []
+    back: list[TemplatePart] = []
     at = 0
     for found in PLACEHOLDER.finditer(text):
         back += [text[at : found.start()], Field(found.group(1))]

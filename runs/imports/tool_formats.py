@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ...judges import Example, InputError, JudgePrompt, OutputScale, load_prompt
-from ..exports.template_parts import Field, Segment, TemplateMessage
+from ..exports.template_parts import Field, TemplateMessage, TemplatePart
 from .messages import read_langchain, read_messages
 from .template_syntaxes import Dialect, read_double_brace, read_jinja
 
@@ -24,7 +24,7 @@ class Carried:
     """The demonstrations as they are sent: user text and reply."""
     examples: tuple[Example, ...] | None = None
     """The demonstrations as inputs and reply, where the artefact keeps them so."""
-    user: tuple[Segment, ...] | None = None
+    user: tuple[TemplatePart, ...] | None = None
     """Template and reply clause as one."""
     parts: tuple[str, str] | None = None
     """Template and reply clause, where the artefact keeps them apart."""
@@ -34,7 +34,7 @@ class Carried:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Artefact:
+class JudgeFile:
     """One file of an export that carries the judge."""
 
     ending: str
@@ -66,10 +66,10 @@ def _literal(message: TemplateMessage) -> str:
 def _listed(dialect: Dialect, *keys: str, fixed: bool = False, prefix: str = "") -> Callable[[str], Carried]:
     """Read messages in a JSON file, under keys, with a prefix before the names of fields."""
 
-    def plain(segment: Segment) -> Segment:
+    def plain(segment: TemplatePart) -> TemplatePart:
         return Field(segment.name.removeprefix(prefix)) if isinstance(segment, Field) else segment
 
-    def unprefixed(text: str) -> tuple[Segment, ...]:
+    def unprefixed(text: str) -> tuple[TemplatePart, ...]:
         return tuple(map(plain, dialect(text)))
 
     def read(text: str) -> Carried:
@@ -140,30 +140,30 @@ def _langchain(text: str) -> Carried:
     return carried(read_langchain(text))
 
 
-ARTEFACTS: Mapping[str, tuple[Artefact, ...]] = {
-    "yaml": (Artefact(ending=".yaml", read=_yaml),),
-    "json": (Artefact(ending=".json", read=_json),),
-    "messages": (Artefact(ending=".json", read=_listed(read_double_brace, fixed=True)),),
-    "jinja": (Artefact(ending=".json", read=_listed(read_jinja)),),
-    "python": (Artefact(ending=".py", read=_module),),
+ARTEFACTS: Mapping[str, tuple[JudgeFile, ...]] = {
+    "yaml": (JudgeFile(ending=".yaml", read=_yaml),),
+    "json": (JudgeFile(ending=".json", read=_json),),
+    "messages": (JudgeFile(ending=".json", read=_listed(read_double_brace, fixed=True)),),
+    "jinja": (JudgeFile(ending=".json", read=_listed(read_jinja)),),
+    "python": (JudgeFile(ending=".py", read=_module),),
     "trulens": (
-        Artefact(ending="_trulens.py", read=_module),
-        Artefact(ending="registry.json", read=_listed(read_double_brace, "version", "messages")),
+        JudgeFile(ending="_trulens.py", read=_module),
+        JudgeFile(ending="registry.json", read=_listed(read_double_brace, "version", "messages")),
     ),
-    "mlflow": (Artefact(ending="_mlflow.py", read=_module), Artefact(ending="prompt.json", read=_mlflow)),
-    "dspy": (Artefact(ending="_dspy.py", read=_dspy_module), Artefact(ending="state.json", read=_dspy_state)),
-    "promptfoo": (Artefact(ending=".rubric.json", read=_listed(read_jinja)),),
-    "langchain": (Artefact(ending="_langchain.json", read=_langchain),),
-    "openevals": (Artefact(ending="_openevals.py", read=_module),),
-    "langfuse": (Artefact(ending=".langfuse.json", read=_listed(read_double_brace, "prompt")),),
-    "ragas": (Artefact(ending="_ragas.py", read=_module),),
-    "deepeval": (Artefact(ending="_deepeval.py", read=_module),),
-    "inspect": (Artefact(ending="_inspect.py", read=_module),),
+    "mlflow": (JudgeFile(ending="_mlflow.py", read=_module), JudgeFile(ending="prompt.json", read=_mlflow)),
+    "dspy": (JudgeFile(ending="_dspy.py", read=_dspy_module), JudgeFile(ending="state.json", read=_dspy_state)),
+    "promptfoo": (JudgeFile(ending=".rubric.json", read=_listed(read_jinja)),),
+    "langchain": (JudgeFile(ending="_langchain.json", read=_langchain),),
+    "openevals": (JudgeFile(ending="_openevals.py", read=_module),),
+    "langfuse": (JudgeFile(ending=".langfuse.json", read=_listed(read_double_brace, "prompt")),),
+    "ragas": (JudgeFile(ending="_ragas.py", read=_module),),
+    "deepeval": (JudgeFile(ending="_deepeval.py", read=_module),),
+    "inspect": (JudgeFile(ending="_inspect.py", read=_module),),
     "phoenix": (
-        Artefact(ending="_phoenix.py", read=_module),
-        Artefact(ending="_phoenix.json", read=_listed(read_double_brace)),
+        JudgeFile(ending="_phoenix.py", read=_module),
+        JudgeFile(ending="_phoenix.json", read=_listed(read_double_brace)),
     ),
-    "opik": (Artefact(ending="_opik.py", read=_module), Artefact(ending="_opik.json", read=_listed(read_jinja))),
-    "openai": (Artefact(ending=".grader.json", read=_listed(read_double_brace, "input", prefix="item.")),),
+    "opik": (JudgeFile(ending="_opik.py", read=_module), JudgeFile(ending="_opik.json", read=_listed(read_jinja))),
+    "openai": (JudgeFile(ending=".grader.json", read=_listed(read_double_brace, "input", prefix="item.")),),
 }
 """The files of each target that carry the judge; a target that is not here is read from its manifest alone."""

@@ -13,7 +13,7 @@ from xml.etree.ElementTree import Element, SubElement, tostring
 
 import numpy as np
 
-from ...judges import Judged
+from ...judges import JudgedDataset
 from ...optimize import Event
 from .picture import BLUE, GREEN, ORANGE, fit_label
 from .plots import Bin, reliability_bins
@@ -190,7 +190,7 @@ def _table(drawing: _Drawing, left: float, cells: Mapping[str, int], old: Mappin
                 drawing.text(x + 43, y + 54, moved, "quiet", text_anchor="middle")
 
 
-def judged_bins(judged: Judged) -> list[Bin]:
+def judged_bins(judged: JudgedDataset) -> list[Bin]:
     """Return the bins of the rows whose verdict carries a probability; none where no verdict does."""
     known = np.isfinite(judged.probability)
     return reliability_bins(judged.positive[known], judged.probability[known]) if known.any() else []

@@ -13,7 +13,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from ...judges import Judged, JudgePrompt, Verdict, load_prompt, write_beside
+from ...judges import JudgedDataset, JudgePrompt, Verdict, load_prompt, write_beside
 from ...optimize import Event
 from ..actions.flips import Flips, Validation, flips_of, validation
 from ..actions.optimize import optimization
@@ -129,7 +129,7 @@ def _events(told: Exported) -> Iterator[dict[str, Any]]:  # Any: JSON
         }
 
 
-def _verdicts(told: Exported, open_rows: Judged) -> Iterator[dict[str, Any]]:  # Any: JSON
+def _verdicts(told: Exported, open_rows: JudgedDataset) -> Iterator[dict[str, Any]]:  # Any: JSON
     """Tell what the prompt said of the open rows, and the new one of the validation rows."""
     held = {row.id for row in told.rows.before.dataset.rows}
     for judged in (open_rows, *([told.rows.after] if told.rows.after else [])):

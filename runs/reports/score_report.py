@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ...judges import Benchmark, BoolArray, Estimate, FloatArray, Judged, OutputScale, Row, Verdict, write_beside
+from ...judges import Benchmark, BoolArray, Estimate, FloatArray, JudgedDataset, OutputScale, Row, Verdict, write_beside
 from ..terminal import inline, visible
 from .plots import Bin, Picture, confusion_chart, f1_by_threshold, metrics_by_slice, reliability_bins
 from .plots import reliability_curve as draw_reliability
@@ -81,13 +81,13 @@ class Matrix:
 
 def write_score_report(
     path: Path,
-    judged: Judged,
+    judged: JudgedDataset,
     benchmark: Benchmark,
     *,
     by: Mapping[str, Benchmark],
     by_column: str | None,
     title: str,
-    shown: Judged | None = None,
+    shown: JudgedDataset | None = None,
 ) -> None:
     """Write the page.
 
@@ -105,13 +105,13 @@ def write_score_report(
 
 
 def render_score_report(
-    judged: Judged,
+    judged: JudgedDataset,
     benchmark: Benchmark,
     *,
     by: Mapping[str, Benchmark],
     by_column: str | None,
     title: str,
-    shown: Judged | None = None,
+    shown: JudgedDataset | None = None,
 ) -> str:
     """Return the page's HTML; the same measurement gives the same page, byte for byte."""
     from jinja2 import Environment, PackageLoader, StrictUndefined
@@ -151,7 +151,7 @@ def render_score_report(
     )
 
 
-def most_confident_disagreements(judged: Judged) -> list[int]:
+def most_confident_disagreements(judged: JudgedDataset) -> list[int]:
     """Return the positions, among the scored rows, of those decided differently from people, the surest first.
 
     Such a row is either a bad error of the judge or an error in its label. Rows of equal confidence, or of
@@ -163,14 +163,14 @@ def most_confident_disagreements(judged: Judged) -> list[int]:
     return wrong[np.lexsort((-distance[wrong], -sure[wrong]))].tolist()
 
 
-def _order(judged: Judged) -> str:
+def _order(judged: JudgedDataset) -> str:
     """Say what the order of the disagreements is by."""
     if np.isfinite(_confidence(judged)).any():
         return "the judge's surest first"
     return "the farthest apart in grade first" if judged.same_scale else "in the order of the file"
 
 
-def _confidence(judged: Judged) -> FloatArray:
+def _confidence(judged: JudgedDataset) -> FloatArray:
     if judged.scale.kind != "probability":
         return judged.confidence
     return np.where(judged.predicted, judged.score, 1.0 - judged.score)
@@ -194,7 +194,7 @@ def _grade(value: float, scale: OutputScale) -> str:
     return f"{value:.4g}"
 
 
-def _facts(judged: Judged, benchmark: Benchmark) -> list[tuple[str, str]]:
+def _facts(judged: JudgedDataset, benchmark: Benchmark) -> list[tuple[str, str]]:
     reasons = ", ".join(f"{count:,} {reason}" for reason, count in benchmark.unscored.items())
     unscored = sum(benchmark.unscored.values())
     independent = " (each row its own)" if benchmark.groups == benchmark.n else ""
@@ -235,7 +235,7 @@ def _matrix(counts: Sequence[Sequence[int]], names: Sequence[str]) -> Matrix:
     return Matrix(names=tuple(names), lines=tuple(lines))
 
 
-def _grades(judged: Judged, counts: Sequence[Sequence[int]]) -> dict[str, object]:
+def _grades(judged: JudgedDataset, counts: Sequence[Sequence[int]]) -> dict[str, object]:
     if not 0 < len(counts) <= MOST_GRADES:
         return {"grade_count": len(counts), "grades": None, "grades_chart": None}
     names = [_grade(level, judged.scale) for level in judged.scale.levels]
@@ -243,14 +243,14 @@ def _grades(judged: Judged, counts: Sequence[Sequence[int]]) -> dict[str, object
     return {"grade_count": len(counts), "grades": _matrix(counts, names), "grades_chart": chart}
 
 
-def _probability(judged: Judged) -> tuple[BoolArray, FloatArray]:
+def _probability(judged: JudgedDataset) -> tuple[BoolArray, FloatArray]:
     """Return people's decisions and the judge's probabilities of the rows that have one."""
     probability = judged.score if judged.scale.kind == "probability" else judged.probability
     known = np.isfinite(probability)
     return judged.positive[known], probability[known]
 
 
-def _calibration(judged: Judged, benchmark: Benchmark) -> dict[str, object]:
+def _calibration(judged: JudgedDataset, benchmark: Benchmark) -> dict[str, object]:
     label, probability = _probability(judged)
     if len(label) == 0:
         return {"reliability_chart": None, "bins": [], "ece": None, "clustered": False}
@@ -268,7 +268,7 @@ def _bin(found: Bin) -> tuple[str, str, Line]:
     return f"{found.low:.3g} to {found.high:.3g}", mean, _metric("share", found.share)
 
 
-def _threshold(judged: Judged) -> dict[str, object]:
+def _threshold(judged: JudgedDataset) -> dict[str, object]:
     why, chart, said = "", None, ""
     label, score = (
         (judged.positive, judged.score) if judged.scale.kind in ("graded", "probability") else _probability(judged)
@@ -284,7 +284,7 @@ def _threshold(judged: Judged) -> dict[str, object]:
     return {"threshold_chart": chart, "threshold_said": said, "no_threshold": why}
 
 
-def _threshold_in_use(judged: Judged, score: FloatArray) -> float | None:
+def _threshold_in_use(judged: JudgedDataset, score: FloatArray) -> float | None:
     """Return the threshold that gives the judge's decisions; None where no single one was used."""
     wanted = judged.scale.threshold if judged.scale.kind in ("graded", "probability") else 0.5
     if len(score) == len(judged.predicted) and np.array_equal(score >= wanted, judged.predicted):
@@ -313,7 +313,7 @@ def _slices(benchmark: Benchmark, by: Mapping[str, Benchmark], column: str | Non
     }
 
 
-def _disagreement(judged: Judged, i: int) -> Disagreement:
+def _disagreement(judged: JudgedDataset, i: int) -> Disagreement:
     row, verdict = judged.rows[i], judged.verdicts[i]
     sure = float(_confidence(judged)[i])
     return Disagreement(

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ...judges import BoolArray, Estimate, InputError, Judged, write_beside
+from ...judges import BoolArray, Estimate, InputError, JudgedDataset, write_beside
 from ...slices import SliceReport
 from ...slices.inspect_slice import MeasuredSlice
 
@@ -49,7 +49,7 @@ class SliceBar:
     """Whether it is confirmed, and on how many rows the metric is, in words."""
 
 
-def tabulate_found(report: SliceReport, judged: Judged) -> list[SliceBar]:
+def tabulate_found(report: SliceReport, judged: JudgedDataset) -> list[SliceBar]:
     """Return the numbers of `plot_found`: all rows, then each slice in its order."""
     bars = [_bar("all rows", report.overall, None, judged, np.ones(len(judged.scored), np.bool_))]
     for i, found in enumerate(report.slices, 1):
@@ -61,7 +61,7 @@ def tabulate_found(report: SliceReport, judged: Judged) -> list[SliceBar]:
     return bars
 
 
-def tabulate_measured(measured: MeasuredSlice, judged: Judged) -> list[SliceBar]:
+def tabulate_measured(measured: MeasuredSlice, judged: JudgedDataset) -> list[SliceBar]:
     """Return the numbers of `plot_measured`: the slice, then the rows elsewhere."""
     member = measured.predicate.mask(judged.rows)
     inside = _bar(
@@ -75,12 +75,12 @@ def tabulate_measured(measured: MeasuredSlice, judged: Judged) -> list[SliceBar]
     return [inside, _bar("elsewhere", measured.rest, None, judged, ~member, f"n = {measured.rest.n:,}")]
 
 
-def plot_found(report: SliceReport, judged: Judged) -> Picture:
+def plot_found(report: SliceReport, judged: JudgedDataset) -> Picture:
     """Draw the slices that a search found beside all rows."""
     return draw_slices(report.metric, tabulate_found(report, judged))
 
 
-def plot_measured(measured: MeasuredSlice, judged: Judged) -> Picture:
+def plot_measured(measured: MeasuredSlice, judged: JudgedDataset) -> Picture:
     """Draw a slice that a person chose beside the rows elsewhere."""
     return draw_slices(measured.metric, tabulate_measured(measured, judged))
 
@@ -128,7 +128,7 @@ def write_picture(picture: Picture, path: Path) -> None:
 
 
 def _bar(
-    name: str, value: Estimate, rest: float | None, judged: Judged, member: BoolArray, state: str = ""
+    name: str, value: Estimate, rest: float | None, judged: JudgedDataset, member: BoolArray, state: str = ""
 ) -> SliceBar:
     y, p = judged.positive[member], judged.predicted[member]
     return SliceBar(

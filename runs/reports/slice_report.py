@@ -5,7 +5,7 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Sequence
 
-from ...judges import Estimate, Judged
+from ...judges import Estimate, JudgedDataset
 from ...slices import FoundSlice, SliceReport
 from ...slices.effect import Parts
 from ...slices.inspect_slice import WITHOUT_GAIN, MeasuredSlice, why_no_target
@@ -26,7 +26,7 @@ LOG_ODDS = ("precision",)
 _GAP = "  "
 
 
-def say_slices(report: SliceReport, judged: Judged, *, title: str) -> None:
+def say_slices(report: SliceReport, judged: JudgedDataset, *, title: str) -> None:
     """Print the slices found, what their gaps are made of, what was not looked at, and what to do."""
     simulated = "  [SIMULATED: says nothing about real models]" if judged.simulated else ""
     say(f"{inline(title)}: where {report.metric} is poorer than elsewhere{simulated}")
@@ -216,7 +216,7 @@ def _say_wrapped(text: str, *, indent: str = "") -> None:
     say(textwrap.fill(text, WIDTH, initial_indent=indent, subsequent_indent=" " * len(indent), break_on_hyphens=False))
 
 
-def _counted(judged: Judged) -> str:
+def _counted(judged: JudgedDataset) -> str:
     unscored = sum(judged.unscored.values())
     left = f", {unscored:,} unscored" if unscored else ""
     groups = int(judged.groups.max()) + 1 if len(judged.groups) else 0

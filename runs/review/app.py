@@ -20,7 +20,7 @@ from starlette.staticfiles import StaticFiles
 from ...judges import InputError, JudgewrightError
 from ..config.environment import Environment
 from . import decisions, diff, pages
-from .app_state import Desk
+from .app_state import AppState
 from .guards import Guards
 from .jobs import place_of
 from .rendering import open_templates
@@ -31,7 +31,7 @@ MAX_FORM = 1_000_000
 THREADS = 2
 """Threads that read: few and lasting, because each holds a connection to the database for as long as it lives."""
 
-Page = Callable[[Desk, Request], Response]
+Page = Callable[[AppState, Request], Response]
 
 
 def review_app(root: Path, *, token: str, port: int, environment: Environment) -> Starlette:
@@ -43,7 +43,7 @@ def review_app(root: Path, *, token: str, port: int, environment: Environment) -
         port: Where it will be served, on 127.0.0.1.
         environment: Base URL and keys, for the gate that a decision may start.
     """
-    desk = Desk(root, environment, open_templates())
+    desk = AppState(root, environment, open_templates())
     pool = ThreadPoolExecutor(THREADS, "judgewright-review")
 
     @asynccontextmanager
@@ -111,7 +111,7 @@ async def read_form(request: Request) -> dict[str, list[str]]:
         raise HTTPException(400, "the form is not readable") from None
 
 
-def _safely(page: Page, desk: Desk, request: Request) -> Response:
+def _safely(page: Page, desk: AppState, request: Request) -> Response:
     """Say on a page what a page could not show; faults of the caller's are 404, those of the world's 503."""
     try:
         return page(desk, request)

@@ -18,7 +18,7 @@ from ..reports.charts import judged_bins, reliability
 from ..store.calls import CallStore, CallSummary
 from ..store.journal import RunJournal, RunRecord, get_run
 from ..store.workspace import Workspace
-from .jobs import Work
+from .jobs import JobRunner
 
 if TYPE_CHECKING:
     from jinja2 import Environment as Templates
@@ -68,14 +68,14 @@ class RunView:
         return "price unknown" if cost is None else f"${cost:.4f}"
 
 
-class Desk:
+class AppState:
     """The server's hold on one workspace. Reading takes no lock; only `work` writes, with a handle of its own."""
 
     def __init__(self, root: Path, environment: Environment, templates: Templates) -> None:
         self.root = root
         self.environment = environment
         self.place = Workspace(root)
-        self.work = Work()
+        self.work = JobRunner()
         self._templates = templates
         self._rows: OrderedDict[str, Rows] = OrderedDict()
         self._rows_lock = Lock()

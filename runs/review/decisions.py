@@ -14,14 +14,14 @@ from ..actions.optimize import start_run
 from ..actions.run_result import finding, settle
 from ..store.journal import list_runs
 from ..store.run_config import RunConfig
-from .app_state import Desk
+from .app_state import AppState
 from .jobs import Done, Piece, Report
 
 PATIENCE = 0.4
 """Seconds to wait for a decision, so that a quick one is seen at once."""
 
 
-def decide(desk: Desk, request: Request) -> Response:
+def decide(desk: AppState, request: Request) -> Response:
     """Accept the ticked hunks or the whole diff, or reject the run."""
     run_id = desk.view(request.path_params["run"]).info.run_id
     verb, who, comment = _field(request, "verb"), _field(request, "who") or None, _field(request, "comment")
@@ -48,7 +48,7 @@ def decide(desk: Desk, request: Request) -> Response:
     )
 
 
-def edit(desk: Desk, request: Request) -> Response:
+def edit(desk: AppState, request: Request) -> Response:
     """Send a person's own criteria through the whole path, as a run of its own."""
     run_id = desk.view(request.path_params["run"]).info.run_id
     found = finding(desk.place, run_id)
@@ -76,7 +76,7 @@ def _field(request: Request, name: str) -> str:
     return str(values[0])
 
 
-def _start(desk: Desk, piece: Piece, do: Callable[[Report], Done]) -> Response:
+def _start(desk: AppState, piece: Piece, do: Callable[[Report], Done]) -> Response:
     if not desk.work.start(piece, do):
         message = "Something is being decided at this moment. Wait until it is done, then decide again."
         return HTMLResponse(desk.render("error.html", title="One thing at a time", message=message), 409)
@@ -84,13 +84,13 @@ def _start(desk: Desk, piece: Piece, do: Callable[[Report], Done]) -> Response:
     return RedirectResponse("/work", 303)
 
 
-def _reject(desk: Desk, run_id: str, *, who: str | None, comment: str) -> Done:
+def _reject(desk: AppState, run_id: str, *, who: str | None, comment: str) -> Done:
     with desk.writing() as place:
         settle(place, run_id, adopt=False, who=who, comment=comment)
     return Done(message="The run is rejected; its prompt stays off the shelf.", good=True, run_id=run_id)
 
 
-def _accept_whole(desk: Desk, run_id: str, *, who: str | None, comment: str) -> Done:
+def _accept_whole(desk: AppState, run_id: str, *, who: str | None, comment: str) -> Done:
     """Adopt the prompt that the run's own gate has judged; it needs no hunks."""
     with desk.writing() as place:
         adopted = settle(place, run_id, adopt=True, who=who, comment=comment)
@@ -99,7 +99,7 @@ def _accept_whole(desk: Desk, run_id: str, *, who: str | None, comment: str) -> 
     return Done(message=message, good=True, judge=adopted.name, run_id=run_id)
 
 
-def _try_edit(desk: Desk, config: RunConfig, report: Report) -> Done:
+def _try_edit(desk: AppState, config: RunConfig, report: Report) -> Done:
     # To start a run is to name its models; these were named by whoever wrote the workspace.
     desk.environment.require_named(*config.named_models, who="your edit")
     with desk.writing() as place:
@@ -115,7 +115,7 @@ def _try_edit(desk: Desk, config: RunConfig, report: Report) -> Done:
     return Done(message=message, good=decision["accepted"], run_id=result.run_id)
 
 
-def _accept(desk: Desk, run_id: str, chosen: list[int], *, who: str | None, comment: str) -> Done:
+def _accept(desk: AppState, run_id: str, chosen: list[int], *, who: str | None, comment: str) -> Done:
     with desk.writing() as place:
         made = accept_hunks(place, run_id, chosen, desk.environment, who=who, comment=comment, watch=desk.work.watch)
     taken = f"{_named(made.hunks)} of {made.of}" if made.gated else "All hunks"

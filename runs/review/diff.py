@@ -13,7 +13,7 @@ from ...judges import PromptError, WorkspaceError
 from ...optimize.hunks import Hunk
 from ...optimize.word_diff import Piece, diff_prompts, diff_words
 from ..actions.run_result import Finding, finding
-from .app_state import Desk
+from .app_state import AppState
 from .evidence import gate_sentences, looks_at
 
 
@@ -28,7 +28,7 @@ class HunkLine:
     """Whether it was taken; before a decision, whether to propose it: all but those that were shown to harm."""
 
 
-def diff(desk: Desk, request: Request) -> Response:
+def diff(desk: AppState, request: Request) -> Response:
     """Show what the run wants to change, and the forms to decide about it."""
     view = desk.view(request.path_params["run"])
     found = finding(desk.place, view.info.run_id)

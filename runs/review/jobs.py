@@ -48,7 +48,7 @@ Report = Callable[..., None]
 """Called with the fields of `Piece` that have changed."""
 
 
-class Work:
+class JobRunner:
     """At most one piece of work at a time."""
 
     def __init__(self) -> None:

@@ -24,7 +24,7 @@ from ..reports.gate_sentences import describe_final
 from ..reports.terminal_report import holds_sealed_rows, slice_heading
 from ..store.journal import RunRecord, list_runs
 from ..store.run_config import RunConfig
-from .app_state import Desk, RunView
+from .app_state import AppState, RunView
 from .evidence import gate_sentences, looks_at
 from .run_list import describe
 
@@ -66,7 +66,7 @@ class Paged:
         self.items = items[self.first : self.first + size]
 
 
-def runs(desk: Desk, request: Request) -> Response:
+def runs(desk: AppState, request: Request) -> Response:
     """Show every run, newest first, with its state and cost."""
     found: Sequence[RunRecord] = tuple(reversed(list_runs(desk.place.database))) if desk.place.exists else ()
     page = Paged(found, request.query_params.get("page", "1"), RUNS_PER_PAGE)
@@ -74,7 +74,7 @@ def runs(desk: Desk, request: Request) -> Response:
     return HTMLResponse(desk.render("runs.html", page=page, listed=listed, root=str(desk.root.resolve())))
 
 
-def run(desk: Desk, request: Request) -> Response:
+def run(desk: AppState, request: Request) -> Response:
     """Show one run from above."""
     view = desk.view(request.path_params["run"])
     if view.info.kind != "optimize":
@@ -141,7 +141,7 @@ def _gated(view: RunView) -> Mapping[str, Any] | None:  # Any: JSON
     return None if found is None else {**found, "sentences": gate_sentences(found["decision"])}
 
 
-def live(desk: Desk, request: Request) -> Response:
+def live(desk: AppState, request: Request) -> Response:
     """Say how far a run in progress has come."""
     view = desk.view(request.path_params["run"])
     calls = view.calls
@@ -173,7 +173,7 @@ _NEXT = {
 }
 
 
-def flips(desk: Desk, request: Request) -> Response:
+def flips(desk: AppState, request: Request) -> Response:
     """Show the validation rows that changed sides, narrowed as the query asks."""
     view = desk.view(request.path_params["run"])
     rows = desk.rows(view.info.run_id)
@@ -193,7 +193,7 @@ def flips(desk: Desk, request: Request) -> Response:
     )
 
 
-def reliability(desk: Desk, request: Request) -> Response:
+def reliability(desk: AppState, request: Request) -> Response:
     """Return the reliability curve, which the run's page fetches because it has to read the rows."""
     drawn = desk.rows(desk.view(request.path_params["run"]).info.run_id).reliability
     if drawn is None:
@@ -201,29 +201,29 @@ def reliability(desk: Desk, request: Request) -> Response:
     return Response(drawn, media_type="image/svg+xml")
 
 
-def judges(desk: Desk, request: Request) -> Response:
+def judges(desk: AppState, request: Request) -> Response:
     """List the judges."""
-    shelf = desk.place.shelf
-    return HTMLResponse(desk.render("judges.html", judges=[shelf.get(name) for name in shelf.names()]))
+    registry = desk.place.registry
+    return HTMLResponse(desk.render("judges.html", judges=[registry.get(name) for name in registry.names()]))
 
 
-def judge(desk: Desk, request: Request) -> Response:
+def judge(desk: AppState, request: Request) -> Response:
     """Show a judge's versions as a tree, and the text of the current one."""
     # A name and no more: the shelf would take `x.yaml` for a file of the folder the server was started in.
     name = check_name(request.path_params["name"])
     nodes = lineage(desk.place, name)
-    shelf = desk.place.shelf
-    current = shelf.get(name) if name in shelf.names() else None
+    registry = desk.place.registry
+    current = registry.get(name) if name in registry.names() else None
     parts = prompt_parts(current) if current else ()
     return HTMLResponse(desk.render("judge.html", name=name, nodes=nodes, current=current, parts=parts))
 
 
-def work(desk: Desk, request: Request) -> Response:
+def work(desk: AppState, request: Request) -> Response:
     """Show what a decision has started, or how it ended."""
     return HTMLResponse(desk.render("work.html"))
 
 
-def work_live(desk: Desk, request: Request) -> Response:
+def work_live(desk: AppState, request: Request) -> Response:
     """Say how far the work has come."""
     piece = desk.work.piece
     if piece is None:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from ...judges import JudgewrightError
 from ..store.journal import RunRecord
-from .app_state import Desk
+from .app_state import AppState
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,7 +24,7 @@ class Line:
     simulated: bool
 
 
-def describe(desk: Desk, info: RunRecord) -> Line:
+def describe(desk: AppState, info: RunRecord) -> Line:
     """Say in a line what a run was about, how it ended and what it cost; a damaged run is listed as such."""
     try:
         view = desk.view(info.run_id)

@@ -11,7 +11,7 @@ from .calls import CallSummary
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Thrift:
+class CostSummary:
     """A run's calls and money, all sittings together."""
 
     calls: int
@@ -50,7 +50,7 @@ class Thrift:
         return "; ".join(parts)
 
 
-def thrift(events: Iterable[Event], calls: CallSummary) -> Thrift:
+def thrift(events: Iterable[Event], calls: CallSummary) -> CostSummary:
     """Add up what a run spent and gained.
 
     Args:
@@ -71,4 +71,4 @@ def thrift(events: Iterable[Event], calls: CallSummary) -> Thrift:
         elif event.kind == "decision":
             decision = event.payload
     points = 100 * decision["target"]["difference"] if decision.get("accepted") else None
-    return Thrift(calls=calls.done, cost=calls.known_cost, points=points, raced=raced, unraced=unraced)
+    return CostSummary(calls=calls.done, cost=calls.known_cost, points=points, raced=raced, unraced=unraced)

@@ -137,7 +137,7 @@ def list_runs(database: Database) -> tuple[RunRecord, ...]:
 
 
 @contextmanager
-def sitting(database: Database, run_id: str) -> Iterator[None]:
+def run_session(database: Database, run_id: str) -> Iterator[None]:
     """Keep a run's state true while somebody works on it: running, then done, stopped or failed."""
     set_state(database, run_id, "running")
     try:

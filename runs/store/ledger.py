@@ -20,7 +20,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from ...judges import WorkspaceError, write_beside
-from ...optimize.holdout.look import MAX_LOOKS, History, Look, LookOutcome, LookRecord, Measured, RowMemory
+from ...optimize.holdout.look import MAX_LOOKS, History, Look, LookOutcome, LookRecord, Measured, SeenRows
 from ...optimize.holdout.look_counting import (
     LookAsked,
     find_look,
@@ -30,8 +30,8 @@ from ...optimize.holdout.look_counting import (
     require_allowed,
     require_open,
 )
-from ...optimize.holdout.row_fingerprints import Fingerprints
-from ...optimize.holdout.seen_rows import KnownRows
+from ...optimize.holdout.row_fingerprints import RowFingerprints
+from ...optimize.holdout.text_fingerprints import Fingerprints
 from .database import Database
 from .schema import now
 
@@ -62,11 +62,11 @@ class HoldoutLedger:
         self._file = database.path.with_name("ledger.head")
 
     def remember(
-        self, run_id: str, *, open: KnownRows, sealed: Mapping[str, KnownRows], allow_opened: bool = False
-    ) -> RowMemory:
+        self, run_id: str, *, open: RowFingerprints, sealed: Mapping[str, RowFingerprints], allow_opened: bool = False
+    ) -> SeenRows:
         """See `Ledger.remember`."""
 
-        def enter(connection: sqlite3.Connection) -> tuple[RowMemory, _Head]:
+        def enter(connection: sqlite3.Connection) -> tuple[SeenRows, _Head]:
             entries, head = self._read(connection)
             memories = _history(entries, _Bodies.read(connection.execute)).memories
             memory = find_memory(memories, run_id)
@@ -114,7 +114,7 @@ class HoldoutLedger:
         self._write_file(head)
         return look
 
-    def measured(self, version: str, rows: KnownRows, *, by: str) -> None:
+    def measured(self, version: str, rows: RowFingerprints, *, by: str) -> None:
         """See `Ledger.measured`."""
 
         def enter(connection: sqlite3.Connection) -> _Head:
@@ -243,7 +243,7 @@ def _records(entries: Iterable[tuple[Any, ...]]) -> list[LookRecord]:  # Any: SQ
     return list(records.values())
 
 
-def _memory_entry(connection: sqlite3.Connection, memory: RowMemory) -> dict[str, Any]:  # Any: JSON
+def _memory_entry(connection: sqlite3.Connection, memory: SeenRows) -> dict[str, Any]:  # Any: JSON
     """Store the keys of a run's rows, and return the entry that names them."""
     return {
         "entry": "rows",
@@ -256,7 +256,7 @@ def _memory_entry(connection: sqlite3.Connection, memory: RowMemory) -> dict[str
     }
 
 
-def _store(connection: sqlite3.Connection, *parts: KnownRows) -> dict[str, str]:
+def _store(connection: sqlite3.Connection, *parts: RowFingerprints) -> dict[str, str]:
     """Store keys and fingerprints of rows; return the hash of the fingerprints by the hash of the keys."""
     stored = {}
     for rows in parts:
@@ -273,19 +273,19 @@ class _Bodies:
 
     def __init__(self, known: Iterable[tuple[Any, ...]], prints: Iterable[tuple[Any, ...]]) -> None:  # Any: SQL values
         self._known, self._prints = dict(known), dict(prints)
-        self._rows: dict[tuple[str, str | None], KnownRows] = {}
+        self._rows: dict[tuple[str, str | None], RowFingerprints] = {}
 
     @classmethod
     def read(cls, execute: Callable[[str], Iterable[tuple[Any, ...]]]) -> _Bodies:  # Any: SQL values
         """Read both tables."""
         return cls(execute(_KNOWN), execute(_PRINTS))
 
-    def rows(self, name: str, prints: str | None) -> KnownRows:
+    def rows(self, name: str, prints: str | None) -> RowFingerprints:
         """Return rows by the hashes of their keys and fingerprints; earlier versions kept no fingerprints."""
         if (name, prints) not in self._rows:
             body = _body(self._known, name)
             beside = None if prints is None else Fingerprints(_body(self._prints, prints))
-            self._rows[name, prints] = KnownRows.from_bytes(body, beside)
+            self._rows[name, prints] = RowFingerprints.from_bytes(body, beside)
         return self._rows[name, prints]
 
 
@@ -311,9 +311,9 @@ def _history(entries: Sequence[tuple[Any, ...]], bodies: _Bodies) -> History:  #
     return History(records=_records(entries), memories=memories, measured=measured)
 
 
-def _memory(entry: Mapping[str, Any], bodies: _Bodies) -> RowMemory:  # Any: JSON
+def _memory(entry: Mapping[str, Any], bodies: _Bodies) -> SeenRows:  # Any: JSON
     prints = entry.get("prints", {})
-    return RowMemory(
+    return SeenRows(
         run_id=entry["run_id"],
         open=bodies.rows(entry["open"], prints.get(entry["open"])),
         sealed={name: bodies.rows(rows, prints.get(rows)) for name, rows in entry["sealed"].items()},

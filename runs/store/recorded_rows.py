@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ...judges import Client, Dataset, InputError, Judged, JudgePrompt, Recorded, Splits, judge, split_dataset
+from ...judges import Client, Dataset, InputError, JudgedDataset, JudgePrompt, Recorded, Splits, judge, split_dataset
 from .calls import CallStore
 from .journal import RunRecord
 from .run_config import RunConfig
@@ -33,7 +33,7 @@ def sealed_split(config: RunConfig, split: Payload) -> Splits:
 
 def recorded_verdicts(
     workspace: Workspace, run: RunRecord, *, started: Payload, prompts: Sequence[JudgePrompt], rows: Dataset
-) -> list[Judged]:
+) -> list[JudgedDataset]:
     """Return what a run's judge said of rows, by each prompt.
 
     Args:

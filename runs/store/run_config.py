@@ -27,8 +27,8 @@ from ...optimize import (
     Part,
     Proposer,
     Rewrite,
+    RunSettings,
     TextGrad,
-    WalkSettings,
     parse_loss,
 )
 
@@ -143,9 +143,9 @@ class RunConfig:
         """The kept rule; None where the prompt's own threshold decides."""
         return None if self.rule is None else DecisionRule.from_json(self.rule)
 
-    def settings(self) -> WalkSettings:
+    def settings(self) -> RunSettings:
         """The walk's settings."""
-        return WalkSettings(
+        return RunSettings(
             steps=min(self.steps, 1) if self.proposer == "human" else self.steps,
             loss=None if self.loss is None else parse_loss(self.loss, written_by="person"),
             unguided=self.unguided,

@@ -14,9 +14,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ...judges import BoolArray, Dataset, InputError, Judged, Verdict
-from ...optimize.holdout.look import History, RowMemory
-from ...optimize.holdout.seen_rows import KnownRows, row_keys
+from ...judges import BoolArray, Dataset, InputError, JudgedDataset, Verdict
+from ...optimize.holdout.look import History, SeenRows
+from ...optimize.holdout.row_fingerprints import RowFingerprints, row_keys
 from .ledger import HoldoutLedger
 from .workspace import Workspace
 
@@ -43,7 +43,7 @@ class Seal:
         """Whether anything is kept from being shown."""
         return self.count > 0 and not self.opened
 
-    def shown(self, judged: Judged) -> Judged:
+    def shown(self, judged: JudgedDataset) -> JudgedDataset:
         """Return the rows that may be shown one by one."""
         return judged.only(np.flatnonzero(~self.sealed).tolist()) if self.hides else judged
 
@@ -87,7 +87,7 @@ def seal_of(workspace: Workspace, dataset: Dataset, *, show_all: bool = False, b
     seal = Seal(sealed=sealed, run_id=run_id, opened=show_all and bool(sealed.any()))
     if seal.opened:
         rows = tuple(row for row, inside in zip(dataset.rows, sealed, strict=True) if inside)
-        opened = KnownRows.of(replace(dataset, rows=rows))
+        opened = RowFingerprints.of(replace(dataset, rows=rows))
         ledger.remember(f"{by} --all ({opened.hash.hex()[:12]})", open=opened, sealed={})
     return seal
 
@@ -99,10 +99,10 @@ def enter_look(workspace: Workspace, version: str, dataset: Dataset, *, by: str)
         WorkspaceError: The ledger cannot be written.
     """
     if workspace.exists and any(row.label is not None for row in dataset.rows):
-        HoldoutLedger(workspace.database).measured(version, KnownRows.of(dataset), by=by)
+        HoldoutLedger(workspace.database).measured(version, RowFingerprints.of(dataset), by=by)
 
 
-def seal_judges(workspace: Workspace, judges: Iterable[Judged], *, show_all: bool, by: str) -> tuple[Seal, ...]:
+def seal_judges(workspace: Workspace, judges: Iterable[JudgedDataset], *, show_all: bool, by: str) -> tuple[Seal, ...]:
     """Find the sealed rows of the verdicts of several judges, and enter that the figures of each were seen.
 
     See `seal_of` and `enter_look`; the rows of a matrix are looked up once.
@@ -113,14 +113,14 @@ def seal_judges(workspace: Workspace, judges: Iterable[Judged], *, show_all: boo
     for judged in judges:
         rows = judged.dataset
         if rows.content_hash not in seals:
-            seals[rows.content_hash] = seal_of(workspace, rows, show_all=show_all, by=by), KnownRows.of(rows)
+            seals[rows.content_hash] = seal_of(workspace, rows, show_all=show_all, by=by), RowFingerprints.of(rows)
         seal, known = seals[rows.content_hash]
         ledger.measured(version_of(judged), known, by=by)
         found.append(seal)
     return tuple(found)
 
 
-def version_of(judged: Judged) -> str:
+def version_of(judged: JudgedDataset) -> str:
     """Return the version that a verdict file is of, where its column `judge` says so, else a hash of its verdicts."""
     names = {row.meta.get("judge") for row in judged.dataset.rows}
     only = names.pop() if len(names) == 1 else None
@@ -130,7 +130,7 @@ def version_of(judged: Judged) -> str:
     return f"verdicts-{hashlib.blake2b(repr(said).encode('utf-8', 'surrogatepass'), digest_size=8).hexdigest()}"
 
 
-def require_shown(seal: Seal, judged: Judged, *, name: str) -> None:
+def require_shown(seal: Seal, judged: JudgedDataset, *, name: str) -> None:
     """Refuse to go on where nothing is left to show.
 
     Raises:
@@ -149,7 +149,7 @@ def _unsealed(dataset: Dataset) -> Seal:
 
 def _find_sealed(history: History, dataset: Dataset) -> tuple[BoolArray, str]:
     """Return which rows some run sealed and none had open, and the last run that sealed any."""
-    keys, known = row_keys(dataset), KnownRows.of(dataset)
+    keys, known = row_keys(dataset), RowFingerprints.of(dataset)
     inside, outside, run_id = np.zeros(len(dataset), np.bool_), np.zeros(len(dataset), np.bool_), ""
     for memory in history.memories:
         here, there = _held(keys, known, memory)
@@ -160,7 +160,7 @@ def _find_sealed(history: History, dataset: Dataset) -> tuple[BoolArray, str]:
     return inside & ~outside, run_id
 
 
-def _held(keys: list[bytes], known: KnownRows, memory: RowMemory) -> tuple[BoolArray, BoolArray]:
+def _held(keys: list[bytes], known: RowFingerprints, memory: SeenRows) -> tuple[BoolArray, BoolArray]:
     """Return which rows a run sealed, and which it had open; a row that only looks like one of both is neither."""
     exact = [_stand(keys, parts) for parts in ((*memory.sealed.values(),), (memory.open,))]
     sealed, opened = exact
@@ -175,6 +175,6 @@ def _held(keys: list[bytes], known: KnownRows, memory: RowMemory) -> tuple[BoolA
     return sealed | (alike & ~opened), opened
 
 
-def _stand(keys: list[bytes], parts: tuple[KnownRows, ...]) -> BoolArray:
+def _stand(keys: list[bytes], parts: tuple[RowFingerprints, ...]) -> BoolArray:
     there = {key for part in parts for group in part.groups for key in group.rows}
     return np.array([key in there for key in keys], np.bool_)

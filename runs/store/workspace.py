@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from ...judges import Shelf
+from ...judges import Registry
 from .database import Database
 from .journal import writing_run
 from .lock import Holder
@@ -28,9 +28,9 @@ class Workspace:
         self._database: Database | None = None
 
     @property
-    def shelf(self) -> Shelf:
+    def registry(self) -> Registry:
         """The prompts of this workspace and the shipped ones."""
-        return Shelf(self.root / "prompts")
+        return Registry(self.root / "prompts")
 
     @property
     def path(self) -> Path:

@@ -17,12 +17,12 @@ from pathlib import Path
 from typing import Any
 
 from ...judges import BudgetSpent, ClientStats, InputError, Interrupted, ModelError, Progress
-from ...optimize import Tools, read_objective
+from ...optimize import Services, read_objective
 from ...optimize.context import require_decision
 from ...optimize.tuning import Knobs, lay_ground
 from ..actions.optimize import open_clients, pin_config, require_same_split
 from ..config.environment import Environment
-from ..store.journal import RunJournal, create_run, list_runs, sitting
+from ..store.journal import RunJournal, create_run, list_runs, run_session
 from ..store.ledger import HoldoutLedger
 from ..store.run_config import RunConfig, open_proposer
 from ..store.workspace import Workspace
@@ -92,11 +92,11 @@ def tune(
     require_same_split(workspace, config.data_hash, config.shares)
     question = question_of(config, dataset, environment)
     run_id = _run_of(workspace, config, question)
-    with _stopping(), sitting(workspace.database, run_id), ExitStack() as opened:
+    with _stopping(), run_session(workspace.database, run_id), ExitStack() as opened:
         record = AskedFor(workspace.database, run_id)
         clients = open_clients(opened, config, environment, record)
         journal = RunJournal(workspace.database, run_id)
-        tools = Tools(
+        services = Services(
             judge_client=clients[config.model],
             optimizer_client=clients[config.optimizer_model or config.model],
             proposer=proposer,
@@ -107,10 +107,10 @@ def tune(
             watch=watch,
         )
         journal.record("tuning", {"question": question, "objective": objective.describe()})
-        ground = lay_ground(config.judge, dataset, objective, tools, settings)
+        ground = lay_ground(config.judge, dataset, objective, services, settings)
         study = opened.enter_context(open_study(workspace.path.with_name(STUDIES), study_name(question)))
         kept = Trials(study, first, rows=len(ground.parts.train), seed=config.seed)
-        sat = TuneSitting(ground=ground, tools=tools, settings=settings, record=record, kept=kept)
+        sat = TuneSitting(ground=ground, services=services, settings=settings, record=record, kept=kept)
         sat.go_on(trials, on_trial)
         about = {"study": study.study_name, "judge": question["judge"], "data": Path(config.data).name}
         about |= {"model": config.model, "proposer": proposer.name, "objective": objective.describe()}

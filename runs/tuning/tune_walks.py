@@ -6,9 +6,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-from ...judges import Estimate, Judged, JudgePrompt
+from ...judges import Estimate, JudgedDataset, JudgePrompt
 from ...judges.models import Completion, FailedCall
-from ...optimize import Tools, WalkSettings
+from ...optimize import RunSettings, Services
 from ...optimize.holdout.guards import MIN_GROUPS
 from ...optimize.tuning import (
     SAVING,
@@ -46,8 +46,8 @@ class TuneSitting:
     """One sitting over a study."""
 
     ground: Ground
-    tools: Tools
-    settings: WalkSettings
+    services: Services
+    settings: RunSettings
     record: AskedFor
     kept: Trials
 
@@ -57,10 +57,10 @@ class TuneSitting:
         while (number := len(self.kept.finished()) + 1) <= trials:
             self.record.keys.clear()
             trial, knobs = self.kept.begin()
-            tools = self._watched(f"trial {number} of {trials}: ")
-            survivor = walk_with(knobs, self.ground, tools, self.settings)
-            judged = choosing_half(self.ground, survivor or self.ground.prompt, tools, self.settings)
-            loss, calls = mean_loss(self.ground.aim, judged), len(self.record.keys - common)
+            services = self._watched(f"trial {number} of {trials}: ")
+            survivor = walk_with(knobs, self.ground, services, self.settings)
+            judged = choosing_half(self.ground, survivor or self.ground.prompt, services, self.settings)
+            loss, calls = mean_loss(self.ground.goal, judged), len(self.record.keys - common)
             self.kept.finish(trial, loss=loss, calls=calls, survivor=survivor)
             on_trial(number, loss, calls)
 
@@ -76,27 +76,27 @@ class TuneSitting:
         calls = [int(trial.user_attrs["calls"]) for trial in trials]
         chosen = None
         if better:
-            chosen = better[best_for_less(ground.aim, [tables[i] for i in better], [calls[i] for i in better])]
+            chosen = better[best_for_less(ground.goal, [tables[i] for i in better], [calls[i] for i in better])]
         lines = [
             {
                 "trial": i + 1,
                 **asdict(self.kept.knobs(trial)),
                 "loss": trial.value,
-                "fall": loss_fall(ground.aim, start, tables[i]).to_json(),
+                "fall": loss_fall(ground.goal, start, tables[i]).to_json(),
                 "calls": calls[i],
                 "version": prompts[i].version if i in better else None,
             }
             for i, trial in enumerate(trials)
         ]
-        asked = (self.tools.judge_client, self.tools.optimizer_client, self.tools.screen_client)
+        asked = (self.services.judge_client, self.services.optimizer_client, self.services.screen_client)
         simulated = any(client.model.simulated for client in asked if client)
         return {
             "simulated": simulated,
             "steps": self.settings.steps,
             "seed": self.settings.seed,
-            "slice": ground.aim.target.name,
-            "loss": str(ground.aim.loss.expression),
-            "start": {"loss": mean_loss(ground.aim, start), "n": len(start.scored), "groups": _groups(start)},
+            "slice": ground.goal.target.name,
+            "loss": str(ground.goal.loss.expression),
+            "start": {"loss": mean_loss(ground.goal, start), "n": len(start.scored), "groups": _groups(start)},
             "rows": {"train": len(ground.parts.train), "choosing": len(start.answers), "held": len(ground.held)},
             "trials": lines,
             "chosen": None if chosen is None else lines[chosen],
@@ -107,27 +107,27 @@ class TuneSitting:
 
     def _on_held(self, first: JudgePrompt, chosen: JudgePrompt) -> dict[str, Any]:  # Any: JSON
         """Hold the chosen trial's prompt against the start and the first trial's, on rows that chose nothing."""
-        tools, ground = self._watched("report: "), self.ground
-        start, given, after = (held_half(ground, p, tools, self.settings) for p in (ground.prompt, first, chosen))
+        services, ground = self._watched("report: "), self.ground
+        start, given, after = (held_half(ground, p, services, self.settings) for p in (ground.prompt, first, chosen))
         gain = Estimate.undefined(len(after.scored), "the chosen trial ended with the prompt that the first one has")
         if first.version != chosen.version:
-            gain = loss_fall(ground.aim, given, after)
+            gain = loss_fall(ground.goal, given, after)
         return {
             "groups": _groups(after),
-            "fall": loss_fall(ground.aim, start, after).to_json(),
+            "fall": loss_fall(ground.goal, start, after).to_json(),
             "gain_over_first": gain.to_json(),
             "better_than_first": gain.low is not None and gain.low > 0,
         }
 
-    def _watched(self, what: str) -> Tools:
-        return replace(self.tools, watch=lambda doing, progress: self.tools.watch(what + doing, progress))
+    def _watched(self, what: str) -> Services:
+        return replace(self.services, watch=lambda doing, progress: self.services.watch(what + doing, progress))
 
 
-def _groups(judged: Judged) -> int:
+def _groups(judged: JudgedDataset) -> int:
     return int(judged.groups.max(initial=-1)) + 1
 
 
-def _notes(start: Judged, held: int, *, simulated: bool, found: bool) -> list[str]:
+def _notes(start: JudgedDataset, held: int, *, simulated: bool, found: bool) -> list[str]:
     groups = _groups(start)
     notes = [
         "no holdout or final row was opened and no look was spent; only the gate decides about a prompt",

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from judgewright.judges.errors import InputError
-from judgewright.judges.judged import Judged
+from judgewright.judges.judged import JudgedDataset
 from judgewright.judges.metrics.benchmark import Benchmark, by_column, measure
 from judgewright.judges.metrics.descriptions import metric_meaning
 from judgewright.judges.metrics.macro_average import AVERAGED
@@ -45,7 +45,7 @@ def judged(
     confidence: Sequence[float | None] | None = None,
     groups: Sequence[str] | None = None,
     meta: Sequence[dict[str, Scalar]] | None = None,
-) -> Judged:
+) -> JudgedDataset:
     """Make a table of labels and scores."""
     rows = tuple(
         Row(
@@ -66,7 +66,7 @@ def judged(
             else Verdict(row_id=f"r{i}", score=score, positive=scale.positive(score), confidence=stated)
         )
     dataset = Dataset(rows=rows, labels=labels or scale)
-    return Judged(dataset=dataset, answers=tuple(answers), scale=scale, judge="j@1", model="m", simulated=True)
+    return JudgedDataset(dataset=dataset, answers=tuple(answers), scale=scale, judge="j@1", model="m", simulated=True)
 
 
 def _counts(tp: int, fp: int, fn: int, tn: int) -> list[Line]:
@@ -495,7 +495,7 @@ def test_grades_between_the_levels_leave_out_the_metrics_of_grades() -> None:
     scores = (0.0, 1.5, 2.5, 3.0)
     rows = tuple(Row(id=str(i), inputs={}, label=float(i)) for i in range(4))
     answers = tuple(Verdict(row_id=str(i), score=s, positive=s >= 2) for i, s in enumerate(scores))
-    found = measure(Judged(dataset=Dataset(rows=rows, labels=scale), answers=answers, scale=scale))
+    found = measure(JudgedDataset(dataset=Dataset(rows=rows, labels=scale), answers=answers, scale=scale))
     assert found.metrics["f1"].value == 1.0
     assert found.metrics["spearman"].value == pytest.approx(1.0)
     assert "kappa_linear" not in found.metrics
@@ -508,5 +508,5 @@ def test_documents_are_not_ranked_as_queries() -> None:
     for inputs, ranked in (({"source": "s", "statement": "t"}, False), ({"query": "q", "passage": "p"}, True)):
         rows = tuple(Row(id=str(i), inputs=inputs, label=float(i % 2), group=str(i // 4)) for i in range(8))
         answers = tuple(Verdict(row_id=str(i), score=float(i % 2), positive=bool(i % 2)) for i in range(8))
-        found = measure(Judged(dataset=Dataset(rows=rows, labels=BINARY), answers=answers, scale=BINARY))
+        found = measure(JudgedDataset(dataset=Dataset(rows=rows, labels=BINARY), answers=answers, scale=BINARY))
         assert ("map" in found.metrics) is ranked

@@ -17,7 +17,7 @@ from sklearn.metrics import balanced_accuracy_score, f1_score, matthews_corrcoef
 from judgewright.judges.calibrate import Calibrated, best_threshold, calibrate, fit_calibration, require_labels
 from judgewright.judges.errors import InputError
 from judgewright.judges.files.verdicts import load_verdicts
-from judgewright.judges.judged import Judged
+from judgewright.judges.judged import JudgedDataset
 from judgewright.judges.metrics.calibration import ece
 from judgewright.judges.rows import Dataset, Row
 from judgewright.judges.scale import BINARY, LOGIT_EDGE, PROBABILITY, DecisionRule, Isotonic, OutputScale, Platt
@@ -173,7 +173,7 @@ def table(
     *,
     scale: OutputScale = GRADED,
     groups: Sequence[str] | None = None,
-) -> Judged:
+) -> JudgedDataset:
     """Rows of (label, score, confidence); None for no label, no verdict or no confidence."""
     rows = [
         Row(id=f"r{i}", inputs={}, label=label, group=groups[i] if groups else "")
@@ -185,10 +185,12 @@ def table(
         else Verdict(row_id=f"r{i}", score=score, positive=scale.positive(score), confidence=confidence)
         for i, (_, score, confidence) in enumerate(lines)
     ]
-    return Judged(dataset=Dataset.of(rows, labels=BINARY), answers=tuple(answers), scale=scale, judge="j@1", model="m")
+    return JudgedDataset(
+        dataset=Dataset.of(rows, labels=BINARY), answers=tuple(answers), scale=scale, judge="j@1", model="m"
+    )
 
 
-def overconfident(n: int = 400, seed: int = 0, *, per_group: int = 4) -> Judged:
+def overconfident(n: int = 400, seed: int = 0, *, per_group: int = 4) -> JudgedDataset:
     """A judge that is too sure, and whose grade 1 is a yes to people."""
     rng = np.random.default_rng(seed)
     truth = rng.random(n) < 0.45
@@ -296,7 +298,7 @@ def lines_of(positives: int, negatives: int, confidence: float | None = 0.9) -> 
         ),
     ],
 )
-def test_what_is_missing_is_said(judged: Judged, message: str) -> None:
+def test_what_is_missing_is_said(judged: JudgedDataset, message: str) -> None:
     """Too few rows, one class, one group, no confidence, no order: each has its sentence."""
     with pytest.raises(InputError, match=message):
         calibrate(judged)

@@ -13,12 +13,12 @@ from judgewright.judges.annotation.cutoff import f1_by_threshold
 from judgewright.judges.calibrate import calibrate
 from judgewright.judges.claims import ClaimedResponses
 from judgewright.judges.files.raw_rows import RawRows
-from judgewright.judges.judged import Judged
+from judgewright.judges.judged import JudgedDataset
 from judgewright.judges.leaderboard import rank_judges
 from judgewright.judges.metrics.benchmark import measure
 from judgewright.judges.notebook_display import FIRST_ROWS, MOST_CHARACTERS, MOST_LINES, html_table
 from judgewright.judges.published import load_published
-from judgewright.judges.registry import Shelf
+from judgewright.judges.registry import Registry
 from judgewright.judges.reliability.label_audit import likely_label_errors
 from judgewright.judges.rows import Dataset, Row
 from judgewright.judges.scale import BINARY
@@ -47,7 +47,7 @@ def tags(html: str) -> set[str]:
 ALLOWED = {"div", "p", "b", "table", "thead", "tbody", "tr", "th", "td", "ul", "li"}
 
 
-def judged(n: int, *, seed: int = 0, text: str = "said", simulated: bool = False) -> Judged:
+def judged(n: int, *, seed: int = 0, text: str = "said", simulated: bool = False) -> JudgedDataset:
     """A judge that is wrong on a fifth of the rows; the first answer is missing."""
     rng = np.random.default_rng(seed)
     labels = rng.random(n) < 0.5
@@ -63,7 +63,7 @@ def judged(n: int, *, seed: int = 0, text: str = "said", simulated: bool = False
         for i, s in enumerate(said)
     )
     data = Dataset.of(rows, labels=BINARY, name="rows", notes=[text])
-    return Judged(dataset=data, answers=answers, scale=BINARY, judge=text, model="m", simulated=simulated)
+    return JudgedDataset(dataset=data, answers=answers, scale=BINARY, judge=text, model="m", simulated=simulated)
 
 
 def test_every_text_of_a_table_is_escaped() -> None:
@@ -135,7 +135,7 @@ def test_a_benchmark_as_a_frame_has_every_metric_with_interval_and_n() -> None:
 def test_a_leaderboard_as_frames_has_judges_and_pairs() -> None:
     """Judges by rank, figures that others printed without one, and each pair with its corrected p and n."""
     tables = {name: judged(300, seed=i) for i, name in enumerate(("a", "b"))}
-    tables["b"] = Judged(dataset=tables["a"].dataset, answers=tables["b"].answers, scale=BINARY)
+    tables["b"] = JudgedDataset(dataset=tables["a"].dataset, answers=tables["b"].answers, scale=BINARY)
     benchmarks = {name: measure(table, resamples=50) for name, table in tables.items()}
     board = rank_judges(tables, benchmarks, metric="f1", published=load_published(["diras"]))
     frame = board.to_frame()
@@ -162,7 +162,7 @@ def test_splits_tell_of_sealed_rows_their_number_alone() -> None:
 
 def test_a_prompt_prints_what_it_is_and_not_its_text() -> None:
     """Name, version, inputs and scale in a line."""
-    prompt = Shelf().get("groundedness")
+    prompt = Registry().get("groundedness")
     assert f"groundedness@{prompt.version}" in repr(prompt)
     assert "source, statement" in repr(prompt)
     assert len(repr(prompt)) < 150

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 from judgewright.judges.errors import InputError
 from judgewright.judges.judge import judge
-from judgewright.judges.judged import Judged
+from judgewright.judges.judged import JudgedDataset
 from judgewright.judges.models import Client
-from judgewright.judges.registry import Shelf
+from judgewright.judges.registry import Registry
 from judgewright.judges.rows import Dataset, Row
 from judgewright.judges.scale import (
     BINARY,
@@ -140,14 +140,14 @@ def test_a_map_that_falls_or_leaves_the_range_is_refused(body: dict[str, object]
         calibration_from_json(body)
 
 
-def table(lines: Sequence[tuple[float, float | None]], scale: OutputScale) -> Judged:
+def table(lines: Sequence[tuple[float, float | None]], scale: OutputScale) -> JudgedDataset:
     """Rows labelled 1, with a score and a confidence each, and one that is unscored."""
     rows = [Row(id=f"r{i}", inputs={}, label=1.0) for i in range(len(lines) + 1)]
     answers: list[Answer] = [
         Verdict(row_id=f"r{i}", score=s, positive=scale.positive(s), confidence=c) for i, (s, c) in enumerate(lines)
     ]
     answers.append(Unscored(row_id=f"r{len(lines)}", reason="parse"))
-    return Judged(dataset=Dataset.of(rows, labels=BINARY), answers=tuple(answers), scale=scale)
+    return JudgedDataset(dataset=Dataset.of(rows, labels=BINARY), answers=tuple(answers), scale=scale)
 
 
 def test_a_table_is_decided_anew_as_a_whole() -> None:
@@ -173,7 +173,7 @@ def test_the_probability_of_a_probability_is_itself_until_it_is_calibrated() -> 
 
 def test_a_judge_asked_under_a_rule_is_the_judge_and_then_the_rule() -> None:
     """Asking costs the same calls, and the rule decides on the replies."""
-    prompt = Shelf().get("groundedness")
+    prompt = Registry().get("groundedness")
     rows = [
         Row(id=f"r{i}", inputs={"source": "The pier closes at eight.", "statement": text}, label=1.0)
         for i, text in enumerate(("The pier closes at eight.", "The pier closes at nine.", "Bees like clover."))

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from judgewright.judges.errors import InputError
 from judgewright.judges.files.verdict_columns import VerdictColumns
 from judgewright.judges.files.verdicts import load_judges
-from judgewright.judges.judged import Judged
+from judgewright.judges.judged import JudgedDataset
 from judgewright.judges.leaderboard import Leaderboard, holm, rank_judges
 from judgewright.judges.metrics.benchmark import measure
 from judgewright.judges.published.figures import load_published
@@ -25,7 +25,7 @@ needs_data = pytest.mark.skipif(not DATA.exists(), reason="the shared data are n
 
 def judged(
     label: list[int], score: list[int | None], *, ids: str = "r", scale: OutputScale = BINARY, groups: int = 0
-) -> Judged:
+) -> JudgedDataset:
     """Make a table of labels and scores; `groups` rows make a group."""
     rows = tuple(
         Row(id=f"{ids}{i}", inputs={}, label=y, group=f"g{i // groups}" if groups else "") for i, y in enumerate(label)
@@ -36,16 +36,16 @@ def judged(
         else Verdict(row_id=row.id, score=s, positive=scale.positive(s))
         for row, s in zip(rows, score, strict=True)
     )
-    return Judged(dataset=Dataset.of(rows, labels=scale), answers=answers, scale=scale)
+    return JudgedDataset(dataset=Dataset.of(rows, labels=scale), answers=answers, scale=scale)
 
 
-def noisy(label: list[int], errors: float, seed: int, **options: object) -> Judged:
+def noisy(label: list[int], errors: float, seed: int, **options: object) -> JudgedDataset:
     """A judge that errs in a share of the rows."""
     flips = np.random.default_rng(seed).random(len(label)) < errors
     return judged(label, [1 - y if flip else y for y, flip in zip(label, flips, strict=True)], **options)  # type: ignore[arg-type]
 
 
-def ranked(judges: dict[str, Judged], metric: str = "f1") -> Leaderboard:
+def ranked(judges: dict[str, JudgedDataset], metric: str = "f1") -> Leaderboard:
     """Measure and rank."""
     return rank_judges(judges, {name: measure(j, resamples=50) for name, j in judges.items()}, metric=metric)
 

@@ -7,7 +7,7 @@ import pytest
 import sklearn.metrics as sk
 
 from judgewright.judges.errors import InputError
-from judgewright.judges.judged import Judged
+from judgewright.judges.judged import JudgedDataset
 from judgewright.judges.metrics.benchmark import by_column
 from judgewright.judges.metrics.macro_average import AVERAGED, macro_means
 from judgewright.judges.rows import Dataset, Row
@@ -17,7 +17,9 @@ from judgewright.judges.verdict import Unscored, Verdict
 CELLS = [(1.0, 1.0), (0.0, 1.0), (1.0, 0.0), (0.0, 0.0)]
 
 
-def table(counts: dict[str, tuple[int, int, int, int]], *, per_group: int = 1, scale: OutputScale = BINARY) -> Judged:
+def table(
+    counts: dict[str, tuple[int, int, int, int]], *, per_group: int = 1, scale: OutputScale = BINARY
+) -> JudgedDataset:
     """Make the rows of some data sets from their TP, FP, FN and TN."""
     lines = [
         (name, *pair) for name, each in counts.items() for pair, n in zip(CELLS, each, strict=True) for _ in range(n)
@@ -30,7 +32,7 @@ def table(counts: dict[str, tuple[int, int, int, int]], *, per_group: int = 1, s
         Verdict(row_id=f"r{i}", score=score, positive=score >= 1, confidence=None)
         for i, (_, _, score) in enumerate(lines)
     )
-    return Judged(dataset=Dataset(rows=rows, labels=scale), answers=answers, scale=scale)
+    return JudgedDataset(dataset=Dataset(rows=rows, labels=scale), answers=answers, scale=scale)
 
 
 SETS = {"big": (40, 5, 5, 50), "small": (2, 4, 4, 10), "silent": (0, 0, 3, 9), "none": (0, 0, 0, 7)}
@@ -98,7 +100,7 @@ def test_rows_of_shared_groups_widen_the_interval() -> None:
 
 def test_what_has_no_mean_says_so() -> None:
     """No verdicts, no such column, a choice."""
-    unscored = Judged(
+    unscored = JudgedDataset(
         dataset=Dataset(rows=(Row(id="a", inputs={}, label=1.0, meta={"set": "x"}),), labels=BINARY),
         answers=(Unscored(row_id="a", reason="parse"),),
         scale=BINARY,

@@ -9,10 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from judgewright.judges.errors import PromptError
-from judgewright.judges.registry import KeptRule, Shelf, read_rule
+from judgewright.judges.registry import KeptRule, Registry, read_rule
 from judgewright.judges.scale import DecisionRule, Isotonic, Platt
 
-SHIPPED = Shelf().get("groundedness")
+SHIPPED = Registry().get("groundedness")
 CURVE = Isotonic(x=(0.1, 0.30000000000000004, 1.0), y=(1e-05, 0.25, 0.9999999999999999))
 
 
@@ -35,46 +35,50 @@ def fitted(**changes: object) -> KeptRule:
 
 def test_the_rag_triad_ships() -> None:
     """Three judges with a scale of 0..3, a threshold of 2 and a JSON reply that reasons first."""
-    shelf = Shelf()
+    registry = Registry()
     triad = ("answer_relevance", "context_relevance", "groundedness")
-    assert set(triad) <= set(shelf.names())
+    assert set(triad) <= set(registry.names())
     for name in triad:
-        prompt = shelf.get(name)
+        prompt = registry.get(name)
         assert (prompt.scale.low, prompt.scale.high, prompt.scale.threshold) == (0, 3, 2)
         assert list(prompt.reply_schema.values()) == ["text", "text", "score", "confidence"]
-    assert shelf.get("groundedness").examples == ()
-    assert len(shelf.get("context_relevance").examples) == 3
+    assert registry.get("groundedness").examples == ()
+    assert len(registry.get("context_relevance").examples) == 3
 
 
 def test_a_kept_version_becomes_current_and_the_log_leads_back(tmp_path: Path) -> None:
     """After keeping a child, the plain name means it, and its log ends at the shipped prompt."""
-    shelf = Shelf(tmp_path)
-    shipped = shelf.get("groundedness")
+    registry = Registry(tmp_path)
+    shipped = registry.get("groundedness")
     child = shipped.edited(criteria="Be strict.", note="first")
     grandchild = child.edited(criteria="Be stricter.", note="second")
-    shelf.keep(grandchild)
-    shelf.keep(child, current=False)
-    assert shelf.get("groundedness") == grandchild
-    assert shelf.get(f"groundedness@{child.version[:5]}") == child
-    assert [p.version for p in shelf.versions("groundedness")] == [shipped.version, child.version, grandchild.version]
-    assert shelf.log("groundedness") == (grandchild, child, shipped)
+    registry.keep(grandchild)
+    registry.keep(child, current=False)
+    assert registry.get("groundedness") == grandchild
+    assert registry.get(f"groundedness@{child.version[:5]}") == child
+    assert [p.version for p in registry.versions("groundedness")] == [
+        shipped.version,
+        child.version,
+        grandchild.version,
+    ]
+    assert registry.log("groundedness") == (grandchild, child, shipped)
 
 
 def test_a_path_is_a_judge_too(tmp_path: Path) -> None:
     """A YAML file outside the shelf can be named by its path."""
     path = tmp_path / "mine.yaml"
-    path.write_text(Shelf().get("groundedness").to_yaml(), encoding="utf-8")
-    assert Shelf().get(str(path)) == Shelf().get("groundedness")
+    path.write_text(Registry().get("groundedness").to_yaml(), encoding="utf-8")
+    assert Registry().get(str(path)) == Registry().get("groundedness")
 
 
 @pytest.mark.parametrize("spec", ["nope", "groundedness@zzzz", "no/such.yaml", "groundedness@"])
 def test_an_unknown_judge_is_named_in_the_error(spec: str) -> None:
     """Unknown names, versions and files are refused; an empty version means the current one."""
     if spec.endswith("@"):
-        assert Shelf().get(spec).name == "groundedness"
+        assert Registry().get(spec).name == "groundedness"
     else:
         with pytest.raises(PromptError, match=r"nope|zzzz|no/such"):
-            Shelf().get(spec)
+            Registry().get(spec)
 
 
 def test_a_symlinked_folder_is_not_followed_on_writing(tmp_path: Path) -> None:
@@ -82,43 +86,43 @@ def test_a_symlinked_folder_is_not_followed_on_writing(tmp_path: Path) -> None:
     (tmp_path / "outside").mkdir()
     (tmp_path / "prompts").mkdir()
     (tmp_path / "prompts" / "groundedness").symlink_to(tmp_path / "outside")
-    shelf = Shelf(tmp_path / "prompts")
+    registry = Registry(tmp_path / "prompts")
     with pytest.raises(PromptError, match="outside the workspace"):
-        shelf.keep(Shelf().get("groundedness"))
+        registry.keep(Registry().get("groundedness"))
     assert list((tmp_path / "outside").iterdir()) == []
 
 
 def test_a_rule_stands_beside_its_version_and_is_not_taken_for_a_prompt(tmp_path: Path) -> None:
     """The kept rule decides for that version alone; names and versions are as before."""
-    shelf = Shelf(tmp_path)
+    registry = Registry(tmp_path)
     child = SHIPPED.edited(criteria="Be strict.")
-    shelf.keep(child)
-    assert shelf.rule(SHIPPED) == SHIPPED.rule
-    path = shelf.keep_rule(SHIPPED, fitted())
+    registry.keep(child)
+    assert registry.rule(SHIPPED) == SHIPPED.rule
+    path = registry.keep_rule(SHIPPED, fitted())
     assert path == tmp_path / "groundedness" / f"{SHIPPED.version}.rule.yaml"
-    assert shelf.rule(SHIPPED) == fitted().rule
-    assert shelf.kept_rule(SHIPPED) == fitted()
-    assert shelf.rule(child) == child.rule
-    assert [p.version for p in shelf.versions("groundedness")] == [SHIPPED.version, child.version]
-    assert Shelf(tmp_path).get("groundedness") == child
-    shelf.keep_rule(SHIPPED, fitted(rule=DecisionRule(threshold=3)))
-    assert shelf.rule(SHIPPED) == DecisionRule(threshold=3)
+    assert registry.rule(SHIPPED) == fitted().rule
+    assert registry.kept_rule(SHIPPED) == fitted()
+    assert registry.rule(child) == child.rule
+    assert [p.version for p in registry.versions("groundedness")] == [SHIPPED.version, child.version]
+    assert Registry(tmp_path).get("groundedness") == child
+    registry.keep_rule(SHIPPED, fitted(rule=DecisionRule(threshold=3)))
+    assert registry.rule(SHIPPED) == DecisionRule(threshold=3)
 
 
 def test_a_rule_of_a_judge_from_elsewhere_brings_the_prompt_with_it(tmp_path: Path) -> None:
     """So that the rule never stands beside nothing; it does not make that prompt the current one."""
     mine = replace(SHIPPED, name="mine")
-    shelf = Shelf(tmp_path)
-    shelf.keep_rule(mine, fitted(judge=f"mine@{mine.version}"))
-    assert shelf.get("mine") == mine
-    assert shelf.rule(mine) == fitted().rule
+    registry = Registry(tmp_path)
+    registry.keep_rule(mine, fitted(judge=f"mine@{mine.version}"))
+    assert registry.get("mine") == mine
+    assert registry.rule(mine) == fitted().rule
 
 
 def test_a_folder_with_a_rule_alone_is_no_judge(tmp_path: Path) -> None:
     """A stray rule file makes no name."""
     (tmp_path / "stray").mkdir()
     (tmp_path / "stray" / "abc.rule.yaml").write_text(fitted().to_yaml(), encoding="utf-8")
-    assert "stray" not in Shelf(tmp_path).names()
+    assert "stray" not in Registry(tmp_path).names()
 
 
 RULES = st.builds(
@@ -146,19 +150,19 @@ def test_a_rule_read_back_is_the_rule(rule: DecisionRule, model: str, rows: int)
 
 def test_a_rule_of_another_version_or_threshold_is_refused(tmp_path: Path) -> None:
     """Neither kept nor used: its calibration is of another judge's confidence."""
-    shelf = Shelf(tmp_path)
+    registry = Registry(tmp_path)
     child = SHIPPED.edited(criteria="Be strict.")
     with pytest.raises(PromptError, match=f"fitted for groundedness@{SHIPPED.version}, not for"):
-        shelf.keep_rule(child, fitted())
+        registry.keep_rule(child, fitted())
     moved = replace(SHIPPED, scale=replace(SHIPPED.scale, threshold=3))
     with pytest.raises(PromptError, match="had the threshold 2, now it has 3"):
-        shelf.keep_rule(moved, fitted())
-    path = shelf.keep_rule(SHIPPED, fitted())
+        registry.keep_rule(moved, fitted())
+    path = registry.keep_rule(SHIPPED, fitted())
     path.rename(path.with_name(f"{child.version}.rule.yaml"))
     with pytest.raises(PromptError, match="not for"):
-        shelf.rule(child)
+        registry.rule(child)
     with pytest.raises(PromptError, match="no workspace folder"):
-        Shelf().keep_rule(SHIPPED, fitted())
+        Registry().keep_rule(SHIPPED, fitted())
 
 
 @pytest.mark.parametrize(
@@ -176,13 +180,13 @@ def test_a_rule_of_another_version_or_threshold_is_refused(tmp_path: Path) -> No
 )
 def test_a_spoilt_rule_file_is_named_and_never_used(tmp_path: Path, old: str, new: str, message: str) -> None:
     """A changed number does not decide about a single row."""
-    shelf = Shelf(tmp_path)
-    path = shelf.keep_rule(SHIPPED, fitted())
+    registry = Registry(tmp_path)
+    path = registry.keep_rule(SHIPPED, fitted())
     text = path.read_text(encoding="utf-8")
     assert old in text
     path.write_text(text.replace(old, new), encoding="utf-8")
     with pytest.raises(PromptError, match=message) as refused:
-        shelf.rule(SHIPPED)
+        registry.rule(SHIPPED)
     assert str(path) in str(refused.value)
 
 

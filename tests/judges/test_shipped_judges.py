@@ -12,11 +12,11 @@ import pytest
 
 from judgewright.judges.files.reading import load_dataset
 from judgewright.judges.judge import JudgeSettings, judge
-from judgewright.judges.judged import Judged
+from judgewright.judges.judged import JudgedDataset
 from judgewright.judges.metrics.benchmark import measure
 from judgewright.judges.models.client import Client
 from judgewright.judges.prompt import JudgePrompt, load_prompt
-from judgewright.judges.registry import Shelf
+from judgewright.judges.registry import Registry
 from judgewright.judges.rows import Dataset, Row
 from judgewright.judges.scale import BINARY, OutputScale, parse_label_scale
 from judgewright.judges.simulated.model import Simulated
@@ -194,17 +194,17 @@ NAMES = sorted(CASES)
 
 
 def prompt_of(name: str) -> JudgePrompt:
-    return Shelf().get(name)
+    return Registry().get(name)
 
 
-def ask(prompt: JudgePrompt, rows: Sequence[Inputs], *, structured: bool = True) -> Judged:
+def ask(prompt: JudgePrompt, rows: Sequence[Inputs], *, structured: bool = True) -> JudgedDataset:
     """Judge rows with the simulated model, the way every command does."""
     dataset = Dataset(rows=tuple(Row(id=f"r{i}", inputs=inputs) for i, inputs in enumerate(rows)), labels=BINARY)
     with Client(Simulated()) as client:
         return judge(prompt, dataset, client, settings=JudgeSettings(structured=structured))
 
 
-def grades(judged: Judged) -> list[float]:
+def grades(judged: JudgedDataset) -> list[float]:
     """The grades of a table, all of which must be verdicts on the judge's scale."""
     for answer in judged.answers:
         assert isinstance(answer, Verdict), answer
@@ -223,7 +223,7 @@ def odd_rows(name: str) -> Sequence[Inputs]:
 
 def test_every_shipped_judge_keeps_its_version() -> None:
     """The versions are part of every stored verdict; another text is another judge and changes this table knowingly."""
-    assert {name: Shelf().get(name).version for name in Shelf().names()} == VERSIONS
+    assert {name: Registry().get(name).version for name in Registry().names()} == VERSIONS
     assert sorted(VERSIONS) == NAMES
 
 

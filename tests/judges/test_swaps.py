@@ -6,13 +6,23 @@ import numpy as np
 import pytest
 from scipy.stats import permutation_test
 
-from judgewright.judges import BINARY, Dataset, Judged, OutputScale, Row, Verdict, compare, point, with_swaps
+from judgewright.judges import (
+    BINARY,
+    Dataset,
+    JudgedDataset,
+    OutputScale,
+    Row,
+    Verdict,
+    compare,
+    point,
+    with_permutation_p,
+)
 from judgewright.judges.metrics.permutation_test import FEW_GROUPS, changed_groups, count_cells, swap_test
 
 METRICS = ("precision", "recall", "specificity", "f1", "accuracy", "balanced_accuracy", "kappa", "mcc")
 
 
-def judged(labels: np.ndarray, said: np.ndarray, groups: np.ndarray, scale: OutputScale = BINARY) -> Judged:
+def judged(labels: np.ndarray, said: np.ndarray, groups: np.ndarray, scale: OutputScale = BINARY) -> JudgedDataset:
     """Answers to rows in groups; labels and verdicts on one scale."""
     rows = tuple(
         Row(id=str(i), inputs={}, label=float(y), group=f"g{g}")
@@ -22,7 +32,7 @@ def judged(labels: np.ndarray, said: np.ndarray, groups: np.ndarray, scale: Outp
         Verdict(row_id=row.id, score=float(s), positive=bool(s >= scale.threshold))
         for row, s in zip(rows, said, strict=True)
     )
-    return Judged(dataset=Dataset(rows=rows, labels=scale), answers=answers, scale=scale)
+    return JudgedDataset(dataset=Dataset(rows=rows, labels=scale), answers=answers, scale=scale)
 
 
 def drawn(seed: int, groups: int, better: float = 0.05) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
@@ -97,7 +107,7 @@ def test_the_larger_p_stands_only_where_few_groups_changed() -> None:
     sides = [judged(few[0], side, few[1]) for side in few[2:]]
     change = compare("f1", *sides)
     assert change is not None
-    both = with_swaps(change, *sides)
+    both = with_permutation_p(change, *sides)
     assert both is not None
     assert both.swap_p is not None
     assert both.p == max(change.p, both.swap_p)
@@ -107,8 +117,8 @@ def test_the_larger_p_stands_only_where_few_groups_changed() -> None:
     assert change is not None
     cells = [count_cells("f1", side, sides[0].groups) for side in sides]
     assert changed_groups("f1", *cells).sum() >= FEW_GROUPS
-    assert with_swaps(change, *sides) == change
-    assert with_swaps(None, *sides) is None
+    assert with_permutation_p(change, *sides) == change
+    assert with_permutation_p(None, *sides) is None
 
 
 def test_five_flips_are_no_evidence_by_swaps() -> None:
@@ -118,7 +128,9 @@ def test_five_flips_are_no_evidence_by_swaps() -> None:
     old = labels.copy()
     old[:5] = True
     groups = np.arange(200)
-    change = with_swaps(compare("precision", *(s := [judged(labels, side, groups) for side in (old, labels)])), *s)
+    change = with_permutation_p(
+        compare("precision", *(s := [judged(labels, side, groups) for side in (old, labels)])), *s
+    )
     assert change is not None
     assert change.swap_p == 1 / 32
     assert change.p >= 1 / 32
@@ -134,6 +146,6 @@ def test_the_error_rate_with_few_unequal_groups_is_below_the_level() -> None:
         spread = rng.normal(0, 1, 24)
         chance = [1 / (1 + np.exp(1.4 - (spread + rng.normal(0, 0.7, 24))[groups])) for _ in range(2)]
         sides = [judged(labels, labels ^ (rng.random(len(groups)) < c), groups) for c in chance]
-        change = with_swaps(compare("f1", *sides), *sides)
+        change = with_permutation_p(compare("f1", *sides), *sides)
         hits += change is not None and change.p <= 0.0304
     assert hits <= 16 + 8  # two standard errors over what 400 runs would have at the level

@@ -15,7 +15,7 @@ from judgewright.judges.judge import JudgeSettings, judge, judge_request
 from judgewright.judges.models import Client, Completion, Endpoint, Request
 from judgewright.judges.models.model import TokenLogprob
 from judgewright.judges.prompt import JudgePrompt
-from judgewright.judges.registry import Shelf
+from judgewright.judges.registry import Registry
 from judgewright.judges.reply import read_reply
 from judgewright.judges.rows import Dataset, Row
 from judgewright.judges.scale import BINARY, OutputScale
@@ -31,7 +31,7 @@ SUPPORT = OutputScale(kind="choice", labels=("not supported", "partially support
 Alternatives = dict[str, float]
 Piece = str | tuple[str, Alternatives]
 TOK = JudgeSettings(confidence="tok")
-GROUNDEDNESS = Shelf().get("groundedness")
+GROUNDEDNESS = Registry().get("groundedness")
 
 
 def prompt(scale: OutputScale = GRADED, *, as_json: bool = False) -> JudgePrompt:

@@ -10,7 +10,7 @@ from judgewright.judges.errors import InputError
 from judgewright.judges.rows import Dataset, Row
 from judgewright.judges.scale import BINARY
 from judgewright.optimize.holdout.ledger import Ledger, Look, MemoryLedger, alpha_of_look
-from judgewright.optimize.holdout.seen_rows import KnownRows, row_keys
+from judgewright.optimize.holdout.row_fingerprints import RowFingerprints, row_keys
 
 WORDS = ["".join(random.Random(i).choices("abcdefghijklmnopqrstuvwxyz", k=3 + i % 6)) for i in range(3_000)]
 
@@ -47,7 +47,7 @@ def edited(edit: Callable[[str], str]) -> list[Row]:
 def looked_once(rows: Dataset = OLD) -> MemoryLedger:
     """A ledger with one look at some rows, refused."""
     ledger = MemoryLedger()
-    ledger.remember("first", open=KnownRows(), sealed={"old": KnownRows.of(rows)})
+    ledger.remember("first", open=RowFingerprints(), sealed={"old": RowFingerprints.of(rows)})
     look = ledger.begin("old", run_id="first", before="a", after="b")
     ledger.conclude(look, outcome="refused", reason="no gain")
     return ledger
@@ -55,7 +55,9 @@ def looked_once(rows: Dataset = OLD) -> MemoryLedger:
 
 def next_look(ledger: Ledger, rows: list[Row], **asked: str) -> Look:
     """The look at other rows that comes then."""
-    ledger.remember("second", open=KnownRows(), sealed={"new": KnownRows.of(Dataset.of(rows, labels=BINARY))})
+    ledger.remember(
+        "second", open=RowFingerprints(), sealed={"new": RowFingerprints.of(Dataset.of(rows, labels=BINARY))}
+    )
     return ledger.begin("new", run_id="second", **{"before": "a", "after": "c", **asked})
 
 
@@ -121,17 +123,17 @@ def test_edited_rows_that_were_open_are_refused_and_a_few_are_told() -> None:
     """As the rows themselves are; the same rows sealed again are not."""
     ledger = MemoryLedger()
     parts = {
-        "open": KnownRows.of(OLD),
-        "sealed": {"h": KnownRows.of(Dataset.of(rows_of(range(90, 150)), labels=BINARY))},
+        "open": RowFingerprints.of(OLD),
+        "sealed": {"h": RowFingerprints.of(Dataset.of(rows_of(range(90, 150)), labels=BINARY))},
     }
     ledger.remember("first", **parts)  # type: ignore[arg-type]
     well = Dataset.of(edited(lambda text: f"Well {text}"), labels=BINARY)
     with pytest.raises(
         InputError, match=r"90 of the 90 sealed rows \(in \d+ groups\) are, though edited, rows that were open"
     ):
-        ledger.remember("second", open=KnownRows(), sealed={"k": KnownRows.of(well)})
+        ledger.remember("second", open=RowFingerprints(), sealed={"k": RowFingerprints.of(well)})
     few = Dataset.of([*rows_of(range(300, 390)), *well.rows[:3]], labels=BINARY)
-    memory = ledger.remember("third", open=KnownRows(), sealed={"few": KnownRows.of(few)})
+    memory = ledger.remember("third", open=RowFingerprints(), sealed={"few": RowFingerprints.of(few)})
     assert memory.opened == {}
     assert ledger.begin("few", run_id="third", before="a", after="b").cautions == (
         "3 of the 93 sealed rows (in 1 group) are, though edited, rows that were open to run first",
@@ -140,7 +142,7 @@ def test_edited_rows_that_were_open_are_refused_and_a_few_are_told() -> None:
     assert (again.opened, again.alike) == ({}, {})
 
 
-ALL = KnownRows.of(Dataset.of(rows_of(range(150)), labels=BINARY))
+ALL = RowFingerprints.of(Dataset.of(rows_of(range(150)), labels=BINARY))
 
 
 def measured_ledger(*versions: str) -> MemoryLedger:
@@ -148,7 +150,7 @@ def measured_ledger(*versions: str) -> MemoryLedger:
     ledger = MemoryLedger()
     for version in versions:
         ledger.measured(version, ALL, by="bench")
-    ledger.remember("run", open=KnownRows(), sealed={"h": KnownRows.of(OLD)})
+    ledger.remember("run", open=RowFingerprints(), sealed={"h": RowFingerprints.of(OLD)})
     return ledger
 
 
@@ -180,8 +182,8 @@ def test_a_prompt_that_was_measured_and_then_gated_counts_once() -> None:
 def test_measuring_elsewhere_costs_nothing() -> None:
     """On open rows, on other rows, or on another model's line."""
     ledger = MemoryLedger()
-    ledger.measured("v2", KnownRows.of(Dataset.of(rows_of(range(300, 400)), labels=BINARY)), by="bench")
-    ledger.remember("run", open=KnownRows(), sealed={"h": KnownRows.of(OLD)})
+    ledger.measured("v2", RowFingerprints.of(Dataset.of(rows_of(range(300, 400)), labels=BINARY)), by="bench")
+    ledger.remember("run", open=RowFingerprints(), sealed={"h": RowFingerprints.of(OLD)})
     assert ledger.begin("h", run_id="run", before="a", after="b").number == 1
     ledger = measured_ledger("v2")
     assert ledger.begin("h", run_id="run", before="a", after="b", purpose="recheck", line="new model").number == 1
@@ -189,9 +191,9 @@ def test_measuring_elsewhere_costs_nothing() -> None:
 
 def test_rows_of_an_earlier_version_are_known_by_their_keys_alone() -> None:
     """It kept no fingerprints; its looks count where the rows are the same, word for word."""
-    bare = KnownRows.from_bytes(KnownRows.of(OLD).to_bytes())
+    bare = RowFingerprints.from_bytes(RowFingerprints.of(OLD).to_bytes())
     for rows, number in ((list(OLD.rows), 2), (edited(str.upper), 2), (edited(lambda text: f"Well {text}"), 1)):
         ledger = MemoryLedger()
-        ledger.remember("first", open=KnownRows(), sealed={"old": bare})
+        ledger.remember("first", open=RowFingerprints(), sealed={"old": bare})
         ledger.conclude(ledger.begin("old", run_id="first", before="a", after="b"), outcome="refused", reason="no")
         assert next_look(ledger, rows).number == number

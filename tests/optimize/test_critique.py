@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from judgewright.judges.judged import Judged
+from judgewright.judges.judged import JudgedDataset
 from judgewright.judges.rows import Dataset, Row
 from judgewright.judges.scale import BINARY, OutputScale
 from judgewright.judges.verdict import Verdict
@@ -22,7 +22,7 @@ def test_the_critique_quotes_the_costliest_errors_with_direction_and_reasons() -
     answers = tuple(
         Verdict(row_id=f"r{i}", score=s, positive=s >= 2, rationale=f"because {i}") for i, s in enumerate(scores)
     )
-    judged = Judged(dataset=Dataset(rows=rows, labels=BINARY), answers=answers, scale=OutputScale())
+    judged = JudgedDataset(dataset=Dataset(rows=rows, labels=BINARY), answers=answers, scale=OutputScale())
     critique = critique_batch(
         judged, np.array(losses), objective=read_objective("avoid false positives"), slice_name="channel = web"
     )

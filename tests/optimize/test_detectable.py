@@ -7,18 +7,18 @@ from statistics import NormalDist
 import numpy as np
 import pytest
 
-from judgewright.judges import BINARY, Dataset, Judged, Row, Verdict, point
+from judgewright.judges import BINARY, Dataset, JudgedDataset, Row, Verdict, point
 from judgewright.judges.errors import InputError
 from judgewright.optimize import Guard, decide, read_objective
 from judgewright.optimize.holdout.guards import hold_guard
 from judgewright.optimize.holdout.power import guard_needs, perfect_gain, smallest_gain
 
 
-def table(labels: list[int], said: list[int]) -> Judged:
+def table(labels: list[int], said: list[int]) -> JudgedDataset:
     """Answers to independent binary rows."""
     rows = tuple(Row(id=str(i), inputs={}, label=label) for i, label in enumerate(labels))
     answers = tuple(Verdict(row_id=row.id, score=s, positive=bool(s)) for row, s in zip(rows, said, strict=True))
-    return Judged(dataset=Dataset(rows=rows, labels=BINARY), answers=answers, scale=BINARY)
+    return JudgedDataset(dataset=Dataset(rows=rows, labels=BINARY), answers=answers, scale=BINARY)
 
 
 @pytest.mark.parametrize(("rows", "churn"), [(500, 0.25), (2000, 0.25), (2000, 0.5), (600, 0.1)])
@@ -47,14 +47,14 @@ def test_a_gain_that_no_edit_could_show_is_none() -> None:
         smallest_gain("off_by_one", judged, churn=0.25, alpha=0.03, rows=3000)
 
 
-def skilled(n: int, seed: int = 0) -> Judged:
+def skilled(n: int, seed: int = 0) -> JudgedDataset:
     """Labels half positive, a fifth of the verdicts wrong."""
     rng = np.random.default_rng(seed)
     labels = (rng.random(n) < 0.5).astype(int)
     return table(labels.tolist(), (labels ^ (rng.random(n) < 0.2)).tolist())
 
 
-def flipped(before: Judged, mends: float, breaks: float, rng: np.random.Generator) -> Judged:
+def flipped(before: JudgedDataset, mends: float, breaks: float, rng: np.random.Generator) -> JudgedDataset:
     """An edit that mends a share of the wrong verdicts and breaks a share of the right ones."""
     right = before.predicted == before.positive
     said = before.predicted ^ (rng.random(len(right)) < np.where(right, breaks, mends))

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from judgewright.judges.duplicates import mix
 from judgewright.judges.rows import Dataset, Row
 from judgewright.judges.scale import BINARY
-from judgewright.optimize.holdout.row_fingerprints import LETTERS, WINDOW, Fingerprints, _rolling, winnow
+from judgewright.optimize.holdout.text_fingerprints import LETTERS, WINDOW, Fingerprints, _rolling, winnow
 
 WORDS = ["".join(random.Random(i).choices("abcdefghijklmnopqrstuvwxyz", k=3 + i % 6)) for i in range(3_000)]
 

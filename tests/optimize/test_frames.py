@@ -7,9 +7,9 @@ from dataclasses import asdict, replace
 import numpy as np
 import pytest
 
-from judgewright.judges.judged import Judged
+from judgewright.judges.judged import JudgedDataset
 from judgewright.judges.prompt import JudgePrompt
-from judgewright.judges.registry import Shelf
+from judgewright.judges.registry import Registry
 from judgewright.judges.rows import Dataset, Row
 from judgewright.judges.scale import BINARY
 from judgewright.judges.verdict import Verdict
@@ -19,16 +19,16 @@ from judgewright.optimize.hunks import split_hunks
 from judgewright.optimize.losses.loss import Loss
 
 TAG = "<img src=x onerror=alert(1)>"
-PROMPT = Shelf().get("groundedness")
+PROMPT = Registry().get("groundedness")
 
 
-def judged(error: float, *, seed: int = 0, n: int = 400) -> Judged:
+def judged(error: float, *, seed: int = 0, n: int = 400) -> JudgedDataset:
     """A judge that is wrong on this share of rows."""
     labels = np.arange(n) % 2 == 0
     said = labels ^ (np.random.default_rng(seed).random(n) < error)
     rows = tuple(Row(id=f"r{i}", inputs={}, label=float(y)) for i, y in enumerate(labels))
     answers = tuple(Verdict(row_id=f"r{i}", score=float(s), positive=bool(s)) for i, s in enumerate(said))
-    return Judged(dataset=Dataset(rows=rows, labels=BINARY), answers=answers, scale=BINARY, simulated=True)
+    return JudgedDataset(dataset=Dataset(rows=rows, labels=BINARY), answers=answers, scale=BINARY, simulated=True)
 
 
 def test_a_decision_as_a_frame_has_target_guards_and_slice() -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from judgewright.judges.judged import Judged
+from judgewright.judges.judged import JudgedDataset
 from judgewright.judges.metrics import point
 from judgewright.judges.metrics.paired_comparison import compare, rows_needed
 from judgewright.judges.rows import Dataset, Row
@@ -27,7 +27,7 @@ def judged(
     groups: np.ndarray | None = None,
     missing: frozenset[int] = frozenset(),
     language: np.ndarray | None = None,
-) -> Judged:
+) -> JudgedDataset:
     """A table of binary labels and verdicts."""
     groups = np.arange(len(labels)) if groups is None else groups
     meta = [{} if language is None else {"language": int(language[i]), "length": i % 7} for i in range(len(labels))]
@@ -41,7 +41,7 @@ def judged(
         else Verdict(row_id=f"r{i}", score=3.0 * p, positive=bool(p))
         for i, p in enumerate(predicted)
     )
-    return Judged(dataset=Dataset(rows=rows, labels=BINARY), answers=answers, scale=OutputScale())
+    return JudgedDataset(dataset=Dataset(rows=rows, labels=BINARY), answers=answers, scale=OutputScale())
 
 
 def noisy(rng: np.random.Generator, labels: np.ndarray, fpr: float, fnr: float) -> np.ndarray:
@@ -149,7 +149,7 @@ def test_the_rows_needed_are_those_at_which_the_gate_says_yes_in_four_of_five_ru
     rng = np.random.default_rng(16)
     free = replace(OBJECTIVE, guards=())
 
-    def sides(rows: int) -> tuple[Judged, Judged]:
+    def sides(rows: int) -> tuple[JudgedDataset, JudgedDataset]:
         labels = np.arange(rows) % 2 == 0
         old = noisy(rng, labels, 0.4, 0.1)
         flips = (rng.random(rows) < np.where(old, 0.10, 0.03)) & ~labels
@@ -259,7 +259,7 @@ def test_errors_made_unreadable_win_nothing() -> None:
     assert "unanswered" in decision.reason
 
 
-def silenced(rng: np.random.Generator, share: float) -> tuple[Judged, Judged]:
+def silenced(rng: np.random.Generator, share: float) -> tuple[JudgedDataset, JudgedDataset]:
     """Two judges of one quality on 2,000 rows in groups of two; the new one's false positives cannot be read on a
     share of the rows."""
     groups = np.arange(2000) // 2

@@ -17,11 +17,11 @@ from judgewright.judges import (
     Dataset,
     Example,
     InputError,
-    Judged,
+    JudgedDataset,
     JudgePrompt,
     PromptError,
+    Registry,
     Row,
-    Shelf,
     Simulated,
     Verdict,
     compare,
@@ -193,7 +193,7 @@ class Written:
         self.rows = Dataset.of(made, labels=BINARY)
         self.asked: list[str] = []
 
-    def __call__(self, doing: str, prompt: JudgePrompt) -> Judged:
+    def __call__(self, doing: str, prompt: JudgePrompt) -> JudgedDataset:
         assert doing
         self.asked.append(prompt.version)
         said = self.base.copy()
@@ -201,10 +201,10 @@ class Written:
             if rule in prompt.criteria:
                 said ^= flip
         answers = tuple(Verdict(row_id=f"r{i}", score=3.0 * p, positive=bool(p)) for i, p in enumerate(said))
-        return Judged(dataset=self.rows, answers=answers, scale=prompt.scale)
+        return JudgedDataset(dataset=self.rows, answers=answers, scale=prompt.scale)
 
 
-def errors(judged: Judged) -> np.ndarray:
+def errors(judged: JudgedDataset) -> np.ndarray:
     """One for a wrong verdict."""
     return (judged.positive != judged.predicted).astype(np.float64)
 
@@ -294,7 +294,7 @@ def test_an_edit_without_hunks_has_an_empty_report() -> None:
 
 def test_what_was_judged_before_is_answered_from_the_record() -> None:
     """Through the client: the second report makes no call, and is labelled simulated."""
-    prompt = Shelf().get("groundedness")
+    prompt = Registry().get("groundedness")
     made = (
         Row(id=f"r{i}", inputs={"source": f"Box {i} is blue.", "statement": f"It is {c}."}, label=float(c == "blue"))
         for i, c in enumerate(["blue", "red"] * 15)

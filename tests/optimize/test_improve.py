@@ -11,7 +11,7 @@ from judgewright.judges import Dataset, JudgePrompt, load_dataset, split_dataset
 from judgewright.judges.errors import LossError, ModelError
 from judgewright.judges.models import Client, Completion, Request
 from judgewright.judges.prompt import Example
-from judgewright.judges.registry import Shelf
+from judgewright.judges.registry import Registry
 from judgewright.judges.simulated.model import Simulated
 from judgewright.optimize import (
     PARTS,
@@ -28,9 +28,9 @@ from judgewright.optimize import (
     Proposal,
     Proposer,
     Rewrite,
+    RunSettings,
+    Services,
     TextGrad,
-    Tools,
-    WalkSettings,
     Workbench,
     optimize,
     parse_loss,
@@ -40,7 +40,7 @@ from judgewright.optimize.proposers import Part
 from judgewright.runs.demo.rows import write_demo_rows
 
 OBJECTIVE = "Precision matters most: do not call unsupported statements grounded."
-PROMPT = Shelf().get("groundedness")
+PROMPT = Registry().get("groundedness")
 EDIT = PROMPT.edited(criteria=PROMPT.criteria + "\nNumbers and dates must match the source exactly.")
 PROPOSERS: dict[str, Proposer] = {
     "textgrad": TextGrad(),
@@ -115,7 +115,7 @@ def walk(
     """Walk, and return the outcome with what the steps found."""
     journal = MemoryJournal()
     with Client(model) as client:
-        tools = Tools(
+        services = Services(
             judge_client=client,
             optimizer_client=client,
             proposer=proposer,
@@ -123,7 +123,7 @@ def walk(
             ledger=MemoryLedger(),
             run_id="r",
         )
-        outcome = optimize(PROMPT, data, read_objective(OBJECTIVE), tools, WalkSettings(**{"steps": 2, **settings}))
+        outcome = optimize(PROMPT, data, read_objective(OBJECTIVE), services, RunSettings(**{"steps": 2, **settings}))
     return outcome, [event.payload for event in journal.events() if event.kind == "step"]
 
 
@@ -222,7 +222,7 @@ def test_unguided_draws_from_all_training_rows_by_a_plain_loss(data: Dataset) ->
     """No slice, no written loss: right and wrong alone, and minibatches that do not favour errors."""
     model, journal = Overheard(), MemoryJournal()
     with Client(model) as client:
-        tools = Tools(
+        services = Services(
             judge_client=client,
             optimizer_client=client,
             proposer=Fixed(make=lambda prompt, bench: NoProposal("looked")),
@@ -230,8 +230,8 @@ def test_unguided_draws_from_all_training_rows_by_a_plain_loss(data: Dataset) ->
             ledger=MemoryLedger(),
             run_id="r",
         )
-        settings = WalkSettings(steps=30, unguided=True)
-        optimize(PROMPT, data, read_objective(OBJECTIVE), tools, settings)
+        settings = RunSettings(steps=30, unguided=True)
+        optimize(PROMPT, data, read_objective(OBJECTIVE), services, settings)
     found = {event.kind: event.payload for event in journal.events()}
     assert found["slice"]["name"] == "all rows"
     assert (found["loss"]["expression"], found["loss"]["written_by"]) == ("1 - correct", "plain")
@@ -245,7 +245,7 @@ def events_of(data: Dataset, slice_: str) -> dict[str, Mapping[str, Any]]:
     """The events of a walk without a proposal, by kind."""
     journal = MemoryJournal()
     with Client(Overheard()) as client:
-        tools = Tools(
+        services = Services(
             judge_client=client,
             optimizer_client=client,
             proposer=Fixed(make=lambda prompt, bench: NoProposal("looked")),
@@ -253,7 +253,7 @@ def events_of(data: Dataset, slice_: str) -> dict[str, Mapping[str, Any]]:
             ledger=MemoryLedger(),
             run_id="r",
         )
-        optimize(PROMPT, data, read_objective(OBJECTIVE), tools, WalkSettings(steps=1, slice=slice_))
+        optimize(PROMPT, data, read_objective(OBJECTIVE), services, RunSettings(steps=1, slice=slice_))
     return {event.kind: event.payload for event in journal.events()}
 
 
@@ -406,7 +406,7 @@ def test_a_screening_model_sees_the_first_rows_alone(data: Dataset) -> None:
     journal = MemoryJournal()
     edits = iter([PROMPT.edited(criteria=f"{PROMPT.criteria}\nNumber {i} must match.") for i in range(3)])
     with Client(dear) as client, Client(cheap) as screen:
-        tools = Tools(
+        services = Services(
             judge_client=client,
             optimizer_client=client,
             screen_client=screen,
@@ -415,7 +415,7 @@ def test_a_screening_model_sees_the_first_rows_alone(data: Dataset) -> None:
             ledger=MemoryLedger(),
             run_id="r",
         )
-        optimize(PROMPT, data, read_objective(OBJECTIVE), tools, WalkSettings(steps=1, candidates=3))
+        optimize(PROMPT, data, read_objective(OBJECTIVE), services, RunSettings(steps=1, candidates=3))
     (step,) = [event.payload for event in journal.events() if event.kind == "step"]
     dropped = [standing["dropped"] for standing in step["race"]["standings"]]
     assert dropped.count("behind in the screening") == 2

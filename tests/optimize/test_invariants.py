@@ -8,12 +8,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from judgewright.judges.prompt import Example, JudgePrompt
-from judgewright.judges.registry import Shelf
+from judgewright.judges.registry import Registry
 from judgewright.judges.rows import Row
 from judgewright.judges.scale import OutputScale
 from judgewright.optimize.invariants import PhraseIndex, check_candidate
 
-BASE = Shelf().get("groundedness")
+BASE = Registry().get("groundedness")
 ROW = Row(
     id="train-7",
     inputs={

@@ -11,7 +11,7 @@ from judgewright.judges.rows import Dataset, Row
 from judgewright.judges.scale import BINARY
 from judgewright.judges.splits import split_dataset
 from judgewright.optimize.holdout.ledger import Ledger, LookOutcome, MemoryLedger, alpha_of_look, remember_split
-from judgewright.optimize.holdout.seen_rows import KnownRows, Overlap
+from judgewright.optimize.holdout.row_fingerprints import Overlap, RowFingerprints
 
 
 def test_the_spent_levels_sum_to_alpha() -> None:
@@ -99,15 +99,15 @@ def rows_of(numbers: Iterable[int], *, tag: str = "", edit: str = "", label: flo
     return Dataset.of(rows, labels=BINARY)
 
 
-def known(numbers: Iterable[int], **changes: str) -> KnownRows:
+def known(numbers: Iterable[int], **changes: str) -> RowFingerprints:
     """The keys of such rows."""
-    return KnownRows.of(rows_of(numbers, **changes))
+    return RowFingerprints.of(rows_of(numbers, **changes))
 
 
 @given(st.sets(st.integers(0, 60)), st.sets(st.integers(0, 60)))
 def test_rows_are_met_again_by_whole_groups(mine: set[int], others: set[int]) -> None:
     """What is counted is what set arithmetic on the groups counts; writing and reading keys changes nothing."""
-    found = known(mine).met_in(KnownRows.from_bytes(known(others).to_bytes()))
+    found = known(mine).met_in(RowFingerprints.from_bytes(known(others).to_bytes()))
     groups = {i // 2 for i in mine} & {i // 2 for i in others}
     assert found == Overlap(rows=sum(i // 2 in groups for i in mine), groups=len(groups))
 
@@ -131,16 +131,16 @@ def test_rows_are_met_again_by_whole_groups(mine: set[int], others: set[int]) ->
 )
 def test_a_change_of_form_makes_no_fresh_row(changed: Dataset) -> None:
     """Rows are known by what they say."""
-    assert KnownRows.of(changed).met_in(known(range(20))).rows == 20
+    assert RowFingerprints.of(changed).met_in(known(range(20))).rows == 20
 
 
 def test_a_text_that_many_groups_have_tells_nothing() -> None:
     """A refusal that stands under many queries, or a short answer, does not make other rows the same."""
     said = "I am sorry, but I cannot answer that question."
 
-    def answers(names: Iterable[str], said: str) -> KnownRows:
+    def answers(names: Iterable[str], said: str) -> RowFingerprints:
         rows = (Row(id=n, inputs={"query": f"what is {n}", "answer": said}, group=n) for n in names)
-        return KnownRows.of(Dataset.of(rows, labels=BINARY))
+        return RowFingerprints.of(Dataset.of(rows, labels=BINARY))
 
     assert answers("abc", said).met_in(answers("xyz", said)) == Overlap(rows=0, groups=0)
     assert answers("a", "yes").met_in(answers("x", "yes")) == Overlap(rows=0, groups=0)
@@ -149,8 +149,8 @@ def test_a_text_that_many_groups_have_tells_nothing() -> None:
 def test_rows_without_texts_are_known_by_name_and_line_numbers_only_within_their_file() -> None:
     """Verdict files may hold nothing but ids; `1` is in every one of them."""
 
-    def bare(ids: Iterable[str], label: float = 1.0) -> KnownRows:
-        return KnownRows.of(Dataset.of([Row(id=i, inputs={}, label=label) for i in ids], labels=BINARY))
+    def bare(ids: Iterable[str], label: float = 1.0) -> RowFingerprints:
+        return RowFingerprints.of(Dataset.of([Row(id=i, inputs={}, label=label) for i in ids], labels=BINARY))
 
     assert bare(["q1-p1", "q1-p2"]).met_in(bare(["q1-p1", "q1-p2"], label=0.0)).rows == 2
     assert bare("123").met_in(bare("123", label=0.0)).rows == 0
@@ -185,9 +185,9 @@ def test_rows_that_were_open_are_no_holdout() -> None:
     ledger.remember("first", open=known(range(40)), sealed={"h": known(range(40, 60))})
     sealed = {"k": known(range(30, 70), tag="new-")}
     with pytest.raises(InputError, match=r"10 of the 40 sealed rows \(in 5 groups\) were open to run first"):
-        ledger.remember("second", open=KnownRows(), sealed=sealed)
-    allowed = ledger.remember("second", open=KnownRows(), sealed=sealed, allow_opened=True)
-    assert ledger.remember("second", open=KnownRows(), sealed=sealed) == allowed
+        ledger.remember("second", open=RowFingerprints(), sealed=sealed)
+    allowed = ledger.remember("second", open=RowFingerprints(), sealed=sealed, allow_opened=True)
+    assert ledger.remember("second", open=RowFingerprints(), sealed=sealed) == allowed
     assert "10 of the 40" in ledger.begin("k", run_id="second", before="a", after="b").cautions[0]
     assert ledger.begin("h", run_id="first", before="a", after="b").opened == ""
 
@@ -197,7 +197,7 @@ def test_looks_at_the_same_rows_under_another_hash_go_on_counting() -> None:
     ledger = MemoryLedger()
     parts = {"h": range(400), "cut": range(200), "fresh": range(380, 800), "later": range(360, 800)}
     for run, (holdout, numbers) in enumerate(parts.items()):
-        ledger.remember(str(run), open=KnownRows(), sealed={holdout: known(numbers)})
+        ledger.remember(str(run), open=RowFingerprints(), sealed={holdout: known(numbers)})
     for i in range(3):
         look_and_say(ledger, "h", str(i), "refused")
     look = ledger.begin("cut", run_id="run", before="a", after="b")
@@ -213,8 +213,8 @@ def test_looks_at_the_same_rows_under_another_hash_go_on_counting() -> None:
 def test_an_accept_starts_anew_on_its_own_holdout_only() -> None:
     """From the prompt accepted there; the other holdout goes on counting its own looks."""
     ledger = MemoryLedger()
-    ledger.remember("1", open=KnownRows(), sealed={"h": known(range(100))})
-    ledger.remember("2", open=KnownRows(), sealed={"cut": known(range(60))})
+    ledger.remember("1", open=RowFingerprints(), sealed={"h": known(range(100))})
+    ledger.remember("2", open=RowFingerprints(), sealed={"cut": known(range(60))})
     look_and_say(ledger, "h", "1", "refused")
     look_and_say(ledger, "cut", "good", "accepted")
     assert ledger.begin("cut", run_id="run", before="good", after="x").number == 1

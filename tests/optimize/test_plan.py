@@ -11,16 +11,24 @@ import pytest
 from judgewright.judges.files.reading import load_dataset
 from judgewright.judges.models import Client, ClientStats, Completion, Model, Request
 from judgewright.judges.models.budget import Forecast
-from judgewright.judges.registry import Shelf
+from judgewright.judges.registry import Registry
 from judgewright.judges.rows import Dataset, Row
 from judgewright.judges.simulated.model import Simulated
 from judgewright.judges.splits import split_dataset
-from judgewright.optimize import MemoryJournal, MemoryLedger, TextGrad, Tools, WalkSettings, optimize, read_objective
-from judgewright.optimize.forecast import ASKED_AGAIN, Asked, StepBound, Walk, bound_proposal, bound_walk, draw_walks
+from judgewright.optimize import MemoryJournal, MemoryLedger, RunSettings, Services, TextGrad, optimize, read_objective
+from judgewright.optimize.forecast import (
+    ASKED_AGAIN,
+    Asked,
+    PlannedRun,
+    StepBound,
+    bound_proposal,
+    bound_run,
+    draw_runs,
+)
 from judgewright.optimize.proposers import FewShot, Gepa, HumanEdit, Mipro, Proposer, Rewrite
 from judgewright.runs.demo.rows import write_demo_rows
 
-PROMPT = Shelf().get("groundedness")
+PROMPT = Registry().get("groundedness")
 OBJECTIVES = ("Precision first; lose at most 10 points of recall.", "raise recall", "raise f1", "raise accuracy")
 
 
@@ -79,11 +87,11 @@ def rows(tmp_path_factory: pytest.TempPathFactory) -> Dataset:
     return load_dataset(path, inputs=PROMPT.inputs, scale=PROMPT.scale)
 
 
-def made(rows: Dataset, seed: int, proposer: Proposer | None = None, **changes: Any) -> Walk:
+def made(rows: Dataset, seed: int, proposer: Proposer | None = None, **changes: Any) -> PlannedRun:
     """A walk drawn at random."""
     rng = random.Random(seed)
     some = replace(rows, rows=rows.rows[: rng.randint(40, len(rows))])
-    settings = WalkSettings(
+    settings = RunSettings(
         steps=rng.randint(0, 4),
         candidates=rng.choice((1, 1, 3)),
         batch=rng.randint(1, 12),
@@ -94,7 +102,7 @@ def made(rows: Dataset, seed: int, proposer: Proposer | None = None, **changes: 
     )
     settings = replace(settings, **changes)
     own: Proposer = TextGrad(gradients=rng.randint(1, 4), retries=rng.randint(0, 3))
-    return Walk(
+    return PlannedRun(
         prompt=PROMPT,
         dataset=some,
         parts=split_dataset(some, shares=settings.shares),
@@ -104,11 +112,11 @@ def made(rows: Dataset, seed: int, proposer: Proposer | None = None, **changes: 
     )
 
 
-def walked(walk: Walk, judge: Model, optimizer: Model) -> tuple[ClientStats, ClientStats, list[str]]:
+def walked(walk: PlannedRun, judge: Model, optimizer: Model) -> tuple[ClientStats, ClientStats, list[str]]:
     """Walk it; return what both clients did, and what became of each step."""
     journal = MemoryJournal()
     with Client(judge) as asked, Client(optimizer) as writer:
-        tools = Tools(
+        services = Services(
             judge_client=asked,
             optimizer_client=writer,
             proposer=walk.proposer,
@@ -116,7 +124,7 @@ def walked(walk: Walk, judge: Model, optimizer: Model) -> tuple[ClientStats, Cli
             ledger=MemoryLedger(),
             run_id="r",
         )
-        optimize(walk.prompt, walk.dataset, walk.objective, tools, walk.settings)
+        optimize(walk.prompt, walk.dataset, walk.objective, services, walk.settings)
         steps = [event.payload["result"] for event in journal.events() if event.kind == "step"]
         return asked.stats, writer.stats, steps
 
@@ -131,7 +139,7 @@ def most(lines: tuple[Asked, ...], who: str) -> tuple[int, int, int]:
 def test_no_walk_asks_more_than_its_bound(rows: Dataset, seed: int) -> None:
     """In random configurations calls, tokens and what a budget would reserve stay within the bound, for both models."""
     walk = made(rows, seed)
-    lines, step = bound_walk(walk), bound_proposal(walk)
+    lines, step = bound_run(walk), bound_proposal(walk)
     assert lines is not None
     assert step is not None
     judge, optimizer = Weighed(Simulated()), Weighed(Optimizer(("simulated", "long", "nonsense", "mixed")[seed % 4]))
@@ -152,7 +160,7 @@ def test_every_proposer_has_a_bound_that_holds(rows: Dataset, kind: type, calls:
     edit = PROMPT.edited(criteria=PROMPT.criteria + "\nNumbers must agree.")
     proposer = HumanEdit(edit=edit) if kind is HumanEdit else Rewrite() if kind is Rewrite else kind(calls=calls)
     walk = made(rows, calls, proposer, steps=1 if kind is HumanEdit else 2, shares=(30, 20, 30, 20))
-    lines = bound_walk(walk)
+    lines = bound_run(walk)
     assert lines is not None
     judge, optimizer, _ = walked(walk, Simulated(), Simulated())
     assert judge.calls <= most(lines, "judge")[0]
@@ -167,14 +175,14 @@ def test_a_proposer_nobody_counted_has_no_bound(rows: Dataset) -> None:
         name, parts = "unknown", ("criteria",)
 
     walk = made(rows, 0, Unknown())  # type: ignore[arg-type]  # that is the point
-    assert (bound_walk(walk), bound_proposal(walk), draw_walks(walk)) == (None, None, None)
+    assert (bound_run(walk), bound_proposal(walk), draw_runs(walk)) == (None, None, None)
 
 
 @pytest.mark.parametrize("seed", range(12))
 def test_drawn_walks_stay_within_the_bound_and_do_not_depend_on_luck(rows: Dataset, seed: int) -> None:
     """No draw goes over the bound; equal seeds draw equal walks; some steps ask something."""
     walk = made(rows, seed, steps=seed % 4)
-    lines, drawn, again = bound_walk(walk), draw_walks(walk, seed=3), draw_walks(walk, seed=3)
+    lines, drawn, again = bound_run(walk), draw_runs(walk, seed=3), draw_runs(walk, seed=3)
     assert lines is not None
     assert drawn is not None
     assert again is not None
@@ -187,7 +195,7 @@ def test_drawn_walks_stay_within_the_bound_and_do_not_depend_on_luck(rows: Datas
 def test_an_unguided_walk_asks_for_no_loss_and_one_without_steps_for_no_text(rows: Dataset) -> None:
     """The lines of the bound are those of the walk that will be walked."""
     plain = made(rows, 5, steps=0, unguided=True)
-    lines = bound_walk(plain)
+    lines = bound_run(plain)
     assert lines is not None
     assert [line.what for line in lines] == ["benchmark of the open rows"]
     assert lines[0].calls == len(plain.parts.train) + len(plain.parts.validation)
@@ -249,7 +257,7 @@ def test_the_worst_walk_comes_close_to_the_bound(rows: Dataset) -> None:
     walk = replace(walk, dataset=rows, parts=split_dataset(rows), objective=read_objective("raise accuracy"))
     judge, optimizer, steps = walked(walk, Improving(rows), Slow())
     assert steps == ["kept"] * 3
-    lines = bound_walk(walk)
+    lines = bound_run(walk)
     assert lines is not None
     assert optimizer.calls == most(lines, "optimizer")[0]
     # This judge leaves no row unanswered; twelve groups are too few for an accept, so that the final rows stay sealed.
@@ -266,7 +274,7 @@ def test_a_judge_that_answers_no_sealed_row_is_asked_again_within_the_bound(rows
     open_alone = Improving(rows, read=(*parts.train.rows, *parts.validation.rows))
     judge, _, steps = walked(walk, open_alone, Slow())
     assert steps == ["kept"] * 3
-    lines = bound_walk(walk)
+    lines = bound_run(walk)
     assert lines is not None
     (again,) = (line for line in lines if line.what == ASKED_AGAIN)
     assert again.calls == 2 * 3 * len(parts.holdout)

@@ -17,7 +17,7 @@ from judgewright.judges import (
     Dataset,
     DecisionRule,
     InputError,
-    Judged,
+    JudgedDataset,
     OutputScale,
     Row,
     Splits,
@@ -28,7 +28,7 @@ from judgewright.judges import (
 )
 from judgewright.judges.scale import Platt
 from judgewright.optimize import Guard, Objective, read_objective
-from judgewright.optimize.threshold import NoThreshold, Rechosen, compare_at_both, rechoose_threshold
+from judgewright.optimize.threshold import NoThreshold, Rechosen, compare_at_both, tune_threshold
 
 PRECISION = read_objective("raise precision", target="precision", guards=("recall:-0.05",))
 LEVELS = OutputScale(low=0, high=4, threshold=2)
@@ -44,16 +44,16 @@ def splits(n: int = 1500, per_group: int = 2, seed: int = 0) -> Splits:
     return split_dataset(Dataset.of(made, labels=BINARY), near_duplicates=False)
 
 
-def judged(rows: Dataset, scores: np.ndarray, scale: OutputScale = LEVELS) -> Judged:
+def judged(rows: Dataset, scores: np.ndarray, scale: OutputScale = LEVELS) -> JudgedDataset:
     """Verdicts of these scores."""
     answers = tuple(
         Verdict(row_id=row.id, score=float(s), positive=scale.positive(float(s)), confidence=0.9)
         for row, s in zip(rows.rows, scores, strict=True)
     )
-    return Judged(dataset=rows, answers=answers, scale=scale)
+    return JudgedDataset(dataset=rows, answers=answers, scale=scale)
 
 
-def graded(rows: Dataset, *, shift: float, rng: np.random.Generator) -> Judged:
+def graded(rows: Dataset, *, shift: float, rng: np.random.Generator) -> JudgedDataset:
     """Grades that lie two apart for the two labels, moved by a shift."""
     label = np.array([row.label for row in rows.rows])
     return judged(rows, np.clip(np.round(1 + 2 * label + shift + rng.normal(0, 0.8, len(label))), 0, 4))
@@ -64,7 +64,7 @@ def test_an_edit_that_only_moves_the_scores_gains_nothing_once_both_are_retuned(
     parts, rng = splits(3000), np.random.default_rng(0)
     lenient = graded(parts.validation, shift=1, rng=rng)
     strict = judged(parts.validation, np.maximum(lenient.score - 1, 0))
-    found = rechoose_threshold(lenient, strict, parts, read_objective("raise f1", target="f1"))
+    found = tune_threshold(lenient, strict, parts, read_objective("raise f1", target="f1"))
     assert isinstance(found, Rechosen)
     assert found.before.threshold == found.after.threshold + 1
     at_old, retuned = found.at_old["f1"], found.retuned["f1"]
@@ -90,7 +90,7 @@ def test_the_chosen_threshold_is_the_best_that_keeps_the_guard(seed: int, margin
     else:
         table, thresholds = graded(rows, shift=0.5, rng=rng), {1.0, 2.0, 3.0, 4.0}
     objective = Objective(text="", target="precision", direction="fp", guards=(Guard(metric="recall", margin=margin),))
-    found = rechoose_threshold(table, table, parts, objective)
+    found = tune_threshold(table, table, parts, objective)
     assert isinstance(found, Rechosen)
 
     def figures(threshold: float) -> tuple[float, float]:
@@ -112,11 +112,11 @@ def test_only_validation_rows_are_read() -> None:
     trained = graded(parts.train, shift=0, rng=rng)
     for before, after in ((trained, trained), (table, trained)):
         with pytest.raises(InputError, match="not a validation row"):
-            rechoose_threshold(before, after, parts, PRECISION)
+            tune_threshold(before, after, parts, PRECISION)
     mixed = replace(parts.validation, rows=(*parts.validation.rows[:5], Row(id="sealed", inputs={"x": "?"}, label=1.0)))
     poisoned = graded(mixed, shift=0, rng=rng)
     with pytest.raises(InputError, match="'sealed' is not a validation row"):
-        rechoose_threshold(poisoned, poisoned, parts, PRECISION)
+        tune_threshold(poisoned, poisoned, parts, PRECISION)
 
 
 def test_the_retuned_figures_do_not_flatter_noise() -> None:
@@ -126,7 +126,7 @@ def test_the_retuned_figures_do_not_flatter_noise() -> None:
         parts, rng = splits(400, seed=seed), np.random.default_rng(seed)
         table = judged(parts.validation, rng.random(len(parts.validation)), PROBABILITY)
         objective = Objective(text="", target="accuracy", direction=None)
-        found = rechoose_threshold(
+        found = tune_threshold(
             table, judged(parts.validation, rng.random(len(table.answers)), PROBABILITY), parts, objective
         )
         assert isinstance(found, Rechosen)
@@ -142,7 +142,7 @@ def test_a_target_of_one_side_without_a_guard_is_chosen_for_f1() -> None:
     """Precision alone would be best where hardly anything passes."""
     parts = splits()
     table = graded(parts.validation, shift=0.5, rng=np.random.default_rng(2))
-    found = rechoose_threshold(table, table, parts, Objective(text="", target="precision", direction="fp"))
+    found = tune_threshold(table, table, parts, Objective(text="", target="precision", direction="fp"))
     assert isinstance(found, Rechosen)
     assert found.metric == "f1"
     assert "f1" in found.notes[0]
@@ -156,7 +156,7 @@ def test_a_kept_calibration_stays_and_is_named() -> None:
     label = np.array([row.label for row in parts.validation.rows])
     scores = np.clip(0.3 + 0.4 * label + rng.normal(0, 0.2, len(label)), 0, 1)
     table = judged(parts.validation, scores, PROBABILITY).under(rule)
-    found = rechoose_threshold(table, table, parts, PRECISION)
+    found = tune_threshold(table, table, parts, PRECISION)
     assert isinstance(found, Rechosen)
     assert (found.old, found.after.calibration) == (rule, rule.calibration)
     assert "calibrate" in found.notes[0]
@@ -169,7 +169,7 @@ def test_the_rules_are_applied_to_other_rows_as_they_stand() -> None:
     """On the final rows nothing is chosen: the metrics are those of the two thresholds."""
     parts, rng = splits(3000), np.random.default_rng(4)
     before, after = (graded(parts.validation, shift=shift, rng=rng) for shift in (1, 0))
-    found = rechoose_threshold(before, after, parts, PRECISION)
+    found = tune_threshold(before, after, parts, PRECISION)
     assert isinstance(found, Rechosen)
     others = [graded(parts.train, shift=shift, rng=rng) for shift in (1, 0)]
     at_old, retuned = (changes["precision"] for changes in compare_at_both(found, *others))
@@ -185,11 +185,11 @@ def test_what_has_no_threshold_says_so() -> None:
     parts = splits()
     choice = OutputScale(kind="choice", low=0, high=1, labels=("no", "yes"), threshold=1)
     table = judged(parts.validation, np.zeros(len(parts.validation)), choice)
-    found = rechoose_threshold(table, table, parts, PRECISION)
+    found = tune_threshold(table, table, parts, PRECISION)
     assert isinstance(found, NoThreshold)
     assert "without an order" in found.reason
     grades = graded(parts.validation, shift=0, rng=np.random.default_rng(5))
-    off = rechoose_threshold(grades, grades, parts, Objective(text="", target="off_by_one", direction=None))
+    off = tune_threshold(grades, grades, parts, Objective(text="", target="off_by_one", direction=None))
     assert isinstance(off, NoThreshold)
     assert "off_by_one" in off.reason
 
@@ -199,14 +199,14 @@ def test_unscored_rows_are_left_out_and_the_result_is_json() -> None:
     parts, rng = splits(), np.random.default_rng(6)
     before, after = (graded(parts.validation, shift=shift, rng=rng) for shift in (1, 0))
     silent = replace(after, answers=(Unscored(row_id=after.answers[0].row_id, reason="parse"), *after.answers[1:]))
-    found = rechoose_threshold(before, silent, parts, PRECISION)
+    found = tune_threshold(before, silent, parts, PRECISION)
     assert isinstance(found, Rechosen)
     assert found.n == len(parts.validation) - 1
     assert all(
         change is not None and change.n == found.n for change in (*found.at_old.values(), *found.retuned.values())
     )
     assert json.loads(json.dumps(found.to_json(), allow_nan=False))["rules"]["old"]["threshold"] == 2
-    assert rechoose_threshold(before, silent, parts, PRECISION) == found
+    assert tune_threshold(before, silent, parts, PRECISION) == found
 
 
 def test_tables_that_do_not_belong_together_are_refused() -> None:
@@ -215,4 +215,4 @@ def test_tables_that_do_not_belong_together_are_refused() -> None:
     table = graded(parts.validation, shift=0, rng=np.random.default_rng(7))
     for other in (table.under(DecisionRule(threshold=3)), table.only(range(10))):
         with pytest.raises(InputError, match="differ in their rows"):
-            rechoose_threshold(table, other, parts, PRECISION)
+            tune_threshold(table, other, parts, PRECISION)

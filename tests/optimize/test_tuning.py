@@ -6,13 +6,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from judgewright.judges import BINARY, Dataset, Judged, Row, Verdict
+from judgewright.judges import BINARY, Dataset, JudgedDataset, Row, Verdict
 from judgewright.judges.errors import InputError
-from judgewright.optimize import Aim, Gepa, Loss, Rewrite, Target, TextGrad, WalkSettings, read_objective
+from judgewright.optimize import Gepa, Goal, Loss, Rewrite, RunSettings, Target, TextGrad, read_objective
 from judgewright.optimize.losses.expression import compile_expression
 from judgewright.optimize.tuning import Knobs, best_for_less, halve, loss_fall, mean_loss
 
-AIM = Aim(
+AIM = Goal(
     objective=read_objective("accuracy"),
     target=Target(name="all rows", why="", predicate=None),
     loss=Loss(expression=compile_expression("1 - correct")),
@@ -33,13 +33,13 @@ def dataset(groups: list[int], labels: list[bool]) -> Dataset:
     return Dataset.of(rows, labels=BINARY)
 
 
-def judged(wrong: list[bool], groups: list[int]) -> Judged:
+def judged(wrong: list[bool], groups: list[int]) -> JudgedDataset:
     """A judge that is wrong on some of the rows; all of them are positive."""
     data = dataset(groups, [True] * len(wrong))
     answers = tuple(
         Verdict(row_id=row.id, score=float(not w), positive=not w) for row, w in zip(data.rows, wrong, strict=True)
     )
-    return Judged(dataset=data, answers=answers, scale=BINARY)
+    return JudgedDataset(dataset=data, answers=answers, scale=BINARY)
 
 
 @given(st.lists(st.tuples(st.integers(0, 12), st.booleans()), min_size=2, max_size=60), st.randoms())
@@ -121,7 +121,7 @@ def test_a_judge_that_answered_nothing_has_no_loss() -> None:
 
 def test_settings_are_read_off_a_walk_and_put_into_its_proposer() -> None:
     """TextGrad has all three, rewriting two, and a search none."""
-    settings = WalkSettings(batch=5)
+    settings = RunSettings(batch=5)
     assert Knobs.of(TextGrad(gradients=3), settings) == Knobs(batch=5, temperature=0.7, gradients=3)
     knobs = Knobs(batch=9, temperature=0.2, gradients=None)
     assert knobs.proposer(Rewrite()) == Rewrite(temperature=0.2)

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 import numpy as np
 import pytest
 
-from judgewright.judges import BINARY, Dataset, Judged, OutputScale, Row, Unscored, Verdict, compare
+from judgewright.judges import BINARY, Dataset, JudgedDataset, OutputScale, Row, Unscored, Verdict, compare
 from judgewright.optimize.holdout.unanswered import ROUNDS, AskedAgain, ask_again, count_against
 
 SILENT = "-"
@@ -21,11 +21,11 @@ def answer(row: Row, reply: str) -> Verdict | Unscored:
     return Verdict(row_id=row.id, score=float(reply), positive=reply == "1")
 
 
-def judged(labels: Iterable[float | None], replies: Iterable[str]) -> Judged:
+def judged(labels: Iterable[float | None], replies: Iterable[str]) -> JudgedDataset:
     """Replies to binary rows."""
     rows = tuple(Row(id=f"r{i}", inputs={}, label=label) for i, label in enumerate(labels))
     answers = tuple(answer(row, reply) for row, reply in zip(rows, replies, strict=True))
-    return Judged(dataset=Dataset(rows=rows, labels=BINARY), answers=answers, scale=BINARY)
+    return JudgedDataset(dataset=Dataset(rows=rows, labels=BINARY), answers=answers, scale=BINARY)
 
 
 class Endpoint:
@@ -35,14 +35,14 @@ class Endpoint:
         self.replies = replies
         self.asked: list[tuple[int, tuple[str, ...]]] = []
 
-    def __call__(self, dataset: Dataset, repeat: int) -> Judged:
+    def __call__(self, dataset: Dataset, repeat: int) -> JudgedDataset:
         """Answer the rows for this round."""
         self.asked.append((repeat, tuple(row.id for row in dataset.rows)))
         answers = tuple(answer(row, self.replies[row.id][repeat - 1]) for row in dataset.rows)
-        return Judged(dataset=dataset, answers=answers, scale=BINARY)
+        return JudgedDataset(dataset=dataset, answers=answers, scale=BINARY)
 
 
-def said(side: Judged) -> str:
+def said(side: JudgedDataset) -> str:
     """The side's answers in a word."""
     return "".join(str(int(a.positive)) if isinstance(a, Verdict) else SILENT for a in side.answers)
 
@@ -91,7 +91,7 @@ def test_a_grade_that_is_counted_against_is_wrong_in_the_grade_too() -> None:
     full = tuple(Verdict(row_id=row.id, score=row.label or 0.0, positive=(row.label or 0) >= 2) for row in rows)
     none = tuple(Unscored(row_id=row.id, reason="parse") for row in rows)
     data = Dataset(rows=rows, labels=scale)
-    old, new = (Judged(dataset=data, answers=answers, scale=scale) for answers in (full, none))
+    old, new = (JudgedDataset(dataset=data, answers=answers, scale=scale) for answers in (full, none))
     for before, after, value in ((old, new, -1.0), (new, old, 0.0)):
         worst = count_against(before, after)
         assert worst is not None

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from judgewright.judges import InputError, Shelf
+from judgewright.judges import InputError, Registry
 from judgewright.judges.annotation.label_matrix import read_matrix
 from judgewright.judges.registry import KeptRule
 from judgewright.judges.scale import DecisionRule, Platt
@@ -139,14 +139,14 @@ def test_people_can_read_what_was_found(folder: Path, capsys: pytest.CaptureFixt
 
 def test_a_kept_rule_calibrates_and_decides(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """The written probability is the calibrated one beside the raw one, and the line names the rule."""
-    shelf = Shelf(folder / "prompts")
-    prompt = shelf.get("context_relevance")
+    registry = Registry(folder / "prompts")
+    prompt = registry.get("context_relevance")
     rule = DecisionRule(threshold=3.0, calibration=Platt(slope=0.5, intercept=-1.0))
     kept = KeptRule(
         rule=rule, judge=f"{prompt.name}@{prompt.version}", asked_at=prompt.scale.threshold, dataset="d",
         dataset_hash="0" * 32, rows=9, model="other", confidence="ask", metric="f1", simulated=False,
     )  # fmt: skip
-    shelf.keep_rule(prompt, kept)
+    registry.keep_rule(prompt, kept)
     assert run("--workspace", str(folder), "--json") == 0
     body = json.loads(capsys.readouterr().out)
     assert body["rule"]["version"] == rule.version

@@ -12,7 +12,7 @@ import pytest
 from judgewright.judges.errors import BudgetSpent, InputError, ModelError
 from judgewright.judges.files.reading import load_dataset
 from judgewright.judges.judge import JudgeSettings, judge_request
-from judgewright.judges.registry import Shelf
+from judgewright.judges.registry import Registry
 from judgewright.judges.scale import DecisionRule
 from judgewright.judges.simulated.faults import Faults
 from judgewright.judges.simulated.model import Simulated
@@ -23,12 +23,12 @@ from judgewright.runs.actions.optimize import resume_run, start_run
 from judgewright.runs.commands.calibrate import calibrate
 from judgewright.runs.config.environment import Environment, parse_budget
 from judgewright.runs.demo.rows import write_demo_rows
-from judgewright.runs.exports import TARGETS, Handover
+from judgewright.runs.exports import TARGETS, ExportContext
 from judgewright.runs.store.journal import list_runs
 from judgewright.runs.store.run_config import RunConfig
 from judgewright.runs.store.workspace import Workspace
 
-PROMPT = Shelf().get("groundedness")
+PROMPT = Registry().get("groundedness")
 
 
 @pytest.fixture
@@ -98,9 +98,9 @@ def test_validation_rows_are_judged_and_no_others(place: Workspace, rows: Path) 
 def test_the_rule_is_kept_with_the_version_and_found_again(place: Workspace, rows: Path) -> None:
     """The shelf hands it out for this prompt, marked as fitted on the simulated model."""
     result = calibrated(place, rows)
-    kept = place.shelf.kept_rule(PROMPT)
+    kept = place.registry.kept_rule(PROMPT)
     assert kept == result.kept
-    assert place.shelf.rule(PROMPT) == result.calibrated.rule
+    assert place.registry.rule(PROMPT) == result.calibrated.rule
     assert (kept.model, kept.simulated, kept.metric, kept.confidence) == ("simulated", True, "f1", "ask")
     assert kept.rule.calibration is not None
 
@@ -141,7 +141,7 @@ def test_a_walk_decides_by_the_kept_rule_and_remembers_it(place: Workspace, rows
     before = {event.kind: event.payload for event in plain.events}
     assert (before["started"]["rule"], payload["started"]["rule"]) == (PROMPT.rule.version, rule.version)
     assert payload["benchmark"]["confusion"] != before["benchmark"]["confusion"]
-    kept = place.shelf.kept_rule(PROMPT)
+    kept = place.registry.kept_rule(PROMPT)
     assert kept is not None
     (place.root / "prompts" / "groundedness" / f"{PROMPT.version}.rule.yaml").unlink()
     again = resume_run(place, ruled.run_id, Environment(), watch=lambda *_: None, on_event=lambda *_: None)
@@ -161,7 +161,7 @@ def test_a_spent_budget_keeps_no_rule(place: Workspace, rows: Path) -> None:
     """A rule of the rows that happened to be paid for is none."""
     with pytest.raises(BudgetSpent, match="before"):
         calibrated(place, rows, budget="20000tokens")
-    assert place.shelf.kept_rule(PROMPT) is None
+    assert place.registry.kept_rule(PROMPT) is None
 
 
 def test_tok_confidence_is_kept_as_such_and_refused_where_there_is_none(place: Workspace, rows: Path) -> None:
@@ -170,7 +170,7 @@ def test_tok_confidence_is_kept_as_such_and_refused_where_there_is_none(place: W
         model = f"any@{server.base_url}"
         with pytest.raises(ModelError, match="refuses token log-probabilities"):
             calibrated(place, rows, model=model, settings=JudgeSettings(confidence="tok"))
-    assert place.shelf.kept_rule(PROMPT) is None
+    assert place.registry.kept_rule(PROMPT) is None
     assert calibrated(place, rows, settings=JudgeSettings(confidence="tok")).kept.confidence == "tok"
 
 
@@ -179,7 +179,7 @@ def test_exports_carry_the_rule() -> None:
     rule = DecisionRule.from_json(
         {"threshold": 1, "calibration": {"method": "platt", "slope": 0.5, "intercept": -0.25}}
     )
-    handover = Handover(prompt=PROMPT, rule=rule, provenance={"run": None})
+    handover = ExportContext(prompt=PROMPT, rule=rule, provenance={"run": None})
     (written,) = TARGETS["json"].write(handover).files.values()
     assert json.loads(written)["rule"] == {**rule.to_json(), "version": rule.version, "asked_at": 2.0}
     (text,) = TARGETS["yaml"].write(handover).files.values()
@@ -211,7 +211,7 @@ def test_the_command_prints_before_and_after(
         assert all(pair[side]["low"] <= pair[side]["value"] <= pair[side]["high"] for side in ("before", "after"))
         assert {pair[side]["n"] for side in pair} == {body["n"]}
     assert sum(one["share"]["n"] for one in body["reliability"]["after"]) == body["n"]
-    assert Shelf(tmp_path / "prompts").rule(PROMPT).version == body["rule"]["version"]
+    assert Registry(tmp_path / "prompts").rule(PROMPT).version == body["rule"]["version"]
 
 
 def test_the_threshold_alone_leaves_confidence_alone(

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from judgewright.judges import BINARY, DataError, InputError, Row, Shelf, load_dataset, split_dataset
+from judgewright.judges import BINARY, DataError, InputError, Registry, Row, load_dataset, split_dataset
 from judgewright.runs.actions.check_data import find_leaks
 from judgewright.runs.commands.data import data
 
@@ -152,7 +152,7 @@ def test_split_is_the_split_that_optimize_would_make(rows_file: Path) -> None:
     """Train, validation and the hashes of the sealed parts are those of `split_dataset` on the same rows."""
     out = rows_file.parent / "parts"
     body = parsed("split", rows_file, "--group", "document", "--id", "key", "--out", out)
-    options = {"inputs": ("source", "statement"), "scale": Shelf().get("groundedness").scale, "group": "document"}
+    options = {"inputs": ("source", "statement"), "scale": Registry().get("groundedness").scale, "group": "document"}
     splits = split_dataset(load_dataset(rows_file, id="key", **options))  # type: ignore[arg-type]
     assert [json.loads(line)["key"] for line in (out / "train.jsonl").read_text().splitlines()] == [
         row.id for row in splits.train.rows

@@ -14,7 +14,7 @@ import pytest
 from click.testing import CliRunner
 
 from judgewright.judges.errors import InputError, WorkspaceError
-from judgewright.judges.registry import Shelf
+from judgewright.judges.registry import Registry
 from judgewright.optimize.hunks import split_hunks
 from judgewright.runs.actions.gate_decision import GATED, HUNKS
 from judgewright.runs.actions.run_result import NotAccepted, baseline, finding, identity, provenance, settle
@@ -24,7 +24,7 @@ from judgewright.runs.store.journal import RunJournal, create_run
 from judgewright.runs.store.run_config import RunConfig
 from judgewright.runs.store.workspace import Workspace
 
-PROMPT = Shelf().get("groundedness")
+PROMPT = Registry().get("groundedness")
 CHILD = PROMPT.edited(criteria=f"Be calm.\n{PROMPT.criteria}\nNumbers must match.\nNames must match.")
 needs_git = pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
 
@@ -122,10 +122,10 @@ def test_a_decision_carries_the_exact_text(place: Workspace, verb: str, adopt: b
 def test_an_adoption_that_was_cut_off_can_be_given_again(place: Workspace) -> None:
     """The prompt on the shelf without its event, as a kill leaves it: the same command ends the same."""
     run_id = enter(place)
-    place.shelf.keep(CHILD)
+    place.registry.keep(CHILD)
     adopted = settle(place, run_id, adopt=True, who="ann", comment="")
     assert adopted is not None
-    assert place.shelf.get("groundedness") == adopted
+    assert place.registry.get("groundedness") == adopted
     assert len(finding(place, run_id).verdicts) == 1
 
 

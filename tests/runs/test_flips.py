@@ -9,7 +9,7 @@ import pytest
 
 from judgewright.judges import Unscored, load_dataset, split_dataset
 from judgewright.judges.errors import InputError, ModelError
-from judgewright.judges.registry import Shelf
+from judgewright.judges.registry import Registry
 from judgewright.runs.actions.flips import flips, flips_of, validation
 from judgewright.runs.actions.optimize import RunResult, start_run
 from judgewright.runs.config.environment import Environment
@@ -18,7 +18,7 @@ from judgewright.runs.store.journal import RunJournal, create_run
 from judgewright.runs.store.run_config import RunConfig
 from judgewright.runs.store.workspace import Workspace
 
-PROMPT = Shelf().get("groundedness")
+PROMPT = Registry().get("groundedness")
 EDIT = PROMPT.edited(
     criteria=f"{PROMPT.criteria}\nCompare each number with the source, and grade low if it does not appear there."
 )

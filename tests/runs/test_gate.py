@@ -17,12 +17,12 @@ from click.testing import CliRunner, Result
 from judgewright.judges.errors import BudgetSpent, InputError
 from judgewright.judges.files.reading import load_dataset
 from judgewright.judges.files.verdicts import load_verdicts
-from judgewright.judges.registry import Shelf
+from judgewright.judges.registry import Registry
 from judgewright.judges.simulated.model import Simulated
 from judgewright.judges.simulated.serve import Faults, Server, make_app
 from judgewright.optimize.holdout.gate import decide
 from judgewright.optimize.holdout.ledger import alpha_of_look
-from judgewright.optimize.holdout.seen_rows import KnownRows
+from judgewright.optimize.holdout.row_fingerprints import RowFingerprints
 from judgewright.optimize.losses.objective import read_objective
 from judgewright.runs.actions.gate_decision import gated_on, verification
 from judgewright.runs.commands.gate import gate
@@ -33,7 +33,7 @@ from judgewright.runs.store.workspace import Workspace
 
 VERDICTS = Path(__file__).resolve().parents[2] / "../shared/data/verdicts"
 needs_verdicts = pytest.mark.skipif(not VERDICTS.exists(), reason="the shared data are not beside the checkout")
-PROMPT = Shelf().get("groundedness")
+PROMPT = Registry().get("groundedness")
 
 
 @pytest.fixture
@@ -225,7 +225,7 @@ def test_two_judges_are_asked_about_the_holdout(place: Workspace, rows: Path, ed
     assert body["calls"] + body["recorded"] == 2 * len(dataset) == 2 * body["rows"]
     assert json.loads(invoke(place, *arguments, "--json").stdout)["calls"] == 0
     with Workspace(place.root) as again:
-        new = Shelf().get(str(edited))
+        new = Registry().get(str(edited))
         (known,) = gated_on(again, new)
         assert (known.model, known.outcome, known.kind) == ("simulated", body["decision"]["outcome"], "gate")
         told = verification(again, new, model="gpt-x")
@@ -267,7 +267,7 @@ def test_rows_a_run_saw_are_no_holdout_unless_that_is_said(place: Workspace, row
     dataset = load_dataset(rows, inputs=PROMPT.inputs, scale=PROMPT.scale)
     groups = sorted({row.group for row in dataset.rows})[:10]
     tuned = replace(dataset, rows=tuple(row for row in dataset.rows if row.group in groups))
-    HoldoutLedger(place.database).remember("run 7", open=KnownRows.of(tuned), sealed={})
+    HoldoutLedger(place.database).remember("run 7", open=RowFingerprints.of(tuned), sealed={})
     changed = rows.with_name("changed.jsonl")
     lines = [json.loads(line) for line in rows.read_text().splitlines()]
     spelt = [line | {"id": f"new-{i}", "statement": line["statement"].upper() + " "} for i, line in enumerate(lines)]

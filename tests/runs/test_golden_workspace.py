@@ -5,6 +5,7 @@
 anew.
 """
 
+import asyncio
 import json
 import sqlite3
 import tarfile
@@ -16,6 +17,8 @@ import pytest
 from click.testing import CliRunner, Result
 from starlette.testclient import TestClient
 
+from judgewright.judges.simulated.chat import read_request
+from judgewright.judges.simulated.model import Simulated
 from judgewright.runs.cli import cli, main
 from judgewright.runs.config.environment import Environment
 from judgewright.runs.review import review_app
@@ -99,6 +102,24 @@ def test_a_finished_call_is_not_paid_for_again(golden: Path) -> None:
         golden, "bench", "groundedness", str(golden / "rows.jsonl"), "--model", "simulated", "--limit", "80"
     )
     assert (again["n"], again["calls"]) == (80, 0)
+
+
+def test_the_simulated_model_answers_as_it_did(golden: Path) -> None:
+    """Every stored call; where an answer has changed, `judges/simulated/rules.yaml` needs a new version."""
+    with sqlite3.connect(golden / ".judgewright" / "judgewright.db") as database:
+        calls = database.execute("SELECT request_json, response_json FROM call WHERE state = 'done'").fetchall()
+    simulated = Simulated()
+    for request_json, response_json in calls:
+        request = read_request(json.loads(request_json))
+        reply = asyncio.run(simulated.complete(request)).text
+        stored = json.loads(response_json)["text"]
+        assert _value(reply) == _value(stored)
+    assert len(calls) == 1430
+
+
+def _value(reply: str) -> Any:  # Any: JSON
+    """What a reply says; stored requests have their keys sorted, so that the fields of a reply may change places."""
+    return json.loads(reply) if reply.startswith("{") else reply
 
 
 def test_a_new_run_starts(golden: Path) -> None:

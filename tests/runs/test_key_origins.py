@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 from starlette.testclient import TestClient
 
-from judgewright.judges.registry import Shelf
+from judgewright.judges.registry import Registry
 from judgewright.runs.cli import main
 from judgewright.runs.config.environment import read_environment
 from judgewright.runs.demo.rows import write_demo_rows
@@ -25,7 +25,7 @@ from judgewright.runs.store.workspace import Workspace
 from .providers import Provider, serving
 
 KEY_A, KEY_B, KEY_X = "sk-test-CANARY-aaaa1111", "sk-test-CANARY-bbbb2222", "sk-test-CANARY-xxxx3333"
-PROMPT = Shelf().get("groundedness")
+PROMPT = Registry().get("groundedness")
 EDIT = PROMPT.edited(
     criteria=f"Read calmly.\n{PROMPT.criteria}\nCheck every name and entity; one that does not appear in the source "
     "means a low grade.\nCompare each number with the source, and grade low if it does not appear there."

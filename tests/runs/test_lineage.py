@@ -7,13 +7,13 @@ import pytest
 
 from judgewright.judges.errors import PromptError
 from judgewright.judges.prompt import JudgePrompt
-from judgewright.judges.registry import Shelf
+from judgewright.judges.registry import Registry
 from judgewright.runs.actions.gate_decision import GATED, HUNKS
 from judgewright.runs.actions.lineage import Node, lineage
 from judgewright.runs.store.journal import RunJournal, create_run
 from judgewright.runs.store.workspace import Workspace
 
-PROMPT = Shelf().get("groundedness")
+PROMPT = Registry().get("groundedness")
 
 
 @pytest.fixture
@@ -63,7 +63,7 @@ def test_parents_stand_before_their_children_and_say_who_found_them(place: Works
     again = found_by_run(place, PROMPT, child, "undecided")
     refused = found_by_run(place, PROMPT, cousin, "refused")
     found_by_run(place, PROMPT, None, None)
-    place.shelf.keep(JudgePrompt(**{**_fields(child), "parent": PROMPT.version}))
+    place.registry.keep(JudgePrompt(**{**_fields(child), "parent": PROMPT.version}))
     running = found_by_run(place, child, grandchild, None)
     nodes = lineage(place, "groundedness")
     named = by_version(nodes)
@@ -84,7 +84,7 @@ def test_parents_stand_before_their_children_and_say_who_found_them(place: Works
 def test_a_version_composed_of_hunks_says_which_run_gated_it(place: Workspace) -> None:
     """It is on the shelf, no optimization found it, and the run that decided about it is told."""
     composed = PROMPT.edited(criteria="some of the hunks")
-    place.shelf.keep(composed)
+    place.registry.keep(composed)
     run = create_run(place.database, HUNKS, {"question": {"after": {"version": composed.version}}})
     decision = {"outcome": "accepted", "accepted": True, "reason": "", "simulated": True}
     RunJournal(place.database, run).record(GATED, {"model": "simulated", "decision": decision})
@@ -108,7 +108,7 @@ def test_files_that_name_each_other_as_parents_still_make_a_list(place: Workspac
     """What was written by hand ends, and shows every version once."""
     one, two = PROMPT.edited(criteria="one"), PROMPT.edited(criteria="two")
     for prompt, parent in ((one, two.version), (two, one.version)):
-        place.shelf.keep(JudgePrompt(**{**_fields(prompt), "parent": parent}))
+        place.registry.keep(JudgePrompt(**{**_fields(prompt), "parent": parent}))
     assert set(by_version(lineage(place, "groundedness"))) == {PROMPT.version, one.version, two.version}
 
 

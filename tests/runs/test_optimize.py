@@ -9,13 +9,13 @@ import pytest
 import yaml
 
 from judgewright.judges.errors import InputError
-from judgewright.judges.registry import Shelf
+from judgewright.judges.registry import Registry
 from judgewright.optimize import FewShot, Gepa, HumanEdit, Mipro, Rewrite, TextGrad
 from judgewright.runs.cli import main
 from judgewright.runs.demo.rows import write_demo_rows
 from judgewright.runs.store.run_config import PROPOSERS, RunConfig, open_proposer
 
-PROMPT = Shelf().get("groundedness")
+PROMPT = Registry().get("groundedness")
 
 
 @pytest.fixture

@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 from click.testing import CliRunner, Result
 
-from judgewright.judges import BINARY, Dataset, Judged, Row, Verdict, compare
+from judgewright.judges import BINARY, Dataset, JudgedDataset, Row, Verdict, compare
 from judgewright.judges.errors import BudgetSpent, InputError
-from judgewright.judges.registry import Shelf
+from judgewright.judges.registry import Registry
 from judgewright.judges.splits import split_dataset
 from judgewright.optimize.holdout.ledger import alpha_of_look
 from judgewright.runs.actions.optimize import start_run
@@ -28,7 +28,7 @@ from judgewright.runs.store.journal import list_runs
 from judgewright.runs.store.run_config import RunConfig
 from judgewright.runs.store.workspace import Workspace
 
-PROMPT = Shelf().get("groundedness")
+PROMPT = Registry().get("groundedness")
 OBJECTIVE = "Precision first; lose at most 3 points of recall."
 
 
@@ -168,11 +168,11 @@ def test_few_groups_are_told_to_decide_nothing(folder: Path) -> None:
     assert any("the gate cannot decide" in note for note in found.notes)
 
 
-def table(labels: list[int], said: list[int]) -> Judged:
+def table(labels: list[int], said: list[int]) -> JudgedDataset:
     """Answers to independent binary rows."""
     rows = tuple(Row(id=str(i), inputs={}, label=label) for i, label in enumerate(labels))
     answers = tuple(Verdict(row_id=row.id, score=s, positive=bool(s)) for row, s in zip(rows, said, strict=True))
-    return Judged(dataset=Dataset(rows=rows, labels=BINARY), answers=answers, scale=BINARY)
+    return JudgedDataset(dataset=Dataset(rows=rows, labels=BINARY), answers=answers, scale=BINARY)
 
 
 def test_churn_is_half_the_flips_as_a_share_of_the_errors() -> None:

@@ -11,7 +11,7 @@ import pytest
 
 from judgewright.judges import InputError
 from judgewright.runs.exports import conformance as probing
-from judgewright.runs.exports.conformance import ProbeFailed, run_probe
+from judgewright.runs.exports.conformance import CheckFailed, run_check
 
 ANSWER = "import json, sys\nfrom pathlib import Path\nanswer = Path(sys.argv[-1])\n"
 
@@ -25,7 +25,7 @@ def probe(tmp_path: Path):
         for folder in (script.parent, scratch):
             folder.mkdir(exist_ok=True)
         script.write_text(ANSWER + code)
-        return run_probe(program, script, arguments, scratch=scratch, timeout=timeout)
+        return run_check(program, script, arguments, scratch=scratch, timeout=timeout)
 
     return run
 
@@ -58,7 +58,7 @@ def test_what_stands_beside_a_probe_is_not_imported(probe, tmp_path: Path) -> No
 )
 def test_a_probe_without_an_answer_says_why(probe, code: str, said: str, missing: bool) -> None:
     """The last line of its complaint, and whether something is not installed."""
-    with pytest.raises(ProbeFailed) as told:
+    with pytest.raises(CheckFailed) as told:
         probe(code)
     assert (told.value.said, told.value.missing, told.value.program) == (said, missing, sys.executable)
 
@@ -67,7 +67,7 @@ def test_a_mountain_is_no_answer(probe, monkeypatch: pytest.MonkeyPatch) -> None
     """What a tool makes of a row could be of any length."""
     monkeypatch.setattr(probing, "MOST_ANSWER", 13)
     assert probe("answer.write_text(json.dumps({'a': 123456}))") == {"a": 123456}
-    with pytest.raises(ProbeFailed):
+    with pytest.raises(CheckFailed):
         probe("answer.write_text(json.dumps({'a': 1234567}))")
 
 
@@ -101,8 +101,8 @@ def test_a_module_of_node_is_run_by_node(tmp_path: Path) -> None:
     (tmp_path / "scratch").mkdir()
     write = "(await import('node:fs')).writeFileSync(process.argv.at(-1), JSON.stringify({ran: process.argv[2]}))"
     script.write_text(write)
-    assert run_probe(None, script, ["a"], scratch=tmp_path / "scratch", timeout=60.0) == {"ran": "a"}
+    assert run_check(None, script, ["a"], scratch=tmp_path / "scratch", timeout=60.0) == {"ran": "a"}
     script.write_text("import 'no-such-tool'")
-    with pytest.raises(ProbeFailed) as told:
-        run_probe(None, script, [], scratch=tmp_path / "scratch", timeout=60.0)
+    with pytest.raises(CheckFailed) as told:
+        run_check(None, script, [], scratch=tmp_path / "scratch", timeout=60.0)
     assert told.value.missing

@@ -12,7 +12,7 @@ from typing import Any
 import click
 import pytest
 
-from judgewright.judges import InputError, Shelf
+from judgewright.judges import InputError, Registry
 from judgewright.runs.actions.optimize import start_run
 from judgewright.runs.cli import cli, main
 from judgewright.runs.config.environment import Environment
@@ -22,7 +22,7 @@ from judgewright.runs.store.journal import create_run, find_run, list_runs, set_
 from judgewright.runs.store.run_config import RunConfig
 from judgewright.runs.store.workspace import Workspace
 
-PROMPT = Shelf().get("groundedness")
+PROMPT = Registry().get("groundedness")
 EDIT = PROMPT.edited(criteria=f"{PROMPT.criteria}\nCompare each number with the source.")
 WRITER = ("loss", "write", "avoid false positives", "--model", "simulated", "--json")
 """A command that writes a run and is quick."""

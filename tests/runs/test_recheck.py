@@ -11,7 +11,7 @@ import pytest
 from click.testing import CliRunner
 
 from judgewright.judges.errors import InputError
-from judgewright.judges.registry import Shelf
+from judgewright.judges.registry import Registry
 from judgewright.judges.simulated.model import Simulated
 from judgewright.judges.simulated.serve import Server, make_app
 from judgewright.optimize.holdout.ledger import alpha_of_look
@@ -29,7 +29,7 @@ from judgewright.runs.store.ledger import HoldoutLedger
 from judgewright.runs.store.run_config import RunConfig
 from judgewright.runs.store.workspace import Workspace
 
-PROMPT = Shelf().get("groundedness")
+PROMPT = Registry().get("groundedness")
 OBJECTIVE = "Precision matters most: do not call unsupported statements grounded."
 
 
@@ -71,7 +71,7 @@ def test_the_last_accept_is_made_again_on_another_model(accepted: tuple[Path, Ru
     """The same rows, prompts and objective give the same evidence here, as a first look on a line of its own."""
     root, result = accepted
     with Workspace(root) as place:
-        prompt = place.shelf.get("groundedness")
+        prompt = place.registry.get("groundedness")
         assert verification(place, prompt, model="other")["verified"] is False
         found = recheck(place, prompt, asking(f"other@{url}"))
         decision, first = found.found["decision"], result.outcome.decision
@@ -107,7 +107,7 @@ def test_what_cannot_be_rechecked_is_refused_without_a_look(accepted: tuple[Path
     with Workspace(accepted[0]) as place:
         entries, runs = HoldoutLedger(place.database).verify(), len(list_runs(place.database))
         with pytest.raises(InputError, match="on simulated itself"):
-            recheck(place, place.shelf.get("groundedness"), asking("simulated"))
+            recheck(place, place.registry.get("groundedness"), asking("simulated"))
         with pytest.raises(InputError, match="no decision in this workspace accepted"):
             recheck(place, PROMPT, asking("other"))
         assert (HoldoutLedger(place.database).verify(), len(list_runs(place.database))) == (entries, runs)
@@ -117,7 +117,7 @@ def test_an_accept_of_the_gate_command_is_rechecked_too(
     accepted: tuple[Path, RunResult], url: str, tmp_path: Path
 ) -> None:
     """Its rows, objective and prompts are read from the run; rows that have changed since are refused."""
-    new = Shelf(accepted[0] / "prompts").get("groundedness")
+    new = Registry(accepted[0] / "prompts").get("groundedness")
     rows = tmp_path / "rows.jsonl"
     write_demo_rows(rows)
     with Workspace(tmp_path / "work") as place:
@@ -137,7 +137,7 @@ def test_an_accept_of_the_gate_command_is_rechecked_too(
 def test_a_version_that_was_edited_is_unverified(accepted: tuple[Path, RunResult]) -> None:
     """Another text is another version: nothing that was gated speaks for it."""
     with Workspace(accepted[0]) as place:
-        edited = replace(place.shelf.get("groundedness"), criteria="Say yes to everything.")
+        edited = replace(place.registry.get("groundedness"), criteria="Say yes to everything.")
         assert verification(place, edited) == {
             "gated_on": [],
             "verified_on": [],

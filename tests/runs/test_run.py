@@ -17,14 +17,14 @@ import pytest
 from judgewright.judges.errors import BudgetSpent, InputError
 from judgewright.judges.judge import judge
 from judgewright.judges.models import Client, Completion, Request
-from judgewright.judges.registry import Shelf
+from judgewright.judges.registry import Registry
 from judgewright.judges.rows import Dataset
 from judgewright.judges.simulated.faults import Faults
 from judgewright.judges.simulated.model import Simulated
 from judgewright.judges.simulated.serve import Server, make_app
 from judgewright.judges.splits import split_dataset
 from judgewright.judges.verdict import Unscored
-from judgewright.optimize import MemoryJournal, MemoryLedger, TextGrad, Tools, WalkSettings, optimize, read_objective
+from judgewright.optimize import MemoryJournal, MemoryLedger, RunSettings, Services, TextGrad, optimize, read_objective
 from judgewright.runs.actions.optimize import RunResult, resume_run, start_run
 from judgewright.runs.actions.run_result import NotAccepted, baseline, finding, provenance, settle
 from judgewright.runs.config.environment import Environment, open_client
@@ -38,7 +38,7 @@ from judgewright.runs.store.workspace import Workspace
 IN_FLIGHT = 512
 """What the client has in flight at an embedded model at most."""
 OBJECTIVE = "Precision matters most: do not call unsupported statements grounded."
-PROMPT = Shelf().get("groundedness")
+PROMPT = Registry().get("groundedness")
 
 
 @pytest.fixture
@@ -151,7 +151,7 @@ def test_no_sealed_row_ever_reaches_the_optimizer_model(rows: Path) -> None:
     assert len(sealed) == len(parts.holdout) + len(parts.final) > 100
     model, journal = Overheard(), MemoryJournal()
     with Client(model) as client:
-        tools = Tools(
+        tools = Services(
             judge_client=client,
             optimizer_client=client,
             proposer=TextGrad(),
@@ -159,7 +159,7 @@ def test_no_sealed_row_ever_reaches_the_optimizer_model(rows: Path) -> None:
             ledger=MemoryLedger(),
             run_id="r",
         )
-        optimize(PROMPT, data, read_objective(OBJECTIVE), tools, WalkSettings(steps=8))
+        optimize(PROMPT, data, read_objective(OBJECTIVE), tools, RunSettings(steps=8))
     written = [r for r in model.heard if r.purpose != "judge"]
     assert len(written) > 10
     said = "\n".join(message.content for request in written for message in request.messages)
@@ -225,9 +225,9 @@ def test_an_accepted_prompt_becomes_current_with_its_parent_beside_it(place: Wor
     journal.record("everything", {})
     adopted = settle(place, run_id, adopt=True, who="ann", comment="reads well")
     assert adopted is not None
-    assert place.shelf.get("groundedness").version == adopted.version == child.version
-    assert [p.version for p in place.shelf.log("groundedness")] == [child.version, PROMPT.version]
-    assert "gated on simulated" in place.shelf.get("groundedness").note
+    assert place.registry.get("groundedness").version == adopted.version == child.version
+    assert [p.version for p in place.registry.log("groundedness")] == [child.version, PROMPT.version]
+    assert "gated on simulated" in place.registry.get("groundedness").note
     origin = provenance(place, adopted)
     assert (origin["run"], origin["simulated"], origin["outcome"]) == (run_id, True, "accepted")
     assert provenance(place, PROMPT)["outcome"] == "never gated"
@@ -376,7 +376,7 @@ def test_without_an_accept_the_final_rows_stay_sealed_and_nobody_pays_for_them(r
     open_ids = {row.id for part in (parts.train, parts.validation) for row in part.rows}
     model, journal, ledger = Overheard(), MemoryJournal(), MemoryLedger()
     with Client(model) as client:
-        tools = Tools(
+        tools = Services(
             judge_client=client,
             optimizer_client=client,
             proposer=TextGrad(),
@@ -385,7 +385,7 @@ def test_without_an_accept_the_final_rows_stay_sealed_and_nobody_pays_for_them(r
             run_id="r",
         )
         objective = read_objective(OBJECTIVE, guards=("recall:-0.30",))
-        outcome = optimize(PROMPT, data, objective, tools, WalkSettings(steps=2))
+        outcome = optimize(PROMPT, data, objective, tools, RunSettings(steps=2))
     assert outcome.decision is not None
     assert outcome.decision.outcome == "undecided"
     asked = [request.messages[-1].content for request in model.heard if request.purpose == "judge"]

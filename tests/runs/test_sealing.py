@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from judgewright.judges.registry import Shelf
+from judgewright.judges.registry import Registry
 from judgewright.judges.splits import split_dataset
 from judgewright.runs.cli import main
 from judgewright.runs.demo.rows import write_demo_rows
@@ -24,7 +24,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A working folder with made-up rows, the judge in use and three edits of it."""
     monkeypatch.chdir(tmp_path)
     write_demo_rows(tmp_path / "rows.jsonl", documents=40)
-    prompt = Shelf().get("groundedness")
+    prompt = Registry().get("groundedness")
     for number in (1, 2, 3):
         edit = f"{prompt.criteria}\nNumbers must match the source; this is variant {number}."
         (tmp_path / f"v{number}.yaml").write_text(prompt.edited(criteria=edit, note="").to_yaml(), encoding="utf-8")

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import yaml
 
-from judgewright.judges import Judged, Row, load_verdicts, split_dataset
+from judgewright.judges import JudgedDataset, Row, load_verdicts, split_dataset
 from judgewright.judges.rows import Dataset
 from judgewright.judges.scale import BINARY
 from judgewright.judges.verdict import Verdict
@@ -316,12 +316,12 @@ def test_topics_are_columns_for_every_question(tmp_path: Path, capsys: pytest.Ca
     assert {row["inputs"]["claim"].split()[0] in themes[0].split() for row in body["rows"]} == {True}
 
 
-def judged_of(inputs: list[dict[str, str]]) -> Judged:
+def judged_of(inputs: list[dict[str, str]]) -> JudgedDataset:
     """Verdicts on rows without groups."""
     rows = [Row(id=str(i), inputs=texts, label=float(i % 2)) for i, texts in enumerate(inputs)]
     answers = tuple(Verdict(row_id=row.id, score=1.0, positive=True) for row in rows)
     notes = [f"{UNGROUPED}, as no column names the group (--group COLUMN does)"]
-    return Judged(dataset=Dataset.of(rows, labels=BINARY, notes=notes), answers=answers, scale=BINARY)
+    return JudgedDataset(dataset=Dataset.of(rows, labels=BINARY, notes=notes), answers=answers, scale=BINARY)
 
 
 def test_rows_without_a_group_are_grouped_by_the_text_that_repeats_most() -> None:

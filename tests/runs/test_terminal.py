@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 import pytest
 
-from judgewright.judges.registry import Shelf
+from judgewright.judges.registry import Registry
 from judgewright.optimize.word_diff import Piece, diff_prompts, diff_words
 from judgewright.runs import terminal
 from judgewright.runs.reports.terminal_report import say_event
@@ -119,7 +119,7 @@ def test_whoever_wants_no_colour_gets_none(monkeypatch: pytest.MonkeyPatch, vari
 
 def test_a_prompts_diff_shows_the_lines_about_each_change(capsys: pytest.CaptureFixture[str]) -> None:
     """Unchanged lines far from a change are counted, not printed; parts that are equal are not named."""
-    before = Shelf().get("groundedness")
+    before = Registry().get("groundedness")
     after = before.edited(criteria=f"First. {before.criteria}\nLast.")
     say_word_diff(diff_prompts(before, after))
     out = capsys.readouterr().out.splitlines()

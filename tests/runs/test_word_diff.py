@@ -8,10 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from judgewright.judges.prompt import Example
-from judgewright.judges.registry import Shelf
+from judgewright.judges.registry import Registry
 from judgewright.optimize.word_diff import Piece, diff_prompts, diff_words, prompt_parts
 
-PROMPT = Shelf().get("groundedness")
+PROMPT = Registry().get("groundedness")
 TEXT = st.lists(
     st.sampled_from(
         ["a", "the", "fact", "source", "it's", "3.5", " ", "  ", "\n", "\t", ".", ",", "日", "本", "é", "\x1b"]

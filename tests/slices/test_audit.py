@@ -9,7 +9,7 @@ import pytest
 from sklearn.metrics import f1_score, precision_score, recall_score
 
 from judgewright.judges.errors import InputError
-from judgewright.judges.judged import Judged
+from judgewright.judges.judged import JudgedDataset
 from judgewright.judges.metrics import Estimate
 from judgewright.judges.reliability.label_audit import Finding, read_audit, write_audit
 from judgewright.judges.rows import Dataset, Row
@@ -21,7 +21,7 @@ from judgewright.slices.slice import parse_predicate
 TABLES = parse_predicate("kind = table")
 
 
-def table(n: int = 900, seed: int = 0) -> Judged:
+def table(n: int = 900, seed: int = 0) -> JudgedDataset:
     """A judge that lets bad rows through in tables, three rows of a document."""
     rng = np.random.default_rng(seed)
     kind = rng.choice(["table", "text"], n, p=[0.3, 0.7])
@@ -41,10 +41,10 @@ def table(n: int = 900, seed: int = 0) -> Judged:
     answers = tuple(
         Verdict(row_id=f"r{i}", score=float(p), positive=bool(p), confidence=float(sure[i])) for i, p in enumerate(said)
     )
-    return Judged(dataset=Dataset(rows=rows, labels=BINARY), answers=answers, scale=BINARY)
+    return JudgedDataset(dataset=Dataset(rows=rows, labels=BINARY), answers=answers, scale=BINARY)
 
 
-def of_tables(judged: Judged) -> np.ndarray:
+def of_tables(judged: JudgedDataset) -> np.ndarray:
     """Which rows are tables."""
     return np.array([row.meta["kind"] == "table" for row in judged.rows])
 

@@ -11,7 +11,7 @@ from scipy.stats import chi2_contingency, fisher_exact
 from sklearn.metrics import cohen_kappa_score, precision_score, recall_score
 
 from judgewright.judges.errors import InputError
-from judgewright.judges.judged import Judged
+from judgewright.judges.judged import JudgedDataset
 from judgewright.judges.rows import Dataset, Row, Scalar, hash_rows
 from judgewright.judges.scale import BINARY
 from judgewright.judges.verdict import Verdict
@@ -26,7 +26,7 @@ from judgewright.slices.slice import Predicate, parse_predicate
 from judgewright.slices.target import TARGETS
 
 
-def table(columns: dict[str, list[Scalar]], label: np.ndarray, said: np.ndarray, groups: np.ndarray) -> Judged:
+def table(columns: dict[str, list[Scalar]], label: np.ndarray, said: np.ndarray, groups: np.ndarray) -> JudgedDataset:
     """A binary table from arrays, each verdict with a confidence."""
     rows = tuple(
         Row(
@@ -42,10 +42,10 @@ def table(columns: dict[str, list[Scalar]], label: np.ndarray, said: np.ndarray,
         Verdict(row_id=f"r{i}", score=float(p), positive=bool(p), confidence=0.5 + 0.4 * (i % 7) / 7)
         for i, p in enumerate(said)
     )
-    return Judged(dataset=Dataset.of(rows, labels=BINARY, name="made"), answers=answers, scale=BINARY)
+    return JudgedDataset(dataset=Dataset.of(rows, labels=BINARY, name="made"), answers=answers, scale=BINARY)
 
 
-def planted(n: int = 4000, seed: int = 0, *, alone: bool = True) -> Judged:
+def planted(n: int = 4000, seed: int = 0, *, alone: bool = True) -> JudgedDataset:
     """False positives gather where `kind = a`, most of all with many words; rows are alone or in fives."""
     rng = np.random.default_rng(seed)
     kind = rng.choice(["a", "b", "c"], n)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from judgewright.judges.errors import InputError
 from judgewright.judges.files.verdicts import load_verdicts
-from judgewright.judges.judged import Judged
+from judgewright.judges.judged import JudgedDataset
 from judgewright.judges.rows import Dataset, Row, Scalar
 from judgewright.judges.scale import BINARY, OutputScale
 from judgewright.judges.verdict import Verdict
@@ -26,7 +26,7 @@ DATA = Path(__file__).resolve().parents[2].parent / "shared" / "data"
 
 def judged_of(
     labels: list[float], columns: dict[str, list[Scalar]], groups: list[str] | None = None, seed: int = 0
-) -> Judged:
+) -> JudgedDataset:
     """A table with these labels and columns and a coin-tossing judge."""
     coin = np.random.default_rng(seed).random(len(labels)) < 0.5
     rows = tuple(
@@ -36,10 +36,10 @@ def judged_of(
         for i, y in enumerate(labels)
     )
     answers = tuple(Verdict(row_id=str(i), score=float(p), positive=bool(p)) for i, p in enumerate(coin))
-    return Judged(dataset=Dataset(rows=rows, labels=BINARY), answers=answers, scale=BINARY)
+    return JudgedDataset(dataset=Dataset(rows=rows, labels=BINARY), answers=answers, scale=BINARY)
 
 
-def column_of(judged: Judged, name: str) -> list[Scalar]:
+def column_of(judged: JudgedDataset, name: str) -> list[Scalar]:
     """The values of one metadata column."""
     return [row.meta.get(name) for row in judged.rows]
 
@@ -138,7 +138,7 @@ def test_high_cardinality_is_not_taken_for_a_leak() -> None:
     assert uncertainty_coefficient(rng.integers(0, 4, 500), label, groups) < 0.05
 
 
-def load(name: str, threshold: float) -> Judged:
+def load(name: str, threshold: float) -> JudgedDataset:
     """A real file with every column but id and label as metadata, and a coin-tossing judge."""
     path = DATA / f"{name}.jsonl"
     if not path.exists():
@@ -158,7 +158,7 @@ def load(name: str, threshold: float) -> Judged:
     coin = np.random.default_rng(0).random(len(rows)) < 0.5
     answers = tuple(Verdict(row_id=r.id, score=float(p), positive=bool(p)) for r, p in zip(rows, coin, strict=True))
     scale = OutputScale(kind="probability", threshold=threshold)
-    return Judged(dataset=Dataset(rows=rows, labels=scale), answers=answers, scale=BINARY)
+    return JudgedDataset(dataset=Dataset(rows=rows, labels=scale), answers=answers, scale=BINARY)
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ import pytest
 
 from judgewright.judges.errors import InputError
 from judgewright.judges.files.verdicts import load_verdicts
-from judgewright.judges.judged import Judged
+from judgewright.judges.judged import JudgedDataset
 from judgewright.judges.rows import Dataset, Row, Scalar
 from judgewright.judges.scale import BINARY, OutputScale
 from judgewright.judges.verdict import Unscored, Verdict
@@ -30,7 +30,7 @@ KEYS = (
 
 def table(
     columns: dict[str, list[Scalar]], label: np.ndarray, said: np.ndarray, groups: np.ndarray | None = None
-) -> Judged:
+) -> JudgedDataset:
     """A binary table from arrays."""
     names = list(columns)
     rows = tuple(
@@ -44,10 +44,10 @@ def table(
         for i, y in enumerate(label)
     )
     answers = tuple(Verdict(row_id=f"r{i}", score=float(p), positive=bool(p)) for i, p in enumerate(said))
-    return Judged(dataset=Dataset(rows=rows, labels=BINARY), answers=answers, scale=BINARY)
+    return JudgedDataset(dataset=Dataset(rows=rows, labels=BINARY), answers=answers, scale=BINARY)
 
 
-def planted(n: int = 6000, seed: int = 0) -> Judged:
+def planted(n: int = 6000, seed: int = 0) -> JudgedDataset:
     """A judge that lets bad rows through where `kind = a` and words are many, and misses good ones elsewhere.
 
     Rows of `origin = poor` are seldom good, and judged no worse than others.
@@ -102,7 +102,7 @@ def test_the_base_rate_decoy_alone_is_not_chosen() -> None:
     assert "origin = poor" in why
 
 
-def frame_of(judged: Judged) -> pd.DataFrame:
+def frame_of(judged: JudgedDataset) -> pd.DataFrame:
     """The table for pandas."""
     return judged.to_frame().astype({"positive": bool, "predicted": bool})
 
@@ -149,12 +149,12 @@ def test_off_by_one_is_searched_on_the_grades() -> None:
         for i, (h, k) in enumerate(zip(human, kind, strict=True))
     )
     answers = tuple(Verdict(row_id=str(i), score=float(j), positive=bool(j >= 2)) for i, j in enumerate(judge))
-    judged = Judged(dataset=Dataset(rows=rows, labels=scale), answers=answers, scale=scale)
+    judged = JudgedDataset(dataset=Dataset(rows=rows, labels=scale), answers=answers, scale=scale)
     best = find_slices(judged, metric="off_by_one").slices[0]
     assert str(best.predicate) == "kind = a"
     assert best.confirmed
     assert best.value == pytest.approx(1 - (np.abs(human - judge)[kind == "a"] > 1).mean())
-    other = Judged(dataset=Dataset(rows=rows, labels=OutputScale(high=4)), answers=answers, scale=scale)
+    other = JudgedDataset(dataset=Dataset(rows=rows, labels=OutputScale(high=4)), answers=answers, scale=scale)
     with pytest.raises(InputError, match="same scale"):
         find_slices(other, metric="off_by_one")
 
@@ -186,7 +186,7 @@ def test_the_order_of_rows_and_columns_does_not_matter() -> None:
         )
         for r in mixed.rows
     )
-    again = Judged(dataset=Dataset(rows=rows, labels=BINARY), answers=mixed.answers, scale=BINARY)
+    again = JudgedDataset(dataset=Dataset(rows=rows, labels=BINARY), answers=mixed.answers, scale=BINARY)
     first, second = find_slices(judged), find_slices(again)
     assert [str(s.predicate) for s in first.slices] == [str(s.predicate) for s in second.slices]
     for one, other in zip(first.slices, second.slices, strict=True):
@@ -202,7 +202,7 @@ def test_renamed_values_rename_the_slice_and_nothing_else() -> None:
     rows = tuple(
         Row(id=r.id, inputs={}, label=r.label, meta={**r.meta, "kind": words[str(r.meta["kind"])]}) for r in judged.rows
     )
-    again = find_slices(Judged(dataset=Dataset(rows=rows, labels=BINARY), answers=judged.answers, scale=BINARY))
+    again = find_slices(JudgedDataset(dataset=Dataset(rows=rows, labels=BINARY), answers=judged.answers, scale=BINARY))
     assert sorted((s.n, round(s.value, 9)) for s in again.slices) == sorted(
         (s.n, round(s.value, 9)) for s in find_slices(judged).slices
     )
@@ -279,7 +279,7 @@ def test_unscored_rows_are_left_out_and_counted() -> None:
     """A row without a verdict is in no slice."""
     judged = planted(1000)
     answers = (Unscored(row_id="r0", reason="parse"), *judged.answers[1:])
-    report = find_slices(Judged(dataset=judged.dataset, answers=answers, scale=BINARY))
+    report = find_slices(JudgedDataset(dataset=judged.dataset, answers=answers, scale=BINARY))
     assert report.overall.n == 999
     assert any("1 unscored" in note for note in report.notes)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from judgewright.judges.judged import Judged
+from judgewright.judges.judged import JudgedDataset
 from judgewright.judges.rows import Dataset, Row
 from judgewright.judges.scale import BINARY
 from judgewright.judges.verdict import Verdict
@@ -14,7 +14,7 @@ from judgewright.slices import audit_slice, find_regressions, find_slices, measu
 TAG = "<b onclick=alert(1)>"
 
 
-def table(extra: float, n: int = 3000) -> Judged:
+def table(extra: float, n: int = 3000) -> JudgedDataset:
     """A judge with false positives, and so many more of them where the kind is a hostile name."""
     rng = np.random.default_rng(3)
     label, hard = rng.random(n) < 0.5, rng.random(n) < 0.3
@@ -24,7 +24,7 @@ def table(extra: float, n: int = 3000) -> Judged:
         for i, (y, h) in enumerate(zip(label, hard, strict=True))
     )
     answers = tuple(Verdict(row_id=f"r{i}", score=float(s), positive=bool(s)) for i, s in enumerate(said))
-    return Judged(dataset=Dataset(rows=rows, labels=BINARY), answers=answers, scale=BINARY)
+    return JudgedDataset(dataset=Dataset(rows=rows, labels=BINARY), answers=answers, scale=BINARY)
 
 
 def test_a_report_as_a_frame_has_a_line_a_slice_that_can_be_recomputed() -> None:

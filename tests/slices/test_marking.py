@@ -6,19 +6,19 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from judgewright.judges.judged import Judged
+from judgewright.judges.judged import JudgedDataset
 from judgewright.judges.reliability.label_audit import Finding, read_audit
 from judgewright.judges.rows import Dataset, Row
 from judgewright.judges.scale import BINARY, OutputScale
 from judgewright.judges.verdict import Verdict
 from judgewright.slices.audit import SliceAudit, audit_slice
-from judgewright.slices.error_annotation import KEYS, mark_errors, show_error, write_marks
+from judgewright.slices.error_annotation import KEYS, annotate_errors, show_error, write_marks
 from judgewright.slices.slice import parse_predicate
 
 GRADES = OutputScale()
 
 
-def graded(scale: OutputScale) -> tuple[Judged, SliceAudit]:
+def graded(scale: OutputScale) -> tuple[JudgedDataset, SliceAudit]:
     """Thirty rows, six of them false positives of `kind = a`."""
     rows, answers = [], []
     for i in range(30):
@@ -39,7 +39,7 @@ def graded(scale: OutputScale) -> tuple[Judged, SliceAudit]:
             if inside or positive
             else Verdict(row_id=f"r{i}", score=float(scale.low), positive=False, confidence=0.9)
         )
-    judged = Judged(dataset=Dataset(rows=tuple(rows), labels=scale), answers=tuple(answers), scale=scale)
+    judged = JudgedDataset(dataset=Dataset(rows=tuple(rows), labels=scale), answers=tuple(answers), scale=scale)
     return judged, audit_slice(judged, parse_predicate("kind = a"))
 
 
@@ -53,7 +53,7 @@ def marked(audit: SliceAudit, scale: OutputScale, said: list[str]) -> tuple[dict
         asked.append(question)
         return next(answers)
 
-    return dict(mark_errors(audit, scale, ask=ask, show=shown.append)), asked, shown
+    return dict(annotate_errors(audit, scale, ask=ask, show=shown.append)), asked, shown
 
 
 def test_an_error_is_shown_whole_but_short_beside_its_label() -> None:
@@ -110,7 +110,7 @@ def test_marks_made_before_the_end_of_input_are_kept() -> None:
             raise EOFError(question)
         return said
 
-    marks = mark_errors(audit, BINARY, ask=ask, show=lambda text: None)
+    marks = annotate_errors(audit, BINARY, ask=ask, show=lambda text: None)
     assert next(marks)[1] == Finding(mark="real error")
     with pytest.raises(EOFError):
         next(marks)

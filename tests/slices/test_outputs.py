@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 from judgewright.judges import Verdict, load_verdicts
-from judgewright.judges.judged import Judged
+from judgewright.judges.judged import JudgedDataset
 from judgewright.judges.rows import Dataset, Row, Scalar
 from judgewright.judges.scale import BINARY, OutputScale
 from judgewright.slices import find_in_frame, find_slices
@@ -53,7 +53,9 @@ def unsure(n: int = 4000, seed: int = 0) -> tuple[list[dict[str, Scalar]], np.nd
     return columns, label, said, confidence
 
 
-def table(columns: list[dict[str, Scalar]], label: np.ndarray, said: np.ndarray, confidence: np.ndarray) -> Judged:
+def table(
+    columns: list[dict[str, Scalar]], label: np.ndarray, said: np.ndarray, confidence: np.ndarray
+) -> JudgedDataset:
     """A binary table with stated confidences."""
     rows = tuple(
         Row(id=f"r{i}", inputs={}, label=float(y), meta=meta)
@@ -63,7 +65,7 @@ def table(columns: list[dict[str, Scalar]], label: np.ndarray, said: np.ndarray,
         Verdict(row_id=f"r{i}", score=float(p), positive=bool(p), confidence=float(c))
         for i, (p, c) in enumerate(zip(said, confidence, strict=True))
     )
-    return Judged(dataset=Dataset(rows=rows, labels=BINARY), answers=answers, scale=BINARY)
+    return JudgedDataset(dataset=Dataset(rows=rows, labels=BINARY), answers=answers, scale=BINARY)
 
 
 def test_a_judges_confidence_is_shown_as_calibration_and_never_searched() -> None:
@@ -172,7 +174,7 @@ def test_grades_are_calibration_where_the_metric_can_be_read_at_them() -> None:
     answers = tuple(
         Verdict(row_id=f"r{i}", score=float(g), positive=scale.positive(float(g))) for i, g in enumerate(grades)
     )
-    judged = Judged(dataset=rows.dataset, answers=answers, scale=scale)
+    judged = JudgedDataset(dataset=rows.dataset, answers=answers, scale=scale)
     (score,) = find_slices(judged, metric="precision").judge_outputs
     assert [str(level.predicate) for level in score.levels] == ["judge.score = 2", "judge.score = 3"]
     assert find_slices(judged, metric="recall").judge_outputs == ()

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from scipy.stats import binomtest
 
 from judgewright.judges.errors import InputError
-from judgewright.judges.judged import Judged
+from judgewright.judges.judged import JudgedDataset
 from judgewright.judges.rows import Dataset, Row
 from judgewright.judges.scale import BINARY
 from judgewright.judges.verdict import Unscored, Verdict
@@ -21,7 +21,7 @@ Columns = dict[str, np.ndarray]
 
 def sides(
     columns: Columns, before: np.ndarray, after: np.ndarray, groups: np.ndarray | None = None
-) -> tuple[Judged, Judged]:
+) -> tuple[JudgedDataset, JudgedDataset]:
     """Two answers to the same rows, from whether each row is right; -1 in `after` stands for no answer."""
     n = len(before)
     label = np.random.default_rng(1).random(n) < 0.5
@@ -38,7 +38,7 @@ def sides(
             else Verdict(row_id=f"r{i}", score=float(label[i] == right[i]), positive=bool(label[i] == right[i]))
             for i in range(n)
         )
-        tables.append(Judged(dataset=Dataset(rows=rows, labels=BINARY), answers=answers, scale=BINARY))
+        tables.append(JudgedDataset(dataset=Dataset(rows=rows, labels=BINARY), answers=answers, scale=BINARY))
     return tables[0], tables[1]
 
 
@@ -63,7 +63,7 @@ def names(report: RegressionReport) -> list[str]:
     return [str(found.predicate) for found in report.slices]
 
 
-def planted(n: int, seed: int) -> tuple[Judged, Judged]:
+def planted(n: int, seed: int) -> tuple[JudgedDataset, JudgedDataset]:
     """An even gain of some .3 points in all, with 12 % of the right rows of language 2 broken."""
     rng = np.random.default_rng(seed)
     columns = columns_of(n, rng)

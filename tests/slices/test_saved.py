@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from judgewright.judges.errors import InputError
-from judgewright.judges.judged import Judged
+from judgewright.judges.judged import JudgedDataset
 from judgewright.judges.rows import Dataset, Row, hash_rows
 from judgewright.judges.scale import BINARY
 from judgewright.judges.verdict import Verdict
@@ -50,7 +50,7 @@ EMPTY = SavedSlice(
 )
 
 
-def planted(n: int = 3000) -> Judged:
+def planted(n: int = 3000) -> JudgedDataset:
     """A judge that lets bad rows through where `kind = a`."""
     rng = np.random.default_rng(0)
     kind = rng.choice(["a", "b", "c"], n)
@@ -61,7 +61,7 @@ def planted(n: int = 3000) -> Judged:
         for i, (y, k) in enumerate(zip(label, kind, strict=True))
     ]
     answers = tuple(Verdict(row_id=f"r{i}", score=float(p), positive=bool(p)) for i, p in enumerate(said))
-    return Judged(dataset=Dataset.of(rows, labels=BINARY, name="made"), answers=answers, scale=BINARY)
+    return JudgedDataset(dataset=Dataset.of(rows, labels=BINARY, name="made"), answers=answers, scale=BINARY)
 
 
 def test_a_found_slice_comes_back_as_it_was(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from judgewright.judges.files.verdicts import load_verdicts
-from judgewright.judges.judged import Judged
+from judgewright.judges.judged import JudgedDataset
 from judgewright.judges.rows import Dataset, Row, Scalar
 from judgewright.judges.scale import BINARY
 from judgewright.judges.verdict import Verdict
@@ -153,7 +153,7 @@ def test_the_shorter_field_is_looked_for_in_the_longer() -> None:
     assert feature_names([row_of({"empty": ""})]) == ()
 
 
-def texts_table(n: int, seed: int = 0, extra: int = 0) -> Judged:
+def texts_table(n: int, seed: int = 0, extra: int = 0) -> JudgedDataset:
     """A judge that lets a statement pass whose number is not in the source, whatever colours it names."""
     rng = np.random.default_rng(seed)
     rows, answers = [], []
@@ -174,7 +174,7 @@ def texts_table(n: int, seed: int = 0, extra: int = 0) -> Judged:
             )
         )
         answers.append(Verdict(row_id=f"r{i}", score=float(label != wrong), positive=label != wrong))
-    return Judged(dataset=Dataset(rows=tuple(rows), labels=BINARY), answers=tuple(answers), scale=BINARY)
+    return JudgedDataset(dataset=Dataset(rows=tuple(rows), labels=BINARY), answers=tuple(answers), scale=BINARY)
 
 
 def test_a_number_that_the_source_lacks_is_found_and_recomputed_with_pandas_alone() -> None:
@@ -226,7 +226,7 @@ def test_a_feature_gives_way_to_a_column_that_tells_nearly_the_same() -> None:
         texts = {"answer": " ".join(["word"] * words)}
         rows.append(Row(id=str(i), inputs=texts, label=float(i % 2), meta={"tokens": words + int(rng.integers(0, 3))}))
     answers = tuple(Verdict(row_id=row.id, score=1.0, positive=True) for row in rows)
-    judged = Judged(dataset=Dataset(rows=tuple(rows), labels=BINARY), answers=answers, scale=BINARY)
+    judged = JudgedDataset(dataset=Dataset(rows=tuple(rows), labels=BINARY), answers=answers, scale=BINARY)
     found = read_features(judged, text=True)
     assert [column.name for column in found.columns] == ["tokens"]
     assert found.left_out["answer:words"] == "orders the rows nearly as 'tokens' does"
@@ -270,7 +270,9 @@ def test_what_a_text_tells_of_the_label_is_no_leak_unless_it_is_the_label() -> N
     )
     said = rng.random(1200) < 0.5
     answers = tuple(Verdict(row_id=str(i), score=float(p), positive=bool(p)) for i, p in enumerate(said))
-    found = read_features(Judged(dataset=Dataset(rows=rows, labels=BINARY), answers=answers, scale=BINARY), text=True)
+    found = read_features(
+        JudgedDataset(dataset=Dataset(rows=rows, labels=BINARY), answers=answers, scale=BINARY), text=True
+    )
     assert "statement:words_in_source" in {column.name for column in found.columns}
     assert "gives the label away" in found.left_out["note:characters"]
 

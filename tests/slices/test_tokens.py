@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from sklearn.feature_extraction.text import CountVectorizer
 
 from judgewright.judges.annotation.retrieval import _WORD
-from judgewright.judges.judged import Judged
+from judgewright.judges.judged import JudgedDataset
 from judgewright.judges.rows import Dataset, Row
 from judgewright.judges.scale import BINARY
 from judgewright.judges.verdict import Verdict
@@ -35,7 +35,7 @@ def rows_of(texts: list[str], field: str = "statement") -> list[Row]:
     return [Row(id=str(i), inputs={field: text}) for i, text in enumerate(texts)]
 
 
-def judged_of(texts: list[str], wrong: np.ndarray, kind: list[str] | None = None, seed: int = 0) -> Judged:
+def judged_of(texts: list[str], wrong: np.ndarray, kind: list[str] | None = None, seed: int = 0) -> JudgedDataset:
     """Half the rows are positive, and the judge errs where it is told to."""
     label = np.random.default_rng(seed + 50).random(len(texts)) < 0.5
     rows = tuple(
@@ -45,7 +45,7 @@ def judged_of(texts: list[str], wrong: np.ndarray, kind: list[str] | None = None
     answers = tuple(
         Verdict(row_id=str(i), score=float(p), positive=bool(p)) for i, p in enumerate((label ^ wrong).tolist())
     )
-    return Judged(dataset=Dataset(rows=rows, labels=BINARY), answers=answers, scale=BINARY)
+    return JudgedDataset(dataset=Dataset(rows=rows, labels=BINARY), answers=answers, scale=BINARY)
 
 
 def has(texts: list[str], word: str) -> np.ndarray:

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from judgewright.judges.errors import DataError, InputError
-from judgewright.judges.judged import Judged
+from judgewright.judges.judged import JudgedDataset
 from judgewright.judges.rows import Dataset, Row
 from judgewright.judges.scale import BINARY
 from judgewright.judges.verdict import Verdict
@@ -40,11 +40,11 @@ def about(n: int, seed: int = 0) -> tuple[list[Row], np.ndarray]:
     return rows, subject
 
 
-def judged_of(rows: list[Row], wrong: np.ndarray) -> Judged:
+def judged_of(rows: list[Row], wrong: np.ndarray) -> JudgedDataset:
     """A judge that errs where it is told to."""
     said = [bool(row.label) ^ bool(w) for row, w in zip(rows, wrong, strict=True)]
     answers = tuple(Verdict(row_id=row.id, score=float(p), positive=p) for row, p in zip(rows, said, strict=True))
-    return Judged(dataset=Dataset(rows=tuple(rows), labels=BINARY), answers=answers, scale=BINARY)
+    return JudgedDataset(dataset=Dataset(rows=tuple(rows), labels=BINARY), answers=answers, scale=BINARY)
 
 
 def test_subjects_are_told_apart_and_named_by_their_words() -> None:

@@ -19,7 +19,7 @@ from judgewright.judges.annotation.annotate import (
     sample_pairs,
 )
 from judgewright.judges.errors import InputError
-from judgewright.judges.judged import Judged
+from judgewright.judges.judged import JudgedDataset
 from judgewright.judges.rows import Dataset, Row
 from judgewright.judges.scale import BINARY
 from judgewright.judges.verdict import Verdict
@@ -151,7 +151,9 @@ def test_the_review_queue_starts_with_the_surest_disagreement() -> None:
     said = [(0, True, 0.97), (1, True, 0.99), (1, False, 0.6), (0, True, 0.999), (None, True, 1.0)]
     rows = [Row(id=f"r{i}", inputs={}, label=y) for i, (y, _, _) in enumerate(said)]
     answers = [Verdict(row_id=f"r{i}", score=float(p), positive=p, confidence=c) for i, (_, p, c) in enumerate(said)]
-    queue = review_queue(Judged(dataset=Dataset.of(rows, labels=BINARY), answers=tuple(answers), scale=BINARY), limit=2)
+    queue = review_queue(
+        JudgedDataset(dataset=Dataset.of(rows, labels=BINARY), answers=tuple(answers), scale=BINARY), limit=2
+    )
     assert [item.row.id for item in queue.items] == ["r3", "r0"]
     assert (queue.found, queue.confident, queue.n) == (3, 2, 4)
     assert "gaps in the labels" in queue.note

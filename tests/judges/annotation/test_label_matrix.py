@@ -9,20 +9,20 @@ from scipy.sparse import coo_array
 
 from judgewright.judges.annotation.label_matrix import label_matrix, read_matrix, write_matrix
 from judgewright.judges.errors import DataError, InputError
-from judgewright.judges.judged import Judged
+from judgewright.judges.judged import JudgedDataset
 from judgewright.judges.rows import Dataset, Row
 from judgewright.judges.scale import BINARY
 from judgewright.judges.verdict import Answer, Unscored, Verdict
 
 
-def table(entries: list[tuple[str, str, bool | None, float | None]]) -> Judged:
+def table(entries: list[tuple[str, str, bool | None, float | None]]) -> JudgedDataset:
     """Pairs with the judge's decision (None is unscored) and a person's label."""
     rows = [Row(id=f"{q}/{d}", inputs={}, label=y, meta={"query_id": q, "document_id": d}) for q, d, _, y in entries]
     answers: list[Answer] = [
         Unscored(row_id=r.id, reason="parse") if s is None else Verdict(row_id=r.id, score=float(s), positive=s)
         for r, (_, _, s, _) in zip(rows, entries, strict=True)
     ]
-    return Judged(dataset=Dataset.of(rows, labels=BINARY), answers=tuple(answers), scale=BINARY)
+    return JudgedDataset(dataset=Dataset.of(rows, labels=BINARY), answers=tuple(answers), scale=BINARY)
 
 
 ENTRIES = [
@@ -73,7 +73,7 @@ def test_what_is_no_matrix_is_refused(tmp_path: Path) -> None:
         label_matrix(table([("q", "d", True, None), ("q", "d", False, None)]))
     row = Row(id="a", inputs={})
     with pytest.raises(InputError, match="no pair"):
-        label_matrix(Judged(dataset=Dataset.of([row], labels=BINARY), scale=BINARY,
+        label_matrix(JudgedDataset(dataset=Dataset.of([row], labels=BINARY), scale=BINARY,
                             answers=(Unscored(row_id="a", reason="parse"),)))  # fmt: skip
     np.savez(tmp_path / "p.npz", query_ids=np.array([{"a": 1}], dtype=object))
     with pytest.raises(DataError, match="not a label matrix"):

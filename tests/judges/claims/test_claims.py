@@ -13,14 +13,14 @@ from judgewright.judges.files.reading import load_dataset
 from judgewright.judges.metrics.benchmark import measure
 from judgewright.judges.models.client import Client
 from judgewright.judges.models.model import Completion, Request
-from judgewright.judges.registry import Shelf
+from judgewright.judges.registry import Registry
 from judgewright.judges.rows import Dataset, Row
 from judgewright.judges.scale import BINARY, DecisionRule
 from judgewright.judges.simulated.model import Simulated
 from judgewright.judges.verdict import Unscored, Verdict
 
 DATA = Path(__file__).resolve().parents[3] / "../shared/data"
-PROMPT = Shelf().get("groundedness")
+PROMPT = Registry().get("groundedness")
 SOURCE = (
     "The town council of Brenk voted on Monday to close the old harbour. Mayor Ilse Tamm said that the harbour lost "
     "40 jobs in 2019. The ferry to Osmark will sail from the new pier. Fishing boats may stay until the spring."

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from judgewright.judges import BINARY, Dataset, Row, Shelf, load_dataset, split_dataset
+from judgewright.judges import BINARY, Dataset, Registry, Row, load_dataset, split_dataset
 from judgewright.judges.files import RawRoles, read_raw_rows
 from judgewright.judges.files.check import KINDS, DataReport, check_rows
 from judgewright.judges.files.check_tokens import COUNTED, count_row_tokens
@@ -191,7 +191,7 @@ def test_tokens_of_inputs_follow_the_stated_estimate_without_a_known_model() -> 
 
 def test_tokens_of_a_judge_count_every_message_with_its_overhead() -> None:
     """What is counted is what `messages` renders, four tokens more each."""
-    prompt = Shelf().get("groundedness")
+    prompt = Registry().get("groundedness")
     rows = [row("a", LONG), row("b", OTHER)]
     summary = count_row_tokens(rows, model="unknown", prompt=prompt)
     expected = sum(count_tokens(m.content, "unknown").n + 4 for r in rows for m in prompt.messages(r))
@@ -211,7 +211,7 @@ def test_a_long_file_is_counted_in_part_and_the_largest_row_is_counted_always() 
 @needs_data
 def test_the_mojibake_of_the_hand_evaluated_rows_is_found() -> None:
     """Independently: decoding back what Python's own codecs can finds no row that was missed."""
-    scale = Shelf().get("context_relevance").scale
+    scale = Registry().get("context_relevance").scale
     path = DATA / "context_relevance_handeval.jsonl"
     dataset = load_dataset(path, inputs=("query", "passage"), scale=scale)
     report = check_rows(dataset.rows, name="handeval", group_column="group_id")
@@ -243,7 +243,7 @@ def test_tied_groups_are_those_a_split_joins() -> None:
 @pytest.mark.parametrize("name", ["groundedness_multi", "groundedness_ragtruth_qa_sentence"])
 def test_the_check_and_the_splitter_agree_on_whether_real_groups_are_tied(name: str) -> None:
     """One of the files has such groups, the other has none."""
-    scale = Shelf().get("groundedness").scale
+    scale = Registry().get("groundedness").scale
     dataset = load_dataset(DATA / f"{name}.jsonl", inputs=("source", "statement"), scale=scale)
     tied = check_rows(dataset.rows, name=name, group_column="group_id").sightings["tied_groups"]
     assert (tied.rows > 0) == (split_dataset(dataset).merged > 0) == (name == "groundedness_multi")

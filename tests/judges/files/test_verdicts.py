@@ -12,7 +12,7 @@ from judgewright.judges.errors import DataError, InputError
 from judgewright.judges.files.verdict_columns import VerdictColumns
 from judgewright.judges.files.verdict_scale import infer_scale, parse_grade_map
 from judgewright.judges.files.verdicts import load_judges, load_verdicts
-from judgewright.judges.judged import Judged
+from judgewright.judges.judged import JudgedDataset
 from judgewright.judges.scale import BINARY, PROBABILITY, OutputScale
 from judgewright.judges.verdict import Unscored, Verdict
 
@@ -20,7 +20,7 @@ VERDICTS = Path(__file__).resolve().parents[3] / "../shared/data/verdicts"
 needs_verdicts = pytest.mark.skipif(not VERDICTS.exists(), reason="the shared data are not beside the checkout")
 
 
-def load(folder: Path, rows: list[dict[str, object]], **options: object) -> Judged:
+def load(folder: Path, rows: list[dict[str, object]], **options: object) -> JudgedDataset:
     """Write rows as JSONL and load them as verdicts."""
     path = folder / "verdicts.jsonl"
     path.write_text("\n".join(json.dumps(row) for row in rows))
@@ -198,7 +198,7 @@ def test_files_without_labels_or_scores_are_refused(tmp_path: Path) -> None:
 GRADES = OutputScale(low=0, high=3, threshold=2.0)
 
 
-def said(judged: Judged, text: str) -> bool:
+def said(judged: JudgedDataset, text: str) -> bool:
     """Whether some note holds the text."""
     return any(text in note for note in judged.dataset.notes)
 

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from judgewright.judges.metrics.delta import (
+    influence_se,
     left_out_se,
     mean_share,
-    pull_se,
     score_interval,
     share_interval,
 )
@@ -26,7 +26,7 @@ def test_the_quantile_is_students(freedom: int) -> None:
 def test_without_freedom_the_quantile_is_infinite() -> None:
     """One unit says nothing about the spread."""
     assert t_quantile(0) == np.inf
-    assert pull_se(np.array([0.0])) == (np.inf, 1)
+    assert influence_se(np.array([0.0])) == (np.inf, 1)
     assert share_interval(0.5, np.zeros(0)) is None
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from judgewright.judges import Client, Dataset, Endpoint, Judged, JudgePrompt, Row, Unscored, Verdict, judge
+from judgewright.judges import Client, Dataset, Endpoint, JudgedDataset, JudgePrompt, Row, Unscored, Verdict, judge
 from judgewright.judges.scale import BINARY
 
 PROMPT = JudgePrompt(
@@ -44,7 +44,7 @@ REPLIES: dict[str, tuple[dict[str, Any], str, str]] = {
 """By name: what the endpoint sends, and why it is unscored, empty where it is a verdict."""
 
 
-def ask(fake: Any, texts: list[str]) -> Judged:
+def ask(fake: Any, texts: list[str]) -> JudgedDataset:
     """Judge a row for each text; the endpoint answers it by the reply of that name."""
 
     def answer(seen: Any) -> Any:

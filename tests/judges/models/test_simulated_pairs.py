@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from judgewright.judges.models.model import Message, Request
 from judgewright.judges.prompt import JudgePrompt
-from judgewright.judges.registry import Shelf
+from judgewright.judges.registry import Registry
 from judgewright.judges.reply import read_reply, response_format
 from judgewright.judges.rows import Row
 from judgewright.judges.scale import OutputScale
@@ -98,7 +98,7 @@ def test_one_line_of_a_definition_is_enough() -> None:
 def test_an_answer_is_right_as_far_as_it_has_the_gold_answer(gold: str, given_answer: str, right: bool) -> None:
     """Yes and no count although they are no content words; an abstention is wrong whatever it mentions."""
     inputs = {"query": "Tell me about the two chapels.", "gold_answer": gold, "answer": given_answer}
-    assert answer(Shelf().get("answer_correctness"), inputs).positive is right
+    assert answer(Registry().get("answer_correctness"), inputs).positive is right
 
 
 def test_without_content_words_and_without_the_phrase_nothing_is_found() -> None:
@@ -119,7 +119,7 @@ def test_without_content_words_and_without_the_phrase_nothing_is_found() -> None
 )
 def test_one_question_is_routed_by_its_own_words(question: str, source: str) -> None:
     """The instructions name every source; only the question may decide between them."""
-    prompt = Shelf().get("routing")
+    prompt = Registry().get("routing")
     assert prompt.scale.labels[int(answer(prompt, {"question": question}).score)] == source
 
 
@@ -177,7 +177,7 @@ def test_a_directive_lowers_the_rows_it_speaks_of_in_the_newer_tasks(
     name: str, sentence: str, inputs: dict[str, str]
 ) -> None:
     """The newer judges can be optimised: a sentence added to the criteria moves the rows it is about."""
-    shipped = Shelf().get(name)
+    shipped = Registry().get(name)
     bare = shipped.edited(criteria="Compare the two texts with care and decide as a careful reader would. " * 5)
     told = bare.edited(criteria=f"{bare.criteria} {sentence}")
     task = FINDER.pair(inputs, "")
@@ -204,7 +204,7 @@ def test_a_directive_lowers_the_rows_it_speaks_of_in_the_newer_tasks(
 )
 def test_criteria_without_rows_name_their_task(name: str, task: TaskName) -> None:
     """A critique that quotes no row is still answered in the words of its task."""
-    assert MODEL._critic.task_of(Shelf().get(name).criteria) == task
+    assert MODEL._critic.task_of(Registry().get(name).criteria) == task
 
 
 def test_an_optimizer_request_with_rows_of_a_newer_task_is_answered_about_it() -> None:
@@ -226,7 +226,7 @@ def test_an_optimizer_request_with_rows_of_a_newer_task_is_answered_about_it() -
 def test_any_text_can_be_judged_by_every_judge(texts: list[str], repeat: int) -> None:
     """No row crashes a newer task, and every reply is JSON of the schema."""
     for name in ("answer_correctness", "diras", "answerability", "interpretation_groundedness", "routing"):
-        prompt = Shelf().get(name)
+        prompt = Registry().get(name)
         row = Row(id="r", inputs=dict(zip(prompt.inputs, texts, strict=False)))
         request = Request(messages=prompt.messages(row), response_format=response_format(prompt), repeat=repeat)
         body = json.loads(asyncio.run(MODEL.complete(request)).text)

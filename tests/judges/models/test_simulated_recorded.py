@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from judgewright.judges.models.model import Request
-from judgewright.judges.registry import Shelf
+from judgewright.judges.registry import Registry
 from judgewright.judges.reply import response_format
 from judgewright.judges.rows import Row
 from judgewright.judges.simulated.model import Simulated
@@ -61,7 +61,7 @@ RECORDED = [
 def test_the_three_first_judges_get_the_answers_they_always_got(at: int) -> None:
     """Four requests a judge, recorded before the other tasks came; every other one asks for a JSON schema."""
     name, first, second, rest = RECORDED[at]
-    prompt, repeat = Shelf().get(name), at % 4
+    prompt, repeat = Registry().get(name), at % 4
     row = Row(id="r", inputs=dict(zip(prompt.inputs, (first, second), strict=True)))
     form = response_format(prompt) if repeat % 2 == 0 else None
     request = Request(messages=prompt.messages(row), response_format=form, repeat=repeat)

@@ -11,7 +11,7 @@ import pytest
 from judgewright.judges import JudgeSettings, judge_request
 from judgewright.judges.instruction import Filled, load_instruction, number_lines, read_answer
 from judgewright.judges.models.model import Completion, Request
-from judgewright.judges.registry import Shelf
+from judgewright.judges.registry import Registry
 from judgewright.judges.reply import read_reply
 from judgewright.judges.rows import Row
 from judgewright.judges.simulated.model import Simulated
@@ -97,7 +97,7 @@ def test_an_improved_definition_keeps_the_old_one_and_adds_shared_words() -> Non
 
 def test_a_judge_prompt_is_judged_whatever_its_rows_say() -> None:
     """A row that opens like a task is data: the task is read from the system message alone."""
-    prompt = Shelf().get("groundedness")
+    prompt = Registry().get("groundedness")
     row = Row(id="r", inputs={"source": "You split a response into claims.", "statement": "Cats purr."})
     reply = asyncio.run(MODEL.complete(Request(messages=prompt.messages(row))))
     assert isinstance(read_reply(prompt, row.id, reply), Verdict)
@@ -105,7 +105,7 @@ def test_a_judge_prompt_is_judged_whatever_its_rows_say() -> None:
 
 def test_a_grade_is_found_by_its_listed_values_where_no_name_tells() -> None:
     """Another tool calls it `result`: the verdicts are those of the same judge with a field called `verdict`."""
-    ours = Shelf().get("answerability")
+    ours = Registry().get("answerability")
     theirs = replace(ours, reply='Answer as JSON: {"reason": "...", "result": "yes or no"}.')
     rows = [Row(id=str(i), inputs={"question": q, "passages": "Cats purr at night."}) for i, q in enumerate(QUESTIONS)]
     found = []

@@ -9,7 +9,7 @@ from sklearn.metrics import cohen_kappa_score
 
 from judgewright.judges.errors import DataError, InputError
 from judgewright.judges.files.verdicts import load_verdicts
-from judgewright.judges.judged import Judged
+from judgewright.judges.judged import JudgedDataset
 from judgewright.judges.reliability.human_agreement import human_agreement
 from judgewright.judges.rows import Dataset, Row, Scalar
 from judgewright.judges.scale import BINARY, OutputScale
@@ -19,11 +19,11 @@ VERDICTS = Path(__file__).resolve().parents[3] / "../shared/data/verdicts"
 needs_verdicts = pytest.mark.skipif(not VERDICTS.exists(), reason="the shared data are not beside the checkout")
 
 
-def table(notes: list[dict[str, Scalar]], said: list[int]) -> Judged:
+def table(notes: list[dict[str, Scalar]], said: list[int]) -> JudgedDataset:
     """Rows with annotations and a verdict each, all labelled 1."""
     rows = [Row(id=f"r{i}", inputs={}, label=1.0, meta=meta) for i, meta in enumerate(notes)]
     answers = tuple(Verdict(row_id=f"r{i}", score=float(s), positive=bool(s)) for i, s in enumerate(said))
-    return Judged(dataset=Dataset.of(rows, labels=BINARY), answers=answers, scale=BINARY)
+    return JudgedDataset(dataset=Dataset.of(rows, labels=BINARY), answers=answers, scale=BINARY)
 
 
 def test_two_annotators_and_the_judge() -> None:

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from judgewright.judges.errors import DataError, InputError
-from judgewright.judges.judged import Judged
+from judgewright.judges.judged import JudgedDataset
 from judgewright.judges.reliability.label_audit import (
     Finding,
     disagreements,
@@ -28,7 +28,7 @@ GRADES = OutputScale()
 
 def table(
     labels: list[int], probabilities: list[float | None], scale: OutputScale = BINARY, grades: list[int] | None = None
-) -> Judged:
+) -> JudgedDataset:
     """Rows with labels and verdicts; a verdict is positive from a probability of 0.5, or by its grade."""
     rows = [Row(id=f"r{i}", inputs={"text": f"text {i}"}, label=float(y)) for i, y in enumerate(labels)]
     answers = []
@@ -37,10 +37,10 @@ def table(
         sure = None if p is None else (p if positive else 1 - p)
         score = float(grades[i]) if grades else float(positive)
         answers.append(Verdict(row_id=f"r{i}", score=score, positive=positive, confidence=sure, rationale="why"))
-    return Judged(dataset=Dataset.of(rows, labels=scale), answers=tuple(answers), scale=scale)
+    return JudgedDataset(dataset=Dataset.of(rows, labels=scale), answers=tuple(answers), scale=scale)
 
 
-def ids(judged: Judged, *others: Judged, limit: int = 20) -> list[str]:
+def ids(judged: JudgedDataset, *others: JudgedDataset, limit: int = 20) -> list[str]:
     """The listed rows in order."""
     return [suspect.row.id for suspect in likely_label_errors(judged, *others, limit=limit).suspects]
 

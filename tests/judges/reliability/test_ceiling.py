@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from sklearn.metrics import cohen_kappa_score, f1_score
 
 from judgewright.judges.errors import InputError
-from judgewright.judges.judged import Judged
+from judgewright.judges.judged import JudgedDataset
 from judgewright.judges.reliability.noise import noise_note
 from judgewright.judges.reliability.self_agreement import retest
 from judgewright.judges.rows import Dataset, Row
@@ -20,7 +20,7 @@ from judgewright.judges.verdict import Answer, Unscored, Verdict
 Said = list[int | None]
 
 
-def table(labels: list[int | None], said: Said, groups: list[str] | None = None) -> Judged:
+def table(labels: list[int | None], said: Said, groups: list[str] | None = None) -> JudgedDataset:
     """Rows with labels and answers; None is a row without a label, or unscored."""
     where = groups or [""] * len(labels)
     rows = [Row(id=f"r{i}", inputs={}, label=y, group=g) for i, (y, g) in enumerate(zip(labels, where, strict=True))]
@@ -30,10 +30,10 @@ def table(labels: list[int | None], said: Said, groups: list[str] | None = None)
         else Verdict(row_id=f"r{i}", score=float(s), positive=bool(s))
         for i, s in enumerate(said)
     ]
-    return Judged(dataset=Dataset.of(rows, labels=BINARY), answers=tuple(answers), scale=BINARY, judge="j")
+    return JudgedDataset(dataset=Dataset.of(rows, labels=BINARY), answers=tuple(answers), scale=BINARY, judge="j")
 
 
-def noisy(seed: int, n: int, rounds: int, flip: float) -> list[Judged]:
+def noisy(seed: int, n: int, rounds: int, flip: float) -> list[JudgedDataset]:
     """A judge that is right on four rows in five, and in each round flips some verdicts at random."""
     rng = np.random.default_rng(seed)
     labels = rng.integers(0, 2, n)

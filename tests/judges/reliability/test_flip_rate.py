@@ -13,14 +13,14 @@ from judgewright.judges.judge import judge
 from judgewright.judges.models.client import Client
 from judgewright.judges.models.model import Completion, Request
 from judgewright.judges.prompt import DATA_NOTICE, JudgePrompt
-from judgewright.judges.registry import Shelf
+from judgewright.judges.registry import Registry
 from judgewright.judges.reliability.attack_success_rate import FlipReport, flip_rate
 from judgewright.judges.reliability.prompt_injection import plant, wordings
 from judgewright.judges.rows import Dataset, Row
 from judgewright.judges.scale import BINARY, OutputScale
 from judgewright.judges.simulated.model import Simulated
 
-SHIPPED = Shelf().get("context_relevance")
+SHIPPED = Registry().get("context_relevance")
 ORDERS = len(wordings()) - 1
 TOPICS = ("harbour pilots", "river ferries", "stone bridges", "canal locks", "tidal mills", "fishing nets")
 VERBS = ("paid", "built", "trained", "repaired", "licensed", "insured")

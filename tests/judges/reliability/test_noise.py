@@ -3,21 +3,21 @@
 import pytest
 
 from judgewright.judges.errors import InputError
-from judgewright.judges.judged import Judged
+from judgewright.judges.judged import JudgedDataset
 from judgewright.judges.metrics import influence
 from judgewright.judges.metrics.paired_comparison import clustered_se
-from judgewright.judges.reliability.noise import Noise, detectable_change, noise_note
+from judgewright.judges.reliability.noise import Noise, minimum_detectable_change, noise_note
 from judgewright.judges.rows import Dataset, Row
 from judgewright.judges.scale import BINARY
 from judgewright.judges.verdict import Verdict
 
 
-def table(labels: list[int], said: list[int], groups: list[str] | None = None) -> Judged:
+def table(labels: list[int], said: list[int], groups: list[str] | None = None) -> JudgedDataset:
     """Rows with labels and decisions."""
     where = groups or [""] * len(labels)
     rows = [Row(id=f"r{i}", inputs={}, label=y, group=g) for i, (y, g) in enumerate(zip(labels, where, strict=True))]
     answers = tuple(Verdict(row_id=f"r{i}", score=float(s), positive=bool(s)) for i, s in enumerate(said))
-    return Judged(dataset=Dataset.of(rows, labels=BINARY), answers=answers, scale=BINARY)
+    return JudgedDataset(dataset=Dataset.of(rows, labels=BINARY), answers=answers, scale=BINARY)
 
 
 @pytest.mark.parametrize(
@@ -28,7 +28,7 @@ def test_the_detectable_change_is_that_of_the_simulated_tables(n: int, churn: fl
     """F1 of a judge with precision and recall of .8 on balanced classes, as in part 4 of SLICES_AND_STATS.md."""
     labels = [1, 1, 1, 1, 1, 0, 0, 0, 0, 0] * (n // 10)
     said = [1, 1, 1, 1, 0, 1, 0, 0, 0, 0] * (n // 10)
-    found = detectable_change("f1", table(labels, said), churn=churn)
+    found = minimum_detectable_change("f1", table(labels, said), churn=churn)
     assert found is not None
     assert 100 * found.size == pytest.approx(points, rel=0.12)
     assert f"{n:,} rows" in found.basis
@@ -39,18 +39,18 @@ def test_what_groups_share_before_and_after_does_not_count() -> None:
     labels, said = [1, 0] * 500, [1, 0] * 250 + [1, 1, 0, 0] * 125
     judged = table(labels, said, [f"g{i // 20}" for i in range(1000)])
     own = clustered_se(influence("f1", judged.positive, judged.predicted), judged.groups)
-    found = detectable_change("f1", judged)
+    found = minimum_detectable_change("f1", judged)
     assert found is not None
     assert found.size < 0.6 * 2.49 * own
 
 
 def test_without_errors_or_groups_no_change_is_detectable() -> None:
     """None, and a metric of grades is refused."""
-    assert detectable_change("f1", table([0, 1], [0, 1])) is None
-    assert detectable_change("f1", table([0, 1, 1], [0, 0, 1], ["g", "g", "g"])) is None
-    assert detectable_change("recall", table([0, 0], [0, 1])) is None
+    assert minimum_detectable_change("f1", table([0, 1], [0, 1])) is None
+    assert minimum_detectable_change("f1", table([0, 1, 1], [0, 0, 1], ["g", "g", "g"])) is None
+    assert minimum_detectable_change("recall", table([0, 0], [0, 1])) is None
     with pytest.raises(InputError, match="not a metric of decisions"):
-        detectable_change("off_by_one", table([0, 1], [0, 1]))
+        minimum_detectable_change("off_by_one", table([0, 1], [0, 1]))
 
 
 def test_the_note_names_the_strongest_basis_and_only_where_it_is_true() -> None:

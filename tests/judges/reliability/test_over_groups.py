@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.stats import bootstrap
 
-from judgewright.judges.reliability.cluster_bootstrap import estimates_over_groups, group_codes, mean_over_rows
+from judgewright.judges.reliability.cluster_bootstrap import bootstrap_groups, group_codes, mean_over_rows
 from judgewright.judges.rows import Row
 
 
@@ -24,7 +24,7 @@ def test_a_statistic_of_group_sums_has_scipys_interval() -> None:
         top, bottom = np.moveaxis(counts @ sums, -1, 0)
         return top / bottom
 
-    found = estimates_over_groups({"ratio": ratio}, 60, n=600, missing="none")["ratio"]
+    found = bootstrap_groups({"ratio": ratio}, 60, n=600, missing="none")["ratio"]
     theirs = bootstrap(
         (sums[:, 0], sums[:, 1]),
         lambda a, b, axis: a.sum(axis) / b.sum(axis),
@@ -39,9 +39,7 @@ def test_a_statistic_of_group_sums_has_scipys_interval() -> None:
 
 def test_one_group_shows_no_spread_and_nan_is_undefined() -> None:
     """A value without an interval, and no value, each with its reason."""
-    found = estimates_over_groups(
-        {"one": lambda c: c[:, 0], "none": lambda c: c[:, 0] * np.nan}, 1, n=5, missing="gone"
-    )
+    found = bootstrap_groups({"one": lambda c: c[:, 0], "none": lambda c: c[:, 0] * np.nan}, 1, n=5, missing="gone")
     assert (found["one"].value, found["one"].low) == (1.0, None)
     assert "two" in found["one"].reason
     assert (found["none"].value, found["none"].reason) == (None, "gone")

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from judgewright.judges.errors import LossError
-from judgewright.judges.judged import Judged
+from judgewright.judges.judged import JudgedDataset
 from judgewright.judges.rows import Dataset, Row
 from judgewright.judges.scale import BINARY, PROBABILITY, OutputScale
 from judgewright.judges.verdict import Unscored, Verdict
@@ -224,7 +224,7 @@ def test_an_unknown_name_is_answered_with_a_near_one() -> None:
         compile_expression("confidense * fp")
 
 
-def table(label_scale: OutputScale, judge_scale: OutputScale, pairs, confidence=None) -> Judged:
+def table(label_scale: OutputScale, judge_scale: OutputScale, pairs, confidence=None) -> JudgedDataset:
     """A judged table from (label, score) pairs, with one unscored row at the end."""
     rows = [Row(id=str(i), inputs={}, label=label) for i, (label, _) in enumerate(pairs)]
     answers = [
@@ -233,7 +233,9 @@ def table(label_scale: OutputScale, judge_scale: OutputScale, pairs, confidence=
     ]
     rows.append(Row(id="last", inputs={}, label=1.0))
     dataset = Dataset(rows=tuple(rows), labels=label_scale)
-    return Judged(dataset=dataset, answers=(*answers, Unscored(row_id="last", reason="parse")), scale=judge_scale)
+    return JudgedDataset(
+        dataset=dataset, answers=(*answers, Unscored(row_id="last", reason="parse")), scale=judge_scale
+    )
 
 
 def test_a_binary_label_takes_the_outermost_ranks_of_a_graded_judge() -> None:

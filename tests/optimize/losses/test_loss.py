@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from judgewright.judges.errors import LossError, ModelError
-from judgewright.judges.judged import Judged
+from judgewright.judges.judged import JudgedDataset
 from judgewright.judges.models.model import Completion, Request
 from judgewright.judges.rows import Dataset, Row
 from judgewright.judges.scale import BINARY, OutputScale
@@ -184,7 +184,7 @@ def test_the_hash_freezes_expression_and_declarations() -> None:
     assert parse_loss(reply("fp + 0.3 * fn")).version != loss.version
 
 
-def table() -> Judged:
+def table() -> JudgedDataset:
     """Four rows: a true positive, a false positive, a false negative and a true negative, graded 0..3."""
     rows = [Row(id=str(i), inputs={}, label=label) for i, label in enumerate([1, 0, 1, 0])]
     scores, confidences = [3, 2, 1, 0], [0.9, 0.5, 1.0, None]
@@ -193,7 +193,7 @@ def table() -> Judged:
         Verdict(row_id=str(i), score=s, positive=scale.positive(s), confidence=c)
         for i, (s, c) in enumerate(zip(scores, confidences, strict=True))
     ]
-    return Judged(dataset=Dataset(rows=tuple(rows), labels=BINARY), answers=tuple(answers), scale=scale)
+    return JudgedDataset(dataset=Dataset(rows=tuple(rows), labels=BINARY), answers=tuple(answers), scale=scale)
 
 
 def test_row_losses_follow_the_expression_and_the_membership() -> None:
@@ -224,7 +224,7 @@ def test_the_scale_of_the_labels_is_tried_before_anything_is_spent() -> None:
         check_axioms(loss.expression, declares=loss.declares, levels=4, labels=labels)
 
 
-def answered(labels: list[int], scores: list[int]) -> Judged:
+def answered(labels: list[int], scores: list[int]) -> JudgedDataset:
     """A table of grades 0..3 on both sides."""
     rows = tuple(Row(id=str(i), inputs={}, label=label) for i, label in enumerate(labels))
     scale = OutputScale()
@@ -232,10 +232,10 @@ def answered(labels: list[int], scores: list[int]) -> Judged:
         Verdict(row_id=row.id, score=score, positive=scale.positive(score))
         for row, score in zip(rows, scores, strict=True)
     )
-    return Judged(dataset=Dataset(rows=rows, labels=scale), answers=answers, scale=scale)
+    return JudgedDataset(dataset=Dataset(rows=rows, labels=scale), answers=answers, scale=scale)
 
 
-def candidate(loss: Loss, judged: Judged) -> Candidate:
+def candidate(loss: Loss, judged: JudgedDataset) -> Candidate:
     """A candidate as validation ranks it."""
     inside = {"target": np.ones(len(judged.rows), np.bool_)}
     prompt = None  # ranking reads the losses alone

@@ -7,10 +7,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from judgewright.judges import Dataset, Judged, JudgePrompt, load_dataset
+from judgewright.judges import Dataset, JudgedDataset, JudgePrompt, load_dataset
 from judgewright.judges.judge import judge
 from judgewright.judges.models import Client, Completion, Request
-from judgewright.judges.registry import Shelf
+from judgewright.judges.registry import Registry
 from judgewright.judges.rows import Row
 from judgewright.judges.simulated.model import Simulated
 from judgewright.optimize.critique import Critique, critique_batch
@@ -23,7 +23,7 @@ OBJECTIVE = read_objective("Precision matters most: do not call unsupported stat
 
 
 @dataclass(kw_only=True)
-class Desk:
+class AppState:
     """A prompt, a critique of it, a workbench, and all that went through the workbench."""
 
     prompt: JudgePrompt
@@ -55,7 +55,7 @@ class Desk:
         return weighed(judge(prompt, replace(self.train.judged.dataset, rows=tuple(rows)), self.client))
 
 
-def weighed(judged: Judged) -> Trial:
+def weighed(judged: JudgedDataset) -> Trial:
     """Weigh a table with the default loss."""
     members = {TARGET_SLICE: np.ones(len(judged.rows), np.bool_)}
     return Trial(judged=judged, losses=row_losses(default_loss(OBJECTIVE), judged, members))
@@ -66,7 +66,7 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Dataset:
     """About a hundred made-up labelled rows."""
     path = tmp_path_factory.mktemp("rows") / "rows.jsonl"
     write_demo_rows(path, documents=30)
-    prompt = Shelf().get("groundedness")
+    prompt = Registry().get("groundedness")
     return load_dataset(path, inputs=prompt.inputs, scale=prompt.scale)
 
 
@@ -78,22 +78,22 @@ def client() -> Iterator[Client]:
 
 
 @pytest.fixture
-def new_desk(data: Dataset, client: Client) -> Callable[..., Desk]:
+def new_desk(data: Dataset, client: Client) -> Callable[..., AppState]:
     """Lay out a desk; keyword arguments are fields of it."""
 
-    def lay(prompt: JudgePrompt | None = None, **fields: object) -> Desk:
-        prompt = prompt or Shelf().get("groundedness")
+    def lay(prompt: JudgePrompt | None = None, **fields: object) -> AppState:
+        prompt = prompt or Registry().get("groundedness")
         train = weighed(judge(prompt, data, client))
         worst = np.argsort(-train.losses)[:8].tolist()
         batch = train.judged.only(worst)
         critique = critique_batch(batch, train.losses[worst], objective=OBJECTIVE, slice_name="all rows")
-        return Desk(prompt=prompt, critique=critique, train=train, client=client, **fields)  # type: ignore[arg-type]
+        return AppState(prompt=prompt, critique=critique, train=train, client=client, **fields)  # type: ignore[arg-type]
 
     return lay
 
 
 @pytest.fixture
-def desk(new_desk: Callable[..., Desk]) -> Desk:
+def desk(new_desk: Callable[..., AppState]) -> AppState:
     """The plain desk."""
     return new_desk()
 

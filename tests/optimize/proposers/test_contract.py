@@ -11,7 +11,7 @@ import pytest
 
 from judgewright.judges import BudgetSpent, Interrupted
 from judgewright.judges.errors import ModelError
-from judgewright.judges.registry import Shelf
+from judgewright.judges.registry import Registry
 from judgewright.optimize.proposers import (
     PARTS,
     FewShot,
@@ -27,7 +27,7 @@ from judgewright.optimize.proposers import (
     Unanswered,
 )
 
-PROMPT = Shelf().get("groundedness")
+PROMPT = Registry().get("groundedness")
 LONG = "word " * 5_000
 NONSENSE: dict[str, str] = {
     "nothing": "",

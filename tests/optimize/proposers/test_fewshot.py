@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from judgewright.judges.judged import Judged
+from judgewright.judges.judged import JudgedDataset
 from judgewright.judges.models import Completion
-from judgewright.judges.registry import Shelf
+from judgewright.judges.registry import Registry
 from judgewright.judges.reply import read_reply
 from judgewright.judges.rows import Dataset, Row
 from judgewright.judges.scale import BINARY, OutputScale
@@ -20,14 +20,14 @@ from judgewright.optimize.proposers.demonstrations import PEOPLE, demonstrate, d
 from judgewright.optimize.proposers.fewshot import tuning_rows
 
 
-@pytest.mark.parametrize("name", Shelf().names())
+@pytest.mark.parametrize("name", Registry().names())
 @pytest.mark.parametrize("label", [0.0, 1.0])
 def test_a_demonstration_gives_peoples_grade_in_the_judges_own_format(name: str, label: float) -> None:
     """For every judge on the shelf its own reader finds in the reply the grade that people gave."""
-    prompt = Shelf().get(name)
+    prompt = Registry().get(name)
     row = Row(id="r", inputs={field: f"text of {field}" for field in prompt.inputs}, label=label)
     labels = prompt.scale if prompt.scale.kind == "choice" else BINARY
-    judged = Judged(
+    judged = JudgedDataset(
         dataset=Dataset(rows=(row,), labels=labels),
         answers=(Verdict(row_id="r", score=0.0, positive=False, rationale="why"),),
         scale=prompt.scale,
@@ -117,7 +117,7 @@ def test_demonstrations_the_judge_came_with_stay_and_chosen_ones_are_replaced(de
 def test_rows_without_a_verdict_count_against_a_prompt_in_the_search() -> None:
     """A prompt that makes rows unreadable is not the better for it."""
     rows = tuple(Row(id=f"r{i}", inputs={"a": "b"}, label=1.0) for i in range(3))
-    judged = Judged(
+    judged = JudgedDataset(
         dataset=Dataset(rows=rows, labels=BINARY),
         answers=(
             Verdict(row_id="r0", score=1.0, positive=True),

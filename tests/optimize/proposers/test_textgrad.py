@@ -11,13 +11,13 @@ import pytest
 
 from judgewright.judges.models import Request
 from judgewright.judges.prompt import Example
-from judgewright.judges.registry import Shelf
+from judgewright.judges.registry import Registry
 from judgewright.optimize.critique import Critique
 from judgewright.optimize.proposers import Attempt, NoProposal, Proposal, TextGrad
 from judgewright.optimize.proposers.texts import read_tagged
 
 PROMPT = (
-    Shelf()
+    Registry()
     .get("groundedness")
     .edited(criteria="Old rule one. " + "Filler words in the middle. " * 12 + "Old rule {last}.")
 )

@@ -9,14 +9,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from judgewright.optimize.racing.confidence_sequence import STAKES, PairedBets
+from judgewright.optimize.racing.confidence_sequence import STAKES, ConfidenceSequence
 
 DIFFERENCES = st.lists(st.integers(-4, 4).map(lambda quarter: quarter / 4), min_size=1, max_size=25)
 
 
-def watched(differences: list[float]) -> PairedBets:
+def watched(differences: list[float]) -> ConfidenceSequence:
     """Two candidates, of which the first costs so much more than the second on one unit after the other."""
-    bets = PairedBets(2, len(differences))
+    bets = ConfidenceSequence(2, len(differences))
     for d in differences:
         bets.watch(np.array([[0.0, d], [-d, 0.0]]), np.array([True, True]))
     return bets
@@ -49,7 +49,7 @@ def test_a_lead_that_cannot_be_made_up_is_certain_and_no_other_is(differences: l
 
 def test_bets_on_who_has_left_the_race_stand_still() -> None:
     """A pair with a candidate that no longer runs keeps its evidence."""
-    bets = PairedBets(3, 50)
+    bets = ConfidenceSequence(3, 50)
     costs = np.array([[0.0, 0.5, 0.5], [-0.5, 0.0, 0.0], [-0.5, 0.0, 0.0]])
     for _ in range(5):
         bets.watch(costs, np.array([True, True, True]))
@@ -77,7 +77,7 @@ def test_a_clear_difference_is_found_long_before_the_last_row() -> None:
     """Rows of which one in five costs more: known within 150 of 1,000."""
     rng = np.random.default_rng(1)
     differences = (rng.random(1000) < 0.2) * 1.0 - (rng.random(1000) < 0.05)
-    bets = PairedBets(2, 1000)
+    bets = ConfidenceSequence(2, 1000)
     for d in differences[:150]:
         bets.watch(np.array([[0.0, d], [-d, 0.0]]), np.array([True, True]))
     assert bets.peak[0, 1] >= math.log(20)

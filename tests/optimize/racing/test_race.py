@@ -15,11 +15,11 @@ from judgewright.judges import (
     Client,
     Dataset,
     InputError,
-    Judged,
+    JudgedDataset,
     JudgePrompt,
     LossError,
+    Registry,
     Row,
-    Shelf,
     Simulated,
     Unscored,
     Verdict,
@@ -47,7 +47,7 @@ class Table:
         self.batches: list[tuple[str, tuple[str, ...]]] = []
         self._of = {prompt.version: k for k, prompt in enumerate(self.candidates)}
 
-    def __call__(self, prompt: JudgePrompt, batch: Dataset) -> Judged:
+    def __call__(self, prompt: JudgePrompt, batch: Dataset) -> JudgedDataset:
         k = self._of[prompt.version]
         self.batches.append((prompt.version, tuple(row.id for row in batch.rows)))
         at = [int(row.id[1:]) for row in batch.rows]
@@ -57,10 +57,10 @@ class Table:
             else Verdict(row_id=f"r{i}", score=3.0 * self.wrong[k, i], positive=bool(self.wrong[k, i]))
             for i in at
         )
-        return Judged(dataset=batch, answers=answers, scale=prompt.scale)
+        return JudgedDataset(dataset=batch, answers=answers, scale=prompt.scale)
 
 
-def errors(judged: Judged) -> np.ndarray:
+def errors(judged: JudgedDataset) -> np.ndarray:
     """One for a wrong verdict."""
     return (judged.positive != judged.predicted).astype(np.float64)
 
@@ -231,7 +231,7 @@ def test_who_answers_only_easy_rows_is_not_ranked_before_who_answers_all() -> No
 
 def test_what_the_record_holds_costs_nothing() -> None:
     """The same race again makes no call, and finds the same."""
-    prompt = Shelf().get("groundedness")
+    prompt = Registry().get("groundedness")
     made = (
         Row(
             id=f"r{i}",

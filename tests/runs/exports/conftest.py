@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from judgewright.judges import JudgePrompt
-from judgewright.runs.exports import TARGETS, Bundle, Handover, Verification, verify_export, write_export
+from judgewright.runs.exports import TARGETS, ExportContext, ExportedFiles, Verification, verify_export, write_export
 
 ENVIRONMENTS = Path(__file__).resolve().parents[3] / ".verify"
 """One environment for each tool; `make verify-exports` installs them."""
@@ -18,10 +18,10 @@ ENVIRONMENTS = Path(__file__).resolve().parents[3] / ".verify"
 Verify = Callable[[str, Path], Verification]
 
 
-def hand_over(prompt: JudgePrompt, **provenance: object) -> Handover:
+def hand_over(prompt: JudgePrompt, **provenance: object) -> ExportContext:
     """A judge with its own rule, gated on the simulated model unless said otherwise."""
     told = {"run": "r1", "gated_on": "simulated", "simulated": True, "outcome": "accepted", "reason": "it rose"}
-    return Handover(prompt=prompt, rule=prompt.rule, provenance=told | provenance)
+    return ExportContext(prompt=prompt, rule=prompt.rule, provenance=told | provenance)
 
 
 def interpreter(target: str) -> str:
@@ -41,7 +41,7 @@ def interpreter(target: str) -> str:
 
 
 @pytest.fixture
-def handover() -> Callable[..., Handover]:
+def handover() -> Callable[..., ExportContext]:
     """See `hand_over`."""
     return hand_over
 
@@ -59,10 +59,10 @@ def verify() -> Verify:
 
 
 @pytest.fixture
-def exported(tmp_path: Path, verify: Verify) -> Callable[[str, Handover], Verification]:
+def exported(tmp_path: Path, verify: Verify) -> Callable[[str, ExportContext], Verification]:
     """Write a judge for a tool and verify it there."""
 
-    def export(target: str, given: Handover) -> Verification:
+    def export(target: str, given: ExportContext) -> Verification:
         interpreter(target)  # skip before anything is written
         write_export(given, TARGETS[target], tmp_path / target)
         return verify(target, tmp_path / target)
@@ -71,13 +71,13 @@ def exported(tmp_path: Path, verify: Verify) -> Callable[[str, Handover], Verifi
 
 
 @pytest.fixture
-def mistaken(tmp_path: Path) -> Callable[[str, Handover, Callable[[str], str]], Verification]:
+def mistaken(tmp_path: Path) -> Callable[[str, ExportContext, Callable[[str], str]], Verification]:
     """Verify an export as it would be if our own writer made a mistake: what the tool alone can notice."""
 
-    def export(target: str, given: Handover, edit: Callable[[str], str]) -> Verification:
+    def export(target: str, given: ExportContext, edit: Callable[[str], str]) -> Verification:
         program, right = interpreter(target), TARGETS[target]
 
-        def write(handed: Handover) -> Bundle:
+        def write(handed: ExportContext) -> ExportedFiles:
             bundle = right.write(handed)
             files = {name: edit(text) for name, text in bundle.files.items()}
             assert files != dict(bundle.files)

@@ -6,14 +6,14 @@ from dataclasses import replace
 
 import pytest
 
-from judgewright.judges import DecisionRule, JudgePrompt, Shelf
+from judgewright.judges import DecisionRule, JudgePrompt, Registry
 from judgewright.judges.scale import Platt
 from judgewright.runs.exports.deepeval import TARGET, places_of
 
 
 def shipped(name: str) -> JudgePrompt:
     """A judge as it ships."""
-    return Shelf().get(name)
+    return Registry().get(name)
 
 
 @pytest.mark.parametrize("threshold", [1, 2.5, 3])

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from judgewright.judges import load_prompt
 from judgewright.runs.exports import Refused
-from judgewright.runs.exports.template_parts import Field, Segment, fill, template_messages
+from judgewright.runs.exports.template_parts import Field, TemplatePart, fill, template_messages
 from judgewright.runs.exports.template_syntaxes import double_brace, f_string, jinja, mustache
 
 PIECES = ["{\n", *"{}%#\n\r a\\\"'-$é漢", "{{", "}}", "{%", "{#"]
@@ -19,9 +19,9 @@ ROW = '<{{a}}> {x} {% b %}\r\n"quoted" {# c #}'
 ENVIRONMENT = jinja2.Environment(autoescape=False)
 
 
-def joined(parts: list[Segment]) -> list[Segment]:
+def joined(parts: list[TemplatePart]) -> list[TemplatePart]:
     """Literals that stand side by side are one, as `template_messages` makes them."""
-    out: list[Segment] = []
+    out: list[TemplatePart] = []
     for part in parts:
         if isinstance(part, str) and out and isinstance(out[-1], str):
             out[-1] += part
@@ -30,20 +30,20 @@ def joined(parts: list[Segment]) -> list[Segment]:
     return out
 
 
-def wanted(parts: list[Segment]) -> str:
+def wanted(parts: list[TemplatePart]) -> str:
     """What every renderer has to make of it."""
     return "".join(ROW if isinstance(part, Field) else part for part in parts)
 
 
 @given(TEXTS)
-def test_jinja_gives_back_what_went_in(parts: list[Segment]) -> None:
+def test_jinja_gives_back_what_went_in(parts: list[TemplatePart]) -> None:
     """Jinja's own lexer, carriage returns and the last newline included."""
     parts = joined(parts)
     assert ENVIRONMENT.from_string(jinja(parts)).render(x=ROW) == wanted(parts)
 
 
 @given(TEXTS)
-def test_format_strings_give_back_what_went_in(parts: list[Segment]) -> None:
+def test_format_strings_give_back_what_went_in(parts: list[TemplatePart]) -> None:
     """`str.format` over doubled braces."""
     parts = joined(parts)
     assert f_string(parts).format(x=ROW) == wanted(parts)
@@ -51,7 +51,7 @@ def test_format_strings_give_back_what_went_in(parts: list[Segment]) -> None:
 
 
 @given(TEXTS)
-def test_replaced_names_give_back_what_went_in_or_are_refused(parts: list[Segment]) -> None:
+def test_replaced_names_give_back_what_went_in_or_are_refused(parts: list[TemplatePart]) -> None:
     """One replace of `{{x}}`; text that holds it, or a brace that would join it, is refused."""
     parts = joined(parts)
     try:

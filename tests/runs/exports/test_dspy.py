@@ -10,7 +10,7 @@ from pathlib import Path
 import orjson
 import pytest
 
-from judgewright.judges import DecisionRule, Example, JudgePrompt, OutputScale, Shelf
+from judgewright.judges import DecisionRule, Example, JudgePrompt, OutputScale, Registry
 from judgewright.runs.exports import Refused, verify_export, write_export
 from judgewright.runs.exports.dspy import RESERVED, TARGET
 
@@ -29,7 +29,7 @@ ODD = JudgePrompt(
     examples=(Example(inputs={"text": HOSTILE, "other_text": "b"}, reply="I think so.\nScore: 4"),),
 )
 NAMED = replace(
-    Shelf().get("routing"),
+    Registry().get("routing"),
     scale=OutputScale(kind="choice", labels=("{a}", "it's", '"q"', "漢\\"), threshold=1.0),
     template="{{question}}",
 )
@@ -60,7 +60,7 @@ def in_state(change):
 
 @pytest.mark.parametrize(
     "prompt",
-    [*map(Shelf().get, ("context_relevance", "diras", "diras_probability", "routing")), ODD, NAMED],
+    [*map(Registry().get, ("context_relevance", "diras", "diras_probability", "routing")), ODD, NAMED],
     ids=lambda prompt: f"{prompt.name}-{prompt.scale.kind}-{len(prompt.system)}",
 )
 def test_dspy_sends_our_messages_and_reads_our_replies(prompt: JudgePrompt, tmp_path: Path, handover) -> None:
@@ -76,21 +76,21 @@ def test_dspy_sends_our_messages_and_reads_our_replies(prompt: JudgePrompt, tmp_
 @pytest.mark.parametrize("change", [reverse_fields, drop_field])
 def test_a_state_whose_fields_are_not_the_signatures_fails(change, handover, mistaken) -> None:
     """DSPy would load it without a word and describe each field by another's text."""
-    found = mistaken("dspy", handover(Shelf().get("groundedness")), in_state(change))
+    found = mistaken("dspy", handover(Registry().get("groundedness")), in_state(change))
     assert "in this order" in " ".join(found.problems)
 
 
 def test_other_instructions_in_the_state_fail(handover, mistaken) -> None:
     """What is saved is what DSPy sends."""
-    given = handover(Shelf().get("groundedness"))
+    given = handover(Registry().get("groundedness"))
     found = mistaken("dspy", given, in_state(lambda signature: signature.update(instructions="Be kind.")))
     assert "instructions" in " ".join(found.problems)
 
 
-@pytest.mark.parametrize("name", Shelf().names())
+@pytest.mark.parametrize("name", Registry().names())
 def test_every_shipped_judge_is_written(name: str, handover) -> None:
     """As a module that parses and a state with inputs before outputs."""
-    prompt = Shelf().get(name)
+    prompt = Registry().get(name)
     bundle = TARGET.write(handover(prompt))
     (module, state) = bundle.files
     ast.parse(bundle.files[module])
@@ -105,7 +105,7 @@ def test_every_shipped_judge_is_written(name: str, handover) -> None:
 
 def test_threshold_and_origin_arrive(handover) -> None:
     """The rule's own threshold, and at the top where it was gated."""
-    given = replace(handover(Shelf().get("groundedness")), rule=DecisionRule(threshold=3))
+    given = replace(handover(Registry().get("groundedness")), rule=DecisionRule(threshold=3))
     text = next(iter(TARGET.write(given).files.values()))
     assert "THRESHOLD = 3.0\n" in text
     assert "gated on simulated [SIMULATED" in ast.get_docstring(ast.parse(text))
@@ -115,19 +115,19 @@ def test_threshold_and_origin_arrive(handover) -> None:
 def test_a_field_that_a_signature_cannot_have_is_refused(name: str, handover) -> None:
     """By the name that it cannot have."""
     with pytest.raises(Refused, match=name):
-        TARGET.write(handover(replace(Shelf().get("groundedness"), template=f"{{{{{name}}}}}")))
+        TARGET.write(handover(replace(Registry().get("groundedness"), template=f"{{{{{name}}}}}")))
 
 
 def test_a_field_of_row_and_reply_is_refused(handover) -> None:
     """A signature would have it once."""
     with pytest.raises(Refused, match="evidence"):
-        TARGET.write(handover(replace(Shelf().get("groundedness"), template="{{evidence}}")))
+        TARGET.write(handover(replace(Registry().get("groundedness"), template="{{evidence}}")))
 
 
 @pytest.mark.parametrize("name", ["first reason", "_reason", "1st"])
 def test_a_field_of_the_reply_that_is_no_identifier_is_refused(name: str, handover) -> None:
     """JSON takes any name, Python does not."""
-    prompt = replace(Shelf().get("groundedness"), reply_schema={name: "text", "score": "score"})
+    prompt = replace(Registry().get("groundedness"), reply_schema={name: "text", "score": "score"})
     with pytest.raises(Refused, match=name):
         TARGET.write(handover(prompt))
 

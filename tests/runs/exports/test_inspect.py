@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from judgewright.judges import DecisionRule, JudgePrompt, Shelf
-from judgewright.runs.exports import Handover
+from judgewright.judges import DecisionRule, JudgePrompt, Registry
+from judgewright.runs.exports import ExportContext
 from judgewright.runs.exports.inspect import FIXED_NAMES, TARGET, grade_pattern
 from judgewright.runs.exports.template_parts import fill, template_messages
 from judgewright.runs.exports.verify import graded_replies
@@ -22,7 +22,7 @@ TEXT = st.text() | st.text(alphabet="{}%#\\\"'$ \n\rxy_-")
 
 def shipped(name: str) -> JudgePrompt:
     """A judge as it ships."""
-    return Shelf().get(name)
+    return Registry().get(name)
 
 
 def constant(text: str, name: str) -> str:
@@ -39,14 +39,16 @@ LITERAL = 'Answer with JSON such as {"reason": "...", "score": 2}.'
 def test_the_template_formats_to_our_text(text: str, question: str, passages: str) -> None:
     """`model_graded_qa` fills by `str.format` and keeps `question` to itself, so ours has another name."""
     prompt = replace(shipped("answerability"), criteria=text, reply=text)
-    module = TARGET.write(Handover(prompt=prompt, rule=prompt.rule, provenance={})).files["answerability_graded_qa.py"]
+    module = TARGET.write(ExportContext(prompt=prompt, rule=prompt.rule, provenance={})).files[
+        "answerability_graded_qa.py"
+    ]
     fixed = dict.fromkeys(FIXED_NAMES, "Inspect's own")
     got = constant(module, "TEMPLATE").format(**fixed, row_question=question, passages=passages)
     row = {"question": question, "passages": passages}
     assert got == "\n\n".join(message["content"] for message in fill(template_messages(prompt), row))
 
 
-@pytest.mark.parametrize("name", sorted(set(Shelf().names()) - {"routing"}))
+@pytest.mark.parametrize("name", sorted(set(Registry().names()) - {"routing"}))
 def test_the_pattern_finds_the_grade_of_each_reply(name: str) -> None:
     """Its one group is the grade as the reply writes it, the last one, and nothing of a grade off the scale."""
     prompt = shipped(name)

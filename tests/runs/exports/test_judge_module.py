@@ -21,8 +21,8 @@ from judgewright.judges import (
     Example,
     JudgePrompt,
     OutputScale,
+    Registry,
     Row,
-    Shelf,
     Verdict,
     read_reply,
 )
@@ -37,7 +37,7 @@ from judgewright.runs.exports.judge_module import (
     stem,
     user_text_part,
 )
-from judgewright.runs.exports.target import Handover
+from judgewright.runs.exports.target import ExportContext
 
 HEAD = "import hashlib\nimport json\nimport re\n\n"
 NUMBER = itertools.count()
@@ -64,7 +64,7 @@ def import_text(text: str) -> ModuleType:
 
 def module_of(prompt: JudgePrompt, rule: DecisionRule | None = None) -> ModuleType:
     """The shared parts of a judge's module, imported."""
-    handover = Handover(prompt=prompt, rule=rule or prompt.rule, provenance={})
+    handover = ExportContext(prompt=prompt, rule=rule or prompt.rule, provenance={})
     return import_text("\n\n".join([HEAD, user_text_part(prompt), messages_part(prompt), reading_part(handover)]))
 
 
@@ -89,7 +89,7 @@ def test_hostile_prompts_and_rows_are_sent_as_judgewright_sends_them(
     """Fences included, byte for byte, whatever stands in the prompt, its demonstrations and the row."""
     system, criteria, before, reply, shown = text
     prompt = replace(
-        Shelf().get("groundedness"),
+        Registry().get("groundedness"),
         system=system,
         criteria=criteria,
         template=before + "{{source}}" + before + "{{statement}}",
@@ -103,12 +103,12 @@ def test_hostile_prompts_and_rows_are_sent_as_judgewright_sends_them(
 
 def test_twenty_thousand_letters_are_carried() -> None:
     """A long prompt is no other."""
-    prompt = replace(Shelf().get("groundedness"), criteria="x" * 20_000)
+    prompt = replace(Registry().get("groundedness"), criteria="x" * 20_000)
     row = {"source": "y" * 20_000, "statement": "z"}
     assert module_of(prompt).messages(row) == ours(prompt, row)
 
 
-PROMPTS = [Shelf().get(name) for name in Shelf().names()]
+PROMPTS = [Registry().get(name) for name in Registry().names()]
 PROMPTS.append(
     replace(PROMPTS[0], scale=OutputScale(kind="binary", threshold=1.0), reply_schema={"why": "text", "score": "score"})
 )
@@ -151,7 +151,7 @@ UNREADABLE = ("I pass", "Score: 2 of 3 facts", "Score: 4", "", "score: {x}", "Sc
 @pytest.mark.parametrize(("reply", "grade"), [*READABLE, ('{"score": 2}', 2.0), *((text, None) for text in UNREADABLE)])
 def test_a_prose_reply_gives_its_last_verdict_line_or_nothing(reply: str, grade: float | None) -> None:
     """Where the module reads a grade it is the one that Judgewright reads; a doubtful line is no score."""
-    prompt = replace(Shelf().get("groundedness"), reply="End with a line `Score: N`.", reply_schema={})
+    prompt = replace(Registry().get("groundedness"), reply="End with a line `Score: N`.", reply_schema={})
     found = read(module_of(prompt), reply)
     assert found == grade
     if found is not None:
@@ -177,7 +177,7 @@ def test_a_calibrated_rule_decides_the_same_by_its_raw_threshold(
         Platt(slope=0.0, intercept=5.0),
     ):
         rule = DecisionRule(threshold=threshold, calibration=calibration)
-        raw = raw_threshold(Handover(prompt=Shelf().get("diras_probability"), rule=rule, provenance={}))
+        raw = raw_threshold(ExportContext(prompt=Registry().get("diras_probability"), rule=rule, provenance={}))
         for score in (*scores, *knots):
             assert (score >= raw) == (calibration(score) >= threshold)
 
@@ -185,20 +185,20 @@ def test_a_calibrated_rule_decides_the_same_by_its_raw_threshold(
 def test_a_rule_that_takes_nothing_for_positive_arrives_as_infinity() -> None:
     """The module says so in Python's words, and the difference is told."""
     rule = DecisionRule(threshold=0.9, calibration=Platt(slope=0.0, intercept=0.0))
-    prompt = Shelf().get("diras_probability")
+    prompt = Registry().get("diras_probability")
     assert math.inf == module_of(prompt, rule).THRESHOLD
-    (told,) = calibration_difference(Handover(prompt=prompt, rule=rule, provenance={}))
+    (told,) = calibration_difference(ExportContext(prompt=prompt, rule=rule, provenance={}))
     assert "raw probabilities" in told
 
 
 def test_a_threshold_of_ones_own_arrives() -> None:
     """Not the scale's, the rule's."""
-    assert module_of(Shelf().get("groundedness"), DecisionRule(threshold=3)).THRESHOLD == 3.0
+    assert module_of(Registry().get("groundedness"), DecisionRule(threshold=3)).THRESHOLD == 3.0
 
 
 def test_demonstrations_come_with_the_grades_of_their_replies() -> None:
     """One whose reply has no grade is left out, not taken for zero."""
-    prompt = Shelf().get("context_relevance")
+    prompt = Registry().get("context_relevance")
     assert [grade for _, grade in graded_examples(prompt)] == [3.0, 1.0, 0.0]
     spoilt = replace(prompt, examples=(replace(prompt.examples[0], reply="no idea"), prompt.examples[1]))
     assert [grade for _, grade in graded_examples(spoilt)] == [1.0]
@@ -207,7 +207,7 @@ def test_demonstrations_come_with_the_grades_of_their_replies() -> None:
 @pytest.mark.parametrize(("name", "module"), [("my-judge", "my_judge"), ("3way", "judge_3way")])
 def test_a_judges_name_becomes_a_modules(name: str, module: str) -> None:
     """Hyphens and a leading digit are no identifier."""
-    assert stem(replace(Shelf().get("groundedness"), name=name)) == module
+    assert stem(replace(Registry().get("groundedness"), name=name)) == module
 
 
 @given(HOSTILE)

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from judgewright.judges import DecisionRule, JudgePrompt, Shelf
+from judgewright.judges import DecisionRule, JudgePrompt, Registry
 from judgewright.judges.scale import Platt
 from judgewright.runs.exports import TARGETS, Verification
 from judgewright.runs.exports.langchain import chat_prompt
@@ -26,7 +26,7 @@ TEXT = st.text(
 
 def shipped(name: str) -> JudgePrompt:
     """A judge as it ships."""
-    return Shelf().get(name)
+    return Registry().get(name)
 
 
 def rendered(text: str, row: dict[str, str]) -> list[str]:
@@ -42,7 +42,7 @@ def test_any_text_comes_back_from_the_templates(before: str, after: str, value: 
     assert rendered(chat_prompt((message,)), {"source": value}) == [before + value + after]
 
 
-@pytest.mark.parametrize("name", Shelf().names())
+@pytest.mark.parametrize("name", Registry().names())
 def test_every_shipped_judge_is_a_module_and_a_chat_prompt(name: str, handover) -> None:
     """The module compiles, says where the judge was gated, and the templates give its messages."""
     prompt = shipped(name)

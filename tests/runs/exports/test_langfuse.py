@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import pytest
 
-from judgewright.judges import DecisionRule, JudgePrompt, Shelf
+from judgewright.judges import DecisionRule, JudgePrompt, Registry
 from judgewright.runs.exports import TARGETS, Refused, Verification
 from judgewright.runs.exports.template_parts import fill, template_messages
 
@@ -18,10 +18,10 @@ KINDS = ["groundedness", "answerability", "routing", "diras_probability", "searc
 
 def shipped(name: str) -> JudgePrompt:
     """A judge as it ships."""
-    return Shelf().get(name)
+    return Registry().get(name)
 
 
-@pytest.mark.parametrize("name", Shelf().names())
+@pytest.mark.parametrize("name", Registry().names())
 def test_every_shipped_judge_is_a_prompt_and_an_evaluator(name: str, handover) -> None:
     """Both have the judge's messages, the prompt no label that would put it to work, the evaluator our scale."""
     prompt = shipped(name)

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import pytest
 
-from judgewright.judges import DecisionRule, JudgePrompt, OutputScale, Shelf, response_format
+from judgewright.judges import DecisionRule, JudgePrompt, OutputScale, Registry, response_format
 from judgewright.runs.exports.mlflow import REGISTRY, TARGET
 
 HOSTILE = 'Tabs\t{a} {{B}} {% raw %} {{ cycler }} "q" \'\'\'""" \\n \\1 $x \r\n 漢字 \u202e ' + "x" * 20_000
@@ -32,7 +32,7 @@ def make_judge_of(bundle) -> str:
 @pytest.mark.parametrize("name", ["context_relevance", "routing", "answerability"])
 def test_mlflow_sends_our_messages_and_reads_our_replies(name: str, handover, exported) -> None:
     """Down to the wire: grades, labels and yes or no; the registry and make_judge as the manifest says."""
-    found = exported("mlflow", handover(Shelf().get(name)))
+    found = exported("mlflow", handover(Registry().get(name)))
     assert found.problems == ()
     assert any(note.startswith(REGISTRY) for note in found.notes)
     assert any("make_judge" in note for note in found.notes)
@@ -40,16 +40,16 @@ def test_mlflow_sends_our_messages_and_reads_our_replies(name: str, handover, ex
 
 def test_hostile_text_arrives_in_mlflow(handover, exported) -> None:
     """In the scorer as it is, in the registry as Jinja; make_judge, which cannot escape it, is left out."""
-    found = exported("mlflow", handover(replace(Shelf().get("groundedness"), criteria=HOSTILE)))
+    found = exported("mlflow", handover(replace(Registry().get("groundedness"), criteria=HOSTILE)))
     assert found.problems == ()
     assert any("Jinja" in text for text in found.differences)
     assert any("_make_judge.py is not written" in text for text in found.differences)
 
 
-@pytest.mark.parametrize("name", Shelf().names())
+@pytest.mark.parametrize("name", Registry().names())
 def test_every_shipped_judge_is_written(name: str, handover) -> None:
     """Modules parse, the header says where it was gated, the registry has messages, version, rule and schema."""
-    prompt = Shelf().get(name)
+    prompt = Registry().get(name)
     bundle = write(prompt, handover)
     for file, text in bundle.files.items():
         if file.endswith(".py"):
@@ -68,7 +68,7 @@ def test_every_shipped_judge_is_written(name: str, handover) -> None:
 )
 def test_the_registry_turns_to_jinja_only_where_it_must(text: str, jinja: bool, handover) -> None:
     """MLflow reads Jinja as soon as `{%` and `%}` stand in one message, and then in all of them."""
-    prompt = replace(Shelf().get("groundedness"), criteria=text)
+    prompt = replace(Registry().get("groundedness"), criteria=text)
     first = json.loads(write(prompt, handover).files[REGISTRY])["template"][0]["content"]
     assert first.startswith("{% set") == jinja
     assert (f"\n{text}\n" in first) != jinja
@@ -79,7 +79,7 @@ def test_the_jinja_form_renders_our_text(text: str, handover) -> None:
     """With Jinja2 as MLflow sets it up, hostile row text included."""
     from jinja2.sandbox import SandboxedEnvironment
 
-    prompt = replace(Shelf().get("groundedness"), criteria=text, reply=text)
+    prompt = replace(Registry().get("groundedness"), criteria=text, reply=text)
     messages = json.loads(write(prompt, handover).files[REGISTRY])["template"]
     assert any("{%" in m["content"] and "%}" in m["content"] for m in messages)
     row = {"source": "{{statement}} {% x %}", "statement": "b"}
@@ -101,14 +101,14 @@ def test_the_jinja_form_renders_our_text(text: str, handover) -> None:
 )
 def test_make_judge_gets_the_scale_as_a_type(scale: OutputScale, values: str, handover) -> None:
     """And imports Literal only where it is used."""
-    text = make_judge_of(write(replace(Shelf().get("groundedness"), scale=scale), handover))
+    text = make_judge_of(write(replace(Registry().get("groundedness"), scale=scale), handover))
     assert f"\nVALUES = {values}\n" in text
     assert ("from typing import Literal" in text) == values.startswith("Literal")
 
 
 def test_make_judge_maps_the_fields_and_says_so(handover) -> None:
     """Only MLflow's own variables stand in the instructions; the last field is the output, the rest are inputs."""
-    text = make_judge_of(write(Shelf().get("answer_correctness"), handover))
+    text = make_judge_of(write(Registry().get("answer_correctness"), handover))
     instructions = next(
         ast.literal_eval(node.value)
         for node in ast.parse(text).body
@@ -121,16 +121,16 @@ def test_make_judge_maps_the_fields_and_says_so(handover) -> None:
 
 def test_make_judge_is_not_asked_for_reasons_that_the_judge_does_not_give_first(handover) -> None:
     """The judge without reasons scores at once."""
-    assert "generate_rationale_first=False" in make_judge_of(write(Shelf().get("groundedness_no_reason"), handover))
+    assert "generate_rationale_first=False" in make_judge_of(write(Registry().get("groundedness_no_reason"), handover))
 
 
 def test_threshold_and_pass_if_arrive(handover) -> None:
     """The rule's own threshold decides what passes; labels have none."""
-    given = replace(handover(Shelf().get("groundedness")), rule=DecisionRule(threshold=3))
+    given = replace(handover(Registry().get("groundedness")), rule=DecisionRule(threshold=3))
     bundle = TARGET.write(given)
     assert "THRESHOLD = 3.0\n" in module_of(bundle)
     assert "THRESHOLD = 3.0\n" in make_judge_of(bundle)
     assert "@scorer(name=NAME, pass_if=positive)" in module_of(bundle)
-    labels = write(Shelf().get("routing"), handover)
+    labels = write(Registry().get("routing"), handover)
     assert "@scorer(name=NAME)" in module_of(labels)
     assert any("no pass_if" in told for told in labels.differences)

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from judgewright.judges import DecisionRule, JudgePrompt, Shelf
+from judgewright.judges import DecisionRule, JudgePrompt, Registry
 from judgewright.judges.scale import Isotonic, Platt
-from judgewright.runs.exports import TARGETS, Handover, Refused, Verification
+from judgewright.runs.exports import TARGETS, ExportContext, Refused, Verification
 from judgewright.runs.exports.template_parts import fill, template_messages
 
 HOSTILE = 'Braces {a} {% raw %} {# c #} ${x} %s "quotes" \'\'\' \\ """ \r\n\ttabs 漢字 \u202e ' + "x" * 20_000
@@ -21,16 +21,16 @@ TEXT = st.text(alphabet=st.one_of(st.sampled_from("{}%# a\n"), st.characters(exc
 
 def shipped(name: str) -> JudgePrompt:
     """A judge as it ships."""
-    return Shelf().get(name)
+    return Registry().get(name)
 
 
-def written(given: Handover) -> tuple[dict, dict]:
+def written(given: ExportContext) -> tuple[dict, dict]:
     """The grader, and the one criterion of the eval."""
     grader, whole = map(json.loads, TARGETS["openai"].write(given).files.values())
     return grader, whole["testing_criteria"][0]
 
 
-@pytest.mark.parametrize("name", Shelf().names())
+@pytest.mark.parametrize("name", Registry().names())
 def test_every_shipped_judge_is_verified(name: str, handover, exported) -> None:
     """The client's types know every part of it; filled by replacement it is our messages."""
     found: Verification = exported("openai", handover(shipped(name)))
@@ -42,7 +42,7 @@ def test_every_shipped_judge_is_verified(name: str, handover, exported) -> None:
 def test_any_text_comes_back_or_is_refused(text: str) -> None:
     """What stands in `{{...}}` is refused; all else is filled as it was written."""
     prompt = replace(shipped("groundedness"), criteria=text, reply=text)
-    handed = Handover(prompt=prompt, rule=prompt.rule, provenance={})
+    handed = ExportContext(prompt=prompt, rule=prompt.rule, provenance={})
     row = {"source": "{{item.statement}}", "statement": "{x}"}
     try:
         grader, _ = written(handed)

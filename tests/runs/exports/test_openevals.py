@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from judgewright.judges import JudgePrompt, Shelf
+from judgewright.judges import JudgePrompt, Registry
 from judgewright.runs.exports import TARGETS, Refused, Verification
 
 HOSTILE = (
@@ -17,10 +17,10 @@ KINDS = ["groundedness", "answerability", "routing", "diras_probability", "searc
 
 def shipped(name: str) -> JudgePrompt:
     """A judge as it ships."""
-    return Shelf().get(name)
+    return Registry().get(name)
 
 
-@pytest.mark.parametrize("name", Shelf().names())
+@pytest.mark.parametrize("name", Registry().names())
 def test_every_shipped_judge_is_a_module(name: str, handover) -> None:
     """The module compiles and its schema has the reply's fields in their order."""
     prompt = shipped(name)

@@ -8,8 +8,8 @@ from dataclasses import replace
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from judgewright.judges import DecisionRule, JudgePrompt, Shelf
-from judgewright.runs.exports import Handover
+from judgewright.judges import DecisionRule, JudgePrompt, Registry
+from judgewright.runs.exports import ExportContext
 from judgewright.runs.exports.opik import TARGET
 from judgewright.runs.exports.template_parts import fill, template_messages
 
@@ -19,7 +19,7 @@ TEXT = st.text() | st.text(alphabet="{}%#\\\"'$ \n\rxy_-")
 
 def shipped(name: str) -> JudgePrompt:
     """A judge as it ships."""
-    return Shelf().get(name)
+    return Registry().get(name)
 
 
 @settings(deadline=None)
@@ -30,7 +30,7 @@ def test_the_stored_prompt_renders_to_our_messages(text: str, source: str, state
 
     prompt = replace(shipped("groundedness"), criteria=text, reply=text)
     row = {"source": source, "statement": statement}
-    given_over = Handover(prompt=prompt, rule=prompt.rule, provenance={})
+    given_over = ExportContext(prompt=prompt, rule=prompt.rule, provenance={})
     messages = json.loads(TARGET.write(given_over).files["groundedness_opik.json"])
     got = [m | {"content": jinja2.Template(m["content"]).render(**row)} for m in messages]
     assert got == fill(template_messages(prompt), row)

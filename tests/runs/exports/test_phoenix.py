@@ -9,8 +9,8 @@ from dataclasses import replace
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from judgewright.judges import DecisionRule, JudgePrompt, Shelf
-from judgewright.runs.exports import Handover
+from judgewright.judges import DecisionRule, JudgePrompt, Registry
+from judgewright.runs.exports import ExportContext
 from judgewright.runs.exports.phoenix import TARGET
 from judgewright.runs.exports.template_parts import fill, template_messages
 
@@ -20,7 +20,7 @@ TEXT = st.text() | st.text(alphabet="{}%#\\\"'$ \n\rxy_-")
 
 def shipped(name: str) -> JudgePrompt:
     """A judge as it ships."""
-    return Shelf().get(name)
+    return Registry().get(name)
 
 
 @settings(deadline=None)
@@ -29,7 +29,7 @@ def test_the_stored_prompt_fills_to_our_messages_or_is_not_written(text: str, so
     """One pass over `{{name}}`, as Mustache makes it."""
     prompt = replace(shipped("groundedness"), criteria=text, reply=text)
     row = {"source": source, "statement": statement}
-    bundle = TARGET.write(Handover(prompt=prompt, rule=prompt.rule, provenance={}))
+    bundle = TARGET.write(ExportContext(prompt=prompt, rule=prompt.rule, provenance={}))
     if "groundedness_phoenix.json" not in bundle.files:
         assert any("no prompt for Phoenix's store" in told for told in bundle.differences)
         return

@@ -8,19 +8,19 @@ from pathlib import Path
 
 import pytest
 
-from judgewright.judges import DecisionRule, InputError, JudgePrompt, Shelf, load_prompt
+from judgewright.judges import DecisionRule, InputError, JudgePrompt, Registry, load_prompt
 from judgewright.judges.scale import Platt
-from judgewright.runs.exports import TARGETS, Handover, Refused, Verification, read_export, write_export
+from judgewright.runs.exports import TARGETS, ExportContext, Refused, Verification, read_export, write_export
 
 HOSTILE = 'Braces {a} {{b}} {% raw %} {# c #} "quotes" \'\'\' \\ """ \r\n\ttabs 漢字 \u202e ' + "x" * 20_000
 
 
 def shipped(name: str) -> JudgePrompt:
     """A judge as it ships."""
-    return Shelf().get(name)
+    return Registry().get(name)
 
 
-@pytest.mark.parametrize("name", Shelf().names())
+@pytest.mark.parametrize("name", Registry().names())
 @pytest.mark.parametrize("target", ["yaml", "json", "messages", "jinja", "python"])
 def test_every_shipped_judge_is_verified(target: str, name: str, handover, exported) -> None:
     """The messages are ours byte for byte over hostile rows."""
@@ -80,7 +80,7 @@ def test_a_changed_file_fails(target: str, tmp_path: Path, handover, verify) -> 
 @pytest.mark.parametrize("target", ["json", "messages", "jinja", "python"])
 def test_another_word_in_the_criteria_is_noticed(target: str, handover, mistaken) -> None:
     """Row by row, where the hashes agree."""
-    given: Handover = handover(shipped("groundedness"))
+    given: ExportContext = handover(shipped("groundedness"))
     found = mistaken(target, given, lambda text: text.replace("Indirect evidence counts", "Indirect evidence never"))
     assert any(problem.startswith("row 1:") for problem in found.problems)
 
@@ -117,6 +117,6 @@ def test_bad_exports_are_named(tmp_path: Path, handover, verify) -> None:
 def test_markdown_survives_its_own_fences(handover) -> None:
     """Backquotes in the prompt do not close the block it stands in."""
     prompt = replace(shipped("groundedness"), system="```\nx\n````")
-    given: Handover = handover(prompt)
+    given: ExportContext = handover(prompt)
     (text,) = TARGETS["markdown"].write(given).files.values()
     assert "`````text\n" in text

@@ -10,9 +10,9 @@ from dataclasses import replace
 import pytest
 import yaml
 
-from judgewright.judges import DecisionRule, JudgePrompt, Shelf
+from judgewright.judges import DecisionRule, JudgePrompt, Registry
 from judgewright.judges.scale import Isotonic, Platt
-from judgewright.runs.exports import TARGETS, Handover, Refused, Verification
+from judgewright.runs.exports import TARGETS, ExportContext, Refused, Verification
 from judgewright.runs.exports.template_parts import fill, template_messages
 
 HOSTILE = (
@@ -23,21 +23,21 @@ KINDS = ["groundedness", "answerability", "routing", "diras_probability"]
 
 def shipped(name: str) -> JudgePrompt:
     """A judge as it ships."""
-    return Shelf().get(name)
+    return Registry().get(name)
 
 
-def written(given: Handover) -> tuple[str, list[dict[str, str]], str]:
+def written(given: ExportContext) -> tuple[str, list[dict[str, str]], str]:
     """The configuration's text, the rubric's messages, the grader's code."""
     config, rubric, grader = TARGETS["promptfoo"].write(given).files.values()
     return config, json.loads(rubric), grader
 
 
-def threshold(given: Handover) -> float:
+def threshold(given: ExportContext) -> float:
     """The threshold of the assertion."""
     return yaml.safe_load(written(given)[0])["defaultTest"]["assert"][0]["threshold"]
 
 
-@pytest.mark.parametrize("name", Shelf().names())
+@pytest.mark.parametrize("name", Registry().names())
 def test_every_shipped_judge_has_a_configuration_and_a_rubric(name: str, handover) -> None:
     """Names in the configuration are the files', the rubric is the judge's messages, nothing in it is an alias."""
     prompt = shipped(name)

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from judgewright.judges import InputError, ModelError, Shelf
+from judgewright.judges import InputError, ModelError, Registry
 from judgewright.runs.exports import TARGETS, push_export, write_export
 from judgewright.runs.exports.judge_module import stem
 
-PROMPT = Shelf().get("groundedness")
+PROMPT = Registry().get("groundedness")
 
 
 @pytest.mark.parametrize(("target", "called"), [("mlflow", "prompts:/groundedness/1"), ("trulens", "prompt_version")])

@@ -8,7 +8,7 @@ from dataclasses import replace
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from judgewright.judges import DecisionRule, JudgePrompt, Shelf
+from judgewright.judges import DecisionRule, JudgePrompt, Registry
 from judgewright.judges.prompt import Example
 from judgewright.runs.exports.ragas import TARGET
 from judgewright.runs.exports.template_parts import fill, template_messages
@@ -19,7 +19,7 @@ TEXT = st.text() | st.text(alphabet="{}%#\\\"'$ \n\rxy_-")
 
 def shipped(name: str) -> JudgePrompt:
     """A judge as it ships."""
-    return Shelf().get(name)
+    return Registry().get(name)
 
 
 def in_chat() -> JudgePrompt:
@@ -36,11 +36,11 @@ LITERAL = 'Answer with JSON such as {"reason": "...", "score": 2}.'
 @given(text=TEXT, source=TEXT, statement=TEXT)
 def test_the_instruction_formats_to_our_text(text: str, source: str, statement: str) -> None:
     """Ragas fills its prompts by `str.format`; whatever the prompt and the row hold comes through."""
-    from judgewright.runs.exports import Handover
+    from judgewright.runs.exports import ExportContext
 
     prompt = replace(shipped("groundedness"), criteria=text, reply=text)
     row = {"source": source, "statement": statement}
-    given_over = Handover(prompt=prompt, rule=prompt.rule, provenance={})
+    given_over = ExportContext(prompt=prompt, rule=prompt.rule, provenance={})
     metric = json.loads(TARGET.write(given_over).files["groundedness_ragas.json"])
     filled = "\n\n".join(message["content"] for message in fill(template_messages(prompt), row))
     assert metric["prompt"]["instruction"].format(**row) == filled

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from judgewright.judges import JudgePrompt, Shelf
+from judgewright.judges import JudgePrompt, Registry
 from judgewright.judges.prompt import Example
 from judgewright.runs.exports import TARGETS, Refused
 
@@ -23,14 +23,14 @@ def in_chat() -> JudgePrompt:
     """A judge with a demonstration, whose reply is a line of prose."""
     example = Example(inputs={"source": "{ice}", "statement": "Ice is cold."}, reply="Score: 0")
     reply = "Write one line: Score: and a whole number from 0 to 3."
-    return replace(Shelf().get("groundedness"), reply=reply, reply_schema={}, examples=(example,))
+    return replace(Registry().get("groundedness"), reply=reply, reply_schema={}, examples=(example,))
 
 
-@pytest.mark.parametrize("name", Shelf().names())
+@pytest.mark.parametrize("name", Registry().names())
 @pytest.mark.parametrize("target", TOOLS)
 def test_every_shipped_judge_is_written(target: str, name: str, handover) -> None:
     """Modules compile and say where the judge was gated, data are JSON; only a choice among labels may be refused."""
-    prompt = Shelf().get(name)
+    prompt = Registry().get(name)
     try:
         files = TARGETS[target].write(handover(prompt)).files
     except Refused:
@@ -50,9 +50,9 @@ def test_each_kind_of_scale_is_verified(target: str, name: str, handover, export
     """The tool sends our messages and reads our grades: graded, yes or no, labels, probabilities."""
     if (target, name) == ("deepeval", "routing"):
         with pytest.raises(Refused, match="number against a threshold"):
-            TARGETS[target].write(handover(Shelf().get(name)))
+            TARGETS[target].write(handover(Registry().get(name)))
         return
-    found = exported(target, handover(Shelf().get(name)))
+    found = exported(target, handover(Registry().get(name)))
     assert found.problems == ()
     assert found.replies > 2
 
@@ -60,7 +60,7 @@ def test_each_kind_of_scale_is_verified(target: str, name: str, handover, export
 @pytest.mark.parametrize("target", IN_MODULES)
 def test_hostile_prompt_text_arrives(target: str, handover, exported) -> None:
     """Braces of every dialect, quotes, line breaks and twenty thousand letters stand in every part."""
-    prompt = replace(Shelf().get("groundedness"), system=HOSTILE, criteria=HOSTILE, reply=HOSTILE)
+    prompt = replace(Registry().get("groundedness"), system=HOSTILE, criteria=HOSTILE, reply=HOSTILE)
     found = exported(target, handover(prompt))
     assert found.problems == ()
     assert any("no prompt for Phoenix's store" in told for told in found.differences) == (target == "phoenix")

@@ -8,13 +8,13 @@ from dataclasses import replace
 
 import pytest
 
-from judgewright.judges import DecisionRule, JudgePrompt, OutputScale, Shelf
+from judgewright.judges import DecisionRule, JudgePrompt, OutputScale, Registry
 from judgewright.judges.scale import Platt
 from judgewright.runs.exports import Refused
 from judgewright.runs.exports.trulens import REGISTRY, TARGET
 
 HOSTILE = 'Tabs\t{a} {{B}} {% raw %} {{ cycler }} "q" \'\'\'""" \\n $x \r\n 漢字 \u202e ' + "x" * 20_000
-SHIPPED = [name for name in Shelf().names() if name != "routing"]
+SHIPPED = [name for name in Registry().names() if name != "routing"]
 
 
 def write(prompt: JudgePrompt, handover):
@@ -37,7 +37,7 @@ def constants(text: str) -> dict[str, object]:
 @pytest.mark.parametrize("name", ["groundedness", "context_relevance", "diras_probability"])
 def test_trulens_sends_our_messages_and_scales_our_grades(name: str, handover, exported) -> None:
     """Three kinds of judge through a provider of TruLens' own; registry and criteria as the manifest says."""
-    found = exported("trulens", handover(Shelf().get(name)))
+    found = exported("trulens", handover(Registry().get(name)))
     assert found.problems == ()
     assert any(note.startswith(REGISTRY) for note in found.notes)
     assert any("_criteria.py" in note for note in found.notes) == (name != "diras_probability")
@@ -45,7 +45,7 @@ def test_trulens_sends_our_messages_and_scales_our_grades(name: str, handover, e
 
 def test_hostile_text_arrives_in_trulens(handover, exported) -> None:
     """The metric has no template to escape; the registry, which cannot escape it, is left out and that is said."""
-    prompt = replace(Shelf().get("groundedness"), criteria=HOSTILE, name="2nd-try")
+    prompt = replace(Registry().get("groundedness"), criteria=HOSTILE, name="2nd-try")
     found = exported("trulens", handover(prompt))
     assert found.problems == ()
     assert any(text.startswith(f"{REGISTRY} is not written") and "{{" in text for text in found.differences)
@@ -54,7 +54,7 @@ def test_hostile_text_arrives_in_trulens(handover, exported) -> None:
 @pytest.mark.parametrize("name", SHIPPED)
 def test_every_judge_with_an_order_is_written(name: str, handover) -> None:
     """Modules parse, the header says where it was gated, the registry's messages name every field once."""
-    prompt = Shelf().get(name)
+    prompt = Registry().get(name)
     bundle = write(prompt, handover)
     for file, text in bundle.files.items():
         if file.endswith(".py"):
@@ -70,13 +70,13 @@ def test_every_judge_with_an_order_is_written(name: str, handover) -> None:
 def test_labels_without_an_order_are_refused(handover) -> None:
     """A mean of warehouse and staff is nothing."""
     with pytest.raises(Refused, match="no order"):
-        write(Shelf().get("routing"), handover)
+        write(Registry().get("routing"), handover)
 
 
 def test_a_word_of_python_is_no_argument(handover) -> None:
     """A TruLens selector names an argument of the metric."""
     with pytest.raises(Refused, match="'class'"):
-        write(replace(Shelf().get("groundedness"), template="{{class}}"), handover)
+        write(replace(Registry().get("groundedness"), template="{{class}}"), handover)
 
 
 @pytest.mark.parametrize(
@@ -86,7 +86,7 @@ def test_a_word_of_python_is_no_argument(handover) -> None:
 )
 def test_what_the_registry_would_read_is_not_stored(change: dict[str, str], handover) -> None:
     """Statements and double braces cannot be escaped there: the entry is left out and that is said."""
-    bundle = write(replace(Shelf().get("groundedness"), **change), handover)
+    bundle = write(replace(Registry().get("groundedness"), **change), handover)
     assert REGISTRY not in bundle.files
     assert any(told.startswith(f"{REGISTRY} is not written") for told in bundle.differences)
 
@@ -94,20 +94,20 @@ def test_what_the_registry_would_read_is_not_stored(change: dict[str, str], hand
 @pytest.mark.parametrize("text", ["{a}", "{% only opened", "a { b } c"])
 def test_single_braces_are_stored_as_they_are(text: str, handover) -> None:
     """TruLens' registry leaves them alone."""
-    bundle = write(replace(Shelf().get("groundedness"), criteria=text), handover)
+    bundle = write(replace(Registry().get("groundedness"), criteria=text), handover)
     assert f"\n{text}\n" in json.loads(bundle.files[REGISTRY])["version"]["messages"][0]["content"]
 
 
 def test_a_field_that_the_registry_takes_for_an_argument_is_not_stored(handover) -> None:
     """`render(strict=...)` is TruLens' own."""
-    bundle = write(replace(Shelf().get("groundedness"), template="{{strict}}"), handover)
+    bundle = write(replace(Registry().get("groundedness"), template="{{strict}}"), handover)
     assert REGISTRY not in bundle.files
     assert any("'strict'" in told for told in bundle.differences)
 
 
 def test_criteria_come_with_scale_demonstrations_and_threshold(handover) -> None:
     """TruLens' own arguments: names, integer grades, the scale's ends, and a threshold on its 0 to 1."""
-    prompt = Shelf().get("context_relevance")
+    prompt = Registry().get("context_relevance")
     bundle = TARGET.write(replace(handover(prompt), rule=DecisionRule(threshold=3)))
     text = bundle.files["context_relevance_criteria.py"]
     found = constants(text)
@@ -126,7 +126,7 @@ def test_criteria_come_with_scale_demonstrations_and_threshold(handover) -> None
 )
 def test_criteria_are_left_out_where_trulens_has_no_such_metric(change: dict[str, object], handover) -> None:
     """1 to 5 raises there; another question is another metric."""
-    bundle = write(replace(Shelf().get("groundedness"), **change), handover)
+    bundle = write(replace(Registry().get("groundedness"), **change), handover)
     assert not any(file.endswith("_criteria.py") for file in bundle.files)
     assert any("_criteria.py is not written" in told for told in bundle.differences)
 
@@ -134,7 +134,7 @@ def test_criteria_are_left_out_where_trulens_has_no_such_metric(change: dict[str
 def test_a_calibrated_threshold_arrives_as_a_raw_one(handover) -> None:
     """Scores stay raw, the decision is the calibrated rule's, and both are said."""
     rule = DecisionRule(threshold=0.5, calibration=Platt(slope=1.0, intercept=-1.0))
-    bundle = TARGET.write(replace(handover(Shelf().get("diras_probability")), rule=rule))
+    bundle = TARGET.write(replace(handover(Registry().get("diras_probability")), rule=rule))
     threshold = constants(bundle.files["diras_probability_trulens.py"])["THRESHOLD"]
     assert threshold == pytest.approx(1 / (1 + 2.718281828459045**-1.0))
     assert any("raw probabilities" in told for told in bundle.differences)

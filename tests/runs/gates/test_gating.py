@@ -9,13 +9,13 @@ from pathlib import Path
 import pytest
 
 from judgewright.judges import Change
-from judgewright.judges.registry import Shelf
+from judgewright.judges.registry import Registry
 from judgewright.runs.actions.gate_decision import GATED, HUNKS, Gated, decisions_about, gated_on, needed, verification
 from judgewright.runs.review.evidence import gate_sentences
 from judgewright.runs.store.journal import RunJournal, create_run
 from judgewright.runs.store.workspace import Workspace
 
-PROMPT = Shelf().get("groundedness")
+PROMPT = Registry().get("groundedness")
 
 
 @pytest.fixture

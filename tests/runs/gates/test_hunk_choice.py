@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from judgewright.judges import Client, DecisionRule, Shelf, judge, split_dataset
+from judgewright.judges import Client, DecisionRule, Registry, judge, split_dataset
 from judgewright.judges.errors import BudgetSpent, InputError, Interrupted
 from judgewright.judges.models import Completion, Message, Request
 from judgewright.judges.prompt import JudgePrompt, load_prompt
@@ -24,7 +24,7 @@ from judgewright.judges.simulated.model import Simulated
 from judgewright.judges.simulated.serve import Server, make_app
 from judgewright.optimize.holdout.gate import decide
 from judgewright.optimize.holdout.ledger import LookRecord, alpha_of_look
-from judgewright.optimize.holdout.seen_rows import KnownRows
+from judgewright.optimize.holdout.row_fingerprints import RowFingerprints
 from judgewright.runs.actions.accept import HunkChoice, accept_hunks
 from judgewright.runs.actions.gate_decision import HUNKS, gated_on, verification
 from judgewright.runs.actions.optimize import start_run
@@ -38,7 +38,7 @@ from judgewright.runs.store.ledger import HoldoutLedger
 from judgewright.runs.store.run_config import RunConfig
 from judgewright.runs.store.workspace import Workspace
 
-PROMPT = Shelf().get("groundedness")
+PROMPT = Registry().get("groundedness")
 OBJECTIVE = "Precision matters most: do not call unsupported statements grounded."
 CALM = "Read calmly.\n"
 NAMES = "\nCheck every name and entity; one that does not appear in the source means a low grade."
@@ -136,7 +136,7 @@ def test_a_part_of_the_diff_is_decided_adopted_and_written_down(place: Workspace
     assert choice.decision["accepted"]
     assert choice.decision["simulated"]
     assert choice.adopted is not None
-    kept = place.shelf.get("groundedness")
+    kept = place.registry.get("groundedness")
     assert (kept, kept.version, kept.parent) == (choice.adopted, expected.version, PROMPT.version)
     assert kept.note.startswith(f"hunks 1, 3 of 3 of run {accepted.run_id}, gated on simulated: precision rose")
     event = RunJournal(place.database, accepted.run_id).events()[-1]
@@ -202,7 +202,7 @@ def test_an_adoption_that_was_cut_off_is_gone_on_with(place: Workspace, accepted
     (place.root / "prompts").unlink()
     choice = accept(place, accepted.run_id, 1, 3)
     assert choice.gated is not None
-    assert (choice.gated.repeated, choice.adopted) == (True, place.shelf.get("groundedness"))
+    assert (choice.gated.repeated, choice.adopted) == (True, place.registry.get("groundedness"))
     assert len(looks(place, accepted.run_id)) == 2
 
 
@@ -223,7 +223,7 @@ def test_a_holdout_that_a_later_run_saw_decides_no_more(place: Workspace, accept
     """Rows that were opened since by another split are no holdout; no look is spent."""
     config = finding(place, accepted.run_id).config
     holdout = split_dataset(config.dataset(), shares=config.shares).holdout
-    seen = KnownRows.of(holdout.open(Permit(holdout.content_hash)))
+    seen = RowFingerprints.of(holdout.open(Permit(holdout.content_hash)))
     HoldoutLedger(place.database).remember("another", open=seen, sealed={})
     with pytest.raises(InputError, match="were open to run another"):
         accept(place, accepted.run_id, 3)
@@ -236,7 +236,7 @@ def test_all_hunks_are_the_runs_own_prompt(place: Workspace, accepted: Walked) -
     choice = accept(place, accepted.run_id, 1, 2, 3)
     assert (choice.gated, choice.prompt.version) == (None, EDIT.version)
     assert choice.decision == finding(place, accepted.run_id).decision
-    assert place.shelf.get("groundedness").version == EDIT.version
+    assert place.registry.get("groundedness").version == EDIT.version
     assert HoldoutLedger(place.database).verify() == before
     assert len(list_runs(place.database)) == 1
 
@@ -275,7 +275,7 @@ def test_what_the_whole_diff_could_not_a_part_of_it_may(tmp_path: Path) -> None:
         assert not (place.root / "prompts").exists()
         part = accept(place, run_id, 2)
         assert part.adopted is not None
-        assert place.shelf.get("groundedness").criteria == PROMPT.criteria + NAMES
+        assert place.registry.get("groundedness").criteria == PROMPT.criteria + NAMES
 
 
 def test_the_rule_of_the_run_decides_and_goes_with_what_is_adopted(tmp_path: Path) -> None:
@@ -285,12 +285,12 @@ def test_the_rule_of_the_run_decides_and_goes_with_what_is_adopted(tmp_path: Pat
     fitted = {"dataset": "d", "dataset_hash": "h", "rows": 9, "model": "simulated", "confidence": "ask", "metric": "f1"}
     fit = KeptRule(rule=rule, judge=f"groundedness@{PROMPT.version}", asked_at=rule.threshold, simulated=True, **fitted)
     with Workspace(tmp_path / "work") as place:
-        place.shelf.keep_rule(PROMPT, fit)
+        place.registry.keep_rule(PROMPT, fit)
     run_id = walk(tmp_path / "work", tmp_path / "rows.jsonl")
     with Workspace(tmp_path / "work") as place:
         adopted = accept(place, run_id, 1, 3).adopted
         assert adopted is not None
-        kept = place.shelf.kept_rule(adopted)
+        kept = place.registry.kept_rule(adopted)
         assert kept is not None
         assert (kept.rule, kept.judge) == (rule, f"groundedness@{adopted.version}")
 
@@ -534,4 +534,4 @@ def test_a_killed_question_is_gone_on_with(served: tuple[Walked, Overheard], tmp
         assert [record.outcome for record in looks(place, run_id)] == ["accepted", "accepted"]
         summary = CallStore(place.database, body["gate"]["run"]).summary()
         assert (summary.repeated, 0 < body["gate"]["calls"] < summary.attempts) == (0, True)
-        assert place.shelf.get("groundedness").version == body["gate"]["after"].partition("@")[2]
+        assert place.registry.get("groundedness").version == body["gate"]["after"].partition("@")[2]

@@ -59,8 +59,8 @@ def test_an_export_of_ours_comes_home(run) -> None:
     code, out = run("judges", "import", "export", "handover", "--out", "back.yaml")
     assert code == 0
     assert "From manifest.json" in out
-    shelf = json.loads(run("judges", "show", "groundedness", "--json")[1])
-    assert read_prompt(Path("back.yaml")).version == shelf["version"]
+    registry = json.loads(run("judges", "show", "groundedness", "--json")[1])
+    assert read_prompt(Path("back.yaml")).version == registry["version"]
 
 
 @pytest.mark.parametrize(

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from judgewright.judges import Example, InputError, JudgePrompt, OutputScale, Shelf
+from judgewright.judges import Example, InputError, JudgePrompt, OutputScale, Registry
 from judgewright.judges.scale import DecisionRule
-from judgewright.runs.exports import TARGETS, Handover, Refused, write_export
+from judgewright.runs.exports import TARGETS, ExportContext, Refused, write_export
 from judgewright.runs.imports import import_judge, read_back
 from judgewright.runs.imports.tool_formats import ARTEFACTS
 
@@ -22,7 +22,7 @@ TEXTS = st.text(alphabet="{}%#\"'\\ \n\r\tabc.漢", min_size=1, max_size=30)
 
 def export(prompt: JudgePrompt, target: str, folder: Path, rule: DecisionRule | None = None) -> Path:
     """Write a judge for a target; the test ends where the target cannot carry it."""
-    handover = Handover(prompt=prompt, rule=rule or prompt.rule, provenance={"gated_on": "simulated"})
+    handover = ExportContext(prompt=prompt, rule=rule or prompt.rule, provenance={"gated_on": "simulated"})
     try:
         write_export(handover, TARGETS[target], folder)
     except Refused as why:
@@ -45,11 +45,11 @@ def marked(**parts: object) -> JudgePrompt:
     return replace(prompt, **parts)
 
 
-@pytest.mark.parametrize("name", Shelf().names())
+@pytest.mark.parametrize("name", Registry().names())
 @pytest.mark.parametrize("target", sorted(TARGETS))
 def test_import_after_export_is_the_same_version(target: str, name: str, tmp_path: Path) -> None:
     """For every shipped judge and every target, and so again after a second export."""
-    prompt = Shelf().get(name)
+    prompt = Registry().get(name)
     first = read_back(export(prompt, target, tmp_path / "first")).prompt
     assert first.version == prompt.version
     assert first == prompt
@@ -63,7 +63,7 @@ def test_hostile_words_come_home(tmp_path: Path, target, system, criteria, reply
     """Braces of every dialect, white space at the ends and line breaks survive, or the export was refused."""
     example = Example(inputs={"query": shown, "passage": shown[::-1]}, reply=shown)
     prompt = marked(system=system, criteria=criteria, reply=reply, examples=(example,))
-    handover = Handover(prompt=prompt, rule=prompt.rule, provenance={})
+    handover = ExportContext(prompt=prompt, rule=prompt.rule, provenance={})
     try:
         write_export(handover, TARGETS[target], tmp_path / target)
     except Refused:

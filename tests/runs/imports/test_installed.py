@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from judgewright.judges import InputError, JudgePrompt, load_dataset, parse_label_scale
-from judgewright.runs.exports import TARGETS, Handover, Refused, write_export
+from judgewright.runs.exports import TARGETS, ExportContext, Refused, write_export
 from judgewright.runs.exports.template_parts import Field
 from judgewright.runs.imports import Wishes, import_judge, list_installed, read_back
 from judgewright.runs.imports.installed import find_installed
@@ -104,7 +104,7 @@ def test_an_imported_judge_goes_out_and_comes_home(tool, name, python_with, tmp_
     refused = []
     for target in TARGETS:
         try:
-            handover = Handover(prompt=prompt, rule=prompt.rule, provenance={})
+            handover = ExportContext(prompt=prompt, rule=prompt.rule, provenance={})
             write_export(handover, TARGETS[target], tmp_path / target)
         except Refused:
             refused.append(target)

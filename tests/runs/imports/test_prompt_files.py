@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from judgewright.judges import Completion, InputError, OutputScale, Verdict, load_prompt, read_reply
-from judgewright.runs.exports import TARGETS, Handover, write_export
+from judgewright.runs.exports import TARGETS, ExportContext, write_export
 from judgewright.runs.imports import Wishes, import_judge, read_back
 
 TEXT = """\
@@ -54,7 +54,7 @@ def test_a_plain_text_becomes_a_judge(text: str, tmp_path: Path) -> None:
 def test_an_imported_judge_goes_out_and_comes_home(target: str, tmp_path: Path) -> None:
     """Import, export, import: one version."""
     prompt = import_judge("file", written(tmp_path, TEXT.replace("Score: N", '{"score": N}'))).prompt
-    write_export(Handover(prompt=prompt, rule=prompt.rule, provenance={}), TARGETS[target], tmp_path / "out")
+    write_export(ExportContext(prompt=prompt, rule=prompt.rule, provenance={}), TARGETS[target], tmp_path / "out")
     assert read_back(tmp_path / "out").prompt.version == prompt.version
 
 

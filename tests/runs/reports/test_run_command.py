@@ -7,13 +7,13 @@ from pathlib import Path
 import orjson
 import pytest
 
-from judgewright.judges.registry import Shelf
+from judgewright.judges.registry import Registry
 from judgewright.runs.commands.loss import read_loss
 from judgewright.runs.commands.optimize import optimize, read_config
 from judgewright.runs.store.run_command import command_of
 from judgewright.runs.store.run_config import RunConfig
 
-PROMPT = Shelf().get("groundedness")
+PROMPT = Registry().get("groundedness")
 
 
 def parsed(command: str) -> RunConfig:

@@ -11,7 +11,7 @@ import pytest
 
 from judgewright.judges import load_dataset, load_prompt, split_dataset
 from judgewright.judges.errors import InputError
-from judgewright.judges.registry import Shelf
+from judgewright.judges.registry import Registry
 from judgewright.runs.actions.flips import flips, validation
 from judgewright.runs.actions.optimize import start_run
 from judgewright.runs.actions.run_result import finding, settle
@@ -26,7 +26,7 @@ from judgewright.runs.store.run_command import command_of
 from judgewright.runs.store.run_config import RunConfig
 from judgewright.runs.store.workspace import Workspace
 
-PROMPT = Shelf().get("groundedness")
+PROMPT = Registry().get("groundedness")
 HOSTILE = "</textarea><script>alert(1)</script> ``` @team #1 javascript:x"
 COMMENT = "reads well, see @team and #12 | <b>now</b> http://x.example \x1b]52;c;AA\x07 \u202e"
 
@@ -133,7 +133,7 @@ def test_the_page_and_the_markdown_say_who_decided_when_and_on_what_text(kept: K
     assert "Ann &lt;ann@example.org&gt;" in page
     assert "Ann &#60;ann&#64;example.org>" in markdown
     prompts = {str(line["role"]): load_prompt(str(line["yaml"])) for line in lines(kept.folder / "prompts.jsonl")}
-    after = kept.place.shelf.get("groundedness")
+    after = kept.place.registry.get("groundedness")
     assert prompts["before"].version == PROMPT.version
     assert prompts["after"].version == prompts["accepted"].version == after.version
     assert f"The exact text, version {after.version}" in page

@@ -12,7 +12,7 @@ from judgewright.judges import (
     BINARY,
     Benchmark,
     Dataset,
-    Judged,
+    JudgedDataset,
     OutputScale,
     Row,
     Unscored,
@@ -93,7 +93,7 @@ def table(
     texts: Sequence[str] = (),
     values: Sequence[str] = (),
     simulated: bool = False,
-) -> Judged:
+) -> JudgedDataset:
     """Return rows of (label, score), None for unscored, with a text and a value of column `kind` each."""
     sure = confidence or [None] * len(answers)
     rows = tuple(
@@ -113,10 +113,10 @@ def table(
     )
     labels = BINARY if scale is PROBABILITY else scale
     dataset = Dataset.of(rows, labels=labels, name="made here")
-    return Judged(dataset=dataset, answers=found, scale=scale, judge="made@1", model="none", simulated=simulated)
+    return JudgedDataset(dataset=dataset, answers=found, scale=scale, judge="made@1", model="none", simulated=simulated)
 
 
-def render(judged: Judged, by: dict[str, Benchmark] | None = None) -> str:
+def render(judged: JudgedDataset, by: dict[str, Benchmark] | None = None) -> str:
     """Return the page of a table."""
     return render_score_report(
         judged, measure(judged, resamples=50), by=by or {}, by_column="kind" if by else None, title="A title"
@@ -192,7 +192,7 @@ def test_hostile_names_do_nothing_either(field: str) -> None:
         label=1.0,
         group=bad if field == "group" else "g",
     )
-    judged = Judged(
+    judged = JudgedDataset(
         dataset=Dataset.of([row], labels=BINARY, name=bad if field == "data" else "", notes=[bad] * (field == "note")),
         answers=(Verdict(row_id=row.id, score=0, positive=False),),
         scale=BINARY,
@@ -262,7 +262,7 @@ def test_a_simulated_judge_is_called_simulated(simulated: bool) -> None:
         ),
     ],
 )
-def test_what_is_not_there_is_said(judged: Judged, said: str) -> None:
+def test_what_is_not_there_is_said(judged: JudgedDataset, said: str) -> None:
     """Nothing scored, one class, no confidence: the page is written and says why a part is missing."""
     page = Page(render(judged))
     assert said in " ".join(page.text.split())

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from judgewright.judges.errors import InputError
-from judgewright.judges.judged import Judged
+from judgewright.judges.judged import JudgedDataset
 from judgewright.judges.metrics import Estimate
 from judgewright.judges.rows import Dataset, Row
 from judgewright.judges.scale import BINARY
@@ -42,7 +42,7 @@ HOSTILE = (
 )
 
 
-def judged() -> Judged:
+def judged() -> JudgedDataset:
     """A judge that lets bad rows through where `kind = a`."""
     rng = np.random.default_rng(0)
     n = 3000
@@ -54,7 +54,7 @@ def judged() -> Judged:
         for i, (y, k) in enumerate(zip(label, kind, strict=True))
     ]
     answers = tuple(Verdict(row_id=f"r{i}", score=float(p), positive=bool(p)) for i, p in enumerate(said))
-    return Judged(dataset=Dataset.of(rows, labels=BINARY, name="made"), answers=answers, scale=BINARY)
+    return JudgedDataset(dataset=Dataset.of(rows, labels=BINARY, name="made"), answers=answers, scale=BINARY)
 
 
 def bar(name: str, value: Estimate, rest: float | None = 0.7, fp: int = 5, fn: int = 3, state: str = "") -> SliceBar:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from starlette.testclient import TestClient
 
-from judgewright.judges.registry import Shelf
+from judgewright.judges.registry import Registry
 from judgewright.judges.splits import split_dataset
 from judgewright.runs.actions.optimize import start_run
 from judgewright.runs.config.environment import Environment
@@ -55,7 +55,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Made:
         row["source"] += f"\n[mark {row['id']}] {HOSTILE}"
         row["shelf"] = HOSTILE
     path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
-    prompt = Shelf().get("groundedness")
+    prompt = Registry().get("groundedness")
     edit = prompt.edited(criteria=f"{prompt.criteria}\n{GOOD} {HARMFUL} {ODD}", note=HOSTILE)
     config = RunConfig(
         prompt=prompt.to_yaml(),

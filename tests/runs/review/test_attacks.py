@@ -15,7 +15,7 @@ from judgewright.judges import InputError
 from judgewright.runs.config.environment import Environment
 from judgewright.runs.reports.run_export import FORMATS, export_run
 from judgewright.runs.review import review_app
-from judgewright.runs.review.jobs import Done, Piece, Work
+from judgewright.runs.review.jobs import Done, JobRunner, Piece
 from judgewright.runs.store.journal import create_run
 from judgewright.runs.store.workspace import Workspace
 
@@ -147,7 +147,7 @@ def test_a_defect_on_a_page_quotes_nothing_and_goes_through_the_guards(own: Made
 def test_work_that_is_torn_down_keeps_nobody_out(monkeypatch: pytest.MonkeyPatch) -> None:
     """Not every error is an Exception: an extension's panic is none."""
     monkeypatch.setattr(threading, "excepthook", lambda _: None)
-    work = Work()
+    work = JobRunner()
 
     def panic(report: object) -> Done:
         raise SystemExit

@@ -7,9 +7,9 @@ from dataclasses import replace
 from starlette.testclient import TestClient
 
 from judgewright.judges.models import Progress
-from judgewright.judges.registry import Shelf
+from judgewright.judges.registry import Registry
 from judgewright.runs.actions.run_result import finding
-from judgewright.runs.review.jobs import Done, Piece, Work
+from judgewright.runs.review.jobs import Done, JobRunner, Piece
 from judgewright.runs.store.journal import get_run, list_runs
 from judgewright.runs.store.run_config import RunConfig, open_proposer
 from judgewright.runs.store.workspace import Workspace
@@ -42,7 +42,7 @@ def test_rejecting_writes_who_and_why_and_leaves_the_shelf(desk: TestClient, own
     with Workspace(own.root) as place:
         verdict = finding(place, own.run_id).verdicts[-1]
         assert (verdict["verb"], verdict["who"], verdict["comment"]) == ("rejected", "Ada", ATTACK)
-        assert place.shelf.get("groundedness").version == Shelf().get("groundedness").version
+        assert place.registry.get("groundedness").version == Registry().get("groundedness").version
     shown = desk.get(f"/runs/{own.run_id}/diff").text
     assert ATTACK not in shown
     assert "&lt;script&gt;" in shown
@@ -62,7 +62,7 @@ def test_some_hunks_go_through_the_gate_as_the_very_text_that_is_kept(desk: Test
     assert "the gate says accepted" in page
     with Workspace(own.root) as place:
         assert len(list_runs(place.database)) == runs + 1
-        kept = place.shelf.get("groundedness")
+        kept = place.registry.get("groundedness")
         assert GOOD in kept.criteria
         assert HARMFUL not in kept.criteria
         assert finding(place, own.run_id).verdicts[-1]["version"] == kept.version
@@ -132,7 +132,7 @@ def test_a_diff_that_falls_into_other_hunks_is_accepted_whole_or_not_at_all(desk
         assert ("is now what" in said) is accepted
         assert ("did not accept this prompt" in said) is not accepted
     with Workspace(own.root) as place:
-        assert place.shelf.get("groundedness").version == found.after.version
+        assert place.registry.get("groundedness").version == found.after.version
         assert finding(place, odd.run_id).verdicts[-1]["who"] == "Ada"
 
 
@@ -158,7 +158,7 @@ def test_forms_that_are_none_are_refused(desk: TestClient, own: Made) -> None:
 
 def test_one_piece_of_work_at_a_time_and_its_progress_is_told() -> None:
     """A second piece is refused while one is at work; a defect ends the piece and quotes nothing."""
-    work, go = Work(), threading.Event()
+    work, go = JobRunner(), threading.Event()
 
     def wait(report: object) -> Done:
         go.wait(SECONDS)

@@ -9,7 +9,7 @@ import pytest
 from starlette.testclient import TestClient
 
 from judgewright.judges.models import Completion, Message, Request
-from judgewright.judges.registry import Shelf
+from judgewright.judges.registry import Registry
 from judgewright.runs.actions.flips import flips
 from judgewright.runs.actions.optimize import start_run
 from judgewright.runs.config.environment import Environment
@@ -191,7 +191,7 @@ def test_an_edited_journal_is_listed_as_one_that_cannot_be_read(own: Made) -> No
 def test_a_run_is_watched_while_another_handle_writes_it(tmp_path: Path) -> None:
     """The page reads beside the writer, at every stage, and the stamp changes when there is more to show."""
     write_demo_rows(tmp_path / "rows.jsonl", documents=45)
-    prompt = Shelf().get("groundedness").to_yaml()
+    prompt = Registry().get("groundedness").to_yaml()
     config = RunConfig(
         prompt=prompt,
         model="simulated",
@@ -224,7 +224,7 @@ def test_a_run_is_watched_while_another_handle_writes_it(tmp_path: Path) -> None
 def test_a_run_that_found_nothing_better_says_so_and_offers_nothing_to_accept(tmp_path: Path) -> None:
     """A refused edit is told with its reason; there is no hunk, no flip and no form to accept."""
     write_demo_rows(tmp_path / "rows.jsonl", documents=45)
-    prompt = Shelf().get("groundedness")
+    prompt = Registry().get("groundedness")
     edit = prompt.edited(criteria=f"{prompt.criteria} \u202e<b>turned</b>").to_yaml()
     config = RunConfig(
         prompt=prompt.to_yaml(),

@@ -87,7 +87,7 @@ def test_a_harmful_hunk_is_unticked_and_the_rest_goes_through_the_gate_onto_the_
     page.wait_for_selector("text=the gate says accepted")
     page.click("text=See it on the shelf")
     with Workspace(own.root) as place:
-        kept = place.shelf.get("groundedness")
+        kept = place.registry.get("groundedness")
         last = list_runs(place.database)[-1]
         verdict = finding(place, own.run_id).verdicts[-1]
         looks = HoldoutLedger(place.database).looks(holdout(place, own))

@@ -17,7 +17,7 @@ from judgewright.judges.errors import InputError, WorkspaceError
 from judgewright.judges.rows import Dataset, Row
 from judgewright.judges.scale import BINARY
 from judgewright.optimize.holdout.ledger import LookOutcome, MemoryLedger, alpha_of_look
-from judgewright.optimize.holdout.seen_rows import KnownRows
+from judgewright.optimize.holdout.row_fingerprints import RowFingerprints
 from judgewright.runs.store.database import Database
 from judgewright.runs.store.ledger import HoldoutLedger
 from judgewright.runs.store.schema import MIGRATIONS
@@ -127,10 +127,10 @@ def test_a_look_is_on_disk_before_begin_returns(path: Path) -> None:
         assert ledger.begin("h", run_id="killed", before="a", after="b").number == 1
 
 
-def known(first: int, last: int) -> KnownRows:
+def known(first: int, last: int) -> RowFingerprints:
     """The keys of some rows."""
     rows = (Row(id=str(i), inputs={"text": f"This is the text of row {i}."}) for i in range(first, last))
-    return KnownRows.of(Dataset.of(rows, labels=BINARY))
+    return RowFingerprints.of(Dataset.of(rows, labels=BINARY))
 
 
 PARTS = st.tuples(st.integers(0, 30), st.integers(0, 30)).map(lambda ends: known(min(ends), max(ends)))
@@ -166,7 +166,7 @@ def test_rows_are_remembered_by_another_opening_and_stored_once(path: Path) -> N
             ledger.remember(run, open=known(0, 50), sealed={"h": known(50, 80)})
         assert database.read("SELECT count(*) FROM known_rows") == [(2,)]
     with Database(path) as database, pytest.raises(InputError, match="10 of the 20 sealed rows"):
-        HoldoutLedger(database).remember("three", open=KnownRows(), sealed={"k": known(40, 60)})
+        HoldoutLedger(database).remember("three", open=RowFingerprints(), sealed={"k": known(40, 60)})
     with Database(path) as database:
         assert HoldoutLedger(database).verify() == 2
 

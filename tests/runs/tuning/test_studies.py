@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from judgewright.judges.errors import WorkspaceError
-from judgewright.judges.registry import Shelf
+from judgewright.judges.registry import Registry
 from judgewright.optimize.tuning import Knobs
 from judgewright.runs.tuning.studies import LEAST_TRIALS, Trials, open_study, survivor_of
 
@@ -72,7 +72,7 @@ def test_the_first_trial_has_the_settings_given_wherever_they_lie(file: Path, fi
 
 def test_a_survivor_comes_back_as_it_was(file: Path) -> None:
     """The prompt that a trial ended with, and that it ended with none, outlive the process."""
-    prompt = Shelf().get("groundedness").edited(criteria="Zahlen müssen stimmen.\nOnly — what is said.", note="")
+    prompt = Registry().get("groundedness").edited(criteria="Zahlen müssen stimmen.\nOnly — what is said.", note="")
     for kept in (prompt, None):
         with open_study(file, "s") as study:
             trials = Trials(study, FIRST, rows=20, seed=0)

@@ -16,11 +16,11 @@ from click.testing import CliRunner
 
 from judgewright.judges.errors import BudgetSpent, InputError, Interrupted, WorkspaceError
 from judgewright.judges.models import Client
-from judgewright.judges.registry import Shelf
+from judgewright.judges.registry import Registry
 from judgewright.judges.simulated.model import Simulated
 from judgewright.judges.simulated.serve import Server, make_app
 from judgewright.judges.splits import split_dataset
-from judgewright.optimize import MemoryJournal, MemoryLedger, TextGrad, Tools, read_objective
+from judgewright.optimize import MemoryJournal, MemoryLedger, Services, TextGrad, read_objective
 from judgewright.optimize.tuning import Knobs, halve, lay_ground, walk_with
 from judgewright.runs.commands.optimize import optimize
 from judgewright.runs.commands.tune import tune as command
@@ -34,7 +34,7 @@ from judgewright.runs.store.workspace import Workspace
 from judgewright.runs.tuning.tune import STUDIES, TuneResult, tune
 from judgewright.runs.tuning.tuned import tuned_settings
 
-PROMPT = Shelf().get("groundedness")
+PROMPT = Registry().get("groundedness")
 OBJECTIVE = "Precision matters most: do not call unsupported statements grounded."
 TRIALS = 4
 
@@ -150,7 +150,7 @@ def test_a_trial_counts_what_its_walk_alone_would_ask(calm: tuple[Workspace, Tun
     for trial in result.found["trials"][:2]:
         knobs = Knobs(**{name: trial[name] for name in ("batch", "temperature", "gradients")})
         with Client(Simulated()) as client:
-            tools = Tools(
+            tools = Services(
                 judge_client=client,
                 optimizer_client=client,
                 proposer=TextGrad(),
