@@ -16,7 +16,6 @@ COMMANDS = {
     "slices": ("slices:slices", "Find where a judge errs, from a run or a verdict file."),
     "loss": ("loss:loss", "Turn an objective into a loss, or check a loss; show what every outcome costs."),
     "plan": ("plan:plan", "Say what optimize would ask and cost, and which gain its gate could show."),
-    "tune": ("tune:tune", "Search the batch size, temperature and gradients with which optimize does best."),
     "optimize": ("optimize:optimize", "Improve a judge on its weak slice and put the result through the gate."),
     "gate": ("gate:gate", "Decide between two judges, or two verdict files, on a holdout."),
     "recheck": ("recheck:recheck", "Make the last decision about a judge again, on another model."),
@@ -31,6 +30,11 @@ COMMANDS = {
     "export": ("export:export", "Write a judge for another tool, and prove it there."),
     "simulate": ("simulate:simulate", "Serve the simulated model over HTTP, with faults on order."),
 }
+RETIRED = {
+    "tune": "set --steps, --batch, --gradients and --temperature of `optimize` by hand; "
+    "in every study of `tune` more steps looked better",
+}
+"""Commands that are gone, and what to do instead."""
 
 
 class _Lazy(click.Group):
@@ -40,6 +44,8 @@ class _Lazy(click.Group):
         return list(COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name in RETIRED:
+            return _retired_command(cmd_name)
         if cmd_name not in COMMANDS:
             return None
         module, _, attribute = COMMANDS[cmd_name][0].partition(":")
@@ -51,6 +57,18 @@ class _Lazy(click.Group):
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
             formatter.write_dl([(name, text) for name, (_, text) in COMMANDS.items()])
+
+
+def _retired_command(name: str) -> click.Command:
+    """Return a command that takes any arguments and only says what replaced it."""
+
+    def refuse() -> None:
+        from ..judges import InputError
+
+        raise InputError(f"`{name}` was removed: {RETIRED[name]}")
+
+    any_arguments = {"ignore_unknown_options": True, "allow_extra_args": True}
+    return click.Command(name, callback=refuse, context_settings=any_arguments, add_help_option=False)
 
 
 def _keep_examples_whole(command: click.Command) -> None:

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ..actions.optimize import RunResult, start_run
-from ..config.environment import read_environment
 from ..reports.run_report import say_found
 from ..reports.terminal_report import say_event, say_nothing
 from ..store.run_config import PROPOSERS, RunConfig
@@ -24,12 +23,12 @@ from .options import (
     names,
     no_wait_option,
     open_workspace,
+    retired_option,
     workspace_option,
 )
 
 if TYPE_CHECKING:
     from ...judges import JudgePrompt
-    from ..store.workspace import Workspace
 
 
 @click.command(
@@ -63,7 +62,7 @@ if TYPE_CHECKING:
     type=click.FloatRange(0, 2),
     help="At which TextGrad and rewrite sample the optimizer model.",
 )
-@click.option("--tuned", is_flag=True, help="Take what `judgewright tune` found; an option given by hand beats it.")
+@retired_option("--tuned", "set --steps, --batch, --gradients and --temperature by hand")
 @click.option(
     "--step-calls", type=click.IntRange(min=20), help="Calls in one step of fewshot, gepa or mipro [200, 120, 120]."
 )
@@ -124,14 +123,11 @@ if TYPE_CHECKING:
 @workspace_option
 @no_wait_option
 @json_option
-@click.pass_context
 def optimize(
-    context: click.Context,
     judge: str,
     workspace: Path | None,
     no_wait: bool,
     as_json: bool,
-    tuned: bool,
     **options: Any,  # Any: the options of `read_config`
 ) -> None:
     """Improve JUDGE on the slice of DATA where it errs, and decide on rows nobody tuned on.
@@ -141,24 +137,10 @@ def optimize(
     """
     with open_workspace(workspace, wait=not no_wait) as place:
         config = read_config(place.registry.get(judge), **options)
-        if tuned:
-            config = _with_tuned(context, place, config)
         with progress_on_stderr(quiet=as_json) as watch:
             environment = asking_environment(place.root, *config.named_models)
             result = start_run(place, config, environment, watch=watch, on_event=say_nothing if as_json else say_event)
     finish(result, place.root, as_json=as_json)
-
-
-def _with_tuned(context: click.Context, place: Workspace, config: RunConfig) -> RunConfig:
-    """Take what a study found, but for what was given by hand; say which is which."""
-    from ..tuning.tuned import TUNABLE, tuned_settings
-
-    given = click.core.ParameterSource.COMMANDLINE
-    by_hand = [name for name in TUNABLE if context.get_parameter_source(name) is given]
-    found = tuned_settings(place, config, environment=read_environment(), by_hand=by_hand)
-    for line in found.said:
-        say(line, to_stderr=True)
-    return found.onto(config)
 
 
 def read_config(

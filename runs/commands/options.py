@@ -120,6 +120,17 @@ def ceiling_options(command: F) -> F:
     return command
 
 
+def retired_option(name: str, instead: str) -> Callable[[F], F]:
+    """Add a flag that is gone: it stays out of the help, and using it says what to do instead."""
+
+    def refuse(_: click.Context, __: click.Parameter, given: bool) -> None:
+        if given:
+            raise InputError(f"{name} was removed: {instead}")
+
+    # Eager: this is said before any other option is missed.
+    return click.option(name, is_flag=True, hidden=True, is_eager=True, expose_value=False, callback=refuse)
+
+
 def no_wait_option(command: F) -> F:
     """Add `--no-wait`, for commands that write to the workspace."""
     text = "Leave with 3 where another run writes to the workspace, instead of waiting for its end."

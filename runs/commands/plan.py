@@ -51,7 +51,7 @@ def plan(
 
 
 # A plan of other options would be the plan of another walk.
-plan.params = [*(option for option in optimize.params if option.name != "tuned"), *plan.params]
+plan.params = [*optimize.params, *plan.params]
 
 
 def say_plan(planned: Plan) -> None:

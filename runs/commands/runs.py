@@ -24,7 +24,6 @@ from .model_access import allow_origin_option, asking_environment
 from .optimize import finish
 from .options import json_option, named_run, no_wait_option, open_workspace, workspace_option
 from .output_paths import OutFolder
-from .tune import say_tuned
 
 
 @click.group()
@@ -72,11 +71,11 @@ def show(run: str, workspace: Path | None, as_json: bool) -> None:
         say_json({**asdict(info), "calls": asdict(calls), "events": [asdict(event) for event in events]})
         return
     say(f"Run {info.run_id}: {info.kind}, {info.state}, started {info.created[:19].replace('T', ' ')} UTC")
+    if info.kind == "tune":
+        say("A search over settings by `judgewright tune`, which was removed; --json prints what it recorded.")
     for event in events:
         if event.kind == "gated":
             say_gated(Gated(run_id=info.run_id, found=event.payload, repeated=False))
-        elif event.kind == "tuned":
-            say_tuned(event.payload)
         else:
             say_event(event.kind, event.payload)
     say_course(events)

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from judgewright.runs.cli import COMMANDS, main
+from judgewright.runs.cli import COMMANDS, RETIRED, main
 from judgewright.runs.demo.rows import write_demo_rows
-from judgewright.runs.store.journal import list_runs
+from judgewright.runs.store.journal import create_run, list_runs
 from judgewright.runs.store.workspace import Workspace
 
 README = Path(__file__).resolve().parents[2] / "README.md"
@@ -279,3 +279,24 @@ def test_an_example_stands_on_one_line_however_narrow_the_terminal(capsys: pytes
     assert run("calibrate", "--help") == 0
     (line,) = [line for line in capsys.readouterr().out.splitlines() if "Example:" in line]
     assert line.endswith("--method isotonic")
+
+
+@pytest.mark.parametrize("name", RETIRED)
+def test_a_retired_command_says_what_to_do_instead(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """One line and exit 2, whatever follows its name; the help does not list it."""
+    assert run(name, "groundedness", "rows.jsonl", "--trials", "3", "--help") == 2
+    assert capsys.readouterr().err == f"error: `{name}` was removed: {RETIRED[name]}\n"
+    assert run("--help") == 0
+    assert f"\n  {name} " not in capsys.readouterr().out
+
+
+def test_a_run_of_the_retired_tune_is_listed_and_explained(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """An old workspace opens; such a run cannot go on."""
+    with Workspace(folder) as place:
+        study = create_run(place.database, "tune", {"model": "simulated"})
+    assert run("runs", "list") == 0
+    assert f"{study}  tune" in capsys.readouterr().out
+    assert run("runs", "show", study) == 0
+    assert "`judgewright tune`, which was removed" in capsys.readouterr().out
+    assert run("runs", "resume", study) == 2
+    assert "is a tune, not an optimization" in capsys.readouterr().err

@@ -154,7 +154,6 @@ ASKING = {
     "calibrate": ("groundedness", "rows.jsonl"),
     "loss write": ("precision",),
     "plan": ("groundedness", "rows.jsonl", "--objective", "precision"),
-    "tune": ("groundedness", "rows.jsonl", "--objective", "precision"),
     "optimize": ("groundedness", "rows.jsonl", "--objective", "precision"),
     "gate": ("groundedness", "faithfulness", "rows.jsonl", "--target", "precision"),
     "recheck": ("groundedness",),

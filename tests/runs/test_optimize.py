@@ -149,18 +149,10 @@ def test_a_loss_from_a_file_guides_the_run(folder: Path, capsys: pytest.CaptureF
     assert optimize("--screen-model", "simulated") == 2
 
 
-def test_tuned_settings_are_taken_and_an_option_by_hand_beats_them(
-    folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """What `tune` found stands in the run's configuration, aloud, except what was given."""
-    said = ("--model", "simulated", "--objective", "avoid false positives")
-    plain = ("groundedness", "rows.jsonl", *said, "--steps", "1", "--json")
-    assert run("tune", *plain, "--trials", "2") == 0
-    chosen = json.loads(capsys.readouterr().out)["chosen"]
-    assert run("optimize", *plain, "--tuned", "--gradients", "3") in (0, 1)
-    told = capsys.readouterr()
-    assert run("runs", "show", json.loads(told.out)["run"], "--json") == 0
-    config = json.loads(capsys.readouterr().out)["config"]
-    assert config["gradients"] == 3
-    assert config["batch"] == chosen["batch"]
-    assert "gradients" in told.err
+def test_a_retired_option_says_what_to_do_instead(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """One line and exit 2, before any other option is missed; the help does not show it."""
+    assert run("optimize", "groundedness", "rows.jsonl", "--tuned") == 2
+    said = capsys.readouterr().err
+    assert said == "error: --tuned was removed: set --steps, --batch, --gradients and --temperature by hand\n"
+    assert run("optimize", "--help") == 0
+    assert "--tuned" not in capsys.readouterr().out

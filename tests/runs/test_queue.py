@@ -239,8 +239,8 @@ def test_a_name_that_fits_several_runs_lists_them(made: Made, capsys: pytest.Cap
         assert find_run(database, "latest", kind="optimize") == other
         assert find_run(database, other[:-1]) == other
         assert find_run(database, bench, kind="optimize") == bench  # a whole id is never another run's beginning
-        with pytest.raises(InputError, match="there is no tune in this workspace yet"):
-            find_run(database, "latest", kind="tune")
+        with pytest.raises(InputError, match="there is no plan in this workspace yet"):
+            find_run(database, "latest", kind="plan")
         for unknown in ("", "1999", made.run_id + "0", bench[1:]):
             with pytest.raises(InputError, match="there is no run"):
                 find_run(database, unknown)

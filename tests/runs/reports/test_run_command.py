@@ -22,7 +22,7 @@ def parsed(command: str) -> RunConfig:
     assert words[:2] == ["judgewright", "optimize"]
     options = optimize.make_context("optimize", words[2:]).params
     assert options["judge"] == f"{PROMPT.name}@{PROMPT.version}"
-    not_read = ("judge", "workspace", "as_json", "no_wait", "tuned")
+    not_read = ("judge", "workspace", "as_json", "no_wait")
     return read_config(PROMPT, **{name: value for name, value in options.items() if name not in not_read})
 
 

@@ -1,1 +1,0 @@
-"""The search for the settings of a walk, in a study of its own."""
