@@ -1,4 +1,4 @@
-"""MLflow: a scorer that sends our messages, the registry's prompt, and the criteria for `make_judge`."""
+"""MLflow: a scorer that sends our messages, and the prompt for its registry."""
 
 from __future__ import annotations
 
@@ -16,7 +16,6 @@ from .judge_module import (
     prose_difference,
     stem,
 )
-from .mlflow_make_judge import MAKE_JUDGE_DIFFERENCE, mlflow_make_judge
 from .python_text import plain
 from .target import ExportContext, ExportedFiles, Refused, ScoreMap, Target
 from .template_parts import DIFFERENCE, template_messages
@@ -148,12 +147,6 @@ def _write(handover: ExportContext) -> ExportedFiles:
     registry, registry_difference = _registry(handover)
     files = {name: _module(handover), REGISTRY: registry}
     told = [registry_difference, *calibration_difference(handover), *prose_difference(prompt)]
-    extra = f"{stem(prompt)}_make_judge.py"
-    try:
-        files[extra] = mlflow_make_judge(handover)
-        told.append(MAKE_JUDGE_DIFFERENCE)
-    except Refused as reason:
-        told.append(f"{extra} is not written: {reason}.")
     if prompt.scale.kind == "choice":
         told.append("The scorer's value is a label, which MLflow counts; labels have no order, so it sets no pass_if.")
     module = name.removesuffix(".py")

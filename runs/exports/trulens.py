@@ -1,4 +1,4 @@
-"""TruLens: a metric that sends our messages, the registry's entry, and the criteria for TruLens' own metrics."""
+"""TruLens: a metric that sends our messages, and the entry for its registry."""
 
 from __future__ import annotations
 
@@ -19,7 +19,6 @@ from .python_text import plain
 from .target import ExportContext, ExportedFiles, Refused, ScoreMap, Target
 from .template_parts import DIFFERENCE, template_messages
 from .template_syntaxes import double_brace
-from .trulens_criteria import CRITERIA_DIFFERENCE, trulens_criteria
 
 REGISTRY = "registry.json"
 _STATEMENT = re.compile(r"\{%.*?%\}", re.DOTALL)
@@ -112,15 +111,11 @@ def _write(handover: ExportContext) -> ExportedFiles:
         *calibration_difference(handover),
         *prose_difference(prompt),
     ]
-    for extra, write, difference in (
-        (REGISTRY, _registry, f"{REGISTRY}: {DIFFERENCE}"),
-        (f"{stem(prompt)}_criteria.py", trulens_criteria, CRITERIA_DIFFERENCE),
-    ):
-        try:
-            files[extra] = write(handover)
-            told.append(difference)
-        except Refused as reason:
-            told.append(f"{extra} is not written: {reason}.")
+    try:
+        files[REGISTRY] = _registry(handover)
+        told.append(f"{REGISTRY}: {DIFFERENCE}")
+    except Refused as reason:
+        told.append(f"{REGISTRY} is not written: {reason}.")
     module = name.removesuffix(".py")
     first = prompt.inputs[0]
     return ExportedFiles(

@@ -1,4 +1,4 @@
-"""MLflow: a scorer that sends our messages, the registry's prompt, and criteria for make_judge."""
+"""MLflow: a scorer that sends our messages, and the registry's prompt."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import pytest
 
-from judgewright.judges import DecisionRule, JudgePrompt, OutputScale, Registry, response_format
+from judgewright.judges import DecisionRule, JudgePrompt, Registry, response_format
 from judgewright.runs.exports.mlflow import REGISTRY, TARGET
 
 HOSTILE = 'Tabs\t{a} {{B}} {% raw %} {{ cycler }} "q" \'\'\'""" \\n \\1 $x \r\n 漢字 \u202e ' + "x" * 20_000
@@ -24,26 +24,19 @@ def module_of(bundle) -> str:
     return next(iter(bundle.files.values()))
 
 
-def make_judge_of(bundle) -> str:
-    """The text of the make_judge module."""
-    return next(text for name, text in bundle.files.items() if name.endswith("_make_judge.py"))
-
-
 @pytest.mark.parametrize("name", ["context_relevance", "routing", "answerability"])
 def test_mlflow_sends_our_messages_and_reads_our_replies(name: str, handover, exported) -> None:
-    """Down to the wire: grades, labels and yes or no; the registry and make_judge as the manifest says."""
+    """Down to the wire: grades, labels and yes or no; the registry as the manifest says."""
     found = exported("mlflow", handover(Registry().get(name)))
     assert found.problems == ()
     assert any(note.startswith(REGISTRY) for note in found.notes)
-    assert any("make_judge" in note for note in found.notes)
 
 
 def test_hostile_text_arrives_in_mlflow(handover, exported) -> None:
-    """In the scorer as it is, in the registry as Jinja; make_judge, which cannot escape it, is left out."""
+    """In the scorer as it is, in the registry as Jinja."""
     found = exported("mlflow", handover(replace(Registry().get("groundedness"), criteria=HOSTILE)))
     assert found.problems == ()
     assert any("Jinja" in text for text in found.differences)
-    assert any("_make_judge.py is not written" in text for text in found.differences)
 
 
 @pytest.mark.parametrize("name", Registry().names())
@@ -89,47 +82,11 @@ def test_the_jinja_form_renders_our_text(text: str, handover) -> None:
     assert shown[1].endswith(prompt.reply.strip())
 
 
-@pytest.mark.parametrize(
-    ("scale", "values"),
-    [
-        (OutputScale(), "Literal[0, 1, 2, 3]"),
-        (OutputScale(low=0, high=100), "int"),
-        (OutputScale(kind="probability", threshold=0.5), "float"),
-        (OutputScale(kind="binary", threshold=1.0), "bool"),
-        (OutputScale(kind="choice", labels=("a", 'b"'), threshold=1.0), """Literal["a", 'b"']"""),
-    ],
-)
-def test_make_judge_gets_the_scale_as_a_type(scale: OutputScale, values: str, handover) -> None:
-    """And imports Literal only where it is used."""
-    text = make_judge_of(write(replace(Registry().get("groundedness"), scale=scale), handover))
-    assert f"\nVALUES = {values}\n" in text
-    assert ("from typing import Literal" in text) == values.startswith("Literal")
-
-
-def test_make_judge_maps_the_fields_and_says_so(handover) -> None:
-    """Only MLflow's own variables stand in the instructions; the last field is the output, the rest are inputs."""
-    text = make_judge_of(write(Registry().get("answer_correctness"), handover))
-    instructions = next(
-        ast.literal_eval(node.value)
-        for node in ast.parse(text).body
-        if isinstance(node, ast.Assign) and node.targets[0].id == "INSTRUCTIONS"
-    )
-    assert "{{ inputs }} holds the query and the gold answer; {{ outputs }} is the answer." in instructions
-    assert instructions.count("{{") == 2
-    assert "generate_rationale_first=True" in text
-
-
-def test_make_judge_is_not_asked_for_reasons_that_the_judge_does_not_give_first(handover) -> None:
-    """The judge without reasons scores at once."""
-    assert "generate_rationale_first=False" in make_judge_of(write(Registry().get("groundedness_no_reason"), handover))
-
-
 def test_threshold_and_pass_if_arrive(handover) -> None:
     """The rule's own threshold decides what passes; labels have none."""
     given = replace(handover(Registry().get("groundedness")), rule=DecisionRule(threshold=3))
     bundle = TARGET.write(given)
     assert "THRESHOLD = 3.0\n" in module_of(bundle)
-    assert "THRESHOLD = 3.0\n" in make_judge_of(bundle)
     assert "@scorer(name=NAME, pass_if=positive)" in module_of(bundle)
     labels = write(Registry().get("routing"), handover)
     assert "@scorer(name=NAME)" in module_of(labels)

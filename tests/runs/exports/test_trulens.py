@@ -1,4 +1,4 @@
-"""TruLens: a metric that sends our messages, the registry's entry, and criteria for TruLens' own metrics."""
+"""TruLens: a metric that sends our messages and the registry's entry."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import pytest
 
-from judgewright.judges import DecisionRule, JudgePrompt, OutputScale, Registry
+from judgewright.judges import DecisionRule, JudgePrompt, Registry
 from judgewright.judges.scale import Platt
 from judgewright.runs.exports import Refused
 from judgewright.runs.exports.trulens import REGISTRY, TARGET
@@ -36,11 +36,10 @@ def constants(text: str) -> dict[str, object]:
 
 @pytest.mark.parametrize("name", ["groundedness", "context_relevance", "diras_probability"])
 def test_trulens_sends_our_messages_and_scales_our_grades(name: str, handover, exported) -> None:
-    """Three kinds of judge through a provider of TruLens' own; registry and criteria as the manifest says."""
+    """Three kinds of judge through a provider of TruLens' own; the registry as the manifest says."""
     found = exported("trulens", handover(Registry().get(name)))
     assert found.problems == ()
     assert any(note.startswith(REGISTRY) for note in found.notes)
-    assert any("_criteria.py" in note for note in found.notes) == (name != "diras_probability")
 
 
 def test_hostile_text_arrives_in_trulens(handover, exported) -> None:
@@ -103,32 +102,6 @@ def test_a_field_that_the_registry_takes_for_an_argument_is_not_stored(handover)
     bundle = write(replace(Registry().get("groundedness"), template="{{strict}}"), handover)
     assert REGISTRY not in bundle.files
     assert any("'strict'" in told for told in bundle.differences)
-
-
-def test_criteria_come_with_scale_demonstrations_and_threshold(handover) -> None:
-    """TruLens' own arguments: names, integer grades, the scale's ends, and a threshold on its 0 to 1."""
-    prompt = Registry().get("context_relevance")
-    bundle = TARGET.write(replace(handover(prompt), rule=DecisionRule(threshold=3)))
-    text = bundle.files["context_relevance_criteria.py"]
-    found = constants(text)
-    assert [grade for _, grade in found["EXAMPLES"]] == [3, 1, 0]
-    assert all(type(grade) is int and set(row) == {"question", "context"} for row, grade in found["EXAMPLES"])
-    assert prompt.criteria.strip() in found["CRITERIA"]
-    assert found["THRESHOLD"] == 1.0
-    assert "min_score_val=0,\n        max_score_val=3," in text
-    assert constants(bundle.files["context_relevance_trulens.py"])["THRESHOLD"] == 3.0
-
-
-@pytest.mark.parametrize(
-    "change",
-    [{"scale": OutputScale(low=1, high=5, threshold=4)}, {"name": "mine"}, {"template": "{{source}} {{claim}}"}],
-    ids=["scale", "name", "fields"],
-)
-def test_criteria_are_left_out_where_trulens_has_no_such_metric(change: dict[str, object], handover) -> None:
-    """1 to 5 raises there; another question is another metric."""
-    bundle = write(replace(Registry().get("groundedness"), **change), handover)
-    assert not any(file.endswith("_criteria.py") for file in bundle.files)
-    assert any("_criteria.py is not written" in told for told in bundle.differences)
 
 
 def test_a_calibrated_threshold_arrives_as_a_raw_one(handover) -> None:
