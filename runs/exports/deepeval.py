@@ -1,20 +1,11 @@
-"""DeepEval: a metric that sends the judge's own messages, and the judge as a GEval in DeepEval's words."""
+"""DeepEval: a metric that sends the judge's own messages."""
 
 from __future__ import annotations
 
 from string import Template
 
 from ...judges import JudgePrompt
-from .judge_module import (
-    calibration_difference,
-    fill_module,
-    literal,
-    number_text,
-    prose_difference,
-    raw_threshold,
-    stem,
-)
-from .python_text import plain, python_text
+from .judge_module import calibration_difference, fill_module, literal, prose_difference, stem
 from .target import ExportContext, ExportedFiles, Refused, ScoreMap, Target
 
 PLACES = {
@@ -106,41 +97,9 @@ class Judge(BaseMetric):
         return NAME
 ''')
 
-_GEVAL = Template('''\
-"""$origin
-
-The judge as a DeepEval GEval, written by Judgewright; the second-best form: DeepEval's words around our criteria.
-"""
-
-from deepeval.metrics import GEval
-from deepeval.metrics.g_eval import Rubric
-from deepeval.test_case import SingleTurnParams
-
-STEPS = [
-    $steps,
-]
-"""Given as they are; DeepEval asks no model to write steps from criteria."""
-
-RUBRIC = [
-$rubric]
-
-
-def judge(model, **options):
-    """Return the metric on a model of DeepEval's, or the name of one."""
-    return GEval(
-        name=$name,
-        evaluation_steps=STEPS,
-        rubric=RUBRIC,
-        evaluation_params=[$parameters],
-        model=model,
-        threshold=$threshold,
-        **options,
-    )
-''')
-
 
 def write(handover: ExportContext) -> ExportedFiles:
-    """Write the metric, and beside it a GEval where the scale has anchors on whole grades from 0 to 10.
+    """Write the metric.
 
     Raises:
         Refused: The judge chooses a label, which is no number to hold against a threshold.
@@ -153,31 +112,15 @@ def write(handover: ExportContext) -> ExportedFiles:
     name, places = f"{stem(prompt)}_deepeval", places_of(prompt)
     shown = ", ".join(f"{literal(field)}: {literal(place) if place else None}" for field, place in places.items())
     module = fill_module(_MODULE, handover, low=str(scale.low), high=str(scale.high), places=shown)
-    differences = [*calibration_difference(handover), *prose_difference(prompt)]
-    files = {f"{name}.py": module}
-    anchors = [scale.anchors.get(_shown(prompt, int(grade)), "") for grade in scale.levels]
-    whole = scale.kind != "probability" and scale.low >= 0 and scale.high <= 10
-    if not (whole and all(anchors)) or None in places.values():
-        differences.append(
-            "There is no GEval: it needs whole grades from 0 to 10 with an anchor for each, and inputs with a place in "
-            "a DeepEval test case."
-        )
-    else:
-        files[f"{stem(prompt)}_geval.py"] = _geval(handover, places, anchors)
-        differences.append(
-            f"{stem(prompt)}_geval.py is the second-best form: DeepEval writes its own prompt around system text, "
-            "criteria and anchors, asks for its own fields score and reason in place of the judge's reply, leaves out "
-            "the judge's template and demonstrations, shows retrieval context as a Python list, and weighs grades by "
-            "token probabilities where its model gives them."
-        )
+    [*calibration_difference(handover), *prose_difference(prompt)]
     filled = dict.fromkeys(place for place in ("input", *places.values()) if place)  # a test case has an input anyway
     given = ", ".join(f"{place}=[...]" if place == "retrieval_context" else f"{place}=..." for place in filled)
     return ExportedFiles(
-        files=files,
+        files={f"{name}.py": module},
         exact=True,
         calibrated=True,
         own_fences=True,
-        differences=tuple(differences),
+        differences=(*calibration_difference(handover), *prose_difference(prompt)),
         scores=ScoreMap(
             low=0.0,
             high=1.0,
@@ -197,32 +140,6 @@ def places_of(prompt: JudgePrompt) -> dict[str, str | None]:
         fits = next((place for place, names in PLACES.items() if name in names), None)
         out[name] = None if fits in out.values() else fits
     return out
-
-
-def _geval(handover: ExportContext, places: dict[str, str | None], anchors: list[str]) -> str:
-    prompt, scale = handover.prompt, handover.prompt.scale
-    steps = "\n\n".join(part for part in (prompt.system.strip(), prompt.criteria.strip()) if part)
-    threshold = raw_threshold(handover)
-    rubric = "".join(
-        f"    Rubric(\n        score_range=({grade}, {grade}),\n        expected_outcome={_text(text)},\n    ),\n"
-        for grade, text in enumerate(anchors, start=scale.low)
-    )
-    return _GEVAL.substitute(
-        origin=plain(handover.origin),
-        steps=python_text(steps, 4),
-        rubric=rubric,
-        name=literal(prompt.name),
-        parameters=", ".join(f"SingleTurnParams.{place.upper()}" for place in places.values() if place),
-        threshold=f"({number_text(threshold)} - {scale.low}) / ({scale.high} - {scale.low})",
-    )
-
-
-def _text(text: str) -> str:
-    return python_text(text, 8) if "\n" in text else literal(text)
-
-
-def _shown(prompt: JudgePrompt, grade: int) -> str:
-    return prompt.scale.labels[grade] if prompt.scale.labels else str(grade)
 
 
 TARGET = Target(

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import inspect
 import math
-from collections.abc import Mapping
 from string import Template
 
-from ...judges import Completion, JudgePrompt, Row, Verdict, read_reply
+from ...judges import JudgePrompt, Row
 from . import portable
 from .python_text import plain, python_text
 from .target import ExportContext
@@ -190,22 +189,6 @@ def prose_difference(prompt: JudgePrompt) -> tuple[str, ...]:
         "Of a reply in prose the module reads JSON, else the last line that names the verdict, else a reply that is "
         "nothing but a value; Judgewright reads more forms, and such a reply has no score in the tool.",
     )
-
-
-def graded_examples(prompt: JudgePrompt) -> list[tuple[Mapping[str, str], float]]:
-    """Return the demonstrations with the grades that their replies give; those without one are left out."""
-    out = []
-    for example in prompt.examples:
-        answer = read_reply(prompt, "", Completion(text=example.reply))
-        if isinstance(answer, Verdict):
-            out.append((example.inputs, answer.score))
-    return out
-
-
-def scale_text(prompt: JudgePrompt) -> str:
-    """Return the anchors as the judge's system message writes them; empty where there are none."""
-    anchors = prompt.scale.anchors
-    return "Scale:\n" + "\n".join(f"{grade}: {text}" for grade, text in anchors.items()) if anchors else ""
 
 
 def _decision(handover: ExportContext) -> str:

@@ -1,4 +1,4 @@
-"""Opik: a metric that sends the judge's own messages, a chat prompt for the prompt library, and a GEval."""
+"""Opik: a metric that sends the judge's own messages, and a chat prompt for the prompt library."""
 
 from __future__ import annotations
 
@@ -6,15 +6,7 @@ from string import Template
 
 import orjson
 
-from .judge_module import (
-    calibration_difference,
-    fill_module,
-    literal,
-    prose_difference,
-    scale_text,
-    stem,
-)
-from .python_text import plain, python_text
+from .judge_module import calibration_difference, fill_module, literal, prose_difference, stem
 from .target import ExportContext, ExportedFiles, Refused, ScoreMap, Target
 from .template_parts import template_messages
 from .template_syntaxes import jinja
@@ -96,27 +88,9 @@ def push(client=None, *, name=NAME, **options):
     )
 ''')
 
-_GEVAL = Template('''\
-"""$origin
-
-The judge as an Opik GEval, written by Judgewright; the second-best form: Opik's words around our criteria.
-"""
-
-from opik.evaluation.metrics import GEval
-
-TASK = $task
-
-CRITERIA = $criteria
-
-
-def judge(model=None, **options):
-    """Return the metric; its score takes one text, output, in which all that is judged must stand."""
-    return GEval(task_introduction=TASK, evaluation_criteria=CRITERIA, model=model, name=$name, **options)
-''')
-
 
 def write(handover: ExportContext) -> ExportedFiles:
-    """Write the metric, the chat prompt it can store, and a GEval where grades can be set out from 0 to 10.
+    """Write the metric, and the chat prompt it can store.
 
     Raises:
         Refused: A field is `self`.
@@ -153,13 +127,6 @@ def write(handover: ExportContext) -> ExportedFiles:
             "The value of a score is the place of the label in the judge's list, which has no order: read "
             "category_name, and do not average values."
         )
-    else:
-        files[f"{stem(prompt)}_geval.py"] = _geval(handover)
-        differences.append(
-            f"{stem(prompt)}_geval.py is the second-best form: Opik has the model write evaluation steps of its own, "
-            "asks for a score from 0 to 10 and a reason in place of the judge's reply, divides by 10, reads one text "
-            "`output` in place of the judge's inputs, and leaves out template, demonstrations and threshold."
-        )
     fields = ", ".join(f"{field}=..." for field in prompt.inputs)
     how = (
         "The value is the place of the label, which stands in category_name."
@@ -174,23 +141,6 @@ def write(handover: ExportContext) -> ExportedFiles:
         differences=tuple(differences),
         scores=ScoreMap(low=0.0, high=float(scale.high) if choice else 1.0, how=how),
         usage=f'from {name} import Judge\nresult = Judge(model="openai/MODEL", api_base=URL).score({fields})',
-    )
-
-
-def _geval(handover: ExportContext) -> str:
-    prompt, scale = handover.prompt, handover.prompt.scale
-    ends = (
-        f"Give 0 for {scale.labels[0]} and 10 for {scale.labels[1]}."
-        if scale.labels
-        else f"The judge's grades run from {scale.low} to {scale.high}: give 0 for the lowest, 10 for the highest, and "
-        "set out those between evenly."
-    )
-    criteria = "\n\n".join(part for part in (prompt.criteria.strip(), scale_text(prompt), ends) if part)
-    return _GEVAL.substitute(
-        origin=plain(handover.origin),
-        task=python_text(prompt.system.strip(), 0),
-        criteria=python_text(criteria, 0),
-        name=literal(prompt.name),
     )
 
 

@@ -1,4 +1,4 @@
-"""Arize Phoenix: an evaluator that sends the judge's own messages, a prompt for its store, and a classifier."""
+"""Arize Phoenix: an evaluator that sends the judge's own messages, and a prompt for its store."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ from string import Template
 
 import orjson
 
-from ...judges import JudgePrompt
 from .judge_module import calibration_difference, fill_module, literal, prose_difference, stem
 from .target import ExportContext, ExportedFiles, Refused, ScoreMap, Target
 from .template_parts import template_messages
@@ -87,14 +86,6 @@ def push(model_name, *, client=None, model_provider="OPENAI", name=NAME):
     return (client or Client()).prompts.create(name=name, version=version)
 ''')
 
-_CLASSIFIER = Template('''
-
-def classifier(llm):
-    """Return the judge as a ClassificationEvaluator; the second-best form: Phoenix asks for label and explanation."""
-    template = PromptTemplate(template=stored_messages(), template_format=TemplateFormat.MUSTACHE)
-    return ClassificationEvaluator(name=NAME, llm=llm, prompt_template=template, choices=$choices)
-''')
-
 ROLES = (
     "Phoenix's OpenAI adapter sends the system message in the role developer unless the model's name begins with gpt, "
     "and in the role user for o1-mini and o1-preview."
@@ -106,31 +97,23 @@ def write(handover: ExportContext) -> ExportedFiles:
     prompt, scale = handover.prompt, handover.prompt.scale
     name, choice = f"{stem(prompt)}_phoenix", scale.kind == "choice"
     differences = [ROLES, *calibration_difference(handover), *prose_difference(prompt)]
-    files, store, classifies = {}, "", scale.kind != "probability"
+    files, store = {}, ""
     try:
         messages = [{"role": m.role, "content": double_brace(m.segments)} for m in template_messages(prompt)]
     except Refused as why:
-        classifies = False
-        differences.append(f"There is no prompt for Phoenix's store, and no classifier: {why}.")
+        differences.append(f"There is no prompt for Phoenix's store: {why}.")
     else:
         files[f"{name}.json"] = orjson.dumps(messages, option=orjson.OPT_INDENT_2).decode() + "\n"
         store = _STORE.substitute(prompt_file=f"{name}.json", origin_text=repr(handover.origin))
         differences.append(
             f"{name}.json, which push() stores, has fixed tags as fences; the evaluator has the judge's own. Phoenix's "
-            "client fills the stored prompt field by field, so that {{name}} in a row's text is filled too; evaluator "
-            "and classifier fill in one pass."
-        )
-    if classifies:
-        store += _CLASSIFIER.substitute(choices=_choices(prompt))
-        differences.append(
-            "classifier() is the second-best form: there Phoenix asks through structured output for its own fields "
-            "label and explanation in place of the judge's reply, knows no threshold, and renders a text of nothing "
-            "but white space as none."
+            "client fills the stored prompt field by field, so that {{name}} in a row's text is filled too; the "
+            "evaluator fills in one pass."
         )
     module = fill_module(
         _MODULE,
         handover,
-        imports=_imports(store=bool(store), classifies=classifies),
+        imports=_imports(store=bool(store)),
         direction="neutral" if choice else "maximize",
         label=f"{literal(scale.labels)}[int(grade)]" if choice else '"positive" if grade >= THRESHOLD else "negative"',
         store=store,
@@ -151,19 +134,9 @@ def write(handover: ExportContext) -> ExportedFiles:
     )
 
 
-def _imports(*, store: bool, classifies: bool) -> str:
-    lines = ["from pathlib import Path"] if store else []
-    lines += ["", f"from phoenix.evals import {'ClassificationEvaluator, ' if classifies else ''}Evaluator, Score"]
-    if classifies:
-        lines.append("from phoenix.evals.llm.prompts import PromptTemplate, TemplateFormat")
-    return "\n".join(lines)
-
-
-def _choices(prompt: JudgePrompt) -> str:
-    scale = prompt.scale
-    labels = scale.labels or tuple(str(int(grade)) for grade in scale.levels)
-    pairs = (f"{literal(label)}: {grade}" for label, grade in zip(labels, scale.levels, strict=True))
-    return "{" + ", ".join(pairs) + "}"
+def _imports(*, store: bool) -> str:
+    imports = "\nfrom phoenix.evals import Evaluator, Score"
+    return "from pathlib import Path\n" + imports if store else imports
 
 
 TARGET = Target(

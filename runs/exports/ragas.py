@@ -1,16 +1,11 @@
-"""Ragas: a metric that sends the judge's own messages, and the judge as a NumericMetric or DiscreteMetric to load."""
+"""Ragas: a metric that sends the judge's own messages."""
 
 from __future__ import annotations
 
 from string import Template
 
-import orjson
-
-from ...judges import JudgePrompt
 from .judge_module import calibration_difference, fill_module, literal, prose_difference, stem
 from .target import ExportContext, ExportedFiles, Refused, ScoreMap, Target
-from .template_parts import TemplatePart, template_messages
-from .template_syntaxes import f_string
 
 _MODULE = Template('''\
 """$origin
@@ -74,7 +69,7 @@ def positive(result):
 
 
 def write(handover: ExportContext) -> ExportedFiles:
-    """Write the metric, and beside it the JSON that Ragas' own metric classes load.
+    """Write the metric.
 
     Raises:
         Refused: A field is `self`.
@@ -94,50 +89,20 @@ def write(handover: ExportContext) -> ExportedFiles:
         value=f"{literal(scale.labels)}[int(grade)]" if choice else "grade",
         positive="" if choice else _POSITIVE,
     )
-    files = {f"{name}.py": module}
-    differences = [*calibration_difference(handover), *prose_difference(prompt)]
-    if prompt.examples:
-        differences.append(
-            "There is no file for Ragas' own metric classes: they send one user message and have no place for the "
-            "judge's demonstrations as turns of a chat."
-        )
-    else:
-        files[f"{name}.json"] = orjson.dumps(_metric(prompt), option=orjson.OPT_INDENT_2).decode() + "\n"
-        differences.append(
-            f"{name}.json is the second-best form: there Ragas sends system and user text as one user message, asks "
-            "through structured output for its own fields `reason` and `value` in place of the judge's reply, and "
-            "knows no threshold."
-        )
     how = "its label; our grade is the place in the list" if choice else "the judge's grade, unaltered"
     fields = ", ".join(f"{field}=..." for field in prompt.inputs)
     return ExportedFiles(
-        files=files,
+        files={f"{name}.py": module},
         exact=True,
         calibrated=True,
         own_fences=True,
-        differences=tuple(differences),
+        differences=(*calibration_difference(handover), *prose_difference(prompt)),
         scores=ScoreMap(low=float(scale.low), high=float(scale.high), how=f"The value of the result is {how}."),
         usage=(
             f"from openai import OpenAI\nfrom {name} import Judge\n"
             f"result = Judge(model=MODEL, client=OpenAI(base_url=URL)).score({fields})"
         ),
     )
-
-
-def _metric(prompt: JudgePrompt) -> dict[str, object]:
-    scale = prompt.scale
-    discrete = scale.kind == "choice" or (scale.kind == "binary" and bool(scale.labels))
-    segments: list[TemplatePart] = []
-    for message in template_messages(prompt):
-        segments += [*(["\n\n"] if segments else []), *message.segments]
-    return {
-        "format_version": "1.0",
-        "metric_type": "DiscreteMetric" if discrete else "NumericMetric",
-        "name": prompt.name,
-        "prompt": {"type": "Prompt", "instruction": f_string(segments), "examples": []},
-        "config": {"allowed_values": list(scale.labels) if discrete else [scale.low, scale.high]},
-        "response_model_info": None,
-    }
 
 
 TARGET = Target(

@@ -74,16 +74,6 @@ def check_prompt(module, told, rendered):
             sys.exit(f"the stored prompt: row {number} renders as another text")
 
 
-def check_geval(module):
-    """Hold the GEval to its texts, and to 0 and 1 at the ends of its scale."""
-    for score in (0, 5, 10):
-        model = FakeModel(json.dumps({"score": score, "reason": "because"}))
-        if module.judge(model, track=False).score(output="what is judged").value != score / 10:
-            sys.exit(f"{module.__name__}: {score} is not {score / 10}")
-        if not all(text in model.sent[-1][0]["content"] for text in (module.TASK, module.CRITERIA)):
-            sys.exit(f"{module.__name__}: the judge's texts do not arrive unaltered")
-
-
 def main():
     """Write what was found as JSON."""
     given, cases, out = map(Path, sys.argv[1:])
@@ -101,8 +91,6 @@ def main():
         except MetricComputationError:
             scores.append(None)
     check_prompt(module, told, rendered)
-    for file in given.glob("*_geval.py"):
-        check_geval(load(file))
     found = {"tool": f"opik {version('opik')}", "rendered": rendered, "scores": scores, "notes": []}
     out.write_text(json.dumps(found), encoding="utf-8")
 

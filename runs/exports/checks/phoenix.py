@@ -56,23 +56,6 @@ def fixed_fences(messages, inputs):
     return out
 
 
-def check_classifier(module, told, wanted):
-    """Hold the classifier to the same messages, and each of its choices to its grade."""
-    judge, rows = told["judge"], told["rows"]
-    labels = judge["scale"]["labels"] or [str(g) for g in range(judge["scale"]["low"], judge["scale"]["high"] + 1)]
-    sent, reply = [], [json.dumps({"explanation": "", "label": labels[0]})]
-    evaluator = module.classifier(wire(sent, reply))
-    for row in rows:
-        evaluator.evaluate(row)
-    for number, (row, got, messages) in enumerate(zip(rows, sent, wanted, strict=True), start=1):
-        if got != messages and all(text.strip() for text in row.values()):
-            sys.exit(f"classifier: row {number} renders as another text")
-    for place, label in enumerate(labels):
-        reply[0] = json.dumps({"explanation": "", "label": label})
-        if evaluator.evaluate(rows[0])[0].score != judge["scale"]["low"] + place:
-            sys.exit(f"classifier: {label!r} has another grade")
-
-
 def check_stored(module, told, wanted):
     """Push to a client that only keeps what it is given, and fill that as Phoenix's client does."""
     kept = []
@@ -108,8 +91,6 @@ def main():
             sys.exit("evaluate and async_evaluate differ")
         scores.append(first.score)
     wanted = [fixed_fences(messages, inputs) for messages in rendered]
-    if hasattr(module, "classifier"):
-        check_classifier(module, told, wanted)
     notes = []
     if hasattr(module, "push"):
         check_stored(module, told, wanted)

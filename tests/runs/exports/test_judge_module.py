@@ -29,7 +29,6 @@ from judgewright.judges import (
 from judgewright.judges.scale import Isotonic, Platt
 from judgewright.runs.exports.judge_module import (
     calibration_difference,
-    graded_examples,
     literal,
     messages_part,
     raw_threshold,
@@ -194,14 +193,6 @@ def test_a_rule_that_takes_nothing_for_positive_arrives_as_infinity() -> None:
 def test_a_threshold_of_ones_own_arrives() -> None:
     """Not the scale's, the rule's."""
     assert module_of(Registry().get("groundedness"), DecisionRule(threshold=3)).THRESHOLD == 3.0
-
-
-def test_demonstrations_come_with_the_grades_of_their_replies() -> None:
-    """One whose reply has no grade is left out, not taken for zero."""
-    prompt = Registry().get("context_relevance")
-    assert [grade for _, grade in graded_examples(prompt)] == [3.0, 1.0, 0.0]
-    spoilt = replace(prompt, examples=(replace(prompt.examples[0], reply="no idea"), prompt.examples[1]))
-    assert [grade for _, grade in graded_examples(spoilt)] == [1.0]
 
 
 @pytest.mark.parametrize(("name", "module"), [("my-judge", "my_judge"), ("3way", "judge_3way")])

@@ -47,7 +47,7 @@ def test_single_braces_are_not_taken_for_an_f_string(handover, exported) -> None
 
 
 def test_a_stored_prompt_that_is_another_text_fails(handover, mistaken) -> None:
-    """The file beside the module is what push and the classifier use."""
+    """The file beside the module is what push stores."""
 
     def edit(text: str) -> str:
         return (
