@@ -25,7 +25,7 @@ def rendered(path: Path, target: str, judge: dict, rows: list[dict]) -> tuple[st
     """Return what read the file, and the messages for each row."""
     text = path.read_text(encoding="utf-8")
     if target == "yaml":
-        from .... import judges
+        from judgewright import judges
 
         prompt = judges.load_prompt(text)
         found = [prompt.messages(judges.Row(id="", inputs=row)) for row in rows]
