@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from dataclasses import replace
 from pathlib import Path
@@ -10,7 +11,15 @@ import pytest
 
 from judgewright.judges import DecisionRule, InputError, JudgePrompt, Registry, load_prompt
 from judgewright.judges.scale import Platt
-from judgewright.runs.exports import TARGETS, ExportContext, Refused, Verification, read_export, write_export
+from judgewright.runs.exports import (
+    TARGETS,
+    ExportContext,
+    Refused,
+    Verification,
+    read_export,
+    verify_export,
+    write_export,
+)
 
 HOSTILE = 'Braces {a} {{b}} {% raw %} {# c #} "quotes" \'\'\' \\ """ \r\n\ttabs 漢字 \u202e ' + "x" * 20_000
 
@@ -120,3 +129,16 @@ def test_markdown_survives_its_own_fences(handover) -> None:
     given: ExportContext = handover(prompt)
     (text,) = TARGETS["markdown"].write(given).files.values()
     assert "`````text\n" in text
+
+
+def test_an_export_with_a_file_that_is_no_longer_written_says_what_to_do(tmp_path: Path, handover) -> None:
+    """Older versions wrote a second file for make_judge: one line says to export again, and nothing is run."""
+    write_export(handover(shipped("groundedness")), TARGETS["mlflow"], tmp_path / "out")
+    second, place = tmp_path / "out" / "groundedness_make_judge.py", tmp_path / "out" / "manifest.json"
+    second.write_text("")
+    body = json.loads(place.read_text())
+    body["files"][second.name] = hashlib.sha256(b"").hexdigest()
+    place.write_text(json.dumps(body))
+    (problem,) = verify_export(tmp_path / "out", TARGETS).problems
+    assert "written by another version" in problem
+    assert problem.endswith("export the judge again")
