@@ -6,27 +6,27 @@ from pathlib import Path
 
 from ..errors import InputError
 
-MOST_BYTES = 4_000_000
+MAX_BYTES = 4_000_000
 """Far more than any prompt has."""
 
 
-def read_small(path: Path, *, most: int = MOST_BYTES) -> bytes:
+def read_small(path: Path, *, limit: int = MAX_BYTES) -> bytes:
     """Return a file's content.
 
     Raises:
-        InputError: It is a folder, a pipe or a device, which may never end, or has more than `most` bytes.
+        InputError: It is a folder, a pipe or a device, which may never end, or has more than `limit` bytes.
         OSError: It cannot be read.
     """
     if path.exists() and not path.is_file():
         raise InputError(f"{str(path)!r} is no regular file", hint="name a file")
     with path.open("rb") as file:
-        content = file.read(most + 1)
-    if len(content) > most:
-        raise InputError(f"{str(path)!r} has more than {most:,} bytes; such a file is not read")
+        content = file.read(limit + 1)
+    if len(content) > limit:
+        raise InputError(f"{str(path)!r} has more than {limit:,} bytes; such a file is not read")
     return content
 
 
-def read_small_text(path: Path, *, most: int = MOST_BYTES) -> str:
+def read_small_text(path: Path, *, limit: int = MAX_BYTES) -> str:
     """Return a file's text, without a byte order mark and with `\\n` for every end of a line.
 
     Raises:
@@ -34,5 +34,5 @@ def read_small_text(path: Path, *, most: int = MOST_BYTES) -> str:
         OSError: It cannot be read.
         UnicodeDecodeError: It is not UTF-8.
     """
-    text = read_small(path, most=most).decode("utf-8-sig")
+    text = read_small(path, limit=limit).decode("utf-8-sig")
     return text.replace("\r\n", "\n").replace("\r", "\n")

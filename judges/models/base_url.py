@@ -1,4 +1,7 @@
-"""Where requests go: a checked base URL, and its origin, which is what a key belongs to."""
+"""Where requests go: a checked base URL, and its origin (scheme, host, port), to which an API key is bound.
+
+Which key belongs to which origin is decided in `runs.config.api_keys`.
+"""
 
 from __future__ import annotations
 
@@ -44,7 +47,10 @@ class Origin:
 
     def __str__(self) -> str:
         host = f"[{self.host}]" if ":" in self.host else self.host
-        return f"{self.scheme}://{host}" + ("" if self.port == _PORTS[self.scheme] else f":{self.port}")
+        origin = f"{self.scheme}://{host}"
+        if self.port != _PORTS[self.scheme]:
+            origin += f":{self.port}"
+        return origin
 
 
 def checked_url(base_url: str) -> str:
@@ -56,8 +62,10 @@ def checked_url(base_url: str) -> str:
         InputError: It is no http(s) URL, carries a user, a password, a query or a fragment, or has a character that
             some reader of URLs drops or takes for another.
     """
+    shown = f"the URL {base_url!r}"
     # Not quoted where it may hold a secret.
-    shown = "the URL" if {"@", "?"} & set(base_url) else f"the URL {base_url!r}"
+    if "@" in base_url or "?" in base_url:
+        shown = "the URL"
     hint = "write it as https://host/v1"
     try:
         parts = urlsplit(base_url)

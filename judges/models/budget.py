@@ -41,7 +41,7 @@ class Budget:
     Args:
         money: US dollars; None for no limit.
         tokens: Tokens in and out; None for no limit.
-        spent: What earlier sittings of the run spent. Attempts that were sent and never answered count in
+        spent: What earlier sessions of the run spent. Attempts that were sent and never answered count in
             full: they may have been charged.
 
     Raises:
@@ -94,9 +94,9 @@ class Budget:
         dollars = cost or 0.0
         with self._lock:
             if not self._fits(self._cost + dollars, self._used + tokens):
-                raise BudgetSpent(
-                    self._why(dollars, tokens), hint="raise --budget and go on, with the same command or `runs resume`"
-                )
+                hint = "raise --budget and go on, with the same command or `runs resume`"
+                raise BudgetSpent(self._shortfall(dollars, tokens), hint=hint)
+            # It fits once others in flight have cost less than they hold.
             if not self._fits(self._cost + self._held_cost + dollars, self._used + self._held_tokens + tokens):
                 return None
             self._open += 1
@@ -122,17 +122,20 @@ class Budget:
                 return
             reservation.closed = True
             self._open -= 1
+            self._held_cost -= reservation.cost or 0.0
             # With nothing open the sum is exactly nothing: rounding must not pile up over a long run.
-            self._held_cost = self._held_cost - (reservation.cost or 0.0) if self._open else 0.0
+            if not self._open:
+                self._held_cost = 0.0
             self._held_tokens -= reservation.tokens
             self._cost += cost or 0.0
             self._used += tokens
 
     def _fits(self, cost: float, tokens: int) -> bool:
-        money = self.money is None or cost <= self.money + _ROUNDING
-        return money and (self.tokens is None or tokens <= self.tokens)
+        if self.money is not None and cost > self.money + _ROUNDING:
+            return False
+        return self.tokens is None or tokens <= self.tokens
 
-    def _why(self, cost: float, tokens: int) -> str:
+    def _shortfall(self, cost: float, tokens: int) -> str:
         if self.money is not None and self._cost + cost > self.money + _ROUNDING:
             return f"the budget of ${self.money:.2f}: ${self._cost:.4f} is spent and the next call may cost ${cost:.4f}"
         return f"the budget of {self.tokens:,} tokens: {self._used:,} are used and the next call may use {tokens:,}"
@@ -157,9 +160,13 @@ class Forecast:
         """Remember a call that used more than was foreseen."""
         self._ratio = max(self._ratio, completion.tokens_in / _estimate(request))
         self._longest = max(self._longest, completion.tokens_out)
+        # Some servers ignore the limit.
         if request.max_tokens is not None and completion.tokens_out > request.max_tokens:
-            self._overrun = max(self._overrun, completion.tokens_out)  # some servers ignore the limit
+            self._overrun = max(self._overrun, completion.tokens_out)
 
 
 def _estimate(request: Request) -> int:
-    return _REQUEST_OVERHEAD + sum(estimate_tokens(m.content) + _MESSAGE_OVERHEAD for m in request.messages)
+    tokens = _REQUEST_OVERHEAD
+    for message in request.messages:
+        tokens += estimate_tokens(message.content) + _MESSAGE_OVERHEAD
+    return tokens

@@ -1,8 +1,8 @@
-"""The record of calls: what was asked, what came back, what may have been charged.
+"""The call record: what was asked, what came back, what may have been charged; why nothing is paid for twice.
 
-The client looks a request up before it asks, enters each attempt *before* it is sent, and settles it
-when the answer is kept. `MemoryRecord` is the stand-in for a notebook or a test; the workspace's
-SQLite record (`runs.calls.CallStore`) keeps the same promises across crashes.
+The client looks a request up before it asks, enters each attempt *before* it is sent, and settles it when the
+answer is stored. `MemoryRecord` serves a notebook or a test; the workspace's record in SQLite
+(`runs.store.calls.CallStore`) keeps the same promises across crashes.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from concurrent.futures import Future
 from dataclasses import dataclass
 from typing import Protocol
 
-from .model import Completion, Purpose, Request
+from .model import Completion, Request
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,10 +36,10 @@ class Spending:
 
 
 class CallRecord(Protocol):
-    """Where calls are kept. Writes return a future that is done only once they are durable."""
+    """Where calls are stored. Writes return a future that is done only once they are durable."""
 
     def lookup(self, keys: Sequence[bytes]) -> Mapping[bytes, Completion | FailedCall]:
-        """Return what is known for these keys; unknown ones are absent.
+        """Return the stored answers for these keys; keys without one are absent.
 
         A failed call is returned only inside the run that gave it up; elsewhere it is asked again.
         """
@@ -59,7 +59,7 @@ class CallRecord(Protocol):
         ...
 
     def done(self, key: bytes, completion: Completion) -> Future[None]:
-        """Keep the completion of the attempt last entered under this key."""
+        """Store the completion of the attempt last entered under this key."""
         ...
 
     def not_charged(self, key: bytes) -> Future[None]:
@@ -71,16 +71,8 @@ class CallRecord(Protocol):
         ...
 
     def spending(self) -> Spending:
-        """Return what this run has spent and may have spent, earlier sittings included."""
+        """Return what this run has spent and may have spent, earlier sessions included."""
         ...
-
-
-@dataclass(slots=True)
-class _Entry:
-    reserved_cost: float | None
-    reserved_tokens: int
-    attempts: int = 1
-    purpose: Purpose = "judge"
 
 
 class MemoryRecord:
@@ -88,7 +80,8 @@ class MemoryRecord:
 
     def __init__(self) -> None:
         self._answers: dict[bytes, Completion | FailedCall] = {}
-        self._open: dict[bytes, _Entry] = {}
+        self._open: dict[bytes, tuple[float, int]] = {}
+        """Dollars and tokens reserved for attempts that have no answer yet."""
         self._cost = 0.0
         self._tokens = 0
 
@@ -107,7 +100,7 @@ class MemoryRecord:
         reserved_tokens: int,
     ) -> Future[None]:
         """See `CallRecord.sent`."""
-        self._open[key] = _Entry(reserved_cost, reserved_tokens, purpose=request.purpose)
+        self._open[key] = (reserved_cost or 0.0, reserved_tokens)
         return _settled()
 
     def done(self, key: bytes, completion: Completion) -> Future[None]:
@@ -133,8 +126,8 @@ class MemoryRecord:
         return Spending(
             settled_cost=self._cost,
             settled_tokens=self._tokens,
-            in_doubt_cost=sum(e.reserved_cost or 0.0 for e in self._open.values()),
-            in_doubt_tokens=sum(e.reserved_tokens for e in self._open.values()),
+            in_doubt_cost=sum(cost for cost, _ in self._open.values()),
+            in_doubt_tokens=sum(tokens for _, tokens in self._open.values()),
         )
 
 

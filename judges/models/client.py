@@ -1,7 +1,7 @@
-"""The endpoint client: the one place where calls are retried, limited, paid for and recorded.
+"""The client of a model: the one place where calls are retried, limited, paid for and recorded.
 
-Synchronous outside. `async` begins and ends in here, in an event loop of the client's own thread, so that it works
-in a notebook, whose loop is already running.
+It is synchronous outside. `async` begins and ends in here, in an event loop of the client's own thread, so that it
+also works in a notebook, whose loop is already running. What happens to each request is in `dispatcher`.
 """
 
 from __future__ import annotations
@@ -18,25 +18,29 @@ from ..errors import BudgetSpent, InputError, Interrupted, ModelError
 from .budget import Budget
 from .call_record import CallRecord, FailedCall, MemoryRecord, Spending
 from .counters import Call, ClientStats, Counters, Outcome
-from .dispatcher import Asking, ClientContext
+from .dispatcher import ClientContext, Dispatcher
 from .limits import AdaptiveLimit, Clock, SystemClock
 from .model import Completion, Model, Request
 from .price import Prices
 
 _LOOKUP = 500
+"""Keys looked up at once; SQLite limits how many values one statement may have."""
 _REPORT_EVERY = 0.1
+_FIRST_LIMIT = 20
+"""Requests in flight at first; the limit adapts from there."""
 _IN_PROCESS = 512
-"""In flight at an embedded model: it has no rate to find and bills nothing."""
+"""Requests in flight at an embedded model: it has no rate to find and bills nothing."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Progress:
-    """How far an `ask` has come; all but `cost` and `tokens` count requests."""
+    """How far `Client.ask` has come; all but `cost` and `tokens` count requests."""
 
     done: int
     total: int
     failed: int
     recorded: int
+    """Answered from the call record, without a new call."""
     cost: float | None
     """US dollars spent by this `ask`; None where a price is unknown."""
     tokens: int
@@ -47,11 +51,11 @@ class Client:
 
     Args:
         model: Makes one try.
-        record: Where calls are kept; in memory by default. Looked up from the calling thread, written from the
-            client's own.
+        record: Where calls are stored; in memory by default. It is read from the calling thread and written from
+            the client's own.
         budget: What may be spent; no limit by default.
         prices: What calls cost; the bundled prices by default.
-        concurrency: The most attempts that are sent and not yet kept, at any moment.
+        concurrency: The most attempts that are sent and not yet recorded, at any moment.
         tries: The most attempts for one request.
         row_seconds: The longest one request may take, its waits included.
         clock: The time, for tests.
@@ -79,22 +83,22 @@ class Client:
                 f"concurrency {concurrency!r}, tries {tries!r}, row_seconds {row_seconds!r}: at least 1 each"
             )
         clock = clock or SystemClock()
-        embedded = model.endpoint.startswith("simulated:")
-        in_flight = max(_IN_PROCESS, concurrency) if embedded else concurrency
-        start = in_flight if embedded else 20
+        in_flight, first_limit, lookahead = concurrency, _FIRST_LIMIT, max(4, concurrency // 4)
+        if model.endpoint.startswith("simulated:"):
+            in_flight = first_limit = lookahead = max(_IN_PROCESS, concurrency)
         self.model = model
         self._stats = ClientStats()
         self._counting = threading.Lock()
-        self._wiring = ClientContext(
+        self._context = ClientContext(
             model=model,
             record=MemoryRecord() if record is None else record,
             budget=budget or Budget(money=None, tokens=None, spent=Spending()),
             prices=prices or Prices(),
-            limit=AdaptiveLimit(clock, start=start, high=in_flight),
+            limit=AdaptiveLimit(clock, start=first_limit, high=in_flight),
             clock=clock,
             rng=rng or random.Random(),
             concurrency=in_flight,
-            lookahead=in_flight if embedded else max(4, concurrency // 4),
+            lookahead=lookahead,
             tries=tries,
             row_seconds=row_seconds,
         )
@@ -114,33 +118,33 @@ class Client:
     def ask(self, requests: Sequence[Request], *, progress: Callable[[Progress], None] | None = None) -> list[Outcome]:
         """Ask, and return the outcomes in the order of the requests.
 
-        What the record knows is not asked again; equal requests are sent once. A request that failed is a
+        What is in the call record is not asked again; equal requests are sent once. A request that failed is a
         `ModelError` in the list; those left when the budget is spent are `BudgetSpent`.
 
         Args:
             requests: What to ask.
             progress: Called in this thread about ten times a second and at the end; an exception from it stops
-                the ask as Ctrl-C does and is raised.
+                everything as Ctrl-C does, and is raised.
 
         Raises:
             ModelError: Every other request would fail as well: a wrong key, an unknown model, an endpoint
                 that is down.
             InputError: The budget is in money and the price of the model is unknown.
-            Interrupted: Ctrl-C; what was in flight has been awaited and kept. A second Ctrl-C gives it up.
+            Interrupted: Ctrl-C; what was in flight was awaited and recorded. A second Ctrl-C gives it up.
             WorkspaceError: The record cannot be written.
         """
         calls = self._distinct(requests)
-        tally = Counters(len(requests), self._stats)
+        counters = Counters(len(requests), self._stats)
         with self._counting:
             self._stats.asked += len(requests)
-            self._look_up(calls, tally)
+            self._look_up(calls, counters)
         open_calls = [call for call in calls if call.outcome is None]
         if open_calls:
-            spent = self._run(open_calls, tally, progress)
+            budget_spent = self._run(open_calls, counters, progress)
             for call in open_calls:
-                call.outcome = call.outcome or spent
+                call.outcome = call.outcome or budget_spent
         if progress is not None:
-            progress(_progress(tally))
+            progress(_progress(counters))
         return _in_order(calls, len(requests))
 
     def ask_one(self, request: Request) -> Completion:
@@ -166,71 +170,73 @@ class Client:
             calls.setdefault(key, Call(key, request, [])).positions.append(position)
         return list(calls.values())
 
-    def _look_up(self, calls: Sequence[Call], tally: Counters) -> None:
+    def _look_up(self, calls: Sequence[Call], counters: Counters) -> None:
         for start in range(0, len(calls), _LOOKUP):
-            some = calls[start : start + _LOOKUP]
-            known = self._wiring.record.lookup([call.key for call in some])
-            for call in some:
-                found = known.get(call.key)
-                if found is None:
+            batch = calls[start : start + _LOOKUP]
+            answers = self._context.record.lookup([call.key for call in batch])
+            for call in batch:
+                answer = answers.get(call.key)
+                if answer is None:
                     continue
-                if isinstance(found, FailedCall):
-                    call.outcome = ModelError(found.message, status=found.status)
+                if isinstance(answer, FailedCall):
+                    call.outcome = ModelError(answer.message, status=answer.status)
                 else:
-                    call.outcome = _again(found)
-                tally.count(call)
+                    call.outcome = _from_record(answer)
+                counters.count(call)
 
     def _run(
-        self, calls: Sequence[Call], tally: Counters, progress: Callable[[Progress], None] | None
+        self, calls: Sequence[Call], counters: Counters, progress: Callable[[Progress], None] | None
     ) -> BudgetSpent | None:
         """Run the calls in the loop while this thread reports; return why some have no outcome."""
-        asking = Asking(self._wiring, calls, tally)
-        work = self._loop.start(asking.run())
+        dispatcher = Dispatcher(self._context, calls, counters)
+        work = self._loop.start(dispatcher.run())
         try:
-            _watch(work, tally, progress)
+            _watch(work, counters, progress)
         except KeyboardInterrupt:
-            self._drain(asking, work, tally)
+            self._drain(dispatcher, work, counters)
         finally:
-            if not work.done():  # the progress callback failed
-                self._drain(asking, work, tally)
+            # The progress callback failed: its error goes on, and what was paid for is still recorded.
+            if not work.done():
+                self._drain(dispatcher, work, counters)
         work.result()
-        if asking.stopped is None or isinstance(asking.stopped, BudgetSpent):
-            return asking.stopped
-        raise asking.stopped
+        if dispatcher.stopped is None or isinstance(dispatcher.stopped, BudgetSpent):
+            return dispatcher.stopped
+        raise dispatcher.stopped
 
-    def _drain(self, asking: Asking, work: Future[None], tally: Counters) -> None:
-        """Claim nothing more and await what is on the wire; a further Ctrl-C gives it up."""
+    def _drain(self, dispatcher: Dispatcher, work: Future[None], counters: Counters) -> None:
+        """Send nothing more and await what is on the wire; a further Ctrl-C gives it up."""
         interrupted = Interrupted("", hint="resume the run: what was answered is not asked again")
-        self._loop.call(lambda: asking.stop(interrupted))
+        self._loop.call(lambda: dispatcher.stop(interrupted))
         try:
-            _watch(work, tally, None)
+            _watch(work, counters, None)
         except KeyboardInterrupt:
             work.cancel()
-            raise Interrupted(
-                "stopped at once: calls in flight were given up and may have been charged", hint=interrupted.hint
-            ) from None
-        interrupted.args = (f"stopped with {tally.done:,} of {tally.total:,} requests answered, all of them kept",)
+            message = "stopped at once: calls in flight were given up and may have been charged"
+            raise Interrupted(message, hint=interrupted.hint) from None
+        # Only now is it clear how many were answered, and the dispatcher has this error already.
+        answered = f"{counters.done:,} of {counters.total:,}"
+        interrupted.args = (f"stopped with {answered} requests answered, all of them kept",)
 
 
-def _watch(work: Future[None], tally: Counters, progress: Callable[[Progress], None] | None) -> None:
+def _watch(work: Future[None], counters: Counters, progress: Callable[[Progress], None] | None) -> None:
     """Return when the work is done; report meanwhile."""
     while not wait([work], timeout=_REPORT_EVERY).done:
         if progress is not None:
-            progress(_progress(tally))
+            progress(_progress(counters))
 
 
-def _progress(tally: Counters) -> Progress:
+def _progress(counters: Counters) -> Progress:
     return Progress(
-        done=tally.done,
-        total=tally.total,
-        failed=tally.failed,
-        recorded=tally.recorded,
-        cost=tally.cost if tally.price_known else None,
-        tokens=tally.tokens,
+        done=counters.done,
+        total=counters.total,
+        failed=counters.failed,
+        recorded=counters.recorded,
+        cost=counters.cost if counters.price_known else None,
+        tokens=counters.tokens,
     )
 
 
-def _again(completion: Completion) -> Completion:
+def _from_record(completion: Completion) -> Completion:
     return replace(completion, recorded=True, latency=0.0)
 
 
@@ -240,8 +246,11 @@ def _in_order(calls: Sequence[Call], n: int) -> list[Outcome]:
     for call in calls:
         first, *others = call.positions
         outcomes[first] = call.outcome
+        repeated = call.outcome
+        if isinstance(repeated, Completion):
+            repeated = _from_record(repeated)
         for position in others:
-            outcomes[position] = _again(call.outcome) if isinstance(call.outcome, Completion) else call.outcome
+            outcomes[position] = repeated
     assert None not in outcomes, "every request has an outcome, or the ask has raised"
     return cast("list[Outcome]", outcomes)
 
@@ -263,10 +272,10 @@ class _LoopThread:
                 self._thread.start()
         return asyncio.run_coroutine_threadsafe(work, self._loop)
 
-    def call(self, what: Callable[[], None]) -> None:
+    def call(self, function: Callable[[], None]) -> None:
         """Call a function in the loop."""
         if self._loop is not None:
-            self._loop.call_soon_threadsafe(what)
+            self._loop.call_soon_threadsafe(function)
 
     def close(self, last: Callable[[], Coroutine[None, None, None]]) -> None:
         """Run a last coroutine and end the thread; nothing happens when it was never started."""

@@ -1,4 +1,4 @@
-"""What an `ask` counts: its calls with their outcomes, its progress, and the client's totals."""
+"""Counters: the requests of one `Client.ask` with their outcomes, its progress, and the client's totals."""
 
 from __future__ import annotations
 
@@ -18,13 +18,17 @@ class Call:
     key: bytes
     request: Request
     positions: list[int]
+    """Where it stands among the requests that were asked; equal ones are one call."""
     outcome: Outcome | None = None
     tries: int = 0
     deadline: float = 0.0
+    """When it is given up, by the clock; 0 before the first attempt."""
     reservation: Reservation | None = None
     last_status: int | None = None
     same_status: int = 0
+    """How often in a row it failed with `last_status`."""
     successes_before: int = 0
+    """Requests that had been answered when this one was first entered."""
 
 
 @dataclass(slots=True)
@@ -66,21 +70,24 @@ class Counters:
         """Count a call that has its outcome; equal requests beyond the first cost nothing."""
         self.done += len(call.positions)
         if isinstance(call.outcome, Completion):
-            free = len(call.positions) - (not call.outcome.recorded)
+            free = len(call.positions)
+            if not call.outcome.recorded:
+                free -= 1
             self.recorded += free
             self.stats.recorded += free
         else:
             self.failed += len(call.positions)
             self.stats.failed += len(call.positions)
 
-    def charge(self, made: Completion) -> None:
+    def charge(self, completion: Completion) -> None:
         """Count the dollars and tokens of a completion that was made now."""
-        self.cost += made.cost or 0.0
-        self.price_known = self.price_known and made.cost is not None
-        self.tokens += made.tokens_in + made.tokens_out
+        if completion.cost is None:
+            self.price_known = self.stats.price_known = False
+        else:
+            self.cost += completion.cost
+            self.stats.cost += completion.cost
+        self.tokens += completion.tokens_in + completion.tokens_out
         self.stats.calls += 1
-        self.stats.cost += made.cost or 0.0
-        self.stats.price_known = self.stats.price_known and made.cost is not None
-        self.stats.tokens_in += made.tokens_in
-        self.stats.tokens_out += made.tokens_out
-        self.stats.dropped.update(made.dropped)
+        self.stats.tokens_in += completion.tokens_in
+        self.stats.tokens_out += completion.tokens_out
+        self.stats.dropped.update(completion.dropped)

@@ -1,9 +1,19 @@
-"""One `Client.ask` inside the event loop: claim, send, retry, keep.
+"""Send the requests of one `Client.ask` inside the event loop: reserve, record, send, retry, settle.
 
-A request goes fresh -> entering (its attempt is being committed to the record) -> entered -> on the wire -> kept.
-One coroutine moves them along; only attempts are tasks, so that ten thousand rows are not ten thousand tasks, and a
-request that waits for its retry or for a pause holds no slot. Sent and not yet committed are never more than
-`concurrency`: that is what a crash may bill again.
+One request moves through these states:
+
+| state       | meaning                                                       | where it is held          |
+|-------------|---------------------------------------------------------------|---------------------------|
+| fresh       | nothing was done for it yet                                   | `_fresh`                  |
+| entering    | its cost is reserved; the attempt is being written to the call record | a task, `_entering` |
+| entered     | the record is durable; it waits for a free slot               | `_entered`                |
+| on the wire | it was sent; the reply is awaited, read and written           | a task, `on_the_wire`     |
+| delayed     | it failed and waits before the next attempt; holds no slot    | a timer, `_delayed`       |
+| ready       | it may be entered again                                       | `_ready`                  |
+| finished    | `Call.outcome` is a completion or an error                    | the caller's list         |
+
+One coroutine moves requests along and only attempts are tasks: ten thousand rows are not ten thousand tasks.
+Attempts on the wire are never more than `concurrency`: that is what a crash may bill again.
 """
 
 from __future__ import annotations
@@ -22,14 +32,25 @@ from .counters import Call, Counters, Outcome
 from .limits import AdaptiveLimit, Clock
 from .model import Completion, Model, Request
 from .price import Prices
-from .retries import OUTAGE, backoff, closed, free_of_charge, given_up, outage, poisonous, refused, sent_elsewhere
+from .retries import (
+    OUTAGE,
+    backoff,
+    closed,
+    free_of_charge,
+    given_up,
+    outage,
+    poisonous,
+    redirected,
+    refused,
+)
 
 _BUDGET_POLL = 0.2
+"""Seconds between looks at a budget whose rest is held by another client of the run."""
 
 
 @dataclass(slots=True, kw_only=True)
 class ClientContext:
-    """What the asks of one client share."""
+    """What all calls of `Client.ask` on one client share."""
 
     model: Model
     record: CallRecord
@@ -41,24 +62,24 @@ class ClientContext:
     concurrency: int
     """The most attempts sent and not yet committed."""
     lookahead: int
-    """The most attempts entered in the record ahead of being sent."""
+    """The most attempts that are entered in the call record and not yet sent."""
     tries: int
     row_seconds: float
     forecast: Forecast = field(default_factory=Forecast)
-    leave_out: set[str] = field(default_factory=set)
-    """Parameters the endpoint has refused."""
+    unsupported_parameters: set[str] = field(default_factory=set)
+    """Parameters the endpoint has refused; they are not sent again."""
     on_the_wire: int = 0
     """Attempts sent and not yet committed."""
     wakes: set[asyncio.Event] = field(default_factory=set)
-    """One per ask under way: a slot that one of them frees is for any of them."""
+    """One per running dispatcher: a slot that one of them frees may be taken by any of them."""
 
 
-class Asking:
-    """The requests of one `ask` on their way; `run` ends when each has an outcome or the ask was stopped."""
+class Dispatcher:
+    """Bring the requests of one `ask` to their outcomes; `run` ends when all have one, or after `stop`."""
 
-    def __init__(self, wiring: ClientContext, calls: Sequence[Call], tally: Counters) -> None:
-        self._wiring = wiring
-        self._tally = tally
+    def __init__(self, context: ClientContext, calls: Sequence[Call], counters: Counters) -> None:
+        self._context = context
+        self._counters = counters
         self._fresh = deque(calls)
         self._ready: deque[Call] = deque()
         self._entered: deque[Call] = deque()
@@ -66,38 +87,42 @@ class Asking:
         self._delayed = 0
         self._tasks: set[asyncio.Task[None]] = set()
         self._timers: set[asyncio.Task[None]] = set()
-        self._alarm: asyncio.Task[None] | None = None
+        self._pause_timer: asyncio.Task[None] | None = None
         self._wake = asyncio.Event()
         self._successes = 0
-        self._lost: list[tuple[Call, FailedCall]] = []
+        self._given_up: list[tuple[Call, FailedCall]] = []
+        """Failures that may be the endpoint's fault; not yet in the call record."""
         self._redirect: ModelError | None = None
         self.stopped: BaseException | None = None
-        """Why no more requests are claimed: a fatal error, the spent budget, or an interrupt."""
+        """Why no more requests are sent: a fatal error, the spent budget, or an interrupt."""
 
     async def run(self) -> None:
         """Move every request to its outcome; after a stop, only those already on the wire."""
-        self._wiring.wakes.add(self._wake)
+        self._context.wakes.add(self._wake)
         try:
             while not self._over():
-                self._claim()
-                if self._admit():
-                    continue  # what was sent left room to claim more
+                self._enter_next()
+                # What was sent made room to enter more, so look again before waiting.
+                if self._send_entered():
+                    continue
                 if not self._over():
                     await self._wake.wait()
                     self._wake.clear()
-            if self.stopped is None and self._redirect and not (self._successes or self._tally.recorded):
+            answered = self._successes or self._counters.recorded
+            if self.stopped is None and self._redirect is not None and not answered:
                 self.stop(self._redirect)
             if self.stopped is None:
-                await self._record_lost()
+                await self._record_given_up()
         finally:
-            self._wiring.wakes.discard(self._wake)
+            self._context.wakes.discard(self._wake)
             for task in self._tasks | self._timers:
                 task.cancel()
             await asyncio.gather(*self._tasks, *self._timers, return_exceptions=True)
 
     def stop(self, reason: BaseException) -> None:
-        """Claim nothing more; what is on the wire is awaited and kept. The first reason stays."""
-        self.stopped = self.stopped or reason
+        """Send nothing more; what is on the wire is awaited and recorded. The first reason stays."""
+        if self.stopped is None:
+            self.stopped = reason
         self._wake.set()
 
     def _over(self) -> bool:
@@ -105,15 +130,17 @@ class Asking:
             return False
         return self.stopped is not None or not (self._fresh or self._ready or self._delayed)
 
-    # Claiming and sending.
+    # Entering and sending.
 
-    def _claim(self) -> None:
+    def _enter_next(self) -> None:
         """Reserve and enter the next requests, as far as there is room to send them soon."""
-        wiring = self._wiring
-        while self.stopped is None and not wiring.limit.paused:
+        context = self._context
+        while self.stopped is None and not context.limit.paused:
+            queue = self._ready
             # Without this bound a failing endpoint would draw every request into the retries.
-            queue = self._ready or (self._fresh if self._delayed < wiring.concurrency else None)
-            if not queue or self._entering + len(self._entered) >= wiring.lookahead:
+            if not queue and self._delayed < context.concurrency:
+                queue = self._fresh
+            if not queue or self._entering + len(self._entered) >= context.lookahead:
                 return
             try:
                 reserved = self._reserve(queue[0])
@@ -125,31 +152,32 @@ class Asking:
             self._enter(queue.popleft())
 
     def _reserve(self, call: Call) -> bool:
-        wiring, model = self._wiring, self._wiring.model
-        tokens_in, tokens_out = wiring.forecast.before(call.request)
-        cost = wiring.prices.cost(model.name, model.endpoint, tokens_in, tokens_out)
-        call.reservation = wiring.budget.reserve(cost=cost, tokens=tokens_in + tokens_out, model=model.name)
+        context, model = self._context, self._context.model
+        tokens_in, tokens_out = context.forecast.before(call.request)
+        cost = context.prices.cost(model.name, model.endpoint, tokens_in, tokens_out)
+        call.reservation = context.budget.reserve(cost=cost, tokens=tokens_in + tokens_out, model=model.name)
         if call.reservation is None and not (self._tasks or self._entered):
-            self._start_timer(_BUDGET_POLL)  # what it waits for is in flight at another client of the run
+            # The money is held by another client of the run, which cannot wake this one.
+            self._start_timer(_BUDGET_POLL)
         return call.reservation is not None
 
     def _enter(self, call: Call) -> None:
-        """Have the attempt committed to the record before it is sent."""
-        wiring, reservation = self._wiring, call.reservation
+        """Write the attempt to the call record before it is sent, so that a crash cannot hide that it was paid for."""
+        context, reservation = self._context, call.reservation
         assert reservation is not None
         if not call.deadline:
-            call.deadline = wiring.clock.now() + wiring.row_seconds
+            call.deadline = context.clock.now() + context.row_seconds
             call.successes_before = self._successes
-        committed = wiring.record.sent(
+        committed = context.record.sent(
             call.key,
             call.request,
-            endpoint=wiring.model.endpoint,
-            model=wiring.model.name,
+            endpoint=context.model.endpoint,
+            model=context.model.name,
             reserved_cost=reservation.cost,
             reserved_tokens=reservation.tokens,
         )
         if committed.done():
-            committed.result()
+            committed.result()  # raises what kept it from being written
             self._entered.append(call)
         else:
             self._entering += 1
@@ -162,115 +190,133 @@ class Asking:
             self._entering -= 1
         self._entered.append(call)
 
-    def _admit(self) -> bool:
+    def _send_entered(self) -> bool:
         """Send entered requests while there is a slot, and say whether any was; after a stop, take them back."""
-        wiring = self._wiring
+        context = self._context
         sent = False
         while self._entered:
             if self.stopped is not None:
                 call = self._entered.popleft()
                 self._settle_free(call)
-                self._start(_durable(wiring.record.not_charged(call.key)))
-            elif wiring.on_the_wire < wiring.concurrency and (ticket := wiring.limit.admit()) is not None:
-                wiring.on_the_wire += 1
-                self._start(self._attempt(self._entered.popleft(), ticket))
-                sent = True
-            else:
+                self._start(_durable(context.record.not_charged(call.key)))
+                continue
+            if context.on_the_wire >= context.concurrency:
                 break
-        paused = wiring.limit.paused
-        if paused and (self._alarm is None or self._alarm.done()):
-            self._alarm = self._start_timer(paused)
+            ticket = context.limit.admit()
+            if ticket is None:
+                break
+            context.on_the_wire += 1
+            self._start(self._attempt(self._entered.popleft(), ticket))
+            sent = True
+        paused = context.limit.paused
+        if paused and (self._pause_timer is None or self._pause_timer.done()):
+            self._pause_timer = self._start_timer(paused)
         return sent
 
     # One attempt.
 
     async def _attempt(self, call: Call, ticket: int) -> None:
-        wiring = self._wiring
-        leave_out = frozenset(wiring.leave_out)
-        self._tally.stats.attempts += 1
-        self._tally.stats.retries += call.tries > 0
+        context = self._context
+        # Others may refuse more parameters while this one is on the wire; it must know what it was sent without.
+        omitted = frozenset(context.unsupported_parameters)
+        self._counters.stats.attempts += 1
+        self._counters.stats.retries += call.tries > 0
         call.tries += 1
-        began = wiring.clock.now()
+        began = context.clock.now()
         try:
-            answer = await self._complete(call, ticket, leave_out)
-            if isinstance(answer, Completion):
-                seconds = 0.0 if wiring.model.simulated else wiring.clock.now() - began
-                await self._keep(call, replace(answer, latency=answer.latency or seconds), leave_out)
+            answer = await self._complete(call, ticket, omitted)
+            if isinstance(answer, ModelError):
+                await self._handle_failure(call, answer, omitted)
             else:
-                await self._failed(call, answer, leave_out)
+                # The simulated model answers at once; a measured time would make equal runs differ.
+                if not answer.latency and not context.model.simulated:
+                    answer = replace(answer, latency=context.clock.now() - began)
+                await self._handle_success(call, answer, omitted)
         finally:
-            wiring.on_the_wire -= 1
+            context.on_the_wire -= 1
             self._wake_all()
 
-    async def _complete(self, call: Call, ticket: int, leave_out: frozenset[str]) -> Completion | ModelError:
+    async def _complete(self, call: Call, ticket: int, omitted: frozenset[str]) -> Completion | ModelError:
         answer: Completion | ModelError | None = None
         try:
-            answer = await self._wiring.model.complete(call.request, leave_out=leave_out)
+            answer = await self._context.model.complete(call.request, unsupported_parameters=omitted)
         except ModelError as error:
             answer = error
         finally:
-            if answer is None:  # cancelled, or a fault of our own
+            # Cancelled, or an error of our own: the endpoint may have done the work and charged for it.
+            if answer is None:
                 self._settle_in_doubt(call)
             turned_away = isinstance(answer, ModelError) and refused(answer)
-            self._wiring.limit.release(ticket, refused=turned_away, answered=isinstance(answer, Completion))
+            self._context.limit.release(ticket, refused=turned_away, answered=isinstance(answer, Completion))
             self._wake_all()
         assert answer is not None
         return answer
 
-    async def _keep(self, call: Call, answer: Completion, leave_out: frozenset[str]) -> None:
-        wiring, model = self._wiring, self._wiring.model
-        cost = wiring.prices.cost(model.name, model.endpoint, answer.tokens_in, answer.tokens_out, answer.tokens_cached)
-        dropped = tuple(sorted({*answer.dropped, *_dropped(call.request, leave_out)}))
-        kept = replace(answer, cost=cost, dropped=dropped)
+    async def _handle_success(self, call: Call, answer: Completion, omitted: frozenset[str]) -> None:
+        context, model = self._context, self._context.model
+        cost = context.prices.cost(
+            model.name, model.endpoint, answer.tokens_in, answer.tokens_out, answer.tokens_cached
+        )
+        dropped = {*answer.dropped, *_dropped(call.request, omitted)}
+        completion = replace(answer, cost=cost, dropped=tuple(sorted(dropped)))
         assert call.reservation is not None
-        wiring.budget.settle(call.reservation, cost=cost, tokens=kept.tokens_in + kept.tokens_out)
-        wiring.forecast.learn(call.request, kept)
-        self._tally.charge(kept)
-        await _durable(wiring.record.done(call.key, kept))
+        tokens = completion.tokens_in + completion.tokens_out
+        context.budget.settle(call.reservation, cost=cost, tokens=tokens)
+        context.forecast.learn(call.request, completion)
+        self._counters.charge(completion)
+        # The slot is freed only after this, so that a crash can lose no more than `concurrency` replies.
+        await _durable(context.record.done(call.key, completion))
         self._successes += 1
-        self._finish(call, kept)
-        await self._record_lost()
+        self._finish(call, completion)
+        await self._record_given_up()
 
-    async def _failed(self, call: Call, error: ModelError, leave_out: frozenset[str]) -> None:
-        news = error.refused_parameter is not None and error.refused_parameter not in leave_out
-        if sent_elsewhere(error):
+    async def _handle_failure(self, call: Call, error: ModelError, omitted: frozenset[str]) -> None:
+        refused_now = error.refused_parameter is not None and error.refused_parameter not in omitted
+        if redirected(error):
             self._redirect = self._redirect or error
-            error = given_up(error, call.tries)  # fatal only where no other request is answered, see `run`
-        self._heed(error)  # before anything is awaited: what concerns every request must not be sent meanwhile
+            # No longer fatal here: `run` stops for it only where no other request was answered.
+            error = given_up(error, call.tries)
+        # Before anything is awaited: a request that the whole endpoint would refuse must not be sent meanwhile.
+        self._apply_to_all(error)
         if free_of_charge(error):
             self._settle_free(call)
-            await _durable(self._wiring.record.not_charged(call.key))
+            await _durable(self._context.record.not_charged(call.key))
         else:
             self._settle_in_doubt(call)
-        if news:
+        if refused_now:
+            # Asking again without the parameter is not a retry.
             call.tries -= 1
             self._ready.append(call)
         elif not error.fatal:
             await self._retry_or_give_up(call, error)
 
-    def _heed(self, error: ModelError) -> None:
-        """Take in what an error says about the endpoint and not about its request."""
-        wiring = self._wiring
+    def _apply_to_all(self, error: ModelError) -> None:
+        """Act on what an error says about the endpoint, and not about its own request."""
+        context = self._context
         if error.fatal:
             self.stop(error)
         if error.refused_parameter is not None:
-            wiring.leave_out.add(error.refused_parameter)
+            context.unsupported_parameters.add(error.refused_parameter)
         if error.retryable and error.retry_after:
-            if error.retry_after > wiring.row_seconds:
+            if error.retry_after > context.row_seconds:
                 self.stop(closed(error))
-            if wiring.limit.crowded:
-                wiring.limit.pause(error.retry_after)
+            # A single refusal delays its own request only; many mean that everybody is too fast.
+            if context.limit.crowded:
+                context.limit.pause(error.retry_after)
 
     async def _retry_or_give_up(self, call: Call, error: ModelError) -> None:
-        wiring = self._wiring
-        delay = max(error.retry_after or 0.0, backoff(wiring.rng, call.tries))
-        late = wiring.clock.now() + delay > call.deadline
-        call.same_status = call.same_status + 1 if error.status == call.last_status else 1
+        context = self._context
+        delay = max(error.retry_after or 0.0, backoff(context.rng, call.tries))
+        late = context.clock.now() + delay > call.deadline
+        if error.status != call.last_status:
+            call.same_status = 0
+        call.same_status += 1
         call.last_status = error.status
         poison = self._successes > call.successes_before and poisonous(error, call.same_status)
+        # No outcome is written after a stop: the resumed run tries again.
         if error.retryable and self.stopped is not None:
-            return  # a resumed run tries again
-        if not error.retryable or call.tries >= wiring.tries or late or poison:
+            return
+        if not error.retryable or call.tries >= context.tries or late or poison:
             await self._give_up(call, error)
         else:
             self._delayed += 1
@@ -279,39 +325,39 @@ class Asking:
     async def _give_up(self, call: Call, error: ModelError) -> None:
         final = given_up(error, call.tries)
         failure = FailedCall(message=str(final), status=error.status)
-        if error.retryable or sent_elsewhere(error):
-            self._lost.append((call, failure))
-            if len(self._lost) >= OUTAGE:
+        if error.retryable or redirected(error):
+            self._given_up.append((call, failure))
+            if len(self._given_up) >= OUTAGE:
                 self.stop(outage(error))
         else:
-            await _durable(self._wiring.record.failed(call.key, failure))
+            await _durable(self._context.record.failed(call.key, failure))
         self._finish(call, final)
 
-    async def _record_lost(self) -> None:
+    async def _record_given_up(self) -> None:
         """Record the requests that were given up, once a success shows that the endpoint works.
 
         Until then the fault may be the endpoint's, and a resumed run is to ask again.
         """
-        while self._lost and self._successes:
-            call, failure = self._lost.pop()
-            await _durable(self._wiring.record.failed(call.key, failure))
+        while self._given_up and self._successes:
+            call, failure = self._given_up.pop()
+            await _durable(self._context.record.failed(call.key, failure))
 
-    # Book-keeping.
+    # Outcomes, reservations, tasks and timers.
 
     def _finish(self, call: Call, outcome: Outcome) -> None:
         call.outcome = outcome
-        self._tally.count(call)
+        self._counters.count(call)
 
     def _settle_free(self, call: Call) -> None:
         if call.reservation is not None:
-            self._wiring.budget.release(call.reservation)
+            self._context.budget.release(call.reservation)
 
     def _settle_in_doubt(self, call: Call) -> None:
         if call.reservation is not None:
-            self._wiring.budget.doubt(call.reservation)
+            self._context.budget.doubt(call.reservation)
 
     def _wake_all(self) -> None:
-        for wake in self._wiring.wakes:
+        for wake in self._context.wakes:
             wake.set()
 
     def _start(self, work: Coroutine[None, None, None]) -> None:
@@ -332,7 +378,7 @@ class Asking:
         return task
 
     async def _after(self, seconds: float, call: Call | None) -> None:
-        await self._wiring.clock.sleep(seconds)
+        await self._context.clock.sleep(seconds)
         if call is not None:
             self._delayed -= 1
             self._ready.append(call)
@@ -340,16 +386,17 @@ class Asking:
 
 
 async def _durable(future: Future[None]) -> None:
+    # A record in memory is done at once; wrapping would cost a turn of the loop for every call.
     if future.done():
-        future.result()  # a record in memory is done at once; wrapping would cost a turn of the loop
+        future.result()
     else:
         await asyncio.wrap_future(future)
 
 
-def _dropped(request: Request, leave_out: frozenset[str]) -> set[str]:
-    """Return the parameters this request asked for and did not get; a limit under its other name is no loss."""
-    if not leave_out:
-        return set()
-    asked = {"logprobs" if name == "top_logprobs" else name for name in request.body()}
-    lost = asked & leave_out
-    return lost if "max_completion_tokens" in leave_out else lost - {"max_tokens"}
+def _dropped(request: Request, omitted: frozenset[str]) -> set[str]:
+    """Return the parameters this request asked for and did not get."""
+    dropped = set(request.body()) & omitted
+    # Without `max_tokens` the limit was sent under its other name; see `Model.complete`.
+    if "max_completion_tokens" not in omitted:
+        dropped.discard("max_tokens")
+    return dropped

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import asyncio
 import base64
-from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
@@ -25,7 +24,7 @@ if TYPE_CHECKING:
 _HEADERS = {"X-Stainless-Raw-Response": "stream", **ACCEPTED}
 """The first is the SDK's own switch for leaving the body alone: it has been read by then, up to a limit."""
 _NO_KEY = "none"
-_ABOUT_KEYS = {401, 403}
+_KEY_REFUSED = {401, 403}
 _SHORTEST_SECRET = 8
 
 
@@ -86,11 +85,11 @@ class Endpoint:
         """Whether the name is that of the embedded model, served over HTTP."""
         return self._name == "simulated" or self._name.startswith("simulated:")
 
-    async def complete(self, request: Request, *, leave_out: frozenset[str] = frozenset()) -> Completion:
+    async def complete(self, request: Request, *, unsupported_parameters: frozenset[str] = frozenset()) -> Completion:
         """See `Model.complete`."""
         if self._needs_key:
             raise UnreachedError(f"{self._name} at {self._base_url} needs a key", fatal=True, hint=self._key_hint)
-        body = {"model": self._name, **_without(request, leave_out)}
+        body = {"model": self._name, **_without(request, unsupported_parameters)}
         answer = await self._try(body)
         if isinstance(answer, ModelError):
             raise answer
@@ -121,8 +120,8 @@ class Endpoint:
             return ModelError(f"no answer from {self._base_url} within {self._timeout:g} s", retryable=True)
         except (OpenAIError, OSError, ValueError, *transport_errors()) as error:
             # The body broke off or cannot be decompressed.
-            said = self._secret.scrub(f"{type(error).__name__}: {error}")
-            return ModelError(f"the reply of {self._base_url} broke off: {said}", retryable=True)
+            reason = self._secret.scrub(f"{type(error).__name__}: {error}")
+            return ModelError(f"the reply of {self._base_url} broke off: {reason}", retryable=True)
 
     async def _post(self, body: dict[str, Any]) -> bytes | ModelError:  # Any: JSON
         client = self._connect()
@@ -155,7 +154,8 @@ class Endpoint:
             http_client=http,
         )
         if urlsplit(self._base_url).hostname != "api.openai.com":
-            client.organization = client.project = None  # the SDK reads them from the environment for any host
+            # The SDK reads them from the environment and sends them to any host.
+            client.organization = client.project = None
         if not self._custom_headers:
             # It reads these too, an Authorization among them, and has no public way to leave them out.
             client._custom_headers = {}
@@ -169,20 +169,26 @@ class Endpoint:
             return refusal
         headers = {name.lower(): self._secret.scrub(value) for name, value in error.response.headers.items()}
         fault = read_fault(error.status_code, raw, headers, sent=body, base_url=self._base_url)
-        if error.status_code in _ABOUT_KEYS and self._key_hint:
+        if error.status_code in _KEY_REFUSED and self._key_hint:
             fault.hint = self._key_hint
         return fault
 
     def _connection_fault(self, error: APIConnectionError) -> ModelError:
         import aiohttp
 
-        causes = list(_causes(error))
-        said = self._secret.scrub(next((str(cause) for cause in reversed(causes) if str(cause)), "no reason given"))
-        if any(isinstance(cause, aiohttp.ClientConnectorCertificateError) for cause in causes):
-            return UnreachedError(f"the certificate of {self._base_url} is not trusted: {said}", fatal=True)
-        if any(isinstance(cause, aiohttp.ClientConnectorError | aiohttp.ConnectionTimeoutError) for cause in causes):
-            return UnreachedError(f"{self._base_url} cannot be reached: {said}", retryable=True)
-        return ModelError(f"the connection to {self._base_url} broke: {said}", retryable=True)
+        reason, untrusted, unreached = "no reason given", False, False
+        cause = error.__cause__
+        while cause is not None:
+            reason = str(cause) or reason  # the innermost one says most
+            untrusted = untrusted or isinstance(cause, aiohttp.ClientConnectorCertificateError)
+            unreached = unreached or isinstance(cause, (aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError))
+            cause = cause.__cause__
+        reason = self._secret.scrub(reason)
+        if untrusted:
+            return UnreachedError(f"the certificate of {self._base_url} is not trusted: {reason}", fatal=True)
+        if unreached:
+            return UnreachedError(f"{self._base_url} cannot be reached: {reason}", retryable=True)
+        return ModelError(f"the connection to {self._base_url} broke: {reason}", retryable=True)
 
 
 class _Secret:
@@ -197,6 +203,7 @@ class _Secret:
                 "the API key has characters that cannot stand in a header", hint="check the variable it is in"
             )
         self._forms: tuple[str, ...] = ()
+        # A shorter text may occur by chance, and replacing it would spoil a reply.
         if len(self._key) >= _SHORTEST_SECRET:
             plain = base64.b64encode(self._key.encode()).decode().rstrip("=")
             self._forms = (self._key, plain, plain.translate(str.maketrans("+/", "-_")), self._key[-8:])
@@ -218,18 +225,12 @@ class _Secret:
         return raw
 
 
-def _causes(error: BaseException) -> Iterator[BaseException]:
-    cause = error.__cause__
-    while cause is not None:
-        yield cause
-        cause = cause.__cause__
-
-
-def _without(request: Request, leave_out: frozenset[str]) -> dict[str, Any]:  # Any: JSON
+def _without(request: Request, unsupported_parameters: frozenset[str]) -> dict[str, Any]:  # Any: JSON
     """Return the request's parameters without those the endpoint refuses, under the names it may take."""
     body = request.body()
-    if "max_tokens" in leave_out and "max_tokens" in body:
+    # Newer models of OpenAI refuse the old name.
+    if "max_tokens" in unsupported_parameters and "max_tokens" in body:
         body["max_completion_tokens"] = body.pop("max_tokens")
-    if "logprobs" in leave_out:
+    if "logprobs" in unsupported_parameters:
         body.pop("top_logprobs", None)
-    return {name: value for name, value in body.items() if name not in leave_out}
+    return {name: value for name, value in body.items() if name not in unsupported_parameters}

@@ -18,9 +18,13 @@ from collections import deque
 from typing import Protocol
 
 CUT = 0.8
+"""What a cut leaves of the limit."""
 GROWTH = 1.05
+"""What a full round that was not crowded makes of it."""
 _WINDOW = 20
+"""Answers that are looked back on."""
 _CROWDED = 0.25
+"""Share of refusals among them from which on the endpoint has too much to do."""
 
 
 class Clock(Protocol):
@@ -112,6 +116,7 @@ class AdaptiveLimit:
         self._in_flight -= 1
         if refused or answered:
             self._refusals.append(refused)
+        # Sent before the last cut: it says nothing about the limit there is now.
         if ticket != self._episode:
             return
         if refused and self.crowded:

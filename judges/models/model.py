@@ -43,21 +43,23 @@ class Request:
 
     def body(self) -> dict[str, Any]:  # Any: JSON
         """The parameters as an OpenAI-compatible endpoint names them, without the model."""
-        out: dict[str, Any] = {"messages": [{"role": m.role, "content": m.content} for m in self.messages]}
+        messages = [{"role": message.role, "content": message.content} for message in self.messages]
+        body: dict[str, Any] = {"messages": messages}
         if self.temperature is not None:
-            out["temperature"] = self.temperature
+            body["temperature"] = self.temperature
         if self.max_tokens is not None:
-            out["max_tokens"] = self.max_tokens
+            body["max_tokens"] = self.max_tokens
         if self.top_logprobs is not None:
-            out["logprobs"] = True
-            out["top_logprobs"] = self.top_logprobs
+            body["logprobs"] = True
+            body["top_logprobs"] = self.top_logprobs
         if self.response_format is not None:
-            out["response_format"] = dict(self.response_format)
-        out["seed"] = self.repeat
-        return out
+            body["response_format"] = dict(self.response_format)
+        body["seed"] = self.repeat
+        return body
 
     def key(self, *, endpoint: str, model: str) -> bytes:
         """32 bytes that identify this request at this model; never depends on key, timeout or headers."""
+        # The purpose is not in it: the same question answered for a judge answers a proposer as well.
         body = {"schema": REQUEST_SCHEMA, "endpoint": endpoint, "model": model, **self.body()}
         return hashlib.blake2b(orjson.dumps(body, option=orjson.OPT_SORT_KEYS), digest_size=32).digest()
 
@@ -138,12 +140,12 @@ class Model(Protocol):
         """Whether its answers say nothing about real models."""
         ...
 
-    async def complete(self, request: Request, *, leave_out: frozenset[str] = frozenset()) -> Completion:
+    async def complete(self, request: Request, *, unsupported_parameters: frozenset[str] = frozenset()) -> Completion:
         """Make one try.
 
         Args:
             request: What to ask.
-            leave_out: Parameters to omit (`temperature`, `max_tokens`, `logprobs`, `response_format`,
+            unsupported_parameters: What to leave out (`temperature`, `max_tokens`, `logprobs`, `response_format`,
                 `seed`), because the endpoint has refused them. Leaving out `max_tokens` means trying
                 `max_completion_tokens`; leaving out both names sends no limit.
 

@@ -1,4 +1,4 @@
-"""What a call costs, from prices that are on this machine.
+"""Prices: what a call costs, from prices that are on this machine.
 
 `genai-prices` ships a snapshot of public prices and is never asked to update it. A price file of the user's wins.
 An unknown price is None and never 0: a budget in money then cannot be kept, and says so.
@@ -33,8 +33,8 @@ class _Price(BaseModel):
 
     def cost(self, tokens_in: int, tokens_out: int, cached: int) -> float:
         """Return US dollars; cached tokens are part of `tokens_in`."""
-        reread = self.input if self.cached is None else self.cached
-        dollars = (tokens_in - cached) * self.input + cached * reread + tokens_out * self.output
+        cached_price = self.input if self.cached is None else self.cached
+        dollars = (tokens_in - cached) * self.input + cached * cached_price + tokens_out * self.output
         return dollars / _MILLION
 
 
@@ -91,14 +91,14 @@ def _public_cost(model: str, endpoint: str, tokens_in: int, tokens_out: int, cac
 def _read(path: Path) -> Mapping[str, _Price]:
     hint = 'write {"my-model": {"input": 0.15, "output": 0.60}}, in US dollars per million tokens'
     try:
-        raw = read_small(path, most=_MAX_FILE)
+        raw = read_small(path, limit=_MAX_FILE)
         body = tomllib.loads(raw.decode()) if path.suffix.lower() == ".toml" else orjson.loads(raw)
         return _FILE.validate_python(body)
     except OSError as error:
         raise InputError(f"the price file {str(path)!r} cannot be read: {error.strerror}") from error
     except ValidationError as error:
         first = error.errors()[0]
-        where = ".".join(str(part) for part in first["loc"])
-        raise InputError(f"the price file {str(path)!r}: {where}: {first['msg']}", hint=hint) from error
+        field = ".".join(str(part) for part in first["loc"])
+        raise InputError(f"the price file {str(path)!r}: {field}: {first['msg']}", hint=hint) from error
     except ValueError as error:  # not UTF-8, not JSON, not TOML
         raise InputError(f"the price file {str(path)!r} is neither JSON nor TOML: {error}", hint=hint) from error

@@ -1,4 +1,4 @@
-"""A model that only remembers: it stands for one whose answers are in the record, and asks nothing."""
+"""A model that answers from the call record only: it has another model's name and sends nothing."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class Recorded:
     endpoint: str
     simulated: bool = False
 
-    async def complete(self, request: Request, *, leave_out: frozenset[str] = frozenset()) -> Completion:
+    async def complete(self, request: Request, *, unsupported_parameters: frozenset[str] = frozenset()) -> Completion:
         """Refuse: what is not in the record was never answered.
 
         Raises:

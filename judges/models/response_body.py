@@ -80,6 +80,7 @@ class BodyReader:
                     if body.full:
                         break
         except (TimeoutError, zlib.error, *transport_errors()):
+            # What came is enough for a message, and waiting for more would hold a slot.
             pass
         return bytes(content)
 
@@ -105,7 +106,7 @@ class _Body:
         if packing not in {"", "identity", "gzip", "x-gzip"}:
             raise zlib.error("its content-encoding was not asked for")
         self._gzip = zlib.decompressobj(wbits=16 + zlib.MAX_WBITS) if packing.endswith("gzip") else None
-        self._came = 0
+        self._received = 0
         self._rest = b""
         self.limit = limit
         self.content = bytearray()
@@ -113,7 +114,7 @@ class _Body:
     @property
     def full(self) -> bool:
         """Whether more has come than the limit; `content` holds one byte more than it at most."""
-        return max(self._came, len(self.content)) > self.limit
+        return max(self._received, len(self.content)) > self.limit
 
     def add(self, chunk: bytes) -> None:
         """Take a chunk as it came over the wire; not to be called once the body is full.
@@ -121,7 +122,7 @@ class _Body:
         Raises:
             zlib.error: It is no gzip.
         """
-        self._came += len(chunk)
+        self._received += len(chunk)
         self._unpack(chunk)
 
     def widen(self, limit: int) -> None:
@@ -134,7 +135,8 @@ class _Body:
         if self._gzip is None:
             self.content += chunk[:room]
             self._rest = chunk[room:]
-        elif not self._gzip.eof:  # what follows the end is counted and not looked at
+        # What follows the end of the gzip stream is counted and not looked at.
+        elif not self._gzip.eof:
             self.content += self._gzip.decompress(chunk, room)
             self._rest = self._gzip.unconsumed_tail
 

@@ -1,4 +1,4 @@
-"""What a failed attempt means: whether it was billed, when to try again, whose fault it is."""
+"""The rules for a failed attempt: whether it was billed, when it is tried again, when a request is given up."""
 
 from __future__ import annotations
 
@@ -7,11 +7,13 @@ import random
 from ..errors import ModelError, UnreachedError
 
 OUTAGE = 10
-"""Requests given up in a row without one success between them are the endpoint's fault."""
+"""So many requests given up in a row, without one success between them, mean that the endpoint is down."""
 
 _BACKOFF_BASE = 0.5
+"""Seconds before the first retry, at most; doubled with each."""
 _BACKOFF_CAP = 30.0
 _POISON = 3
+"""Equal server errors in a row after which a request counts as the cause."""
 _RATE_LIMITED = {429, 529}
 _OVERLOADED = {503, 529}
 """Server errors that say nothing about the request."""
@@ -28,7 +30,7 @@ def refused(error: ModelError) -> bool:
 
 
 def free_of_charge(error: ModelError) -> bool:
-    """Return whether nobody bills for this failure: it never arrived, or it was turned away at the door."""
+    """Return whether nobody bills for this failure: it never arrived, or it was refused before any work."""
     status = error.status or 0
     turned_away = 300 <= status < 500 or status in _OVERLOADED or error.refused_parameter is not None
     return turned_away or isinstance(error, UnreachedError)
@@ -44,15 +46,17 @@ def poisonous(error: ModelError, times: int) -> bool:
     return breaks and times >= _POISON
 
 
-def sent_elsewhere(error: ModelError) -> bool:
+def redirected(error: ModelError) -> bool:
     """Return whether the endpoint named another address; it may do so for one request and answer others."""
     return 300 <= (error.status or 0) < 400
 
 
 def given_up(error: ModelError, tries: int) -> ModelError:
     """Return the error a request ends with."""
-    tried = f" (given up after {tries} tries)" if error.retryable and tries > 1 else ""
-    return ModelError(f"{error}{tried}", retryable=error.retryable, status=error.status, hint=error.hint)
+    message = str(error)
+    if error.retryable and tries > 1:
+        message += f" (given up after {tries} tries)"
+    return ModelError(message, retryable=error.retryable, status=error.status, hint=error.hint)
 
 
 def closed(error: ModelError) -> ModelError:
@@ -69,10 +73,5 @@ def closed(error: ModelError) -> ModelError:
 def outage(error: ModelError) -> ModelError:
     """Return the error that ends an ask because nothing gets through any more."""
     message = f"{OUTAGE} requests in a row were given up; the last: {error}"
-    return ModelError(
-        message,
-        status=error.status,
-        fatal=True,
-        hint=error.hint
-        or "go on when the endpoint answers, with the same command or `runs resume`: nothing answered is asked again",
-    )
+    resume = "go on when the endpoint answers, with the same command or `runs resume`: nothing answered is asked again"
+    return ModelError(message, status=error.status, fatal=True, hint=error.hint or resume)

@@ -52,7 +52,9 @@ def count_tokens(text: str, model: str, *, cache_dir: Path | None = None) -> Tok
             before tiktoken's own temporary folder and litellm's bundled files.
     """
     name = _encoding_name(model)
-    encoding = _load(name, cache_dir) if name else None
+    encoding = None
+    if name is not None:
+        encoding = _load(name, cache_dir)
     if encoding is None:
         return TokenCount(approximate_tokens(text), exact=False, method=ESTIMATE)
     if len(text) <= _PIECE:
@@ -94,8 +96,10 @@ def _load(name: str, cache_dir: Path | None) -> tiktoken.Encoding | None:
     import tiktoken
 
     constructor = _local_constructors(_folders(cache_dir)).get(name)
+    if constructor is None:
+        return None
     try:
-        return tiktoken.Encoding(**constructor()) if constructor else None
+        return tiktoken.Encoding(**constructor())
     except _NotOnDiskError:
         return None
 
@@ -106,8 +110,9 @@ def _folders(cache_dir: Path | None) -> list[Path]:
         folders.insert(0, cache_dir)
     # Only the parent package is looked up: find_spec("litellm.x") would import litellm, which goes online.
     spec = find_spec("litellm")
-    for place in (spec.submodule_search_locations or []) if spec else []:
-        folders.append(Path(place, "litellm_core_utils", "tokenizers"))
+    if spec is not None:
+        for folder in spec.submodule_search_locations or []:
+            folders.append(Path(folder, "litellm_core_utils", "tokenizers"))
     return folders
 
 
@@ -119,7 +124,12 @@ def _local_constructors(folders: list[Path]) -> dict[str, Callable[[], dict[str,
     from tiktoken_ext import openai_public
 
     def load(url: str, expected_hash: str | None = None) -> dict[bytes, int]:
-        return _ranks(_read(url, expected_hash, folders))
+        ranks: dict[bytes, int] = {}
+        for line in _read(url, expected_hash, folders).splitlines():
+            if line:
+                token, rank = line.split()
+                ranks[base64.b64decode(token)] = int(rank)
+        return ranks
 
     def refuse(*_: str, **__: str) -> dict[bytes, int]:
         raise _NotOnDiskError("gpt2 has another file format")
@@ -133,7 +143,8 @@ def _local_constructors(folders: list[Path]) -> dict[str, Callable[[], dict[str,
 
 
 def _read(url: str, expected_hash: str | None, folders: list[Path]) -> bytes:
-    name = hashlib.sha1(url.encode(), usedforsecurity=False).hexdigest()  # tiktoken's own naming of its cache
+    # tiktoken's own way of naming the files of its cache.
+    name = hashlib.sha1(url.encode(), usedforsecurity=False).hexdigest()
     for folder in folders:
         try:
             content = (folder / name).read_bytes()
@@ -142,8 +153,3 @@ def _read(url: str, expected_hash: str | None, folders: list[Path]) -> bytes:
         if expected_hash is None or hashlib.sha256(content).hexdigest() == expected_hash:
             return content
     raise _NotOnDiskError(name)
-
-
-def _ranks(content: bytes) -> dict[bytes, int]:
-    pairs = (line.split() for line in content.splitlines() if line)
-    return {base64.b64decode(token): int(rank) for token, rank in pairs}

@@ -1,4 +1,4 @@
-"""What an OpenAI-compatible endpoint sends back, read once and strictly: a completion or a fault.
+"""Read what an OpenAI-compatible endpoint sends back, once and strictly: a completion or an error.
 
 Pure functions over bytes, so that whatever carries them (one call, a batch file) is read alike. The wordings of
 refusals were collected from OpenAI, Azure, vLLM, llama.cpp, Ollama, Gemini, Mistral and OpenRouter.
@@ -33,7 +33,7 @@ _MOST_LOGPROBS = 20_000
 """Tokens of a reply whose log-probabilities are kept."""
 _MOST_ALTERNATIVES = 100
 _MESSAGE_CAP = 300
-_ABOUT = 500
+_ERROR_CHARS = 500
 """Characters of an error that are looked at: some servers quote the request further down, row text included."""
 
 _NAMES = re.compile(r"\b(max_completion_tokens|max_tokens|temperature|(?:top_)?logprobs|response_format|seed)\b", re.I)
@@ -47,11 +47,12 @@ _TOO_LONG = re.compile(r"context (?:length|window)|too (?:large|long)|maximum co
 _REFUSAL_CODES = {"unsupported_parameter", "unsupported_value", "unknown_parameter"}
 _QUOTA_CODES = {"insufficient_quota", "billing_hard_limit_reached", "billing_not_active"}
 _FILTER_CODES = {"content_filter", "ResponsibleAIPolicyViolation"}
+_CODES = _REFUSAL_CODES | _QUOTA_CODES | _FILTER_CODES
 _FLAGGED = re.compile(r"flagged|moderation|content policy|safety", re.I)
 _MAY_REFUSE = {400, 403, 422, 500, 501}
 _FATAL = {401, 402, 404, 405, 410}
 _CHAT = "/chat/completions"
-_PASSING = {408, 409, 425, 429}
+_TRANSIENT = {408, 409, 425, 429}
 _HINTS = {
     401: "check the key in OPENAI_API_KEY, and that it belongs to this endpoint",
     402: "the account has no credit left",
@@ -123,20 +124,21 @@ def read_completion(raw: bytes, request: Request) -> Completion:
     body = _json(raw)
     if isinstance(body, dict) and body.get("error") and not body.get("choices"):
         raise read_fault(_disguised_status(body["error"]), raw, {}, sent=request.body())
+    # Only the first choice is read: each of a million wrong ones would have its own error.
+    if isinstance(body, dict) and isinstance(body.get("choices"), list):
+        body["choices"] = body["choices"][:1]
     try:
-        reply = _Reply.model_validate(_with_one_choice(body))
+        reply = _Reply.model_validate(body)
         choice = reply.choices[0]
         text = _text(choice.message)
     except ValidationError as error:
         first = error.errors()[0]
-        where = ".".join(str(part) for part in first["loc"]) or "body"
-        raise ModelError(
-            f"the endpoint's reply is not a chat completion: {where}: {first['msg']}", retryable=True, status=200
-        ) from None
+        field = ".".join(str(part) for part in first["loc"]) or "body"
+        message = f"the endpoint's reply is not a chat completion: {field}: {first['msg']}"
+        raise ModelError(message, retryable=True, status=200) from None
     if len(text) > _MAX_TEXT:
-        raise ModelError(
-            f"the endpoint's reply is {len(text):,} characters; more than {_MAX_TEXT:,} are not kept", status=200
-        )
+        message = f"the endpoint's reply is {len(text):,} characters; more than {_MAX_TEXT:,} are not kept"
+        raise ModelError(message, status=200)
     tokens_in, tokens_out, cached, extra = _tokens(reply.usage, request, text)
     return Completion(
         text=text,
@@ -147,7 +149,7 @@ def read_completion(raw: bytes, request: Request) -> Completion:
         tokens_cached=cached,
         model_returned=reply.model or "",
         fingerprint=reply.system_fingerprint,
-        logprobs=_logprobs(choice.logprobs) if request.top_logprobs is not None else (),
+        logprobs=() if request.top_logprobs is None else _logprobs(choice.logprobs),
         extra=extra,
     )
 
@@ -169,12 +171,16 @@ def read_fault(
     fault = _Fault.read(raw)
     refused = _refused_parameter(status, fault, sent)
     quota = fault.code in _QUOTA_CODES
+    # A 403 may be about this one text; without a word of moderation it is about the key.
     blocked = status == 403 and not _FLAGGED.search(fault.message)
-    fatal = refused is None and (quota or blocked or status in _FATAL or 300 <= status < 400)
-    said = fault.message[:_MESSAGE_CAP] or "no message"
+    fatal = quota or blocked or status in _FATAL or 300 <= status < 400
+    transient = status in _TRANSIENT or (status >= 500 and status != 501)
+    # A request whose parameter was refused is asked again without it, which is no retry.
+    if refused is not None:
+        fatal = transient = False
     return ModelError(
-        f"the endpoint answered {status}: {said}",
-        retryable=refused is None and not fatal and (status in _PASSING or (status >= 500 and status != 501)),
+        f"the endpoint answered {status}: {fault.message[:_MESSAGE_CAP] or 'no message'}",
+        retryable=transient and not fatal,
         status=status,
         retry_after=read_retry_after(headers),
         refused_parameter=refused,
@@ -236,26 +242,32 @@ class _Fault:
         if isinstance(body, list) and body:
             body = body[0]
         if not isinstance(body, dict):
-            return cls(raw[: 2 * _ABOUT].decode("utf-8", "replace").strip(), "", "")
+            return cls(raw[: 2 * _ERROR_CHARS].decode("utf-8", "replace").strip(), "", "")
         error = body.get("error", body)
         if not isinstance(error, dict):
             return cls(str(error), "", "")
-        said = error.get("message") or error.get("detail") or error
-        message = said if isinstance(said, str) else orjson.dumps(said).decode()
-        codes = [str(error.get(name) or "") for name in ("code", "type")]
-        known = _REFUSAL_CODES | _QUOTA_CODES | _FILTER_CODES
-        return cls(message, str(error.get("param") or ""), next((c for c in codes if c in known), codes[0]))
+        message = error.get("message") or error.get("detail") or error
+        if not isinstance(message, str):
+            message = orjson.dumps(message).decode()
+        code, kind = str(error.get("code") or ""), str(error.get("type") or "")
+        # Some servers say in `type` what others say in `code`.
+        if code not in _CODES and kind in _CODES:
+            code = kind
+        return cls(message, str(error.get("param") or ""), code)
 
 
 def _refused_parameter(status: int, fault: _Fault, sent: Iterable[str]) -> str | None:
-    about = fault.message[:_ABOUT]
+    about = fault.message[:_ERROR_CHARS]
     refuses = fault.code in _REFUSAL_CODES or bool(_REFUSES.search(about))
     if status not in _MAY_REFUSE or not refuses or _TOO_LONG.search(about):
         return None
     ours = {_parameter(name) for name in sent}
     # A named `param` that is none of ours, such as `messages`, means that something else is wrong.
-    named = _NAMES.finditer(fault.param or about)
-    return next((name for name in (_parameter(found[0]) for found in named) if name in ours), None)
+    for match in _NAMES.finditer(fault.param or about):
+        name = _parameter(match[0])
+        if name in ours:
+            return name
+    return None
 
 
 def _parameter(name: str) -> str:
@@ -276,12 +288,6 @@ def _json(raw: bytes) -> Any:  # Any: JSON
         return None
 
 
-def _with_one_choice(body: Any) -> Any:  # Any: JSON
-    """Return the body without the choices nobody asked for: each of a million wrong ones would have its error."""
-    choices = body.get("choices") if isinstance(body, dict) else None
-    return {**body, "choices": choices[:1]} if isinstance(choices, list) else body
-
-
 def _text(message: _Message) -> str:
     if isinstance(message.content, list):
         return "".join(_Part.model_validate(part).text or "" for part in message.content)
@@ -291,18 +297,21 @@ def _text(message: _Message) -> str:
 def _finish(choice: _Choice) -> str:
     """Return why the reply ended; a tool that was called is the end, whatever the endpoint says of it."""
     reason = plain_finish(choice.finish_reason or "")
-    called = choice.message.tool_calls or choice.message.function_call
-    return "tool_calls" if called and reason == "stop" else reason
+    if reason == "stop" and (choice.message.tool_calls or choice.message.function_call):
+        return "tool_calls"
+    return reason
 
 
 def _tokens(usage: Any, request: Request, text: str) -> tuple[int, int, int, dict[str, str]]:  # Any: JSON
     try:
-        known = _Usage.model_validate(usage)
+        reported = _Usage.model_validate(usage)
     except ValidationError:
-        asked = sum(approximate_tokens(message.content) for message in request.messages)
-        return asked, approximate_tokens(text), 0, {"tokens": "estimated"}
-    cached = known.prompt_tokens_details.cached_tokens if known.prompt_tokens_details else None
-    return known.prompt_tokens, known.completion_tokens, min(cached or 0, known.prompt_tokens), {}
+        tokens_in = sum(approximate_tokens(message.content) for message in request.messages)
+        return tokens_in, approximate_tokens(text), 0, {"tokens": "estimated"}
+    cached = 0
+    if reported.prompt_tokens_details is not None:
+        cached = reported.prompt_tokens_details.cached_tokens or 0
+    return reported.prompt_tokens, reported.completion_tokens, min(cached, reported.prompt_tokens), {}
 
 
 def _logprobs(body: Any) -> tuple[TokenLogprob, ...]:  # Any: JSON
@@ -311,4 +320,8 @@ def _logprobs(body: Any) -> tuple[TokenLogprob, ...]:  # Any: JSON
         tokens = _LOGPROBS.validate_python(content or [])
     except ValidationError:
         return ()
-    return tuple(TokenLogprob(t.token, t.logprob, tuple((o.token, o.logprob) for o in t.top_logprobs)) for t in tokens)
+    logprobs: list[TokenLogprob] = []
+    for token in tokens:
+        top = tuple((other.token, other.logprob) for other in token.top_logprobs)
+        logprobs.append(TokenLogprob(token.token, token.logprob, top))
+    return tuple(logprobs)

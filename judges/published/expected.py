@@ -122,7 +122,7 @@ def read_expected(path: Path) -> dict[str, list[Expectation]]:
         DataError: It is not such a file. An entry that cannot be read is kept with its problem.
     """
     try:
-        body = json.loads(read_small_text(path, most=_MOST_BYTES), parse_float=Decimal)
+        body = json.loads(read_small_text(path, limit=_MOST_BYTES), parse_float=Decimal)
     except OSError as error:
         raise DataError(f"{path}: cannot be read ({error.strerror or error})") from None
     except (ValueError, RecursionError) as error:

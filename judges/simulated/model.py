@@ -70,15 +70,15 @@ class Simulated:
     async def close(self) -> None:
         """See `Model.close`; there is nothing to release."""
 
-    async def complete(self, request: Request, *, leave_out: frozenset[str] = frozenset()) -> Completion:
+    async def complete(self, request: Request, *, unsupported_parameters: frozenset[str] = frozenset()) -> Completion:
         """Answer; see `Model.complete`. No request fails."""
-        form = None if "response_format" in leave_out else request.response_format
-        repeat = 0 if "seed" in leave_out else request.repeat
-        temperature = None if "temperature" in leave_out else request.temperature
-        wants_logprobs = request.top_logprobs is not None and "logprobs" not in leave_out
+        form = None if "response_format" in unsupported_parameters else request.response_format
+        repeat = 0 if "seed" in unsupported_parameters else request.repeat
+        temperature = None if "temperature" in unsupported_parameters else request.temperature
+        wants_logprobs = request.top_logprobs is not None and "logprobs" not in unsupported_parameters
         top = request.top_logprobs if wants_logprobs else None
         text, logprobs = self._answer(request.messages, form, repeat, temperature, top)
-        limited = {"max_tokens", "max_completion_tokens"} - leave_out
+        limited = {"max_tokens", "max_completion_tokens"} - unsupported_parameters
         limit = request.max_tokens * CHARACTERS_PER_TOKEN if request.max_tokens is not None and limited else None
         cut = limit is not None and len(text) > limit
         text = text[:limit] if cut else text

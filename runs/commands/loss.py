@@ -185,7 +185,7 @@ def read_loss(expression: str, declares: str | None = None) -> Loss:
         raise InputError("--declares is for an expression; a file says itself what it declares")
     path = Path(expression.strip())
     try:
-        content = read_small(path, most=_MAX_FILE)
+        content = read_small(path, limit=_MAX_FILE)
         return parse_loss(content.decode(), written_by="person")
     except OSError as error:
         raise InputError(f"the loss {str(path)!r} cannot be read: {error.strerror}") from error

@@ -40,7 +40,7 @@ class Scripted:
     def __init__(self, answer: Callable[[str], str]) -> None:
         self.answer = answer
 
-    async def complete(self, request: Request, *, leave_out: frozenset[str] = frozenset()) -> Completion:
+    async def complete(self, request: Request, *, unsupported_parameters: frozenset[str] = frozenset()) -> Completion:
         """Answer once."""
         return Completion(text=self.answer(request.messages[-1].content))
 

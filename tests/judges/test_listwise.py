@@ -35,7 +35,7 @@ class Ranker:
         self.answer = answer
         self.windows: list[list[int]] = []
 
-    async def complete(self, request: Request, *, leave_out: frozenset[str] = frozenset()) -> Completion:
+    async def complete(self, request: Request, *, unsupported_parameters: frozenset[str] = frozenset()) -> Completion:
         """Answer once."""
         seen = [int(value) for value in re.findall(r"(?m)^\[\d+\] (\d+)$", request.messages[-1].content)]
         self.windows.append(seen)

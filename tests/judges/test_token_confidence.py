@@ -253,9 +253,9 @@ def test_an_endpoint_that_refuses_logprobs_is_refused_after_one_row() -> None:
 class Silent(Simulated):
     """A model that takes the parameter and ignores it."""
 
-    async def complete(self, request: Request, *, leave_out: frozenset[str] = frozenset()) -> Completion:
+    async def complete(self, request: Request, *, unsupported_parameters: frozenset[str] = frozenset()) -> Completion:
         """Answer without log-probabilities."""
-        return replace(await super().complete(request, leave_out=leave_out), logprobs=())
+        return replace(await super().complete(request, unsupported_parameters=unsupported_parameters), logprobs=())
 
 
 def test_an_endpoint_that_silently_drops_logprobs_is_refused_too() -> None:

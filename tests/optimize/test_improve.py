@@ -61,12 +61,12 @@ class Overheard:
         self.name, self.endpoint, self.simulated = self.inner.name, self.inner.endpoint, True
         self.heard: list[Request] = []
 
-    async def complete(self, request: Request, *, leave_out: frozenset[str] = frozenset()) -> Completion:
+    async def complete(self, request: Request, *, unsupported_parameters: frozenset[str] = frozenset()) -> Completion:
         """Note, then answer."""
         self.heard.append(request)
         if self.failing and request.purpose == "optimizer":
             raise ModelError("the request is too long", status=400)
-        return await self.inner.complete(request, leave_out=leave_out)
+        return await self.inner.complete(request, unsupported_parameters=unsupported_parameters)
 
     async def close(self) -> None:
         """Close the inner model."""
@@ -286,9 +286,9 @@ def test_a_text_tried_before_is_not_validated_again(data: Dataset) -> None:
 class Contrary(Overheard):
     """Says the top grade of every row to a judge whose criteria ask for it."""
 
-    async def complete(self, request: Request, *, leave_out: frozenset[str] = frozenset()) -> Completion:
+    async def complete(self, request: Request, *, unsupported_parameters: frozenset[str] = frozenset()) -> Completion:
         """Note, then answer."""
-        completion = await super().complete(request, leave_out=leave_out)
+        completion = await super().complete(request, unsupported_parameters=unsupported_parameters)
         if request.purpose == "judge" and "top grade to everything" in request.messages[0].content:
             reply = '{"criterion": "c", "evidence": "e", "score": 3, "confidence": 1.0}'
             return replace(completion, text=reply)
@@ -352,9 +352,9 @@ def test_a_finisher_is_validated_where_validation_has_rows_without_a_label(plain
 class Mute(Overheard):
     """Answers a judge whose criteria ask for it with prose that holds no verdict."""
 
-    async def complete(self, request: Request, *, leave_out: frozenset[str] = frozenset()) -> Completion:
+    async def complete(self, request: Request, *, unsupported_parameters: frozenset[str] = frozenset()) -> Completion:
         """Note, then answer."""
-        completion = await super().complete(request, leave_out=leave_out)
+        completion = await super().complete(request, unsupported_parameters=unsupported_parameters)
         if request.purpose == "judge" and "in your own words" in request.messages[0].content:
             return replace(completion, text="That is hard to say.")
         return completion
@@ -372,9 +372,9 @@ def test_a_silent_candidate_is_not_validated_though_it_ran_to_the_end(plain: Dat
 class Unpriced(Overheard):
     """Answers a judge whose criteria ask for it with the one confidence at which `SPIKED` leaves [0, 1]."""
 
-    async def complete(self, request: Request, *, leave_out: frozenset[str] = frozenset()) -> Completion:
+    async def complete(self, request: Request, *, unsupported_parameters: frozenset[str] = frozenset()) -> Completion:
         """Note, then answer."""
-        completion = await super().complete(request, leave_out=leave_out)
+        completion = await super().complete(request, unsupported_parameters=unsupported_parameters)
         if request.purpose == "judge" and "a seventh of the confidence" in request.messages[0].content:
             reply = json.dumps({"criterion": "c", "evidence": "e", "score": 3, "confidence": 1 / 7})
             return replace(completion, text=reply)

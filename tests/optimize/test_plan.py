@@ -41,12 +41,12 @@ class Weighed:
         self.reserved = 0
         self.longest: dict[str, int] = {}
 
-    async def complete(self, request: Request, *, leave_out: frozenset[str] = frozenset()) -> Completion:
+    async def complete(self, request: Request, *, unsupported_parameters: frozenset[str] = frozenset()) -> Completion:
         """Weigh the request, and have it answered."""
         tokens = Forecast().before(request)[0]
         self.reserved += tokens
         self.longest[request.purpose] = max(tokens, self.longest.get(request.purpose, 0))
-        return await self.inner.complete(request, leave_out=leave_out)
+        return await self.inner.complete(request, unsupported_parameters=unsupported_parameters)
 
     async def close(self) -> None:
         """See `Model.close`."""
@@ -62,11 +62,11 @@ class Optimizer:
         self.inner = Simulated()
         self.asked = 0
 
-    async def complete(self, request: Request, *, leave_out: frozenset[str] = frozenset()) -> Completion:
+    async def complete(self, request: Request, *, unsupported_parameters: frozenset[str] = frozenset()) -> Completion:
         """Answer."""
         self.asked += 1
         if self.temper == "simulated" or (self.temper == "mixed" and random.Random(self.asked).random() < 0.5):
-            return await self.inner.complete(request, leave_out=leave_out)
+            return await self.inner.complete(request, unsupported_parameters=unsupported_parameters)
         text = "I would rather talk about the weather."
         most = 4 * (request.max_tokens or 0)
         if self.temper == "long":
@@ -212,7 +212,7 @@ class Improving:
         known = {row.id for row in read or rows.rows}
         self.unreadable = {row.inputs["statement"] for row in rows.rows if row.id not in known}
 
-    async def complete(self, request: Request, *, leave_out: frozenset[str] = frozenset()) -> Completion:
+    async def complete(self, request: Request, *, unsupported_parameters: frozenset[str] = frozenset()) -> Completion:
         """Answer with the label, or the other one."""
         user = request.messages[-1].content
         statement = next(text for text in self.label if f"\n{text}\n" in user)
@@ -232,7 +232,7 @@ class Slow:
 
     name, endpoint, simulated = "slow", "simulated:slow", True
 
-    async def complete(self, request: Request, *, leave_out: frozenset[str] = frozenset()) -> Completion:
+    async def complete(self, request: Request, *, unsupported_parameters: frozenset[str] = frozenset()) -> Completion:
         """Answer a request for a loss badly; for a text badly, badly in another way, then well."""
         system, user = (message.content for message in request.messages)
         if "write a loss" in system:

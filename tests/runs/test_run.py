@@ -123,10 +123,10 @@ class Overheard:
         self.name, self.endpoint, self.simulated = self.inner.name, self.inner.endpoint, True
         self.heard: list[Request] = []
 
-    async def complete(self, request: Request, *, leave_out: frozenset[str] = frozenset()) -> Completion:
+    async def complete(self, request: Request, *, unsupported_parameters: frozenset[str] = frozenset()) -> Completion:
         """Note, then answer."""
         self.heard.append(request)
-        return await self.inner.complete(request, leave_out=leave_out)
+        return await self.inner.complete(request, unsupported_parameters=unsupported_parameters)
 
     async def close(self) -> None:
         """Close the inner model."""

@@ -34,7 +34,7 @@ class Scripted:
         self.text = text
         self.shown: list[str] = []
 
-    async def complete(self, request: Request, *, leave_out: frozenset[str] = frozenset()) -> Completion:
+    async def complete(self, request: Request, *, unsupported_parameters: frozenset[str] = frozenset()) -> Completion:
         """Answer once."""
         self.shown.append(request.messages[-1].content)
         return Completion(text=self.text)

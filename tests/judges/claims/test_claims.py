@@ -45,13 +45,13 @@ class Watched(Simulated):
         self.refuse = refuse
         self.judged: list[str] = []
 
-    async def complete(self, request: Request, *, leave_out: frozenset[str] = frozenset()) -> Completion:
+    async def complete(self, request: Request, *, unsupported_parameters: frozenset[str] = frozenset()) -> Completion:
         """Answer, or refuse."""
         if request.messages[0].content.startswith("You judge"):
             self.judged.append(request.messages[-1].content)
             if self.refuse in request.messages[-1].content:
                 return Completion(text="", refusal="I would rather not")
-        return await super().complete(request, leave_out=leave_out)
+        return await super().complete(request, unsupported_parameters=unsupported_parameters)
 
 
 def test_every_claim_is_judged_against_the_whole_source_and_the_lowest_decides() -> None:
@@ -132,7 +132,9 @@ def test_an_abstaining_response_counts_as_grounded() -> None:
     class Brusque(Simulated):
         """Takes everything for trivial."""
 
-        async def complete(self, request: Request, *, leave_out: frozenset[str] = frozenset()) -> Completion:
+        async def complete(
+            self, request: Request, *, unsupported_parameters: frozenset[str] = frozenset()
+        ) -> Completion:
             """Answer once."""
             return Completion(text='{"trivial": [1]}')
 
@@ -148,11 +150,13 @@ def test_an_empty_response_and_a_failed_split_are_unscored() -> None:
     class Mute(Simulated):
         """Says nothing to whoever asks for claims."""
 
-        async def complete(self, request: Request, *, leave_out: frozenset[str] = frozenset()) -> Completion:
+        async def complete(
+            self, request: Request, *, unsupported_parameters: frozenset[str] = frozenset()
+        ) -> Completion:
             """Answer once."""
             if request.messages[0].content.startswith("You split"):
                 return Completion(text="...")
-            return await super().complete(request, leave_out=leave_out)
+            return await super().complete(request, unsupported_parameters=unsupported_parameters)
 
     with Client(Mute()) as client:
         empty, whole = judge_claims(PROMPT, dataset("  ", GOOD), client, splitter="model").judged.answers

@@ -24,7 +24,7 @@ class Scripted:
     def __init__(self, claims: Callable[[str], str], trivial: str = '{"trivial": []}') -> None:
         self.claims, self.trivial = claims, trivial
 
-    async def complete(self, request: Request, *, leave_out: frozenset[str] = frozenset()) -> Completion:
+    async def complete(self, request: Request, *, unsupported_parameters: frozenset[str] = frozenset()) -> Completion:
         """Answer once."""
         splitting = request.messages[0].content.startswith("You split")
         return Completion(text=self.claims(request.messages[-1].content) if splitting else self.trivial)

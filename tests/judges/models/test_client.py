@@ -49,10 +49,10 @@ class Scripted:
         self.left_out: list[frozenset[str]] = []
         self.closed = 0
 
-    async def complete(self, request, *, leave_out=frozenset()):
+    async def complete(self, request, *, unsupported_parameters=frozenset()):
         text = request.messages[-1].content
         self.counts[text] += 1
-        self.left_out.append(leave_out)
+        self.left_out.append(unsupported_parameters)
         await asyncio.sleep(0)
         answer = self.answer(text, self.counts[text])
         if isinstance(answer, BaseException):
@@ -319,7 +319,7 @@ def test_the_concurrency_ramps_up_and_stays_below_its_ceiling():
             super().__init__()
             self.full = asyncio.Event()
 
-        async def complete(self, request, *, leave_out=frozenset()):
+        async def complete(self, request, *, unsupported_parameters=frozenset()):
             self.in_flight += 1
             self.most = max(self.most, self.in_flight)
             full = self.full
@@ -330,7 +330,7 @@ def test_the_concurrency_ramps_up_and_stays_below_its_ceiling():
             if self.expected <= 24:
                 await full.wait()
             self.in_flight -= 1
-            return await super().complete(request, leave_out=leave_out)
+            return await super().complete(request, unsupported_parameters=unsupported_parameters)
 
     model = Rounds()
     with Client(model, concurrency=24) as client:
@@ -612,7 +612,7 @@ def test_two_clients_share_a_budget_and_wait_for_each_other():
     budget = Budget(money=None, tokens=1500, spent=Spending())
 
     class Held(Scripted):
-        async def complete(self, request, *, leave_out=frozenset()):
+        async def complete(self, request, *, unsupported_parameters=frozenset()):
             held.set()
             await asyncio.to_thread(gate.wait)
             return Completion(text="held", tokens_in=1, tokens_out=1)

@@ -19,11 +19,11 @@ from judgewright.judges.models.response_body import BodyReader, body_of
 KEY = "sk-test-CANARY-5f3a9c1e7b"
 
 
-def try_once(fake, request, *, timeout=10.0, key=KEY, leave_out=frozenset(), url=None) -> Completion:
+def try_once(fake, request, *, timeout=10.0, key=KEY, unsupported_parameters=frozenset(), url=None) -> Completion:
     async def run() -> Completion:
         model = Endpoint(name="m1", base_url=url or fake.url, api_key=key, timeout=timeout)
         try:
-            return await model.complete(request, leave_out=leave_out)
+            return await model.complete(request, unsupported_parameters=unsupported_parameters)
         finally:
             await model.close()
 
@@ -46,7 +46,7 @@ def test_a_request_goes_out_as_written_and_comes_back_read(fake, ask_for):
 
 
 @pytest.mark.parametrize(
-    ("leave_out", "absent", "present"),
+    ("unsupported_parameters", "absent", "present"),
     [
         ({"temperature", "seed"}, {"temperature", "seed"}, {"max_tokens", "logprobs"}),
         ({"logprobs"}, {"logprobs", "top_logprobs"}, {"seed"}),
@@ -55,10 +55,10 @@ def test_a_request_goes_out_as_written_and_comes_back_read(fake, ask_for):
         ({"response_format"}, {"response_format"}, {"temperature"}),
     ],
 )
-def test_what_is_left_out_is_not_sent(fake, ask_for, leave_out, absent, present):
+def test_what_is_left_out_is_not_sent(fake, ask_for, unsupported_parameters, absent, present):
     """A limit that may not be called max_tokens is sent as max_completion_tokens."""
     asked = ask_for(max_tokens=9, top_logprobs=3, response_format={"type": "json_object"})
-    try_once(fake, asked, leave_out=frozenset(leave_out))
+    try_once(fake, asked, unsupported_parameters=frozenset(unsupported_parameters))
     sent = fake.seen[0].body
     assert not absent & sent.keys()
     assert present <= sent.keys()

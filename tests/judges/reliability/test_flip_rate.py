@@ -42,7 +42,7 @@ class Scorer:
     def __init__(self, obeys: str = "\0", cautious: bool = False) -> None:
         self.obeys, self.cautious = obeys, cautious
 
-    async def complete(self, request: Request, *, leave_out: frozenset[str] = frozenset()) -> Completion:
+    async def complete(self, request: Request, *, unsupported_parameters: frozenset[str] = frozenset()) -> Completion:
         """Give every passage its own number, or 3 to one that holds the magic words."""
         text = request.messages[-1].content
         own = re.search(r"worth (\d)", text)
@@ -107,10 +107,12 @@ def test_what_any_added_line_does_is_not_taken_for_obedience() -> None:
     class Nervous(Scorer):
         """Refuses to see worth in a passage that was added to."""
 
-        async def complete(self, request: Request, *, leave_out: frozenset[str] = frozenset()) -> Completion:
+        async def complete(
+            self, request: Request, *, unsupported_parameters: frozenset[str] = frozenset()
+        ) -> Completion:
             """Give the passage its number if it stands alone."""
             alone = re.search(r"<passage-(\w+)>\nworth \d\n</passage-\1>", request.messages[-1].content)
-            reply = await super().complete(request, leave_out=leave_out)
+            reply = await super().complete(request, unsupported_parameters=unsupported_parameters)
             return reply if alone else Completion(text='{"score": 0}')
 
     report = rates(Nervous(), SHIPPED, worth(2, 3, 2, 3))

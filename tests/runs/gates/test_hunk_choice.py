@@ -451,11 +451,11 @@ class Overheard:
         """As the simulated model's."""
         return self.inner.endpoint
 
-    async def complete(self, request: Request, *, leave_out: frozenset[str] = frozenset()) -> Completion:
+    async def complete(self, request: Request, *, unsupported_parameters: frozenset[str] = frozenset()) -> Completion:
         """Note, tell the hook, then answer."""
         self.heard.append(request.messages)
         self.hook(len(self.heard))
-        return await self.inner.complete(request, leave_out=leave_out)
+        return await self.inner.complete(request, unsupported_parameters=unsupported_parameters)
 
     async def close(self) -> None:
         """Close the inner model."""

@@ -24,7 +24,7 @@ class Echo:
     def __init__(self) -> None:
         self.seen: list[Request] = []
 
-    async def complete(self, request: Request, *, leave_out: frozenset[str] = frozenset()) -> Completion:
+    async def complete(self, request: Request, *, unsupported_parameters: frozenset[str] = frozenset()) -> Completion:
         """See `Model.complete`."""
         self.seen.append(request)
         text = "score: 2 because " + request.messages[-1].content

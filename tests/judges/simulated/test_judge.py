@@ -350,9 +350,11 @@ def test_max_tokens_cuts_the_reply_and_says_so(model: Simulated) -> None:
     cut = complete(Request(messages=messages, max_tokens=8), model)
     assert (len(cut.text), cut.finish_reason) == (32, "length")
     request = Request(messages=messages, max_tokens=8)
-    free = asyncio.run(model.complete(request, leave_out=frozenset({"max_tokens", "max_completion_tokens"})))
+    free = asyncio.run(
+        model.complete(request, unsupported_parameters=frozenset({"max_tokens", "max_completion_tokens"}))
+    )
     assert free.finish_reason == "stop"
-    still = asyncio.run(model.complete(request, leave_out=frozenset({"max_tokens"})))
+    still = asyncio.run(model.complete(request, unsupported_parameters=frozenset({"max_tokens"})))
     assert still.finish_reason == "length"
 
 
@@ -364,7 +366,7 @@ def test_log_probabilities_spell_the_reply_and_rank_its_score_first(model: Simul
     score = next(t for t in completion.logprobs if len(t.top) == 4)
     assert score.top[0][0] == score.token == completion.text.split("Score: ")[1][0]
     assert sum(math.exp(p) for _, p in score.top) == pytest.approx(1)
-    assert not asyncio.run(model.complete(request, leave_out=frozenset({"logprobs"}))).logprobs
+    assert not asyncio.run(model.complete(request, unsupported_parameters=frozenset({"logprobs"}))).logprobs
 
 
 def test_demonstrations_pull_the_cut_towards_their_grades(model: Simulated) -> None:
