@@ -1,13 +1,13 @@
-"""Which columns of a verdict file say what, and how their cells become grades and decisions."""
+"""The columns of a verdict file: which one holds what, and which others hold further outputs of a judge."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from ..errors import InputError
 from ..scale import OutputScale
-from .columns import Roles
+from .columns import Draft, Roles
 from .verdict_items import INPUTS, Aggregate
 from .verdict_scale import Cuts, GradeMap, words_for
 
@@ -19,6 +19,13 @@ RATIONALE = "rationale"
 
 REASON = "unscored"
 """Where `bench --out` writes why a row has no verdict."""
+
+BENCH_COLUMNS = frozenset({"judge", "judge_model", "simulated"})
+"""Columns by which a file of `bench --out` is recognised."""
+BENCH_OUTPUTS = ("verdict", "score", "confidence", "rationale", "detail")
+"""Its columns that hold what the judge answered."""
+_ROW_OBJECTS = frozenset({"metadata", "meta", "inputs", "input", "row", "fields", "data", "attributes", "properties"})
+"""Objects whose fields describe the row, even where the score is one of them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,21 +91,79 @@ class VerdictColumns:
 
 def roles_of(columns: VerdictColumns, *, matrix: bool) -> Roles:
     """Return the part each column plays; the scores of a matrix of judges stay in the metadata for now."""
-    group, confidence, rationale = columns.group, columns.confidence, columns.rationale
-    id_ = None if columns.id == "id" else columns.id
-    named = {"--id": id_, "--group": group, "--confidence": confidence, "--rationale": rationale}
-    needed = {columns.label: "--label COLUMN"} | ({} if matrix else {columns.score: "--score COLUMN"})
-    needed |= {column: f"{option} COLUMN" for option, column in named.items() if column}
-    needed |= dict.fromkeys(columns.by, "--by COLUMN")
-    aside = (None if matrix else columns.score, confidence, rationale or RATIONALE, REASON, *columns.by)
+    row_id = None if columns.id == "id" else columns.id
+    aside = [columns.rationale or RATIONALE, REASON, *columns.by]
+    needed = {columns.label: "--label COLUMN"}
+    if not matrix:
+        aside.append(columns.score)
+        needed[columns.score] = "--score COLUMN"
+    if columns.confidence:
+        aside.append(columns.confidence)
+    for option, column in (
+        ("--id", row_id),
+        ("--group", columns.group),
+        ("--confidence", columns.confidence),
+        ("--rationale", columns.rationale),
+        *(("--by", column) for column in columns.by),
+    ):
+        if column:
+            needed[column] = f"{option} COLUMN"
     return Roles(
         label=columns.label,
-        id=id_,
-        group=group,
+        id=row_id,
+        group=columns.group,
         group_defaults=GROUP_COLUMNS,
-        aside=tuple(column for column in aside if column),
+        aside=tuple(aside),
         needed=needed,
         words=words_for(columns.label_map),
         inputs_prefix=INPUTS,
         mean_labels=columns.mean_labels,
     )
+
+
+def output_columns(drafts: Sequence[Draft], score: str, grades: Collection[float]) -> tuple[str, ...]:
+    """Return the columns of the metadata that hold judges' outputs, so that no slice is cut by them.
+
+    They are what `bench --out` wrote, and the columns beside the score: those that differ from it in the name's last
+    part alone, such as `verdicts.b` beside `verdicts.a` or `score_b` beside `score_a`, and hold grades only.
+
+    Args:
+        drafts: The rows.
+        score: The column of the score; of a matrix of judges the pattern.
+        grades: Every grade that a label or this judge's score has.
+    """
+    names = dict.fromkeys(name for draft in drafts for name in draft.meta)
+    written_by_bench = names.keys() >= BENCH_COLUMNS
+    prefix = _prefix_of_scores(score)
+    outputs = []
+    for name in names:
+        from_bench = written_by_bench and name in BENCH_OUTPUTS
+        another_score = prefix and name.startswith(prefix) and _holds_grades(drafts, name, grades)
+        if from_bench or another_score:
+            outputs.append(name)
+    return tuple(outputs)
+
+
+def _prefix_of_scores(score: str) -> str:
+    """Return how the names of the columns beside the score begin; empty where its name does not tell."""
+    container, dot, name = score.partition("*")[0].rpartition(".")
+    if dot:
+        return "" if container.rpartition(".")[2].lower() in _ROW_OBJECTS else f"{container}."
+    stem, underscore, _ = name.rpartition("_")
+    return f"{stem}_" if underscore else ""
+
+
+def _holds_grades(drafts: Sequence[Draft], name: str, grades: Collection[float]) -> bool:
+    """Whether a column holds nothing but grades; where those are fractions, anything between the ends of them."""
+    values: set[float] = set()
+    for draft in drafts:
+        cell = draft.meta.get(name)
+        if isinstance(cell, str):
+            return False
+        if cell is not None:
+            values.add(float(cell))
+    if not values or not grades:
+        return False
+    if all(grade.is_integer() for grade in grades):
+        return values <= set(grades)
+    return min(grades) <= min(values) and max(values) <= max(grades)

@@ -1,4 +1,4 @@
-"""Several verdicts on one item made one: a claim judged chunk by chunk is supported if any chunk supports it."""
+"""Aggregate several verdicts on one item: a claim judged chunk by chunk is supported if any chunk supports it."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ import orjson
 from ..errors import InputError
 from .columns import Draft
 from .problems import Problems
+from .records import Cell
 
 Aggregate = Literal["max", "min", "mean"]
 """How the grades of one item become one."""
@@ -21,8 +22,8 @@ INPUTS = "inputs."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Reading:
-    """One row of a verdict file as far as it is read: its draft, and what the judge said about it."""
+class ScoredDraft:
+    """One row of a verdict file before it is a `Row`: its draft, and what the judge answered."""
 
     draft: Draft
     score: float | None
@@ -31,21 +32,21 @@ class Reading:
     confidence: float | None = None
 
 
-def require_aggregate(how: str) -> Aggregate:
+def require_aggregate(name: str) -> Aggregate:
     """Return the way of aggregating that has this name.
 
     Raises:
         InputError: None has.
     """
-    for known in get_args(Aggregate):
-        if how == known:
-            return known
-    raise InputError(f"there is no way of aggregating called {how!r}", hint="max, min or mean")
+    for aggregate in get_args(Aggregate):
+        if name == aggregate:
+            return aggregate
+    raise InputError(f"there is no way of aggregating called {name!r}", hint="max, min or mean")
 
 
 def aggregate_rows(
-    rows: Sequence[Reading], how: Aggregate, by: Sequence[str], problems: Problems, notes: list[str]
-) -> list[Reading]:
+    rows: Sequence[ScoredDraft], how: Aggregate, by: Sequence[str], problems: Problems, notes: list[str]
+) -> list[ScoredDraft]:
     """Make the rows that share the same values in some columns into one row each, in order of first appearance.
 
     Score and label are the maximum, minimum or mean of the rows'. An item of which one row has no score has none:
@@ -62,52 +63,56 @@ def aggregate_rows(
     Raises:
         DataError: A row has no value in one of the columns.
     """
-    items: dict[tuple[str, ...], list[Reading]] = {}
+    items: dict[tuple[str, ...], list[ScoredDraft]] = {}
     for row in rows:
-        key = tuple("" if row.draft.aside[column] is None else str(row.draft.aside[column]) for column in by)
-        for column, part in zip(by, key, strict=True):
-            if not part:
+        key: list[str] = []
+        for column in by:
+            cell = row.draft.aside[column]
+            if cell is None or cell == "":
                 problems.add(row.draft.at, f"field {column!r} is empty; it names the item the row belongs to")
-        items.setdefault(key, []).append(row)
+            key.append("" if cell is None else str(cell))
+        items.setdefault(tuple(key), []).append(row)
     problems.check(hint="each row needs the columns of --by with --aggregate")
-    merged = [_merge(key, found, how, by) for key, found in items.items()]
+    merged = [_merge(key, item, how, by) for key, item in items.items()]
     _note(list(items.values()), merged, how, by, notes)
     return merged
 
 
-def _merge(key: tuple[str, ...], rows: list[Reading], how: Aggregate, by: Sequence[str]) -> Reading:
-    missing = [row for row in rows if row.score is None]
-    scores = [row.score for row in rows if row.score is not None]
-    score = None if missing else _joined(scores, how)
+def _merge(key: tuple[str, ...], rows: list[ScoredDraft], how: Aggregate, by: Sequence[str]) -> ScoredDraft:
+    join = {"max": max, "min": min, "mean": fmean}[how]
+    unscored = [row for row in rows if row.score is None]
+    score, missing = None, ""
+    if unscored:
+        missing = f"{len(unscored)} of its {len(rows)} rows have no score: {unscored[0].missing}"
+    else:
+        score = join([row.score for row in rows if row.score is not None])
     decider = next((row for row in rows if row.score == score), rows[0])
     labels = [row.draft.label for row in rows if row.draft.label is not None]
-    shared = {
-        name: value
-        for name, value in decider.draft.meta.items()
-        if name.startswith(INPUTS) or all(row.draft.meta.get(name) == value for row in rows)
-    }
+    shared: dict[str, Cell] = {}
+    for name, value in decider.draft.meta.items():
+        if name.startswith(INPUTS) or all(row.draft.meta.get(name) == value for row in rows):
+            shared[name] = value
     draft = replace(
         decider.draft,
         at=rows[0].draft.at,
         id=key[0] if len(key) == 1 else orjson.dumps(key).decode(),
-        label=_joined(labels, how) if labels else None,
+        label=join(labels) if labels else None,
         group=rows[0].draft.group,
         meta=shared | {column: rows[0].draft.aside[column] for column in by},
     )
-    why = f"{len(missing)} of its {len(rows)} rows have no score: {missing[0].missing}" if missing else ""
-    return Reading(draft=draft, score=score, missing=why, confidence=None if how == "mean" else decider.confidence)
-
-
-def _joined(values: list[float], how: Aggregate) -> float:
-    return {"max": max, "min": min, "mean": fmean}[how](values)
+    # No row gave a mean, so there is no confidence in it.
+    confidence = None if how == "mean" else decider.confidence
+    return ScoredDraft(draft=draft, score=score, missing=missing, confidence=confidence)
 
 
 def _note(
-    items: list[list[Reading]], merged: list[Reading], how: Aggregate, by: Sequence[str], notes: list[str]
+    items: list[list[ScoredDraft]], merged: list[ScoredDraft], how: Aggregate, by: Sequence[str], notes: list[str]
 ) -> None:
     rows = sum(len(item) for item in items)
-    apart = sum(len({row.draft.label for row in item}) > 1 for item in items)
-    labels = f"in {apart:,} items labels differ, and the label is their {how} too" if apart else "their labels agree"
+    differing = sum(len({row.draft.label for row in item}) > 1 for item in items)
+    labels = "their labels agree"
+    if differing:
+        labels = f"in {differing:,} items labels differ, and the label is their {how} too"
     notes.append(
         f"{rows:,} rows are {len(items):,} items, one per {' and '.join(by)}: the score is the {how}; {labels}"
     )

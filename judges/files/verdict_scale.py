@@ -35,27 +35,24 @@ def parse_grade_map(text: str, *, option: str) -> dict[str, float | None]:
     Raises:
         InputError: A pair is not CELL=GRADE, or a cell stands twice.
     """
-    found: dict[str, float | None] = {}
+    grades: dict[str, float | None] = {}
     for pair in text.split(","):
-        cell, between, grade = (part.strip() for part in pair.rpartition("="))
-        if not cell or not between:
+        cell, equals, grade = (part.strip() for part in pair.rpartition("="))
+        if not cell or not equals:
             raise InputError(f"{option} {pair!r} is not CELL=GRADE", hint="for example no=0,partially=0.5,yes=1")
-        if cell.casefold() in found:
+        if cell.casefold() in grades:
             raise InputError(f"{option} maps {cell!r} twice")
-        found[cell.casefold()] = _grade(grade, pair, option)
-    return found
-
-
-def _grade(text: str, pair: str, option: str) -> float | None:
-    if text.casefold() in ("", "none"):
-        return None
-    try:
-        value = float(text)
-    except ValueError:
-        value = math.nan
-    if not math.isfinite(value):
-        raise InputError(f"{option} {pair!r}: {text!r} is no grade", hint="write a number, or none for no grade")
-    return value
+        value = None
+        if grade.casefold() not in ("", "none"):
+            try:
+                value = float(grade)
+            except ValueError:
+                value = math.nan
+            if not math.isfinite(value):
+                hint = "write a number, or none for no grade"
+                raise InputError(f"{option} {pair!r}: {grade!r} is no grade", hint=hint)
+        grades[cell.casefold()] = value
+    return grades
 
 
 def words_for(mapped: GradeMap) -> dict[str, float]:
@@ -65,6 +62,7 @@ def words_for(mapped: GradeMap) -> dict[str, float]:
     """
     words = dict(WORDS)
     for cell, grade in mapped.items():
+        # NaN, because a cell without an entry is read as it is, which is not what the map says.
         target = math.nan if grade is None else grade
         words[cell.casefold()] = target
         try:
@@ -86,16 +84,21 @@ def infer_scale(values: Iterable[float], threshold: float | None = None) -> Outp
     Raises:
         InputError: The values are spread too wide, or too far from zero, to be grades.
     """
-    found = set(values)
-    if found <= {0.0, 1.0}:
+    grades = set(values)
+    if grades <= {0.0, 1.0}:
         return BINARY
-    if all(0.0 <= value <= 1.0 for value in found):
+    least, largest = min(grades), max(grades)
+    if least >= 0.0 and largest <= 1.0:
         return PROBABILITY if threshold is None else replace(PROBABILITY, threshold=threshold)
-    low, high = math.floor(min(found)), math.ceil(max(found))
-    low = low if low < high else min(0, low - 1)  # a lone grade is the top of its scale
+    low, high = math.floor(least), math.ceil(largest)
+    # A lone grade is the top of its scale.
+    if low == high:
+        low = min(0, low - 1)
     if high - low >= MOST_LEVELS or max(-low, high) > FARTHEST_GRADE:
-        raise InputError(f"values from {min(found):g} to {max(found):g} are no grades", hint="is it the right column?")
-    return OutputScale(low=low, high=high, threshold=_middle(low, high) if threshold is None else threshold)
+        raise InputError(f"values from {least:g} to {largest:g} are no grades", hint="is it the right column?")
+    if threshold is None:
+        threshold = _middle(low, high)
+    return OutputScale(low=low, high=high, threshold=threshold)
 
 
 def infer_scales(
@@ -120,10 +123,11 @@ def infer_scales(
 
 def state_scales(scale: OutputScale, cuts: Cuts) -> tuple[OutputScale, OutputScale]:
     """Return one stated scale for people and judge, each with its own threshold where one is given."""
-    label, score = (scale.threshold if cut is None else cut for cut in (cuts.label, cuts.score))
     if scale.kind == "binary":
         return scale, scale
-    return replace(scale, threshold=label), replace(scale, threshold=score)
+    people = scale if cuts.label is None else replace(scale, threshold=cuts.label)
+    judge = scale if cuts.score is None else replace(scale, threshold=cuts.score)
+    return people, judge
 
 
 def describe_scales(
@@ -146,9 +150,10 @@ def _describe(scale: OutputScale, values: set[float], side: str, notes: list[str
             f"{side} are fractions in [0, 1] and can never reach the threshold {scale.threshold:g}",
             hint=f"give the threshold of each side, with {option}",
         )
-    reached = {scale.positive(value) for value in values}
-    if len(reached) == 1:
-        notes.append(f"{'all' if reached.pop() else 'none'} of the {side} reach the threshold {scale.threshold:g}")
+    sides = {scale.positive(value) for value in values}
+    if len(sides) == 1:
+        share = "all" if sides.pop() else "none"
+        notes.append(f"{share} of the {side} reach the threshold {scale.threshold:g}")
     fractions = [value for value in values if not value.is_integer()]
     if scale.kind == "graded" and fractions:
         notes.append(f"some {side} lie between the grades, such as {min(fractions):g}")
@@ -157,7 +162,10 @@ def _describe(scale: OutputScale, values: set[float], side: str, notes: list[str
 def outside(values: Iterable[float | None], scale: OutputScale) -> str:
     """Name the values beyond the ends of a scale with their counts, such as `4 (10 rows), -1 (1 row)`; else nothing."""
     counts = Counter(value for value in values if value is not None and not scale.low <= value <= scale.high)
-    named = [f"{value:g} ({n:,} {'row' if n == 1 else 'rows'})" for value, n in counts.most_common(_NAMED)]
+    named = []
+    for value, n in counts.most_common(_NAMED):
+        rows = "row" if n == 1 else "rows"
+        named.append(f"{value:g} ({n:,} {rows})")
     if len(counts) > _NAMED:
         named.append(f"{len(counts) - _NAMED:,} other values")
     return ", ".join(named)

@@ -1,8 +1,9 @@
-"""Verdicts from a file: what somebody's judge answered elsewhere, read as if it had been asked here."""
+"""Verdicts from a file: what another program's judge answered, read as if it had been asked here."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from fnmatch import fnmatchcase
 from math import isnan
 from pathlib import Path
@@ -13,14 +14,12 @@ from ..judged import JudgedDataset
 from ..rows import Dataset, Row
 from ..scale import OutputScale
 from ..verdict import Answer, Unscored, UnscoredReason, Verdict
-from .columns import Draft, Table, read_table
+from .columns import Draft, Table, read_grade, read_table
 from .problems import Problems, shorten
 from .records import Cell, name_of, read_records, unit_of
-from .verdict_columns import RATIONALE, REASON, VerdictColumns, roles_of
-from .verdict_items import INPUTS, Aggregate, Reading, aggregate_rows
-from .verdict_outputs import output_columns
-from .verdict_reading import hold_to_scale, read_rows
-from .verdict_scale import GradeMap, describe_scales, infer_scales, state_scales
+from .verdict_columns import RATIONALE, REASON, VerdictColumns, output_columns, roles_of
+from .verdict_items import INPUTS, Aggregate, ScoredDraft, aggregate_rows
+from .verdict_scale import GradeMap, clipped, describe_scales, infer_scales, outside, state_scales, words_for
 
 
 def load_verdicts(
@@ -68,9 +67,8 @@ def load_verdicts(
     )
     judges = load_judges(path, columns)
     if len(judges) > 1:
-        raise InputError(
-            f"{path}: {score!r} names {len(judges)} judges, and one is needed", hint=f"name one: {', '.join(judges)}"
-        )
+        message = f"{path}: {score!r} names {len(judges)} judges, and one is needed"
+        raise InputError(message, hint=f"name one: {', '.join(judges)}")
     return next(iter(judges.values()))
 
 
@@ -86,77 +84,152 @@ def load_judges(path: Path, columns: VerdictColumns) -> dict[str, JudgedDataset]
     if matrix and columns.confidence:
         raise InputError(f"{path}: a matrix of judges has no column of confidences", hint="leave out --confidence")
     table = read_table(path, roles_of(columns, matrix=matrix))
-    _drop_nameless_labels(table)
+    # A map sends labels it gives no grade to NaN, as the reader takes None for "not in the map".
+    for draft in table.drafts:
+        if draft.label is not None and isnan(draft.label):
+            draft.label = None
+    table.grades = {grade for grade in table.grades if not isnan(grade)}
     if not table.grades:
         raise DataError(f"{path}: no row has a label in column {columns.label!r}", hint="name it with --label COLUMN")
     if not matrix:
+        name = name_of(path)
         cells = [draft.aside[columns.score] for draft in table.drafts]
-        return {name_of(path): _judged(table, columns, name_of(path), cells)}
-    found = _matrix_columns(table, columns.score)
-    scores = [{name: draft.meta.pop(column, None) for name, column in found.items()} for draft in table.drafts]
-    return {name: _judged(table, columns, name, [line[name] for line in scores], lone=False) for name in found}
+        return {name: _judged_dataset(table, columns, name, cells)}
+    names = _matrix_columns(table, columns.score)
+    # Every judge's column leaves the metadata before the first is read: none may slice the rows of another.
+    scores = {name: [draft.meta.pop(column, None) for draft in table.drafts] for name, column in names.items()}
+    judges: dict[str, JudgedDataset] = {}
+    for name, cells in scores.items():
+        judges[name] = _judged_dataset(table, columns, name, cells, matrix=True)
+    return judges
 
 
 def _is_matrix(path: Path, score: str) -> bool:
     if "*" in score:
         return True
     first = next(read_records(path, Problems(path, unit_of(path))), None)
-    return first is not None and score not in first.fields and any(n.startswith(f"{score}.") for n in first.fields)
-
-
-def _drop_nameless_labels(table: Table) -> None:
-    """Take the labels away that a map sends to no grade."""
-    for draft in table.drafts:
-        if draft.label is not None and isnan(draft.label):
-            draft.label = None
-    table.grades = {grade for grade in table.grades if not isnan(grade)}
+    if first is None or score in first.fields:
+        return False
+    return any(name.startswith(f"{score}.") for name in first.fields)
 
 
 def _matrix_columns(table: Table, score: str) -> dict[str, str]:
-    """Return the columns that a pattern means, by the judge's name: what follows the last dot before the star."""
+    """Return the columns that a pattern names, by the judge's name: what follows the last dot before the star."""
     pattern = score if "*" in score else f"{score}.*"
+    container, dot, _ = pattern.partition("*")[0].rpartition(".")
     names = dict.fromkeys(name for draft in table.drafts for name in draft.meta)
-    fixed = "".join(pattern.partition("*")[0].rpartition(".")[:2])
-    found = {name.removeprefix(fixed): name for name in names if fnmatchcase(name, pattern)}
-    if not found:
+    columns = {name.removeprefix(container + dot): name for name in names if fnmatchcase(name, pattern)}
+    if not columns:
         shown = ", ".join(shorten(name) for name in list(names)[:30])
         raise DataError(f"{table.path}: no column is called like {pattern!r}. The columns are {shown}")
-    return found
+    return columns
 
 
-def _judged(
-    table: Table, columns: VerdictColumns, name: str, cells: Sequence[Cell], *, lone: bool = True
+def _judged_dataset(
+    table: Table, columns: VerdictColumns, name: str, cells: Sequence[Cell], *, matrix: bool = False
 ) -> JudgedDataset:
     notes = [*table.notes, _group_note(table), *_map_notes(columns, name)]
-    rows = read_rows(table, columns, name, cells, notes)
-    if not any(row.score is not None for row in rows):
-        column = columns.score if lone else name
+    rows = _read_scores(table, columns, name, cells, notes)
+    labels, scores = {float(grade) for grade in table.grades}, _scores_of(rows)
+    if not scores:
+        column = name if matrix else columns.score
         raise DataError(f"{table.path}: no row has a score in column {column!r}", hint="name it with --score COLUMN")
-    labels = {float(grade) for grade in table.grades}
-    scores = {row.score for row in rows if row.score is not None}
     if columns.scale is None:
         scales = infer_scales(labels, scores, columns.cuts(name), notes)
     else:
         scales = state_scales(columns.scale, columns.cuts(name))
-        rows = hold_to_scale(rows, columns.scale, columns.clip, notes)
-        labels = {row.draft.label for row in rows if row.draft.label is not None}
-        scores = {row.score for row in rows if row.score is not None}
+        rows = _keep_to_scale(rows, columns.scale, columns.clip, notes)
+        labels, scores = {row.draft.label for row in rows if row.draft.label is not None}, _scores_of(rows)
     describe_scales(scales, labels, scores, notes)
     if columns.aggregate:
         problems = Problems(table.path, unit_of(table.path))
         rows = aggregate_rows(rows, columns.aggregate, columns.by, problems, notes)
-    _count_gaps(rows, notes)
-    reasons = columns.rationale or RATIONALE
-    dataset = Dataset.of((_row(row.draft) for row in rows), labels=scales[0], name=name_of(table.path), notes=notes)
+    notes.extend(_gap_notes(rows))
+    label_scale, score_scale = scales
+    dataset = Dataset.of((_row(row.draft) for row in rows), labels=label_scale, name=name_of(table.path), notes=notes)
+    rationale = columns.rationale or RATIONALE
     return JudgedDataset(
         dataset=dataset,
-        answers=tuple(_answer(row, scales[1], reasons) for row in rows),
-        scale=scales[1],
-        judge=table.path.name if lone else name,
+        answers=tuple(_answer(row, score_scale, rationale) for row in rows),
+        scale=score_scale,
+        judge=name if matrix else table.path.name,
         model=_model(table),
         simulated=any(draft.meta.get("simulated") is True for draft in table.drafts),
         outputs=output_columns(table.drafts, columns.score, labels | scores),
     )
+
+
+def _scores_of(rows: Sequence[ScoredDraft]) -> set[float]:
+    return {row.score for row in rows if row.score is not None}
+
+
+def _read_scores(
+    table: Table, columns: VerdictColumns, name: str, cells: Sequence[Cell], notes: list[str]
+) -> list[ScoredDraft]:
+    """Read each row's score and confidence; a score that is neither empty nor a number becomes the reason."""
+    words = words_for(columns.map_of(name))
+    confidences = _confidences(table, columns.confidence, notes)
+    rows: list[ScoredDraft] = []
+    for draft, cell, confidence in zip(table.drafts, cells, confidences, strict=True):
+        score, missing = None, "no score in the file"
+        try:
+            score = read_grade(cell, words)
+        except ValueError:
+            missing = f"the file's score is {shorten(cell)}"
+        if score is not None and isnan(score):
+            score, missing = None, f"the map gives {shorten(cell)} no score"
+        rows.append(ScoredDraft(draft=draft, score=score, missing=missing, confidence=confidence))
+    return rows
+
+
+def _keep_to_scale(rows: Sequence[ScoredDraft], scale: OutputScale, clip: bool, notes: list[str]) -> list[ScoredDraft]:
+    """Clip labels and scores beyond the ends of a stated scale, or take such scores away.
+
+    Raises:
+        InputError: A label is beyond them and is not to be clipped.
+    """
+    ends = f"{scale.low}..{scale.high}"
+    labels, scores = [row.draft.label for row in rows], [row.score for row in rows]
+    if strange := outside(labels, scale):
+        if not clip:
+            raise InputError(
+                f"labels lie outside {ends}: {strange}",
+                hint="state their scale with --scale, map them with --label-map, or clip them with --clip",
+            )
+        notes.append(f"labels outside {ends} were clipped to its ends: {strange}")
+    if strange := outside(scores, scale):
+        consequence = "were clipped to its ends" if clip else "were left unscored"
+        notes.append(f"scores outside {ends} {consequence}: {strange}")
+    within: list[ScoredDraft] = []
+    for row, label, score in zip(rows, clipped(labels, scale), clipped(scores, scale), strict=True):
+        missing = row.missing
+        if score != row.score and not clip:
+            score, missing = None, f"the score {row.score:g} is outside the scale"
+        within.append(replace(row, draft=replace(row.draft, label=label), score=score, missing=missing))
+    return within
+
+
+def _confidences(table: Table, column: str | None, notes: list[str]) -> list[float | None]:
+    if column is None:
+        return [None] * len(table.drafts)
+    problems = Problems(table.path, unit_of(table.path))
+    confidences: list[float | None] = []
+    strange: list[Draft] = []
+    for draft in table.drafts:
+        value = None
+        try:
+            value = read_grade(draft.aside[column], {})
+        except ValueError:
+            problems.add(draft.at, f"field {column!r}: {shorten(draft.aside[column])} is not a number")
+        if value is not None and not 0.0 <= value <= 1.0:
+            strange.append(draft)
+            value = None
+        confidences.append(value)
+    problems.check(hint="a confidence is a number in [0, 1]")
+    if strange:
+        first = f"{strange[0].aside[column]!r} in row {strange[0].id!r}"
+        notes.append(f"{column} outside [0, 1], left out: {len(strange):,} (the first is {first})")
+    return confidences
 
 
 def _group_note(table: Table) -> str:
@@ -167,37 +240,41 @@ def _group_note(table: Table) -> str:
 
 
 def _map_notes(columns: VerdictColumns, name: str) -> Iterator[str]:
-    for side, mapped in (("labels", columns.label_map), ("scores", columns.map_of(name))):
-        if mapped:
-            pairs = (f"{cell} as {'nothing' if grade is None else f'{grade:g}'}" for cell, grade in mapped.items())
+    for side, grade_map in (("labels", columns.label_map), ("scores", columns.map_of(name))):
+        pairs = []
+        for cell, grade in grade_map.items():
+            target = "nothing" if grade is None else f"{grade:g}"
+            pairs.append(f"{cell} as {target}")
+        if pairs:
             yield f"{side} were mapped: {', '.join(pairs)}"
 
 
-def _count_gaps(rows: Sequence[Reading], notes: list[str]) -> None:
+def _gap_notes(rows: Sequence[ScoredDraft]) -> Iterator[str]:
     unlabelled = sum(row.draft.label is None for row in rows)
     unscored = sum(row.score is None for row in rows)
     if unlabelled:
-        notes.append(f"{unlabelled:,} of {len(rows):,} rows have no label")
+        yield f"{unlabelled:,} of {len(rows):,} rows have no label"
     if unscored:
-        notes.append(f"{unscored:,} of {len(rows):,} rows have no score; they are unscored, not wrong")
+        yield f"{unscored:,} of {len(rows):,} rows have no score; they are unscored, not wrong"
 
 
 def _row(draft: Draft) -> Row:
     """Build the row; texts under `inputs.` are its inputs, not columns to slice by."""
-    inputs = {
-        name.removeprefix(INPUTS): "" if value is None else str(value)
-        for name, value in draft.meta.items()
-        if name.startswith(INPUTS)
-    }
-    meta = {name: value for name, value in draft.meta.items() if not name.startswith(INPUTS)}
+    inputs: dict[str, str] = {}
+    meta: dict[str, Cell] = {}
+    for name, value in draft.meta.items():
+        if name.startswith(INPUTS):
+            inputs[name.removeprefix(INPUTS)] = "" if value is None else str(value)
+        else:
+            meta[name] = value
     return Row(id=draft.id, inputs=inputs, label=draft.label, meta=meta, group=draft.group)
 
 
-def _answer(row: Reading, scale: OutputScale, reasons: str) -> Answer:
+def _answer(row: ScoredDraft, scale: OutputScale, rationale_column: str) -> Answer:
     draft = row.draft
     if row.score is None:
         return Unscored(row_id=draft.id, reason=_reason(draft.aside.get(REASON)), detail=row.missing)
-    rationale = draft.aside.get(reasons)
+    rationale = draft.aside.get(rationale_column)
     return Verdict(
         row_id=draft.id,
         score=row.score,
@@ -209,11 +286,15 @@ def _answer(row: Reading, scale: OutputScale, reasons: str) -> Answer:
 
 
 def _reason(cell: Cell) -> UnscoredReason:
-    """Return why a row has no verdict as `bench --out` wrote it; of another file that it could not be read."""
-    return next((reason for reason in get_args(UnscoredReason) if reason == cell), "parse")
+    """Return why a row has no verdict as `bench --out` wrote it; `parse` for files of other programs."""
+    for reason in get_args(UnscoredReason):
+        if cell == reason:
+            return reason
+    return "parse"
 
 
 def _model(table: Table) -> str:
+    """Return the model that every row names; empty where they differ or name none."""
     names = {draft.meta.get("judge_model") for draft in table.drafts}
-    only = names.pop() if len(names) == 1 else None
-    return only if isinstance(only, str) else ""
+    name = names.pop()
+    return name if not names and isinstance(name, str) else ""

@@ -48,9 +48,9 @@ def test_what_is_no_file_is_refused_in_a_line(endless: Path) -> None:
 def test_a_small_file_has_a_limit(tmp_path: Path) -> None:
     """It is said."""
     (tmp_path / "judge.yaml").write_text("x" * 11)
-    assert read_small(tmp_path / "judge.yaml", most=11) == b"x" * 11
+    assert read_small(tmp_path / "judge.yaml", limit=11) == b"x" * 11
     with pytest.raises(InputError, match="more than 10 bytes"):
-        read_small(tmp_path / "judge.yaml", most=10)
+        read_small(tmp_path / "judge.yaml", limit=10)
 
 
 def test_line_ends_and_a_byte_order_mark_are_no_content(tmp_path: Path) -> None:
