@@ -1,10 +1,10 @@
-# Two commands for a newcomer: `make demo` and `make test`. Each makes .venv itself.
+# Two commands for a newcomer: `make demo` and `make test`. Each makes .venv itself. CONTRIBUTING.md names the others.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 UV := $(shell command -v uv 2>/dev/null)
 
-.PHONY: demo test notebooks verify-exports check lint format types wheel docs clean
+.PHONY: demo test quick coverage notebooks verify-exports check lint format types wheel docs clean
 
 $(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
@@ -42,6 +42,15 @@ demo: $(VENV)/.user
 
 test: $(VENV)/.dev
 	$(BIN)/python -m pytest -n auto --dist loadfile
+
+# The tests near what changed since BASE (a branch, or HEAD for what is not committed): a first answer, not the last.
+BASE ?= main
+quick: $(VENV)/.dev
+	@$(BIN)/python .ci/near.py $(BASE)
+
+# The whole suite with branch coverage, processes that tests start included; it fails under the floor in pyproject.toml.
+coverage: $(VENV)/.dev
+	$(BIN)/python -m pytest -n auto --dist loadfile --cov --cov-report=term:skip-covered
 
 # The outputs that are stored with the notebooks, made again; two of them need ../shared/data and are else left alone.
 notebooks: $(VENV)/.dev
