@@ -1,16 +1,19 @@
 """What MkDocs adds to the written pages while it builds: the reference, and a section for each export target.
 
 Everything here is read from the code (click's help, `__all__` with its docstrings, what the targets say of
-themselves), so that it cannot be stale; nothing of it is kept in the repository.
+themselves), so that it cannot be stale; nothing of it is kept in the repository. What is written by hand is the order:
+which commands and names belong to which task.
 """
 
 from __future__ import annotations
 
+import ast
 import dataclasses
 import inspect
 import re
 from collections.abc import Callable, Iterator
 from importlib import import_module
+from pathlib import Path
 from types import ModuleType
 
 import click
@@ -30,6 +33,43 @@ FACES = {
     "exports": "judgewright.runs.exports",
 }
 """Reference page to the package whose public names it lists."""
+COMMAND_TASKS = {
+    "Try it": ("demo", "simulate"),
+    "Look at rows and judges": ("data", "judges", "define"),
+    "Measure a judge": ("bench", "score", "calibrate"),
+    "Find where it errs": ("slices",),
+    "Improve it": ("plan", "loss", "optimize", "runs"),
+    "Decide": ("review", "diff", "accept", "reject", "gate", "recheck"),
+    "Use it": ("export", "annotate"),
+}
+"""The commands in the order in which people meet them."""
+PYTHON_TASKS = {
+    "judges": {
+        "Read rows and verdicts": ("rows", "files", "datasets", "splits", "duplicates"),
+        "Describe a judge": ("prompt", "instruction", "registry", "scale"),
+        "Ask a model": ("judge", "models", "simulated", "reply", "verdict"),
+        "Measure": ("judged", "metrics", "leaderboard", "calibrate", "reliability"),
+        "Handle errors": ("errors",),
+    },
+    "slices": {
+        "Find slices": ("find", "search_result", "target_selection"),
+        "Look at one slice": ("slice", "inspect_slice", "saved"),
+        "Check the labels": ("audit", "error_annotation"),
+        "Find what a new prompt made worse": ("regression",),
+    },
+    "optimize": {
+        "Run an optimization": ("loop", "context", "goal", "settings", "step", "search_state", "critique"),
+        "Say what should improve": ("losses",),
+        "Write prompts": ("proposers", "invariants"),
+        "Decide on the holdout": ("holdout",),
+        "Record a run": ("journal", "events"),
+    },
+    "exports": {"Write an export": ("", "manifest", "push"), "Verify it": ("verify",), "Add a target": ("target",)},
+}
+"""For each page of Python names: tasks, and the files or folders whose names belong to them (`""`: the face itself)."""
+MORE = "More"
+"""The task of what is named nowhere above."""
+CONTRIBUTING = Path(__file__).resolve().parents[1] / "CONTRIBUTING.md"
 TARGETS_HERE = "<!-- the targets -->"
 """Where the page about exports has its sections."""
 SHOWN = "groundedness"
@@ -41,10 +81,13 @@ _CODE = re.compile(r"(`[^`]*`)")
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
-    """Add the pages of the reference."""
-    pages = {"commands": commands_page(), **{page: python_page(name) for page, name in FACES.items()}}
+    """Add the pages of the reference, and the one about contributing, which stands at the root of the repository."""
+    python = {page: python_page(page) for page in FACES}
+    pages = {"start": start_page(), "commands": commands_page(), **python}
     for page, text in pages.items():
         files.append(File.generated(config, f"reference/{page}.md", content=text))
+    contributing = CONTRIBUTING.read_text(encoding="utf-8").replace("](docs/", "](")
+    files.append(File.generated(config, "contributing.md", content=contributing))
     return files
 
 
@@ -53,11 +96,47 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
     return markdown.replace(TARGETS_HERE, targets_text()) if TARGETS_HERE in markdown else markdown
 
 
+def start_page() -> str:
+    """Return the page that says where to look: commands and Python names by task."""
+    parts = ["# Start here\n\nEvery command and every public name, by what you want to do.\n", "## Commands\n"]
+    for task, commands in command_tasks().items():
+        parts.append(f"**{task}**\n")
+        parts += [f"* [`{name}`](commands.md#judgewright-{name}): {prose(text)}" for name, text in commands.items()]
+        parts.append("")
+    parts.append("## Python\n")
+    for page, package in FACES.items():
+        module = import_module(package)
+        parts.append(f"**[`{package}`]({page}.md)**: {prose(docstring(module).partition(chr(10))[0])}\n")
+        for task, names in python_tasks(page).items():
+            links = ", ".join(f"[`{name}`]({page}.md#{name.lower()})" for name in names)
+            parts.append(f"* {task}: {links}")
+        parts.append("")
+    return "\n".join(parts)
+
+
+def command_tasks() -> dict[str, dict[str, str]]:
+    """Return the commands of each task with what they do in a line; those that are hidden are left out."""
+    context = click.Context(cli, info_name="judgewright")
+    texts: dict[str, str] = {}
+    for name in cli.list_commands(context):
+        command = cli.get_command(context, name)
+        if command is not None and not command.hidden:
+            texts[name] = command.get_short_help_str(WIDTH)
+    tasks = {task: {name: texts.pop(name) for name in names if name in texts} for task, names in COMMAND_TASKS.items()}
+    return tasks | ({MORE: texts} if texts else {})
+
+
 def commands_page() -> str:
-    """Return the help of every command, groups before their own commands."""
+    """Return the help of every command by task, groups before their own commands."""
     parts = ["# Commands\n\nWhat `--help` prints, for every command.\n"]
-    for path, text in helps(cli, "judgewright", None):
-        parts.append(f"## {path}\n\n```text\n{text}\n```\n")
+    context = click.Context(cli, info_name="judgewright")
+    for task, names in command_tasks().items():
+        parts.append(f"## {task}\n")
+        for name in names:
+            command = cli.get_command(context, name)
+            assert command is not None, name
+            for path, text in helps(command, name, context):
+                parts.append(f"### {path}\n\n```text\n{text}\n```\n")
     return "\n".join(parts)
 
 
@@ -100,17 +179,44 @@ def targets_text() -> str:
     return "\n".join(parts)
 
 
-def python_page(name: str) -> str:
-    """Return the public names of a package with their signatures and docstrings."""
-    module = import_module(name)
-    parts = [f"# {name}\n\n{docstring(module)}\n"]
-    parts += [_entry(module, public) for public in module.__all__]
+def python_page(page: str) -> str:
+    """Return the public names of a package by task, with their signatures and docstrings."""
+    module = import_module(FACES[page])
+    parts = [f"# {FACES[page]}\n\n{docstring(module)}\n"]
+    for task, names in python_tasks(page).items():
+        parts.append(f"## {task}\n")
+        parts += [_entry(module, name) for name in names]
     return "\n".join(parts)
+
+
+def python_tasks(page: str) -> dict[str, list[str]]:
+    """Return the public names of a package for each task, in the order of `__all__`."""
+    module = import_module(FACES[page])
+    sources = _sources(module)
+    tasks: dict[str, list[str]] = {task: [] for task in (*PYTHON_TASKS[page], MORE)}
+    for name in module.__all__:
+        source = sources.get(name, "")
+        task = next((task for task, files in PYTHON_TASKS[page].items() if source in files), MORE)
+        tasks[task].append(name)
+    return {task: names for task, names in tasks.items() if names}
+
+
+def _sources(module: ModuleType) -> dict[str, str]:
+    """Return which file or folder of a package each of its names comes from."""
+    sources = {}
+    for name in module.__all__:
+        home = getattr(getattr(module, name), "__module__", None) or ""
+        sources[name] = home.removeprefix(f"{module.__name__}.").partition(".")[0]
+    # A constant or an alias of a type does not know where it was made; the import in the face does.
+    for node in ast.parse(inspect.getsource(module)).body:
+        if isinstance(node, ast.ImportFrom) and node.module:
+            sources |= {alias.asname or alias.name: node.module.partition(".")[0] for alias in node.names}
+    return sources
 
 
 def _entry(module: ModuleType, name: str) -> str:
     thing = getattr(module, name)
-    head = f"## {name}\n"
+    head = f"### {name}\n"
     if inspect.isclass(thing):
         return f"{head}\n{_signature(name, thing)}\n{docstring(thing)}\n\n{_methods(thing)}"
     if inspect.isfunction(thing):

@@ -1,5 +1,6 @@
 """README and documents tell the truth: the table of metrics is the code's, their commands parse."""
 
+import ast
 import re
 import shlex
 from pathlib import Path
@@ -47,3 +48,32 @@ def test_a_command_of_the_documents_parses(line: str, tmp_path: Path, monkeypatc
             assert found is not None, line
             command = found
         command.make_context("judgewright", list(words), parent=context, resilient_parsing=False)
+
+
+def message_texts() -> list[str]:
+    """Every string in the product, `...` for what is filled in when it is used."""
+    texts: list[str] = []
+    for room in ("judges", "slices", "optimize", "runs"):
+        for path in (ROOT / room).rglob("*.py"):
+            for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+                if isinstance(node, ast.JoinedStr):
+                    texts.append(
+                        "".join(str(part.value) if isinstance(part, ast.Constant) else "..." for part in node.values)
+                    )
+                elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+                    texts.append(node.value)
+    return texts
+
+
+def test_the_messages_of_the_troubleshooting_page_are_ours() -> None:
+    """Each message stands in the code, so that somebody who searches for it finds the page."""
+    page = (ROOT / "docs" / "how-to" / "troubleshooting.md").read_text(encoding="utf-8")
+    texts = message_texts()
+    unknown = []
+    for kind, block in FENCED.findall(page):
+        if kind != "text":
+            continue
+        fragments = [fragment.strip() for fragment in block.strip().split("...") if fragment.strip()]
+        if not any(all(fragment in text for fragment in fragments) for text in texts):
+            unknown.append(block.strip())
+    assert unknown == []

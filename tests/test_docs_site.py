@@ -54,9 +54,10 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_every_page_is_built(site: Path) -> None:
     """The written pages, and those that the build writes."""
     written = {str(page.relative_to(DOCS).with_suffix(".html")) for page in PAGES}
-    reference = {f"reference/{name}.html" for name in ("commands", "judges", "slices", "optimize", "exports")}
+    names = ("start", "commands", "judges", "slices", "optimize", "exports")
+    reference = {f"reference/{name}.html" for name in names}
     found = {str(page.relative_to(site)) for page in site.rglob("*.html")}
-    assert found == written | reference | {"404.html"}
+    assert found == written | reference | {"contributing.html", "404.html"}
 
 
 class Loads(HTMLParser):
@@ -100,6 +101,15 @@ def test_the_reference_has_every_public_name(site: Path) -> None:
     assert [name for name in judges.__all__ if f">{name}<a" not in page] == []
     assert "<strong>Raises</strong>" in page
     assert "split_dataset(" in page
+
+
+def test_the_reference_knows_the_task_of_every_command_and_name() -> None:
+    """Nothing is left under *More*."""
+    reference = pytest.importorskip("docs.reference", reason="mkdocs is not installed: make docs")
+    assert set(reference.command_tasks()) == set(reference.COMMAND_TASKS)
+    for page, tasks in reference.PYTHON_TASKS.items():
+        assert reference.python_tasks(page).get(reference.MORE, []) == [], page
+        assert set(reference.python_tasks(page)) <= set(tasks)
 
 
 class PlannedRun:

@@ -1,8 +1,7 @@
-"""What CONTRIBUTING relies on: the near tests of a change, the workflow of public CI, files that stay strictly typed."""
+"""What CONTRIBUTING relies on: the near tests of a change, the workflow of public CI, the list of strict files."""
 
 import re
 import runpy
-import subprocess
 import tomllib
 from pathlib import Path
 
