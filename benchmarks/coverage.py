@@ -189,15 +189,15 @@ def estimates_of(table: Table, *, ranked: bool, seed: int = 0, draws: int = 2000
     if table.probability is None:
         levels = range(4)
         code = codes(table.label, levels) * 4 + codes(table.score, levels)
-        found = _of_tables({**GRADE_METRICS, **ORDINAL}, Cells(code=code, size=16, groups=groups), 4)
-        found |= _of_tables(BINARY_METRICS, Cells(code=2 * label + verdict, size=4, groups=groups), 2)
-        found |= correlations(table.label, table.score, groups)
+        estimates = _of_tables({**GRADE_METRICS, **ORDINAL}, Cells(code=code, size=16, groups=groups), 4)
+        estimates |= _of_tables(BINARY_METRICS, Cells(code=2 * label + verdict, size=4, groups=groups), 2)
+        estimates |= correlations(table.label, table.score, groups)
     else:
         cells = Cells(code=2 * label + verdict, size=4, groups=groups)
-        found = _of_tables({**BINARY_METRICS, **NOMINAL}, cells, 2)
+        estimates = _of_tables({**BINARY_METRICS, **NOMINAL}, cells, 2)
         of_probability = calibration_intervals(label, table.probability, groups, resamples=draws, seed=seed)
-        found |= {name: _estimate(value, interval, n) for name, (value, interval) in of_probability.items()}
-    return found
+        estimates |= {name: _estimate(value, interval, n) for name, (value, interval) in of_probability.items()}
+    return estimates
 
 
 def _of_tables(functions: Mapping[str, Metric], cells: Cells, k: int) -> dict[str, Estimate]:
@@ -217,8 +217,8 @@ def truth_of(design: Design, rng: np.random.Generator) -> dict[str, float]:
     """Return every metric on many more rows of the same kind."""
     times = TRUTH_ROWS // sum(design.sizes)
     group = np.repeat(np.arange(times * len(design.sizes)), design.sizes * times)
-    found = estimates_of(draw(design, group, rng), draws=2, ranked=design.draw == "queries")
-    return {name: estimate.value for name, estimate in found.items() if estimate.value is not None}
+    estimates = estimates_of(draw(design, group, rng), draws=2, ranked=design.draw == "queries")
+    return {name: estimate.value for name, estimate in estimates.items() if estimate.value is not None}
 
 
 def coverage_of(name: str, draws: int) -> dict[str, Counters]:
@@ -228,9 +228,9 @@ def coverage_of(name: str, draws: int) -> dict[str, Counters]:
     group = np.repeat(np.arange(len(design.sizes)), design.sizes)
     tallies = {metric: Counters() for metric in truth}
     for seed in range(draws):
-        found = estimates_of(draw(design, group, rng), seed=seed, ranked=design.draw == "queries")
+        estimates = estimates_of(draw(design, group, rng), seed=seed, ranked=design.draw == "queries")
         for metric, tally in tallies.items():
-            estimate = found.get(metric)
+            estimate = estimates.get(metric)
             if estimate is not None and estimate.low is not None and estimate.high is not None:
                 tally.add(estimate.low, estimate.high, truth[metric])
     print_design(name, draws, truth, tallies)
@@ -247,12 +247,12 @@ def print_design(name: str, draws: int, truth: dict[str, float], tallies: dict[s
         print(f"{metric:18} truth {truth[metric]:.3f}  {shown}, none {1 - tally.intervals / draws:.3f}", flush=True)
 
 
-def print_table(names: Sequence[str], found: dict[str, dict[str, Counters]]) -> None:
+def print_table(names: Sequence[str], tallies_of: dict[str, dict[str, Counters]]) -> None:
     """Print coverage and mean width for the documentation, a line a metric and a column a design."""
-    metrics = list(dict.fromkeys(metric for name in names for metric in found[name]))
+    metrics = list(dict.fromkeys(metric for name in names for metric in tallies_of[name]))
     print("\n| | " + " | ".join(names) + " |\n|---|" + "---|" * len(names))
     for metric in metrics:
-        tallies = [found[name].get(metric) for name in names]
+        tallies = [tallies_of[name].get(metric) for name in names]
         print(f"| `{metric}` | " + " | ".join(_cell(tally) for tally in tallies) + " |")
 
 
@@ -265,11 +265,11 @@ def _cell(tally: Counters | None) -> str:
 def main(draws: int = 300, *names: str) -> None:
     """Print what was asked for."""
     start = time.process_time()
-    found = {name: coverage_of(name, draws) for name in names or DESIGNS}
+    tallies_of = {name: coverage_of(name, draws) for name in names or DESIGNS}
     for designs in TABLES:
-        chosen = [name for name in designs if name in found]
+        chosen = [name for name in designs if name in tallies_of]
         if chosen:
-            print_table(chosen, found)
+            print_table(chosen, tallies_of)
     print(f"\n{time.process_time() - start:.0f} CPU s")
 
 

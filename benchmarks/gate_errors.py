@@ -50,10 +50,12 @@ class Drawn:
     labels: np.ndarray
     groups: np.ndarray
 
-    def judged(self, said: np.ndarray) -> JudgedDataset:
+    def judged(self, decisions: np.ndarray) -> JudgedDataset:
         """Return a judge's answers; shape (rows,)."""
         rows = self.dataset.rows
-        answers = (Verdict(row_id=r.id, score=float(p), positive=p) for r, p in zip(rows, said.tolist(), strict=True))
+        answers = (
+            Verdict(row_id=r.id, score=float(p), positive=p) for r, p in zip(rows, decisions.tolist(), strict=True)
+        )
         return JudgedDataset(dataset=self.dataset, answers=tuple(answers), scale=BINARY)
 
 
@@ -151,14 +153,14 @@ def real(runs: int) -> bool:
 def reuse(runs: int) -> bool:
     """Throw edits at one holdout; print how many seeds had a false accept."""
     good = True
-    for kind, most in (("random", 0.01), ("idle", 0.05)):
+    for kind, allowed in (("random", 0.01), ("idle", 0.05)):
         for looks in (MAX_LOOKS, EDITS):
             false = accepts = 0
             for seed in range(runs):
-                found = _accepts(kind, looks, np.random.default_rng(seed))
-                false, accepts = false + (found > 0), accepts + found
+                accepted = _accepts(kind, looks, np.random.default_rng(seed))
+                false, accepts = false + (accepted > 0), accepts + accepted
             # What is allowed, and two standard errors of so many seeds where the gate's own level is.
-            limit = most * runs + (2 * (runs * most) ** 0.5 if kind == "idle" else 0)
+            limit = allowed * runs + (2 * (runs * allowed) ** 0.5 if kind == "idle" else 0)
             good &= false <= limit
             print(f"reuse: {EDITS} {kind} edits, {looks} looks allowed: ", end="")
             print(
@@ -173,13 +175,13 @@ def _accepts(kind: str, looks: int, rng: np.random.Generator) -> int:
     current, version, accepts = noisy(drawn, np.zeros(len(drawn.labels)), rng), 0, 0
     before = drawn.judged(current)
     for edit in range(1, min(EDITS, looks) + 1):
-        said = current ^ _flips(kind, drawn.labels == current, rng)
-        after = drawn.judged(said)
+        proposed = current ^ _flips(kind, drawn.labels == current, rng)
+        after = drawn.judged(proposed)
         look = ledger.begin("h", run_id=str(edit), before=str(version), after=str(edit))
         decision = decide(before, after, ACCURACY, alpha=look.alpha, look=look.number)
         ledger.conclude(look, outcome=decision.outcome, reason="")
         if decision.accepted:
-            current, before, version, accepts = said, after, edit, accepts + 1
+            current, before, version, accepts = proposed, after, edit, accepts + 1
     return accepts
 
 
@@ -234,28 +236,28 @@ def silent(runs: int) -> bool:
 def garbled(runs: int) -> bool:
     """Garble one reply in twenty on both sides; print how often the guard holds, asked again and not."""
     good = True
-    for asked in (False, True):
+    for again in (False, True):
         rng, held, accepted = np.random.default_rng(4), 0, 0
         for _ in range(runs):
             drawn = made_rows(2_000, rng)
             old = noisy(drawn, np.zeros(2_000), rng)
             churned = old ^ (rng.random(2_000) < np.where(old == drawn.labels, 0.02 / 0.8, 0.02 / 0.2))
             new = churned & (drawn.labels | (rng.random(2_000) >= 0.3))
-            before, after = (garble(drawn.judged(said), rng) for said in (old, new))
-            if asked:
+            before, after = (garble(drawn.judged(decisions), rng) for decisions in (old, new))
+            if again:
                 before, after, _ = ask_again(before, after, _replies(drawn, old, rng), _replies(drawn, new, rng))
             decision = decide(before, after, GUARDED, alpha=alpha_of_look(1))
             held, accepted = held + (decision.guards[0].state == "held"), accepted + decision.accepted
-        good &= not asked or held >= 0.9 * runs
-        how = "asked again up to three times" if asked else "not asked again"
+        good &= not again or held >= 0.9 * runs
+        how = "asked again up to three times" if again else "not asked again"
         print(f"garbled: 5 % of replies at random, {how}: the guard held in {held} of {runs}, ", end="")
         print(f"accepted {accepted}", flush=True)
     return good
 
 
-def _replies(drawn: Drawn, said: np.ndarray, rng: np.random.Generator) -> Ask:
+def _replies(drawn: Drawn, decisions: np.ndarray, rng: np.random.Generator) -> Ask:
     """Return what answers about some rows, garbled anew."""
-    verdicts = dict(zip((row.id for row in drawn.dataset.rows), drawn.judged(said).answers, strict=True))
+    verdicts = dict(zip((row.id for row in drawn.dataset.rows), drawn.judged(decisions).answers, strict=True))
 
     def answer(rows: Dataset, repeat: int) -> JudgedDataset:
         answers = tuple(verdicts[row.id] for row in rows.rows)
@@ -292,6 +294,6 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser()
     parser.add_argument("parts", nargs="*", choices=[*PARTS, []])
     parser.add_argument("--runs", type=int)
-    asked = parser.parse_args()
-    held = [PARTS[name][0](asked.runs or PARTS[name][1]) for name in asked.parts or PARTS]
+    options = parser.parse_args()
+    held = [PARTS[name][0](options.runs or PARTS[name][1]) for name in options.parts or PARTS]
     sys.exit(0 if all(held) else 1)

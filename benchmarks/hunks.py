@@ -63,14 +63,14 @@ def written(rng: np.random.Generator, harm: float) -> Callable[[str, JudgePrompt
     wrong = rng.random(n) < 0.25
     shares: Mapping[str, tuple[float, float]] = dict.fromkeys(RULES, (0.12, 0.02)) | {RULES[2]: (0.0, harm)}
     flips = {rule: rng.random(n) < np.where(wrong, mended, broken) for rule, (mended, broken) in shares.items()}
-    made = (Row(id=str(i), inputs={"x": str(i)}, label=float(y), group=str(i // 2)) for i, y in enumerate(label))
-    rows = Dataset.of(made, labels=BINARY)
+    drawn = (Row(id=str(i), inputs={"x": str(i)}, label=float(y), group=str(i // 2)) for i, y in enumerate(label))
+    rows = Dataset.of(drawn, labels=BINARY)
 
     def judge_with(_: str, prompt: JudgePrompt) -> JudgedDataset:
-        said = label ^ wrong
+        decisions = label ^ wrong
         for rule, flip in flips.items():
-            said = said ^ flip if rule in prompt.criteria else said
-        answers = (Verdict(row_id=str(i), score=3.0 * p, positive=bool(p)) for i, p in enumerate(said))
+            decisions = decisions ^ flip if rule in prompt.criteria else decisions
+        answers = (Verdict(row_id=str(i), score=3.0 * p, positive=bool(p)) for i, p in enumerate(decisions))
         return JudgedDataset(dataset=rows, answers=tuple(answers), scale=prompt.scale)
 
     return judge_with
@@ -104,9 +104,9 @@ def shares(reports: list[HunkReport], planted: list[int]) -> tuple[float, float]
     """Share of reports that mark the planted hunk, and share of the other hunks that are marked as harming."""
     harming = [{e.hunk.number for e in report.effects if e.mark == "harms"} for report in reports]
     others = sum(len(report.effects) - 1 for report in reports)
-    found = sum(number in marked for number, marked in zip(planted, harming, strict=True))
+    marked_harmful = sum(number in marked for number, marked in zip(planted, harming, strict=True))
     wrongly = sum(len(marked - {number}) for number, marked in zip(planted, harming, strict=True))
-    return found / len(reports), wrongly / others
+    return marked_harmful / len(reports), wrongly / others
 
 
 def simulated(data: str, seeds: int) -> None:
@@ -129,7 +129,7 @@ def simulated(data: str, seeds: int) -> None:
             after = prompt.edited(criteria="\n".join([prompt.criteria, *(added[i] for i in order)]))
             report = measure_hunks(
                 split_hunks(prompt, after),
-                lambda _, asked, part=part: judge(asked, part, client),
+                lambda _, candidate, part=part: judge(candidate, part, client),
                 loss_of,
                 metric="precision",
             )
@@ -144,9 +144,9 @@ def simulated(data: str, seeds: int) -> None:
 
 
 if __name__ == "__main__":
-    given = sys.argv[1:]
-    file = given[0] if given and not given[0].isdigit() else ""
-    count = int(given[-1]) if given and given[-1].isdigit() else 20 if file else 100
+    arguments = sys.argv[1:]
+    file = arguments[0] if arguments and not arguments[0].isdigit() else ""
+    count = int(arguments[-1]) if arguments and arguments[-1].isdigit() else 20 if file else 100
     if file:
         simulated(file, count)
     else:

@@ -68,9 +68,9 @@ def leaving_out(label: BoolArray, predicted: BoolArray, groups: np.ndarray | Non
     for _ in range(5):
         start = time.perf_counter()
         cells = Cells(code=2 * label.astype(np.int64) + predicted, size=4, groups=groups)
-        found = table_intervals({name: BINARY_METRICS[name] for name in METRICS}, cells, 2)
+        intervals_by_metric = table_intervals({name: BINARY_METRICS[name] for name in METRICS}, cells, 2)
         best = min(best, time.perf_counter() - start)
-        shown = "  ".join(f"[{i[0]:.4f}, {i[1]:.4f}]" for i in found.values() if i)
+        shown = "  ".join(f"[{i[0]:.4f}, {i[1]:.4f}]" for i in intervals_by_metric.values() if i)
     return shown, best
 
 

@@ -29,7 +29,7 @@ from judgewright.runs.store.calls import CallStore
 from judgewright.runs.store.journal import RunJournal, list_runs
 from judgewright.runs.store.workspace import Workspace
 
-WALK = (
+OPTIMIZE = (
     "--objective",
     "do not call unsupported statements grounded",
     "--target",
@@ -53,19 +53,19 @@ COMPARED = ("decision", "prompt", "slice", "loss", "benchmark", "everything")
 
 def command(arguments: tuple[str, ...], folder: Path) -> subprocess.Popen[bytes]:
     """Start the command line in a workspace."""
-    whole = [sys.executable, "-m", "judgewright", *arguments, "--workspace", ".", "--json"]
-    return subprocess.Popen(whole, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    words = [sys.executable, "-m", "judgewright", *arguments, "--workspace", ".", "--json"]
+    return subprocess.Popen(words, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
 
 
 def last_run(folder: Path) -> str | None:
     """The newest run of a workspace, if it has begun one."""
-    with Workspace(folder) as place:
-        runs = list_runs(place.database) if place.exists else ()
+    with Workspace(folder) as workspace:
+        runs = list_runs(workspace.database) if workspace.exists else ()
     return runs[-1].run_id if runs else None
 
 
 def reached(folder: Path) -> tuple[int, int]:
-    """Count the calls kept and the events written so far, without keeping the walk from writing."""
+    """Count the finished calls and the events so far, without keeping the run from writing."""
     path = Workspace(folder).path
     try:
         with contextlib.closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True)) as database:
@@ -75,55 +75,57 @@ def reached(folder: Path) -> tuple[int, int]:
 
 
 def read_end(process: subprocess.Popen[bytes], folder: Path) -> dict[str, Any]:  # Any: JSON
-    """Await the end of a walk; return what it is compared by: its summary's main parts, and every event."""
-    out, said = process.communicate()
+    """Wait for the end of a run; return what it is compared by: the main parts of its summary, and every event."""
+    out, errors = process.communicate()
     if process.returncode not in (0, 1):
-        sys.exit(f"the walk failed with exit code {process.returncode}: {said.decode()}")
+        sys.exit(f"the run failed with exit code {process.returncode}: {errors.decode()}")
     summary = json.loads(out)
-    with Workspace(folder) as place:
-        events = RunJournal(place.database, summary["run"]).events()
-    kept = [(event.kind, {key: value for key, value in event.payload.items() if key != VOLATILE}) for event in events]
-    return {key: summary[key] for key in COMPARED} | {"events": kept}
+    with Workspace(folder) as workspace:
+        events = RunJournal(workspace.database, summary["run"]).events()
+    lasting = [
+        (event.kind, {key: value for key, value in event.payload.items() if key != VOLATILE}) for event in events
+    ]
+    return {key: summary[key] for key in COMPARED} | {"events": lasting}
 
 
-def kill_at(process: subprocess.Popen[bytes], folder: Path, whole: tuple[int, int], share: float) -> bool:
-    """Kill a walk once it has come so far; say whether it was still walking then."""
+def kill_at(process: subprocess.Popen[bytes], folder: Path, total: tuple[int, int], share: float) -> bool:
+    """Kill a run once it has come so far; say whether it was still running then."""
     while process.poll() is None:
         calls, events = reached(folder)
-        if (calls / whole[0] + events / whole[1]) / 2 >= share:
+        if (calls / total[0] + events / total[1]) / 2 >= share:
             os.kill(process.pid, signal.SIGKILL)
             process.communicate()
-            print(f"  killed at {share:.0%}: {calls:,} calls kept, {events} events written", flush=True)
+            print(f"  killed at {share:.0%}: {calls:,} calls finished, {events} events written", flush=True)
             return True
         time.sleep(_POLL)
     return False
 
 
-def compare(walk: tuple[str, ...], kills: int, rng: random.Random) -> bool:
-    """Walk once in peace and once with kills; print the comparison, and say whether it holds."""
+def compare(arguments: tuple[str, ...], kills: int, rng: random.Random) -> bool:
+    """Run once undisturbed and once with kills; print the comparison, and say whether both are equal."""
     with tempfile.TemporaryDirectory() as calm, tempfile.TemporaryDirectory() as rough:
         started = time.monotonic()
-        expected = read_end(command(walk, Path(calm)), Path(calm))
-        whole = reached(Path(calm))
+        expected = read_end(command(arguments, Path(calm)), Path(calm))
+        total = reached(Path(calm))
         outcome = expected["decision"]["outcome"]
-        print(f"  undisturbed: {time.monotonic() - started:.1f} s, {whole[0]:,} calls, {whole[1]} events, {outcome}")
+        print(f"  undisturbed: {time.monotonic() - started:.1f} s, {total[0]:,} calls, {total[1]} events, {outcome}")
         folder, killed = Path(rough), 0
-        process = command(walk, folder)
+        process = command(arguments, folder)
         for share in sorted(rng.random() for _ in range(kills)):
-            if kill_at(process, folder, whole, share):
+            if kill_at(process, folder, total, share):
                 killed += 1
                 run = last_run(folder)
-                process = command(("runs", "resume", run) if run else walk, folder)
-        found = read_end(process, folder)
-        with Workspace(folder) as place:
-            summary = CallStore(place.database, last_run(folder) or "").summary()
-    differing = [key for key, value in expected.items() if found[key] != value]
+                process = command(("runs", "resume", run) if run else arguments, folder)
+        resumed = read_end(process, folder)
+        with Workspace(folder) as workspace:
+            summary = CallStore(workspace.database, last_run(folder) or "").summary()
+    differing = [key for key, value in expected.items() if resumed[key] != value]
     print(f"  after {killed} kills: {'differs in ' + ', '.join(differing) if differing else 'equal'}; ", end="")
-    for wanted, got in zip(expected["events"], found["events"], strict=False):
+    for wanted, got in zip(expected["events"], resumed["events"], strict=False):
         if wanted != got:
             print(f"\n  {wanted[0]}: {first_difference(wanted[1], got[1])}")
             break
-    print(f"calls kept {summary.done:,}, attempts {summary.attempts:,}, repeated {summary.repeated}, ", end="")
+    print(f"calls finished {summary.done:,}, attempts {summary.attempts:,}, repeated {summary.repeated}, ", end="")
     print(f"in flight at a kill and perhaps billed {summary.in_doubt}", flush=True)
     return not differing and summary.repeated == 0 and killed == kills
 
@@ -135,15 +137,15 @@ def main() -> None:
     parser.add_argument("proposers", nargs="*", choices=[*PROPOSERS, []])
     parser.add_argument("--kills", type=int, default=4)
     parser.add_argument("--seed", type=int, default=0)
-    asked = parser.parse_args()
-    walk = ("optimize", "groundedness", str(asked.data.resolve()), *WALK)
-    rng, good = random.Random(asked.seed), True
-    print(f"simulated model {Simulated().version}, {asked.data.name}")
-    for proposer in asked.proposers or PROPOSERS:
+    options = parser.parse_args()
+    arguments = ("optimize", "groundedness", str(options.data.resolve()), *OPTIMIZE)
+    rng, good = random.Random(options.seed), True
+    print(f"simulated model {Simulated().version}, {options.data.name}")
+    for proposer in options.proposers or PROPOSERS:
         flags = ("--proposer", proposer, *PROPOSERS[proposer])
         print(f"{' '.join(flags[1:])}:", flush=True)
-        good &= compare((*walk, *flags), asked.kills, rng)
-    print("all equal, no kept call repeated" if good else "NOT EQUAL, a call repeated, or not killed so often")
+        good &= compare((*arguments, *flags), options.kills, rng)
+    print("all equal, no finished call repeated" if good else "NOT EQUAL, a call repeated, or not killed so often")
     sys.exit(0 if good else 1)
 
 

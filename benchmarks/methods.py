@@ -4,7 +4,7 @@
 
 Three published situations on real rows and the simulated model: a judge of low precision, one of low precision though
 its grades are rarely far off, one of low recall. Guided TextGrad, TextGrad on all rows with a plain loss, one rewrite a
-step, GEPA and MIPROv2 start from the same judged rows and walk until their next step could go over the budget: what
+step, GEPA and MIPROv2 start from the same judged rows and go on until their next step could go over the budget: what
 fifteen steps of TextGrad ask when every proposal is validated whole. A request counts once a run, as if the run had
 begun with the verdicts on the open rows and an empty record: that the seeds share a record saves time and nothing else.
 Seeds vary minibatches, the search for the slice and what proposers draw; the split is one for all seeds.
@@ -75,7 +75,7 @@ ENDLESS = 1_000
 GUIDED, UNGUIDED = "TextGrad, guided", "TextGrad, unguided"
 METHODS: Mapping[str, Proposer] = {
     GUIDED: TextGrad(),
-    UNGUIDED: TextGrad(),  # it differs in its walk
+    UNGUIDED: TextGrad(),  # the difference is in the settings of the run
     "rewrite": Rewrite(),
     "GEPA": Gepa(),
     "MIPROv2": Mipro(),
@@ -284,12 +284,12 @@ def run_method(start: Start, method: str, proposer: Proposer, target: Target, se
     loss = construct_loss(start.objective, target, start.baseline, services, settings)
     goal = Goal(objective=start.objective, target=target, loss=loss)
     try:
-        found = improve(start.prompt, start.parts, start.baseline, goal, services, settings)
+        survivor = improve(start.prompt, start.parts, start.baseline, goal, services, settings)
     except Spent as spent:
-        found = None if spent.prompt.version == start.prompt.version else spent.prompt
+        survivor = None if spent.prompt.version == start.prompt.version else spent.prompt
     requests = start.record.requests
     assert requests <= start.budget, f"{method} asked {requests:,} of {start.budget:,} requests"
-    decision = decide_on_holdout(start.prompt, found, start.parts, goal, services, settings)
+    decision = decide_on_holdout(start.prompt, survivor, start.parts, goal, services, settings)
     return Run(
         method=method,
         seed=seed,
@@ -298,15 +298,15 @@ def run_method(start: Start, method: str, proposer: Proposer, target: Target, se
         requests=requests,
         steps=capped.steps,
         results=_results(services),
-        survivor=found.version if found else None,
+        survivor=survivor.version if survivor else None,
         decision=decision,
-        changes=measure_final(start, found, services, settings) if found and decision else {},
+        changes=measure_final(start, survivor, services, settings) if survivor and decision else {},
     )
 
 
 def _step_most(start: Start, proposer: Proposer, settings: RunSettings) -> int:
     """What a proposal, its validation and the next minibatch ask at most."""
-    walk = PlannedRun(
+    planned = PlannedRun(
         prompt=start.prompt,
         dataset=start.baseline.dataset,
         parts=start.parts,
@@ -314,7 +314,7 @@ def _step_most(start: Start, proposer: Proposer, settings: RunSettings) -> int:
         settings=settings,
         objective=start.objective,
     )
-    bound = bound_proposal(walk)
+    bound = bound_proposal(planned)
     assert bound is not None, f"{proposer.name} has no known bound"
     return bound.optimizer + bound.judge + bound.either + len(start.parts.validation) + settings.batch
 
@@ -366,7 +366,7 @@ def write_table(start: Start, runs: Sequence[Run]) -> str:
         *("one survivor over rows", "minus guided TextGrad", f"{target}, where accepted", *guards),
     )
     table = [columns, ("---",) * len(columns)]
-    table += [_line(start.objective, found, by_method[GUIDED]) for found in by_method.values()]
+    table += [_line(start.objective, runs_of_method, by_method[GUIDED]) for runs_of_method in by_method.values()]
     found_slices = ", ".join(f"`{name}` {count}" for name, count in slices.most_common())
     return "\n".join(
         (
@@ -397,8 +397,8 @@ def _line(objective: Objective, runs: Sequence[Run], guided: Sequence[Run]) -> t
 
 def _half_width(metric: str, runs: Sequence[Run]) -> str:
     """Return the median half-width of the survivors' own intervals over rows, clustered by group."""
-    found = [run.changes[metric] for run in runs if run.changes]
-    halves = [100 * (c.high - c.low) / 2 for c in found if c.low is not None and c.high is not None]
+    changes = [run.changes[metric] for run in runs if run.changes]
+    halves = [100 * (c.high - c.low) / 2 for c in changes if c.low is not None and c.high is not None]
     return f"± {median(halves):.1f}" if halves else ""
 
 
@@ -422,8 +422,8 @@ def run_situation(name: str, seeds: int) -> tuple[Start, list[Run]]:
 
 def _say(name: str, run: Run, target: str) -> None:
     ended = run.decision.outcome if run.decision else "no survivor"
-    said = f"{name} seed {run.seed} {run.method:18} {run.requests:6,} requests {run.steps:3} steps, {ended:11}"
-    print(f"{time.process_time():6.0f} s  {said} {run.change(target):+.1f}  [{run.slice}]", file=sys.stderr, flush=True)
+    text = f"{name} seed {run.seed} {run.method:18} {run.requests:6,} requests {run.steps:3} steps, {ended:11}"
+    print(f"{time.process_time():6.0f} s  {text} {run.change(target):+.1f}  [{run.slice}]", file=sys.stderr, flush=True)
 
 
 def main() -> None:
@@ -432,15 +432,15 @@ def main() -> None:
     parser.add_argument("situations", nargs="*", choices=[*SITUATIONS, []])
     parser.add_argument("--seeds", type=int, default=10)
     parser.add_argument("--json", type=Path)
-    asked = parser.parse_args()
+    options = parser.parse_args()
     body: dict[str, Any] = {"simulated": True, "simulator": Simulated().version, "situations": {}}  # Any: JSON
-    for name in asked.situations or SITUATIONS:
-        start, runs = run_situation(name, asked.seeds)
+    for name in options.situations or SITUATIONS:
+        start, runs = run_situation(name, options.seeds)
         print(write_table(start, runs) + "\n", flush=True)
-        found = {"budget": start.budget, "runs": [run.to_json() for run in runs]}
-        body["situations"][name] = asdict(start.situation) | found
-    if asked.json:
-        asked.json.write_text(json.dumps(body, indent=1) + "\n", encoding="utf-8")
+        result = {"budget": start.budget, "runs": [run.to_json() for run in runs]}
+        body["situations"][name] = asdict(start.situation) | result
+    if options.json:
+        options.json.write_text(json.dumps(body, indent=1) + "\n", encoding="utf-8")
     print(f"simulated model {Simulated().version}; {time.process_time():.0f} s of CPU")
 
 

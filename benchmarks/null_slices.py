@@ -55,7 +55,7 @@ def main(runs: int) -> None:
             false = 0
             for seed in range(runs):
                 report = find_in_frame(make(seed), metric=metric, group="doc", max_depth=3)
-                false += any(found.confirmed for found in report.slices)
+                false += any(one.confirmed for one in report.slices)
             print(f"{name:17} {metric:10} {false:4} of {runs} tables with a confirmed slice", flush=True)
 
 

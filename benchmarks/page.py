@@ -24,7 +24,7 @@ FLAGS = ("--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "-
 
 
 def make_run(folder: Path, documents: int) -> str:
-    """Walk once over made-up rows and return the run's id."""
+    """Run once over made-up rows and return the run's id."""
     rows = write_demo_rows(folder / "rows.jsonl", documents=documents)
     command = [sys.executable, "-m", "judgewright", "optimize", "groundedness", "rows.jsonl", "--steps", "5", "--json"]
     ran = subprocess.run([*command, "--objective", OBJECTIVE], cwd=folder, capture_output=True, text=True, check=False)
@@ -79,7 +79,7 @@ def main() -> None:
         with subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE, text=True, env=os.environ) as server:
             try:
                 assert server.stdout
-                link = next(found.group() for line in server.stdout if (found := re.search(r"http://\S+", line)))
+                link = next(match.group() for line in server.stdout if (match := re.search(r"http://\S+", line)))
                 time.sleep(1.0)
                 measure(link, run, server.pid, options.pages, options.chromium)
             finally:

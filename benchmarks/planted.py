@@ -71,8 +71,8 @@ def search_alone(frame: pd.DataFrame) -> list[dict[str, int]]:
     rows = frame[frame["predicted"]]
     columns = tuple(encode(name, rows[name]) for name in rows.columns if name.startswith("c"))
     table = Rows(columns=columns, loss=(~rows["label"]).to_numpy(np.bool_), groups=np.arange(len(rows)))
-    found, _ = propose(table, depth=DEPTH, min_rows=max(30, len(rows) // 200))
-    return [{c.column: int(c.value) for c in predicate.conditions} for predicate in found]  # type: ignore[union-attr]
+    slices, _ = propose(table, depth=DEPTH, min_rows=max(30, len(rows) // 200))
+    return [{c.column: int(c.value) for c in predicate.conditions} for predicate in slices]  # type: ignore[union-attr]
 
 
 def sliceline(frame: pd.DataFrame) -> list[dict[str, int]]:
@@ -102,8 +102,8 @@ def pysubgroup(frame: pd.DataFrame) -> list[dict[str, int]]:
     task = ps.SubgroupDiscoveryTask(
         data, target, space, result_set_size=20, depth=DEPTH, qf=ps.StandardQF(0.5), constraints=floor
     )
-    found = ps.DFS(ps.BitSetRepresentation).execute(task).to_descriptions()
-    return [{s.attribute_name: int(s.attribute_value) for s in d[1].selectors} for d in found]
+    slices = ps.DFS(ps.BitSetRepresentation).execute(task).to_descriptions()
+    return [{s.attribute_name: int(s.attribute_value) for s in d[1].selectors} for d in slices]
 
 
 TOOLS = {"ours": ours, "search": search_alone, "sliceline": sliceline, "pysubgroup": pysubgroup}
@@ -114,11 +114,11 @@ def run(tool: str, n: int) -> None:
     TOOLS[tool](planted(2000, seed=1))
     frame = planted(n)
     began = time.process_time(), time.perf_counter()
-    found = TOOLS[tool](frame)
+    slices = TOOLS[tool](frame)
     cpu, wall = time.process_time() - began[0], time.perf_counter() - began[1]
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-    hits = sum(slice_ in found[:5] for slice_ in PLANTED[:5])
-    print(json.dumps({"cpu": cpu, "wall": wall, "mb": peak, "hits": hits, "found": len(found)}))
+    hits = sum(slice_ in slices[:5] for slice_ in PLANTED[:5])
+    print(json.dumps({"cpu": cpu, "wall": wall, "mb": peak, "hits": hits, "found": len(slices)}))
 
 
 def main(sizes: tuple[int, ...], others: str) -> None:
@@ -134,16 +134,17 @@ def main(sizes: tuple[int, ...], others: str) -> None:
             if done.returncode:
                 print(f"{n:>9,} {tool:10} failed: {(done.stderr.strip().splitlines() or ['killed'])[-1][:80]}")
                 continue
-            got = json.loads(done.stdout.splitlines()[-1])
-            base = got["cpu"] if tool == "search" else base
-            line = f"{n:>9,} {tool:10} {got['cpu']:8.2f} {got['wall']:8.2f} {got['mb']:8.0f}  {got['hits']} of 5"
-            print(f"{line:60} {got['cpu'] / base:12.1f}" if base else line, flush=True)
+            result = json.loads(done.stdout.splitlines()[-1])
+            base = result["cpu"] if tool == "search" else base
+            figures = f"{result['cpu']:8.2f} {result['wall']:8.2f} {result['mb']:8.0f}  {result['hits']} of 5"
+            line = f"{n:>9,} {tool:10} {figures}"
+            print(f"{line:60} {result['cpu'] / base:12.1f}" if base else line, flush=True)
 
 
 if __name__ == "__main__":
-    given = sys.argv[1:]
-    if given[:1] == ["--run"]:
-        run(given[1], int(given[2]))
+    arguments = sys.argv[1:]
+    if arguments[:1] == ["--run"]:
+        run(arguments[1], int(arguments[2]))
     else:
-        asked = given.index("--others") if "--others" in given else len(given)
-        main(tuple(int(n) for n in given[:asked]) or SIZES, "".join(given[asked + 1 :]))
+        end = arguments.index("--others") if "--others" in arguments else len(arguments)
+        main(tuple(int(n) for n in arguments[:end]) or SIZES, "".join(arguments[end + 1 :]))

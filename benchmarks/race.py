@@ -50,12 +50,12 @@ VALIDATION = 540
 
 def candidates(prompt: JudgePrompt, k: int, rng: np.random.Generator) -> list[JudgePrompt]:
     """Return the judge itself and k - 1 versions with sentences added."""
-    found = {prompt.version: prompt}
-    while len(found) < k:
+    candidates = {prompt.version: prompt}
+    while len(candidates) < k:
         drawn = rng.choice(len(SENTENCES), rng.integers(1, 4), replace=False)
         added = prompt.edited(criteria="\n".join([prompt.criteria, *(SENTENCES[i] for i in drawn)]))
-        found.setdefault(added.version, added)
-    return list(found.values())
+        candidates.setdefault(added.version, added)
+    return list(candidates.values())
 
 
 def validation(rows: Dataset, rng: np.random.Generator) -> Dataset:
@@ -103,19 +103,19 @@ def main(data: str, seeds: int = 10, k: int = 8) -> None:
 
         with Client(Simulated()) as client:
             full = np.array([loss_of(judge(p, part, client)).mean() for p in field]) * 100
-        found, bound = (run(field, part, loss_of, RaceSettings(seed=seed, share=share)) for share in (1 / 3, None))
-        picked = [p.version for p in field].index(found.winner.version)
+        outcome, bound = (run(field, part, loss_of, RaceSettings(seed=seed, share=share)) for share in (1 / 3, None))
+        picked = [p.version for p in field].index(outcome.winner.version)
         regret = full[picked] - full.min()
         good += regret <= 0.5
-        share = found.calls / found.full_calls
-        completed = share + (len(part) - found.standings[picked].rows) / found.full_calls
+        share = outcome.calls / outcome.full_calls
+        completed = share + (len(part) - outcome.standings[picked].rows) / outcome.full_calls
         shares.append(share)
-        dropped = sum(standing.dropped == "cannot win" for standing in found.standings)
+        dropped = sum(standing.dropped == "cannot win" for standing in outcome.standings)
         alone.append(bound.calls / bound.full_calls)
         order = np.sort(full) - full.min()
         print(
             f"{seed:4} {len(part):5}  {regret == 0!s:5} {regret:7.2f} {order[1]:6.2f} {order[-1]:6.2f}  "
-            f"{found.calls:6,} {share:8.3f} {completed:12.3f} "
+            f"{outcome.calls:6,} {share:8.3f} {completed:12.3f} "
             f"{dropped:13} {alone[-1]:12.3f}",
             flush=True,
         )

@@ -28,8 +28,8 @@ Columns = dict[str, np.ndarray]
 
 def columns_of(n: int, rng: np.random.Generator) -> Columns:
     """Return seven columns of noise, eight languages, and a number of words."""
-    found = {name: rng.integers(0, k, n) for name, k in zip(NAMES, VALUES, strict=True)}
-    return found | {"language": rng.integers(0, 8, n), "words": rng.lognormal(5, 1, n).round()}
+    columns = {name: rng.integers(0, k, n) for name, k in zip(NAMES, VALUES, strict=True)}
+    return columns | {"language": rng.integers(0, 8, n), "words": rng.lognormal(5, 1, n).round()}
 
 
 def mended_at_random(right: np.ndarray, columns: Columns, rng: np.random.Generator) -> np.ndarray:
@@ -89,8 +89,8 @@ def pair(
     dataset = Dataset(rows=rows, labels=BINARY)
     sides = []
     for correct in (right, after):
-        said = np.where(correct, label, ~label)
-        answers = tuple(Verdict(row_id=f"r{i}", score=float(p), positive=bool(p)) for i, p in enumerate(said))
+        decisions = np.where(correct, label, ~label)
+        answers = tuple(Verdict(row_id=f"r{i}", score=float(p), positive=bool(p)) for i, p in enumerate(decisions))
         sides.append(JudgedDataset(dataset=dataset, answers=answers, scale=BINARY))
     return sides
 
@@ -106,9 +106,9 @@ def main(runs: int) -> None:
                 began = time.process_time()
                 report = find_regressions(before, after)
                 spent += (time.process_time() - began) / times
-                found = [str(s.predicate) for s in report.slices]
-                hits += "language = 2" in found
-                others += any(name != "language = 2" for name in found)
+                predicates = [str(s.predicate) for s in report.slices]
+                hits += "language = 2" in predicates
+                others += any(name != "language = 2" for name in predicates)
                 gain += (report.overall.difference if report.overall else 0.0) / times
             print(f"{change.__name__:22} {n:>7,} rows, gain {gain:+.4f}: found in {hits} of {times}, ", end="")
             print(f"something else in {others}; {spent:.2f} CPU s", flush=True)

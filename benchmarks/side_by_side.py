@@ -113,16 +113,16 @@ COMPARISONS = (
 
 def judges_of(comparison: Comparison, environments: Path) -> dict[str, JudgePrompt]:
     """Return ours and every other tool's judge that is installed, by what the table calls it."""
-    found = {f"Judgewright {comparison.own}": Registry().get(comparison.own)}
+    prompts = {f"Judgewright {comparison.own}": Registry().get(comparison.own)}
     for theirs in comparison.theirs:
         python = environments / theirs.tool / "bin/python"
         try:
-            got = import_judge(theirs.tool, theirs.name, wishes=theirs.wishes, interpreter=str(python))
+            imported = import_judge(theirs.tool, theirs.name, wishes=theirs.wishes, interpreter=str(python))
         except InputError as error:
             print(f"left out: {theirs.shown}: {error}", file=sys.stderr)
             continue
-        found[f"{theirs.shown} ({got.tool})"] = got.prompt
-    return found
+        prompts[f"{theirs.shown} ({imported.tool})"] = imported.prompt
+    return prompts
 
 
 def rows_for(comparison: Comparison, prompt: JudgePrompt, size: int, seed: int) -> Dataset:
@@ -140,10 +140,11 @@ def run(comparison: Comparison, environments: Path, size: int, seed: int) -> lis
     with Client(Simulated()) as client:
         for shown, prompt in judges_of(comparison, environments).items():
             rows = rows_for(comparison, prompt, size, seed)
-            found = measure(judge(prompt, rows, client))
-            metrics = {name: found.metrics[name].to_json() if name in found.metrics else None for name in COLUMNS}
-            unscored = sum(found.unscored.values())
-            lines.append({"judge": shown, "version": prompt.version, "n": found.n, "unscored": unscored, **metrics})
+            benchmark = measure(judge(prompt, rows, client))
+            estimates = {name: benchmark.metrics.get(name) for name in COLUMNS}
+            metrics = {name: estimate.to_json() if estimate else None for name, estimate in estimates.items()}
+            unscored = sum(benchmark.unscored.values())
+            lines.append({"judge": shown, "version": prompt.version, "n": benchmark.n, "unscored": unscored, **metrics})
     return lines
 
 
@@ -163,22 +164,23 @@ def main() -> None:
     options.add_argument("--seed", type=int, default=0)
     options.add_argument("--environments", type=Path, default=ENVIRONMENTS)
     options.add_argument("--json", type=Path)
-    asked = options.parse_args()
-    started, told = time.monotonic(), []
+    arguments = options.parse_args()
+    started, comparisons = time.monotonic(), []
     print(f"SIMULATED model, version {Simulated().version}: these figures say nothing about real models.\n")
     for comparison in COMPARISONS:
-        lines = run(comparison, asked.environments, asked.rows, asked.seed)
-        told.append({"title": comparison.title, "file": comparison.file, "judges": lines})
-        print(f"### {comparison.title}, {lines[0]['n']:,} rows (seed {asked.seed})\n")
+        lines = run(comparison, arguments.environments, arguments.rows, arguments.seed)
+        comparisons.append({"title": comparison.title, "file": comparison.file, "judges": lines})
+        print(f"### {comparison.title}, {lines[0]['n']:,} rows (seed {arguments.seed})\n")
         print("| judge | unscored | " + " | ".join(COLUMNS) + " |\n" + "|---" * (2 + len(COLUMNS)) + "|")
         for line in lines:
             figures = " | ".join(shown(line[name]) for name in COLUMNS)
             print(f"| {line['judge']} | {line['unscored']} | {figures} |")
         print()
     print(f"95 % intervals, over groups of rows. {time.monotonic() - started:.0f} seconds.")
-    if asked.json:
-        body = {"schema_version": 1, "simulated": Simulated().version, "seed": asked.seed, "comparisons": told}
-        asked.json.write_text(json.dumps(body, indent=2) + "\n", encoding="utf-8")
+    if arguments.json:
+        version = Simulated().version
+        body = {"schema_version": 1, "simulated": version, "seed": arguments.seed, "comparisons": comparisons}
+        arguments.json.write_text(json.dumps(body, indent=2) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":
