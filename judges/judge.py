@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from .errors import BudgetSpent
+from .errors import BudgetSpent, ModelError
 from .judged import JudgedDataset
 from .models.client import Client, Outcome, Progress
 from .models.model import Completion, Request
@@ -137,4 +137,28 @@ def judge_request(prompt: JudgePrompt, row: Row, *, settings: JudgeSettings, rep
         top_logprobs=TOP if settings.confidence == "tok" else None,
         response_format=response_format(prompt) if settings.structured else None,
         repeat=repeat,
+    )
+
+
+def require_answers(answers: Sequence[Answer], *, of: str = "row") -> None:
+    """Refuse to go on where the endpoint is why there is no verdict.
+
+    Args:
+        answers: Of everything that was asked.
+        of: What was asked about.
+
+    Raises:
+        ModelError: There is none; the message says what the first request met.
+    """
+    lost = [answer for answer in answers if isinstance(answer, Unscored) and answer.reason == "endpoint"]
+    if lost and not any(isinstance(answer, Verdict) for answer in answers):
+        raise unanswered_error(lost[0].detail, of=of)
+
+
+def unanswered_error(detail: str, *, of: str) -> ModelError:
+    """Return the error for an endpoint that answered nothing."""
+    return ModelError(
+        f"the endpoint answered no {of}: {detail}",
+        retryable=True,
+        hint="see that the server runs and that its address is right; the same command goes on with what is left",
     )

@@ -110,6 +110,25 @@ class JudgedDataset:
         return np.where(ruled, believed, self.score)
 
     @cached_property
+    def certainty(self) -> FloatArray:
+        """Probability the judge gives the side it took, NaN where none was given; shape (n,)."""
+        if self.scale.kind != "probability":
+            return self.confidence
+        return np.where(self.predicted, self.score, 1.0 - self.score)
+
+    @property
+    def disagreements(self) -> list[int]:
+        """Positions among the scored rows that the judge decided differently from people, the surest first.
+
+        Such a row is either a bad error of the judge or an error in its label. Rows of equal certainty, or of none,
+        come by the distance of their grades where both sides grade on one scale, then in their order.
+        """
+        wrong = np.flatnonzero(self.positive != self.predicted)
+        distance = np.abs(self.label - self.score) if self.same_scale else np.zeros(len(self.scored))
+        sure = np.nan_to_num(self.certainty, nan=-1.0)
+        return wrong[np.lexsort((-distance[wrong], -sure[wrong]))].tolist()
+
+    @cached_property
     def groups(self) -> IntArray:
         """Codes of the groups, 0..G-1 in order of first appearance; shape (n,). A row without a group is its own."""
         codes: dict[str, int] = {}

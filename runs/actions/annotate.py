@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import io
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,18 +14,22 @@ import numpy as np
 from ...judges import (
     ClientStats,
     Dataset,
+    DecisionRule,
     InputError,
     JudgedDataset,
     JudgePrompt,
     JudgeSettings,
     Progress,
+    Unscored,
     Verdict,
     judge,
+    write_beside,
 )
 from ...judges.annotation import (
     CutCurve,
     Pair,
     Retriever,
+    ReviewQueue,
     SampleEstimates,
     SamplePlan,
     estimate_from_sample,
@@ -32,6 +38,9 @@ from ...judges.annotation import (
     review_queue,
     sample_pairs,
 )
+from ...judges.annotation.material import Material
+from ...judges.annotation.retrieval_cut import Cut, parse_cut, probability_of
+from ...judges.judge import require_answers
 from ...judges.models import Budget
 from ...judges.registry import KeptRule
 from ...judges.reliability import group_codes
@@ -39,10 +48,7 @@ from ..config.environment import Allowance, Environment, open_client
 from ..store.calls import CallStore
 from ..store.journal import create_run, run_session
 from ..store.workspace import Workspace
-from .annotation_file import Annotation, Cut, parse_cut
-from .annotation_pairs import Material
 from .bench import describe_spending
-from .unanswered import require_answers
 
 Watch = Callable[[str, Progress], None]
 TOP_KS = (1, 3, 5, 10)
@@ -58,6 +64,70 @@ class Asking:
     allowance: Allowance
     concurrency: int
     settings: JudgeSettings
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Annotation:
+    """What was drawn, what the judge said, and what it shows."""
+
+    run_id: str
+    pairs: tuple[Pair, ...]
+    judged: JudgedDataset
+    """One row a pair, in the order of `pairs`."""
+    documents: int
+    """Size of the corpus."""
+    retriever: str
+    plan: SamplePlan
+    rule: DecisionRule | None
+    """The kept rule that decided and calibrated; None where the judge has none."""
+    cut: Cut
+    estimates: SampleEstimates
+    curve: CutCurve | None
+    """None without labels."""
+    queue: ReviewQueue | None
+    """None without labels."""
+    stats: ClientStats
+    notes: tuple[str, ...]
+
+    @property
+    def unscored(self) -> Mapping[str, int]:
+        """Pairs without a verdict, by reason."""
+        return self.judged.unscored
+
+    @property
+    def answered(self) -> int:
+        """Pairs with a verdict."""
+        return sum(isinstance(answer, Verdict) for answer in self.judged.answers)
+
+    def to_json(self) -> dict[str, Any]:  # Any: JSON
+        """Return what `annotate --json` prints."""
+        inside = sum(pair.inside for pair in self.pairs)
+        out: dict[str, Any] = {
+            "run": self.run_id,
+            "judge": self.judged.judge,
+            "model": self.judged.model,
+            "simulated": self.judged.simulated,
+            "retriever": self.retriever,
+            "k": self.plan.k,
+            "outside_by": self.plan.outside,
+            "seed": self.plan.seed,
+            "queries": len({pair.query.id for pair in self.pairs}),
+            "documents": self.documents,
+            "pairs": len(self.pairs),
+            "inside": inside,
+            "outside": len(self.pairs) - inside,
+            "n": self.answered,
+            "unscored": dict(self.unscored),
+            "rule": self.rule and self.rule.to_json() | {"version": self.rule.version},
+            "threshold_from": self.cut.origin,
+            "threshold": self.cut.threshold,
+            "recall_of_top_k": self.estimates.recall.to_json(),
+            "relevant_per_query": self.estimates.relevant_per_query.to_json(),
+            "threshold_retrieval": self.curve and self.curve.to_json(),
+            "review": self.queue and _queue_json(self.queue),
+            "notes": list(self.notes),
+        }
+        return out | {"calls": self.stats.calls, "cost": self.stats.cost if self.stats.price_known else None}
 
 
 def run_annotation(
@@ -100,11 +170,15 @@ def run_annotation(
     config |= {"k": plan.k, "per_query": plan.per_query, "outside": plan.outside, "seed": plan.seed}
     config |= {"rule": kept and kept.rule.version, "data_hash": dataset.content_hash}
     run_id, judged, stats = _judge(workspace, prompt, dataset, config, asking, kept, watch)
-    curve, said = _compare_cuts(judged, plan.k)
-    if cut.origin == "labels":
-        cut = Cut(origin="labels", threshold=curve.best.cut) if curve else Cut(origin="rule")
-        said = said if curve else f"{said}; the judge's own decision is taken"
+    curve, remark = _compare_cuts(judged, plan.k)
+    if cut.origin == "labels" and curve is not None:
+        cut = Cut(origin="labels", threshold=curve.best.cut)
+    elif cut.origin == "labels":
+        cut = Cut(origin="rule")
+        remark = f"{remark}; the judge's own decision is taken"
     notes = [*material.notes, *_plan_notes(pairs, plan), *_rule_notes(kept, asking), *describe_spending(stats)]
+    if material.labels:
+        notes.append(remark)
     return Annotation(
         run_id=run_id,
         pairs=pairs,
@@ -118,7 +192,7 @@ def run_annotation(
         curve=curve,
         queue=review_queue(judged) if material.labels else None,
         stats=stats,
-        notes=(*notes, said) if material.labels else tuple(notes),
+        notes=tuple(notes),
     )
 
 
@@ -170,11 +244,15 @@ def _rule_notes(kept: KeptRule | None, asking: Asking) -> list[str]:
 
 def _estimate(pairs: tuple[Pair, ...], judged: JudgedDataset, cut: Cut, documents: int) -> SampleEstimates:
     """Estimate from the pairs that have a verdict."""
-    passed = [cut.passes(a, judged.scale) if isinstance(a, Verdict) else None for a in judged.answers]
-    at = [i for i, said in enumerate(passed) if said is not None]
+    retrieved: dict[int, bool] = {}
+    for i, answer in enumerate(judged.answers):
+        passes = cut.passes(answer, judged.scale) if isinstance(answer, Verdict) else None
+        if passes is not None:
+            retrieved[i] = passes
+    at = list(retrieved)
     return estimate_from_sample(
         np.array([pairs[i].inside for i in at], np.bool_),
-        np.array([passed[i] for i in at], np.bool_),
+        np.array([retrieved[i] for i in at], np.bool_),
         np.array([pairs[i].inclusion for i in at], np.float64),
         group_codes([judged.dataset.rows[i] for i in at]),
         documents=documents,
@@ -182,24 +260,24 @@ def _estimate(pairs: tuple[Pair, ...], judged: JudgedDataset, cut: Cut, document
 
 
 def _compare_cuts(judged: JudgedDataset, k: int) -> tuple[CutCurve | None, str]:
-    """Compare thresholds with fixed k on the labelled pairs; what stands in the way, or must be known, is said."""
-    known = np.flatnonzero(np.isfinite(judged.probability))
-    if len(known) == 0:
+    """Compare thresholds with fixed k on the labelled pairs; the text says why not, or what they are compared on."""
+    probable = np.flatnonzero(np.isfinite(judged.probability))
+    if len(probable) == 0:
         return None, "no labelled pair has a probability, so that no threshold can be compared"
-    if not judged.positive[known].any():
+    if not judged.positive[probable].any():
         return None, "no labelled pair is relevant, so that no threshold can be compared"
-    rows = [judged.rows[i] for i in known.tolist()]
+    rows = [judged.rows[i] for i in probable.tolist()]
     inclusion = np.array([row.meta["inclusion"] for row in rows], np.float64)
-    whole = len(known) == len(judged.dataset.rows)
+    complete = len(probable) == len(judged.dataset.rows)
     curve = f1_by_threshold(
-        judged.positive[known],
-        judged.probability[known],
+        judged.positive[probable],
+        judged.probability[probable],
         group_codes(rows),
         rank=np.array([row.meta["rank"] for row in rows], np.int64),
-        weight=1.0 / inclusion if whole else None,
+        weight=1.0 / inclusion if complete else None,
         ks=sorted({*TOP_KS, k}),
     )
-    if whole:
+    if complete:
         return curve, "thresholds are compared for the whole corpus: each pair weighs the inverse of its chance"
     return curve, f"thresholds are compared on the {len(rows):,} labelled pairs alone, which speak for no others"
 
@@ -215,3 +293,54 @@ def _plan_notes(pairs: tuple[Pair, ...], plan: SamplePlan) -> list[str]:
     if sides[True] + sides[False] < queries * plan.per_query:
         notes.append(f"fewer than {plan.per_query} pairs a query, as the top {plan.k} or the corpus holds no more")
     return notes
+
+
+def write_annotations(annotation: Annotation, path: Path) -> None:
+    """Write one line a pair as JSONL: its chances, the verdict or the reason for none, and whether it is retrieved."""
+    import jsonlines
+
+    text = io.StringIO()
+    with jsonlines.Writer(text) as file:
+        for pair, row, answer in zip(
+            annotation.pairs, annotation.judged.dataset.rows, annotation.judged.answers, strict=True
+        ):
+            line: dict[str, Any] = {"id": row.id, **row.meta, "retriever": annotation.retriever}  # Any: JSON
+            line |= {"judge": annotation.judged.judge, "judge_model": annotation.judged.model}
+            line |= {"simulated": annotation.judged.simulated, "rule": annotation.rule and annotation.rule.version}
+            line |= {"label": row.label, "group": row.group}
+            file.write(
+                line | _answer_json(answer, annotation) | {"inputs": {**pair.query.inputs, **pair.document.inputs}}
+            )
+    write_beside(path, text.getvalue())
+
+
+def _answer_json(answer: Verdict | Unscored, annotation: Annotation) -> dict[str, Any]:  # Any: JSON
+    if isinstance(answer, Unscored):
+        nothing = dict.fromkeys(("verdict", "score", "confidence", "probability", "probability_raw", "retrieved"))
+        return {**nothing, "unscored": answer.reason, "detail": answer.detail, "rationale": ""}
+    raw, scale = answer.before or answer, annotation.judged.scale
+    return {
+        "verdict": int(answer.positive),
+        "score": answer.score,
+        "confidence": answer.confidence,
+        "probability": probability_of(answer, scale),
+        "probability_raw": probability_of(raw, scale),
+        "retrieved": annotation.cut.passes(answer, scale),
+        "unscored": None,
+        "rationale": answer.rationale.encode(errors="replace").decode(),  # a reply may hold half a letter
+    }
+
+
+def _queue_json(queue: ReviewQueue) -> dict[str, Any]:  # Any: JSON
+    items = [
+        {
+            "query_id": item.row.meta["query_id"],
+            "document_id": item.row.meta["document_id"],
+            "label": item.row.label,
+            "verdict": int(item.verdict.positive),
+            "confidence": item.confidence,
+            "rank": item.row.meta["rank"],
+        }
+        for item in queue.items
+    ]
+    return {"found": queue.found, "confident": queue.confident, "n": queue.n, "note": queue.note, "items": items}

@@ -27,19 +27,18 @@ from ...judges import (
     write_beside,
 )
 from ...judges.claims import Aggregate, ClaimedResponses, Splitter, Trivial, judge_claims
+from ...judges.judge import require_answers
 from ...judges.listwise import RankedDataset, Window, judge_listwise
 from ...judges.metrics.macro_average import MacroMean, macro_means
 from ...judges.models import Budget
 from ...judges.reliability import FlipReport, flip_rate
 from ...optimize.holdout.row_fingerprints import KEY_COLUMN, row_keys
 from ..config.environment import Allowance, Environment, open_client
-from ..reports.score_report import write_score_report
 from ..store.calls import CallStore
 from ..store.journal import create_run, run_session
 from ..store.sealed_rows import enter_look, seal_of
 from ..store.workspace import Workspace
 from .reliability import ReliabilityOptions, ReliabilityReport, check_reliability
-from .unanswered import require_answers
 
 Watch = Callable[[str, Progress], None]
 
@@ -230,13 +229,6 @@ def _ask(
         for k in range(plan.repeats)
     ]
     return _Asked(rounds=rounds)
-
-
-def write_page(result: BenchResult, path: Path, *, title: str, by: str | None) -> None:
-    """Write the benchmark as one HTML page."""
-    write_score_report(
-        path, result.judged, result.benchmark, by=result.by, by_column=by, title=title, shown=result.shown
-    )
 
 
 def describe_spending(stats: ClientStats) -> tuple[str, ...]:

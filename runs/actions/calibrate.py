@@ -21,18 +21,17 @@ from ...judges import (
     split_dataset,
 )
 from ...judges.calibrate import Calibrated, Method, calibrate, require_labels
+from ...judges.judge import require_answers
+from ...judges.metrics.reliability_bins import Bin, bins_of_verdicts
 from ...judges.models import Budget
 from ...judges.registry import KeptRule
 from ...optimize.holdout.ledger import remember_split
 from ..config.environment import Allowance, Environment, open_client
-from ..reports.charts import judged_bins
-from ..reports.plots import Bin
 from ..store.calls import CallStore
 from ..store.journal import create_run, run_session
 from ..store.ledger import HoldoutLedger
 from ..store.workspace import Workspace
 from .optimize import require_same_split
-from .unanswered import require_answers
 
 Watch = Callable[[str, Progress], None]
 
@@ -52,7 +51,7 @@ class CalibrationRun:
     @property
     def reliability(self) -> tuple[list[Bin], list[Bin]]:
         """The bins of the reliability curve before and after; no bins where no verdict has a probability."""
-        return judged_bins(self.calibrated.judged_before), judged_bins(self.calibrated.judged_after)
+        return bins_of_verdicts(self.calibrated.judged_before), bins_of_verdicts(self.calibrated.judged_after)
 
     def to_json(self) -> dict[str, Any]:  # Any: JSON
         """Return what `calibrate --json` prints."""

@@ -1,4 +1,4 @@
-"""What `slices` does once its options are read: rows found or read, searched, drilled into, saved."""
+"""Find the slices of a run or a verdict file, look closer at one, mark its errors, and save it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,17 @@ from pathlib import Path
 from typing import Any
 
 from ...judges import Dataset, InputError, JudgedDataset, Row, load_verdicts
-from ...slices import FoundSlice, Predicate, SliceReport, choose_target, find_slices
+from ...judges.reliability import Finding, read_audit
+from ...slices import (
+    FoundSlice,
+    Predicate,
+    SliceAudit,
+    SliceReport,
+    audit_slice,
+    choose_target,
+    find_slices,
+)
+from ...slices.error_annotation import annotate_errors, write_marks
 from ...slices.features import read_features
 from ...slices.inspect_slice import MeasuredSlice, why_no_target
 from ...slices.refine import Tree, refine
@@ -32,7 +42,7 @@ class Search:
 
     metric: str = "precision"
     columns: tuple[str, ...] = ()
-    """The only columns to search; all honest ones unless given."""
+    """The only columns to search; all that do not leak the label unless given."""
     exclude: tuple[str, ...] = ()
     keep: tuple[str, ...] = ()
     """Columns to search though their names sound like a label's or a judge's output."""
@@ -167,6 +177,46 @@ def narrow(judged: JudgedDataset, wanted: Search, predicate: Predicate) -> Tree:
     columns, text = wanted.columns or None, _reads_texts(judged, wanted)
     features = read_features(judged, columns=columns, exclude=wanted.exclude, keep=wanted.keep, text=text)
     return refine(judged, predicate, features.columns, metric=wanted.metric, min_rows=wanted.min_support)
+
+
+def audit_named(judged: JudgedDataset, wanted: Search, text: str) -> SliceAudit:
+    """Choose the errors to mark of the slice a person means; one of the table keeps its own direction.
+
+    Raises:
+        InputError: There is no such slice, or its metric is not audited.
+    """
+    if not text.strip().isdecimal():
+        return audit_slice(judged, read_slice(text), metric=wanted.metric)
+    numbered_slice = numbered(search(judged, wanted), int(text))
+    return audit_slice(judged, numbered_slice.predicate, metric=wanted.metric, direction=numbered_slice.direction)
+
+
+def read_or_ask_marks(
+    judged: JudgedDataset,
+    audit: SliceAudit,
+    path: Path,
+    *,
+    ask: Callable[[str], str] | None,
+    show: Callable[[str], None],
+) -> dict[str, Finding]:
+    """Return the marks of a file; where there is none, ask for them one by one, or write the file to be filled in.
+
+    Args:
+        judged: The rows.
+        audit: The errors to mark.
+        path: The file of marks, written after every answer.
+        ask: Puts a question; None where nobody is there to answer.
+        show: Shows text to whoever answers.
+    """
+    if path.exists():
+        return read_audit(path)
+    marks: dict[str, Finding] = {}
+    write_marks(audit, marks, path)
+    if ask is not None:
+        for row_id, finding in annotate_errors(audit, judged.dataset.labels, ask=ask, show=show):
+            marks[row_id] = finding
+            write_marks(audit, marks, path)
+    return marks
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

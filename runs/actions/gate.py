@@ -25,6 +25,7 @@ from ...judges import (
     load_prompt,
     parse_label_scale,
 )
+from ...judges.judge import require_answers
 from ...judges.models import Budget
 from ...optimize import gate
 from ...optimize.holdout.ledger import Ledger, Look, LookOutcome
@@ -35,7 +36,6 @@ from ..store.calls import CallStore
 from ..store.ledger import HoldoutLedger
 from ..store.workspace import Workspace
 from .gate_decision import Gated, Terms, answer_once, count_groups, with_cautions
-from .unanswered import require_answers
 
 Watch = Callable[[str, Progress], None]
 

@@ -24,6 +24,7 @@ from ...judges import (
     Verdict,
     judge,
 )
+from ...judges.judge import require_answers
 from ...judges.models import Budget
 from ...judges.reliability import CHURN, group_codes, mean_over_rows
 from ...optimize.forecast import PlannedRun
@@ -35,7 +36,6 @@ from ..store.journal import create_run, run_session
 from ..store.ledger import HoldoutLedger
 from ..store.run_config import RunConfig
 from ..store.workspace import Workspace
-from .unanswered import require_answers
 
 PILOT_ROWS = 200
 ASSUMED_SKILL = 0.8

@@ -23,9 +23,8 @@ from ...judges.annotation import (
     load_encoder,
     write_matrix,
 )
-from ..actions.annotate import Asking, run_annotation
-from ..actions.annotation_file import Annotation, write_annotations
-from ..actions.annotation_pairs import Sources, read_material
+from ...judges.annotation.material import Sources, read_material
+from ..actions.annotate import Annotation, Asking, run_annotation, write_annotations
 from ..config.environment import parse_budget
 from ..terminal import progress_on_stderr, say, say_json, say_table
 from .failure import error_body, report_failure

@@ -11,9 +11,9 @@ import click
 from ...judges import BudgetSpent, InputError, JudgeSettings, WorldError
 from ...judges.listwise import Window
 from ...slices import read_slice, rows_in_slice
-from ..actions.bench import BenchPlan, BenchResult, ByClaim, run_bench, write_page, write_verdicts
-from ..actions.reliability import say_reliability
+from ..actions.bench import BenchPlan, BenchResult, ByClaim, run_bench, write_verdicts
 from ..config.environment import parse_budget
+from ..reports.reliability_report import say_reliability
 from ..reports.terminal_report import say_benchmark, say_macro
 from ..terminal import progress_on_stderr, say, say_json
 from .failure import error_body, report_failure
@@ -126,7 +126,11 @@ def bench(
     if out is not None:
         write_verdicts(result.shown, out)
     if html is not None:
-        write_page(result, html, title=title, by=by)
+        from ..reports.score_report import write_score_report
+
+        write_score_report(
+            html, result.judged, result.benchmark, by=result.by, by_column=by, title=title, shown=result.shown
+        )
     shortfall = _shortfall(result)
     if as_json:
         say_json(result.to_json() | error_body(shortfall))

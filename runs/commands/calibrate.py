@@ -29,7 +29,7 @@ from .options import (
 
 if TYPE_CHECKING:
     from ...judges import Estimate
-    from ..reports.plots import Bin
+    from ...judges.metrics.reliability_bins import Bin
 
 
 @click.command(

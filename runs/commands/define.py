@@ -19,9 +19,9 @@ from ...judges.annotation import (
     read_marked,
     read_queries,
 )
+from ...judges.judge import unanswered_error
 from ...judges.models import Budget
 from ..actions.bench import Watch, describe_spending
-from ..actions.unanswered import silent
 from ..config.environment import open_client, parse_budget
 from ..store.calls import CallStore
 from ..store.journal import create_run, run_session, set_state
@@ -135,7 +135,7 @@ def _silence(found: list[Definition]) -> WorldError | None:
     lost = [d.unanswered for d in found if d.unanswered is not None and d.unanswered.reason == "endpoint"]
     if not lost or any(definition.origin not in ("", "given") for definition in found):
         return None
-    return silent(lost[0].detail, of="query")
+    return unanswered_error(lost[0].detail, of="query")
 
 
 def _write(lines: list[dict[str, Any]], out: Path) -> None:  # Any: JSON

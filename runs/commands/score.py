@@ -12,20 +12,19 @@ import click
 from ...judges import InputError, JudgedDataset, parse_label_scale
 from ...judges.files import GradeMap, VerdictColumns, parse_grade_map, require_aggregate
 from ...judges.published import STATUSES, all_agree, check_expected, load_published
-from ..actions.reliability import check_reliability, say_reliability
+from ..actions.reliability import check_reliability
 from ..actions.score import (
-    Asked,
+    TEXT_METRIC,
     Score,
+    ScoreOptions,
     measure_many,
     measure_one,
     read_judges,
-    say_expected,
-    say_leaderboard,
-    say_score,
+    score_texts,
     to_json,
 )
-from ..actions.score_text import METRIC as TEXT_METRIC
-from ..actions.score_text import say_text_score, score_texts
+from ..reports.reliability_report import say_reliability
+from ..reports.score_tables import say_expected, say_leaderboard, say_score, say_text_score
 from ..store.sealed_rows import seal_judges
 from ..terminal import say_json
 from .options import all_option, ceiling_options, ceiling_questions, json_option, open_workspace, workspace_option
@@ -121,7 +120,7 @@ def score(
     words = {word: grade for word, grade in columns.label_map.items() if grade is not None}
     trust = ceiling_questions(metric=metric, words=words or None, **questions)
     by = None if columns.aggregate else next(iter(reading["by"]), None)
-    asked = Asked(by=by, at=at or (10,), uncertain=uncertain, seed=seed)
+    asked = ScoreOptions(by=by, at=at or (10,), uncertain=uncertain, seed=seed)
     figures = load_published(published) if published else ()
     if not files and not figures:
         raise InputError("there is nothing to score", hint="name a verdict file, or --published figures")

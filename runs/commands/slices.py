@@ -10,22 +10,24 @@ import click
 
 from ...judges import InputError, JudgedDataset, parse_label_scale
 from ...judges.files import parse_grade_map
+from ...slices import SliceAudit, apply_marks
 from ...slices.inspect_slice import MeasuredSlice, measure_slice
 from ...slices.saved import read_slice
+from ...slices.slice_rows import list_rows
 from ...slices.target import TARGETS
-from ..actions.audit_slice import audit_named, tell_audit
 from ..actions.find_slices import (
     Search,
+    audit_named,
     named_slice,
     narrow,
     read_judged,
+    read_or_ask_marks,
     save_found,
     save_measured,
     search,
     to_json,
     with_topics,
 )
-from ..actions.slice_rows import list_rows
 from ..reports.slice_plots import plot_found, plot_measured, write_picture
 from ..reports.slice_report import say_measured, say_rows, say_slices, say_tree
 from ..terminal import counting_on_stderr, say, say_json
@@ -136,8 +138,7 @@ def slices(
         measured = measure_slice(judged, read_slice(where), metric=metric)
         _tell_measured(measured, judged, save=save, plot=plot, as_json=as_json)
     elif audit is not None:
-        ask = input if sys.stdin.isatty() and not as_json else None
-        tell_audit(judged, audit_named(judged, wanted, audit), marks or Path("marks.jsonl"), ask=ask, as_json=as_json)
+        _audit(judged, audit_named(judged, wanted, audit), marks or Path("marks.jsonl"), as_json=as_json)
     elif tree is not None:
         narrowed = narrow(judged, wanted, named_slice(judged, wanted, tree))
         say_json(narrowed.to_json()) if as_json else say_tree(narrowed)
@@ -178,6 +179,26 @@ def _tell_measured(
         _say_written(f"slice saved to {save}", as_json)
     if as_json:
         say_json(measured.to_json() | {"reading": list(judged.dataset.notes), "simulated": judged.simulated})
+
+
+def _audit(judged: JudgedDataset, audit: SliceAudit, path: Path, *, as_json: bool) -> None:
+    """Print the audit, and the slice's metric with the audited labels once there are marks."""
+    ask = input if sys.stdin.isatty() and not as_json else None
+    marks = read_or_ask_marks(judged, audit, path, ask=ask, show=say)
+    after = apply_marks(judged, audit, marks) if marks else None
+    if as_json:
+        body: dict[str, Any] = {"predicate": str(audit.predicate), "metric": audit.metric}  # Any: JSON
+        body |= {"direction": audit.direction, "value": audit.value.to_json(), "rest": audit.rest.to_json()}
+        body |= {"needed": audit.needed, "errors": [s.to_json() for s in audit.errors.suspects], "path": str(path)}
+        if after is not None:
+            body |= {"marks": dict(after.marks), "audited": after.after.to_json()}
+        say_json(body)
+        return
+    say(f"{audit.predicate}: {audit.describe()}")
+    if after is None:
+        say(f"{len(audit.errors.suspects)} errors written to {path}: mark them, and run the same command again")
+    else:
+        say(after.describe())
 
 
 def _say_written(text: str, as_json: bool) -> None:

@@ -11,12 +11,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 from xml.etree.ElementTree import Element, SubElement, tostring
 
-import numpy as np
-
-from ...judges import JudgedDataset
+from ...judges.metrics.reliability_bins import Bin
 from ...optimize import Event
 from .picture import BLUE, GREEN, ORANGE, fit_label
-from .plots import Bin, reliability_bins
 from .terminal_report import number
 
 Payload = Mapping[str, Any]  # Any: JSON out of the journal
@@ -190,17 +187,11 @@ def _table(drawing: _Drawing, left: float, cells: Mapping[str, int], old: Mappin
                 drawing.text(x + 43, y + 54, moved, "quiet", text_anchor="middle")
 
 
-def judged_bins(judged: JudgedDataset) -> list[Bin]:
-    """Return the bins of the rows whose verdict carries a probability; none where no verdict does."""
-    known = np.isfinite(judged.probability)
-    return reliability_bins(judged.positive[known], judged.probability[known]) if known.any() else []
-
-
 def reliability(before: Sequence[Bin], after: Sequence[Bin] = ()) -> str:
     """Draw how often people say yes where the judge's probability of yes lies in a bin, with Wilson's interval.
 
     Args:
-        before, after: As `judged_bins` gives them.
+        before, after: As `bins_of_verdicts` gives them.
     """
     sides = [("before", ORANGE, before, -2.5), *([("after", BLUE, after, 2.5)] if after else [])]
     told = "; ".join(

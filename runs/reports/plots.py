@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ...judges import BoolArray, Estimate, FloatArray, InputError
-from ...judges.metrics import ece, wilson
-from ...judges.metrics.calibration import bins_of
+from ...judges.metrics import ece
+from ...judges.metrics.reliability_bins import Bin, reliability_bins
 from .picture import (
     BLUE,
     FONT,
@@ -33,24 +33,12 @@ from .picture import (
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from ...judges.metrics.calibration import Edges
+    from ...judges.metrics.calibration_error import Edges
 
 MOST_WRITTEN = 10
 """Grades up to which the cells of a confusion chart carry their numbers."""
 MOST_STEPS = 300
 """Thresholds drawn of a curve that has more."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Bin:
-    """The rows whose probability lies above `low` and not above `high` (the first bin holds 0 as well)."""
-
-    low: float
-    high: float
-    probability: float | None
-    """The mean; None without rows."""
-    share: Estimate
-    """Of rows that people call positive, with Wilson's interval; its n is the bin's."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,33 +55,6 @@ class ThresholdCurve:
     def best(self) -> int:
         """Where F1 is highest; the lowest such threshold. Chosen and measured on the same rows, so it flatters."""
         return int(np.argmax(self.f1))
-
-
-def reliability_bins(
-    label: BoolArray, probability: FloatArray, *, bins: int = 10, edges: Edges = "linspace"
-) -> list[Bin]:
-    """Return how often people say yes in each bin of the probability of yes, in the bins of `ece`.
-
-    Args:
-        label: Whether people call the row positive; shape (n,).
-        probability: Of the positive label, as the judge has it; shape (n,).
-        bins: How many, of equal width.
-        edges: Which floats they end at, as in `ece`.
-    """
-    ends = np.linspace(0, 1, bins + 1) if edges == "linspace" else np.arange(bins + 1) / bins
-    member = bins_of(probability, bins, edges)
-    n = np.bincount(member, minlength=bins)
-    hits = np.bincount(member, weights=label, minlength=bins)
-    total = np.bincount(member, weights=probability, minlength=bins)
-    return [
-        Bin(
-            low=float(ends[i]),
-            high=float(ends[i + 1]),
-            probability=float(total[i] / n[i]) if n[i] else None,
-            share=_share(int(hits[i]), int(n[i])),
-        )
-        for i in range(bins)
-    ]
 
 
 def threshold_curve(label: BoolArray, score: FloatArray) -> ThresholdCurve:
@@ -273,10 +234,3 @@ def _write_cell(axes: Axes, place: tuple[int, int], count: int, share: float, to
 def _means(bins: Sequence[Bin]) -> tuple[list[float], list[float]]:
     pairs = [(b.probability, b.share.value) for b in bins if b.probability is not None and b.share.value is not None]
     return [x for x, _ in pairs], [y for _, y in pairs]
-
-
-def _share(hits: int, n: int) -> Estimate:
-    interval = wilson(hits, n)
-    if interval is None:
-        return Estimate.undefined(0, "no row is in the bin")
-    return Estimate(value=hits / n, low=interval[0], high=interval[1], n=n)

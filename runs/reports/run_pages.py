@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
+from ...judges.metrics.reliability_bins import bins_of_verdicts
 from ...optimize.word_diff import diff_prompts
 from ...slices.search_result import CALIBRATION
 from ..actions.flips import Flip
@@ -76,7 +77,7 @@ def render_html(told: Exported) -> str:
         "trajectory": charts.trajectory(told.events),
         "confusion": charts.confusion(*(sides or [last["benchmark"]])),
         "reliability": charts.reliability(
-            charts.judged_bins(rows.before), charts.judged_bins(rows.after) if rows.after else ()
+            bins_of_verdicts(rows.before), bins_of_verdicts(rows.after) if rows.after else ()
         ),
     }
     if found := last["slice"]["found"]:

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ...judges import Benchmark, BoolArray, Estimate, FloatArray, JudgedDataset, OutputScale, Row, Verdict, write_beside
+from ...judges.metrics.reliability_bins import Bin, reliability_bins
 from ..terminal import inline, visible
-from .plots import Bin, Picture, confusion_chart, f1_by_threshold, metrics_by_slice, reliability_bins
+from .plots import Picture, confusion_chart, f1_by_threshold, metrics_by_slice
 from .plots import reliability_curve as draw_reliability
 from .plots import threshold_curve as tabulate_thresholds
 from .terminal_report import METRIC_ORDER, number
@@ -145,35 +146,17 @@ def render_score_report(
             for name, (low, high) in benchmark.worst_case.items()
         },
         notes=[_line(note, 500) for note in dict.fromkeys((*benchmark.notes, *judged.dataset.notes))],
-        disagreements=[_disagreement(singly, i) for i in most_confident_disagreements(singly)[:DISAGREEMENTS]],
+        disagreements=[_disagreement(singly, i) for i in singly.disagreements[:DISAGREEMENTS]],
         disagreeing=int((singly.positive != singly.predicted).sum()),
         order=_order(judged),
     )
 
 
-def most_confident_disagreements(judged: JudgedDataset) -> list[int]:
-    """Return the positions, among the scored rows, of those decided differently from people, the surest first.
-
-    Such a row is either a bad error of the judge or an error in its label. Rows of equal confidence, or of
-    none, come by the distance of their grades where both sides grade on one scale, then in their order.
-    """
-    wrong = np.flatnonzero(judged.positive != judged.predicted)
-    distance = np.abs(judged.label - judged.score) if judged.same_scale else np.zeros(len(judged.scored))
-    sure = np.nan_to_num(_confidence(judged), nan=-1.0)
-    return wrong[np.lexsort((-distance[wrong], -sure[wrong]))].tolist()
-
-
 def _order(judged: JudgedDataset) -> str:
     """Say what the order of the disagreements is by."""
-    if np.isfinite(_confidence(judged)).any():
+    if np.isfinite(judged.certainty).any():
         return "the judge's surest first"
     return "the farthest apart in grade first" if judged.same_scale else "in the order of the file"
-
-
-def _confidence(judged: JudgedDataset) -> FloatArray:
-    if judged.scale.kind != "probability":
-        return judged.confidence
-    return np.where(judged.predicted, judged.score, 1.0 - judged.score)
 
 
 def _inline_svg(picture: Picture, prefix: str) -> Markup:
@@ -315,7 +298,7 @@ def _slices(benchmark: Benchmark, by: Mapping[str, Benchmark], column: str | Non
 
 def _disagreement(judged: JudgedDataset, i: int) -> Disagreement:
     row, verdict = judged.rows[i], judged.verdicts[i]
-    sure = float(_confidence(judged)[i])
+    sure = float(judged.certainty[i])
     return Disagreement(
         row_id=_line(row.id, 80),
         group=_line(row.group, 160),

@@ -10,8 +10,8 @@ from ...slices import FoundSlice, SliceReport
 from ...slices.effect import Parts
 from ...slices.inspect_slice import WITHOUT_GAIN, MeasuredSlice, why_no_target
 from ...slices.refine import Refinement, Tree
+from ...slices.slice_rows import SliceRow, SliceRows
 from ..actions.find_slices import advise
-from ..actions.slice_rows import SliceRow, SliceRows
 from ..terminal import inline, say, say_table
 from .numbers import number
 from .terminal_report import say_outputs

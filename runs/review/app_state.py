@@ -11,10 +11,11 @@ from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 from ...judges import InputError
+from ...judges.metrics.reliability_bins import bins_of_verdicts
 from ...optimize import Event
 from ..actions.flips import Flips, flips_of, validation
 from ..config.environment import Environment
-from ..reports.charts import judged_bins, reliability
+from ..reports.charts import reliability
 from ..store.calls import CallStore, CallSummary
 from ..store.journal import RunJournal, RunRecord, get_run
 from ..store.workspace import Workspace
@@ -115,7 +116,7 @@ class AppState:
 
     def _read_rows(self, run_id: str) -> Rows:
         both = validation(self.place, run_id)
-        before, after = judged_bins(both.before), judged_bins(both.after) if both.after else []
+        before, after = bins_of_verdicts(both.before), bins_of_verdicts(both.after) if both.after else []
         drawn = reliability(before, after) if any(b.share.n for b in (*before, *after)) else None
         return Rows(flips=flips_of(both), reliability=drawn)
 

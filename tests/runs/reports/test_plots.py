@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from judgewright.judges.errors import InputError
 from judgewright.judges.metrics import Estimate, ece, wilson
+from judgewright.judges.metrics.reliability_bins import reliability_bins
 from judgewright.runs.reports.picture import INK, LABEL_CELLS, Picture
 from judgewright.runs.reports.plots import (
     MOST_STEPS,
@@ -20,7 +21,6 @@ from judgewright.runs.reports.plots import (
     f1_by_threshold,
     metric_intervals,
     metrics_by_slice,
-    reliability_bins,
     reliability_curve,
     threshold_curve,
 )

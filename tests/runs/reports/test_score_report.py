@@ -26,7 +26,6 @@ from judgewright.runs.reports.score_report import (
     DISAGREEMENTS,
     MOST_CHARTED,
     MOST_LISTED,
-    most_confident_disagreements,
     render_score_report,
     write_score_report,
 )
@@ -273,7 +272,7 @@ def test_the_surest_disagreements_come_first() -> None:
     """By confidence; those without come last, in the order of the file; at most twenty are on the page."""
     sure = [None, 0.6, 0.9, 0.9, None, 0.7] * 10
     judged = table([(1, 0), (0, 1), (1, 0), (1, 1), (0, 1), (0, 0)] * 10, confidence=sure)
-    order = most_confident_disagreements(judged)
+    order = judged.disagreements
     assert len(order) == 40
     assert all(judged.positive[i] != judged.predicted[i] for i in order)
     assert [sure[i] for i in order] == [0.9] * 10 + [0.6] * 10 + [None] * 20
@@ -287,10 +286,10 @@ def test_the_surest_disagreements_come_first() -> None:
 def test_without_confidence_the_farthest_grades_come_first() -> None:
     """0 against 3 before 1 against 2; a probability is its own confidence."""
     graded = table([(1, 2), (0, 3), (2, 1), (3, 3)], scale=GRADED)
-    assert most_confident_disagreements(graded) == [1, 0, 2]
+    assert graded.disagreements == [1, 0, 2]
     assert "the farthest apart in grade first" in render(graded)
     probable = table([(1, 0.4), (0, 0.9), (1, 0.05), (1, 0.8)], scale=PROBABILITY)
-    assert most_confident_disagreements(probable) == [2, 1, 0]
+    assert probable.disagreements == [2, 1, 0]
 
 
 def test_the_threshold_in_use_is_marked_where_there_is_one() -> None:

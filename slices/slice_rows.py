@@ -5,10 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from ...judges import JudgedDataset, Row, Verdict
-from ...slices import Predicate
-from ...slices.inspect_slice import members
-from ..reports.score_report import most_confident_disagreements
+from ..judges import JudgedDataset, Row, Verdict
+from .inspect_slice import members
+from .slice import Predicate
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,11 +62,16 @@ class SliceRows:
 
 
 def list_rows(judged: JudgedDataset, predicate: Predicate, *, errors_only: bool, limit: int) -> SliceRows:
-    """Return the scored rows of a slice, errors first."""
+    """Return the scored rows of a slice, errors first.
+
+    Raises:
+        InputError: No row is in the slice, or no row has a column that it names.
+    """
     inside = members(judged.rows, predicate)
-    wrong = [i for i in most_confident_disagreements(judged) if inside[i]]
-    right = [] if errors_only else sorted({*inside.nonzero()[0].tolist()} - {*wrong})
-    chosen = [*wrong, *right]
+    wrong = [i for i in judged.disagreements if inside[i]]
+    chosen = list(wrong)
+    if not errors_only:
+        chosen += sorted({*inside.nonzero()[0].tolist()} - {*wrong})
     rows = tuple(
         SliceRow(row=judged.rows[i], verdict=judged.verdicts[i], labelled=bool(judged.positive[i]))
         for i in chosen[:limit]

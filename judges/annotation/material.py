@@ -1,4 +1,4 @@
-"""Queries, a corpus and labels of their pairs, read from files for `annotate`."""
+"""Queries, a corpus and labels of their pairs, read from files."""
 
 from __future__ import annotations
 
@@ -6,9 +6,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from ...judges import InputError, JudgePrompt, OutputScale, infer_label_scale, parse_label_scale
-from ...judges.annotation import Item
-from ...judges.files import Draft, Problems, Roles, read_records, read_table, unit_of, words_of
+from ..errors import InputError
+from ..files import Draft, Problems, Roles, read_records, read_table, unit_of, words_of
+from ..prompt import JudgePrompt
+from ..scale import OutputScale, infer_label_scale, parse_label_scale
+from .annotate import Item
 
 QUERY_NAMES = ("query", "question")
 PASSAGE_NAMES = ("passage", "paragraph", "text", "document", "source", "context")

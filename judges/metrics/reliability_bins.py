@@ -1,0 +1,64 @@
+"""The bins of a reliability curve: how often people say yes where the judge's probability of yes lies in a range."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..judged import BoolArray, FloatArray, JudgedDataset
+from .calibration_error import Edges, bins_of
+from .estimate import Estimate
+from .intervals import wilson
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bin:
+    """The rows whose probability lies above `low` and not above `high` (the first bin holds 0 as well)."""
+
+    low: float
+    high: float
+    probability: float | None
+    """The mean; None without rows."""
+    share: Estimate
+    """Of rows that people call positive, with Wilson's interval; its n is the bin's."""
+
+
+def bins_of_verdicts(judged: JudgedDataset) -> list[Bin]:
+    """Return the bins of the rows whose verdict carries a probability; none where no verdict does."""
+    known = np.isfinite(judged.probability)
+    return reliability_bins(judged.positive[known], judged.probability[known]) if known.any() else []
+
+
+def reliability_bins(
+    label: BoolArray, probability: FloatArray, *, bins: int = 10, edges: Edges = "linspace"
+) -> list[Bin]:
+    """Return how often people say yes in each bin of the probability of yes, in the bins of `ece`.
+
+    Args:
+        label: Whether people call the row positive; shape (n,).
+        probability: Of the positive label, as the judge has it; shape (n,).
+        bins: How many, of equal width.
+        edges: Which floats they end at, as in `ece`.
+    """
+    ends = np.linspace(0, 1, bins + 1) if edges == "linspace" else np.arange(bins + 1) / bins
+    member = bins_of(probability, bins, edges)
+    n = np.bincount(member, minlength=bins)
+    hits = np.bincount(member, weights=label, minlength=bins)
+    total = np.bincount(member, weights=probability, minlength=bins)
+    return [
+        Bin(
+            low=float(ends[i]),
+            high=float(ends[i + 1]),
+            probability=float(total[i] / n[i]) if n[i] else None,
+            share=_share(int(hits[i]), int(n[i])),
+        )
+        for i in range(bins)
+    ]
+
+
+def _share(hits: int, n: int) -> Estimate:
+    interval = wilson(hits, n)
+    if interval is None:
+        return Estimate.undefined(0, "no row is in the bin")
+    return Estimate(value=hits / n, low=interval[0], high=interval[1], n=n)
