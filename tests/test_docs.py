@@ -77,3 +77,12 @@ def test_the_messages_of_the_troubleshooting_page_are_ours() -> None:
         if not any(all(fragment in text for fragment in fragments) for text in texts):
             unknown.append(block.strip())
     assert unknown == []
+
+
+@pytest.mark.parametrize("page", ["CONTRIBUTING.md", "docs/architecture.md"])
+def test_the_files_that_a_page_for_contributors_names_are_there(page: str) -> None:
+    """Paths with a folder, in backquotes; NAME stands for one's own."""
+    text = (ROOT / page).read_text(encoding="utf-8")
+    paths = re.findall(r"`((?:judges|slices|optimize|runs|tests|docs|notebooks|benchmarks)/[\w./-]*)`", text)
+    assert paths
+    assert [path for path in paths if "NAME" not in path and not (ROOT / path).exists()] == []
