@@ -17,15 +17,24 @@ from typing import Literal
 
 import numpy as np
 
-from judgewright.judges.judged import BoolArray, FloatArray, IntArray
-from judgewright.judges.metrics.agreement import BINARY_METRICS, GRADE_METRICS, Metric, codes, point_of
-from judgewright.judges.metrics.calibration import calibration_intervals
-from judgewright.judges.metrics.correlation import correlations
-from judgewright.judges.metrics.estimate import Estimate
-from judgewright.judges.metrics.intervals import Cells, Interval
-from judgewright.judges.metrics.ranking import Ranking, ranking_metrics
-from judgewright.judges.metrics.suites import NOMINAL, ORDINAL
-from judgewright.judges.metrics.table_intervals import table_intervals
+from judgewright.judges import BoolArray, FloatArray, IntArray
+from judgewright.judges.metrics import (
+    BINARY_METRICS,
+    GRADE_METRICS,
+    NOMINAL,
+    ORDINAL,
+    Cells,
+    Estimate,
+    Interval,
+    Metric,
+    Ranking,
+    calibration_intervals,
+    codes,
+    correlations,
+    point_of,
+    ranking_metrics,
+    table_intervals,
+)
 
 TRUTH_ROWS = 200_000
 

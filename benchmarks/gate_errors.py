@@ -26,14 +26,12 @@ from pathlib import Path
 import numpy as np
 
 from judgewright.judges import BINARY, Dataset, JudgedDataset, Row, Unscored, Verdict
-from judgewright.judges.files.verdict_columns import VerdictColumns
-from judgewright.judges.files.verdicts import load_judges
-from judgewright.judges.metrics.paired_comparison import compare
+from judgewright.judges.files import VerdictColumns, load_judges
+from judgewright.judges.metrics import compare
 from judgewright.optimize import MemoryLedger, decide, read_objective
+from judgewright.optimize.holdout import Ask, ask_again
 from judgewright.optimize.holdout.ledger import MAX_LOOKS, alpha_of_look
-from judgewright.optimize.holdout.unanswered import Ask, ask_again
-from judgewright.runs.actions.gate_decision import Gated
-from judgewright.runs.actions.verdict_pairs import pair_verdicts
+from judgewright.runs.actions import Gated, pair_verdicts
 
 DATA = Path(__file__).resolve().parents[2] / "shared/data"
 F1 = read_objective("", target="f1")

@@ -33,10 +33,8 @@ from judgewright.judges import (
     judge,
     load_dataset,
 )
-from judgewright.optimize import default_loss, read_objective, row_losses
-from judgewright.optimize.ablation import HunkReport, measure_hunks
-from judgewright.optimize.hunks import split_hunks
-from judgewright.optimize.losses.loss import TARGET_SLICE
+from judgewright.optimize import HunkReport, default_loss, measure_hunks, read_objective, row_losses, split_hunks
+from judgewright.optimize.losses import TARGET_SLICE
 
 BASE = JudgePrompt(name="j", system="s", criteria="Read it.", template="{{x}}", reply="r", scale=OutputScale())
 RULES = ("Rule one.", "Rule two.", "Rule three.", "Rule four.")

@@ -10,11 +10,8 @@ import time
 
 import numpy as np
 
-from judgewright.judges.judged import BoolArray, FloatArray
-from judgewright.judges.metrics.agreement import BINARY_METRICS
-from judgewright.judges.metrics.calibration import calibration_intervals
-from judgewright.judges.metrics.intervals import Cells
-from judgewright.judges.metrics.table_intervals import table_intervals
+from judgewright.judges import BoolArray, FloatArray
+from judgewright.judges.metrics import BINARY_METRICS, Cells, calibration_intervals, table_intervals
 
 ROWS = 30_000
 GROUPS = 3_000

@@ -24,10 +24,8 @@ from pathlib import Path
 from typing import Any
 
 from judgewright.judges import Simulated
-from judgewright.optimize.journal import VOLATILE, first_difference
-from judgewright.runs.store.calls import CallStore
-from judgewright.runs.store.journal import RunJournal, list_runs
-from judgewright.runs.store.workspace import Workspace
+from judgewright.optimize import VOLATILE, first_difference
+from judgewright.runs.store import CallStore, RunJournal, Workspace, list_runs
 
 OPTIMIZE = (
     "--objective",

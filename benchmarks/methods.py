@@ -52,6 +52,7 @@ from judgewright.optimize import (
     NoProposal,
     Objective,
     Part,
+    PlannedRun,
     Proposal,
     Proposer,
     Rewrite,
@@ -60,12 +61,16 @@ from judgewright.optimize import (
     Target,
     TextGrad,
     Workbench,
+    benchmark,
+    bound_proposal,
+    construct_loss,
+    decide_on_holdout,
+    find_target,
+    improve,
+    judge_rows,
     read_objective,
+    split_rows,
 )
-from judgewright.optimize.context import judge_rows
-from judgewright.optimize.forecast import PlannedRun, bound_proposal
-from judgewright.optimize.improve import improve
-from judgewright.optimize.loop import benchmark, construct_loss, decide_on_holdout, find_target, split_rows
 
 DATA = Path(__file__).resolve().parents[2] / "shared/data"
 STEPS = 15

@@ -17,7 +17,7 @@ from pathlib import Path
 
 from playwright.sync_api import sync_playwright
 
-from judgewright.runs.demo.rows import write_demo_rows
+from judgewright.runs.demo import write_demo_rows
 
 OBJECTIVE = "do not call unsupported statements grounded; do not lose more than 10 points of recall"
 FLAGS = ("--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking")

@@ -65,8 +65,7 @@ def ours(frame: pd.DataFrame) -> list[dict[str, int]]:
 
 def search_alone(frame: pd.DataFrame) -> list[dict[str, int]]:
     """Encode and search once, without confirmation: as much as the other tools do."""
-    from judgewright.slices.column import encode
-    from judgewright.slices.search import Rows, propose
+    from judgewright.slices import Rows, encode, propose
 
     rows = frame[frame["predicted"]]
     columns = tuple(encode(name, rows[name]) for name in rows.columns if name.startswith("c"))

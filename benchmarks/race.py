@@ -28,8 +28,9 @@ from judgewright.judges import (
     load_dataset,
 )
 from judgewright.optimize import default_loss, read_objective, row_losses
-from judgewright.optimize.losses.loss import TARGET_SLICE
-from judgewright.optimize.racing.race import RaceResult, RaceSettings, race
+from judgewright.optimize.losses import TARGET_SLICE
+from judgewright.optimize.racing import RaceResult, race
+from judgewright.optimize.racing.race import RaceSettings
 
 SENTENCES = (
     "Compare every number, date and amount with the source; one that differs makes the statement unsupported.",

@@ -15,7 +15,7 @@ from collections.abc import Callable
 import numpy as np
 
 from judgewright.judges import BINARY, Dataset, JudgedDataset, Row, Verdict
-from judgewright.slices.regression import find_regressions
+from judgewright.slices import find_regressions
 
 RUNS = 200
 ALIKE_ROWS = 3000

@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 import pytest
 
-from judgewright.judges.metrics.descriptions import MEANINGS, MEANINGS_AT
+from judgewright.judges.metrics import MEANINGS, MEANINGS_AT
 from judgewright.runs.cli import cli
 
 ROOT = Path(__file__).resolve().parents[1]

@@ -16,7 +16,7 @@ import yaml
 
 from judgewright.judges import Prices, Registry
 from judgewright.judges.models import Origin
-from judgewright.runs.config.environment import read_environment
+from judgewright.runs.config import read_environment
 from judgewright.runs.exports import TARGETS, ExportContext, write_export
 
 ROOT = Path(__file__).resolve().parents[1]

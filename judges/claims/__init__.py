@@ -1,13 +1,5 @@
 """Responses judged claim by claim: split, judged each against the whole source, joined again."""
 
-from .claims import ClaimedResponses, judge_claims
-from .join import Aggregate
-from .split import Splitter, Trivial
+import lazy_loader
 
-__all__ = [
-    "Aggregate",
-    "ClaimedResponses",
-    "Splitter",
-    "Trivial",
-    "judge_claims",
-]
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -4,20 +4,6 @@ One file an adapter. `open_source` gives flat rows with `id`, `label`, `group_id
 written as JSONL they are what `load_dataset` reads.
 """
 
-from .hub import fetched
-from .source import Flat, ReadOptions, Source
-from .sources import SOURCES, Opened, open_source
-from .trec_index import Collection, open_collection, read_collection
+import lazy_loader
 
-__all__ = [
-    "SOURCES",
-    "Collection",
-    "Flat",
-    "Opened",
-    "ReadOptions",
-    "Source",
-    "fetched",
-    "open_collection",
-    "open_source",
-    "read_collection",
-]
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

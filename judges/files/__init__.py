@@ -1,51 +1,5 @@
 """Rows and verdicts out of files: records read strictly, columns given their roles, damage named."""
 
-from .check import KINDS, DataReport, check_rows
-from .check_tokens import TokenSummary, count_row_tokens
-from .columns import Draft, Roles, read_table, words_of
-from .problems import Problems
-from .raw_rows import RawRoles, RawRows, infer_raw_scale, judge_inputs, read_raw_rows
-from .reading import load_dataset
-from .records import Cell, kind_of, name_of, read_records, unit_of
-from .suspicious import find_suspicions
-from .text_answers import TextAnswers, load_text_answers
-from .verdict_columns import GROUP_COLUMNS, VerdictColumns
-from .verdict_items import require_aggregate
-from .verdict_scale import GradeMap, infer_scale, parse_grade_map, words_for
-from .verdicts import load_judges, load_verdicts
+import lazy_loader
 
-__all__ = [
-    "GROUP_COLUMNS",
-    "KINDS",
-    "Cell",
-    "DataReport",
-    "Draft",
-    "GradeMap",
-    "Problems",
-    "RawRoles",
-    "RawRows",
-    "Roles",
-    "TextAnswers",
-    "TokenSummary",
-    "VerdictColumns",
-    "check_rows",
-    "count_row_tokens",
-    "find_suspicions",
-    "infer_raw_scale",
-    "infer_scale",
-    "judge_inputs",
-    "kind_of",
-    "load_dataset",
-    "load_judges",
-    "load_text_answers",
-    "load_verdicts",
-    "name_of",
-    "parse_grade_map",
-    "read_raw_rows",
-    "read_records",
-    "read_table",
-    "require_aggregate",
-    "unit_of",
-    "words_for",
-    "words_of",
-]
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

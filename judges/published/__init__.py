@@ -1,13 +1,5 @@
 """What others published: figures shipped as data, and the rules by which they are computed again."""
 
-from .expected import STATUSES, Line, all_agree, check_expected
-from .figures import PublishedRow, load_published
+import lazy_loader
 
-__all__ = [
-    "STATUSES",
-    "Line",
-    "PublishedRow",
-    "all_agree",
-    "check_expected",
-    "load_published",
-]
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -1,6 +1,5 @@
 """The simulated model: made-up answers without a key, for the demo, the tests and `judgewright simulate`."""
 
-from .faults import Faults
-from .model import Simulated
+import lazy_loader
 
-__all__ = ["Faults", "Simulated"]
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

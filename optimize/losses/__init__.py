@@ -1,1 +1,5 @@
 """An objective, and the loss that is written for it."""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -3,18 +3,6 @@
 Their words are read from the user's own installation when the command runs; none of them ship with Judgewright.
 """
 
-from .foreign_judge import Imported, Wishes
-from .installed import TOOLS, list_installed
-from .our_exports import ReadBack, read_back
-from .source import SOURCES, import_judge
+import lazy_loader
 
-__all__ = [
-    "SOURCES",
-    "TOOLS",
-    "Imported",
-    "ReadBack",
-    "Wishes",
-    "import_judge",
-    "list_installed",
-    "read_back",
-]
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

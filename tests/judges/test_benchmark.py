@@ -12,15 +12,20 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from judgewright.judges.errors import InputError
-from judgewright.judges.judged import JudgedDataset
-from judgewright.judges.metrics.benchmark import Benchmark, by_column, measure
-from judgewright.judges.metrics.descriptions import metric_meaning
-from judgewright.judges.metrics.macro_average import AVERAGED
-from judgewright.judges.metrics.suites import measure_diras
-from judgewright.judges.rows import Dataset, Row, Scalar
-from judgewright.judges.scale import BINARY, PROBABILITY, OutputScale
-from judgewright.judges.verdict import Answer, Unscored, Verdict
+from judgewright.judges import (
+    BINARY,
+    PROBABILITY,
+    Answer,
+    Dataset,
+    InputError,
+    JudgedDataset,
+    OutputScale,
+    Row,
+    Scalar,
+    Unscored,
+    Verdict,
+)
+from judgewright.judges.metrics import AVERAGED, Benchmark, by_column, measure, measure_diras, metric_meaning
 
 VERDICTS = Path(__file__).resolve().parents[2] / "../shared/data/verdicts"
 GRADED = OutputScale()

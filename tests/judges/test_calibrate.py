@@ -14,14 +14,29 @@ from scipy.optimize import minimize
 from sklearn.isotonic import IsotonicRegression
 from sklearn.metrics import balanced_accuracy_score, f1_score, matthews_corrcoef, precision_score, recall_score
 
-from judgewright.judges.calibrate import Calibrated, best_threshold, calibrate, fit_calibration, require_labels
-from judgewright.judges.errors import InputError
-from judgewright.judges.files.verdicts import load_verdicts
-from judgewright.judges.judged import JudgedDataset
-from judgewright.judges.metrics.calibration import ece
-from judgewright.judges.rows import Dataset, Row
-from judgewright.judges.scale import BINARY, LOGIT_EDGE, PROBABILITY, DecisionRule, Isotonic, OutputScale, Platt
-from judgewright.judges.verdict import Answer, Unscored, Verdict
+from judgewright.judges import (
+    BINARY,
+    LOGIT_EDGE,
+    PROBABILITY,
+    Answer,
+    Calibrated,
+    Dataset,
+    DecisionRule,
+    InputError,
+    Isotonic,
+    JudgedDataset,
+    OutputScale,
+    Platt,
+    Row,
+    Unscored,
+    Verdict,
+    best_threshold,
+    calibrate,
+    fit_calibration,
+    require_labels,
+)
+from judgewright.judges.files import load_verdicts
+from judgewright.judges.metrics import ece
 
 VERDICTS = Path(__file__).resolve().parents[2] / "../shared/data/verdicts"
 GRADED = OutputScale()

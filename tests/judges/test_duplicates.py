@@ -12,19 +12,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from judgewright.judges.duplicates import (
-    _FACTORS,
-    _SHIFTS,
-    _WORD,
-    SIMILAR,
-    Clusters,
-    TextCodes,
-    _shingles,
-    _signatures,
-    join_near_duplicates,
-    words_of,
-)
-from judgewright.judges.rows import Row
+from judgewright.judges import SIMILAR, Clusters, Row, TextCodes, join_near_duplicates, words_of
+from judgewright.judges.duplicates import _FACTORS, _SHIFTS, _WORD, _shingles, _signatures
 
 
 def rows_of(*texts: str) -> list[Row]:

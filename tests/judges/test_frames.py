@@ -8,22 +8,28 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from judgewright.judges.annotation.annotate import review_queue
-from judgewright.judges.annotation.cutoff import f1_by_threshold
-from judgewright.judges.calibrate import calibrate
+from judgewright.judges import (
+    BINARY,
+    FIRST_ROWS,
+    MOST_CHARACTERS,
+    MOST_LINES,
+    Dataset,
+    JudgedDataset,
+    Registry,
+    Row,
+    Unscored,
+    Verdict,
+    calibrate,
+    html_table,
+    rank_judges,
+    split_dataset,
+)
+from judgewright.judges.annotation import f1_by_threshold, review_queue
 from judgewright.judges.claims import ClaimedResponses
-from judgewright.judges.files.raw_rows import RawRows
-from judgewright.judges.judged import JudgedDataset
-from judgewright.judges.leaderboard import rank_judges
-from judgewright.judges.metrics.benchmark import measure
-from judgewright.judges.notebook_display import FIRST_ROWS, MOST_CHARACTERS, MOST_LINES, html_table
+from judgewright.judges.files import RawRows
+from judgewright.judges.metrics import measure
 from judgewright.judges.published import load_published
-from judgewright.judges.registry import Registry
-from judgewright.judges.reliability.label_audit import likely_label_errors
-from judgewright.judges.rows import Dataset, Row
-from judgewright.judges.scale import BINARY
-from judgewright.judges.splits import split_dataset
-from judgewright.judges.verdict import Unscored, Verdict
+from judgewright.judges.reliability import likely_label_errors
 
 HOSTILE = "<script>alert(1)</script><img src=x onerror=alert(2)> $x$ \u202e"
 

@@ -11,22 +11,22 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from judgewright.judges import instructions
-from judgewright.judges.errors import ModelError, PromptError
-from judgewright.judges.instruction import (
+from judgewright.judges import (
+    DATA_NOTICE,
     Filled,
     Instruction,
+    JudgeSettings,
+    ModelError,
+    PromptError,
     Unfilled,
     ask_instruction,
+    instructions,
     load_instruction,
     number_lines,
     read_answer,
 )
-from judgewright.judges.judge import JudgeSettings
-from judgewright.judges.models.client import Client
-from judgewright.judges.models.model import Completion, Request
-from judgewright.judges.prompt import DATA_NOTICE
-from judgewright.judges.simulated.model import Simulated
+from judgewright.judges.models import Client, Completion, Request
+from judgewright.judges.simulated import Simulated
 
 SHIPPED = sorted(f.name.removesuffix(".yaml") for f in files(instructions).iterdir() if f.name.endswith(".yaml"))
 RANK = load_instruction("rank_passages")

@@ -10,24 +10,28 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from judgewright.judges.errors import InputError
-from judgewright.judges.judge import judge
-from judgewright.judges.judged import JudgedDataset
-from judgewright.judges.models import Client
-from judgewright.judges.registry import Registry
-from judgewright.judges.rows import Dataset, Row
-from judgewright.judges.scale import (
+from judgewright.judges import (
     BINARY,
     PROBABILITY,
+    Answer,
     Calibration,
+    Dataset,
     DecisionRule,
+    InputError,
     Isotonic,
+    JudgedDataset,
     OutputScale,
     Platt,
+    Registry,
+    Row,
+    Unscored,
+    Verdict,
+    apply_rule,
     calibration_from_json,
+    judge,
 )
-from judgewright.judges.simulated.model import Simulated
-from judgewright.judges.verdict import Answer, Unscored, Verdict, apply_rule
+from judgewright.judges.models import Client
+from judgewright.judges.simulated import Simulated
 
 GRADED = OutputScale()
 HALVED = Isotonic(x=(0.0, 1.0), y=(0.0, 0.5))

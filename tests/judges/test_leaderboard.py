@@ -8,16 +8,22 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from judgewright.judges.errors import InputError
-from judgewright.judges.files.verdict_columns import VerdictColumns
-from judgewright.judges.files.verdicts import load_judges
-from judgewright.judges.judged import JudgedDataset
-from judgewright.judges.leaderboard import Leaderboard, holm, rank_judges
-from judgewright.judges.metrics.benchmark import measure
-from judgewright.judges.published.figures import load_published
-from judgewright.judges.rows import Dataset, Row
-from judgewright.judges.scale import BINARY, OutputScale
-from judgewright.judges.verdict import Unscored, Verdict
+from judgewright.judges import (
+    BINARY,
+    Dataset,
+    InputError,
+    JudgedDataset,
+    Leaderboard,
+    OutputScale,
+    Row,
+    Unscored,
+    Verdict,
+    rank_judges,
+)
+from judgewright.judges.files import VerdictColumns, load_judges
+from judgewright.judges.leaderboard import holm
+from judgewright.judges.metrics import measure
+from judgewright.judges.published import load_published
 
 DATA = Path(__file__).resolve().parents[2] / "../shared/data"
 needs_data = pytest.mark.skipif(not DATA.exists(), reason="the shared data are not beside the checkout")

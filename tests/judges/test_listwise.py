@@ -12,16 +12,25 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from judgewright.judges.errors import InputError, PromptError
-from judgewright.judges.files.reading import load_dataset
-from judgewright.judges.listwise import Repairs, Window, judge_listwise, rank, rank_queries
-from judgewright.judges.metrics.benchmark import measure
-from judgewright.judges.models.client import Client
-from judgewright.judges.models.model import Completion, Request
-from judgewright.judges.rows import Dataset, Row
-from judgewright.judges.scale import BINARY, OutputScale
-from judgewright.judges.simulated.model import Simulated
-from judgewright.judges.verdict import Unscored, Verdict
+from judgewright.judges import (
+    BINARY,
+    Dataset,
+    InputError,
+    OutputScale,
+    PromptError,
+    Repairs,
+    Row,
+    Unscored,
+    Verdict,
+    Window,
+    judge_listwise,
+    rank,
+    rank_queries,
+)
+from judgewright.judges.files import load_dataset
+from judgewright.judges.metrics import measure
+from judgewright.judges.models import Client, Completion, Request
+from judgewright.judges.simulated import Simulated
 
 DATA = Path(__file__).resolve().parents[2] / "../shared/data"
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from judgewright.judges.confusable_letters import letters_of
+from judgewright.judges import letters_of
 
 
 @pytest.mark.parametrize(

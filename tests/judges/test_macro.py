@@ -6,13 +6,8 @@ import numpy as np
 import pytest
 import sklearn.metrics as sk
 
-from judgewright.judges.errors import InputError
-from judgewright.judges.judged import JudgedDataset
-from judgewright.judges.metrics.benchmark import by_column
-from judgewright.judges.metrics.macro_average import AVERAGED, macro_means
-from judgewright.judges.rows import Dataset, Row
-from judgewright.judges.scale import BINARY, OutputScale
-from judgewright.judges.verdict import Unscored, Verdict
+from judgewright.judges import BINARY, Dataset, InputError, JudgedDataset, OutputScale, Row, Unscored, Verdict
+from judgewright.judges.metrics import AVERAGED, by_column, macro_means
 
 CELLS = [(1.0, 1.0), (0.0, 1.0), (1.0, 0.0), (0.0, 0.0)]
 

@@ -8,10 +8,7 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from judgewright.judges.errors import PromptError
-from judgewright.judges.prompt import Example, JudgePrompt, TextLoader, load_prompt, render
-from judgewright.judges.rows import Row
-from judgewright.judges.scale import OutputScale
+from judgewright.judges import Example, JudgePrompt, OutputScale, PromptError, Row, TextLoader, load_prompt, render
 
 TRICKY_LABELS = ("yes", "no", "on", "012", "1:30", "~", "null", "1e3", "0x1f", "2026-01-01")
 text = st.text(st.characters(blacklist_categories=("Cs",), blacklist_characters="\x00"), max_size=80)

@@ -6,11 +6,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from judgewright.judges.models.model import Completion
-from judgewright.judges.prompt import JudgePrompt
-from judgewright.judges.reply import read_reply, response_format
-from judgewright.judges.scale import BINARY, PROBABILITY, OutputScale
-from judgewright.judges.verdict import Unscored, Verdict
+from judgewright.judges import (
+    BINARY,
+    PROBABILITY,
+    JudgePrompt,
+    OutputScale,
+    Unscored,
+    Verdict,
+    read_reply,
+    response_format,
+)
+from judgewright.judges.models import Completion
 
 SCHEMA = {"reason": "text", "score": "score", "confidence": "confidence"}
 

@@ -4,8 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from judgewright.judges.rows import Dataset, Row, hash_rows
-from judgewright.judges.scale import BINARY
+from judgewright.judges import BINARY, Dataset, Row, hash_rows
 
 TEXT = st.text(st.characters(codec=None), max_size=8)
 ROWS = st.lists(

@@ -8,9 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from judgewright.judges.errors import PromptError
-from judgewright.judges.registry import KeptRule, Registry, read_rule
-from judgewright.judges.scale import DecisionRule, Isotonic, Platt
+from judgewright.judges import DecisionRule, Isotonic, KeptRule, Platt, PromptError, Registry, read_rule
 
 SHIPPED = Registry().get("groundedness")
 CURVE = Isotonic(x=(0.1, 0.30000000000000004, 1.0), y=(1e-05, 0.25, 0.9999999999999999))

@@ -10,17 +10,24 @@ from pathlib import Path
 
 import pytest
 
-from judgewright.judges.files.reading import load_dataset
-from judgewright.judges.judge import JudgeSettings, judge
-from judgewright.judges.judged import JudgedDataset
-from judgewright.judges.metrics.benchmark import measure
-from judgewright.judges.models.client import Client
-from judgewright.judges.prompt import JudgePrompt, load_prompt
-from judgewright.judges.registry import Registry
-from judgewright.judges.rows import Dataset, Row
-from judgewright.judges.scale import BINARY, OutputScale, parse_label_scale
-from judgewright.judges.simulated.model import Simulated
-from judgewright.judges.verdict import Verdict
+from judgewright.judges import (
+    BINARY,
+    Dataset,
+    JudgedDataset,
+    JudgePrompt,
+    JudgeSettings,
+    OutputScale,
+    Registry,
+    Row,
+    Verdict,
+    judge,
+    load_prompt,
+    parse_label_scale,
+)
+from judgewright.judges.files import load_dataset
+from judgewright.judges.metrics import measure
+from judgewright.judges.models import Client
+from judgewright.judges.simulated import Simulated
 
 DATA = Path(__file__).resolve().parents[2] / "../shared/data"
 VERSIONS = {

@@ -13,11 +13,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from judgewright.judges.errors import InputError
-from judgewright.judges.files.reading import load_dataset
-from judgewright.judges.rows import Dataset, Row
-from judgewright.judges.scale import BINARY, OutputScale
-from judgewright.judges.splits import DEFAULT_SHARES, SealedRows, Splits, parse_shares, split_dataset
+from judgewright.judges import (
+    BINARY,
+    DEFAULT_SHARES,
+    Dataset,
+    InputError,
+    OutputScale,
+    Row,
+    SealedRows,
+    Splits,
+    parse_shares,
+    split_dataset,
+)
+from judgewright.judges.files import load_dataset
 
 SHARED = Path(__file__).resolve().parents[2] / "../shared/data"
 

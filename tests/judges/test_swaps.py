@@ -17,7 +17,7 @@ from judgewright.judges import (
     point,
     with_permutation_p,
 )
-from judgewright.judges.metrics.permutation_test import FEW_GROUPS, changed_groups, count_cells, swap_test
+from judgewright.judges.metrics import FEW_GROUPS, changed_groups, count_cells, swap_test
 
 METRICS = ("precision", "recall", "specificity", "f1", "accuracy", "balanced_accuracy", "kappa", "mcc")
 

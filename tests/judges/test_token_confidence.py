@@ -10,20 +10,26 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from judgewright.judges.errors import InputError, ModelError
-from judgewright.judges.judge import JudgeSettings, judge, judge_request
-from judgewright.judges.models import Client, Completion, Endpoint, Request
-from judgewright.judges.models.model import TokenLogprob
-from judgewright.judges.prompt import JudgePrompt
-from judgewright.judges.registry import Registry
-from judgewright.judges.reply import read_reply
-from judgewright.judges.rows import Dataset, Row
-from judgewright.judges.scale import BINARY, OutputScale
-from judgewright.judges.simulated.faults import Faults
-from judgewright.judges.simulated.model import Simulated
-from judgewright.judges.simulated.serve import Server, make_app
-from judgewright.judges.token_confidence import with_token_confidence
-from judgewright.judges.verdict import Answer, Unscored, Verdict
+from judgewright.judges import (
+    BINARY,
+    Answer,
+    Dataset,
+    InputError,
+    JudgePrompt,
+    JudgeSettings,
+    ModelError,
+    OutputScale,
+    Registry,
+    Row,
+    Unscored,
+    Verdict,
+    judge,
+    judge_request,
+    read_reply,
+    with_token_confidence,
+)
+from judgewright.judges.models import Client, Completion, Endpoint, Request, TokenLogprob
+from judgewright.judges.simulated import Faults, Server, Simulated, make_app
 
 GRADED = OutputScale()
 TEN = OutputScale(low=0, high=10, threshold=5)

@@ -6,11 +6,9 @@ from dataclasses import replace
 
 import pytest
 
-from judgewright.judges.errors import InputError
-from judgewright.judges.rows import Dataset, Row
-from judgewright.judges.scale import BINARY
-from judgewright.optimize.holdout.ledger import Ledger, Look, MemoryLedger, alpha_of_look
-from judgewright.optimize.holdout.row_fingerprints import RowFingerprints, row_keys
+from judgewright.judges import BINARY, Dataset, InputError, Row
+from judgewright.optimize.holdout import Ledger, MemoryLedger, RowFingerprints, row_keys
+from judgewright.optimize.holdout.ledger import Look, alpha_of_look
 
 WORDS = ["".join(random.Random(i).choices("abcdefghijklmnopqrstuvwxyz", k=3 + i % 6)) for i in range(3_000)]
 

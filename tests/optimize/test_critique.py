@@ -4,12 +4,9 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from judgewright.judges.judged import JudgedDataset
-from judgewright.judges.rows import Dataset, Row
-from judgewright.judges.scale import BINARY, OutputScale
-from judgewright.judges.verdict import Verdict
-from judgewright.optimize.critique import Critique, critique_batch, excerpt, minibatch
-from judgewright.optimize.losses.objective import read_objective
+from judgewright.judges import BINARY, Dataset, JudgedDataset, OutputScale, Row, Verdict
+from judgewright.optimize import Critique, critique_batch, excerpt, minibatch
+from judgewright.optimize.losses import read_objective
 
 
 def test_the_critique_quotes_the_costliest_errors_with_direction_and_reasons() -> None:

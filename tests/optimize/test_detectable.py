@@ -7,11 +7,9 @@ from statistics import NormalDist
 import numpy as np
 import pytest
 
-from judgewright.judges import BINARY, Dataset, JudgedDataset, Row, Verdict, point
-from judgewright.judges.errors import InputError
+from judgewright.judges import BINARY, Dataset, InputError, JudgedDataset, Row, Verdict, point
 from judgewright.optimize import Guard, decide, read_objective
-from judgewright.optimize.holdout.guards import hold_guard
-from judgewright.optimize.holdout.power import guard_needs, perfect_gain, smallest_gain
+from judgewright.optimize.holdout import guard_needs, hold_guard, perfect_gain, smallest_gain
 
 
 def table(labels: list[int], said: list[int]) -> JudgedDataset:

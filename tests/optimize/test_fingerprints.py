@@ -9,10 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from judgewright.judges.duplicates import mix
-from judgewright.judges.rows import Dataset, Row
-from judgewright.judges.scale import BINARY
-from judgewright.optimize.holdout.text_fingerprints import LETTERS, WINDOW, Fingerprints, _rolling, winnow
+from judgewright.judges import BINARY, Dataset, Row, mix
+from judgewright.optimize.holdout import LETTERS, WINDOW, Fingerprints, winnow
+from judgewright.optimize.holdout.text_fingerprints import _rolling
 
 WORDS = ["".join(random.Random(i).choices("abcdefghijklmnopqrstuvwxyz", k=3 + i % 6)) for i in range(3_000)]
 

@@ -7,16 +7,9 @@ from dataclasses import asdict, replace
 import numpy as np
 import pytest
 
-from judgewright.judges.judged import JudgedDataset
-from judgewright.judges.prompt import JudgePrompt
-from judgewright.judges.registry import Registry
-from judgewright.judges.rows import Dataset, Row
-from judgewright.judges.scale import BINARY
-from judgewright.judges.verdict import Verdict
-from judgewright.optimize import compile_expression, cost_table, decide, read_objective
-from judgewright.optimize.ablation import measure_hunks
-from judgewright.optimize.hunks import split_hunks
-from judgewright.optimize.losses.loss import Loss
+from judgewright.judges import BINARY, Dataset, JudgedDataset, JudgePrompt, Registry, Row, Verdict
+from judgewright.optimize import compile_expression, cost_table, decide, measure_hunks, read_objective, split_hunks
+from judgewright.optimize.losses import Loss
 
 TAG = "<img src=x onerror=alert(1)>"
 PROMPT = Registry().get("groundedness")

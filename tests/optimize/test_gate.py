@@ -7,15 +7,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from judgewright.judges.judged import JudgedDataset
-from judgewright.judges.metrics import point
-from judgewright.judges.metrics.paired_comparison import compare, rows_needed
-from judgewright.judges.rows import Dataset, Row
-from judgewright.judges.scale import BINARY, OutputScale
-from judgewright.judges.verdict import Unscored, Verdict
-from judgewright.optimize.holdout.decision import Decision
-from judgewright.optimize.holdout.gate import decide
-from judgewright.optimize.losses.objective import read_objective
+from judgewright.judges import BINARY, Dataset, JudgedDataset, OutputScale, Row, Unscored, Verdict
+from judgewright.judges.metrics import compare, point, rows_needed
+from judgewright.optimize.holdout import Decision, decide
+from judgewright.optimize.losses import read_objective
 
 ORACLES = Path(__file__).resolve().parents[2].parent / "shared" / "data" / "oracles.json"
 OBJECTIVE = read_objective("improve precision", target="precision", guards=("recall:-0.05",))

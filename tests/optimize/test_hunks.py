@@ -19,6 +19,7 @@ from judgewright.judges import (
     InputError,
     JudgedDataset,
     JudgePrompt,
+    OutputScale,
     PromptError,
     Registry,
     Row,
@@ -27,10 +28,7 @@ from judgewright.judges import (
     compare,
     judge,
 )
-from judgewright.judges.scale import OutputScale
-from judgewright.optimize.ablation import measure_hunks, prompts_needed
-from judgewright.optimize.align import cut_sentences
-from judgewright.optimize.hunks import compose, split_hunks
+from judgewright.optimize import compose, cut_sentences, measure_hunks, prompts_needed, split_hunks
 
 PROMPT = JudgePrompt(
     name="j",

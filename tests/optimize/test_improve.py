@@ -7,12 +7,18 @@ from typing import Any
 
 import pytest
 
-from judgewright.judges import Dataset, JudgePrompt, load_dataset, split_dataset
-from judgewright.judges.errors import LossError, ModelError
+from judgewright.judges import (
+    Dataset,
+    Example,
+    JudgePrompt,
+    LossError,
+    ModelError,
+    Registry,
+    load_dataset,
+    split_dataset,
+)
 from judgewright.judges.models import Client, Completion, Request
-from judgewright.judges.prompt import Example
-from judgewright.judges.registry import Registry
-from judgewright.judges.simulated.model import Simulated
+from judgewright.judges.simulated import Simulated
 from judgewright.optimize import (
     PARTS,
     Attempt,
@@ -37,7 +43,7 @@ from judgewright.optimize import (
     read_objective,
 )
 from judgewright.optimize.proposers import Part
-from judgewright.runs.demo.rows import write_demo_rows
+from judgewright.runs.demo import write_demo_rows
 
 OBJECTIVE = "Precision matters most: do not call unsupported statements grounded."
 PROMPT = Registry().get("groundedness")

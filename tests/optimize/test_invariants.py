@@ -7,11 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from judgewright.judges.prompt import Example, JudgePrompt
-from judgewright.judges.registry import Registry
-from judgewright.judges.rows import Row
-from judgewright.judges.scale import OutputScale
-from judgewright.optimize.invariants import PhraseIndex, check_candidate
+from judgewright.judges import Example, JudgePrompt, OutputScale, Registry, Row
+from judgewright.optimize import PhraseIndex, check_candidate
 
 BASE = Registry().get("groundedness")
 ROW = Row(

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from judgewright.judges.errors import InputError, WorkspaceError
-from judgewright.optimize.journal import MemoryJournal, first_difference
+from judgewright.judges import InputError, WorkspaceError
+from judgewright.optimize import MemoryJournal, first_difference
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(max_size=8),

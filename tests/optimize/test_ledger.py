@@ -6,12 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from judgewright.judges.errors import InputError, WorkspaceError
-from judgewright.judges.rows import Dataset, Row
-from judgewright.judges.scale import BINARY
-from judgewright.judges.splits import split_dataset
-from judgewright.optimize.holdout.ledger import Ledger, LookOutcome, MemoryLedger, alpha_of_look, remember_split
-from judgewright.optimize.holdout.row_fingerprints import Overlap, RowFingerprints
+from judgewright.judges import BINARY, Dataset, InputError, Row, WorkspaceError, split_dataset
+from judgewright.optimize.holdout import Ledger, MemoryLedger, Overlap, RowFingerprints, remember_split
+from judgewright.optimize.holdout.ledger import LookOutcome, alpha_of_look
 
 
 def test_the_spent_levels_sum_to_alpha() -> None:

@@ -8,25 +8,28 @@ from typing import Any
 import numpy as np
 import pytest
 
-from judgewright.judges.files.reading import load_dataset
-from judgewright.judges.models import Client, ClientStats, Completion, Model, Request
-from judgewright.judges.models.budget import Forecast
-from judgewright.judges.registry import Registry
-from judgewright.judges.rows import Dataset, Row
-from judgewright.judges.simulated.model import Simulated
-from judgewright.judges.splits import split_dataset
-from judgewright.optimize import MemoryJournal, MemoryLedger, RunSettings, Services, TextGrad, optimize, read_objective
-from judgewright.optimize.forecast import (
+from judgewright.judges import Dataset, Registry, Row, split_dataset
+from judgewright.judges.files import load_dataset
+from judgewright.judges.models import Client, ClientStats, Completion, Forecast, Model, Request
+from judgewright.judges.simulated import Simulated
+from judgewright.optimize import (
     ASKED_AGAIN,
     Asked,
+    MemoryJournal,
+    MemoryLedger,
     PlannedRun,
+    RunSettings,
+    Services,
     StepBound,
+    TextGrad,
     bound_proposal,
     bound_run,
     draw_runs,
+    optimize,
+    read_objective,
 )
 from judgewright.optimize.proposers import FewShot, Gepa, HumanEdit, Mipro, Proposer, Rewrite
-from judgewright.runs.demo.rows import write_demo_rows
+from judgewright.runs.demo import write_demo_rows
 
 PROMPT = Registry().get("groundedness")
 OBJECTIVES = ("Precision first; lose at most 10 points of recall.", "raise recall", "raise f1", "raise accuracy")

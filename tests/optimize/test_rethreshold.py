@@ -19,6 +19,7 @@ from judgewright.judges import (
     InputError,
     JudgedDataset,
     OutputScale,
+    Platt,
     Row,
     Splits,
     Unscored,
@@ -26,9 +27,15 @@ from judgewright.judges import (
     compare,
     split_dataset,
 )
-from judgewright.judges.scale import Platt
-from judgewright.optimize import Guard, Objective, read_objective
-from judgewright.optimize.threshold import NoThreshold, Rechosen, compare_at_both, tune_threshold
+from judgewright.optimize import (
+    Guard,
+    NoThreshold,
+    Objective,
+    Rechosen,
+    compare_at_both,
+    read_objective,
+    tune_threshold,
+)
 
 PRECISION = read_objective("raise precision", target="precision", guards=("recall:-0.05",))
 LEVELS = OutputScale(low=0, high=4, threshold=2)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from judgewright.judges import BINARY, Dataset, JudgedDataset, OutputScale, Row, Unscored, Verdict, compare
-from judgewright.optimize.holdout.unanswered import ROUNDS, AskedAgain, ask_again, count_against
+from judgewright.optimize.holdout import ROUNDS, AskedAgain, ask_again, count_against
 
 SILENT = "-"
 """A reply that cannot be read; `yes` and `no` are 1 and 0."""

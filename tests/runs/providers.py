@@ -8,8 +8,7 @@ from dataclasses import dataclass, field
 
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from judgewright.judges.simulated.model import Simulated
-from judgewright.judges.simulated.serve import Server, make_app
+from judgewright.judges.simulated import Server, Simulated, make_app
 
 
 @dataclass

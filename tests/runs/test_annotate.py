@@ -6,10 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from judgewright.judges import InputError, Registry
-from judgewright.judges.annotation.label_matrix import read_matrix
-from judgewright.judges.registry import KeptRule
-from judgewright.judges.scale import DecisionRule, Platt
+from judgewright.judges import DecisionRule, InputError, KeptRule, Platt, Registry
+from judgewright.judges.annotation import read_matrix
 from judgewright.runs.commands.annotate import annotate
 
 TOPICS = {

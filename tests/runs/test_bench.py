@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from judgewright.runs.cli import main
-from judgewright.runs.demo.rows import write_demo_rows
+from judgewright.runs.demo import write_demo_rows
 
 RESPONSES = [
     ("r1", "The hotel has 44 rooms and a garden.", "The hotel has 44 rooms. It also has a garden.", 1),

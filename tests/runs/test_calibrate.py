@@ -9,24 +9,25 @@ from typing import Any
 
 import pytest
 
-from judgewright.judges.errors import BudgetSpent, InputError, ModelError
-from judgewright.judges.files.reading import load_dataset
-from judgewright.judges.judge import JudgeSettings, judge_request
-from judgewright.judges.registry import Registry
-from judgewright.judges.scale import DecisionRule
-from judgewright.judges.simulated.faults import Faults
-from judgewright.judges.simulated.model import Simulated
-from judgewright.judges.simulated.serve import Server, make_app
-from judgewright.judges.splits import Shares, split_dataset
-from judgewright.runs.actions.calibrate import CalibrationRun, run_calibration
-from judgewright.runs.actions.optimize import resume_run, start_run
+from judgewright.judges import (
+    BudgetSpent,
+    DecisionRule,
+    InputError,
+    JudgeSettings,
+    ModelError,
+    Registry,
+    Shares,
+    judge_request,
+    split_dataset,
+)
+from judgewright.judges.files import load_dataset
+from judgewright.judges.simulated import Faults, Server, Simulated, make_app
+from judgewright.runs.actions import CalibrationRun, resume_run, run_calibration, start_run
 from judgewright.runs.commands.calibrate import calibrate
-from judgewright.runs.config.environment import Environment, parse_budget
-from judgewright.runs.demo.rows import write_demo_rows
+from judgewright.runs.config import Environment, parse_budget
+from judgewright.runs.demo import write_demo_rows
 from judgewright.runs.exports import TARGETS, ExportContext
-from judgewright.runs.store.journal import list_runs
-from judgewright.runs.store.run_config import RunConfig
-from judgewright.runs.store.workspace import Workspace
+from judgewright.runs.store import RunConfig, Workspace, list_runs
 
 PROMPT = Registry().get("groundedness")
 

@@ -6,9 +6,8 @@ from pathlib import Path
 import pytest
 
 from judgewright.runs.cli import COMMANDS, RETIRED, main
-from judgewright.runs.demo.rows import write_demo_rows
-from judgewright.runs.store.journal import create_run, list_runs
-from judgewright.runs.store.workspace import Workspace
+from judgewright.runs.demo import write_demo_rows
+from judgewright.runs.store import Workspace, create_run, list_runs
 
 README = Path(__file__).resolve().parents[2] / "README.md"
 VERDICTS = Path(__file__).resolve().parents[2].parent / "shared" / "data" / "verdicts"

@@ -2,10 +2,10 @@
 
 import pytest
 
-from judgewright.judges.errors import InputError
+from judgewright.judges import InputError
 from judgewright.judges.models import Endpoint
-from judgewright.judges.simulated.model import Simulated
-from judgewright.runs.config.environment import Environment, open_model, parse_budget, read_environment, split_model
+from judgewright.judges.simulated import Simulated
+from judgewright.runs.config import Environment, open_model, parse_budget, read_environment, split_model
 
 KEY, OWN = "sk-test-CANARY-openai", "sk-test-CANARY-own"
 AT_OPENAI = Environment(openai_key=KEY)

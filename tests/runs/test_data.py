@@ -8,7 +8,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from judgewright.judges import BINARY, DataError, InputError, Registry, Row, load_dataset, split_dataset
-from judgewright.runs.actions.check_data import find_leaks
+from judgewright.runs.actions import find_leaks
 from judgewright.runs.commands.data import data
 
 ROWS = 80

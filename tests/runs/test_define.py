@@ -13,8 +13,7 @@ from click.testing import CliRunner, Result
 
 from judgewright.judges import InputError
 from judgewright.runs.commands.define import define
-from judgewright.runs.store.journal import list_runs
-from judgewright.runs.store.workspace import Workspace
+from judgewright.runs.store import Workspace, list_runs
 
 QUERIES = ["how are ferries funded", "who repairs old piers"]
 

@@ -11,16 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from judgewright.judges.errors import InputError
-from judgewright.judges.rows import Scalar
-from judgewright.runs.demo.rows import (
-    SUPPORTED,
-    UNSUPPORTED,
-    DemoDocument,
-    demo_documents,
-    demo_rows,
-    write_demo_rows,
-)
+from judgewright.judges import InputError, Scalar
+from judgewright.runs.demo import SUPPORTED, UNSUPPORTED, DemoDocument, demo_documents, demo_rows, write_demo_rows
 
 COLUMNS = [
     "id",

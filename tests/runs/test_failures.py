@@ -20,8 +20,8 @@ from judgewright.judges import InputError
 from judgewright.runs.cli import cli, main
 from judgewright.runs.commands.failure import report_failure
 from judgewright.runs.commands.output_paths import NumberedOutFile, OutFile, OutFolder
-from judgewright.runs.demo.rows import write_demo_rows
-from judgewright.runs.store.workspace import Workspace
+from judgewright.runs.demo import write_demo_rows
+from judgewright.runs.store import Workspace
 
 OUTPUTS = {"--out", "--html", "--plot", "--matrix", "--save", "--marks", "--dir"}
 """Options of this name are paths that a command writes to, wherever they stand."""

@@ -13,16 +13,12 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from judgewright.judges.errors import InputError, WorkspaceError
-from judgewright.judges.registry import Registry
-from judgewright.optimize.hunks import split_hunks
-from judgewright.runs.actions.gate_decision import GATED, HUNKS
-from judgewright.runs.actions.run_result import NotAccepted, baseline, finding, identity, provenance, settle
+from judgewright.judges import InputError, Registry, WorkspaceError
+from judgewright.optimize import split_hunks
+from judgewright.runs.actions import GATED, HUNKS, NotAccepted, baseline, finding, identity, provenance, settle
 from judgewright.runs.commands.decide import diff
-from judgewright.runs.demo.rows import write_demo_rows
-from judgewright.runs.store.journal import RunJournal, create_run
-from judgewright.runs.store.run_config import RunConfig
-from judgewright.runs.store.workspace import Workspace
+from judgewright.runs.demo import write_demo_rows
+from judgewright.runs.store import RunConfig, RunJournal, Workspace, create_run
 
 PROMPT = Registry().get("groundedness")
 CHILD = PROMPT.edited(criteria=f"Be calm.\n{PROMPT.criteria}\nNumbers must match.\nNames must match.")

@@ -7,16 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from judgewright.judges import Unscored, load_dataset, split_dataset
-from judgewright.judges.errors import InputError, ModelError
-from judgewright.judges.registry import Registry
-from judgewright.runs.actions.flips import flips, flips_of, validation
-from judgewright.runs.actions.optimize import RunResult, start_run
-from judgewright.runs.config.environment import Environment
-from judgewright.runs.demo.rows import write_demo_rows
-from judgewright.runs.store.journal import RunJournal, create_run
-from judgewright.runs.store.run_config import RunConfig
-from judgewright.runs.store.workspace import Workspace
+from judgewright.judges import InputError, ModelError, Registry, Unscored, load_dataset, split_dataset
+from judgewright.runs.actions import RunResult, flips, flips_of, start_run, validation
+from judgewright.runs.config import Environment
+from judgewright.runs.demo import write_demo_rows
+from judgewright.runs.store import RunConfig, RunJournal, Workspace, create_run
 
 PROMPT = Registry().get("groundedness")
 EDIT = PROMPT.edited(

@@ -14,22 +14,17 @@ import numpy as np
 import pytest
 from click.testing import CliRunner, Result
 
-from judgewright.judges.errors import BudgetSpent, InputError
-from judgewright.judges.files.reading import load_dataset
-from judgewright.judges.files.verdicts import load_verdicts
-from judgewright.judges.registry import Registry
-from judgewright.judges.simulated.model import Simulated
-from judgewright.judges.simulated.serve import Faults, Server, make_app
-from judgewright.optimize.holdout.gate import decide
+from judgewright.judges import BudgetSpent, InputError, Registry
+from judgewright.judges.files import load_dataset, load_verdicts
+from judgewright.judges.simulated import Server, Simulated, make_app
+from judgewright.judges.simulated.serve import Faults
+from judgewright.optimize.holdout import RowFingerprints, decide
 from judgewright.optimize.holdout.ledger import alpha_of_look
-from judgewright.optimize.holdout.row_fingerprints import RowFingerprints
-from judgewright.optimize.losses.objective import read_objective
-from judgewright.runs.actions.gate_decision import gated_on, verification
+from judgewright.optimize.losses import read_objective
+from judgewright.runs.actions import gated_on, verification
 from judgewright.runs.commands.gate import gate
-from judgewright.runs.demo.rows import write_demo_rows
-from judgewright.runs.store.journal import list_runs
-from judgewright.runs.store.ledger import HoldoutLedger
-from judgewright.runs.store.workspace import Workspace
+from judgewright.runs.demo import write_demo_rows
+from judgewright.runs.store import HoldoutLedger, Workspace, list_runs
 
 VERDICTS = Path(__file__).resolve().parents[2] / "../shared/data/verdicts"
 needs_verdicts = pytest.mark.skipif(not VERDICTS.exists(), reason="the shared data are not beside the checkout")

@@ -17,10 +17,9 @@ import pytest
 from click.testing import CliRunner, Result
 from starlette.testclient import TestClient
 
-from judgewright.judges.simulated.chat import read_request
-from judgewright.judges.simulated.model import Simulated
+from judgewright.judges.simulated import Simulated, read_request
 from judgewright.runs.cli import cli, main
-from judgewright.runs.config.environment import Environment
+from judgewright.runs.config import Environment
 from judgewright.runs.review import review_app
 
 GOLDEN = Path(__file__).parent / "golden" / "workspace-2026-11.tar.xz"

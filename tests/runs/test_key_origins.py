@@ -14,13 +14,13 @@ from pathlib import Path
 import pytest
 from starlette.testclient import TestClient
 
-from judgewright.judges.registry import Registry
+from judgewright.judges import Registry
 from judgewright.runs.cli import main
-from judgewright.runs.config.environment import read_environment
-from judgewright.runs.demo.rows import write_demo_rows
+from judgewright.runs.config import read_environment
+from judgewright.runs.demo import write_demo_rows
 from judgewright.runs.review import review_app
-from judgewright.runs.store.journal import _first, _link, list_runs
-from judgewright.runs.store.workspace import Workspace
+from judgewright.runs.store import Workspace, list_runs
+from judgewright.runs.store.journal import _first, _link
 
 from .providers import Provider, serving
 

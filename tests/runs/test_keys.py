@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from judgewright.judges.errors import InputError
+from judgewright.judges import InputError
 from judgewright.judges.models import Origin
-from judgewright.runs.config.environment import Environment, open_client, read_environment
+from judgewright.runs.config import Environment, open_client, read_environment
 
 ACME, OTHER, OPENAI = "https://api.acme.example/v1", "https://other.example/v1", "https://api.openai.com/v1"
 LOCAL = "http://127.0.0.1:8000/v1"

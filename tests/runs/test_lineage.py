@@ -5,13 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from judgewright.judges.errors import PromptError
-from judgewright.judges.prompt import JudgePrompt
-from judgewright.judges.registry import Registry
-from judgewright.runs.actions.gate_decision import GATED, HUNKS
-from judgewright.runs.actions.lineage import Node, lineage
-from judgewright.runs.store.journal import RunJournal, create_run
-from judgewright.runs.store.workspace import Workspace
+from judgewright.judges import JudgePrompt, PromptError, Registry
+from judgewright.runs.actions import GATED, HUNKS, Node, lineage
+from judgewright.runs.store import RunJournal, Workspace, create_run
 
 PROMPT = Registry().get("groundedness")
 

@@ -6,15 +6,11 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from judgewright.judges.errors import InputError
-from judgewright.judges.simulated.faults import Faults
-from judgewright.judges.simulated.model import Simulated
-from judgewright.judges.simulated.serve import Server, make_app
-from judgewright.optimize.losses.loss import parse_loss
+from judgewright.judges import InputError
+from judgewright.judges.simulated import Faults, Server, Simulated, make_app
+from judgewright.optimize.losses import parse_loss
 from judgewright.runs.commands.loss import loss
-from judgewright.runs.store.calls import CallStore
-from judgewright.runs.store.journal import list_runs
-from judgewright.runs.store.workspace import Workspace
+from judgewright.runs.store import CallStore, Workspace, list_runs
 
 SENTENCE = "precision matters most; do not lose more than 3 points of recall; ignore abstentions"
 

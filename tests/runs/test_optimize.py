@@ -8,12 +8,11 @@ from typing import Any
 import pytest
 import yaml
 
-from judgewright.judges.errors import InputError
-from judgewright.judges.registry import Registry
+from judgewright.judges import InputError, Registry
 from judgewright.optimize import FewShot, Gepa, HumanEdit, Mipro, Rewrite, TextGrad
 from judgewright.runs.cli import main
-from judgewright.runs.demo.rows import write_demo_rows
-from judgewright.runs.store.run_config import PROPOSERS, RunConfig, open_proposer
+from judgewright.runs.demo import write_demo_rows
+from judgewright.runs.store import PROPOSERS, RunConfig, open_proposer
 
 PROMPT = Registry().get("groundedness")
 

@@ -11,22 +11,25 @@ import numpy as np
 import pytest
 from click.testing import CliRunner, Result
 
-from judgewright.judges import BINARY, Dataset, JudgedDataset, Row, Verdict, compare
-from judgewright.judges.errors import BudgetSpent, InputError
-from judgewright.judges.registry import Registry
-from judgewright.judges.splits import split_dataset
+from judgewright.judges import (
+    BINARY,
+    BudgetSpent,
+    Dataset,
+    InputError,
+    JudgedDataset,
+    Registry,
+    Row,
+    Verdict,
+    compare,
+    split_dataset,
+)
 from judgewright.optimize.holdout.ledger import alpha_of_look
-from judgewright.runs.actions.optimize import start_run
-from judgewright.runs.actions.pilot import assumed_judge, measure_churn, pilot_rows, reworded
-from judgewright.runs.actions.plan import Plan, plan_run
+from judgewright.runs.actions import Plan, assumed_judge, measure_churn, pilot_rows, plan_run, reworded, start_run
 from judgewright.runs.commands.optimize import optimize
 from judgewright.runs.commands.plan import plan
-from judgewright.runs.config.environment import Environment
-from judgewright.runs.demo.rows import write_demo_rows
-from judgewright.runs.store.calls import CallStore
-from judgewright.runs.store.journal import list_runs
-from judgewright.runs.store.run_config import RunConfig
-from judgewright.runs.store.workspace import Workspace
+from judgewright.runs.config import Environment
+from judgewright.runs.demo import write_demo_rows
+from judgewright.runs.store import CallStore, RunConfig, Workspace, list_runs
 
 PROMPT = Registry().get("groundedness")
 OBJECTIVE = "Precision first; lose at most 3 points of recall."

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from judgewright.judges import InputError
+from judgewright.runs.exports import CheckFailed, run_check
 from judgewright.runs.exports import conformance as probing
-from judgewright.runs.exports.conformance import CheckFailed, run_check
 
 ANSWER = "import json, sys\nfrom pathlib import Path\nanswer = Path(sys.argv[-1])\n"
 

@@ -13,14 +13,12 @@ import click
 import pytest
 
 from judgewright.judges import InputError, Registry
-from judgewright.runs.actions.optimize import start_run
+from judgewright.runs.actions import start_run
 from judgewright.runs.cli import cli, main
-from judgewright.runs.config.environment import Environment
-from judgewright.runs.demo.rows import write_demo_rows
+from judgewright.runs.config import Environment
+from judgewright.runs.demo import write_demo_rows
 from judgewright.runs.review import review_app
-from judgewright.runs.store.journal import create_run, find_run, list_runs, set_state
-from judgewright.runs.store.run_config import RunConfig
-from judgewright.runs.store.workspace import Workspace
+from judgewright.runs.store import RunConfig, Workspace, create_run, find_run, list_runs, set_state
 
 PROMPT = Registry().get("groundedness")
 EDIT = PROMPT.edited(criteria=f"{PROMPT.criteria}\nCompare each number with the source.")

@@ -10,24 +10,26 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from judgewright.judges.errors import InputError
-from judgewright.judges.registry import Registry
-from judgewright.judges.simulated.model import Simulated
-from judgewright.judges.simulated.serve import Server, make_app
+from judgewright.judges import InputError, Registry
+from judgewright.judges.simulated import Server, Simulated, make_app
 from judgewright.optimize.holdout.ledger import alpha_of_look
-from judgewright.optimize.losses.objective import read_objective
-from judgewright.runs.actions.gate import Asking, TwoJudges, gate_judges
-from judgewright.runs.actions.gate_decision import Terms, gated_on, verification
-from judgewright.runs.actions.optimize import RunResult, start_run
-from judgewright.runs.actions.recheck import recheck
-from judgewright.runs.actions.run_result import settle
+from judgewright.optimize.losses import read_objective
+from judgewright.runs.actions import (
+    Asking,
+    RunResult,
+    Terms,
+    TwoJudges,
+    gate_judges,
+    gated_on,
+    recheck,
+    settle,
+    start_run,
+    verification,
+)
 from judgewright.runs.commands.recheck import recheck as command
-from judgewright.runs.config.environment import Environment, parse_budget
-from judgewright.runs.demo.rows import write_demo_rows
-from judgewright.runs.store.journal import list_runs
-from judgewright.runs.store.ledger import HoldoutLedger
-from judgewright.runs.store.run_config import RunConfig
-from judgewright.runs.store.workspace import Workspace
+from judgewright.runs.config import Environment, parse_budget
+from judgewright.runs.demo import write_demo_rows
+from judgewright.runs.store import HoldoutLedger, RunConfig, Workspace, list_runs
 
 PROMPT = Registry().get("groundedness")
 OBJECTIVE = "Precision matters most: do not call unsupported statements grounded."

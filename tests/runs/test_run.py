@@ -14,26 +14,23 @@ from typing import Any
 
 import pytest
 
-from judgewright.judges.errors import BudgetSpent, InputError
-from judgewright.judges.judge import judge
+from judgewright.judges import BudgetSpent, Dataset, InputError, Registry, Unscored, judge, split_dataset
 from judgewright.judges.models import Client, Completion, Request
-from judgewright.judges.registry import Registry
-from judgewright.judges.rows import Dataset
-from judgewright.judges.simulated.faults import Faults
-from judgewright.judges.simulated.model import Simulated
-from judgewright.judges.simulated.serve import Server, make_app
-from judgewright.judges.splits import split_dataset
-from judgewright.judges.verdict import Unscored
+from judgewright.judges.simulated import Faults, Server, Simulated, make_app
 from judgewright.optimize import MemoryJournal, MemoryLedger, RunSettings, Services, TextGrad, optimize, read_objective
-from judgewright.runs.actions.optimize import RunResult, resume_run, start_run
-from judgewright.runs.actions.run_result import NotAccepted, baseline, finding, provenance, settle
-from judgewright.runs.config.environment import Environment, open_client
-from judgewright.runs.demo.rows import write_demo_rows
-from judgewright.runs.store.calls import CallStore
-from judgewright.runs.store.journal import RunJournal, create_run, list_runs
-from judgewright.runs.store.ledger import HoldoutLedger
-from judgewright.runs.store.run_config import RunConfig
-from judgewright.runs.store.workspace import Workspace
+from judgewright.runs.actions import (
+    NotAccepted,
+    RunResult,
+    baseline,
+    finding,
+    provenance,
+    resume_run,
+    settle,
+    start_run,
+)
+from judgewright.runs.config import Environment, open_client
+from judgewright.runs.demo import write_demo_rows
+from judgewright.runs.store import CallStore, HoldoutLedger, RunConfig, RunJournal, Workspace, create_run, list_runs
 
 IN_FLIGHT = 512
 """What the client has in flight at an embedded model at most."""

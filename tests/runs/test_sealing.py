@@ -6,14 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from judgewright.judges.registry import Registry
-from judgewright.judges.splits import split_dataset
+from judgewright.judges import Registry, split_dataset
 from judgewright.runs.cli import main
-from judgewright.runs.demo.rows import write_demo_rows
-from judgewright.runs.store.journal import list_runs
-from judgewright.runs.store.ledger import HoldoutLedger
-from judgewright.runs.store.run_config import RunConfig
-from judgewright.runs.store.workspace import Workspace
+from judgewright.runs.demo import write_demo_rows
+from judgewright.runs.store import HoldoutLedger, RunConfig, Workspace, list_runs
 
 SIMULATED = ("--model", "simulated")
 TARGET = ("--target", "precision", "--guard", "recall:-0.30")

@@ -8,20 +8,14 @@ import numpy as np
 import pytest
 import yaml
 
-from judgewright.judges import JudgedDataset, Row, load_verdicts, split_dataset
-from judgewright.judges.rows import Dataset
-from judgewright.judges.scale import BINARY
-from judgewright.judges.verdict import Verdict
+from judgewright.judges import BINARY, Dataset, JudgedDataset, Row, Verdict, load_verdicts, split_dataset
 from judgewright.optimize import open_rows
-from judgewright.runs.actions.find_slices import UNGROUPED, Search, advise, group_by_input, search
-from judgewright.runs.actions.optimize import optimization
+from judgewright.runs.actions import UNGROUPED, Search, advise, group_by_input, optimization, search
 from judgewright.runs.cli import main
-from judgewright.runs.demo.rows import write_demo_rows
-from judgewright.runs.reports.slice_report import WIDTH
-from judgewright.runs.store.run_config import RunConfig
-from judgewright.runs.store.workspace import Workspace
-from judgewright.slices.saved import load_slice
-from judgewright.slices.slice import parse_predicate
+from judgewright.runs.demo import write_demo_rows
+from judgewright.runs.reports import WIDTH
+from judgewright.runs.store import RunConfig, Workspace
+from judgewright.slices import load_slice, parse_predicate
 
 VERDICTS = Path(__file__).resolve().parents[2] / "../shared/data/verdicts"
 needs_verdicts = pytest.mark.skipif(not VERDICTS.exists(), reason="the shared data are not beside the checkout")

@@ -9,10 +9,10 @@ from collections.abc import Callable
 
 import pytest
 
-from judgewright.judges.registry import Registry
-from judgewright.optimize.word_diff import Piece, diff_prompts, diff_words
+from judgewright.judges import Registry
+from judgewright.optimize import Piece, diff_prompts, diff_words
 from judgewright.runs import terminal
-from judgewright.runs.reports.terminal_report import say_event
+from judgewright.runs.reports import say_event
 from judgewright.runs.terminal import inline, say, say_diff, say_pieces, say_table, say_word_diff, visible
 
 

@@ -3,8 +3,7 @@
 from typing import Any
 
 from judgewright.optimize import Event
-from judgewright.runs.store.calls import CallSummary
-from judgewright.runs.store.cost_summary import thrift
+from judgewright.runs.store import CallSummary, thrift
 
 
 def summary(**counts: Any) -> CallSummary:

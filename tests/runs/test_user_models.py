@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from judgewright.judges.errors import InputError
-from judgewright.runs.config.models_file import example_entry, read_user_models, user_models_path
+from judgewright.judges import InputError
+from judgewright.runs.config import example_entry, read_user_models, user_models_path
 
 ACME = "https://api.acme.example/v1"
 

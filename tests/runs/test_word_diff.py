@@ -7,9 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from judgewright.judges.prompt import Example
-from judgewright.judges.registry import Registry
-from judgewright.optimize.word_diff import Piece, diff_prompts, diff_words, prompt_parts
+from judgewright.judges import Example, Registry
+from judgewright.optimize import Piece, diff_prompts, diff_words, prompt_parts
 
 PROMPT = Registry().get("groundedness")
 TEXT = st.lists(

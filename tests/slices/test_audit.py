@@ -8,15 +8,11 @@ import numpy as np
 import pytest
 from sklearn.metrics import f1_score, precision_score, recall_score
 
-from judgewright.judges.errors import InputError
-from judgewright.judges.judged import JudgedDataset
+from judgewright.judges import BINARY, Dataset, InputError, JudgedDataset, Row, Verdict
 from judgewright.judges.metrics import Estimate
-from judgewright.judges.reliability.label_audit import Finding, read_audit, write_audit
-from judgewright.judges.rows import Dataset, Row
-from judgewright.judges.scale import BINARY
-from judgewright.judges.verdict import Verdict
-from judgewright.slices.audit import SliceAudit, _figure, apply_marks, audit_slice
-from judgewright.slices.slice import parse_predicate
+from judgewright.judges.reliability import Finding, read_audit, write_audit
+from judgewright.slices import SliceAudit, apply_marks, audit_slice, parse_predicate
+from judgewright.slices.audit import _figure
 
 TABLES = parse_predicate("kind = table")
 

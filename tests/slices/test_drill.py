@@ -10,20 +10,24 @@ from hypothesis import strategies as st
 from scipy.stats import chi2_contingency, fisher_exact
 from sklearn.metrics import cohen_kappa_score, precision_score, recall_score
 
-from judgewright.judges.errors import InputError
-from judgewright.judges.judged import JudgedDataset
-from judgewright.judges.rows import Dataset, Row, Scalar, hash_rows
-from judgewright.judges.scale import BINARY
-from judgewright.judges.verdict import Verdict
-from judgewright.slices.consistency import Consistency
-from judgewright.slices.effect import Parts
-from judgewright.slices.features import read_features
-from judgewright.slices.find import find_slices
-from judgewright.slices.inspect_slice import measure_slice, members, rows_in_slice, why_no_target
-from judgewright.slices.refine import MIN_ROWS, refine
-from judgewright.slices.search_result import FoundSlice, HeldOut
-from judgewright.slices.slice import Predicate, parse_predicate
-from judgewright.slices.target import TARGETS
+from judgewright.judges import BINARY, Dataset, InputError, JudgedDataset, Row, Scalar, Verdict, hash_rows
+from judgewright.slices import (
+    MIN_ROWS,
+    TARGETS,
+    Consistency,
+    HeldOut,
+    Parts,
+    Predicate,
+    find_slices,
+    measure_slice,
+    members,
+    parse_predicate,
+    read_features,
+    refine,
+    rows_in_slice,
+    why_no_target,
+)
+from judgewright.slices.search_result import FoundSlice
 
 
 def table(columns: dict[str, list[Scalar]], label: np.ndarray, said: np.ndarray, groups: np.ndarray) -> JudgedDataset:

@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from judgewright.slices.effect import Cells, decompose, expected_gain
-from judgewright.slices.target import of_bad_share
+from judgewright.slices import Cells, decompose, expected_gain, of_bad_share
 
 COUNT = st.integers(1, 400)
 CELLS = st.builds(lambda a, b, c, d: Cells(tp=a, fp=b, fn=c, tn=d), COUNT, COUNT, COUNT, COUNT)

@@ -9,17 +9,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from judgewright.judges.errors import InputError
-from judgewright.judges.files.verdicts import load_verdicts
-from judgewright.judges.judged import JudgedDataset
-from judgewright.judges.rows import Dataset, Row, Scalar
-from judgewright.judges.scale import BINARY, OutputScale
-from judgewright.judges.verdict import Verdict
-from judgewright.slices.column import MAX_VALUES, encode, readable_edges
-from judgewright.slices.features import read_features
-from judgewright.slices.leaks import convention_reason, leak_reason, uncertainty_coefficient
-from judgewright.slices.outcomes import Outcomes
-from judgewright.slices.slice import Missing
+from judgewright.judges import BINARY, Dataset, InputError, JudgedDataset, OutputScale, Row, Scalar, Verdict
+from judgewright.judges.files import load_verdicts
+from judgewright.slices import (
+    MAX_VALUES,
+    Missing,
+    Outcomes,
+    convention_reason,
+    encode,
+    leak_reason,
+    read_features,
+    readable_edges,
+    uncertainty_coefficient,
+)
 
 DATA = Path(__file__).resolve().parents[2].parent / "shared" / "data"
 

@@ -8,18 +8,19 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from judgewright.judges.errors import InputError
-from judgewright.judges.files.verdicts import load_verdicts
-from judgewright.judges.judged import JudgedDataset
-from judgewright.judges.rows import Dataset, Row, Scalar
-from judgewright.judges.scale import BINARY, OutputScale
-from judgewright.judges.verdict import Unscored, Verdict
-from judgewright.slices.features import read_features
-from judgewright.slices.find import Limits, find_in_frame, find_slices, search_slices
-from judgewright.slices.outcomes import Outcomes
-from judgewright.slices.slice import parse_predicate
-from judgewright.slices.target import target_of
-from judgewright.slices.target_selection import choose_target
+from judgewright.judges import BINARY, Dataset, InputError, JudgedDataset, OutputScale, Row, Scalar, Unscored, Verdict
+from judgewright.judges.files import load_verdicts
+from judgewright.slices import (
+    Limits,
+    Outcomes,
+    choose_target,
+    find_in_frame,
+    find_slices,
+    parse_predicate,
+    read_features,
+    search_slices,
+    target_of,
+)
 
 VERDICTS = Path(__file__).resolve().parents[2].parent / "shared" / "data" / "verdicts"
 KEYS = (

@@ -5,10 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from judgewright.judges.judged import JudgedDataset
-from judgewright.judges.rows import Dataset, Row
-from judgewright.judges.scale import BINARY
-from judgewright.judges.verdict import Verdict
+from judgewright.judges import BINARY, Dataset, JudgedDataset, Row, Verdict
 from judgewright.slices import audit_slice, find_regressions, find_slices, measure_slice, parse_predicate
 
 TAG = "<b onclick=alert(1)>"

@@ -6,14 +6,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from judgewright.judges.judged import JudgedDataset
-from judgewright.judges.reliability.label_audit import Finding, read_audit
-from judgewright.judges.rows import Dataset, Row
-from judgewright.judges.scale import BINARY, OutputScale
-from judgewright.judges.verdict import Verdict
-from judgewright.slices.audit import SliceAudit, audit_slice
-from judgewright.slices.error_annotation import KEYS, annotate_errors, show_error, write_marks
-from judgewright.slices.slice import parse_predicate
+from judgewright.judges import BINARY, Dataset, JudgedDataset, OutputScale, Row, Verdict
+from judgewright.judges.reliability import Finding, read_audit
+from judgewright.slices import KEYS, SliceAudit, annotate_errors, audit_slice, parse_predicate, show_error, write_marks
 
 GRADES = OutputScale()
 

@@ -9,14 +9,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from judgewright.judges import Verdict, load_verdicts
-from judgewright.judges.judged import JudgedDataset
-from judgewright.judges.rows import Dataset, Row, Scalar
-from judgewright.judges.scale import BINARY, OutputScale
-from judgewright.slices import find_in_frame, find_slices
-from judgewright.slices.features import read_features
-from judgewright.slices.outputs import bins_reason, names_an_output
-from judgewright.slices.slice import parse_predicate
+from judgewright.judges import BINARY, Dataset, JudgedDataset, OutputScale, Row, Scalar, Verdict, load_verdicts
+from judgewright.slices import bins_reason, find_in_frame, find_slices, names_an_output, parse_predicate, read_features
 
 OUTPUTS = """
 confidence confidence_bin confidence_token judge_confidence gpt4_confidence llama3Score score score_bin score_1 scores

@@ -9,12 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import binomtest
 
-from judgewright.judges.errors import InputError
-from judgewright.judges.judged import JudgedDataset
-from judgewright.judges.rows import Dataset, Row
-from judgewright.judges.scale import BINARY
-from judgewright.judges.verdict import Unscored, Verdict
-from judgewright.slices.regression import RegressionReport, find_regressions, sign_flip_tail
+from judgewright.judges import BINARY, Dataset, InputError, JudgedDataset, Row, Unscored, Verdict
+from judgewright.slices import RegressionReport, find_regressions, sign_flip_tail
 
 Columns = dict[str, np.ndarray]
 

@@ -10,15 +10,21 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from judgewright.judges.errors import InputError
-from judgewright.judges.judged import JudgedDataset
-from judgewright.judges.rows import Dataset, Row, hash_rows
-from judgewright.judges.scale import BINARY
-from judgewright.judges.verdict import Verdict
-from judgewright.slices.find import find_slices
-from judgewright.slices.inspect_slice import measure_slice
-from judgewright.slices.saved import SavedSlice, load_saved_slice, load_slice, read_slice, save_slice
-from judgewright.slices.slice import Equals, Interval, Missing, Predicate, parse_predicate
+from judgewright.judges import BINARY, Dataset, InputError, JudgedDataset, Row, Verdict, hash_rows
+from judgewright.slices import (
+    Equals,
+    Interval,
+    Missing,
+    Predicate,
+    SavedSlice,
+    find_slices,
+    load_saved_slice,
+    load_slice,
+    measure_slice,
+    parse_predicate,
+    read_slice,
+    save_slice,
+)
 
 NOW = "2026-01-02T03:04:05+00:00"
 TEXT = st.text(min_size=1, max_size=40)

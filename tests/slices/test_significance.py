@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from judgewright.judges import holm
-from judgewright.slices.significance import compare, one_direction, rows_to_find, scan_llr, share_interval
+from judgewright.slices import compare, one_direction, rows_to_find, scan_llr, share_interval
 
 ORACLES = Path(__file__).resolve().parents[2].parent / "shared" / "data" / "oracles.json"
 

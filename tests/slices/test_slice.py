@@ -7,10 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from judgewright.judges.annotation.retrieval import words
-from judgewright.judges.errors import InputError
-from judgewright.judges.rows import Row
-from judgewright.slices.slice import Contains, Equals, Interval, Missing, Predicate, parse_predicate, text_of
+from judgewright.judges import InputError, Row
+from judgewright.judges.annotation import words
+from judgewright.slices import Contains, Equals, Interval, Missing, Predicate, parse_predicate, text_of
 
 NAMES = st.text(min_size=1, max_size=12) | st.sampled_from(
     ["and", "in", "is", "missing", "contains", "a b", 'q"', "metadata.type", "statement:words"]

@@ -11,21 +11,22 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from judgewright.judges.files.verdicts import load_verdicts
-from judgewright.judges.judged import JudgedDataset
-from judgewright.judges.rows import Dataset, Row, Scalar
-from judgewright.judges.scale import BINARY
-from judgewright.judges.verdict import Verdict
-from judgewright.slices.features import read_features
-from judgewright.slices.find import find_slices
-from judgewright.slices.languages import FUNCTION_WORDS
-from judgewright.slices.slice import Equals, Missing, Predicate, parse_predicate, text_of
-from judgewright.slices.text import (
+from judgewright.judges import BINARY, Dataset, JudgedDataset, Row, Scalar, Verdict
+from judgewright.judges.files import load_verdicts
+from judgewright.slices import (
+    FUNCTION_WORDS,
     Columns,
+    Equals,
+    Missing,
+    Predicate,
     feature_names,
     feature_rank,
+    find_slices,
     is_column,
+    parse_predicate,
     read_columns,
+    read_features,
+    text_of,
 )
 
 WORDS = ["the", "cat", "sat", "on", "a", "red", "mat", "in", "1999", "with", "zeal"]

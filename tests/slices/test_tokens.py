@@ -9,17 +9,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.feature_extraction.text import CountVectorizer
 
+from judgewright.judges import BINARY, Dataset, JudgedDataset, Row, Verdict
 from judgewright.judges.annotation.retrieval import _WORD
-from judgewright.judges.judged import JudgedDataset
-from judgewright.judges.rows import Dataset, Row
-from judgewright.judges.scale import BINARY
-from judgewright.judges.verdict import Verdict
-from judgewright.slices.column import encode
-from judgewright.slices.find import find_slices
-from judgewright.slices.search import Rows, propose
-from judgewright.slices.significance import scan_llr
-from judgewright.slices.slice import parse_predicate
-from judgewright.slices.tokens import LIKELY, Likely, read_vocabulary
+from judgewright.slices import (
+    LIKELY,
+    Likely,
+    Rows,
+    encode,
+    find_slices,
+    parse_predicate,
+    propose,
+    read_vocabulary,
+    scan_llr,
+)
 
 WORDS = [f"w{k:03}" for k in range(200)]
 

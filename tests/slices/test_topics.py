@@ -10,14 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from judgewright.judges.errors import DataError, InputError
-from judgewright.judges.judged import JudgedDataset
-from judgewright.judges.rows import Dataset, Row
-from judgewright.judges.scale import BINARY
-from judgewright.judges.verdict import Verdict
-from judgewright.slices.find import find_slices
-from judgewright.slices.slice import parse_predicate
-from judgewright.slices.topics import Topic, Topics, add_topics, fit_topics, load_embeddings
+from judgewright.judges import BINARY, DataError, Dataset, InputError, JudgedDataset, Row, Verdict
+from judgewright.slices import Topic, Topics, add_topics, find_slices, fit_topics, load_embeddings, parse_predicate
 
 SUBJECTS = {
     "money": "refund price invoice payment card order",

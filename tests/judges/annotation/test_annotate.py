@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from judgewright.judges.annotation.annotate import (
+from judgewright.judges import BINARY, Dataset, InputError, JudgedDataset, Row, Verdict
+from judgewright.judges.annotation import (
     Item,
     Outside,
     SamplePlan,
@@ -18,11 +19,6 @@ from judgewright.judges.annotation.annotate import (
     review_queue,
     sample_pairs,
 )
-from judgewright.judges.errors import InputError
-from judgewright.judges.judged import JudgedDataset
-from judgewright.judges.rows import Dataset, Row
-from judgewright.judges.scale import BINARY
-from judgewright.judges.verdict import Verdict
 
 outsides = st.sampled_from(["bands", "uniform"])
 

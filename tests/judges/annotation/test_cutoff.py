@@ -6,8 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.metrics import f1_score, precision_score, recall_score
 
-from judgewright.judges.annotation.cutoff import f1_by_threshold
-from judgewright.judges.errors import InputError
+from judgewright.judges import InputError
+from judgewright.judges.annotation import f1_by_threshold
 
 pairs = st.lists(
     st.tuples(st.booleans(), st.integers(0, 10), st.integers(0, 4), st.integers(1, 3)), min_size=2, max_size=60

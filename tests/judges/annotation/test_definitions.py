@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from judgewright.judges.annotation.definitions import (
+from judgewright.judges import DataError
+from judgewright.judges.annotation import (
     MOST_PASSAGES,
     PASSAGE_CHARS,
     Definition,
@@ -19,10 +20,8 @@ from judgewright.judges.annotation.definitions import (
     read_marked,
     read_queries,
 )
-from judgewright.judges.errors import DataError
-from judgewright.judges.models.client import Client
-from judgewright.judges.models.model import Completion, Request
-from judgewright.judges.simulated.model import Simulated
+from judgewright.judges.models import Client, Completion, Request
+from judgewright.judges.simulated import Simulated
 
 
 class Scripted:

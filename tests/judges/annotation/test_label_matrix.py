@@ -7,12 +7,8 @@ import numpy as np
 import pytest
 from scipy.sparse import coo_array
 
-from judgewright.judges.annotation.label_matrix import label_matrix, read_matrix, write_matrix
-from judgewright.judges.errors import DataError, InputError
-from judgewright.judges.judged import JudgedDataset
-from judgewright.judges.rows import Dataset, Row
-from judgewright.judges.scale import BINARY
-from judgewright.judges.verdict import Answer, Unscored, Verdict
+from judgewright.judges import BINARY, Answer, DataError, Dataset, InputError, JudgedDataset, Row, Unscored, Verdict
+from judgewright.judges.annotation import label_matrix, read_matrix, write_matrix
 
 
 def table(entries: list[tuple[str, str, bool | None, float | None]]) -> JudgedDataset:

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from judgewright.judges.annotation.retrieval import Bm25, Dense, load_encoder, rank, words
-from judgewright.judges.errors import InputError
+from judgewright.judges import InputError
+from judgewright.judges.annotation import Bm25, Dense, load_encoder, rank, words
 
 WORDS = st.lists(st.sampled_from(["ash", "birch", "cedar", "elm", "fir", "oak"]), max_size=8)
 

@@ -7,17 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from judgewright.judges.claims.claims import judge_claims
-from judgewright.judges.errors import InputError, PromptError
-from judgewright.judges.files.reading import load_dataset
-from judgewright.judges.metrics.benchmark import measure
-from judgewright.judges.models.client import Client
-from judgewright.judges.models.model import Completion, Request
-from judgewright.judges.registry import Registry
-from judgewright.judges.rows import Dataset, Row
-from judgewright.judges.scale import BINARY, DecisionRule
-from judgewright.judges.simulated.model import Simulated
-from judgewright.judges.verdict import Unscored, Verdict
+from judgewright.judges import BINARY, Dataset, DecisionRule, InputError, PromptError, Registry, Row, Unscored, Verdict
+from judgewright.judges.claims import judge_claims
+from judgewright.judges.files import load_dataset
+from judgewright.judges.metrics import measure
+from judgewright.judges.models import Client, Completion, Request
+from judgewright.judges.simulated import Simulated
 
 DATA = Path(__file__).resolve().parents[3] / "../shared/data"
 PROMPT = Registry().get("groundedness")

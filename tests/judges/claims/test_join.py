@@ -8,10 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from judgewright.judges.claims.join import aggregate_scale, join_claims
-from judgewright.judges.errors import InputError
-from judgewright.judges.scale import BINARY, PROBABILITY, OutputScale
-from judgewright.judges.verdict import Answer, Unscored, Verdict
+from judgewright.judges import BINARY, PROBABILITY, Answer, InputError, OutputScale, Unscored, Verdict
+from judgewright.judges.claims import aggregate_scale, join_claims
 
 GRADED = OutputScale()
 

@@ -9,11 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from judgewright.judges.claims.split import Splitter, Trivial, split_responses, split_sentences
-from judgewright.judges.instruction import Unfilled
-from judgewright.judges.models.client import Client
-from judgewright.judges.models.model import Completion, Request
-from judgewright.judges.simulated.model import Simulated
+from judgewright.judges import Unfilled
+from judgewright.judges.claims import Splitter, Trivial, split_responses, split_sentences
+from judgewright.judges.models import Client, Completion, Request
+from judgewright.judges.simulated import Simulated
 
 
 class Scripted:

@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from judgewright.judges.datasets import Flat, ReadOptions, open_source
-from judgewright.judges.datasets.hotpotqa import answer_kind
+from judgewright.judges.datasets import Flat, ReadOptions, answer_kind, open_source
 
 
 def read(path: Path, seed: int = 0) -> list[Flat]:

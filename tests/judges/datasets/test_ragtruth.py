@@ -9,8 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from judgewright.judges import DataError
-from judgewright.judges.datasets import Flat, ReadOptions, open_source
-from judgewright.judges.datasets.ragtruth import sentence_bounds
+from judgewright.judges.datasets import Flat, ReadOptions, open_source, sentence_bounds
 
 
 def read(path: Path, level: str = "response") -> list[Flat]:

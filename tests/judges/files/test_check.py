@@ -9,11 +9,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from judgewright.judges import BINARY, Dataset, Registry, Row, load_dataset, split_dataset
-from judgewright.judges.files import RawRoles, read_raw_rows
-from judgewright.judges.files.check import KINDS, DataReport, check_rows
-from judgewright.judges.files.check_tokens import COUNTED, count_row_tokens
-from judgewright.judges.files.suspicious import SUSPICIONS, find_suspicions
-from judgewright.judges.models.tokens import approximate_tokens, count_tokens
+from judgewright.judges.files import (
+    COUNTED,
+    KINDS,
+    SUSPICIONS,
+    DataReport,
+    RawRoles,
+    check_rows,
+    count_row_tokens,
+    find_suspicions,
+    read_raw_rows,
+)
+from judgewright.judges.models import approximate_tokens, count_tokens
 
 DATA = Path(__file__).resolve().parents[3] / "../shared/data"
 needs_data = pytest.mark.skipif(not DATA.exists(), reason="the shared data are not beside the checkout")

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from judgewright.judges import DataError
-from judgewright.judges.files.raw_rows import RawRoles, RawRows, read_raw_rows
+from judgewright.judges.files import RawRoles, RawRows, read_raw_rows
 
 JUDGES = {"short": ("query", "answer"), "full": ("query", "passage", "answer")}
 

@@ -11,11 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from judgewright.judges.errors import DataError, InputError
-from judgewright.judges.files.columns import WORDS, near_names, read_grade, words_of
-from judgewright.judges.files.reading import load_dataset
-from judgewright.judges.rows import Dataset
-from judgewright.judges.scale import BINARY, OutputScale
+from judgewright.judges import BINARY, DataError, Dataset, InputError, OutputScale
+from judgewright.judges.files import WORDS, load_dataset, near_names, read_grade, words_of
 
 GRADED = OutputScale()
 SHARED = Path(__file__).resolve().parents[3] / "../shared/data"

@@ -8,9 +8,7 @@ import pytest
 from click.testing import CliRunner
 
 from judgewright.judges import InputError, JudgewrightError
-from judgewright.judges.files.problems import Problems
-from judgewright.judges.files.records import read_records
-from judgewright.judges.files.small_file import read_small, read_small_text
+from judgewright.judges.files import Problems, read_records, read_small, read_small_text
 from judgewright.runs.cli import cli
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from judgewright.judges.errors import DataError
+from judgewright.judges import DataError
 from judgewright.judges.files import load_text_answers
 from judgewright.judges.metrics import anls
 

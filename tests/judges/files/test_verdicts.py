@@ -8,13 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from judgewright.judges.errors import DataError, InputError
-from judgewright.judges.files.verdict_columns import VerdictColumns
-from judgewright.judges.files.verdict_scale import infer_scale, parse_grade_map
-from judgewright.judges.files.verdicts import load_judges, load_verdicts
-from judgewright.judges.judged import JudgedDataset
-from judgewright.judges.scale import BINARY, PROBABILITY, OutputScale
-from judgewright.judges.verdict import Unscored, Verdict
+from judgewright.judges import BINARY, PROBABILITY, DataError, InputError, JudgedDataset, OutputScale, Unscored, Verdict
+from judgewright.judges.files import VerdictColumns, infer_scale, load_judges, load_verdicts, parse_grade_map
 
 VERDICTS = Path(__file__).resolve().parents[3] / "../shared/data/verdicts"
 needs_verdicts = pytest.mark.skipif(not VERDICTS.exists(), reason="the shared data are not beside the checkout")

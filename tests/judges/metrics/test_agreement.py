@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from judgewright.judges.errors import InputError
+from judgewright.judges import InputError
 from judgewright.judges.metrics import agreement
 
 binary_rows = st.lists(st.tuples(st.booleans(), st.booleans()), min_size=1, max_size=60)

@@ -10,15 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from judgewright.judges.errors import InputError
-from judgewright.judges.metrics.calibration import (
-    auroc,
-    average_precision,
-    brier,
-    calibration_intervals,
-    ece,
-    tally,
-)
+from judgewright.judges import InputError
+from judgewright.judges.metrics import auroc, average_precision, brier, calibration_intervals, ece, tally
 
 VERDICTS = Path(__file__).resolve().parents[3] / "../shared/data/verdicts"
 

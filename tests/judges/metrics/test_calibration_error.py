@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from judgewright.judges.metrics.calibration import ece
-from judgewright.judges.metrics.calibration_error import ece_by_chance, ece_interval
+from judgewright.judges.metrics import ece, ece_by_chance, ece_interval
 
 
 @pytest.mark.parametrize("n", [5, 30, 100])

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from judgewright.judges.errors import InputError
-from judgewright.judges.metrics.correlation import correlations, kendall_tau, pearson, spearman
+from judgewright.judges import InputError
+from judgewright.judges.metrics import correlations, kendall_tau, pearson, spearman
 
 pairs = st.lists(st.tuples(st.integers(-2, 4), st.integers(0, 5)), min_size=2, max_size=40)
 

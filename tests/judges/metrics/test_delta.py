@@ -5,14 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from judgewright.judges.metrics.delta import (
-    influence_se,
-    left_out_se,
-    mean_share,
-    score_interval,
-    share_interval,
-)
-from judgewright.judges.metrics.student_t import t_quantile
+from judgewright.judges.metrics import influence_se, left_out_se, mean_share, score_interval, share_interval, t_quantile
 
 
 @pytest.mark.parametrize("freedom", [1, 2, 3, 4, 5, 8, 12, 30, 100, 5000])

@@ -13,16 +13,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from judgewright.judges.errors import InputError
-from judgewright.judges.metrics.diras import (
-    DIRAS_METRICS,
-    RelevanceRows,
-    _auroc,
-    _average_precision,
-    _ece,
-    _quicksort,
-    diras,
-)
+from judgewright.judges import InputError
+from judgewright.judges.metrics import DIRAS_METRICS, RelevanceRows, diras
+from judgewright.judges.metrics.diras import _auroc, _average_precision, _ece, _quicksort
 
 VERDICTS = Path(__file__).resolve().parents[3] / "../shared/data/verdicts"
 GRADES = {"yes": 1.0, "partially": 0.5, "no": 0.0}
@@ -179,7 +172,7 @@ def test_pulls_are_what_a_little_more_weight_does(name: str, ours: Callable[...,
 
 def test_the_calibration_error_ends_its_bins_at_tenths() -> None:
     """1 - 0.7 falls into the bin above 0.3, as in the published figures; the pulls have mean 0."""
-    from judgewright.judges.metrics.calibration import ece
+    from judgewright.judges.metrics import ece
 
     rng = np.random.default_rng(8)
     probability = np.where(rng.random(200) < 0.5, 1 - 0.7, 0.3)

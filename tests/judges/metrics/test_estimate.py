@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from judgewright.judges.metrics.estimate import Estimate
+from judgewright.judges.metrics import Estimate
 
 
 @pytest.mark.parametrize("number", [math.nan, math.inf, -math.inf])

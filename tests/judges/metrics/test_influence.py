@@ -7,10 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from judgewright.judges.errors import InputError
-from judgewright.judges.judged import BoolArray, FloatArray
-from judgewright.judges.metrics import agreement
-from judgewright.judges.metrics.influence import METRICS, influence, point
+from judgewright.judges import BoolArray, FloatArray, InputError
+from judgewright.judges.metrics import METRICS, agreement, influence, point
 
 BINARY = [name for name in METRICS if name != "off_by_one"]
 

@@ -7,9 +7,8 @@ from functools import partial
 import numpy as np
 import pytest
 
-from judgewright.judges.judged import FloatArray
-from judgewright.judges.metrics import agreement
-from judgewright.judges.metrics.intervals import Cells, bootstrap, percentile_interval, wilson
+from judgewright.judges import FloatArray
+from judgewright.judges.metrics import Cells, agreement, bootstrap, percentile_interval, wilson
 
 
 def _on_tables(name: str, counts: FloatArray) -> FloatArray:

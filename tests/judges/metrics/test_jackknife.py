@@ -7,10 +7,8 @@ from functools import partial
 import numpy as np
 import pytest
 
-from judgewright.judges.judged import FloatArray, IntArray
-from judgewright.judges.metrics import agreement
-from judgewright.judges.metrics.intervals import BLOCK, Cells
-from judgewright.judges.metrics.jackknife import jackknife
+from judgewright.judges import FloatArray, IntArray
+from judgewright.judges.metrics import BLOCK, Cells, agreement, jackknife
 
 
 def _on_tables(name: str, counts: FloatArray) -> FloatArray:

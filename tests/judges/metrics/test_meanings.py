@@ -4,9 +4,17 @@ from __future__ import annotations
 
 import pytest
 
-from judgewright.judges.errors import InputError
-from judgewright.judges.metrics import BINARY_METRICS, CALIBRATION_METRICS, CHOICE_METRICS, DIRAS_METRICS, GRADE_METRICS
-from judgewright.judges.metrics.descriptions import LOWER_IS_BETTER, MEANINGS, metric_meaning
+from judgewright.judges import InputError
+from judgewright.judges.metrics import (
+    BINARY_METRICS,
+    CALIBRATION_METRICS,
+    CHOICE_METRICS,
+    DIRAS_METRICS,
+    GRADE_METRICS,
+    LOWER_IS_BETTER,
+    MEANINGS,
+    metric_meaning,
+)
 
 
 def test_every_metric_has_one_line_that_says_which_way_is_good() -> None:

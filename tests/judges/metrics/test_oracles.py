@@ -10,19 +10,24 @@ from typing import Any
 import numpy as np
 import pytest
 
-from judgewright.judges.metrics import agreement, calibration
-from judgewright.judges.metrics.correlation import kendall_tau, pearson, spearman
-from judgewright.judges.metrics.intervals import wilson
-from judgewright.judges.metrics.ranking import (
+from judgewright.judges.metrics import (
+    Level,
     Ranking,
-    average_precision,
+    agreement,
+    calibration,
+    fleiss_kappa,
+    kendall_tau,
+    krippendorff_alpha,
     mean_over_queries,
     ndcg,
+    pearson,
     precision_at,
     recall_at,
     reciprocal_rank,
+    spearman,
+    wilson,
 )
-from judgewright.judges.metrics.rater_agreement import Level, fleiss_kappa, krippendorff_alpha
+from judgewright.judges.metrics.ranking import average_precision
 
 ORACLES = Path(__file__).resolve().parents[3] / "../shared/data/oracles.json"
 Inputs = dict[str, Any]  # Any: JSON as the file has it

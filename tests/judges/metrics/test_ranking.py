@@ -10,11 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from judgewright.judges.errors import InputError
-from judgewright.judges.judged import FloatArray
-from judgewright.judges.metrics.ranking import (
+from judgewright.judges import FloatArray, InputError
+from judgewright.judges.metrics import (
     Ranking,
-    average_precision,
     mean_over_queries,
     ndcg,
     precision_at,
@@ -22,6 +20,7 @@ from judgewright.judges.metrics.ranking import (
     recall_at,
     reciprocal_rank,
 )
+from judgewright.judges.metrics.ranking import average_precision
 
 documents = st.lists(st.tuples(st.integers(0, 3), st.sampled_from([0.1, 0.5, 0.9])), min_size=1, max_size=6)
 

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from judgewright.judges.errors import InputError
-from judgewright.judges.metrics.rater_agreement import Level, alpha_of_tables, fleiss_kappa, krippendorff_alpha
+from judgewright.judges import InputError
+from judgewright.judges.metrics import Level, alpha_of_tables, fleiss_kappa, krippendorff_alpha
 
 LEVELS: tuple[Level, ...] = ("nominal", "ordinal", "interval", "ratio")
 tables = st.integers(2, 4).flatmap(

@@ -5,11 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from judgewright.judges.judged import BoolArray, IntArray
-from judgewright.judges.metrics.agreement import BINARY_METRICS
-from judgewright.judges.metrics.calibration import calibration_intervals
-from judgewright.judges.metrics.intervals import Cells, wilson
-from judgewright.judges.metrics.table_intervals import table_intervals
+from judgewright.judges import BoolArray, IntArray
+from judgewright.judges.metrics import BINARY_METRICS, Cells, calibration_intervals, table_intervals, wilson
 
 DRAWS = 300
 LEAST = 0.93 * DRAWS

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from judgewright.judges.errors import InputError
-from judgewright.judges.metrics.text_similarity import anls, answer_similarity
+from judgewright.judges import InputError
+from judgewright.judges.metrics import anls, answer_similarity
 
 
 def _levenshtein(a: str, b: str) -> int:

@@ -12,7 +12,7 @@ from typing import Any
 import orjson
 import pytest
 
-from judgewright.judges.models.model import Message, Request
+from judgewright.judges.models import Message, Request
 
 
 @dataclass

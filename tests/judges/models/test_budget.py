@@ -7,10 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from judgewright.judges.errors import BudgetSpent, InputError
-from judgewright.judges.models.budget import Budget, Forecast
-from judgewright.judges.models.call_record import Spending
-from judgewright.judges.models.model import Completion
+from judgewright.judges import BudgetSpent, InputError
+from judgewright.judges.models import Budget, Completion, Forecast, Spending
 
 
 def test_a_reservation_that_may_fit_later_waits(ask_for):

@@ -17,14 +17,20 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from judgewright.judges.errors import BudgetSpent, InputError, Interrupted, ModelError, WorkspaceError
-from judgewright.judges.models.budget import Budget
-from judgewright.judges.models.call_record import MemoryRecord, Spending
-from judgewright.judges.models.client import Client, Progress
-from judgewright.judges.models.endpoint import Endpoint
-from judgewright.judges.models.limits import SystemClock
-from judgewright.judges.models.model import Completion, Message, Request
-from judgewright.judges.models.price import Prices
+from judgewright.judges import BudgetSpent, InputError, Interrupted, ModelError, WorkspaceError
+from judgewright.judges.models import (
+    Budget,
+    Client,
+    Completion,
+    Endpoint,
+    MemoryRecord,
+    Message,
+    Prices,
+    Progress,
+    Request,
+    Spending,
+    SystemClock,
+)
 
 KEY = "sk-test-CANARY-5f3a9c1e7b"
 

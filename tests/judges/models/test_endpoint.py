@@ -11,10 +11,8 @@ import orjson
 import pytest
 from openai import DefaultAioHttpClient
 
-from judgewright.judges.errors import InputError, ModelError, UnreachedError
-from judgewright.judges.models.endpoint import Endpoint
-from judgewright.judges.models.model import Completion
-from judgewright.judges.models.response_body import BodyReader, body_of
+from judgewright.judges import InputError, ModelError, UnreachedError
+from judgewright.judges.models import BodyReader, Completion, Endpoint, body_of
 
 KEY = "sk-test-CANARY-5f3a9c1e7b"
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from judgewright.judges.models.limits import AdaptiveLimit, SystemClock
+from judgewright.judges.models import AdaptiveLimit, SystemClock
 
 
 def fill(limit: AdaptiveLimit) -> list[int]:

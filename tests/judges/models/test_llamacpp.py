@@ -14,12 +14,8 @@ from typing import Any
 
 import pytest
 
-from judgewright.judges.models.call_record import CallRecord
-from judgewright.judges.models.client import Client
-from judgewright.judges.models.endpoint import Endpoint
-from judgewright.judges.models.model import Completion, Message, Request
-from judgewright.runs.store.calls import CallStore
-from judgewright.runs.store.database import Database
+from judgewright.judges.models import CallRecord, Client, Completion, Endpoint, Message, Request
+from judgewright.runs.store import CallStore, Database
 
 MISSING = [name for name in ("gguf", "tokenizers", "xllamacpp") if importlib.util.find_spec(name) is None]
 pytestmark = pytest.mark.skipif(bool(MISSING), reason=f"not installed: {', '.join(MISSING)}")

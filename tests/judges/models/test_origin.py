@@ -2,7 +2,7 @@
 
 import pytest
 
-from judgewright.judges.errors import InputError
+from judgewright.judges import InputError
 from judgewright.judges.models import Origin, checked_url
 
 

@@ -4,8 +4,8 @@ import socket
 
 import pytest
 
-from judgewright.judges.errors import InputError
-from judgewright.judges.models.price import Prices
+from judgewright.judges import InputError
+from judgewright.judges.models import Prices
 
 OPENAI = "https://api.openai.com/v1"
 

@@ -6,8 +6,18 @@ from typing import Any
 
 import pytest
 
-from judgewright.judges import Client, Dataset, Endpoint, JudgedDataset, JudgePrompt, Row, Unscored, Verdict, judge
-from judgewright.judges.scale import BINARY
+from judgewright.judges import (
+    BINARY,
+    Client,
+    Dataset,
+    Endpoint,
+    JudgedDataset,
+    JudgePrompt,
+    Row,
+    Unscored,
+    Verdict,
+    judge,
+)
 
 PROMPT = JudgePrompt(
     name="j",

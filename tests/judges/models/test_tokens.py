@@ -10,8 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from judgewright.judges.models import tokens
-from judgewright.judges.models.tokens import approximate_tokens, count_tokens, estimate_tokens
+from judgewright.judges.models import approximate_tokens, count_tokens, estimate_tokens, tokens
 
 BUNDLED = count_tokens("x", "gpt-4o").exact
 needs_files = pytest.mark.skipif(not BUNDLED, reason="no tiktoken encoding file on this machine")

@@ -8,9 +8,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from judgewright.judges.errors import ModelError
-from judgewright.judges.models.model import Completion, Message, Request
-from judgewright.judges.models.wire import read_completion, read_fault, read_filtered, read_retry_after
+from judgewright.judges import ModelError
+from judgewright.judges.models import (
+    Completion,
+    Message,
+    Request,
+    read_completion,
+    read_fault,
+    read_filtered,
+    read_retry_after,
+)
 
 ASKED = Request(
     messages=(Message("system", "s" * 40), Message("user", "u" * 40)),

@@ -15,10 +15,18 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from scipy.stats import spearmanr
 
-from judgewright.judges.errors import DataError
-from judgewright.judges.published import load_published
-from judgewright.judges.published.expected import Line, all_agree, check_expected, read_expected
-from judgewright.judges.published.rules import Rule, _shipped, read_rule, shipped_rule
+from judgewright.judges import DataError
+from judgewright.judges.published import (
+    Line,
+    Rule,
+    all_agree,
+    check_expected,
+    load_published,
+    read_expected,
+    read_rule,
+    shipped_rule,
+)
+from judgewright.judges.published.rules import _shipped
 
 VERDICTS = Path(__file__).resolve().parents[3] / "../shared/data/verdicts"
 needs_verdicts = pytest.mark.skipif(not VERDICTS.exists(), reason="the shared data are not beside the checkout")

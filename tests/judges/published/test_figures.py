@@ -4,8 +4,8 @@ from decimal import Decimal
 
 import pytest
 
-from judgewright.judges.errors import InputError
-from judgewright.judges.published.figures import PublishedRow, load_published
+from judgewright.judges import InputError
+from judgewright.judges.published import PublishedRow, load_published
 
 SETS = ("groundedness", "context_relevance", "answer_relevance", "search", "diras", "relevance_definitions")
 

@@ -7,13 +7,9 @@ import numpy as np
 import pytest
 from sklearn.metrics import cohen_kappa_score
 
-from judgewright.judges.errors import DataError, InputError
-from judgewright.judges.files.verdicts import load_verdicts
-from judgewright.judges.judged import JudgedDataset
-from judgewright.judges.reliability.human_agreement import human_agreement
-from judgewright.judges.rows import Dataset, Row, Scalar
-from judgewright.judges.scale import BINARY, OutputScale
-from judgewright.judges.verdict import Verdict
+from judgewright.judges import BINARY, DataError, Dataset, InputError, JudgedDataset, OutputScale, Row, Scalar, Verdict
+from judgewright.judges.files import load_verdicts
+from judgewright.judges.reliability import human_agreement
 
 VERDICTS = Path(__file__).resolve().parents[3] / "../shared/data/verdicts"
 needs_verdicts = pytest.mark.skipif(not VERDICTS.exists(), reason="the shared data are not beside the checkout")

@@ -9,9 +9,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from judgewright.judges.errors import DataError, InputError
-from judgewright.judges.judged import JudgedDataset
-from judgewright.judges.reliability.label_audit import (
+from judgewright.judges import (
+    BINARY,
+    DataError,
+    Dataset,
+    InputError,
+    JudgedDataset,
+    OutputScale,
+    Row,
+    Unscored,
+    Verdict,
+)
+from judgewright.judges.reliability import (
     Finding,
     disagreements,
     likely_label_errors,
@@ -19,9 +28,6 @@ from judgewright.judges.reliability.label_audit import (
     remeasure,
     write_audit,
 )
-from judgewright.judges.rows import Dataset, Row
-from judgewright.judges.scale import BINARY, OutputScale
-from judgewright.judges.verdict import Unscored, Verdict
 
 GRADES = OutputScale()
 

@@ -9,13 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.metrics import cohen_kappa_score, f1_score
 
-from judgewright.judges.errors import InputError
-from judgewright.judges.judged import JudgedDataset
-from judgewright.judges.reliability.noise import noise_note
-from judgewright.judges.reliability.self_agreement import retest
-from judgewright.judges.rows import Dataset, Row
-from judgewright.judges.scale import BINARY
-from judgewright.judges.verdict import Answer, Unscored, Verdict
+from judgewright.judges import BINARY, Answer, Dataset, InputError, JudgedDataset, Row, Unscored, Verdict
+from judgewright.judges.reliability import noise_note, retest
 
 Said = list[int | None]
 

@@ -8,17 +8,10 @@ from dataclasses import fields
 
 import pytest
 
-from judgewright.judges.errors import InputError
-from judgewright.judges.judge import judge
-from judgewright.judges.models.client import Client
-from judgewright.judges.models.model import Completion, Request
-from judgewright.judges.prompt import DATA_NOTICE, JudgePrompt
-from judgewright.judges.registry import Registry
-from judgewright.judges.reliability.attack_success_rate import FlipReport, flip_rate
-from judgewright.judges.reliability.prompt_injection import plant, wordings
-from judgewright.judges.rows import Dataset, Row
-from judgewright.judges.scale import BINARY, OutputScale
-from judgewright.judges.simulated.model import Simulated
+from judgewright.judges import BINARY, DATA_NOTICE, Dataset, InputError, JudgePrompt, OutputScale, Registry, Row, judge
+from judgewright.judges.models import Client, Completion, Request
+from judgewright.judges.reliability import FlipReport, flip_rate, plant, wordings
+from judgewright.judges.simulated import Simulated
 
 SHIPPED = Registry().get("context_relevance")
 ORDERS = len(wordings()) - 1

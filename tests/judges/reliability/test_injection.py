@@ -10,19 +10,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from judgewright.judges.errors import InputError
-from judgewright.judges.reliability.prompt_injection import (
-    CONTROL,
-    _folded,
-    _Search,
-    _shipped,
-    find_injections,
-    plant,
-    top_grade,
-    wordings,
-)
-from judgewright.judges.rows import Row
-from judgewright.judges.scale import BINARY, PROBABILITY, OutputScale
+from judgewright.judges import BINARY, PROBABILITY, InputError, OutputScale, Row
+from judgewright.judges.reliability import CONTROL, find_injections, plant, top_grade, wordings
+from judgewright.judges.reliability.prompt_injection import _folded, _Search, _shipped
 
 DATA = Path(__file__).resolve().parents[3] / "../shared/data"
 ROW = Row(id="r", inputs={"source": "The pier is old.", "statement": "The pier is new."}, label=0.0, meta={"kind": "x"})

@@ -2,14 +2,9 @@
 
 import pytest
 
-from judgewright.judges.errors import InputError
-from judgewright.judges.judged import JudgedDataset
-from judgewright.judges.metrics import influence
-from judgewright.judges.metrics.paired_comparison import clustered_se
-from judgewright.judges.reliability.noise import Noise, minimum_detectable_change, noise_note
-from judgewright.judges.rows import Dataset, Row
-from judgewright.judges.scale import BINARY
-from judgewright.judges.verdict import Verdict
+from judgewright.judges import BINARY, Dataset, InputError, JudgedDataset, Row, Verdict
+from judgewright.judges.metrics import clustered_se, influence
+from judgewright.judges.reliability import Noise, minimum_detectable_change, noise_note
 
 
 def table(labels: list[int], said: list[int], groups: list[str] | None = None) -> JudgedDataset:

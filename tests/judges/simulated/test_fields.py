@@ -8,17 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from judgewright.judges.models.model import Message, Request
-from judgewright.judges.prompt import JudgePrompt
-from judgewright.judges.registry import Registry
-from judgewright.judges.reply import read_reply, response_format
-from judgewright.judges.rows import Row
-from judgewright.judges.scale import OutputScale
-from judgewright.judges.simulated.fields import FieldFinder
-from judgewright.judges.simulated.model import Simulated
-from judgewright.judges.simulated.rules import TaskName, load_rules
-from judgewright.judges.simulated.text import Reader
-from judgewright.judges.verdict import Verdict
+from judgewright.judges import JudgePrompt, OutputScale, Registry, Row, Verdict, read_reply, response_format
+from judgewright.judges.models import Message, Request
+from judgewright.judges.simulated import FieldFinder, Reader, Simulated, TaskName, load_rules
 
 FINDER = FieldFinder(load_rules())
 READER = Reader(load_rules())

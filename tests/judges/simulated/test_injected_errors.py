@@ -7,8 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from judgewright.judges.errors import InputError
-from judgewright.judges.simulated.faults import Faults
+from judgewright.judges import InputError
+from judgewright.judges.simulated import Faults
 
 
 def test_a_full_spec_is_read_field_by_field() -> None:

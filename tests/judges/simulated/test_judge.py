@@ -12,15 +12,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from judgewright.judges.models.model import Completion, Message, Request
-from judgewright.judges.prompt import Example, JudgePrompt
-from judgewright.judges.reply import read_reply, response_format
-from judgewright.judges.rows import Row
-from judgewright.judges.scale import OutputScale
-from judgewright.judges.simulated.model import Simulated
-from judgewright.judges.simulated.rules import bell, load_rules
-from judgewright.judges.simulated.text import FEATURES
-from judgewright.judges.verdict import Verdict
+from judgewright.judges import Example, JudgePrompt, OutputScale, Row, Verdict, read_reply, response_format
+from judgewright.judges.models import Completion, Message, Request
+from judgewright.judges.simulated import FEATURES, Simulated, bell, load_rules
 
 DATA = Path(__file__).resolve().parents[4] / "shared" / "data" / "groundedness_multi.jsonl"
 CRITERIA = (

@@ -4,11 +4,9 @@ import asyncio
 
 import pytest
 
-from judgewright.judges.models.model import Request
-from judgewright.judges.registry import Registry
-from judgewright.judges.reply import response_format
-from judgewright.judges.rows import Row
-from judgewright.judges.simulated.model import Simulated
+from judgewright.judges import Registry, Row, response_format
+from judgewright.judges.models import Request
+from judgewright.judges.simulated import Simulated
 
 SOURCE = (
     "The mill at Orvel ground rye until 1954, when the dam upstream broke. Its owner, Hanne Brisk, sold the stones "

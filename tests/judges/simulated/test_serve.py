@@ -8,10 +8,9 @@ from typing import Any
 
 import pytest
 
-from judgewright.judges.errors import ModelError, WorldError
-from judgewright.judges.models.model import Completion, Request, TokenLogprob
-from judgewright.judges.simulated.faults import Faults
-from judgewright.judges.simulated.serve import Server, make_app
+from judgewright.judges import ModelError, WorldError
+from judgewright.judges.models import Completion, Request, TokenLogprob
+from judgewright.judges.simulated import Faults, Server, make_app
 
 
 class Echo:
@@ -101,7 +100,7 @@ def test_a_completion_has_the_shape_openai_gives(plain: Server) -> None:
 
 def test_the_request_arrives_as_it_was_sent() -> None:
     """Body in, body out: what a client sends through `Request.body` is what the model behind the server sees."""
-    from judgewright.judges.models.model import Message
+    from judgewright.judges.models import Message
 
     sent = Request(
         messages=(Message("system", "be strict"), Message("user", "is 1 = 1?")),

@@ -8,14 +8,20 @@ from dataclasses import replace
 
 import pytest
 
-from judgewright.judges import JudgeSettings, judge_request
-from judgewright.judges.instruction import Filled, load_instruction, number_lines, read_answer
-from judgewright.judges.models.model import Completion, Request
-from judgewright.judges.registry import Registry
-from judgewright.judges.reply import read_reply
-from judgewright.judges.rows import Row
-from judgewright.judges.simulated.model import Simulated
-from judgewright.judges.verdict import Verdict
+from judgewright.judges import (
+    Filled,
+    JudgeSettings,
+    Registry,
+    Row,
+    Verdict,
+    judge_request,
+    load_instruction,
+    number_lines,
+    read_answer,
+    read_reply,
+)
+from judgewright.judges.models import Completion, Request
+from judgewright.judges.simulated import Simulated
 
 MODEL = Simulated()
 TASKS = {

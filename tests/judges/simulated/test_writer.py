@@ -8,13 +8,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from judgewright.judges.errors import LossError
-from judgewright.judges.models.model import Message, Request
-from judgewright.judges.simulated.loss_writer import Side
-from judgewright.judges.simulated.model import Simulated
-from judgewright.judges.simulated.rules import load_rules
-from judgewright.optimize.losses.axioms import check_axioms
-from judgewright.optimize.losses.expression import compile_expression
+from judgewright.judges import LossError
+from judgewright.judges.models import Message, Request
+from judgewright.judges.simulated import Side, Simulated, load_rules
+from judgewright.optimize.losses import check_axioms, compile_expression
 
 BACKWARD = "You are part of an optimization system that improves a given text. You are the gradient (feedback) engine."
 OPTIMIZER = (

@@ -8,11 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from judgewright.judges.errors import LossError
-from judgewright.judges.scale import OutputScale, parse_label_scale
-from judgewright.optimize.losses.axioms import axiom_faults, check_axioms, cost_table
-from judgewright.optimize.losses.expression import Expression, compile_expression
-from judgewright.optimize.losses.outcomes import Outcomes
+from judgewright.judges import LossError, OutputScale, parse_label_scale
+from judgewright.optimize.losses import Expression, Outcomes, axiom_faults, check_axioms, compile_expression, cost_table
 
 FP_FIRST = {"fp_costs_more_than_fn": True}
 GOOD = {

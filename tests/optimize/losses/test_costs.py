@@ -7,11 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from judgewright.judges.errors import LossError
-from judgewright.judges.scale import parse_label_scale
-from judgewright.optimize.losses.costs import BANDS, MOST_DISTANCES, cost_lines
-from judgewright.optimize.losses.expression import compile_expression
-from judgewright.optimize.losses.outcomes import Outcomes
+from judgewright.judges import LossError, parse_label_scale
+from judgewright.optimize.losses import BANDS, MOST_DISTANCES, Outcomes, compile_expression, cost_lines
 
 ASYMMETRIC = "(fp + 0.4 * fn) * (0.4 + 0.2 * rank_distance) * (1 if in_slice('target') else 0.6) * confidence"
 

@@ -9,14 +9,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from judgewright.judges.errors import LossError
-from judgewright.judges.judged import JudgedDataset
-from judgewright.judges.rows import Dataset, Row
-from judgewright.judges.scale import BINARY, PROBABILITY, OutputScale
-from judgewright.judges.verdict import Unscored, Verdict
-from judgewright.optimize.losses.axioms import check_axioms
-from judgewright.optimize.losses.expression import FUNCTIONS, NAMES, compile_expression
-from judgewright.optimize.losses.outcomes import Outcomes, outcomes
+from judgewright.judges import (
+    BINARY,
+    PROBABILITY,
+    Dataset,
+    JudgedDataset,
+    LossError,
+    OutputScale,
+    Row,
+    Unscored,
+    Verdict,
+)
+from judgewright.optimize.losses import FUNCTIONS, NAMES, Outcomes, check_axioms, compile_expression, outcomes
 
 HOSTILE = {
     "import": "__import__('os').system('id')",

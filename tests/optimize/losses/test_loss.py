@@ -6,25 +6,25 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from judgewright.judges.errors import LossError, ModelError
-from judgewright.judges.judged import JudgedDataset
-from judgewright.judges.models.model import Completion, Request
-from judgewright.judges.rows import Dataset, Row
-from judgewright.judges.scale import BINARY, OutputScale
-from judgewright.judges.verdict import Verdict
+from judgewright.judges import BINARY, Dataset, JudgedDataset, LossError, ModelError, OutputScale, Row, Verdict
+from judgewright.judges.models import Completion, Request
 from judgewright.optimize.improve import Candidate
-from judgewright.optimize.losses.axioms import axiom_faults, check_axioms
-from judgewright.optimize.losses.expression import FUNCTIONS, NAMES, compile_expression
-from judgewright.optimize.losses.loss import (
+from judgewright.optimize.losses import (
+    FUNCTIONS,
+    NAMES,
+    TARGETS,
     Loss,
+    axiom_faults,
+    check_axioms,
+    compile_expression,
     default_loss,
     loss_request,
     missing_declaration,
     parse_loss,
+    read_objective,
     row_losses,
     write_loss,
 )
-from judgewright.optimize.losses.objective import TARGETS, read_objective
 
 OBJECTIVE = read_objective("do not call unsupported statements grounded")
 GOOD = "(fp + 0.3 * fn) * (1 if in_slice('target') else 0.5) * (0.5 + 0.5 * confidence)"

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from judgewright.judges.errors import InputError
-from judgewright.optimize.losses.objective import TARGETS, Guard, metric_name, read_guard, read_objective
+from judgewright.judges import InputError
+from judgewright.optimize.losses import TARGETS, Guard, metric_name, read_guard, read_objective
 
 
 @pytest.mark.parametrize(

@@ -7,17 +7,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from judgewright.judges import Dataset, JudgedDataset, JudgePrompt, load_dataset
-from judgewright.judges.judge import judge
+from judgewright.judges import Dataset, JudgedDataset, JudgePrompt, Registry, Row, judge, load_dataset
 from judgewright.judges.models import Client, Completion, Request
-from judgewright.judges.registry import Registry
-from judgewright.judges.rows import Row
-from judgewright.judges.simulated.model import Simulated
-from judgewright.optimize.critique import Critique, critique_batch
-from judgewright.optimize.losses.loss import TARGET_SLICE, default_loss, row_losses
-from judgewright.optimize.losses.objective import read_objective
+from judgewright.judges.simulated import Simulated
+from judgewright.optimize import Critique, critique_batch
+from judgewright.optimize.losses import TARGET_SLICE, default_loss, read_objective, row_losses
 from judgewright.optimize.proposers import Trial, Workbench
-from judgewright.runs.demo.rows import write_demo_rows
+from judgewright.runs.demo import write_demo_rows
 
 OBJECTIVE = read_objective("Precision matters most: do not call unsupported statements grounded.")
 

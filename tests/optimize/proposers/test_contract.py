@@ -9,9 +9,7 @@ from typing import Any, ClassVar
 
 import pytest
 
-from judgewright.judges import BudgetSpent, Interrupted
-from judgewright.judges.errors import ModelError
-from judgewright.judges.registry import Registry
+from judgewright.judges import BudgetSpent, Interrupted, ModelError, Registry
 from judgewright.optimize.proposers import (
     PARTS,
     FewShot,

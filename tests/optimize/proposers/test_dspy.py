@@ -12,13 +12,23 @@ from typing import Any
 
 import pytest
 
-from judgewright.judges.judge import JudgeSettings, judge_request
-from judgewright.judges.prompt import Example
-from judgewright.judges.simulated.model import Simulated
-from judgewright.optimize.proposers import Gepa, Mipro, NoProposal, Proposal
-from judgewright.optimize.proposers.dspy_kit import ROW, VERSION, load_dspy
-from judgewright.optimize.proposers.dspy_run import metric, refuse_names, row_example, run_search
-from judgewright.optimize.proposers.dspy_search import Search, prompt_from
+from judgewright.judges import Example, JudgeSettings, judge_request
+from judgewright.judges.simulated import Simulated
+from judgewright.optimize.proposers import (
+    ROW,
+    VERSION,
+    Gepa,
+    Mipro,
+    NoProposal,
+    Proposal,
+    Search,
+    load_dspy,
+    metric,
+    prompt_from,
+    refuse_names,
+    row_example,
+    run_search,
+)
 
 
 def search_on(desk: Any, *, calls: int = 100, rows: int = 6) -> Search:

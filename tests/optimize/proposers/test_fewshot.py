@@ -8,16 +8,20 @@ from typing import Any
 import numpy as np
 import pytest
 
-from judgewright.judges.judged import JudgedDataset
+from judgewright.judges import BINARY, Dataset, JudgedDataset, OutputScale, Registry, Row, Unscored, Verdict, read_reply
 from judgewright.judges.models import Completion
-from judgewright.judges.registry import Registry
-from judgewright.judges.reply import read_reply
-from judgewright.judges.rows import Dataset, Row
-from judgewright.judges.scale import BINARY, OutputScale
-from judgewright.judges.verdict import Unscored, Verdict
-from judgewright.optimize.proposers import FewShot, NoProposal, Proposal, Trial
-from judgewright.optimize.proposers.demonstrations import PEOPLE, demonstrate, demonstrations, people_s_grade, pool
-from judgewright.optimize.proposers.fewshot import tuning_rows
+from judgewright.optimize.proposers import (
+    PEOPLE,
+    FewShot,
+    NoProposal,
+    Proposal,
+    Trial,
+    demonstrate,
+    demonstrations,
+    people_s_grade,
+    pool,
+    tuning_rows,
+)
 
 
 @pytest.mark.parametrize("name", Registry().names())

@@ -9,12 +9,10 @@ from typing import Any
 
 import pytest
 
+from judgewright.judges import Example, Registry
 from judgewright.judges.models import Request
-from judgewright.judges.prompt import Example
-from judgewright.judges.registry import Registry
-from judgewright.optimize.critique import Critique
-from judgewright.optimize.proposers import Attempt, NoProposal, Proposal, TextGrad
-from judgewright.optimize.proposers.texts import read_tagged
+from judgewright.optimize import Critique
+from judgewright.optimize.proposers import Attempt, NoProposal, Proposal, TextGrad, read_tagged
 
 PROMPT = (
     Registry()

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from judgewright.optimize.racing.confidence_sequence import STAKES, ConfidenceSequence
+from judgewright.optimize.racing import STAKES, ConfidenceSequence
 
 DIFFERENCES = st.lists(st.integers(-4, 4).map(lambda quarter: quarter / 4), min_size=1, max_size=25)
 

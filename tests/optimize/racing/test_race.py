@@ -18,6 +18,7 @@ from judgewright.judges import (
     JudgedDataset,
     JudgePrompt,
     LossError,
+    OutputScale,
     Registry,
     Row,
     Simulated,
@@ -25,9 +26,7 @@ from judgewright.judges import (
     Verdict,
     judge,
 )
-from judgewright.judges.scale import OutputScale
-from judgewright.optimize.racing.race import RaceResult, race
-from judgewright.optimize.racing.schedule import RaceSettings, lay_out, plan_stops
+from judgewright.optimize.racing import RaceResult, RaceSettings, lay_out, plan_stops, race
 
 PROMPT = JudgePrompt(name="j", system="s", criteria="c", template="{{x}}", reply="r", scale=OutputScale())
 

@@ -15,7 +15,7 @@ import pytest
 import yaml
 
 from judgewright.judges import Example, InputError, JudgePrompt, OutputScale, Registry, load_prompt
-from judgewright.runs.config.environment import tool_environment
+from judgewright.runs.config import tool_environment
 from judgewright.runs.exports import (
     TARGETS,
     ExportContext,

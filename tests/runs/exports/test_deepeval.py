@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import pytest
 
-from judgewright.judges import DecisionRule, JudgePrompt, Registry
-from judgewright.judges.scale import Platt
-from judgewright.runs.exports.deepeval import TARGET, places_of
+from judgewright.judges import DecisionRule, JudgePrompt, Platt, Registry
+from judgewright.runs.exports import places_of
+from judgewright.runs.exports.deepeval import TARGET
 
 
 def shipped(name: str) -> JudgePrompt:

@@ -8,9 +8,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from judgewright.judges import load_prompt
-from judgewright.runs.exports import Refused
-from judgewright.runs.exports.template_parts import Field, TemplatePart, fill, template_messages
-from judgewright.runs.exports.template_syntaxes import double_brace, f_string, jinja, mustache
+from judgewright.runs.exports import (
+    Field,
+    Refused,
+    TemplatePart,
+    double_brace,
+    f_string,
+    fill,
+    jinja,
+    mustache,
+    template_messages,
+)
 
 PIECES = ["{\n", *"{}%#\n\r a\\\"'-$é漢", "{{", "}}", "{%", "{#"]
 LETTERS = st.lists(st.sampled_from(PIECES), min_size=1, max_size=12).map("".join)

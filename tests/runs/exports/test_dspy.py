@@ -11,8 +11,8 @@ import orjson
 import pytest
 
 from judgewright.judges import DecisionRule, Example, JudgePrompt, OutputScale, Registry
-from judgewright.runs.exports import Refused, verify_export, write_export
-from judgewright.runs.exports.dspy import RESERVED, TARGET
+from judgewright.runs.exports import RESERVED, Refused, verify_export, write_export
+from judgewright.runs.exports.dspy import TARGET
 
 TARGETS = {"dspy": TARGET}
 HOSTILE = (

@@ -19,15 +19,17 @@ from judgewright.judges import (
     Completion,
     DecisionRule,
     Example,
+    Isotonic,
     JudgePrompt,
     OutputScale,
+    Platt,
     Registry,
     Row,
     Verdict,
     read_reply,
 )
-from judgewright.judges.scale import Isotonic, Platt
-from judgewright.runs.exports.judge_module import (
+from judgewright.runs.exports import (
+    ExportContext,
     calibration_difference,
     literal,
     messages_part,
@@ -36,7 +38,6 @@ from judgewright.runs.exports.judge_module import (
     stem,
     user_text_part,
 )
-from judgewright.runs.exports.target import ExportContext
 
 HEAD = "import hashlib\nimport json\nimport re\n\n"
 NUMBER = itertools.count()

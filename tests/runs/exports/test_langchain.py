@@ -9,11 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from judgewright.judges import DecisionRule, JudgePrompt, Registry
-from judgewright.judges.scale import Platt
-from judgewright.runs.exports import TARGETS, Verification
-from judgewright.runs.exports.langchain import chat_prompt
-from judgewright.runs.exports.template_parts import Field, TemplateMessage, fill, template_messages
+from judgewright.judges import DecisionRule, JudgePrompt, Platt, Registry
+from judgewright.runs.exports import TARGETS, Field, TemplateMessage, Verification, chat_prompt, fill, template_messages
 
 HOSTILE = (
     'Braces {a} {{b}} {{{c}}} {% raw %} {# c #} ${x} %s "quotes" \'\'\' \\ """ \r\n\ttabs 漢字 \u202e ' + "x" * 20_000

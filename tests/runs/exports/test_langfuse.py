@@ -9,8 +9,7 @@ from dataclasses import replace
 import pytest
 
 from judgewright.judges import DecisionRule, JudgePrompt, Registry
-from judgewright.runs.exports import TARGETS, Refused, Verification
-from judgewright.runs.exports.template_parts import fill, template_messages
+from judgewright.runs.exports import TARGETS, Refused, Verification, fill, template_messages
 
 HOSTILE = 'Braces {a} {% raw %} {# c #} ${x} %s "quotes" \'\'\' \\ """ \r\n\ttabs 漢字 \u202e ' + "x" * 20_000
 KINDS = ["groundedness", "answerability", "routing", "diras_probability", "search_relevance"]

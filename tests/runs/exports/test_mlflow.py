@@ -9,7 +9,8 @@ from dataclasses import replace
 import pytest
 
 from judgewright.judges import DecisionRule, JudgePrompt, Registry, response_format
-from judgewright.runs.exports.mlflow import REGISTRY, TARGET
+from judgewright.runs.exports import REGISTRY
+from judgewright.runs.exports.mlflow import TARGET
 
 HOSTILE = 'Tabs\t{a} {{B}} {% raw %} {{ cycler }} "q" \'\'\'""" \\n \\1 $x \r\n 漢字 \u202e ' + "x" * 20_000
 

@@ -10,10 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from judgewright.judges import DecisionRule, JudgePrompt, Registry
-from judgewright.judges.scale import Isotonic, Platt
-from judgewright.runs.exports import TARGETS, ExportContext, Refused, Verification
-from judgewright.runs.exports.template_parts import fill, template_messages
+from judgewright.judges import DecisionRule, Isotonic, JudgePrompt, Platt, Registry
+from judgewright.runs.exports import TARGETS, ExportContext, Refused, Verification, fill, template_messages
 
 HOSTILE = 'Braces {a} {% raw %} {# c #} ${x} %s "quotes" \'\'\' \\ """ \r\n\ttabs 漢字 \u202e ' + "x" * 20_000
 TEXT = st.text(alphabet=st.one_of(st.sampled_from("{}%# a\n"), st.characters(exclude_categories=("Cs",))), max_size=30)

@@ -10,9 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from judgewright.judges import DecisionRule, JudgePrompt, Registry
-from judgewright.runs.exports import ExportContext
+from judgewright.runs.exports import ExportContext, fill, template_messages
 from judgewright.runs.exports.phoenix import TARGET
-from judgewright.runs.exports.template_parts import fill, template_messages
 
 TEXT = st.text() | st.text(alphabet="{}%#\\\"'$ \n\rxy_-")
 """Any text, and texts full of what dialects read."""

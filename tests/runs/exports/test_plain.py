@@ -9,8 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from judgewright.judges import DecisionRule, InputError, JudgePrompt, Registry, load_prompt
-from judgewright.judges.scale import Platt
+from judgewright.judges import DecisionRule, InputError, JudgePrompt, Platt, Registry, load_prompt
 from judgewright.runs.exports import (
     TARGETS,
     ExportContext,

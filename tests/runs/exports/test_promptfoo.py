@@ -10,10 +10,8 @@ from dataclasses import replace
 import pytest
 import yaml
 
-from judgewright.judges import DecisionRule, JudgePrompt, Registry
-from judgewright.judges.scale import Isotonic, Platt
-from judgewright.runs.exports import TARGETS, ExportContext, Refused, Verification
-from judgewright.runs.exports.template_parts import fill, template_messages
+from judgewright.judges import DecisionRule, Isotonic, JudgePrompt, Platt, Registry
+from judgewright.runs.exports import TARGETS, ExportContext, Refused, Verification, fill, template_messages
 
 HOSTILE = (
     'Braces {a} {{b}} {{{c}}} {% raw %} {# c #} ${x} %s "quotes" \'\'\' \\ """ \r\n\ttabs 漢字 \u202e ' + "x" * 20_000

@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 
 from judgewright.judges import InputError, ModelError, Registry
-from judgewright.runs.exports import TARGETS, push_export, write_export
-from judgewright.runs.exports.judge_module import stem
+from judgewright.runs.exports import TARGETS, push_export, stem, write_export
 
 PROMPT = Registry().get("groundedness")
 

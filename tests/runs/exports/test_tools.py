@@ -7,8 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from judgewright.judges import JudgePrompt, Registry
-from judgewright.judges.prompt import Example
+from judgewright.judges import Example, JudgePrompt, Registry
 from judgewright.runs.exports import TARGETS, Refused
 
 TOOLS = sorted(name for name, target in TARGETS.items() if target.requires and target.runtime == "python")

@@ -8,8 +8,7 @@ from dataclasses import replace
 
 import pytest
 
-from judgewright.judges import DecisionRule, JudgePrompt, Registry
-from judgewright.judges.scale import Platt
+from judgewright.judges import DecisionRule, JudgePrompt, Platt, Registry
 from judgewright.runs.exports import Refused
 from judgewright.runs.exports.trulens import REGISTRY, TARGET
 

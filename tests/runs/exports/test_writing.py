@@ -12,7 +12,7 @@ from click.testing import CliRunner
 
 from judgewright.judges import InputError
 from judgewright.runs.cli import cli
-from judgewright.runs.exports.writing import Destination, put, text_digest
+from judgewright.runs.exports import Destination, put, text_digest
 
 NAME = "manifest.json"
 

@@ -8,12 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from judgewright.judges import Change
-from judgewright.judges.registry import Registry
-from judgewright.runs.actions.gate_decision import GATED, HUNKS, Gated, decisions_about, gated_on, needed, verification
-from judgewright.runs.review.evidence import gate_sentences
-from judgewright.runs.store.journal import RunJournal, create_run
-from judgewright.runs.store.workspace import Workspace
+from judgewright.judges import Change, Registry
+from judgewright.runs.actions import GATED, HUNKS, Gated, decisions_about, gated_on, needed, verification
+from judgewright.runs.review import gate_sentences
+from judgewright.runs.store import RunJournal, Workspace, create_run
 
 PROMPT = Registry().get("groundedness")
 

@@ -15,28 +15,39 @@ from typing import Any
 
 import pytest
 
-from judgewright.judges import Client, DecisionRule, Registry, judge, split_dataset
-from judgewright.judges.errors import BudgetSpent, InputError, Interrupted
+from judgewright.judges import (
+    BudgetSpent,
+    Client,
+    DecisionRule,
+    InputError,
+    Interrupted,
+    JudgePrompt,
+    KeptRule,
+    Registry,
+    judge,
+    load_prompt,
+    split_dataset,
+)
 from judgewright.judges.models import Completion, Message, Request
-from judgewright.judges.prompt import JudgePrompt, load_prompt
-from judgewright.judges.registry import KeptRule
-from judgewright.judges.simulated.model import Simulated
-from judgewright.judges.simulated.serve import Server, make_app
-from judgewright.optimize.holdout.gate import decide
+from judgewright.judges.simulated import Server, Simulated, make_app
+from judgewright.optimize.holdout import RowFingerprints, decide
 from judgewright.optimize.holdout.ledger import LookRecord, alpha_of_look
-from judgewright.optimize.holdout.row_fingerprints import RowFingerprints
-from judgewright.runs.actions.accept import HunkChoice, accept_hunks
-from judgewright.runs.actions.gate_decision import HUNKS, gated_on, verification
-from judgewright.runs.actions.optimize import start_run
-from judgewright.runs.actions.run_result import NotAccepted, finding, provenance, settle
+from judgewright.runs.actions import (
+    HUNKS,
+    HunkChoice,
+    NotAccepted,
+    accept_hunks,
+    finding,
+    gated_on,
+    provenance,
+    settle,
+    start_run,
+    verification,
+)
 from judgewright.runs.cli import main
-from judgewright.runs.config.environment import Environment
-from judgewright.runs.demo.rows import write_demo_rows
-from judgewright.runs.store.calls import CallStore
-from judgewright.runs.store.journal import RunJournal, create_run, list_runs
-from judgewright.runs.store.ledger import HoldoutLedger
-from judgewright.runs.store.run_config import RunConfig
-from judgewright.runs.store.workspace import Workspace
+from judgewright.runs.config import Environment
+from judgewright.runs.demo import write_demo_rows
+from judgewright.runs.store import CallStore, HoldoutLedger, RunConfig, RunJournal, Workspace, create_run, list_runs
 
 PROMPT = Registry().get("groundedness")
 OBJECTIVE = "Precision matters most: do not call unsupported statements grounded."

@@ -7,17 +7,8 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from judgewright.judges import InputError
-from judgewright.runs.exports.target import Refused
-from judgewright.runs.exports.template_parts import Field
-from judgewright.runs.exports.template_syntaxes import double_brace, f_string, jinja, mustache
-from judgewright.runs.imports.template_syntaxes import (
-    joined,
-    read_double_brace,
-    read_f_string,
-    read_jinja,
-    read_loose,
-    read_mustache,
-)
+from judgewright.runs.exports import Field, Refused, double_brace, f_string, jinja, mustache
+from judgewright.runs.imports import joined, read_double_brace, read_f_string, read_jinja, read_loose, read_mustache
 
 LITERALS = st.text(alphabet="{}%#\"'\\ \n\r\ta.x漢", max_size=12)
 SEGMENTS = st.lists(st.one_of(LITERALS, st.sampled_from([Field("source"), Field("relevance_definition")])), max_size=6)

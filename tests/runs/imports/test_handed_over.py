@@ -10,11 +10,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from judgewright.judges import Example, InputError, JudgePrompt, OutputScale, Registry
-from judgewright.judges.scale import DecisionRule
+from judgewright.judges import DecisionRule, Example, InputError, JudgePrompt, OutputScale, Registry
 from judgewright.runs.exports import TARGETS, ExportContext, Refused, write_export
-from judgewright.runs.imports import import_judge, read_back
-from judgewright.runs.imports.tool_formats import ARTEFACTS
+from judgewright.runs.imports import ARTEFACTS, import_judge, read_back
 
 PLAIN = ("yaml", "json", "messages", "jinja", "python")
 TEXTS = st.text(alphabet="{}%#\"'\\ \n\r\tabc.漢", min_size=1, max_size=30)

@@ -11,10 +11,8 @@ from pathlib import Path
 import pytest
 
 from judgewright.judges import InputError, JudgePrompt, load_dataset, parse_label_scale
-from judgewright.runs.exports import TARGETS, ExportContext, Refused, write_export
-from judgewright.runs.exports.template_parts import Field
-from judgewright.runs.imports import Wishes, import_judge, list_installed, read_back
-from judgewright.runs.imports.installed import find_installed
+from judgewright.runs.exports import TARGETS, ExportContext, Field, Refused, write_export
+from judgewright.runs.imports import Wishes, find_installed, import_judge, list_installed, read_back
 
 DATA = Path(__file__).resolve().parents[3] / "../shared/data"
 SHIPPED = [

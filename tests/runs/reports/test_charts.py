@@ -7,9 +7,9 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
-from judgewright.judges.metrics.reliability_bins import reliability_bins
+from judgewright.judges.metrics import reliability_bins
 from judgewright.optimize import Event, MemoryJournal
-from judgewright.runs.reports.charts import confusion, reliability, slices_chart, sparkline, trajectory
+from judgewright.runs.reports import confusion, reliability, slices_chart, sparkline, trajectory
 
 HOSTILE = "x = <script>alert(1)</script> \x1b]52;c;AA\x07 \u202e \ufffe"
 SVG = "{http://www.w3.org/2000/svg}"

@@ -3,7 +3,7 @@
 from dataclasses import asdict, replace
 
 from judgewright.judges import Change
-from judgewright.runs.reports.gate_sentences import describe_final, describe_guard, describe_unanswered
+from judgewright.runs.reports import describe_final, describe_guard, describe_unanswered
 
 CHANGE = Change(
     metric="recall",

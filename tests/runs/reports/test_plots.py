@@ -11,12 +11,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from judgewright.judges.errors import InputError
-from judgewright.judges.metrics import Estimate, ece, wilson
-from judgewright.judges.metrics.reliability_bins import reliability_bins
-from judgewright.runs.reports.picture import INK, LABEL_CELLS, Picture
-from judgewright.runs.reports.plots import (
+from judgewright.judges import InputError
+from judgewright.judges.metrics import Estimate, ece, reliability_bins, wilson
+from judgewright.runs.reports import (
+    INK,
+    LABEL_CELLS,
     MOST_STEPS,
+    Picture,
     confusion_chart,
     f1_by_threshold,
     metric_intervals,

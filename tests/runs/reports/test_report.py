@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
+from judgewright.runs.reports import METRIC_ORDER, holds_sealed_rows, say_event
 from judgewright.runs.reports.run_pages import _line
-from judgewright.runs.reports.terminal_report import METRIC_ORDER, holds_sealed_rows, say_event
 
 
 def test_a_step_tells_of_every_proposal_and_why_it_failed(capsys: pytest.CaptureFixture[str]) -> None:

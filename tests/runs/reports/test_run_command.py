@@ -7,11 +7,10 @@ from pathlib import Path
 import orjson
 import pytest
 
-from judgewright.judges.registry import Registry
+from judgewright.judges import Registry
 from judgewright.runs.commands.loss import read_loss
 from judgewright.runs.commands.optimize import optimize, read_config
-from judgewright.runs.store.run_command import command_of
-from judgewright.runs.store.run_config import RunConfig
+from judgewright.runs.store import RunConfig, command_of
 
 PROMPT = Registry().get("groundedness")
 

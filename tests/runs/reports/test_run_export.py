@@ -9,22 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from judgewright.judges import load_dataset, load_prompt, split_dataset
-from judgewright.judges.errors import InputError
-from judgewright.judges.registry import Registry
-from judgewright.runs.actions.flips import flips, validation
-from judgewright.runs.actions.optimize import start_run
-from judgewright.runs.actions.run_result import finding, settle
+from judgewright.judges import InputError, Registry, load_dataset, load_prompt, split_dataset
+from judgewright.runs.actions import finding, flips, settle, start_run, validation
 from judgewright.runs.cli import main
-from judgewright.runs.config.environment import Environment
-from judgewright.runs.demo.rows import write_demo_rows
-from judgewright.runs.reports.run_export import FORMATS, Exported, export_run
-from judgewright.runs.reports.run_pages import render_html, render_markdown
-from judgewright.runs.store.calls import CallStore
-from judgewright.runs.store.journal import RunJournal, create_run, get_run
-from judgewright.runs.store.run_command import command_of
-from judgewright.runs.store.run_config import RunConfig
-from judgewright.runs.store.workspace import Workspace
+from judgewright.runs.config import Environment
+from judgewright.runs.demo import write_demo_rows
+from judgewright.runs.reports import FORMATS, Exported, export_run, render_html, render_markdown
+from judgewright.runs.store import CallStore, RunConfig, RunJournal, Workspace, command_of, create_run, get_run
 
 PROMPT = Registry().get("groundedness")
 HOSTILE = "</textarea><script>alert(1)</script> ``` @team #1 javascript:x"

@@ -10,6 +10,7 @@ import pytest
 
 from judgewright.judges import (
     BINARY,
+    PROBABILITY,
     Benchmark,
     Dataset,
     JudgedDataset,
@@ -21,14 +22,7 @@ from judgewright.judges import (
     load_verdicts,
     measure,
 )
-from judgewright.judges.scale import PROBABILITY
-from judgewright.runs.reports.score_report import (
-    DISAGREEMENTS,
-    MOST_CHARTED,
-    MOST_LISTED,
-    render_score_report,
-    write_score_report,
-)
+from judgewright.runs.reports import DISAGREEMENTS, MOST_CHARTED, MOST_LISTED, render_score_report, write_score_report
 from judgewright.runs.reports.terminal_report import number
 
 VERDICTS = Path(__file__).resolve().parents[3] / "../shared/data/verdicts"

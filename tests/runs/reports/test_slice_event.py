@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from judgewright.runs.reports.terminal_report import say_event
+from judgewright.runs.reports import say_event
 
 
 def found(predicate: str, **changed: Any) -> dict[str, Any]:  # Any: JSON

@@ -8,16 +8,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from judgewright.judges.errors import InputError
-from judgewright.judges.judged import JudgedDataset
+from judgewright.judges import BINARY, Dataset, InputError, JudgedDataset, Row, Verdict
 from judgewright.judges.metrics import Estimate
-from judgewright.judges.rows import Dataset, Row
-from judgewright.judges.scale import BINARY
-from judgewright.judges.verdict import Verdict
-from judgewright.runs.reports.picture import Picture
-from judgewright.runs.reports.slice_plots import (
+from judgewright.runs.reports import (
     NAME_CELLS,
     NAME_LINES,
+    Picture,
     SliceBar,
     draw_slices,
     plot_found,
@@ -26,8 +22,7 @@ from judgewright.runs.reports.slice_plots import (
     tabulate_measured,
     write_picture,
 )
-from judgewright.slices import find_slices, parse_predicate
-from judgewright.slices.inspect_slice import measure_slice
+from judgewright.slices import find_slices, measure_slice, parse_predicate
 
 SVG = "{http://www.w3.org/2000/svg}"
 HOSTILE = (

@@ -9,15 +9,12 @@ from pathlib import Path
 import pytest
 from starlette.testclient import TestClient
 
-from judgewright.judges.registry import Registry
-from judgewright.judges.splits import split_dataset
-from judgewright.runs.actions.optimize import start_run
-from judgewright.runs.config.environment import Environment
-from judgewright.runs.demo.rows import write_demo_rows
+from judgewright.judges import Registry, split_dataset
+from judgewright.runs.actions import start_run
+from judgewright.runs.config import Environment
+from judgewright.runs.demo import write_demo_rows
 from judgewright.runs.review import review_app
-from judgewright.runs.store.journal import RunJournal, create_run, get_run, set_state
-from judgewright.runs.store.run_config import RunConfig
-from judgewright.runs.store.workspace import Workspace
+from judgewright.runs.store import RunConfig, RunJournal, Workspace, create_run, get_run, set_state
 
 TOKEN = "t0ken"
 PORT = 8399

@@ -12,12 +12,10 @@ from starlette.testclient import TestClient
 from starlette.types import Message, Scope
 
 from judgewright.judges import InputError
-from judgewright.runs.config.environment import Environment
-from judgewright.runs.reports.run_export import FORMATS, export_run
-from judgewright.runs.review import review_app
-from judgewright.runs.review.jobs import Done, JobRunner, Piece
-from judgewright.runs.store.journal import create_run
-from judgewright.runs.store.workspace import Workspace
+from judgewright.runs.config import Environment
+from judgewright.runs.reports import FORMATS, export_run
+from judgewright.runs.review import Done, JobRunner, Piece, review_app
+from judgewright.runs.store import Workspace, create_run
 
 from .conftest import OURS, PORT, TOKEN, Made
 
@@ -172,7 +170,7 @@ def test_a_token_of_the_last_sitting_is_no_entrance(made: Made) -> None:
 
 def test_two_deciders_at_once_leave_one_decision(own: Made) -> None:
     """Whoever comes second is told so, by 409 or by what became of it; the journal has one verdict."""
-    from judgewright.runs.actions.run_result import finding
+    from judgewright.runs.actions import finding
 
     with carrying(own.root) as visitor:
         answers: list[int] = []

@@ -6,13 +6,11 @@ from dataclasses import replace
 
 from starlette.testclient import TestClient
 
+from judgewright.judges import Registry
 from judgewright.judges.models import Progress
-from judgewright.judges.registry import Registry
-from judgewright.runs.actions.run_result import finding
-from judgewright.runs.review.jobs import Done, JobRunner, Piece
-from judgewright.runs.store.journal import get_run, list_runs
-from judgewright.runs.store.run_config import RunConfig, open_proposer
-from judgewright.runs.store.workspace import Workspace
+from judgewright.runs.actions import finding
+from judgewright.runs.review import Done, JobRunner, Piece
+from judgewright.runs.store import RunConfig, Workspace, get_run, list_runs, open_proposer
 
 from .conftest import ATTACK, GOOD, HARMFUL, OURS, Made, retold
 

@@ -3,9 +3,8 @@
 import pytest
 from starlette.testclient import TestClient
 
-from judgewright.runs.config.environment import Environment
-from judgewright.runs.review import review_app
-from judgewright.runs.review.guards import HEADERS
+from judgewright.runs.config import Environment
+from judgewright.runs.review import HEADERS, review_app
 
 from .conftest import OURS, PORT, TOKEN, Made
 

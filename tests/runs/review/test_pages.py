@@ -8,17 +8,13 @@ from pathlib import Path
 import pytest
 from starlette.testclient import TestClient
 
+from judgewright.judges import Registry
 from judgewright.judges.models import Completion, Message, Request
-from judgewright.judges.registry import Registry
-from judgewright.runs.actions.flips import flips
-from judgewright.runs.actions.optimize import start_run
-from judgewright.runs.config.environment import Environment
-from judgewright.runs.demo.rows import write_demo_rows
-from judgewright.runs.review.rendering import Exact, open_templates
-from judgewright.runs.store.calls import CallStore
-from judgewright.runs.store.journal import RunJournal, create_run, list_runs, set_state
-from judgewright.runs.store.run_config import RunConfig
-from judgewright.runs.store.workspace import Workspace
+from judgewright.runs.actions import flips, start_run
+from judgewright.runs.config import Environment
+from judgewright.runs.demo import write_demo_rows
+from judgewright.runs.review import Exact, open_templates
+from judgewright.runs.store import CallStore, RunConfig, RunJournal, Workspace, create_run, list_runs, set_state
 
 from .conftest import ATTACK, GOOD, Made, retold, visit
 

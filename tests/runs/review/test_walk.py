@@ -10,10 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from judgewright.runs.actions.run_result import finding
-from judgewright.runs.store.journal import RunJournal, list_runs
-from judgewright.runs.store.ledger import HoldoutLedger
-from judgewright.runs.store.workspace import Workspace
+from judgewright.runs.actions import finding
+from judgewright.runs.store import HoldoutLedger, RunJournal, Workspace, list_runs
 
 from .conftest import GOOD, HARMFUL, Made
 

@@ -15,16 +15,21 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from judgewright.judges.errors import WorkspaceError
-from judgewright.judges.models.call_record import CallRecord, FailedCall, MemoryRecord, Spending
-from judgewright.judges.models.client import Client
-from judgewright.judges.models.endpoint import Endpoint
-from judgewright.judges.models.model import Completion, Message, Request, TokenLogprob
-from judgewright.judges.simulated.faults import Faults
-from judgewright.judges.simulated.model import Simulated
-from judgewright.judges.simulated.serve import Server, make_app
-from judgewright.runs.store.calls import CallStore
-from judgewright.runs.store.database import Database
+from judgewright.judges import WorkspaceError
+from judgewright.judges.models import (
+    CallRecord,
+    Client,
+    Completion,
+    Endpoint,
+    FailedCall,
+    MemoryRecord,
+    Message,
+    Request,
+    Spending,
+    TokenLogprob,
+)
+from judgewright.judges.simulated import Faults, Server, Simulated, make_app
+from judgewright.runs.store import CallStore, Database
 
 ENDPOINT, MODEL = "http://127.0.0.1:1/v1", "m"
 

@@ -14,9 +14,8 @@ from pathlib import Path
 
 import pytest
 
-from judgewright.judges.errors import InputError, WorkspaceError
-from judgewright.runs.store.database import Database
-from judgewright.runs.store.schema import MIGRATIONS, Migration
+from judgewright.judges import InputError, WorkspaceError
+from judgewright.runs.store import MIGRATIONS, Database, Migration
 
 NOTES = (Migration("notes", "CREATE TABLE note (id INTEGER PRIMARY KEY, text TEXT NOT NULL UNIQUE)"),)
 

@@ -7,10 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from judgewright.judges.errors import InputError, WorkspaceError
-from judgewright.optimize.journal import MemoryJournal
-from judgewright.runs.store.database import Database
-from judgewright.runs.store.journal import RunJournal, create_run, get_run, list_runs, set_state
+from judgewright.judges import InputError, WorkspaceError
+from judgewright.optimize import MemoryJournal
+from judgewright.runs.store import Database, RunJournal, create_run, get_run, list_runs, set_state
 
 
 @pytest.fixture

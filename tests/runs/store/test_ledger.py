@@ -13,14 +13,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from judgewright.judges.errors import InputError, WorkspaceError
-from judgewright.judges.rows import Dataset, Row
-from judgewright.judges.scale import BINARY
-from judgewright.optimize.holdout.ledger import LookOutcome, MemoryLedger, alpha_of_look
-from judgewright.optimize.holdout.row_fingerprints import RowFingerprints
-from judgewright.runs.store.database import Database
-from judgewright.runs.store.ledger import HoldoutLedger
-from judgewright.runs.store.schema import MIGRATIONS
+from judgewright.judges import BINARY, Dataset, InputError, Row, WorkspaceError
+from judgewright.optimize.holdout import MemoryLedger, RowFingerprints
+from judgewright.optimize.holdout.ledger import LookOutcome, alpha_of_look
+from judgewright.runs.store import MIGRATIONS, Database, HoldoutLedger
 
 
 @pytest.fixture

@@ -1,0 +1,181 @@
+from .calibrate import Calibrated, best_threshold, calibrate, fit_calibration, require_labels
+from .confusable_letters import letters_of
+from .duplicates import SIMILAR, Clusters, TextCodes, join_near_duplicates, mix, words_of
+from .errors import (
+    BudgetSpent,
+    DataError,
+    DivergedError,
+    InputError,
+    Interrupted,
+    JudgewrightError,
+    LossError,
+    ModelError,
+    PromptError,
+    UnreachedError,
+    WorkspaceError,
+    WorldError,
+)
+from .files.reading import load_dataset
+from .files.small_file import read_small, read_small_text
+from .files.verdicts import load_verdicts
+from .instruction import Filled, Instruction, Unfilled, ask_instruction, load_instruction, number_lines, read_answer
+from .judge import JudgeSettings, judge, judge_request
+from .judged import BoolArray, FloatArray, IntArray, JudgedDataset
+from .leaderboard import Leaderboard, rank_judges
+from .listwise import Repairs, Window, judge_listwise, rank, rank_queries
+from .metrics.benchmark import Benchmark, by_column, measure, require_column
+from .metrics.estimate import Estimate
+from .metrics.influence import influence, point
+from .metrics.paired_comparison import POWER, Change, clustered_se, compare, holm, rows_needed
+from .metrics.permutation_test import with_permutation_p
+from .models.client import Client, ClientStats, Progress
+from .models.endpoint import Endpoint
+from .models.model import Completion, Message, Model, Request
+from .models.price import Prices
+from .models.recorded import Recorded
+from .models.tokens import estimate_tokens
+from .notebook_display import FIRST_ROWS, MOST_CHARACTERS, MOST_LINES, html_table
+from .prompt import DATA_NOTICE, PLACEHOLDER, Example, JudgePrompt, TextLoader, load_prompt, render
+from .registry import KeptRule, Registry, read_prompt, read_rule, write_beside
+from .reply import read_reply, response_format, without_thinking
+from .rows import Dataset, Row, Scalar, hash_rows
+from .scale import (
+    BINARY,
+    LOGIT_EDGE,
+    PROBABILITY,
+    Calibration,
+    DecisionRule,
+    Isotonic,
+    OutputScale,
+    Platt,
+    calibration_from_json,
+    infer_label_scale,
+    parse_label_scale,
+)
+from .simulated.model import Simulated
+from .splits import DEFAULT_SHARES, SealedRows, Shares, Splits, parse_shares, split_dataset
+from .token_confidence import with_token_confidence
+from .verdict import Answer, Unscored, Verdict, apply_rule
+
+__all__ = [
+    "BINARY",
+    "DATA_NOTICE",
+    "DEFAULT_SHARES",
+    "FIRST_ROWS",
+    "LOGIT_EDGE",
+    "MOST_CHARACTERS",
+    "MOST_LINES",
+    "PLACEHOLDER",
+    "POWER",
+    "PROBABILITY",
+    "SIMILAR",
+    "Answer",
+    "Benchmark",
+    "BoolArray",
+    "BudgetSpent",
+    "Calibrated",
+    "Calibration",
+    "Change",
+    "Client",
+    "ClientStats",
+    "Clusters",
+    "Completion",
+    "DataError",
+    "Dataset",
+    "DecisionRule",
+    "DivergedError",
+    "Endpoint",
+    "Estimate",
+    "Example",
+    "Filled",
+    "FloatArray",
+    "InputError",
+    "Instruction",
+    "IntArray",
+    "Interrupted",
+    "Isotonic",
+    "JudgePrompt",
+    "JudgeSettings",
+    "JudgedDataset",
+    "JudgewrightError",
+    "KeptRule",
+    "Leaderboard",
+    "LossError",
+    "Message",
+    "Model",
+    "ModelError",
+    "OutputScale",
+    "Platt",
+    "Prices",
+    "Progress",
+    "PromptError",
+    "Recorded",
+    "Registry",
+    "Repairs",
+    "Request",
+    "Row",
+    "Scalar",
+    "SealedRows",
+    "Shares",
+    "Simulated",
+    "Splits",
+    "TextCodes",
+    "TextLoader",
+    "Unfilled",
+    "UnreachedError",
+    "Unscored",
+    "Verdict",
+    "Window",
+    "WorkspaceError",
+    "WorldError",
+    "apply_rule",
+    "ask_instruction",
+    "best_threshold",
+    "by_column",
+    "calibrate",
+    "calibration_from_json",
+    "clustered_se",
+    "compare",
+    "estimate_tokens",
+    "fit_calibration",
+    "hash_rows",
+    "holm",
+    "html_table",
+    "infer_label_scale",
+    "influence",
+    "join_near_duplicates",
+    "judge",
+    "judge_listwise",
+    "judge_request",
+    "letters_of",
+    "load_dataset",
+    "load_instruction",
+    "load_prompt",
+    "load_verdicts",
+    "measure",
+    "mix",
+    "number_lines",
+    "parse_label_scale",
+    "parse_shares",
+    "point",
+    "rank",
+    "rank_judges",
+    "rank_queries",
+    "read_answer",
+    "read_prompt",
+    "read_reply",
+    "read_rule",
+    "read_small",
+    "read_small_text",
+    "render",
+    "require_column",
+    "require_labels",
+    "response_format",
+    "rows_needed",
+    "split_dataset",
+    "with_permutation_p",
+    "with_token_confidence",
+    "without_thinking",
+    "words_of",
+    "write_beside",
+]

@@ -1,0 +1,57 @@
+from .check import KINDS, DataReport, check_rows
+from .check_tokens import COUNTED, TokenSummary, count_row_tokens
+from .columns import WORDS, Draft, Roles, near_names, read_grade, read_table, words_of
+from .problems import Problems
+from .raw_rows import RawRoles, RawRows, infer_raw_scale, judge_inputs, read_raw_rows
+from .reading import load_dataset
+from .records import Cell, kind_of, name_of, read_records, unit_of
+from .small_file import read_small, read_small_text
+from .suspicious import SUSPICIONS, find_suspicions
+from .text_answers import TextAnswers, load_text_answers
+from .verdict_columns import GROUP_COLUMNS, VerdictColumns
+from .verdict_items import require_aggregate
+from .verdict_scale import GradeMap, infer_scale, parse_grade_map, words_for
+from .verdicts import load_judges, load_verdicts
+
+__all__ = [
+    "COUNTED",
+    "GROUP_COLUMNS",
+    "KINDS",
+    "SUSPICIONS",
+    "WORDS",
+    "Cell",
+    "DataReport",
+    "Draft",
+    "GradeMap",
+    "Problems",
+    "RawRoles",
+    "RawRows",
+    "Roles",
+    "TextAnswers",
+    "TokenSummary",
+    "VerdictColumns",
+    "check_rows",
+    "count_row_tokens",
+    "find_suspicions",
+    "infer_raw_scale",
+    "infer_scale",
+    "judge_inputs",
+    "kind_of",
+    "load_dataset",
+    "load_judges",
+    "load_text_answers",
+    "load_verdicts",
+    "name_of",
+    "near_names",
+    "parse_grade_map",
+    "read_grade",
+    "read_raw_rows",
+    "read_records",
+    "read_small",
+    "read_small_text",
+    "read_table",
+    "require_aggregate",
+    "unit_of",
+    "words_for",
+    "words_of",
+]

@@ -1,0 +1,101 @@
+from .agreement import BINARY_METRICS, CHOICE_METRICS, GRADE_METRICS, PROPORTIONS, Metric, codes, confusion, point_of
+from .benchmark import Benchmark, by_column, measure
+from .calibration import CALIBRATION_METRICS, auroc, average_precision, brier, calibration_intervals, ece, tally
+from .calibration_error import ece_by_chance, ece_interval
+from .correlation import correlations, kendall_tau, pearson, spearman
+from .delta import influence_se, left_out_se, mean_share, score_interval, share_interval
+from .descriptions import LOWER_IS_BETTER, MEANINGS, MEANINGS_AT, metric_meaning
+from .diras import DIRAS_METRICS, RelevanceRows, diras
+from .estimate import Estimate
+from .influence import METRICS, cell_influence, influence, point
+from .intervals import BLOCK, Cells, Interval, bootstrap, percentile_interval, wilson
+from .jackknife import jackknife
+from .macro_average import AVERAGED, macro_means
+from .paired_comparison import clustered_se, compare, rows_needed
+from .permutation_test import FEW_GROUPS, changed_groups, count_cells, swap_test
+from .ranking import Ranking, mean_over_queries, ndcg, precision_at, ranking_metrics, recall_at, reciprocal_rank
+from .rater_agreement import Level, alpha_of_tables, fleiss_kappa, krippendorff_alpha
+from .reliability_bins import reliability_bins
+from .student_t import t_quantile
+from .suites import NOMINAL, ORDINAL, measure_diras
+from .table_intervals import table_intervals
+from .text_similarity import anls, answer_similarity
+
+__all__ = [
+    "AVERAGED",
+    "BINARY_METRICS",
+    "BLOCK",
+    "CALIBRATION_METRICS",
+    "CHOICE_METRICS",
+    "DIRAS_METRICS",
+    "FEW_GROUPS",
+    "GRADE_METRICS",
+    "LOWER_IS_BETTER",
+    "MEANINGS",
+    "MEANINGS_AT",
+    "METRICS",
+    "NOMINAL",
+    "ORDINAL",
+    "PROPORTIONS",
+    "Benchmark",
+    "Cells",
+    "Estimate",
+    "Interval",
+    "Level",
+    "Metric",
+    "Ranking",
+    "RelevanceRows",
+    "alpha_of_tables",
+    "anls",
+    "answer_similarity",
+    "auroc",
+    "average_precision",
+    "bootstrap",
+    "brier",
+    "by_column",
+    "calibration_intervals",
+    "cell_influence",
+    "changed_groups",
+    "clustered_se",
+    "codes",
+    "compare",
+    "confusion",
+    "correlations",
+    "count_cells",
+    "diras",
+    "ece",
+    "ece_by_chance",
+    "ece_interval",
+    "fleiss_kappa",
+    "influence",
+    "influence_se",
+    "jackknife",
+    "kendall_tau",
+    "krippendorff_alpha",
+    "left_out_se",
+    "macro_means",
+    "mean_over_queries",
+    "mean_share",
+    "measure",
+    "measure_diras",
+    "metric_meaning",
+    "ndcg",
+    "pearson",
+    "percentile_interval",
+    "point",
+    "point_of",
+    "precision_at",
+    "ranking_metrics",
+    "recall_at",
+    "reciprocal_rank",
+    "reliability_bins",
+    "rows_needed",
+    "score_interval",
+    "share_interval",
+    "spearman",
+    "swap_test",
+    "t_quantile",
+    "table_intervals",
+    "tally",
+    "wilson",
+]

@@ -1,0 +1,46 @@
+from .base_url import Origin, checked_url
+from .budget import Budget, Forecast
+from .call_record import CallRecord, FailedCall, MemoryRecord, Spending
+from .client import Client, ClientStats, Progress
+from .endpoint import Endpoint
+from .limits import AdaptiveLimit, SystemClock
+from .model import Completion, Message, Model, Request, TokenLogprob
+from .price import Prices
+from .recorded import Recorded
+from .response_body import BodyReader, body_of
+from .tokens import TokenCount, approximate_tokens, count_tokens, estimate_tokens
+from .wire import read_completion, read_fault, read_filtered, read_retry_after
+
+__all__ = [
+    "AdaptiveLimit",
+    "BodyReader",
+    "Budget",
+    "CallRecord",
+    "Client",
+    "ClientStats",
+    "Completion",
+    "Endpoint",
+    "FailedCall",
+    "Forecast",
+    "MemoryRecord",
+    "Message",
+    "Model",
+    "Origin",
+    "Prices",
+    "Progress",
+    "Recorded",
+    "Request",
+    "Spending",
+    "SystemClock",
+    "TokenCount",
+    "TokenLogprob",
+    "approximate_tokens",
+    "body_of",
+    "checked_url",
+    "count_tokens",
+    "estimate_tokens",
+    "read_completion",
+    "read_fault",
+    "read_filtered",
+    "read_retry_after",
+]

@@ -1,0 +1,23 @@
+from .chat import read_request
+from .faults import Faults
+from .fields import FieldFinder
+from .loss_writer import Side
+from .model import Simulated
+from .rules import TaskName, bell, load_rules
+from .serve import Server, make_app
+from .text import FEATURES, Reader
+
+__all__ = [
+    "FEATURES",
+    "Faults",
+    "FieldFinder",
+    "Reader",
+    "Server",
+    "Side",
+    "Simulated",
+    "TaskName",
+    "bell",
+    "load_rules",
+    "make_app",
+    "read_request",
+]

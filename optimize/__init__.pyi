@@ -1,0 +1,112 @@
+from .ablation import HunkReport, measure_hunks, prompts_needed
+from .align import cut_sentences
+from .context import Goal, RunSettings, Services, Target, judge_rows, open_rows
+from .critique import Critique, critique_batch, excerpt, minibatch
+from .forecast import ASKED_AGAIN, Asked, PlannedRun, StepBound, bound_proposal, bound_run, draw_runs
+from .holdout.decision import Decision
+from .holdout.gate import decide, gate
+from .holdout.guards import GuardResult
+from .holdout.ledger import Ledger, Look, MemoryLedger
+from .hunks import compose, split_hunks
+from .improve import improve
+from .invariants import PhraseIndex, Violation, check_candidate
+from .journal import VOLATILE, Event, Journal, MemoryJournal, first_difference
+from .loop import Outcome, benchmark, construct_loss, decide_on_holdout, find_target, optimize, split_rows
+from .losses.axioms import check_axioms, cost_table
+from .losses.expression import Expression, compile_expression
+from .losses.loss import Loss, default_loss, parse_loss, row_losses, write_loss
+from .losses.objective import Guard, Objective, read_objective
+from .proposers.fewshot import FewShot
+from .proposers.gepa import Gepa
+from .proposers.human import HumanEdit
+from .proposers.mipro import Mipro
+from .proposers.proposer import PARTS, Attempt, NoProposal, Part, Proposal, Proposer
+from .proposers.rewrite import Rewrite
+from .proposers.textgrad import TextGrad
+from .proposers.workbench import Trial, Unanswered, Workbench
+from .threshold import NoThreshold, Rechosen, compare_at_both, tune_threshold
+from .word_diff import Piece, diff_prompts, diff_words, prompt_parts
+
+__all__ = [
+    "ASKED_AGAIN",
+    "PARTS",
+    "VOLATILE",
+    "Asked",
+    "Attempt",
+    "Critique",
+    "Decision",
+    "Event",
+    "Expression",
+    "FewShot",
+    "Gepa",
+    "Goal",
+    "Guard",
+    "GuardResult",
+    "HumanEdit",
+    "HunkReport",
+    "Journal",
+    "Ledger",
+    "Look",
+    "Loss",
+    "MemoryJournal",
+    "MemoryLedger",
+    "Mipro",
+    "NoProposal",
+    "NoThreshold",
+    "Objective",
+    "Outcome",
+    "Part",
+    "PhraseIndex",
+    "Piece",
+    "PlannedRun",
+    "Proposal",
+    "Proposer",
+    "Rechosen",
+    "Rewrite",
+    "RunSettings",
+    "Services",
+    "StepBound",
+    "Target",
+    "TextGrad",
+    "Trial",
+    "Unanswered",
+    "Violation",
+    "Workbench",
+    "benchmark",
+    "bound_proposal",
+    "bound_run",
+    "check_axioms",
+    "check_candidate",
+    "compare_at_both",
+    "compile_expression",
+    "compose",
+    "construct_loss",
+    "cost_table",
+    "critique_batch",
+    "cut_sentences",
+    "decide",
+    "decide_on_holdout",
+    "default_loss",
+    "diff_prompts",
+    "diff_words",
+    "draw_runs",
+    "excerpt",
+    "find_target",
+    "first_difference",
+    "gate",
+    "improve",
+    "judge_rows",
+    "measure_hunks",
+    "minibatch",
+    "open_rows",
+    "optimize",
+    "parse_loss",
+    "prompt_parts",
+    "prompts_needed",
+    "read_objective",
+    "row_losses",
+    "split_hunks",
+    "split_rows",
+    "tune_threshold",
+    "write_loss",
+]

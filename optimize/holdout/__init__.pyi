@@ -1,0 +1,32 @@
+from .decision import Decision
+from .gate import decide
+from .guards import hold_guard
+from .ledger import Ledger, MemoryLedger, remember_split
+from .power import guard_needs, perfect_gain, smallest_gain
+from .row_fingerprints import Overlap, RowFingerprints, row_keys
+from .text_fingerprints import LETTERS, WINDOW, Fingerprints, winnow
+from .unanswered import ROUNDS, Ask, AskedAgain, ask_again, count_against
+
+__all__ = [
+    "LETTERS",
+    "ROUNDS",
+    "WINDOW",
+    "Ask",
+    "AskedAgain",
+    "Decision",
+    "Fingerprints",
+    "Ledger",
+    "MemoryLedger",
+    "Overlap",
+    "RowFingerprints",
+    "ask_again",
+    "count_against",
+    "decide",
+    "guard_needs",
+    "hold_guard",
+    "perfect_gain",
+    "remember_split",
+    "row_keys",
+    "smallest_gain",
+    "winnow",
+]

@@ -1,0 +1,43 @@
+from .axioms import axiom_faults, check_axioms, cost_table
+from .costs import BANDS, MOST_DISTANCES, cost_lines
+from .expression import FUNCTIONS, NAMES, Expression, compile_expression
+from .loss import (
+    TARGET_SLICE,
+    Loss,
+    default_loss,
+    loss_request,
+    missing_declaration,
+    parse_loss,
+    row_losses,
+    write_loss,
+)
+from .objective import TARGETS, Guard, metric_name, read_guard, read_objective
+from .outcomes import Outcomes, outcomes
+
+__all__ = [
+    "BANDS",
+    "FUNCTIONS",
+    "MOST_DISTANCES",
+    "NAMES",
+    "TARGETS",
+    "TARGET_SLICE",
+    "Expression",
+    "Guard",
+    "Loss",
+    "Outcomes",
+    "axiom_faults",
+    "check_axioms",
+    "compile_expression",
+    "cost_lines",
+    "cost_table",
+    "default_loss",
+    "loss_request",
+    "metric_name",
+    "missing_declaration",
+    "outcomes",
+    "parse_loss",
+    "read_guard",
+    "read_objective",
+    "row_losses",
+    "write_loss",
+]

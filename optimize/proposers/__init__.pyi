@@ -1,0 +1,48 @@
+from .demonstrations import PEOPLE, demonstrate, demonstrations, people_s_grade, pool
+from .dspy_kit import ROW, VERSION, load_dspy
+from .dspy_run import metric, refuse_names, row_example, run_search
+from .dspy_search import Search, prompt_from
+from .fewshot import FewShot, tuning_rows
+from .gepa import Gepa
+from .human import HumanEdit
+from .mipro import Mipro
+from .proposer import PARTS, Attempt, NoProposal, Part, Proposal, Proposer
+from .rewrite import Rewrite
+from .textgrad import TextGrad
+from .texts import read_tagged
+from .workbench import Ask, Trial, Unanswered, Workbench
+
+__all__ = [
+    "PARTS",
+    "PEOPLE",
+    "ROW",
+    "VERSION",
+    "Ask",
+    "Attempt",
+    "FewShot",
+    "Gepa",
+    "HumanEdit",
+    "Mipro",
+    "NoProposal",
+    "Part",
+    "Proposal",
+    "Proposer",
+    "Rewrite",
+    "Search",
+    "TextGrad",
+    "Trial",
+    "Unanswered",
+    "Workbench",
+    "demonstrate",
+    "demonstrations",
+    "load_dspy",
+    "metric",
+    "people_s_grade",
+    "pool",
+    "prompt_from",
+    "read_tagged",
+    "refuse_names",
+    "row_example",
+    "run_search",
+    "tuning_rows",
+]

@@ -1,0 +1,30 @@
+from .calls import CallStore, CallSummary
+from .cost_summary import thrift
+from .database import Database
+from .journal import RunJournal, create_run, find_run, get_run, list_runs, set_state
+from .ledger import HoldoutLedger
+from .run_command import command_of
+from .run_config import PROPOSERS, RunConfig, open_proposer
+from .schema import MIGRATIONS, Migration
+from .workspace import Workspace
+
+__all__ = [
+    "MIGRATIONS",
+    "PROPOSERS",
+    "CallStore",
+    "CallSummary",
+    "Database",
+    "HoldoutLedger",
+    "Migration",
+    "RunConfig",
+    "RunJournal",
+    "Workspace",
+    "command_of",
+    "create_run",
+    "find_run",
+    "get_run",
+    "list_runs",
+    "open_proposer",
+    "set_state",
+    "thrift",
+]

@@ -1,0 +1,104 @@
+from .audit import SliceAudit, apply_marks, audit_slice
+from .column import MAX_VALUES, encode, readable_edges
+from .consistency import Consistency
+from .effect import Cells, Parts, decompose, expected_gain
+from .error_annotation import KEYS, annotate_errors, show_error, write_marks
+from .features import read_features
+from .find import FoundSlice, Limits, SliceReport, find_in_frame, find_slices, search_slices
+from .inspect_slice import MeasuredSlice, measure_slice, members, rows_in_slice, why_no_target
+from .languages import FUNCTION_WORDS
+from .leaks import convention_reason, leak_reason, uncertainty_coefficient
+from .outcomes import Outcomes
+from .outputs import bins_reason, names_an_output
+from .refine import MIN_ROWS, refine
+from .regression import Regression, RegressionReport, find_regressions, sign_flip_tail
+from .saved import SavedSlice, load_saved_slice, load_slice, read_slice, save_slice
+from .search import Rows, propose
+from .search_result import HeldOut
+from .significance import compare, one_direction, rows_to_find, scan_llr, share_interval
+from .slice import Contains, Equals, Interval, Missing, Predicate, parse_predicate, text_of
+from .target import TARGETS, of_bad_share, target_of
+from .target_selection import choose_target
+from .text import Columns, feature_names, feature_rank, is_column, read_columns
+from .tokens import LIKELY, Likely, read_vocabulary
+from .topics import Topic, Topics, add_topics, fit_topics, load_embeddings
+
+__all__ = [
+    "FUNCTION_WORDS",
+    "KEYS",
+    "LIKELY",
+    "MAX_VALUES",
+    "MIN_ROWS",
+    "TARGETS",
+    "Cells",
+    "Columns",
+    "Consistency",
+    "Contains",
+    "Equals",
+    "FoundSlice",
+    "HeldOut",
+    "Interval",
+    "Likely",
+    "Limits",
+    "MeasuredSlice",
+    "Missing",
+    "Outcomes",
+    "Parts",
+    "Predicate",
+    "Regression",
+    "RegressionReport",
+    "Rows",
+    "SavedSlice",
+    "SliceAudit",
+    "SliceReport",
+    "Topic",
+    "Topics",
+    "add_topics",
+    "annotate_errors",
+    "apply_marks",
+    "audit_slice",
+    "bins_reason",
+    "choose_target",
+    "compare",
+    "convention_reason",
+    "decompose",
+    "encode",
+    "expected_gain",
+    "feature_names",
+    "feature_rank",
+    "find_in_frame",
+    "find_regressions",
+    "find_slices",
+    "fit_topics",
+    "is_column",
+    "leak_reason",
+    "load_embeddings",
+    "load_saved_slice",
+    "load_slice",
+    "measure_slice",
+    "members",
+    "names_an_output",
+    "of_bad_share",
+    "one_direction",
+    "parse_predicate",
+    "propose",
+    "read_columns",
+    "read_features",
+    "read_slice",
+    "read_vocabulary",
+    "readable_edges",
+    "refine",
+    "rows_in_slice",
+    "rows_to_find",
+    "save_slice",
+    "scan_llr",
+    "search_slices",
+    "share_interval",
+    "show_error",
+    "sign_flip_tail",
+    "target_of",
+    "text_of",
+    "uncertainty_coefficient",
+    "why_no_target",
+    "write_marks",
+]
