@@ -23,7 +23,10 @@ class _ChatMessage(BaseModel):
     content: str | list[_Part]
 
     def message(self) -> Message:
-        text = self.content if isinstance(self.content, str) else "".join(part.text for part in self.content)
+        text = self.content
+        if not isinstance(text, str):
+            text = "".join(part.text for part in text)
+        # "developer" is what newer models call the system message.
         return Message("system" if self.role == "developer" else self.role, text)
 
 
@@ -89,19 +92,21 @@ def read_request(body: Mapping[str, Any]) -> Request:  # Any: JSON before it is 
         return _ChatBody.model_validate(body).request()
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]
-        where = ".".join(str(part) for part in first["loc"])
-        raise RefusedError(f"{where}: {first['msg']}", where.partition(".")[0]) from None
+        field = ".".join(str(part) for part in first["loc"])
+        raise RefusedError(f"{field}: {first['msg']}", field.partition(".")[0]) from None
 
 
 def write_answer(completion: Completion, request: Request, model: str) -> bytes:
     """Write a completion as the JSON that clients of the API expect."""
     message = {"role": "assistant", "content": completion.text, "refusal": completion.refusal}
-    wanted = request.top_logprobs is not None and completion.logprobs
+    logprobs = None
+    if request.top_logprobs is not None and completion.logprobs:
+        logprobs = {"content": [_token(token) for token in completion.logprobs], "refusal": None}
     choice = {
         "index": 0,
         "message": message,
         "finish_reason": completion.finish_reason,
-        "logprobs": {"content": [_token(t) for t in completion.logprobs], "refusal": None} if wanted else None,
+        "logprobs": logprobs,
     }
     answer = {
         "id": f"chatcmpl-{completion.reply_hash}",

@@ -1,4 +1,4 @@
-"""The optimizer side, first half: reading a critique, and saying in words what is wrong with the criteria.
+"""Read a critique and answer with feedback, as the simulated optimizer does before it writes new criteria.
 
 It looks at the quoted rows with the eyes of the simulated judge: a false positive whose statement has a
 number that the source lacks points to numbers that are not checked, and so on.
@@ -70,19 +70,24 @@ class Critic:
 
     def feedback(self, text: str, criteria: str, seed: str) -> str:
         """Answer a request for feedback; about a quarter of the answers are no help."""
-        found = self.diagnose(text, criteria)
+        diagnosis = self.diagnose(text, criteria)
         edits = self._rules.edits
         if draw(seed, "useless") < edits.useless_feedback:
             if draw(seed, "misguided") >= edits.misguided:
                 return _pick(edits.useless, seed, "useless text")
-            others = [n for n, d in self._rules.directives.items() if d.feedback and n not in found.causes]
-            return self._said(found.task, _pick(others, seed, "other"), seed)
-        if not found.causes:
+            others = []
+            for name, directive in self._rules.directives.items():
+                if directive.feedback and name not in diagnosis.causes:
+                    others.append(name)
+            return self._feedback_on(_pick(others, seed, "other"), diagnosis.task, seed)
+        if not diagnosis.causes:
             return "The criteria already say what they need to; no further change follows from these rows."
-        kind = "false positives" if found.direction == "fp" else "false negatives"
-        said = [self._said(found.task, cause, seed) for cause in found.causes[:2]]
-        again = " Besides: " + said[1] if len(said) > 1 and draw(seed, "second") < 0.5 else ""
-        return f"Most of the costly errors are {kind}. {said[0]}{again}"
+        kind = "false positives" if diagnosis.direction == "fp" else "false negatives"
+        first, *more = diagnosis.causes
+        text = f"Most of the costly errors are {kind}. {self._feedback_on(first, diagnosis.task, seed)}"
+        if more and draw(seed, "second") < 0.5:
+            text += f" Besides: {self._feedback_on(more[0], diagnosis.task, seed)}"
+        return text
 
     def task_of(self, text: str) -> TaskName:
         """Guess the task from the words of the criteria."""
@@ -91,11 +96,11 @@ class Critic:
             if rules.cue and rules.cue.search(text):
                 return task
         lower = text.lower()
-        counts: dict[TaskName, int] = {
-            name: lower.count(rules.ground) + lower.count(rules.focus)
-            for name, rules in tasks.items()
-            if rules.cue is None
-        }
+        counts: dict[TaskName, int] = {}
+        for task, rules in tasks.items():
+            if rules.cue is None:
+                counts[task] = lower.count(rules.ground) + lower.count(rules.focus)
+        # "Answer" is in nearly every prompt, so that it takes two to count as one.
         counts["answer_relevance"] += lower.count("answer") // 2
         return max(counts, key=lambda name: counts[name])
 
@@ -104,23 +109,24 @@ class Critic:
         rules = self._rules.tasks[task]
         return phrase.replace("{focus}", rules.focus).replace("{ground}", rules.ground)
 
-    def _said(self, task: TaskName, cause: str, seed: str) -> str:
+    def _feedback_on(self, cause: str, task: TaskName, seed: str) -> str:
         return self.worded(task, _pick(self._rules.directives[cause].feedback, seed, cause))
 
     def _wrong_rows(self, text: str, criteria: str) -> list[WrongRow]:
         headers = list(_HEADER.finditer(text))
-        ends = [*(header.start() for header in headers[1:]), len(text)]
-        found = []
-        for header, end in zip(headers, ends, strict=False):
-            body = text[header.end() : end]
-            fields = {b.name: b.text for b in self._finder.blocks(body)}
-            pair = self._finder.pair(fields, criteria) if len(fields) > 1 else None
+        rows: list[WrongRow] = []
+        for i, header in enumerate(headers):
+            end = headers[i + 1].start() if i + 1 < len(headers) else len(text)
+            fields = self._finder.fields(text[header.end() : end])
+            if len(fields) < 2:
+                continue
+            pair = self._finder.pair(fields, criteria)
             if pair is None:
                 continue
             error: ErrorKind = "fp" if header["fp"] else "fn"
             features = self._reader.features(pair.task, pair.focus, pair.ground)
-            found.append(WrongRow(error=error, task=pair.task, features=features, focus=pair.focus))
-        return found
+            rows.append(WrongRow(error=error, task=pair.task, features=features, focus=pair.focus))
+        return rows
 
     def _causes(
         self, task: TaskName, direction: ErrorKind, rows: Sequence[WrongRow], active: Mapping[str, float]
@@ -129,27 +135,30 @@ class Critic:
         scores: dict[str, float] = {}
         for name, directive in self._rules.directives.items():
             blame = directive.blame
-            if (
-                blame is None
-                or blame.error != direction
-                or active.get(name, 0.0) > 0
-                or not directive.effects.get(task)
-            ):
+            if blame is None or blame.error != direction:
+                continue
+            if active.get(name, 0.0) > 0 or not directive.effects.get(task):
                 continue
             shown = sum(row.features[blame.feature] > blame.above for row in mine)
+            # Half a row is added to either side, so that a single row proves little.
             scores[name] = blame.prior * ((shown + 0.5) / (len(mine) + 1.0))
         return tuple(sorted(scores, key=lambda name: (-scores[name], name)))[:3]
 
 
 def _direction(text: str, rows: Sequence[WrongRow]) -> ErrorKind:
     """Tell which error prevails: by the quoted rows, else by the counts, else by the words."""
-    shown = sum(1 if row.error == "fp" else -1 for row in rows)
-    if shown:
-        return "fp" if shown > 0 else "fn"
-    counts = {kind: next((int(a or b) for a, b in pattern.findall(text)), 0) for kind, pattern in _COUNTS.items()}
-    if counts["fp"] != counts["fn"]:
-        return "fp" if counts["fp"] > counts["fn"] else "fn"
-    return "fp" if len(_TALK["fp"].findall(text)) >= len(_TALK["fn"].findall(text)) else "fn"
+    fp = sum(row.error == "fp" for row in rows)
+    fn = len(rows) - fp
+    if fp == fn:
+        fp, fn = _first_count(_COUNTS["fp"], text), _first_count(_COUNTS["fn"], text)
+    if fp == fn:
+        fp, fn = len(_TALK["fp"].findall(text)), len(_TALK["fn"].findall(text))
+    return "fp" if fp >= fn else "fn"
+
+
+def _first_count(pattern: re.Pattern[str], text: str) -> int:
+    match = pattern.search(text)
+    return int(match[1] or match[2]) if match else 0
 
 
 def _pick(choices: Sequence[str], seed: str, use: str) -> str:

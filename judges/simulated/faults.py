@@ -1,4 +1,4 @@
-"""Faults on order: what a served model does wrong, how often, and always the same way for a seed.
+"""Injected errors: what a served model does wrong on purpose, how often, and always the same way for a seed.
 
 A spec is a comma-separated list such as `429=0.10,503=0.05,garbage=0.05,retry_after=0.05,seed=3`:
 
@@ -29,7 +29,7 @@ _SECONDS = ("latency", "retry_after", "hold")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Faults:
-    """What goes wrong, as rates in [0, 1] and durations in seconds."""
+    """The errors to inject, as rates in [0, 1] and durations in seconds."""
 
     statuses: tuple[tuple[int, float], ...] = ()
     """HTTP status and the share of attempts that get it."""
@@ -48,37 +48,44 @@ class Faults:
 
     def __post_init__(self) -> None:
         per_attempt = sum(rate for _, rate in self.statuses) + self.timeout + self.badjson
-        for what, total in (("per attempt", per_attempt), ("per body", self.garbage + self.truncate)):
+        for unit, total in (("attempt", per_attempt), ("body", self.garbage + self.truncate)):
             if total > 1.0 + 1e-9:
-                raise InputError(f"the faults drawn {what} add up to {total:g}; at most 1 is possible")
+                raise InputError(f"the faults drawn per {unit} add up to {total:g}; at most 1 is possible")
 
     @classmethod
     def parse(cls, spec: str) -> Faults:
-        """Read a spec; the empty one orders no faults.
+        """Read a spec; the empty one injects no errors.
 
         Raises:
             InputError: A token is unknown, given twice, or its value is out of range; the message names it.
         """
-        given: dict[str, Any] = {}  # Any: each field has its own type, made by _read below
+        fields: dict[str, Any] = {}  # Any: each field has its own type, made by _read below
         statuses: dict[int, float] = {}
-        for token in filter(None, (part.strip() for part in spec.split(","))):
+        for part in spec.split(","):
+            token = part.strip()
+            if not token:
+                continue
             name, equals, value = (piece.strip() for piece in token.partition("="))
             if not equals:
                 raise InputError(f"fault {token!r} is not NAME=VALUE")
-            if name in given or (name.isdecimal() and int(name) in statuses):
+            if name in fields or (name.isdecimal() and int(name) in statuses):
                 raise InputError(f"fault {token!r}: {name!r} is given twice")
             if name.isdecimal():
-                statuses[_status(token, name)] = _number(token, value, high=1.0)
+                status = int(name)
+                if status not in {408, 409, 429} and not 500 <= status <= 599:
+                    raise InputError(f"fault {token!r}: status {name!r} is not 408, 409, 429 or 5xx")
+                statuses[status] = _number(token, value, high=1.0)
             else:
-                given[name] = _read(token, name, value)
-        return cls(statuses=tuple(statuses.items()), **given)
+                fields[name] = _read(token, name, value)
+        return cls(statuses=tuple(statuses.items()), **fields)
 
     def transient(self, body: bytes, attempt: int) -> str | None:
         """Return what goes wrong with this attempt (counted from 1): a status, `timeout`, `badjson` or None."""
         if self.once and attempt > 1:
             return None
-        table = [(str(status), rate) for status, rate in self.statuses]
-        return self._draw([*table, ("timeout", self.timeout), ("badjson", self.badjson)], body, f"attempt {attempt}")
+        rates = [(str(status), rate) for status, rate in self.statuses]
+        rates += [("timeout", self.timeout), ("badjson", self.badjson)]
+        return self._draw(rates, body, f"attempt {attempt}")
 
     def sticky(self, body: bytes) -> str | None:
         """Return what goes wrong with every answer to this body: `garbage`, `truncate` or None."""
@@ -87,14 +94,14 @@ class Faults:
     def garbage_text(self, body: bytes) -> str:
         """Return letters without a digit, a bracket or a word, the same for the same body."""
         digest = hashlib.blake2b(body, digest_size=32, key=str(self.seed).encode()).digest()
-        return " ".join(
-            "".join("bcdfghjklmpqrstvwxz"[byte % 19] for byte in digest[i : i + 6]) for i in range(0, 30, 6)
-        )
+        letters = "".join("bcdfghjklmpqrstvwxz"[byte % 19] for byte in digest)
+        return " ".join(letters[i : i + 6] for i in range(0, 30, 6))
 
-    def _draw(self, table: Iterable[tuple[str, float]], body: bytes, salt: str) -> str | None:
+    def _draw(self, rates: Iterable[tuple[str, float]], body: bytes, salt: str) -> str | None:
         digest = hashlib.blake2b(f"{self.seed}/{salt}/".encode() + body, digest_size=8).digest()
+        # One uniform number, and each kind has its share of [0, 1): at most one of them happens.
         left = int.from_bytes(digest, "big") / 2**64
-        for kind, rate in table:
+        for kind, rate in rates:
             if left < rate:
                 return kind
             left -= rate
@@ -115,23 +122,14 @@ def _read(token: str, name: str, value: str) -> float | int | bool | frozenset[s
             raise InputError(f"fault {token!r}: {value!r} is neither 'true' nor 'false'")
         return value == "true"
     if name == "refuse":
-        return _parameters(token, value)
-    known = ", ".join(("a status", *_RATES, *_SECONDS, "refuse", "seed", "once"))
-    raise InputError(f"fault {token!r}: {name!r} is unknown", hint=f"known are {known}")
-
-
-def _parameters(token: str, value: str) -> frozenset[str]:
-    names = frozenset(value.split("+"))
-    if unknown := sorted(names - set(REFUSABLE)):
-        raise InputError(f"fault {token!r}: {unknown[0]!r} cannot be refused", hint="one of " + ", ".join(REFUSABLE))
-    return names
-
-
-def _status(token: str, name: str) -> int:
-    status = int(name)
-    if status not in {408, 409, 429} and not 500 <= status <= 599:
-        raise InputError(f"fault {token!r}: status {name!r} is not 408, 409, 429 or 5xx")
-    return status
+        parameters = frozenset(value.split("+"))
+        unknown = sorted(parameters - set(REFUSABLE))
+        if unknown:
+            hint = "one of " + ", ".join(REFUSABLE)
+            raise InputError(f"fault {token!r}: {unknown[0]!r} cannot be refused", hint=hint)
+        return parameters
+    names = ", ".join(("a status", *_RATES, *_SECONDS, "refuse", "seed", "once"))
+    raise InputError(f"fault {token!r}: {name!r} is unknown", hint=f"known are {names}")
 
 
 def _number(token: str, value: str, *, high: float) -> float:

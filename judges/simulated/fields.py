@@ -1,4 +1,4 @@
-"""How the simulated model finds the parts of a request: fenced fields, the task, and everything outside fences."""
+"""Find the parts of a request: its fields, the task they make, and the text outside them."""
 
 from __future__ import annotations
 
@@ -48,44 +48,53 @@ class FieldFinder:
 
     def fences(self, text: str) -> list[Block]:
         """Return the salted fences `<name-tag>..</name-tag>`, in order."""
-        found, at = [], 0
-        while opened := _FENCE.search(text, at):
-            closing = f"</{opened[1]}-{opened[2]}>"
-            end = text.find(closing, opened.end())
+        blocks: list[Block] = []
+        at = 0
+        while opening := _FENCE.search(text, at):
+            name, content = opening[1], opening.end()
+            closing = f"</{name}-{opening[2]}>"
+            end = text.find(closing, content)
             if end < 0:
-                at = opened.end()
+                at = content
                 continue
             at = end + len(closing)
-            found.append(Block(name=opened[1], text=text[opened.end() : end].strip("\n"), start=opened.start(), end=at))
-        return found
+            blocks.append(Block(name=name, text=text[content:end].strip("\n"), start=opening.start(), end=at))
+        return blocks
 
     def blocks(self, text: str) -> list[Block]:
         """Return the fields of a text in order, by the first of the three notations that it uses."""
         return self.fences(text) or self._tags(text) or self._headings(text)
 
+    def fields(self, text: str) -> dict[str, str]:
+        """Return the contents of the fields of a text by name."""
+        return {block.name: block.text for block in self.blocks(text)}
+
     def _tags(self, text: str) -> list[Block]:
-        found, at = [], 0
-        while opened := _TAG.search(text, at):
-            at = opened.end()
-            closing = f"</{opened[1]}>"
+        blocks: list[Block] = []
+        at = 0
+        while opening := _TAG.search(text, at):
+            at = opening.end()
+            name, closing = opening[1].lower(), f"</{opening[1]}>"
             end = text.find(closing, at)
-            if opened[1].lower() in self._known and end >= 0:
+            if name in self._known and end >= 0:
                 content = text[at:end].strip("\n")
                 at = end + len(closing)
-                found.append(Block(name=opened[1].lower(), text=content, start=opened.start(), end=at))
-        return found
+                blocks.append(Block(name=name, text=content, start=opening.start(), end=at))
+        return blocks
 
     def _headings(self, text: str) -> list[Block]:
-        marks = list(self._heading.finditer(text))
-        found: list[Block] = []
-        for i, mark in enumerate(marks):
-            last = i + 1 == len(marks)
-            end = len(text) if last else marks[i + 1].start()
-            closing = self._closing.search(text, mark.end()) if last else None
-            end = closing.start() if closing else end
-            name = mark[1].lower().replace(" ", "_")
-            found.append(Block(name=name, text=text[mark.end() : end].strip(), start=mark.start(), end=end))
-        return found
+        headings = list(self._heading.finditer(text))
+        blocks: list[Block] = []
+        for i, heading in enumerate(headings):
+            if i + 1 < len(headings):
+                end = headings[i + 1].start()
+            else:
+                # The reply clause follows the last field without a heading of its own.
+                closing = self._closing.search(text, heading.end())
+                end = closing.start() if closing else len(text)
+            name, content = heading[1].lower().replace(" ", "_"), text[heading.end() : end].strip()
+            blocks.append(Block(name=name, text=content, start=heading.start(), end=end))
+        return blocks
 
     def pair(self, fields: Mapping[str, str], criteria: str) -> Pair | None:
         """Name the task from the fields present; None where there is nothing to compare."""
@@ -101,8 +110,9 @@ class FieldFinder:
         gold = self._first(fields, "gold")
         passages = self._first(fields, "passages")
         interpretation = self._first(fields, "interpretation")
-        if interpretation and (found := passages or passage):
-            return Pair(task="interpretation_groundedness", focus=fields[interpretation], ground=fields[found])
+        if interpretation and (passages or passage):
+            ground = fields[passages or passage or ""]
+            return Pair(task="interpretation_groundedness", focus=fields[interpretation], ground=ground)
         if gold and answer:
             return Pair(task="answer_correctness", focus=fields[gold], ground=fields[answer])
         more = " ".join(fields[n] for n in self._names["more"] if n in fields)
@@ -111,16 +121,19 @@ class FieldFinder:
         if query and passages:
             return Pair(task="answerability", focus=fields[query], ground=fields[passages])
         if query and passage and more.strip():
-            asked = " ".join(fields[query].split())
-            return Pair(task="defined_relevance", focus=f"{asked}\n{more}", ground=fields[passage])
+            # One line for the query: each further line is an example of what its definition takes for relevant.
+            first = " ".join(fields[query].split())
+            return Pair(task="defined_relevance", focus=f"{first}\n{more}", ground=fields[passage])
         if query and passage:
             return Pair(task="context_relevance", focus=fields[query].strip(), ground=fields[passage])
         if source and answer:
             return Pair(task="groundedness", focus=fields[answer], ground=fields[source])
         texts = list(fields.values())
-        if len(texts) > 1:
-            return Pair(task="groundedness", focus=texts[1], ground=texts[0])
-        return Pair(task="context_relevance", focus=criteria, ground=texts[0], alone=True) if texts else None
+        if not texts:
+            return None
+        if len(texts) == 1:
+            return Pair(task="context_relevance", focus=criteria, ground=texts[0], alone=True)
+        return Pair(task="groundedness", focus=texts[1], ground=texts[0])
 
     def _first(self, fields: Mapping[str, str], role: str) -> str | None:
         return next((name for name in self._names[role] if name in fields), None)
@@ -128,9 +141,9 @@ class FieldFinder:
 
 def outside(text: str, blocks: list[Block]) -> str:
     """Return a text without its blocks."""
-    kept, at = [], 0
+    parts, at = [], 0
     for block in blocks:
-        kept.append(text[at : block.start])
+        parts.append(text[at : block.start].strip())
         at = block.end
-    kept.append(text[at:])
-    return "\n".join(part.strip() for part in kept if part.strip())
+    parts.append(text[at:].strip())
+    return "\n".join(part for part in parts if part)

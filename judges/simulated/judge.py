@@ -1,4 +1,4 @@
-"""How the simulated judge decides: a latent score from the features, cut into grades, with bounded noise."""
+"""Decide as the simulated judge does: a latent score from the features, cut into grades, with bounded noise."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Opinion:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Shown:
+class Demonstration:
     """One demonstration of the prompt: its features and the position its grade stands for."""
 
     features: Features
@@ -44,10 +44,10 @@ class Judge:
     def decide(
         self,
         task: TaskName,
-        told: Instructions,
+        instructions: Instructions,
         features: Features,
         *,
-        shown: Sequence[Shown] = (),
+        demonstrations: Sequence[Demonstration] = (),
         repeat: int = 0,
         temperature: float | None = 0.0,
         texts: tuple[str, ...] = (),
@@ -63,37 +63,47 @@ class Judge:
             temperature: More of it means more difference between repetitions.
             texts: The texts of the row, read only where a label is chosen by its words; one text is routed.
         """
-        exact = self._latent(told, features)
-        latent = exact + self._noise(told, features, repeat, temperature)
+        latent = self._latent(instructions, features) + self._noise(instructions, features, repeat, temperature)
         cuts = self._rules.tasks[task].cuts
-        cut = told.cut + self._lesson(task, told, shown)
+        cut = instructions.cut + self._shift(task, instructions, demonstrations)
         position = _position(latent - cut, cuts)
-        scale = told.scale
-        sure = self._confidence(abs(latent - cut - cuts[1]), features, told, repeat)
+        scale, count = instructions.scale, len(instructions.scale.levels)
+        distance = abs(latent - cut - cuts[1])
         routed = len(texts) == 1
         if not scale.ordered or (routed and scale.plain):
             level, lead = self._choice(scale, texts)
-            sure = self._confidence(self._rules.confidence.lead * lead, features, told, repeat) if routed else sure
-            shares = _shares_of_choice(level, len(scale.levels), sure)
-        elif not scale.levels:
-            level, shares = int(position >= 0.5), (1.0 - position, position)
+            if routed:
+                distance = self._rules.confidence.lead * lead
+            confidence = self._confidence(distance, features, instructions, repeat)
+            shares = _shares_of_choice(level, count, confidence)
         else:
-            count = len(scale.levels)
-            level, shares = min(count - 1, int(position * count)), _shares(position, count)
-        score = scale.levels[level] if scale.levels else f"{round(position, 2):g}"
-        return Opinion(level=level, score=score, position=position, confidence=sure, shares=shares, features=features)
+            confidence = self._confidence(distance, features, instructions, repeat)
+            if scale.levels:
+                level, shares = min(count - 1, int(position * count)), _shares(position, count)
+            else:
+                level, shares = int(position >= 0.5), (1.0 - position, position)
+        return Opinion(
+            level=level,
+            score=scale.levels[level] if scale.levels else f"{round(position, 2):g}",
+            position=position,
+            confidence=confidence,
+            shares=shares,
+            features=features,
+        )
 
-    def _latent(self, told: Instructions, features: Features) -> float:
-        return sum(w * v for w, v in zip(told.weights, features.values, strict=True) if w)
+    def _latent(self, instructions: Instructions, features: Features) -> float:
+        return sum(w * v for w, v in zip(instructions.weights, features.values, strict=True) if w)
 
-    def _noise(self, told: Instructions, features: Features, repeat: int, temperature: float | None) -> float:
+    def _noise(self, instructions: Instructions, features: Features, repeat: int, temperature: float | None) -> float:
         noise = self._rules.noise
         heat = noise.default_temperature if temperature is None else temperature
-        row = noise.row * told.row_noise * bell("row", features.digest)
+        row = noise.row * instructions.row_noise * bell("row", features.digest)
         again = (noise.repeat + noise.temperature * heat) * bell("repeat", features.digest, repeat)
-        wording = noise.wording * bell("wording", features.digest, told.text)
-        slips = self._slip(features.digest, "repeat", repeat) + self._slip(features.digest, "wording", told.text)
-        return row + slips + told.noise * (again + wording)
+        wording = noise.wording * bell("wording", features.digest, instructions.text)
+        slips = self._slip(features.digest, "repeat", repeat) + self._slip(
+            features.digest, "wording", instructions.text
+        )
+        return row + slips + instructions.noise * (again + wording)
 
     def _slip(self, row: bytes, cause: str, of: str | int) -> float:
         """A lapse of attention: rare, and as likely up as down."""
@@ -102,18 +112,22 @@ class Judge:
             return 0.0
         return noise.slip if at < noise.slip_share / 2 else -noise.slip
 
-    def _lesson(self, task: TaskName, told: Instructions, shown: Sequence[Shown]) -> float:
+    def _shift(self, task: TaskName, instructions: Instructions, demonstrations: Sequence[Demonstration]) -> float:
         """How far demonstrations move the cut: up where they grade lower than this judge would have."""
-        if not shown:
+        if not demonstrations:
             return 0.0
         cuts, attention = self._rules.tasks[task].cuts, self._rules.attention
-        gaps = [_position(self._latent(told, s.features) - told.cut, cuts) - s.position for s in shown]
+        gaps = []
+        for demonstration in demonstrations:
+            latent = self._latent(instructions, demonstration.features)
+            gaps.append(_position(latent - instructions.cut, cuts) - demonstration.position)
+        # Two more in the denominator: a single demonstration teaches a third of what it shows.
         pull = attention.shown * (cuts[2] - cuts[0]) * sum(gaps) / (len(gaps) + 2)
         return max(-attention.shown_limit, min(attention.shown_limit, pull))
 
-    def _confidence(self, distance: float, features: Features, told: Instructions, repeat: int) -> float:
+    def _confidence(self, distance: float, features: Features, instructions: Instructions, repeat: int) -> float:
         rules = self._rules.confidence
-        spread = rules.spread * bell("confidence", features.digest, told.text, repeat)
+        spread = rules.spread * bell("confidence", features.digest, instructions.text, repeat)
         return round(max(0.5, min(rules.top, rules.base + rules.slope * distance + spread)), 2)
 
     def _choice(self, scale: Scale, texts: tuple[str, ...]) -> tuple[int, float]:
@@ -125,7 +139,8 @@ class Judge:
         described = [set(self._reader.keys(f"{label} {scale.anchors.get(label, '')}")) for label in scale.levels]
         shared = [len(words & own) / max(1, len(own)) ** 0.5 for own in described]
         best, second = sorted(shared, reverse=True)[:2]
-        return shared.index(best), (best - second) / (best + second) if best else 0.0
+        lead = (best - second) / (best + second) if best else 0.0
+        return shared.index(best), lead
 
 
 def position_of(score: str, scale: Scale) -> float | None:
@@ -135,27 +150,33 @@ def position_of(score: str, scale: Scale) -> float | None:
             return min(1.0, max(0.0, float(score)))
         except ValueError:
             return None
-    lowered = [level.lower() for level in scale.levels]
-    return (lowered.index(score.lower()) + 0.5) / len(lowered) if score.lower() in lowered else None
+    for i, level in enumerate(scale.levels):
+        if level.lower() == score.lower():
+            return (i + 0.5) / len(scale.levels)
+    return None
 
 
 def _position(latent: float, cuts: tuple[float, float, float]) -> float:
     """Map the latent score to [0, 1] so that the cuts fall on a quarter, a half and three quarters."""
     low, middle, high = cuts
     if latent < middle:
-        found = 0.5 - 0.25 * (middle - latent) / (middle - low)
+        position = 0.5 - 0.25 * (middle - latent) / (middle - low)
     else:
-        found = 0.5 + 0.25 * (latent - middle) / (high - middle)
-    return max(0.0, min(1.0, found))
+        position = 0.5 + 0.25 * (latent - middle) / (high - middle)
+    return max(0.0, min(1.0, position))
 
 
 def _shares(position: float, count: int) -> tuple[float, ...]:
-    centres = [(i + 0.5) / count for i in range(count)]
-    raw = [2.0 ** -(((position - c) * count * 1.6) ** 2) + 1e-4 for c in centres]
-    # The written level is the likeliest: the middle of the nearest level decides both.
-    return tuple(r / sum(raw) for r in raw)
+    raw = []
+    for i in range(count):
+        # The written level is the likeliest: the middle of the nearest level decides both.
+        middle = (i + 0.5) / count
+        raw.append(2.0 ** -(((position - middle) * count * 1.6) ** 2) + 1e-4)
+    total = sum(raw)
+    return tuple(share / total for share in raw)
 
 
-def _shares_of_choice(level: int, count: int, sure: float) -> tuple[float, ...]:
-    rest = (1.0 - sure) / max(1, count - 1)
-    return tuple(sure if i == level else rest for i in range(count))
+def _shares_of_choice(level: int, count: int, confidence: float) -> tuple[float, ...]:
+    shares = [(1.0 - confidence) / max(1, count - 1)] * count
+    shares[level] = confidence
+    return tuple(shares)

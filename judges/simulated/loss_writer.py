@@ -1,4 +1,4 @@
-"""The simulated loss writer: an objective in words to an expression in the loss language, as JSON."""
+"""Write a loss as a simulated model would: an objective in words to an expression in the loss language, as JSON."""
 
 from __future__ import annotations
 
@@ -20,6 +20,7 @@ _REFUSED = re.compile(
     r"(?i)\b(?:earlier|last|previous) (?:answers?|repl(?:y|ies)|loss(?:es)?)\b[^.\n]{0,30}\b(?:refused|rejected)"
 )
 _SLICE = re.compile(r"in_slice\('([^']{1,80})'\)")
+_BOUND = re.compile(r"\d|\blos|\bkeep|\bwithout\b|\bsacrific")
 _CLAUSE = re.compile(r"[.;!?,]\s+|\bbut\b|\bwhile\b|(?=\bwithout\b)")
 
 
@@ -63,18 +64,24 @@ class LossWriter:
         must = _MUST_DECLARE.search(user)
         if must:
             return "fp" if must[1].lower().startswith(("fp", "false_p")) else "fn"
-        fenced = next((b.text for b in self._finder.fences(user) if "objective" in b.name), None)
-        headed = _OBJECTIVE.search(user)
-        objective = fenced or (headed[1] if headed else user)
-        votes = {"fp": 0, "fn": 0}
-        for clause in _CLAUSE.split(objective):
-            if self._rules.guards.search(clause) and re.search(r"\d|\blos|\bkeep|\bwithout\b|\bsacrific", clause):
+        fp = fn = 0
+        for clause in _CLAUSE.split(self._objective(user)):
+            # "Without losing recall" is a guard: it says nothing about which error is dearer.
+            if self._rules.guards.search(clause) and _BOUND.search(clause):
                 continue
-            votes["fp"] += any(cue.search(clause) for cue in self._rules.cues.fp)
-            votes["fn"] += any(cue.search(clause) for cue in self._rules.cues.fn)
-        if votes["fp"] == votes["fn"]:
+            fp += any(cue.search(clause) for cue in self._rules.cues.fp)
+            fn += any(cue.search(clause) for cue in self._rules.cues.fn)
+        if fp == fn:
             return "even"
-        return "fp" if votes["fp"] > votes["fn"] else "fn"
+        return "fp" if fp > fn else "fn"
+
+    def _objective(self, user: str) -> str:
+        """Return the objective in its fence, else behind its heading, else all of the message."""
+        for block in self._finder.fences(user):
+            if "objective" in block.name and block.text:
+                return block.text
+        heading = _OBJECTIVE.search(user)
+        return heading[1] if heading else user
 
     def _expression(self, side: Side, user: str, seed: str) -> str:
         choices = {"fp": self._rules.fp, "fn": self._rules.fn, "even": self._rules.even}[side]
@@ -86,8 +93,8 @@ class LossWriter:
 
 
 def _declared(side: Side, response_format: Mapping[str, Any] | None) -> dict[str, bool]:
-    spec = (properties_of(response_format) or {}).get("declares", {})
-    names = list(spec.get("properties", {})) or [f"{a}_costs_more_than_{b}" for a, b in (("fp", "fn"), ("fn", "fp"))]
+    schema = (properties_of(response_format) or {}).get("declares", {})
+    names = list(schema.get("properties", {})) or ["fp_costs_more_than_fn", "fn_costs_more_than_fp"]
     return {name: side != "even" and name.lower().startswith(side) for name in names}
 
 

@@ -1,13 +1,13 @@
-"""The simulated model: a deterministic stand-in for a language model, on both sides of the work.
+"""The simulated model: a deterministic stand-in for a language model, as judge and as optimizer.
 
-As a judge it measures lexical support and lets the directives in the prompt move its decision; as an
-optimizer it reads a critique and edits the criteria, sometimes badly; as a loss writer it answers with an
-expression. It sees nothing but the messages. Its rules stand in `docs/simulated.md`; what it scores says
-nothing about any real model.
+As a judge it measures lexical support and lets the directives in the prompt move its decision; as an optimizer it
+reads a critique and edits the criteria, sometimes badly; as a loss writer it answers with an expression. It sees
+nothing but the messages. Its rules are explained in `docs/simulated.md`; its scores say nothing about any real model.
 """
 
 from __future__ import annotations
 
+import math
 import threading
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
@@ -16,7 +16,7 @@ from typing import Any
 from ..models.model import Completion, Message, Request, TokenLogprob
 from .critic import Critic
 from .fields import FieldFinder, Pair, outside
-from .judge import Judge, Shown, position_of
+from .judge import Demonstration, Judge, position_of
 from .loss_writer import LossWriter, asks_for_loss
 from .prompt import Instructions, PromptReader, Scale, properties_of
 from .reply import log_probabilities, read_score, write_opinion
@@ -28,7 +28,7 @@ from .writer import Writer
 CHARACTERS_PER_TOKEN = 4
 """The token estimate; the simulated model has no tokenizer."""
 
-_Settings = Mapping[str, Any] | None
+_ResponseFormat = Mapping[str, Any] | None  # Any: JSON as the endpoint defines it
 
 
 class Simulated:
@@ -44,7 +44,7 @@ class Simulated:
         self._writer = Writer(self._rules, self._critic, self._finder, self._prompts)
         self._losses = LossWriter(self._rules, self._finder)
         self._tasks = TaskWriter(self._rules, self._finder)
-        self._told: dict[tuple[str, ...], tuple[Instructions, list[Shown]]] = {}
+        self._prompt_cache: dict[tuple[str, ...], tuple[Instructions, list[Demonstration]]] = {}
         self._lock = threading.Lock()
 
     @property
@@ -75,17 +75,18 @@ class Simulated:
         form = None if "response_format" in unsupported_parameters else request.response_format
         repeat = 0 if "seed" in unsupported_parameters else request.repeat
         temperature = None if "temperature" in unsupported_parameters else request.temperature
-        wants_logprobs = request.top_logprobs is not None and "logprobs" not in unsupported_parameters
-        top = request.top_logprobs if wants_logprobs else None
+        top = None if "logprobs" in unsupported_parameters else request.top_logprobs
         text, logprobs = self._answer(request.messages, form, repeat, temperature, top)
-        limited = {"max_tokens", "max_completion_tokens"} - unsupported_parameters
-        limit = request.max_tokens * CHARACTERS_PER_TOKEN if request.max_tokens is not None and limited else None
-        cut = limit is not None and len(text) > limit
-        text = text[:limit] if cut else text
+        finish_reason = "stop"
+        unlimited = unsupported_parameters >= {"max_tokens", "max_completion_tokens"}
+        if request.max_tokens is not None and not unlimited:
+            limit = request.max_tokens * CHARACTERS_PER_TOKEN
+            if len(text) > limit:
+                text, finish_reason = text[:limit], "length"
         return Completion(
             text=text,
-            finish_reason="length" if cut else "stop",
-            tokens_in=sum(_tokens(m.content) for m in request.messages),
+            finish_reason=finish_reason,
+            tokens_in=sum(_tokens(message.content) for message in request.messages),
             tokens_out=_tokens(text),
             model_returned=self.name,
             fingerprint=f"simulated-{self.version}",
@@ -93,79 +94,90 @@ class Simulated:
         )
 
     def _answer(
-        self, messages: Sequence[Message], form: _Settings, repeat: int, temperature: float | None, top: int | None
+        self,
+        messages: Sequence[Message],
+        form: _ResponseFormat,
+        repeat: int,
+        temperature: float | None,
+        top: int | None,
     ) -> tuple[str, tuple[TokenLogprob, ...]]:
         system = "\n\n".join(m.content for m in messages if m.role == "system")
         user = next((m.content for m in reversed(messages) if m.role == "user"), "")
+        seed = _seed(messages, repeat)
         if (reply := self._tasks.write(system, user)) is not None:
             return reply, ()
         if (instruction := basic_instruction(system, user)) is not None:
-            return self._writer.instruct(instruction, _seed(messages, repeat)), ()
+            return self._writer.instruct(instruction, seed), ()
+        # The optimizers are recognised by how TextGrad's, and our own, system messages begin.
         lower = system.lower()
         if "gradient (feedback) engine" in lower:
-            return self._critic.feedback(user, self._writer.criteria_in(user), _seed(messages, repeat)), ()
+            return self._critic.feedback(user, self._writer.criteria_in(user), seed), ()
         if "optimization system that improves text" in lower or "improve the criteria of an llm judge" in lower:
-            return self._writer.rewrite(system, user, _seed(messages, repeat)), ()
+            return self._writer.rewrite(system, user, seed), ()
         if asks_for_loss(system, form):
-            again = any(m.role == "assistant" for m in messages)
-            return self._losses.write(user, _seed(messages, repeat), again=again, response_format=form), ()
-        return self._judged(messages, system, user, form, repeat, temperature, top)
+            again = any(message.role == "assistant" for message in messages)
+            return self._losses.write(user, seed, again=again, response_format=form), ()
+        return self._judge_row(messages, system, user, form, repeat, temperature, top)
 
-    def _judged(
+    def _judge_row(
         self,
         messages: Sequence[Message],
         system: str,
         user: str,
-        form: _Settings,
+        form: _ResponseFormat,
         repeat: int,
         temperature: float | None,
         top: int | None,
     ) -> tuple[str, tuple[TokenLogprob, ...]]:
         blocks = self._finder.blocks(user)
-        pair = self._finder.pair({b.name: b.text for b in blocks}, system)
+        pair = self._finder.pair({block.name: block.text for block in blocks}, system)
         if pair is None:
             return "There is nothing here to judge: the message holds no source, statement, query or answer.", ()
-        told, shown = self._instructions(pair, system, outside(user, blocks), form, messages[:-1])
+        instructions, demonstrations = self._read_prompt(pair, system, outside(user, blocks), form, messages[:-1])
         opinion = self._judge.decide(
             pair.task,
-            told,
+            instructions,
             self._reader.features(pair.task, pair.focus, pair.ground),
-            shown=shown,
+            demonstrations=demonstrations,
             repeat=repeat,
             temperature=temperature,
             texts=(pair.ground,) if pair.alone else (pair.focus, pair.ground),
         )
-        text = write_opinion(self._rules, pair.task, told, opinion)
-        return text, () if top is None else log_probabilities(text, told, opinion, top)
+        text = write_opinion(self._rules, pair.task, instructions, opinion)
+        if top is None:
+            return text, ()
+        return text, log_probabilities(text, instructions, opinion, top)
 
-    def _instructions(
-        self, pair: Pair, system: str, clause: str, form: _Settings, before: Sequence[Message]
-    ) -> tuple[Instructions, list[Shown]]:
-        """Read the prompt and its demonstrations once per task; the thousands of rows after it find them read."""
-        key = (pair.task, system, clause, repr(form), *(m.content for m in before))
-        known = self._told.get(key)
-        if known is None:
-            told = self._prompts.read(pair.task, system, clause, properties_of(form))
-            known = told, self._shown(before, system, told.scale)
+    def _read_prompt(
+        self, pair: Pair, system: str, clause: str, form: _ResponseFormat, before: Sequence[Message]
+    ) -> tuple[Instructions, list[Demonstration]]:
+        """Return the prompt's instructions and demonstrations; they are read once for the thousands of rows judged."""
+        key = (pair.task, system, clause, repr(form), *(message.content for message in before))
+        prompt = self._prompt_cache.get(key)
+        if prompt is None:
+            instructions = self._prompts.read(pair.task, system, clause, properties_of(form))
+            prompt = instructions, self._demonstrations(before, system, instructions.scale)
             with self._lock:
-                while len(self._told) >= self._rules.limits.cached_prompts:
-                    self._told.pop(next(iter(self._told)))
-                self._told[key] = known
-        return known
+                while len(self._prompt_cache) >= self._rules.limits.cached_prompts:
+                    self._prompt_cache.pop(next(iter(self._prompt_cache)))
+                self._prompt_cache[key] = prompt
+        return prompt
 
-    def _shown(self, messages: Sequence[Message], system: str, scale: Scale) -> list[Shown]:
+    def _demonstrations(self, messages: Sequence[Message], system: str, scale: Scale) -> list[Demonstration]:
         """Read the demonstrations: a user message with fields, answered by an assistant message with a grade."""
-        found = []
-        for asked, answered in pairwise(messages):
-            if (asked.role, answered.role) != ("user", "assistant"):
+        demonstrations: list[Demonstration] = []
+        for question, answer in pairwise(messages):
+            if (question.role, answer.role) != ("user", "assistant"):
                 continue
-            pair = self._finder.pair({b.name: b.text for b in self._finder.blocks(asked.content)}, system)
-            score = read_score(answered.content)
-            position = position_of(score, scale) if score is not None else None
-            if pair is not None and position is not None:
+            pair = self._finder.pair(self._finder.fields(question.content), system)
+            score = read_score(answer.content)
+            if pair is None or score is None:
+                continue
+            position = position_of(score, scale)
+            if position is not None:
                 features = self._reader.features(pair.task, pair.focus, pair.ground)
-                found.append(Shown(features=features, position=position))
-        return found
+                demonstrations.append(Demonstration(features=features, position=position))
+        return demonstrations
 
 
 def _seed(messages: Sequence[Message], repeat: int) -> str:
@@ -173,15 +185,14 @@ def _seed(messages: Sequence[Message], repeat: int) -> str:
 
 
 def _tokens(text: str) -> int:
-    return -(-len(text) // CHARACTERS_PER_TOKEN)
+    return math.ceil(len(text) / CHARACTERS_PER_TOKEN)
 
 
 def _within(logprobs: tuple[TokenLogprob, ...], length: int) -> tuple[TokenLogprob, ...]:
     """Keep the tokens that a truncated text still has."""
-    kept, at = [], 0
-    for token in logprobs:
-        at += len(token.token)
-        if at > length:
-            break
-        kept.append(token)
-    return tuple(kept)
+    end = 0
+    for i, token in enumerate(logprobs):
+        end += len(token.token)
+        if end > length:
+            return logprobs[:i]
+    return logprobs

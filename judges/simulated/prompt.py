@@ -1,4 +1,4 @@
-"""How the simulated judge reads its instructions: directives, scale and reply form.
+"""Read the instructions of a judge prompt as the simulated judge does: directives, scale and reply form.
 
 Everything here depends on the text outside the fences alone, so it is worked out once per prompt and
 task. What stands inside a fence never gets here.
@@ -91,17 +91,23 @@ class PromptReader:
                 vote = self._vote(clause, directive)
                 if vote:
                     votes.setdefault(name, []).append(vote)
-        strengths, contradictions = {}, 0
-        for name, cast in votes.items():
-            on, off = cast.count(1), cast.count(-1)
+        strengths: dict[str, float] = {}
+        contradictions = 0
+        for name, directive_votes in votes.items():
+            on, off = directive_votes.count(1), directive_votes.count(-1)
             contradictions += min(on, off)
-            strengths[name] = self._strength(on) - self._strength(off)
+            strength = self._strength(on) - self._strength(off)
+            if strength:
+                strengths[name] = strength
         if strengths.get("strict", 0.0) > 0 and strengths.get("lenient", 0.0) > 0:
             contradictions += 1
-        return {name: s for name, s in strengths.items() if s}, contradictions
+        return strengths, contradictions
 
     def _strength(self, mentions: int) -> float:
-        return 0.0 if not mentions else 1.0 + self._rules.attention.repeated * min(2, mentions - 1)
+        if mentions == 0:
+            return 0.0
+        # From the third mention on, saying it again adds nothing.
+        return 1.0 + self._rules.attention.repeated * min(2, mentions - 1)
 
     def _vote(self, clause: str, directive: Directive) -> int:
         """Return 1 for a clause that asks for it, -1 for one that asks for the opposite, 0 for neither.
@@ -128,18 +134,25 @@ class PromptReader:
             clause: The last user message without its fields: the reply clause, and whatever else stands there.
             schema: The JSON schema of the reply, where the request has one.
         """
+        text = instructions = f"{system}\n{clause}"
         section = _SCALE_SECTION.search(system) or _SCALE_SECTION.search(clause)
-        spoken = f"{system}\n{clause}".replace(section[0], "\n") if section else f"{system}\n{clause}"
-        active, contradictions = self.directives(spoken)
-        criteria = _criteria(system.replace(section[0], "\n") if section else system) or clause
+        # The descriptions of the grades are no directives: "0: not supported" does not ask for strictness.
+        if section:
+            instructions = text.replace(section[0], "\n")
+            system_only = system.replace(section[0], "\n")
+        else:
+            system_only = system
+        active, contradictions = self.directives(instructions)
+        criteria = _criteria(system_only) or clause
         attention = self._rules.attention
         words = len(criteria.split())
-        judging = len([n for n in active if n not in ("steps", "notice")])
+        judging = len(active.keys() - {"steps", "notice"})
         crowd = 1.0 + attention.per_directive * max(0, judging - attention.directives)
         ramble = max(1.0, words / attention.words)
         bare = max(0.0, 1.0 - words / attention.bare_words)
         noise = crowd * ramble * (1.0 + attention.contradiction * contradictions)
-        noise *= 1.0 + attention.bare_noise * bare - attention.steps * (active.get("steps", 0.0) > 0)
+        thinking = attention.steps if active.get("steps", 0.0) > 0 else 0.0
+        noise *= 1.0 + attention.bare_noise * bare - thinking
         weights, cut = self._weights(task, active, focus=1.0 / (crowd * ramble))
         return Instructions(
             active=tuple(sorted(active.items())),
@@ -147,27 +160,29 @@ class PromptReader:
             cut=cut + attention.bare_cut * bare,
             noise=noise,
             row_noise=noise**0.75,
-            scale=_scale(section[1] if section else "", f"{system}\n{clause}", schema),
+            scale=_scale(section[1] if section else "", text, schema),
             form=_form(clause, system, schema),
-            text=" ".join(spoken.split()),
+            text=" ".join(instructions.split()),
         )
 
     def _weights(self, task: TaskName, active: Mapping[str, float], *, focus: float) -> tuple[tuple[float, ...], float]:
-        found: dict[str, float] = dict.fromkeys((*FEATURES, "cut"), 0.0)
-        found.update(self._rules.tasks[task].base)
+        weights: dict[str, float] = dict.fromkeys((*FEATURES, "cut"), 0.0)
+        weights.update(self._rules.tasks[task].base)
         for name, strength in active.items():
-            share = focus * (strength if strength > 0 else strength * self._rules.attention.off_share)
             # A directive for abstentions is as strong either way: "gets 0" is a rule of its own.
-            share = focus * strength if name == "abstention" else share
+            if strength < 0 and name != "abstention":
+                strength *= self._rules.attention.off_share
             for feature, delta in self._rules.directives[name].effects.get(task, {}).items():
-                found[feature] += share * delta
-        return tuple(found[name] for name in FEATURES), found["cut"]
+                weights[feature] += focus * strength * delta
+        return tuple(weights[name] for name in FEATURES), weights["cut"]
 
 
 def _criteria(system: str) -> str:
     """Return the criteria section of a system message, or all of it."""
-    head = re.search(r"(?im)^[ \t#*]*criteria\**[ \t]*:?\**[ \t]*\n?", system)
-    return re.split(r"\n\s*\n(?=The fenced blocks )", system[head.end() :])[0] if head else system
+    heading = re.search(r"(?im)^[ \t#*]*criteria\**[ \t]*:?\**[ \t]*\n?", system)
+    if heading is None:
+        return system
+    return re.split(r"\n\s*\n(?=The fenced blocks )", system[heading.end() :])[0]
 
 
 def properties_of(response_format: Mapping[str, Any] | None) -> Mapping[str, Mapping[str, Any]] | None:
@@ -175,9 +190,13 @@ def properties_of(response_format: Mapping[str, Any] | None) -> Mapping[str, Map
     if not response_format or response_format.get("type") != "json_schema":
         return None
     body = response_format.get("json_schema", response_format)
-    schema = body.get("schema", body) if isinstance(body, Mapping) else {}
-    found = schema.get("properties") if isinstance(schema, Mapping) else None
-    return found if isinstance(found, Mapping) else None
+    if not isinstance(body, Mapping):
+        return None
+    schema = body.get("schema", body)
+    if not isinstance(schema, Mapping):
+        return None
+    properties = schema.get("properties")
+    return properties if isinstance(properties, Mapping) else None
 
 
 def role_of(name: str) -> Role:
@@ -195,15 +214,17 @@ def role_of(name: str) -> Role:
 def _form(clause: str, system: str, schema: Mapping[str, Mapping[str, Any]] | None) -> ReplyForm:
     if schema is not None:
         return ReplyForm(kind="json", names=tuple(_roles(schema).items()), schema=schema)
-    behind = system.split("\n", 1)[-1] if "criteria:" in system.lower() else system
-    for text in (clause, behind):
-        keys = dict.fromkeys(_QUOTED_KEY.findall(text))
-        if "json" in text.lower() and any(role_of(k) == "score" for k in keys):
-            return ReplyForm(kind="json", names=tuple((k, role_of(k)) for k in keys), schema={})
-        labels = list(dict.fromkeys(found.capitalize() for found in _LABEL.findall(text)))
-        if any(role_of(label) == "score" for label in labels):
-            kept = [n for n in labels if n != "Criteria" or text is clause]
-            return ReplyForm(kind="lines", names=tuple((n, role_of(n)) for n in kept), schema={})
+    # The first line of a system message names its criteria; "Criteria:" there is no field of a reply.
+    rest = system.split("\n", 1)[-1] if "criteria:" in system.lower() else system
+    for text in (clause, rest):
+        keys: dict[str, Role] = {name: role_of(name) for name in _QUOTED_KEY.findall(text)}
+        if "json" in text.lower() and "score" in keys.values():
+            return ReplyForm(kind="json", names=tuple(keys.items()), schema={})
+        labels: dict[str, Role] = {name.capitalize(): role_of(name) for name in _LABEL.findall(text)}
+        if "score" in labels.values():
+            if text is not clause:
+                labels.pop("Criteria", None)
+            return ReplyForm(kind="lines", names=tuple(labels.items()), schema={})
     return ReplyForm(kind="lines", names=(), schema={})
 
 
@@ -217,24 +238,38 @@ def _roles(schema: Mapping[str, Mapping[str, Any]]) -> dict[str, Role]:
 
 
 def _scale(section: str, text: str, schema: Mapping[str, Mapping[str, Any]] | None) -> Scale:
-    anchors = {name.strip(): said for name, said in _ANCHOR.findall(section)}
-    asked = next((schema[name] for name, role in _roles(schema).items() if role == "score"), {}) if schema else {}
-    if asked.get("enum"):
-        return _labelled([str(value) for value in asked["enum"]], anchors)
-    if asked.get("type") in ("integer", "number") and "maximum" in asked:
-        low, high = int(asked.get("minimum", 0)), int(asked["maximum"])
-        whole = asked["type"] == "integer" or (low, high) != (0, 1)
-        return Scale(levels=tuple(str(g) for g in range(low, high + 1)) if whole else (), anchors=anchors)
+    """Return the scale that the schema states, else the anchors of the prompt, else its wording; 0..3 if none does."""
+    anchors = {name.strip(): description for name, description in _ANCHOR.findall(section)}
+    score: Mapping[str, Any] = {}  # Any: JSON schema
+    for name, role in _roles(schema or {}).items():
+        if schema and role == "score":
+            score = schema[name]
+            break
+    if score.get("enum"):
+        return _labelled([str(value) for value in score["enum"]], anchors)
+    if score.get("type") in ("integer", "number") and "maximum" in score:
+        low, high = int(score.get("minimum", 0)), int(score["maximum"])
+        if score["type"] == "number" and (low, high) == (0, 1):
+            return Scale(levels=(), anchors=anchors)
+        return Scale(levels=_grades(low, high), anchors=anchors)
     if len(anchors) > 1:
         return _labelled(list(anchors), anchors)
-    found = next(((int(a), int(b)) for a, b in _RANGE.findall(text) if int(a) < int(b) <= 100), None)
-    if _PROBABILITY.search(text) or (asked.get("type") == "number" and found in (None, (0, 1))):
+    ends = None
+    for low, high in _RANGE.findall(text):
+        if int(low) < int(high) <= 100:
+            ends = int(low), int(high)
+            break
+    if _PROBABILITY.search(text) or (score.get("type") == "number" and ends in (None, (0, 1))):
         return Scale(levels=(), anchors={})
-    if found:
-        return Scale(levels=tuple(str(g) for g in range(found[0], found[1] + 1)), anchors={})
+    if ends:
+        return Scale(levels=_grades(*ends), anchors={})
     if _YES_NO.search(text):
         return Scale(levels=("no", "yes"), anchors={})
-    return Scale(levels=("0", "1") if _BINARY.search(text) else ("0", "1", "2", "3"), anchors={})
+    return Scale(levels=_grades(0, 1) if _BINARY.search(text) else _grades(0, 3), anchors={})
+
+
+def _grades(low: int, high: int) -> tuple[str, ...]:
+    return tuple(str(grade) for grade in range(low, high + 1))
 
 
 def _labelled(values: list[str], anchors: Mapping[str, str]) -> Scale:

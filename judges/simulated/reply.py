@@ -1,10 +1,11 @@
-"""How the simulated judge writes its opinion down: JSON by schema, lines by the reply clause, or loose prose."""
+"""Write an opinion as a reply: JSON by schema, lines by the reply clause, or loose prose."""
 
 from __future__ import annotations
 
 import math
 import re
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any
 
 import orjson
@@ -23,9 +24,9 @@ _DEFAULT: tuple[tuple[str, Role], ...] = (
 _TOKENS = re.compile(r"\s?[^\W_]+|\s*[^\s\w]|\s+|_")
 
 
-def write_opinion(rules: Rules, task: TaskName, told: Instructions, opinion: Opinion) -> str:
+def write_opinion(rules: Rules, task: TaskName, instructions: Instructions, opinion: Opinion) -> str:
     """Return the reply's text in the form the prompt asks for."""
-    form = told.form
+    form = instructions.form
     if form.kind == "json":
         body = {name: _value(rules, task, opinion, role, form.schema.get(name, {})) for name, role in form.names}
         return orjson.dumps(body).decode()
@@ -45,23 +46,17 @@ def _value(rules: Rules, task: TaskName, opinion: Opinion, role: Role, spec: Map
             return next((value for value in enum if str(value) == opinion.score), enum[0])
         if spec.get("type") == "string":
             return opinion.score
-        number = _number(opinion.score)
-        return opinion.score if number is None else number
+        for number in (int, float):
+            with suppress(ValueError):
+                return number(opinion.score)
+        return opinion.score
     if role == "confidence":
-        return opinion.confidence if spec.get("type") != "string" else f"{opinion.confidence:g}"
-    text = {"criterion": rules.tasks[task].criterion, "evidence": _evidence(rules, opinion)}.get(role)
-    enum = spec.get("enum")
-    return enum[0] if enum else text or _reason(rules, opinion)
-
-
-def _number(text: str) -> int | float | None:
-    try:
-        return int(text)
-    except ValueError:
-        try:
-            return float(text)
-        except ValueError:
-            return None
+        return f"{opinion.confidence:g}" if spec.get("type") == "string" else opinion.confidence
+    if spec.get("enum"):
+        return spec["enum"][0]
+    if role == "criterion":
+        return rules.tasks[task].criterion
+    return _evidence(rules, opinion) if role == "evidence" else _reason(opinion)
 
 
 def _evidence(rules: Rules, opinion: Opinion) -> str:
@@ -71,11 +66,12 @@ def _evidence(rules: Rules, opinion: Opinion) -> str:
     if features["window"] < rules.shape.nothing_found or not features.evidence:
         return "nothing found"
     quote = " ".join(features.evidence.split())
-    limit = rules.shape.quote_chars
-    return f'"{quote if len(quote) <= limit else quote[:limit].rsplit(" ", 1)[0] + " ..."}"'
+    if len(quote) > rules.shape.quote_chars:
+        quote = quote[: rules.shape.quote_chars].rsplit(" ", 1)[0] + " ..."
+    return f'"{quote}"'
 
 
-def _reason(rules: Rules, opinion: Opinion) -> str:
+def _reason(opinion: Opinion) -> str:
     features = opinion.features
     if features["abstains"]:
         return "The text says that it does not know."
@@ -86,39 +82,41 @@ def _reason(rules: Rules, opinion: Opinion) -> str:
     return "Too little of it is found."
 
 
-def log_probabilities(text: str, told: Instructions, opinion: Opinion, top: int) -> tuple[TokenLogprob, ...]:
+def log_probabilities(text: str, instructions: Instructions, opinion: Opinion, top: int) -> tuple[TokenLogprob, ...]:
     """Return one entry per token; the score's token carries the alternatives on the scale."""
-    at = _score_span(text, told, opinion)
-    out: list[TokenLogprob] = []
-    if at is None:
-        return tuple(_plain(token, top) for token in _split(text))
-    out.extend(_plain(token, top) for token in _split(text[: at[0]]))
-    levels = told.scale.levels or (opinion.score,)
-    shares = opinion.shares if told.scale.levels else (opinion.confidence,)
-    ranked = sorted(zip(levels, shares, strict=True), key=lambda pair: -pair[1])[:top]
-    mine = dict(zip(levels, shares, strict=True)).get(opinion.score, opinion.confidence)
-    out.append(
-        TokenLogprob(text[at[0] : at[1]], math.log(mine), tuple((name, math.log(share)) for name, share in ranked))
+    span = _score_span(text, instructions, opinion)
+    if span is None:
+        return _plain_tokens(text, top)
+    start, end = span
+    levels, shares = instructions.scale.levels, opinion.shares
+    if not levels:
+        levels, shares = (opinion.score,), (opinion.confidence,)
+    by_level = dict(zip(levels, shares, strict=True))
+    ranked = sorted(by_level.items(), key=lambda item: -item[1])[:top]
+    score = TokenLogprob(
+        text[start:end],
+        math.log(by_level.get(opinion.score, opinion.confidence)),
+        tuple((level, math.log(share)) for level, share in ranked),
     )
-    out.extend(_plain(token, top) for token in _split(text[at[1] :]))
-    return tuple(out)
+    return (*_plain_tokens(text[:start], top), score, *_plain_tokens(text[end:], top))
 
 
-def _score_span(text: str, told: Instructions, opinion: Opinion) -> tuple[int, int] | None:
-    name = next((n for n, role in (told.form.names or _DEFAULT) if role == "score"), "Score")
-    found = list(re.finditer(rf'{re.escape(name)}"?\s*:\s*"?({re.escape(opinion.score)})', text))
-    return found[-1].span(1) if found else None
+def _score_span(text: str, instructions: Instructions, opinion: Opinion) -> tuple[int, int] | None:
+    name = next((name for name, role in (instructions.form.names or _DEFAULT) if role == "score"), "Score")
+    span = None
+    for match in re.finditer(rf'{re.escape(name)}"?\s*:\s*"?({re.escape(opinion.score)})', text):
+        span = match.span(1)
+    return span
 
 
-def _split(text: str) -> list[str]:
-    return _TOKENS.findall(text)
-
-
-def _plain(token: str, top: int) -> TokenLogprob:
-    return TokenLogprob(token, -0.01, ((token, -0.01),) if top else ())
+def _plain_tokens(text: str, top: int) -> tuple[TokenLogprob, ...]:
+    tokens: list[TokenLogprob] = []
+    for token in _TOKENS.findall(text):
+        tokens.append(TokenLogprob(token, -0.01, ((token, -0.01),) if top else ()))
+    return tuple(tokens)
 
 
 def read_score(text: str) -> str | None:
     """Return the grade that a demonstration's reply shows, as it is written; the last one counts."""
-    found = re.findall(r"(?i)\b(?:score|grade|rating|verdict|label|answer)\"?\s*:\s*\"?([\w.-]+)", text)
-    return found[-1].rstrip(".") if found else None
+    scores = re.findall(r"(?i)\b(?:score|grade|rating|verdict|label|answer)\"?\s*:\s*\"?([\w.-]+)", text)
+    return scores[-1].rstrip(".") if scores else None

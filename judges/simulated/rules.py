@@ -1,4 +1,4 @@
-"""The simulated model's rules as typed values, read once from `rules.yaml`."""
+"""The simulated model's rules as typed values, read once from `rules.yaml`, and draws that depend on text alone."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ import hashlib
 import re
 from functools import cache
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Literal
 
 import yaml
-from pydantic import BaseModel, ConfigDict, field_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict
 
 HERE = Path(__file__).parent
 
@@ -22,11 +22,22 @@ TaskName = Literal[
     "answerability",
     "interpretation_groundedness",
 ]
-Pattern = re.Pattern[str]
 
 
-def _compiled(patterns: list[str]) -> list[Pattern]:
-    return [re.compile(text, re.IGNORECASE) for text in patterns]
+def _compile(text: str) -> re.Pattern[str]:
+    return re.compile(text, re.IGNORECASE)
+
+
+def _compile_any(texts: list[str]) -> re.Pattern[str]:
+    return re.compile("|".join(texts), re.IGNORECASE | re.MULTILINE)
+
+
+Pattern = Annotated[re.Pattern[str], BeforeValidator(_compile)]
+"""A regular expression; case does not matter."""
+AnyPattern = Annotated[re.Pattern[str], BeforeValidator(_compile_any)]
+"""A list of them, of which one must match."""
+Words = Annotated[frozenset[str], BeforeValidator(lambda text: frozenset(text.split()))]
+"""Words between spaces."""
 
 
 class _Strict(BaseModel):
@@ -112,11 +123,6 @@ class TaskRules(_Strict):
     cuts: tuple[float, float, float]
     base: dict[str, float]
 
-    @field_validator("cue", mode="before")
-    @classmethod
-    def _pattern(cls, value: str | None) -> Pattern | None:
-        return re.compile(value, re.IGNORECASE) if value else None
-
 
 class Blame(_Strict):
     """When an error is put down to a missing directive."""
@@ -139,32 +145,17 @@ class Directive(_Strict):
     wordings: list[str]
     against: list[str]
 
-    @field_validator("on", "off", "cues", mode="before")
-    @classmethod
-    def _patterns(cls, value: list[str]) -> list[Pattern]:
-        return _compiled(value)
-
 
 class Lexicon(_Strict):
     """Word lists."""
 
-    stopwords: frozenset[str]
-    functional: frozenset[str]
-    negators: frozenset[str]
+    stopwords: Words
+    functional: Words
+    negators: Words
     numbers: dict[str, str]
     antonyms: list[tuple[str, str]]
-    abstains: Pattern
-    planted: Pattern
-
-    @field_validator("stopwords", "functional", "negators", mode="before")
-    @classmethod
-    def _words(cls, value: str) -> frozenset[str]:
-        return frozenset(value.split())
-
-    @field_validator("abstains", "planted", mode="before")
-    @classmethod
-    def _either(cls, value: list[str]) -> Pattern:
-        return re.compile("|".join(value), re.IGNORECASE | re.MULTILINE)
+    abstains: AnyPattern
+    planted: AnyPattern
 
 
 class Kind(_Strict):
@@ -173,11 +164,6 @@ class Kind(_Strict):
     name: str
     asks: Pattern
     evidence: Pattern
-
-    @field_validator("asks", "evidence", mode="before")
-    @classmethod
-    def _pattern(cls, value: str) -> Pattern:
-        return re.compile(value, re.IGNORECASE)
 
 
 class Edits(_Strict):
@@ -205,11 +191,6 @@ class LossCues(_Strict):
     fp: list[Pattern]
     fn: list[Pattern]
 
-    @field_validator("fp", "fn", mode="before")
-    @classmethod
-    def _patterns(cls, value: list[str]) -> list[Pattern]:
-        return _compiled(value)
-
 
 class Losses(_Strict):
     """What the loss writer answers."""
@@ -222,11 +203,6 @@ class Losses(_Strict):
     reasons: dict[Literal["fp", "fn", "even"], str]
     cues: LossCues
     guards: Pattern
-
-    @field_validator("guards", mode="before")
-    @classmethod
-    def _pattern(cls, value: str) -> Pattern:
-        return re.compile(value, re.IGNORECASE)
 
 
 class Rules(_Strict):
@@ -247,11 +223,6 @@ class Rules(_Strict):
     kinds: list[Kind]
     edits: Edits
     losses: Losses
-
-    @field_validator("negator", mode="before")
-    @classmethod
-    def _pattern(cls, value: str) -> Pattern:
-        return re.compile(value, re.IGNORECASE)
 
 
 @cache

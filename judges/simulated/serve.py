@@ -1,7 +1,7 @@
-"""A model served over HTTP the way OpenAI-compatible endpoints are, with faults on order.
+"""Serve a model over HTTP the way OpenAI-compatible endpoints do, with injected errors.
 
 `POST /v1/chat/completions` (no streaming, one choice), `GET /v1/models`, and `GET /stats`, which counts
-what was asked, answered and spoilt. No key is asked for; headers are neither kept nor logged.
+what was asked, answered and spoilt. No key is asked for; headers are neither stored nor logged.
 """
 
 from __future__ import annotations
@@ -67,10 +67,11 @@ class _Service:
         self._billed: set[bytes] = set()
 
     async def chat(self, http: HttpRequest) -> Response | _Dropped:
-        """Answer one chat completion, or spoil it as ordered."""
+        """Answer one chat completion, or spoil it."""
         self.stats.requests += 1
         answer = await self._chat(http)
-        self.stats.answers["dropped" if isinstance(answer, _Dropped) else str(answer.status_code)] += 1
+        outcome = "dropped" if isinstance(answer, _Dropped) else str(answer.status_code)
+        self.stats.answers[outcome] += 1
         return answer
 
     async def _chat(self, http: HttpRequest) -> Response | _Dropped:
@@ -114,7 +115,9 @@ class _Service:
             await asyncio.sleep(self.faults.hold)
             return _Dropped()
         answer = write_answer(completion, request, self.model.name)
-        return _json(answer[: len(answer) // 2] if fault == "badjson" else answer)
+        if fault == "badjson":
+            answer = answer[: len(answer) // 2]
+        return _json(answer)
 
     def _refuse(self, body: Mapping[str, Any]) -> None:  # Any: JSON before it is checked
         if body.get("stream"):
@@ -167,7 +170,9 @@ class Server:
         if self._socket is None:
             raise WorldError("the server has not been started")
         host, port = self._socket.getsockname()[:2]
-        return f"http://[{host}]:{port}/v1" if ":" in host else f"http://{host}:{port}/v1"
+        if ":" in host:  # an IPv6 address
+            host = f"[{host}]"
+        return f"http://{host}:{port}/v1"
 
     def run(self, announce: Callable[[str], None]) -> None:
         """Serve until interrupted; `announce` is told the base URL once connections are accepted.
@@ -249,7 +254,13 @@ def _error(
     parameter: str | None = None,
     retry_after: float | None = None,
 ) -> Response:
-    kind = {429: "rate_limit_error"}.get(status, "server_error" if status >= 500 else "invalid_request_error")
+    kind = "invalid_request_error"
+    if status == 429:
+        kind = "rate_limit_error"
+    elif status >= 500:
+        kind = "server_error"
     body = {"error": {"message": message, "type": kind, "param": parameter, "code": code}}
-    headers = {} if retry_after is None or status not in (429, 503) else {"retry-after": f"{retry_after:g}"}
+    headers: dict[str, str] = {}
+    if retry_after is not None and status in (429, 503):
+        headers["retry-after"] = f"{retry_after:g}"
     return _json(orjson.dumps(body), status=status, headers=headers)

@@ -1,4 +1,4 @@
-"""The simulated model's answers to tasks other than judging: split, pick out, rank, define.
+"""Answer tasks other than judging: split into claims, find trivial ones, rank passages, define relevance.
 
 Each task is known by the sentence its system message opens with. The answers follow from the words of the
 request alone, and are plausible rather than good: clauses for claims, shared words for relevance.
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 
 import orjson
 
@@ -36,8 +36,10 @@ _MOST_EXAMPLES = 6
 
 def basic_instruction(system: str, user: str) -> str | None:
     """Return the instruction that DSPy's MIPROv2 wants another of; None where this is no such request."""
-    found = _INSTRUCTION.search(user) if "`proposed_instruction`" in system else None
-    return found[1].strip() if found else None
+    if "`proposed_instruction`" not in system:
+        return None
+    match = _INSTRUCTION.search(user)
+    return match[1].strip() if match else None
 
 
 class TaskWriter:
@@ -46,17 +48,7 @@ class TaskWriter:
     def __init__(self, rules: Rules, finder: FieldFinder) -> None:
         self._stopwords = rules.lexicon.stopwords
         self._finder = finder
-
-    def write(self, system: str, user: str) -> str | None:
-        """Return the reply as JSON; None where the request is none of these tasks."""
-        opening = system.lstrip().partition(".")[0].strip().lower()
-        task = self._tasks().get(opening)
-        if task is None:
-            return None
-        return orjson.dumps(task({block.name: block.text for block in self._finder.fences(user)})).decode()
-
-    def _tasks(self) -> dict[str, Callable[[Fields], dict[str, object]]]:
-        return {
+        self._tasks: dict[str, Callable[[Fields], dict[str, object]]] = {
             "you split a response into claims": self._split,
             "you pick out trivial claims": self._trivial,
             "you rank passages by their relevance to a search query": self._rank,
@@ -64,49 +56,70 @@ class TaskWriter:
             "you improve a definition of relevance": self._improve,
         }
 
+    def write(self, system: str, user: str) -> str | None:
+        """Return the reply as JSON; None where the request is none of these tasks."""
+        opening = system.lstrip().partition(".")[0].strip().lower()
+        task = self._tasks.get(opening)
+        if task is None:
+            return None
+        return orjson.dumps(task({block.name: block.text for block in self._finder.fences(user)})).decode()
+
     def _split(self, fields: Fields) -> dict[str, object]:
-        sentences = (_BULLET.sub("", s).strip() for s in _SENTENCE.split(fields.get("response", "")))
-        return {"claims": [claim for sentence in sentences if sentence for claim in _clauses(sentence)]}
+        claims: list[str] = []
+        for line in _SENTENCE.split(fields.get("response", "")):
+            sentence = _BULLET.sub("", line).strip()
+            if sentence:
+                claims.extend(_clauses(sentence))
+        return {"claims": claims}
 
     def _trivial(self, fields: Fields) -> dict[str, object]:
         claims = _numbered(fields.get("claims", ""))
-        return {"trivial": [number for number, claim in claims if self._says_nothing(claim)]}
+        return {"trivial": [number for number, claim in claims if self._is_trivial(claim)]}
 
-    def _says_nothing(self, claim: str) -> bool:
-        words = _WORD.findall(claim)
-        named = any(w[0].isupper() and len(w) > 1 for w in words[1:])
-        known = "know" in claim.lower() and re.search(r"n['’]t\b|\bnot\b", claim.lower())
-        return not (named or known or any(c.isdigit() for c in claim) or set(self._keys(claim)) - _TALK_KEYS)
+    def _is_trivial(self, claim: str) -> bool:
+        if any(character.isdigit() for character in claim):
+            return False
+        # A capital letter behind the first word is a name.
+        if any(word[0].isupper() and len(word) > 1 for word in _WORD.findall(claim)[1:]):
+            return False
+        # That something is not known is a statement about the matter.
+        lower = claim.lower()
+        if "know" in lower and re.search(r"n['’]t\b|\bnot\b", lower):
+            return False
+        return set(self._keys(claim)) <= _TALK_KEYS
 
     def _rank(self, fields: Fields) -> dict[str, object]:
-        wanted = set(self._keys(fields.get("query", "")))
-        shares = [
-            (-len(wanted & set(self._keys(text))) / max(1, len(wanted)), n)
-            for n, text in _numbered(fields.get("passages", ""))
-        ]
-        return {"ranking": [number for _, number in sorted(shares)]}
+        query = set(self._keys(fields.get("query", "")))
+        ranked = []
+        for number, text in _numbered(fields.get("passages", "")):
+            ranked.append((-len(query & set(self._keys(text))), number))
+        return {"ranking": [number for _, number in sorted(ranked)]}
 
     def _define(self, fields: Fields) -> dict[str, object]:
         query = " ".join(fields.get("query", "").split())
         words = self._content(query)[:_MOST_EXAMPLES]
-        meaning = f"The searcher wants to know: {query} A passage must deal with {_listed(words)}."
+        topics = ", ".join(words) or "what the query names"
+        meaning = f"The searcher wants to know: {query} A passage must deal with {topics}."
         return {"meaning": meaning, "examples": [f"statements about {word}" for word in words]}
 
     def _improve(self, fields: Fields) -> dict[str, object]:
         definition = fields.get("definition", "")
-        known = {*self._keys(definition), *self._keys(fields.get("query", ""))}
-        texts = [text for _, text in _numbered(fields.get("passages", ""))]
+        old_keys = {*self._keys(definition), *self._keys(fields.get("query", ""))}
         # How many passages have a word, not how often one passage repeats it.
-        words = (word for text in texts for word in self._content(text))
-        seen = Counter(word for word in words if not word.isdigit() and stem(word) not in known)
-        fresh = [word for word, _ in sorted(seen.items(), key=lambda pair: (-pair[1], pair[0]))][:_MOST_EXAMPLES]
-        kept = [text.lstrip("- ") for text in re.findall(r"(?m)^(?:- |\d+\. )(.+)$", definition)]
+        counts: Counter[str] = Counter()
+        for _, text in _numbered(fields.get("passages", "")):
+            for word in self._content(text):
+                if not word.isdigit() and stem(word) not in old_keys:
+                    counts[word] += 1
+        new_words = sorted(counts, key=lambda word: (-counts[word], word))[:_MOST_EXAMPLES]
+        examples = [text.lstrip("- ") for text in re.findall(r"(?m)^(?:- |\d+\. )(.+)$", definition)]
+        examples += [f"statements about {word}" for word in new_words]
         meaning = definition.partition("\n")[0] or self._define(fields)["meaning"]
-        return {"meaning": meaning, "examples": [*kept, *(f"statements about {word}" for word in fresh)]}
+        return {"meaning": meaning, "examples": examples}
 
     def _content(self, text: str) -> list[str]:
-        words = (word.lower() for word in _WORD.findall(text))
-        return [w for w in dict.fromkeys(words) if len(w) > 2 and w not in self._stopwords]
+        words = dict.fromkeys(word.lower() for word in _WORD.findall(text))
+        return [word for word in words if len(word) > 2 and word not in self._stopwords]
 
     def _keys(self, text: str) -> list[str]:
         return [stem(word) for word in self._content(text)]
@@ -122,7 +135,3 @@ def _clauses(sentence: str) -> list[str]:
 
 def _numbered(text: str) -> list[tuple[int, str]]:
     return [(int(number), body) for number, body in _NUMBERED.findall(text)]
-
-
-def _listed(words: Sequence[str]) -> str:
-    return ", ".join(words) or "what the query names"

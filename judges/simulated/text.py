@@ -1,4 +1,4 @@
-"""What the simulated judge sees in a pair of texts: lexical features of a focus text against a ground text.
+"""Lexical features of a focus text against a ground text: all that the simulated judge sees of a row.
 
 Groundedness looks for a statement (focus) in its source (ground); relevance looks for a query (focus) in a
 passage or an answer (ground); correctness looks for the gold answer (focus) in the answer (ground).
@@ -74,35 +74,38 @@ class Reader:
         self._key = lru_cache(maxsize=1 << 17)(self._key_of)
         self._antonyms = [(self._key(a), self._key(b)) for a, b in rules.lexicon.antonyms]
         self._functional = {self._key(w) for w in rules.lexicon.functional}
-        self._known: dict[bytes, Features] = {}
+        self._cache: dict[bytes, Features] = {}
         self._lock = threading.Lock()
 
     def features(self, task: TaskName, focus: str, ground: str) -> Features:
         """Return the features of a pair; the first sight of it costs most."""
         digest = hashlib.blake2b(f"{task}\0{len(focus)}\0{focus}\0{ground}".encode("utf-8", "replace"), digest_size=16)
         key = digest.digest()
-        found = self._known.get(key)
-        if found is None:
+        features = self._cache.get(key)
+        if features is None:
             limits = self._rules.limits
-            found = self._read(task, focus[: limits.focus_chars], ground[: limits.ground_chars], key)
+            features = self._read(task, focus[: limits.focus_chars], ground[: limits.ground_chars], key)
+            # Two threads may read the same pair; only the eviction must not run twice at once.
             with self._lock:
-                while len(self._known) >= limits.cached_pairs:
-                    self._known.pop(next(iter(self._known)))
-                self._known[key] = found
-        return found
+                while len(self._cache) >= limits.cached_pairs:
+                    self._cache.pop(next(iter(self._cache)))
+                self._cache[key] = features
+        return features
 
     def _read(self, task: TaskName, focus: str, ground: str, digest: bytes) -> Features:
-        focus = self._narrowed(focus, ground) if self._rules.tasks[task].lines else focus
-        asked = _Focus(focus, self)
-        found = _Ground(ground, asked, self)
-        coverage, window, weakest, strongest = found.cover(asked)
-        bigram = len(asked.bigrams & found.bigrams) / len(asked.bigrams) if asked.bigrams else coverage
-        missing_numbers = [k for k in asked.numbers if k not in found.present]
-        missing_names = [k for k in asked.names if k not in found.present]
-        shape = self._rules.shape
-        rules = self._rules.tasks[task]
+        rules, shape = self._rules.tasks[task], self._rules.shape
+        if rules.lines:
+            focus = self._narrowed(focus, ground)
+        parsed_focus = _Focus(focus, self)
+        parsed_ground = _Ground(ground, parsed_focus, self)
+        coverage, window, weakest, strongest = parsed_ground.cover(parsed_focus)
+        bigram = coverage
+        if parsed_focus.bigrams:
+            bigram = len(parsed_focus.bigrams & parsed_ground.bigrams) / len(parsed_focus.bigrams)
+        missing_numbers = [key for key in parsed_focus.numbers if key not in parsed_ground.present]
+        missing_names = [key for key in parsed_focus.names if key not in parsed_ground.present]
         judged = focus if rules.judged == "focus" else ground
-        match, miss = self._kind(task, focus, ground, found)
+        match, miss = self._kind(task, focus, ground, parsed_ground)
         values = (
             coverage,
             window,
@@ -112,20 +115,20 @@ class Reader:
             max(0.0, coverage - window),
             coverage if bigram < 0.2 else 0.0,
             float(strongest >= 0.6 and weakest < 0.45),
-            _lacking(len(missing_numbers), len(asked.numbers)),
-            _lacking(len(missing_names), len(asked.names)),
-            float(window >= shape.window_for_flip and self._flipped(asked, found)),
+            _lacking(len(missing_numbers), len(parsed_focus.numbers)),
+            _lacking(len(missing_names), len(parsed_focus.names)),
+            float(window >= shape.window_for_flip and self._flipped(parsed_focus, parsed_ground)),
             float(self._lexicon.abstains.search(judged[:400]) is not None),
             match,
             miss,
-            max(0.0, 1.0 - found.words / shape.short_words),
-            min(1.0, found.words / shape.long_words),
-            found.echo,
+            max(0.0, 1.0 - parsed_ground.words / shape.short_words),
+            min(1.0, parsed_ground.words / shape.long_words),
+            parsed_ground.echo,
             float(self._lexicon.planted.search(judged) is not None),
             float("verbatim" in rules.base and _holds(ground, focus)),
         )
-        missing = tuple(asked.surface[k] for k in (*missing_numbers, *missing_names))[:6]
-        return Features(values=values, evidence=found.best, missing=missing, digest=digest)
+        missing = tuple(parsed_focus.surface[key] for key in (*missing_numbers, *missing_names)[:6])
+        return Features(values=values, evidence=parsed_ground.best, missing=missing, digest=digest)
 
     def _narrowed(self, focus: str, ground: str) -> str:
         """Return the first line and the one other line of which the ground has the largest share of words.
@@ -133,41 +136,49 @@ class Reader:
         A definition lists examples of what is sought, and one of them is enough.
         """
         first, *others = [line for line in focus.splitlines() if line.strip()] or [""]
-        theirs = set(self.keys(ground))
-        words = [set(self.keys(line)) for line in others]
-        shares = [len(own & theirs) / len(own) if own else 0.0 for own in words]
-        return f"{first}\n{others[shares.index(max(shares))]}" if shares else first
+        if not others:
+            return first
+        ground_keys = set(self.keys(ground))
+        shares: list[float] = []
+        for line in others:
+            keys = set(self.keys(line))
+            shares.append(len(keys & ground_keys) / max(1, len(keys)))
+        return f"{first}\n{others[shares.index(max(shares))]}"
 
-    def _flipped(self, asked: _Focus, found: _Ground) -> bool:
-        keys = {self._key(w) for w in _TOKEN.findall(found.best)}
-        mine, theirs = self._negated(asked.text), self._negated(found.best)
-        if (mine & keys) - theirs or {key for key in theirs if key in asked.weights} - mine:
+    def _flipped(self, parsed_focus: _Focus, parsed_ground: _Ground) -> bool:
+        keys = {self._key(word) for word in _TOKEN.findall(parsed_ground.best)}
+        focus_negated, ground_negated = self._negated(parsed_focus.text), self._negated(parsed_ground.best)
+        if (focus_negated & keys) - ground_negated or (ground_negated & parsed_focus.weights.keys()) - focus_negated:
             return True
-        return any(
-            (a in asked.weights and b in keys and a not in keys) or (b in asked.weights and a in keys and b not in keys)
-            for a, b in self._antonyms
-        )
+        for one, other in self._antonyms:
+            if one in parsed_focus.weights and other in keys and one not in keys:
+                return True
+            if other in parsed_focus.weights and one in keys and other not in keys:
+                return True
+        return False
 
     def _negated(self, text: str) -> set[str]:
         """Return the content words that stand shortly behind a negation."""
         words = _TOKEN.findall(text)
         reach = self._rules.shape.negation_reach
-        found: set[str] = set()
+        negated: set[str] = set()
         for i, word in enumerate(words):
             lower = word.lower().replace("’", "'")
             if lower in self._lexicon.negators or lower.endswith("n't"):
-                found.update(key for w in words[i + 1 : i + 1 + reach] if (key := self._key(w)))
-        return found
+                negated.update(self._key(following) for following in words[i + 1 : i + 1 + reach])
+        # The key of an empty word.
+        negated.discard("")
+        return negated
 
-    def _kind(self, task: TaskName, focus: str, ground: str, found: _Ground) -> tuple[float, float]:
+    def _kind(self, task: TaskName, focus: str, ground: str, parsed_ground: _Ground) -> tuple[float, float]:
         """Return whether the ground holds (1, 0), lacks (0, 1) or need not hold (0, 0) the kind asked for."""
         kind = self.kind_of(focus)
-        short = task == "answer_relevance" and found.words <= self._rules.shape.short_words
+        short = task == "answer_relevance" and parsed_ground.words <= self._rules.shape.short_words
         if not self._rules.tasks[task].asks or (kind is None and not short):
             return 0.0, 0.0
         if kind is None:
             return 0.5, 0.0
-        present = kind.evidence.search(ground if short else found.around) is not None
+        present = kind.evidence.search(ground if short else parsed_ground.around) is not None
         if short:
             present = present and _plausible_short(kind, ground)
         return float(present), float(not present)
@@ -197,17 +208,19 @@ class Reader:
         return "" if empty else stem(lower)
 
 
-def _lacking(missing: int, asked: int) -> float:
-    return 0.5 + 0.5 * missing / asked if missing else 0.0
+def _lacking(missing: int, parsed_focus: int) -> float:
+    return 0.5 + 0.5 * missing / parsed_focus if missing else 0.0
 
 
 def _holds(text: str, phrase: str) -> bool:
     """Whether the first sentence of a text has a phrase word for word; `yes` and `no` have no content words to find."""
     words = [word.lower() for word in _TOKEN.findall(phrase)]
     first = next((part for part in _SENTENCE.split(text[: len(phrase) + 400].strip()) if part), "")
-    theirs = [word.lower() for word in _TOKEN.findall(first)]
-    count = len(words)
-    return bool(words) and any(theirs[i : i + count] == words for i in range(len(theirs) - count + 1))
+    text_words = [word.lower() for word in _TOKEN.findall(first)]
+    if not words:
+        return False
+    # Between separators, so that a match cannot begin or end inside a word.
+    return f"\0{chr(0).join(words)}\0" in f"\0{chr(0).join(text_words)}\0"
 
 
 def stem(word: str) -> str:
@@ -226,13 +239,12 @@ def stem(word: str) -> str:
 
 
 def _plausible_short(kind: Kind, answer: str) -> bool:
-    text = answer.strip().lower()
-    yes_no = text.rstrip(".!") in ("yes", "no")
     if kind.name == "choice":
         return True
-    if kind.name in ("person", "place"):
-        return not yes_no and not text[:1].isdigit()
-    return not yes_no
+    text = answer.strip().lower()
+    if text.rstrip(".!") in ("yes", "no"):
+        return False
+    return kind.name not in ("person", "place") or not text[:1].isdigit()
 
 
 class _Focus:
@@ -288,9 +300,9 @@ class _Focus:
 class _Ground:
     """The text that is searched: where it has the focus's words."""
 
-    def __init__(self, text: str, asked: _Focus, reader: Reader) -> None:
+    def __init__(self, text: str, parsed_focus: _Focus, reader: Reader) -> None:
         key_of = reader._key
-        index = {k: i for i, k in enumerate(asked.weights)}
+        index = {k: i for i, k in enumerate(parsed_focus.weights)}
         sentences = [s for s in _SENTENCE.split(text) if s]
         hits: list[tuple[int, int]] = []
         self.bigrams: set[tuple[str, str]] = set()
@@ -314,7 +326,7 @@ class _Ground:
         self._grid = np.zeros((len(index), max(1, len(sentences))), np.float64)
         for row, column in hits:
             self._grid[row, column] = 1.0
-        self._weights = np.fromiter(asked.weights.values(), np.float64, len(index))
+        self._weights = np.fromiter(parsed_focus.weights.values(), np.float64, len(index))
         self._pick(sentences)
 
     def _pick(self, sentences: list[str]) -> None:
@@ -323,7 +335,7 @@ class _Ground:
         self.best = sentences[at][:400] if sentences and scores[at] > 0 else ""
         self.around = " ".join(s[:600] for s in sentences[max(0, at - 1) : at + 2]) if self.best else ""
 
-    def cover(self, asked: _Focus) -> tuple[float, float, float, float]:
+    def cover(self, parsed_focus: _Focus) -> tuple[float, float, float, float]:
         """Return coverage anywhere, in the best windows, of the weakest and of the strongest clause."""
         total = float(self._weights.sum())
         if not total:
@@ -333,11 +345,11 @@ class _Ground:
         near[:, 1:] += self._grid[:, :-1]
         near[:, :-1] += self._grid[:, 1:]
         np.minimum(near, 1.0, out=near)
-        index = {k: i for i, k in enumerate(asked.weights)}
-        parts = np.zeros((len(asked.clauses), len(index)))
-        for i, clause in enumerate(asked.clauses):
+        index = {k: i for i, k in enumerate(parsed_focus.weights)}
+        parts = np.zeros((len(parsed_focus.clauses), len(index)))
+        for i, clause in enumerate(parsed_focus.clauses):
             for key in clause:
-                parts[i, index[key]] = asked.weights[key]
+                parts[i, index[key]] = parsed_focus.weights[key]
         sizes = parts.sum(axis=1)
         backed = (parts @ near).max(axis=1) / sizes
         return coverage, float(backed @ sizes / sizes.sum()), float(backed.min()), float(backed.max())

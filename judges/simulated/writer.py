@@ -1,4 +1,4 @@
-"""The optimizer side, second half: writing new criteria, most often better, sometimes worse.
+"""Write new criteria as a simulated optimizer would: most often better, sometimes worse.
 
 The edits a real optimizer makes are imitated with fixed shares: one added sentence that follows the
 feedback, a harmless rewording, half of the text lost, a contradiction, a quoted row, a placeholder that
@@ -50,21 +50,21 @@ class Writer:
 
     def rewrite(self, system: str, user: str, seed: str) -> str:
         """Return the reply to a request for a new text."""
-        asked = self._read(system, user)
-        found = self._critic.diagnose(user, asked.criteria)
-        text = self._edited(asked, found, seed)
-        if draw(seed, "tags") < self._rules.edits.no_tags and not asked.rejected:
+        request = self._read(system, user)
+        diagnosis = self._critic.diagnose(user, request.criteria)
+        text = self._edited(request, diagnosis, seed)
+        if draw(seed, "tags") < self._rules.edits.no_tags and not request.rejected:
             return f"Here is an improved version of the criteria:\n\n{text}"
-        return f"<{asked.tag}>{text}</{asked.tag}>"
+        return f"<{request.tag}>{text}</{request.tag}>"
 
     def instruct(self, criteria: str, seed: str) -> str:
         """Return the reply, in DSPy's form, to a request for another instruction that tells of no errors.
 
         Which kind of error it works against is drawn: nothing in the request says which there are.
         """
-        asked = EditRequest(criteria=criteria, feedback="", past="", tag="", rejected=False, limit=None)
+        request = EditRequest(criteria=criteria, feedback="", past="", tag="", rejected=False, limit=None)
         guess = "precision" if draw(seed, "direction") < 0.5 else "recall"
-        text = self._edited(asked, self._critic.diagnose(guess, criteria), seed)
+        text = self._edited(request, self._critic.diagnose(guess, criteria), seed)
         return f"[[ ## proposed_instruction ## ]]\n{text}\n\n[[ ## completed ## ]]"
 
     def _read(self, system: str, user: str) -> EditRequest:
@@ -82,17 +82,18 @@ class Writer:
     def criteria_in(self, user: str) -> str:
         """Return the criteria a request quotes; empty where it quotes none."""
         for name in _CURRENT:
-            found = re.search(rf"(?is)<{name}>(.*?)</{name}>", user)
-            if found and found[1].strip():
-                return found[1].strip()
-        fenced = next((b.text for b in self._finder.fences(user) if "criteria" in b.name), None)
-        if fenced is not None:
-            return fenced
+            match = re.search(rf"(?is)<{name}>(.*?)</{name}>", user)
+            if match and match[1].strip():
+                return match[1].strip()
+        for block in self._finder.fences(user):
+            if "criteria" in block.name:
+                return block.text
         headed = re.search(r"(?is)\b(?:current )?criteria\s*:\s*\n(.*?)(?:\n\s*\n|\Z)", user)
         return headed[1].strip() if headed else ""
 
-    def _edited(self, asked: EditRequest, found: Diagnosis, seed: str) -> str:
+    def _edited(self, request: EditRequest, diagnosis: Diagnosis, seed: str) -> str:
         edits = self._rules.edits
+        # One draw decides: each kind of edit has its share of [0, 1), and the rest is a useful one.
         at = draw(seed, "edit")
         for share, edit in (
             (edits.harmless, self._harmless),
@@ -102,81 +103,87 @@ class Writer:
             (edits.placeholder, self._with_placeholder),
         ):
             if at < share:
-                return edit(asked, found, seed)
+                return edit(request, diagnosis, seed)
             at -= share
-        return self._useful(asked, found, seed)
+        return self._useful(request, diagnosis, seed)
 
-    def _useful(self, asked: EditRequest, found: Diagnosis, seed: str) -> str:
-        wanted = self._wanted(asked, found)
-        if not wanted:
-            return self._harmless(asked, found, seed)
-        two = draw(seed, "two") < self._rules.edits.two_at_once
-        return self._with(asked, found, wanted[: 2 if two else 1], seed)
+    def _useful(self, request: EditRequest, diagnosis: Diagnosis, seed: str) -> str:
+        names = self._ranked_directives(request, diagnosis)
+        if not names:
+            return self._harmless(request, diagnosis, seed)
+        count = 2 if draw(seed, "two") < self._rules.edits.two_at_once else 1
+        return self._with_directives(request, diagnosis, names[:count], seed)
 
-    def _wanted(self, asked: EditRequest, found: Diagnosis) -> list[str]:
+    def _ranked_directives(self, request: EditRequest, diagnosis: Diagnosis) -> list[str]:
         """Order directives by what the feedback speaks of, then by the diagnosis; what was tried and dropped last."""
-        active, _ = self._prompts.directives(asked.criteria)
-        tried, _ = self._prompts.directives(asked.past)
+        active, _ = self._prompts.directives(request.criteria)
+        past, _ = self._prompts.directives(request.past)
         scores: dict[str, float] = {}
         for name, directive in self._rules.directives.items():
             if active.get(name, 0.0) > 0 or not directive.wordings:
                 continue
-            spoken = sum(cue.search(asked.feedback) is not None for cue in directive.cues)
+            score = float(sum(cue.search(request.feedback) is not None for cue in directive.cues))
             # Without feedback the diagnosis decides, its likeliest cause first.
-            guess = 0.5 - 0.1 * found.causes.index(name) if name in found.causes and not asked.feedback else 0.0
-            if spoken or guess:
-                scores[name] = spoken + guess - 1.5 * (tried.get(name, 0.0) > 0)
-        ranked = sorted(scores, key=lambda name: (-scores[name], name))
-        return ranked or list(found.causes[:1] if "no further change" not in asked.feedback else ())
+            if not request.feedback and name in diagnosis.causes:
+                score += 0.5 - 0.1 * diagnosis.causes.index(name)
+            if not score:
+                continue
+            if past.get(name, 0.0) > 0:
+                score -= 1.5
+            scores[name] = score
+        if not scores and "no further change" not in request.feedback:
+            return list(diagnosis.causes[:1])
+        return sorted(scores, key=lambda name: (-scores[name], name))
 
-    def _with(self, asked: EditRequest, found: Diagnosis, names: Sequence[str], seed: str) -> str:
-        added = [self._sentence(found, name, seed) for name in names]
-        text = asked.criteria.strip()
+    def _with_directives(self, request: EditRequest, diagnosis: Diagnosis, names: Sequence[str], seed: str) -> str:
+        added = []
+        for name in names:
+            wording = self._choose(self._rules.directives[name].wordings, seed, "wording", name)
+            added.append(self._critic.worded(diagnosis.task, wording))
+        text = request.criteria.strip()
         ends = [end.start() for end in _SENTENCE_END.finditer(text)]
         words = len(f"{text} {' '.join(added)}".split())
-        if asked.limit and words > asked.limit:
+        if request.limit and words > request.limit:
             added = added[:1]
             text = text[: ends[-1]] if ends else ""
         if ends and draw(seed, "place") < self._rules.edits.in_front:
             return f"{text[: ends[0]]} {' '.join(added)}{text[ends[0] :]}"
         # A line of its own where the text has lines, so that the diff shows the added words alone.
-        return f"{text}{chr(10) if chr(10) in text else ' '}{' '.join(added)}".strip()
+        space = "\n" if "\n" in text else " "
+        return f"{text}{space}{' '.join(added)}".strip()
 
-    def _sentence(self, found: Diagnosis, name: str, seed: str) -> str:
-        wordings = self._rules.directives[name].wordings
-        return self._critic.worded(found.task, wordings[int(draw(seed, "wording", name) * len(wordings))])
-
-    def _harmless(self, asked: EditRequest, found: Diagnosis, seed: str) -> str:
+    def _harmless(self, request: EditRequest, diagnosis: Diagnosis, seed: str) -> str:
         old, new = self._choose(self._rules.edits.synonyms, seed, "synonym")
-        text = re.sub(rf"\b{old}\b", new, asked.criteria, count=1)
-        return f"{text} {self._choose(self._rules.edits.harmless_sentences, seed, 'harmless')}".strip()
+        text = re.sub(rf"\b{old}\b", new, request.criteria, count=1)
+        sentence = self._choose(self._rules.edits.harmless_sentences, seed, "harmless")
+        return f"{text} {sentence}".strip()
 
-    def _halved(self, asked: EditRequest, found: Diagnosis, seed: str) -> str:
-        text = asked.criteria
+    def _halved(self, request: EditRequest, diagnosis: Diagnosis, seed: str) -> str:
+        text = request.criteria
         ends = [end.start() for end in _SENTENCE_END.finditer(text)]
         if not ends:
             return text
         middle = ends[len(ends) // 2]
         return text[:middle] if draw(seed, "half") < 0.5 else text[middle:].lstrip()
 
-    def _contradicting(self, asked: EditRequest, found: Diagnosis, seed: str) -> str:
-        named = [n for n in found.causes if self._rules.directives[n].against]
-        active = [n for n in self._prompts.directives(asked.criteria)[0] if self._rules.directives[n].against]
-        names = sorted({*named, *active}) or ["strict"]
-        against = self._rules.directives[self._choose(names, seed, "against whom")].against
-        return f"{asked.criteria} {self._critic.worded(found.task, self._choose(against, seed, 'against'))}".strip()
+    def _contradicting(self, request: EditRequest, diagnosis: Diagnosis, seed: str) -> str:
+        active, _ = self._prompts.directives(request.criteria)
+        opposable = {name for name in (*diagnosis.causes, *active) if self._rules.directives[name].against}
+        name = self._choose(sorted(opposable) or ["strict"], seed, "against whom")
+        opposite = self._choose(self._rules.directives[name].against, seed, "against")
+        return f"{request.criteria} {self._critic.worded(diagnosis.task, opposite)}".strip()
 
-    def _quoting(self, asked: EditRequest, found: Diagnosis, seed: str) -> str:
-        if not found.rows:
-            return self._useful(asked, found, seed)
-        row = self._choose(found.rows, seed, "quoted row")
+    def _quoting(self, request: EditRequest, diagnosis: Diagnosis, seed: str) -> str:
+        if not diagnosis.rows:
+            return self._useful(request, diagnosis, seed)
+        row = self._choose(diagnosis.rows, seed, "quoted row")
         grade = "low" if row.error == "fp" else "high"
         text = " ".join(row.focus.split()[:24])
-        return f'{asked.criteria} For instance, "{text}" must be graded {grade}.'
+        return f'{request.criteria} For instance, "{text}" must be graded {grade}.'
 
-    def _with_placeholder(self, asked: EditRequest, found: Diagnosis, seed: str) -> str:
+    def _with_placeholder(self, request: EditRequest, diagnosis: Diagnosis, seed: str) -> str:
         name = self._choose(self._rules.edits.placeholders, seed, "placeholder")
-        return f"{self._useful(asked, found, seed)} Compare it with {name}."
+        return f"{self._useful(request, diagnosis, seed)} Compare it with {name}."
 
-    def _choose(self, choices: Sequence[T], seed: str, use: str) -> T:
-        return choices[int(draw(seed, use) * len(choices))]
+    def _choose(self, choices: Sequence[T], seed: str, *purpose: str) -> T:
+        return choices[int(draw(seed, *purpose) * len(choices))]

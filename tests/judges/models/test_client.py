@@ -6,12 +6,14 @@ import base64
 import itertools
 import logging
 import random
+import re
 import signal
 import sys
 import threading
 import time
 from collections import Counter
 from concurrent.futures import Future
+from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
@@ -877,3 +879,10 @@ def test_every_request_has_its_own_outcome_in_its_place(texts, bad, flaky, concu
         said = outcome.text if isinstance(outcome, Completion) else str(outcome)
         assert said == (f"bad row {i}" if i in bad else f"row {i}")
     assert client.stats.calls == len(set(texts) - bad)
+
+
+def test_the_client_does_not_know_the_simulated_model() -> None:
+    """The simulated model stands above the client, as any other model does."""
+    folder = Path(str(sys.modules[Client.__module__].__file__)).parent
+    importing = [path.name for path in folder.glob("*.py") if re.search(r"(?m)^\s*from \.+simulated", path.read_text())]
+    assert not importing
