@@ -6,14 +6,15 @@ no hunk of its own where the text also changes otherwise: it follows the first h
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+import re
+from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from difflib import SequenceMatcher
 from itertools import pairwise
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, TypeVar
 
 from ..judges import Example, InputError, JudgePrompt, PromptError
 from ..judges.notebook_display import html_table
-from .align import Item, Sentence, Step, align_examples, align_texts, changes
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -21,6 +22,40 @@ if TYPE_CHECKING:
 Part = Literal["system", "criteria", "reply", "examples"]
 TEXTS: tuple[Part, ...] = ("system", "criteria", "reply")
 Kind = Literal["added", "removed", "reworded", "spacing"]
+
+ALIKE = 0.5
+"""Share of words from which on an old and a new sentence are one, reworded."""
+
+# The end of a sentence, or of a line; a line that goes on in lower case was only wrapped.
+_END = re.compile(r"(?:[.!?…]+[\"'”’)\]]*(\s+)|[。！？]+(\s*)|(\s*\n\s*))(?=[^\sa-z])")
+_ENUMERATED = re.compile(r"\s*[-*•]?\s*(?:\d{1,3}|[A-Za-z])[.)]\s*")
+_ABBREVIATED = re.compile(r"(?:^|[\s(])(?:e\.g|i\.e|cf|vs|etc|approx|no)\.\s*$", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Sentence:
+    """A sentence or line of a text."""
+
+    gap: str | None
+    """The white space before it; None for the first."""
+    text: str
+
+    def __str__(self) -> str:
+        return self.text
+
+
+Item = Sentence | Example
+T = TypeVar("T", Sentence, Example)
+
+
+@dataclass(frozen=True, slots=True)
+class Alignment:
+    """One place of an alignment; None where a side has nothing there."""
+
+    old: Item | None
+    new: Item | None
+    hunk: int = 0
+    """The hunk that it belongs to; 0 where both sides have it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,7 +75,9 @@ class Hunk:
         """What it does to the text."""
         if self.old and self.new:
             return "reworded"
-        return "added" if self.new else "removed" if self.old else "spacing"
+        if self.new:
+            return "added"
+        return "removed" if self.old else "spacing"
 
     def __str__(self) -> str:
         lines = [*(f"- {text}" for text in self.old), *(f"+ {text}" for text in self.new)]
@@ -54,7 +91,7 @@ class PromptDiff:
     before: JudgePrompt
     after: JudgePrompt
     hunks: tuple[Hunk, ...]
-    steps: Mapping[Part, tuple[Step, ...]]
+    steps: Mapping[Part, tuple[Alignment, ...]]
     """Each part's items in order, side by side."""
 
     def __repr__(self) -> str:
@@ -97,7 +134,7 @@ def split_hunks(before: JudgePrompt, after: JudgePrompt, *, most: int | None = N
             )
     if most is not None and most < 1:
         raise InputError(f"{most!r} hunks: at least 1")
-    aligned: dict[Part, list[Step]] = {}
+    aligned: dict[Part, list[Alignment]] = {}
     for part in TEXTS:
         aligned[part] = align_texts(getattr(before, part), getattr(after, part))
     aligned["examples"] = align_examples(before.examples, after.examples)
@@ -108,7 +145,7 @@ def split_hunks(before: JudgePrompt, after: JudgePrompt, *, most: int | None = N
         hunks.append(Hunk(number=number, part=part, old=_shown(old), new=_shown(new)))
         for i in positions:
             steps[i] = replace(steps[i], hunk=number)
-    whole: dict[Part, tuple[Step, ...]] = {part: tuple(steps) for part, steps in aligned.items()}
+    whole: dict[Part, tuple[Alignment, ...]] = {part: tuple(steps) for part, steps in aligned.items()}
     return PromptDiff(before=before, after=after, hunks=tuple(hunks), steps=whole)
 
 
@@ -136,7 +173,7 @@ def compose(diff: PromptDiff, chosen: Collection[int]) -> JudgePrompt:
     return replace(composed, examples=tuple(item for item in items if isinstance(item, Example)))
 
 
-def _side(step: Step, taken: Collection[int]) -> Item | None:
+def _side(step: Alignment, taken: Collection[int]) -> Item | None:
     return step.new if step.hunk == 0 or step.hunk in taken else step.old
 
 
@@ -176,3 +213,78 @@ def _shown(items: Collection[Item | None]) -> tuple[str, ...]:
             inputs = "\n".join(f"{name}: {text}" for name, text in item.inputs.items())
             texts.append(f"{inputs}\n=> {item.reply}")
     return tuple(texts)
+
+
+def align_texts(old: str, new: str) -> list[Alignment]:
+    """Lay two texts side by side, sentence by sentence; where only the spacing differs, one empty step says so."""
+    steps = list(_align(cut_sentences(old), cut_sentences(new), str, reword=True))
+    if old != new and not changes(steps):
+        steps.append(Alignment(None, None))
+    return steps
+
+
+def align_examples(old: Sequence[Example], new: Sequence[Example]) -> list[Alignment]:
+    """Lay two lists of demonstrations side by side."""
+    return list(_align(old, new, lambda example: (tuple(sorted(example.inputs.items())), example.reply), reword=False))
+
+
+def changes(steps: Sequence[Alignment]) -> list[int]:
+    """Return the positions at which the sides differ, white space apart."""
+    return [i for i, step in enumerate(steps) if step.old is None or step.new is None or _reworded(step)]
+
+
+def cut_sentences(text: str) -> list[Sentence]:
+    """Cut a text at line breaks and after sentences; together they hold all but the white space at both ends."""
+    body = text.strip()
+    if not body:
+        return []
+    cuts = [(0, 0)]
+    for match in _END.finditer(body):
+        start, end = match.span(match.lastindex or 0)
+        sentence = body[cuts[-1][1] : start]
+        broken = "\n" in body[start:end]
+        if broken or not (_ENUMERATED.fullmatch(sentence) or _ABBREVIATED.search(sentence)):
+            cuts.append((start, end))
+    cuts.append((len(body), len(body)))
+    return [Sentence(body[a:b] if b else None, body[b:c]) for (a, b), (c, _) in pairwise(cuts)]
+
+
+def _reworded(step: Alignment) -> bool:
+    return isinstance(step.old, Sentence) and isinstance(step.new, Sentence) and step.old.text != step.new.text
+
+
+def _align(old: Sequence[T], new: Sequence[T], key: Callable[[T], Hashable], *, reword: bool) -> Iterator[Alignment]:
+    matcher = SequenceMatcher(None, [key(item) for item in old], [key(item) for item in new], autojunk=False)
+    for tag, a, b, c, d in matcher.get_opcodes():
+        if tag == "equal":
+            yield from (Alignment(*pair) for pair in zip(old[a:b], new[c:d], strict=True))
+        else:
+            yield from _pair_up(old[a:b], new[c:d], _alike(old[a:b], new[c:d]) if reword else [])
+
+
+def _pair_up(old: Sequence[Item], new: Sequence[Item], pairs: Sequence[tuple[int, int]]) -> Iterator[Alignment]:
+    """Yield the pairs in order, and between them what was removed and then what was added."""
+    a = c = 0
+    for i, j in [*pairs, (len(old), len(new))]:
+        yield from (Alignment(item, None) for item in old[a:i])
+        yield from (Alignment(None, item) for item in new[c:j])
+        if i < len(old):
+            yield Alignment(old[i], new[j])
+        a, c = i + 1, j + 1
+
+
+def _alike(old: Sequence[T], new: Sequence[T]) -> list[tuple[int, int]]:
+    """Pairs in rising order with the greatest total of shared words; one against one is always a pair."""
+    if len(old) == len(new) == 1:
+        return [(0, 0)]
+    best: list[list[tuple[float, list[tuple[int, int]]]]] = [[(0.0, [])] * (len(new) + 1) for _ in range(len(old) + 1)]
+    words = [[str(item).split() for item in side] for side in (old, new)]
+    for i, one in enumerate(words[0]):
+        for j, other in enumerate(words[1]):
+            choices = [best[i][j + 1], best[i + 1][j]]
+            ratio = SequenceMatcher(None, one, other, autojunk=False).ratio()
+            if ratio >= ALIKE:
+                total, pairs = best[i][j]
+                choices.append((total + ratio, [*pairs, (i, j)]))
+            best[i + 1][j + 1] = max(choices, key=lambda choice: choice[0])
+    return best[-1][-1][1]
