@@ -1,0 +1,491 @@
+"""What a run writes to its journal: one class for each kind of event, one reader and one writer.
+
+A journal stores an event as its kind and a JSON object. Names here may change; the stored names never do. Where a class
+has another name for a field than the journal, the field's metadata says so. A field that came later says in which
+format it came and what its absence means, so that runs of earlier versions are read like those of today.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import MISSING, Field, dataclass, field, fields
+from typing import Any, ClassVar, TypeVar
+
+from ..judges import JudgePrompt, WorkspaceError, load_prompt
+from ..slices import Predicate, parse_predicate
+from ..slices.slice import ALL_ROWS
+from .invariants import Violation
+from .losses.objective import Guard
+
+FORMAT = 2
+"""Of today's payloads; 1 are those of November 2026."""
+Json = Mapping[str, Any]
+"""Any: figures as the module that measured them writes them, by the `to_json` of its result."""
+
+E = TypeVar("E", bound="RunEvent")
+
+_OMIT: Mapping[str, Any] = {"omit": True}
+"""Metadata of a field that the payload does not have where it is None."""
+_REST: Mapping[str, Any] = {"rest": True}
+"""Metadata of a field that holds every entry of the payload that no other field is named after."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunEvent:
+    """One event of a run."""
+
+    kind: ClassVar[str]
+    """As the journal has it."""
+    format: int = FORMAT
+    """Of the payload that it was read from."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StatedObjective:
+    """What a run, or a question to the gate, was to improve and to guard."""
+
+    text: str
+    read_as: str
+    target: str
+    guards: tuple[Guard, ...] = field(metadata={"of": Guard})
+    notes: tuple[str, ...]
+    direction: str | None = field(default=None, metadata=_OMIT)
+    """Kept with a question to the gate."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Started(RunEvent):
+    """The run began: what is known before its first call."""
+
+    kind = "started"
+    judge: str
+    rule: str
+    data: str
+    data_hash: str
+    rows: int
+    notes: tuple[str, ...]
+    model: str
+    optimizer_model: str
+    screen_model: str | None
+    endpoints: tuple[str, ...]
+    simulated: bool
+    proposer: str
+    parts: tuple[str, ...]
+    candidates: int
+    unguided: bool
+    objective: StatedObjective = field(metadata={"of": StatedObjective})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RowsSplit(RunEvent):
+    """The rows were cut into training, validation, holdout and final."""
+
+    kind = "split"
+    rows: Mapping[str, int]
+    """How many rows each part has."""
+    merged: int
+    """Groups that were merged as they share near duplicates."""
+    seals: Mapping[str, str]
+    """Content hashes of the sealed parts, `holdout` and `final`."""
+    notes: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Benchmarked(RunEvent):
+    """The judge was measured as it is, on the open rows."""
+
+    kind = "benchmark"
+    benchmark: Json = field(metadata=_REST)
+    """As `Benchmark.to_json` writes it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SliceChosen(RunEvent):
+    """The rows to improve on were chosen."""
+
+    kind = "slice"
+    name: str
+    """The predicate as text, or `ALL_ROWS`."""
+    why: str
+    slices: tuple[Json, ...] = field(metadata={"stored": "found"})
+    """Each slice that the search found, as `FoundSlice.to_json` writes it, with `why_no_target`."""
+    metric: str | None = field(default=None, metadata=_OMIT)
+    judge_outputs: tuple[Json, ...] | None = field(default=None, metadata=_OMIT)
+    skipped_columns: Mapping[str, str] | None = field(default=None, metadata={"stored": "left_out", **_OMIT})
+    """Columns that were not searched, each with the reason."""
+    notes: tuple[str, ...] | None = field(default=None, metadata=_OMIT)
+
+    @property
+    def predicate(self) -> Predicate | None:
+        """The chosen rows; None for all."""
+        return None if self.name == ALL_ROWS else parse_predicate(self.name)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LossFrozen(RunEvent):
+    """The loss was written and checked; from here on it does not change."""
+
+    kind = "loss"
+    expression: str
+    declares: Mapping[str, bool]
+    reason: str
+    written_by: str
+    version: str
+    refusals: tuple[str, ...]
+    cost_table: tuple[Json, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SearchStarted(RunEvent):
+    """The first prompt was measured on the validation rows: the loss to beat."""
+
+    kind = "validation"
+    version: str
+    loss: float
+    metrics: Mapping[str, float | None] = field(metadata=_REST)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProposalRecord:
+    """A proposal and what became of it; what it did not come to is None."""
+
+    result: str
+    gradient: str | None = field(default=None, metadata=_OMIT)
+    version: str | None = field(default=None, metadata=_OMIT)
+    criteria: str | None = field(default=None, metadata=_OMIT)
+    note: str | None = field(default=None, metadata=_OMIT)
+    reason: str | None = field(default=None, metadata=_OMIT)
+    """Why there is no proposal."""
+    violations: tuple[Violation, ...] | None = field(default=None, metadata={"of": Violation, **_OMIT})
+    loss: float | None = field(default=None, metadata=_OMIT)
+    """On the validation rows."""
+    metrics: Mapping[str, float | None] = field(default_factory=dict, metadata=_REST)
+
+    @property
+    def kept(self) -> bool:
+        """Whether the search went on from this proposal."""
+        return self.result == "kept"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StepTaken(RunEvent):
+    """One step of the search."""
+
+    kind = "step"
+    step: int
+    """From 1."""
+    rows: tuple[str, ...]
+    """Ids of the minibatch."""
+    batch_loss: float
+    proposal: ProposalRecord = field(metadata={"flat": ProposalRecord})
+    """The one that came farthest."""
+    others: tuple[ProposalRecord, ...] | None = field(default=None, metadata={"of": ProposalRecord, **_OMIT})
+    race: Json | None = field(default=None, metadata=_OMIT)
+    """As `RaceResult.to_json` writes it."""
+    volatile: Json | None = field(default=None, metadata=_OMIT)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BestCandidate(RunEvent):
+    """The search ended with this prompt; with none where no candidate beat the first prompt."""
+
+    kind = "survivor"
+    version: str | None
+    prompt: str | None
+    """As YAML."""
+
+    @property
+    def judge(self) -> JudgePrompt | None:
+        """The prompt, read."""
+        return load_prompt(self.prompt, origin="the journal") if self.prompt else None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HunksMeasured(RunEvent):
+    """Each hunk of the edit was left out and added alone, on validation rows."""
+
+    kind = "hunks"
+    metric: str
+    n: int
+    groups: int
+    prompts: int
+    simulated: bool
+    hunks: tuple[Json, ...]
+    """As `HunkEffect.to_json` writes them."""
+    notes: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GuardRecord:
+    """What became of one guard; see `GuardResult`."""
+
+    metric: str
+    margin: float
+    change: Json | None
+    low: float | None
+    state: str
+    p: float | None = field(metadata={"since": 2, "earlier": None})
+    worst_low: float | None = field(metadata={"since": 2, "earlier": None})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Evidence:
+    """What a decision of the gate rests on; see `Decision`. Changes are as `Change` has them."""
+
+    target: Json | None
+    guards: tuple[GuardRecord, ...] = field(metadata={"of": GuardRecord})
+    slice_change: Json | None
+    alpha: float
+    look: int
+    n: int
+    coverage_before: float
+    coverage_after: float
+    worst_case: tuple[float, float] | None
+    rows_needed: int | None
+    simulated: bool
+    veto: str | None
+    groups_needed: int | None = field(metadata={"since": 2, "earlier": None})
+    target_worst: Json | None = field(metadata={"since": 2, "earlier": None})
+    unanswered: int = field(metadata={"since": 2, "earlier": 0})
+    asked_again: tuple[Json, ...] = field(metadata={"since": 2, "earlier": ()})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DecisionRecord:
+    """A decision of the gate."""
+
+    accepted: bool
+    outcome: str
+    reason: str
+    evidence: Evidence | None = field(default=None, metadata={"flat": Evidence, **_OMIT})
+    """None where there was no candidate to decide about."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GateDecided(RunEvent):
+    """The gate decided about the best candidate, on the holdout."""
+
+    kind = "decision"
+    decision: DecisionRecord = field(metadata={"flat": DecisionRecord})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ThresholdTuned(RunEvent):
+    """After an accept the thresholds were chosen again; where they were not, `reason` alone says why."""
+
+    kind = "threshold"
+    reason: str | None = field(default=None, metadata=_OMIT)
+    metric: str | None = field(default=None, metadata=_OMIT)
+    n: int | None = field(default=None, metadata=_OMIT)
+    simulated: bool | None = field(default=None, metadata=_OMIT)
+    rules: Mapping[str, Json] | None = field(default=None, metadata=_OMIT)
+    """`old`, `before` and `after`, as `DecisionRule.to_json` writes them, each with its version."""
+    at_old: Mapping[str, Json | None] | None = field(default=None, metadata=_OMIT)
+    retuned: Mapping[str, Json | None] | None = field(default=None, metadata=_OMIT)
+    notes: tuple[str, ...] | None = field(default=None, metadata=_OMIT)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MeasuredSide:
+    """One prompt measured at the end of a run; tables as `Benchmark.to_json` writes them."""
+
+    pooled: Json
+    by: Mapping[str, Json]
+    """By the values of a column."""
+    final: Json | None = field(default=None, metadata=_OMIT)
+    """On the final rows, where they were opened."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Remeasured(RunEvent):
+    """The closing tables: all rows after an accept, else the open rows."""
+
+    kind = "everything"
+    by: str | None
+    """The column whose values have a line of their own."""
+    final_opened: int
+    """How often these final rows have been opened by now."""
+    includes_tuned_rows: bool
+    # Formerly every run with a new prompt opened the sealed rows, whatever the gate had said.
+    includes_sealed_rows: bool = field(metadata={"since": 2, "earlier": lambda payload: "after" in payload})
+    before: MeasuredSide = field(metadata={"of": MeasuredSide})
+    after: MeasuredSide | None = field(default=None, metadata={"of": MeasuredSide, **_OMIT})
+    final_change: Json | None = field(default=None, metadata=_OMIT)
+
+    @property
+    def sides(self) -> Mapping[str, MeasuredSide]:
+        """`before`, and `after` where there is a new prompt."""
+        return {"before": self.before} if self.after is None else {"before": self.before, "after": self.after}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reviewed(RunEvent):
+    """A person accepted or rejected what the run found."""
+
+    kind = "decided"
+    verb: str
+    """`accepted` or `rejected`."""
+    who: str
+    comment: str
+    version: str | None
+    prompt: str | None
+    """The exact text that was decided about, as YAML."""
+    hunks: tuple[int, ...] | None = field(default=None, metadata=_OMIT)
+    """Numbers of the hunks that were taken, where not all were."""
+    of: int | None = field(default=None, metadata=_OMIT)
+    """How many hunks there are."""
+    gated: str | None = field(default=None, metadata=_OMIT)
+    """The run in which the gate decided about these hunks."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HunksRefused(RunEvent):
+    """The prompt composed of some hunks breaks what a candidate must leave as it is."""
+
+    kind = "refused"
+    hunks: tuple[int, ...]
+    version: str
+    violations: tuple[Violation, ...] = field(metadata={"of": Violation})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GateAnswered(RunEvent):
+    """The gate answered a question about two judges, in a run of its own."""
+
+    kind = "gated"
+    before: str
+    after: str
+    data: str
+    rows: int
+    groups: int
+    notes: tuple[str, ...]
+    objective: StatedObjective = field(metadata={"of": StatedObjective})
+    slice: str
+    """A predicate; empty for all rows."""
+    exclude: tuple[str, ...]
+    allow_opened: bool
+    model: str | None
+    """None where verdicts were read from files."""
+    simulated: bool
+    decision: DecisionRecord = field(metadata={"of": DecisionRecord})
+    rechecks: str | None = field(default=None, metadata=_OMIT)
+    """The run whose decision was made again on another model."""
+    gated_on: str | None = field(default=None, metadata=_OMIT)
+    """The model of that run."""
+    of: str | None = field(default=None, metadata=_OMIT)
+    """The run whose hunks were composed."""
+    hunks: tuple[int, ...] | None = field(default=None, metadata=_OMIT)
+
+
+KINDS: Mapping[str, type[RunEvent]] = {
+    event.kind: event
+    for event in (
+        *(Started, RowsSplit, Benchmarked, SliceChosen, LossFrozen, SearchStarted, StepTaken, BestCandidate),
+        *(HunksMeasured, GateDecided, ThresholdTuned, Remeasured, Reviewed, HunksRefused, GateAnswered),
+    )
+}
+
+
+def read_event(kind: str, payload: Json) -> RunEvent | None:
+    """Read an event as a journal has it; None for a kind that no run writes any more.
+
+    Raises:
+        WorkspaceError: A field is missing that every version has written.
+    """
+    return read_as(KINDS[kind], payload) if kind in KINDS else None
+
+
+def read_as(cls: type[E], payload: Json) -> E:
+    """Read a payload as an event of one kind.
+
+    Raises:
+        WorkspaceError: See `read_event`.
+    """
+    missing: list[int] = []
+    values = _read(cls, payload, _stored_names(cls), missing)
+    return cls(**values, format=min(missing, default=FORMAT + 1) - 1)
+
+
+def write_event(event: RunEvent) -> dict[str, Any]:  # Any: JSON
+    """Return the payload of an event; one that was read comes out as it was."""
+    return _write(event, event.format)
+
+
+def _own_fields(cls: type[Any]) -> list[Field[Any]]:
+    return [one for one in fields(cls) if one.name != "format"]
+
+
+def _stored_name(one: Field[Any]) -> str:
+    return one.metadata.get("stored", one.name)
+
+
+def _stored_names(cls: type[Any]) -> set[str]:
+    """Return the entries that a payload of this class may have by name, those of flattened fields included."""
+    names: set[str] = set()
+    for one in _own_fields(cls):
+        if "flat" in one.metadata:
+            names |= _stored_names(one.metadata["flat"])
+        elif "rest" not in one.metadata:
+            names.add(_stored_name(one))
+    return names
+
+
+def _read(cls: type[Any], payload: Json, names: Collection[str], missing: list[int]) -> dict[str, Any]:
+    """Return the arguments of a class.
+
+    Args:
+        cls: The class.
+        payload: The JSON object that has its fields.
+        names: Entries that have a field of their own.
+        missing: Takes the format of each field that the payload is too old for.
+    """
+    values: dict[str, Any] = {}
+    for one in _own_fields(cls):
+        about, name = one.metadata, _stored_name(one)
+        if "rest" in about:
+            values[one.name] = {key: value for key, value in payload.items() if key not in names}
+        elif "flat" in about:
+            # A part that may be absent is there when one of its fields is.
+            if "omit" not in about or _stored_names(about["flat"]) & payload.keys():
+                values[one.name] = about["flat"](**_read(about["flat"], payload, names, missing))
+        elif name in payload:
+            values[one.name] = _read_value(payload[name], about.get("of"), missing)
+        elif "since" in about:
+            missing.append(about["since"])
+            earlier = about["earlier"]
+            values[one.name] = earlier(payload) if callable(earlier) else earlier
+        elif one.default is MISSING:
+            raise WorkspaceError(f"an event of kind {cls.__name__} has no field {name!r}")
+    return values
+
+
+def _read_value(value: object, of: type[Any] | None, missing: list[int]) -> object:
+    if isinstance(value, list):
+        return tuple(_read_value(one, of, missing) for one in value)
+    if of is not None and isinstance(value, Mapping):
+        return of(**_read(of, value, _stored_names(of), missing))
+    return value
+
+
+def _write(part: Any, version: int) -> dict[str, Any]:  # Any: a dataclass of this file
+    payload: dict[str, Any] = {}
+    for one in _own_fields(type(part)):
+        about = one.metadata
+        value: Any = getattr(part, one.name)
+        if "rest" in about:
+            payload |= value
+        elif (value is None and "omit" in about) or about.get("since", 0) > version:
+            continue
+        elif "flat" in about:
+            payload |= _write(value, version)
+        else:
+            payload[_stored_name(one)] = _write_value(value, about.get("of"), version)
+    return payload
+
+
+def _write_value(value: object, of: type[Any] | None, version: int) -> object:
+    if isinstance(value, tuple):
+        return [_write_value(one, of, version) for one in value]
+    if of is not None and isinstance(value, of):
+        return _write(value, version)
+    return value
