@@ -56,6 +56,7 @@ from judgewright.optimize import (
     Proposal,
     Proposer,
     Rewrite,
+    RunContext,
     RunSettings,
     Services,
     Target,
@@ -66,9 +67,9 @@ from judgewright.optimize import (
     construct_loss,
     decide_on_holdout,
     find_target,
-    improve,
     judge_rows,
     read_objective,
+    search,
     split_rows,
 )
 
@@ -288,13 +289,14 @@ def run_method(start: Start, method: str, proposer: Proposer, target: Target, se
     start.record.begin()
     loss = construct_loss(start.objective, target, start.baseline, services, settings)
     goal = Goal(objective=start.objective, target=target, loss=loss)
+    run = RunContext(prompt=start.prompt, parts=start.parts, goal=goal, services=services, settings=settings)
     try:
-        survivor = improve(start.prompt, start.parts, start.baseline, goal, services, settings)
+        survivor = search(run, start.baseline)
     except Spent as spent:
         survivor = None if spent.prompt.version == start.prompt.version else spent.prompt
     requests = start.record.requests
     assert requests <= start.budget, f"{method} asked {requests:,} of {start.budget:,} requests"
-    decision = decide_on_holdout(start.prompt, survivor, start.parts, goal, services, settings)
+    decision = decide_on_holdout(run, survivor)
     return Run(
         method=method,
         seed=seed,

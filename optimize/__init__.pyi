@@ -1,17 +1,16 @@
 from .ablation import HunkReport, measure_hunks, prompts_needed
-from .align import cut_sentences
-from .context import Goal, RunSettings, Services, Target, judge_rows, open_rows
+from .context import RunContext, Services, judge_rows, open_rows
 from .critique import Critique, critique_batch, excerpt, minibatch
 from .forecast import ASKED_AGAIN, Asked, PlannedRun, StepBound, bound_proposal, bound_run, draw_runs
+from .goal import Goal, Target
 from .holdout.decision import Decision
 from .holdout.gate import decide, gate
 from .holdout.guards import GuardResult
 from .holdout.ledger import Ledger, Look, MemoryLedger
-from .hunks import compose, split_hunks
-from .improve import improve
+from .hunks import compose, cut_sentences, split_hunks
 from .invariants import PhraseIndex, Violation, check_candidate
 from .journal import VOLATILE, Event, Journal, MemoryJournal, first_difference
-from .loop import Outcome, benchmark, construct_loss, decide_on_holdout, find_target, optimize, split_rows
+from .loop import Outcome, benchmark, construct_loss, decide_on_holdout, find_target, optimize, search, split_rows
 from .losses.axioms import check_axioms, cost_table
 from .losses.expression import Expression, compile_expression
 from .losses.loss import Loss, default_loss, parse_loss, row_losses, write_loss
@@ -24,6 +23,7 @@ from .proposers.proposer import PARTS, Attempt, NoProposal, Part, Proposal, Prop
 from .proposers.rewrite import Rewrite
 from .proposers.textgrad import TextGrad
 from .proposers.workbench import Trial, Unanswered, Workbench
+from .settings import RunSettings
 from .threshold import NoThreshold, Rechosen, compare_at_both, tune_threshold
 from .word_diff import Piece, diff_prompts, diff_words, prompt_parts
 
@@ -63,6 +63,7 @@ __all__ = [
     "Proposer",
     "Rechosen",
     "Rewrite",
+    "RunContext",
     "RunSettings",
     "Services",
     "StepBound",
@@ -94,7 +95,6 @@ __all__ = [
     "find_target",
     "first_difference",
     "gate",
-    "improve",
     "judge_rows",
     "measure_hunks",
     "minibatch",
@@ -105,6 +105,7 @@ __all__ = [
     "prompts_needed",
     "read_objective",
     "row_losses",
+    "search",
     "split_hunks",
     "split_rows",
     "tune_threshold",

@@ -15,7 +15,6 @@ import numpy as np
 
 from ..judges import Dataset, FloatArray, IntArray, JudgePrompt, Row, Splits, estimate_tokens, judge_request
 from ..judges.models.budget import Forecast
-from .context import RunSettings
 from .critique import EXCERPT_CHARS, QUOTED
 from .holdout.unanswered import ROUNDS
 from .invariants import EXAMPLE_TOKENS, token_cap
@@ -24,6 +23,7 @@ from .losses.objective import Objective
 from .proposers import FewShot, Gepa, HumanEdit, Mipro, Proposer, Rewrite, TextGrad
 from .proposers.textgrad import MOMENTUM
 from .racing.schedule import RaceSettings
+from .settings import RunSettings
 
 Who = Literal["judge", "optimizer", "either", "screen"]
 

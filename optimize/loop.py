@@ -1,33 +1,50 @@
-"""The one walk, from a judge and labelled rows to a decision. `optimize` names its steps in order.
+"""One run, from a judge and labelled rows to a decision. `optimize` names its steps in order.
 
-Every step writes what it found to the journal before the next begins. The walk is a function of its
-arguments and of the model's answers alone, and every answer is in the record of calls: a run that was
-killed is resumed by walking again from the start, past the calls that are already paid for.
+Every step writes its event to the journal before the next begins. A run is a function of its arguments and of the
+model's answers alone, and every answer is in the record of calls: a run that was killed is resumed by starting over,
+past the calls that are already paid for.
 """
 
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass, replace
-from typing import Any
 
 from ..judges import Dataset, InputError, JudgedDataset, JudgePrompt, Splits, by_column, measure, split_dataset
-from ..slices import SliceReport, choose_target, find_slices, parse_predicate
+from ..slices import Predicate, choose_target, find_slices, parse_predicate
 from ..slices.inspect_slice import why_no_target
 from ..slices.outputs import BY_NAME, named_outputs
 from ..slices.slice import ALL_ROWS
 from .ablation import measure_hunks
-from .context import Goal, RunSettings, Services, Target, judge_rows, open_rows, require_columns, require_decision
+from .context import RunContext, Services, judge_rows, open_rows
+from .events import (
+    Benchmarked,
+    BestCandidate,
+    DecisionRecord,
+    GateDecided,
+    HunksMeasured,
+    LossFrozen,
+    MeasuredSide,
+    Remeasured,
+    RowsSplit,
+    SearchStarted,
+    SliceChosen,
+    ThresholdTuned,
+    read_as,
+)
+from .goal import Goal, Target
 from .holdout.decision import Decision
 from .holdout.final_comparison import final_changes
 from .holdout.gate import gate, open_for_report
 from .holdout.ledger import remember_split
 from .hunks import split_hunks
-from .improve import improve
 from .losses.axioms import cost_table
 from .losses.expression import compile_expression
 from .losses.grid import NO_SLICE
 from .losses.loss import Loss, WrittenLoss, check_loss, row_losses, write_loss
 from .losses.objective import Objective
+from .search_state import SearchState
+from .settings import RunSettings, require_columns, require_decision
+from .step import Step
 from .threshold import NoThreshold, tune_threshold
 
 _PLAIN = Loss(
@@ -36,12 +53,12 @@ _PLAIN = Loss(
     written_by="plain",
 )
 LEAST_ROWS = 20
-"""Rows a value needs to have a line of its own in the closing table, which would else tell single sealed rows."""
+"""Rows that a value needs for a line of its own in the closing table, which would else tell single sealed rows."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
-    """How a walk ended."""
+    """How a run ended."""
 
     before: JudgePrompt
     after: JudgePrompt | None
@@ -55,21 +72,18 @@ class Outcome:
 def optimize(
     prompt: JudgePrompt, dataset: Dataset, objective: Objective, services: Services, settings: RunSettings
 ) -> Outcome:
-    """Walk the whole path once.
-
-    Inside `improve`, each step critiques a minibatch of the slice, lets the proposer propose a text, checks what a
-    candidate may not do, and validates it; the best one goes to the gate.
+    """Improve a judge once: find where it errs, search for a better prompt, and let the gate decide.
 
     Args:
         prompt: The judge to improve.
         dataset: Labelled rows.
         objective: What to improve and what to guard.
-        tools: Clients, proposer, journal and ledger.
+        services: Clients, proposer, journal and ledger.
         settings: See `RunSettings`.
 
     Raises:
-        InputError: The judge does not decide yes or no, the data cannot be split, or the slice named does not exist.
-        ModelError, BudgetSpent, Interrupted: The walk stopped; it can be resumed.
+        InputError: The judge does not decide yes or no, the data cannot be split, or the slice does not exist.
+        ModelError, BudgetSpent, Interrupted: The run stopped; it can be resumed.
     """
     require_decision(prompt)
     require_columns(dataset, settings)
@@ -78,12 +92,13 @@ def optimize(
     target = find_target(baseline, objective, services, settings)
     loss = construct_loss(objective, target, baseline, services, settings)
     goal = Goal(objective=objective, target=target, loss=loss)
-    survivor = improve(prompt, parts, baseline, goal, services, settings)
-    attribute(prompt, survivor, parts, goal, services, settings)
-    decision = decide_on_holdout(prompt, survivor, parts, goal, services, settings)
-    rechoose(prompt, survivor, decision, parts, goal, services, settings)
-    remeasure_everything(prompt, survivor, decision, parts, goal, services, settings)
-    return Outcome(before=prompt, after=survivor, target=target, loss=loss, decision=decision)
+    run = RunContext(prompt=prompt, parts=parts, goal=goal, services=services, settings=settings)
+    best = search(run, baseline)
+    measure_edit(run, best)
+    decision = decide_on_holdout(run, best)
+    tune_thresholds(run, best, decision)
+    measure_everything(run, best, decision)
+    return Outcome(before=prompt, after=best, target=target, loss=loss, decision=decision)
 
 
 def split_rows(dataset: Dataset, services: Services, settings: RunSettings) -> Splits:
@@ -92,40 +107,36 @@ def split_rows(dataset: Dataset, services: Services, settings: RunSettings) -> S
     The cut depends on the rows and the shares alone, so that another seed cannot make a fresh holdout of tuned rows.
     """
     parts = split_dataset(dataset, shares=settings.shares)
-    sizes = {
-        "train": len(parts.train),
-        "validation": len(parts.validation),
-        "holdout": len(parts.holdout),
-        "final": len(parts.final),
-    }
     remember_split(services.ledger, services.run_id, parts, allow_opened=settings.allow_opened)
-    seals = {"holdout": parts.holdout.content_hash, "final": parts.final.content_hash}
-    services.journal.record(
-        "split", {"rows": sizes, "merged": parts.merged, "seals": seals, "notes": list(parts.notes)}
+    event = RowsSplit(
+        rows={
+            "train": len(parts.train),
+            "validation": len(parts.validation),
+            "holdout": len(parts.holdout),
+            "final": len(parts.final),
+        },
+        merged=parts.merged,
+        seals={"holdout": parts.holdout.content_hash, "final": parts.final.content_hash},
+        notes=parts.notes,
     )
+    services.record(event)
     return parts
 
 
 def benchmark(prompt: JudgePrompt, parts: Splits, services: Services, settings: RunSettings) -> JudgedDataset:
     """Measure the judge as it is on the open rows (training and validation)."""
     judged = judge_rows("benchmark", prompt, open_rows(parts), services, settings)
-    services.journal.record("benchmark", measure(judged, seed=settings.seed).to_json())
+    services.record(Benchmarked(benchmark=measure(judged, seed=settings.seed).to_json()))
     return judged
 
 
 def find_target(baseline: JudgedDataset, objective: Objective, services: Services, settings: RunSettings) -> Target:
     """Find the slice where the judge errs in the objective's direction, or take the one that was named."""
     if settings.slice not in ("auto", "all"):
-        predicate = parse_predicate(settings.slice)
-        target = Target(name=str(predicate), why="named by the caller", predicate=predicate)
-        if not target.member(baseline.dataset).any():
-            raise InputError(f"no open row lies in the slice {settings.slice!r}")
-        notes = [f"{column}: {BY_NAME}, and no prompt can know it" for column in named_outputs(predicate)]
-        services.journal.record("slice", {"name": target.name, "why": target.why, "found": [], "notes": notes})
-        return target
+        return _take_named(parse_predicate(settings.slice), baseline, services)
     if settings.slice == "all" or settings.unguided:
-        target = Target(name=ALL_ROWS, why="asked for by the caller", predicate=None)
-        services.journal.record("slice", {"name": target.name, "why": target.why, "found": []})
+        target = Target(predicate=None, why="asked for by the caller")
+        services.record(SliceChosen(name=target.name, why=target.why, slices=()))
         return target
     report = find_slices(
         baseline,
@@ -135,27 +146,28 @@ def find_target(baseline: JudgedDataset, objective: Objective, services: Service
         keep=settings.keep,
         seed=settings.seed,
     )
-    target = _choose(report, objective)
-    services.journal.record(
-        "slice",
-        {
-            "name": target.name,
-            "why": target.why,
-            "metric": report.metric,
-            "found": [found.to_json() | {"why_no_target": why_no_target(found) or None} for found in report.slices],
-            "judge_outputs": [output.to_json() for output in report.judge_outputs],
-            "left_out": dict(report.left_out),
-            "notes": list(report.notes),
-        },
+    chosen, why = choose_target(report, objective.direction)
+    target = Target(predicate=chosen.predicate if chosen else None, why=why)
+    event = SliceChosen(
+        name=target.name,
+        why=target.why,
+        slices=tuple(one.to_json() | {"why_no_target": why_no_target(one) or None} for one in report.slices),
+        metric=report.metric,
+        judge_outputs=tuple(output.to_json() for output in report.judge_outputs),
+        skipped_columns=dict(report.left_out),
+        notes=tuple(report.notes),
     )
+    services.record(event)
     return target
 
 
-def _choose(report: SliceReport, objective: Objective) -> Target:
-    chosen, why = choose_target(report, objective.direction)
-    if chosen is None:
-        return Target(name=ALL_ROWS, why=why, predicate=None)
-    return Target(name=str(chosen.predicate), why=why, predicate=chosen.predicate)
+def _take_named(predicate: Predicate, baseline: JudgedDataset, services: Services) -> Target:
+    target = Target(predicate=predicate, why="named by the caller")
+    if not target.member(baseline.dataset).any():
+        raise InputError(f"no open row lies in the slice {target.name!r}")
+    notes = tuple(f"{column}: {BY_NAME}, and no prompt can know it" for column in named_outputs(predicate))
+    services.record(SliceChosen(name=target.name, why=target.why, slices=(), notes=notes))
+    return target
 
 
 def construct_loss(
@@ -163,15 +175,16 @@ def construct_loss(
 ) -> Loss:
     """Have the model write a loss for the objective; check it, also on the verdicts at hand, and freeze it.
 
-    A person's own loss is checked in the same way. Unguided, the loss is whether the decision is wrong. Neither asks a
-    model.
+    A person's own loss is checked in the same way. Unguided, the loss is whether the decision is wrong. Neither calls
+    a model.
 
     Raises:
         LossError: A person's loss is refused.
     """
-    judge_scale = baseline.scale
-    levels = judge_scale.levels
-    first_positive = sum(not judge_scale.positive(g) for g in levels) if levels else judge_scale.threshold
+    levels = baseline.scale.levels
+    first_positive = baseline.scale.threshold
+    if levels:
+        first_positive = sum(not baseline.scale.positive(level) for level in levels)
     scale = {"levels": len(levels), "positive_from": first_positive}
     checks = scale | {
         "labels": baseline.dataset.labels,
@@ -186,129 +199,132 @@ def construct_loss(
         written = write_loss(objective, target.name, services.optimizer_client.ask_one, **checks)
     loss = written.loss
     costs = cost_table(loss.expression, **scale) if levels else []
-    if target.predicate is None:  # every row is in the target: there is no other place, and no slice to speak of
+    if target.predicate is None:  # every row is in the target: there is no other place to speak of
         costs = [replace(row, place=ALL_ROWS) for row in costs if row.place != NO_SLICE]
-    services.journal.record(
-        "loss",
-        {
-            "expression": str(loss.expression),
-            "declares": dict(loss.declares),
-            "reason": loss.reason,
-            "written_by": loss.written_by,
-            "version": loss.version,
-            "refusals": list(written.refusals),
-            "cost_table": [asdict(row) for row in costs],
-        },
+    event = LossFrozen(
+        expression=str(loss.expression),
+        declares=dict(loss.declares),
+        reason=loss.reason,
+        written_by=loss.written_by,
+        version=loss.version,
+        refusals=tuple(written.refusals),
+        cost_table=tuple(asdict(row) for row in costs),
     )
+    services.record(event)
     return loss
 
 
-def attribute(
-    prompt: JudgePrompt,
-    survivor: JudgePrompt | None,
-    parts: Splits,
-    goal: Goal,
-    services: Services,
-    settings: RunSettings,
-) -> None:
-    """Measure which words of the survivor earned its change: each hunk left out and added alone, on validation."""
-    if survivor is None or not settings.hunks:
+def search(run: RunContext, baseline: JudgedDataset) -> JudgePrompt | None:
+    """Search step by step: critique a minibatch, propose, check, race, validate, keep what is better.
+
+    Args:
+        run: Its sealed parts give their sizes and nothing else.
+        baseline: The first prompt's verdicts on the open rows, training rows first.
+
+    Returns:
+        The best candidate on validation; None where none beat the first prompt.
+    """
+    state = SearchState.start(run, baseline)
+    first = state.first
+    run.services.record(SearchStarted(version=run.prompt.version, loss=first.loss, metrics=first.metrics))
+    for number in range(1, run.settings.steps + 1):
+        run.services.record(Step(number=number, state=state, run=run).take())
+    if state.current is first:
+        run.services.record(BestCandidate(version=None, prompt=None))
+        return None
+    best = state.current.prompt
+    run.services.record(BestCandidate(version=best.version, prompt=best.to_yaml()))
+    return best
+
+
+def measure_edit(run: RunContext, best: JudgePrompt | None) -> None:
+    """Measure which words earned the change: each hunk left out and added alone, on validation rows."""
+    if best is None or not run.settings.hunks:
         return
     report = measure_hunks(
-        split_hunks(prompt, survivor, most=settings.hunks),
-        lambda doing, asked: judge_rows(doing, asked, parts.validation, services, settings),
-        lambda judged: row_losses(goal.loss, judged, goal.target.members(judged)),
-        metric=goal.objective.target,
+        split_hunks(run.prompt, best, most=run.settings.hunks),
+        lambda doing, prompt: run.judge(doing, prompt, run.parts.validation),
+        run.goal.row_losses,
+        metric=run.goal.objective.target,
     )
-    services.journal.record("hunks", report.to_json())
+    run.services.record(read_as(HunksMeasured, report.to_json()))
 
 
-def rechoose(
-    prompt: JudgePrompt,
-    survivor: JudgePrompt | None,
-    decision: Decision | None,
-    parts: Splits,
-    goal: Goal,
-    services: Services,
-    settings: RunSettings,
-) -> None:
-    """After an accept, choose the threshold again on validation, for both prompts; every answer is in the record."""
-    if survivor is None or decision is None or not decision.accepted:
-        return
-    before, after = (judge_rows("threshold", p, parts.validation, services, settings) for p in (prompt, survivor))
-    found = tune_threshold(before, after, parts, goal.objective, seed=settings.seed)
-    payload = {"reason": found.reason} if isinstance(found, NoThreshold) else found.to_json()
-    services.journal.record("threshold", payload)
-
-
-def decide_on_holdout(
-    prompt: JudgePrompt,
-    survivor: JudgePrompt | None,
-    parts: Splits,
-    goal: Goal,
-    services: Services,
-    settings: RunSettings,
-) -> Decision | None:
-    """Put the survivor through the gate; without one there is nothing to decide."""
-    if survivor is None:
-        services.journal.record(
-            "decision",
-            {"accepted": False, "outcome": "refused", "reason": "no candidate beat the prompt on validation"},
-        )
+def decide_on_holdout(run: RunContext, best: JudgePrompt | None) -> Decision | None:
+    """Put the best candidate through the gate; without one there is nothing to decide."""
+    if best is None:
+        nothing = DecisionRecord(accepted=False, outcome="refused", reason="no candidate beat the prompt on validation")
+        run.services.record(GateDecided(decision=nothing))
         return None
     decision = gate(
-        prompt,
-        survivor,
-        parts.holdout,
-        goal.objective,
-        judge=lambda asked, rows, repeat: judge_rows("holdout", asked, rows, services, settings, repeat=repeat),
-        ledger=services.ledger,
-        run_id=services.run_id,
-        member=goal.target.member,
-        exclude=settings.exclude,
+        run.prompt,
+        best,
+        run.parts.holdout,
+        run.goal.objective,
+        judge=lambda prompt, rows, repeat: run.judge("holdout", prompt, rows, repeat=repeat),
+        ledger=run.services.ledger,
+        run_id=run.services.run_id,
+        member=run.goal.target.member,
+        exclude=run.settings.exclude,
     )
-    services.journal.record("decision", decision.to_json())
+    run.services.record(read_as(GateDecided, decision.to_json()))
     return decision
 
 
-def remeasure_everything(
-    prompt: JudgePrompt,
-    survivor: JudgePrompt | None,
-    decision: Decision | None,
-    parts: Splits,
-    goal: Goal,
-    services: Services,
-    settings: RunSettings,
-) -> None:
-    """Measure before and after: on the whole benchmark and the final rows after an accept, else on the open rows alone.
+def tune_thresholds(run: RunContext, best: JudgePrompt | None, decision: Decision | None) -> None:
+    """After an accept, choose the threshold again on validation, for both prompts; every answer is recorded."""
+    if best is None or decision is None or not decision.accepted:
+        return
+    before, after = (run.judge("threshold", prompt, run.parts.validation) for prompt in (run.prompt, best))
+    tuned = tune_threshold(before, after, run.parts, run.goal.objective, seed=run.settings.seed)
+    if isinstance(tuned, NoThreshold):
+        run.services.record(ThresholdTuned(reason=tuned.reason))
+    else:
+        run.services.record(read_as(ThresholdTuned, tuned.to_json()))
+
+
+def measure_everything(run: RunContext, best: JudgePrompt | None, decision: Decision | None) -> None:
+    """Measure before and after: the whole benchmark and the final rows after an accept, else the open rows.
 
     Without an accept the sealed rows stay sealed: a table over all rows, less one over the open rows, would hand out
-    the holdout's figures. Without a survivor there is no after either.
+    the holdout's figures. Without a new prompt there is no after either.
     """
-    column = settings.by or ("dataset" if any("dataset" in row.meta for row in parts.train.rows) else None)
-    accepted = decision is not None and decision.accepted
-    rows, opened = open_rows(parts), 0
-    if survivor is not None and decision is not None and decision.accepted:
+    parts, settings = run.parts, run.settings
+    column = settings.by
+    if column is None and any("dataset" in row.meta for row in parts.train.rows):
+        column = "dataset"
+    rows, opened, accepted = open_rows(parts), 0, False
+    if best is not None and decision is not None and decision.accepted:
+        accepted = True
         rows, opened = open_for_report(
-            parts, prompt, survivor, decision, ledger=services.ledger, run_id=services.run_id
+            parts, run.prompt, best, decision, ledger=run.services.ledger, run_id=run.services.run_id
         )
-    payload: dict[str, Any] = {"includes_tuned_rows": True, "includes_sealed_rows": accepted}  # Any: JSON
-    payload |= {"by": column, "final_opened": opened}
+    sides: list[MeasuredSide] = []
     finals: list[JudgedDataset] = []
-    for side, asked in (("before", prompt), ("after", survivor)):
-        if asked is None:
+    for side, prompt in (("before", run.prompt), ("after", best)):
+        if prompt is None:
             continue
-        named = "whole benchmark" if accepted else "open rows"
-        whole = judge_rows(f"{named}, {side}", asked, rows, services, settings)
-        tables = by_column(whole, column, least=LEAST_ROWS, seed=settings.seed) if column else {}
-        payload[side] = {
-            "pooled": measure(whole, seed=settings.seed).to_json(),
-            "by": {value: table.to_json() for value, table in sorted(tables.items())},
-        }
+        doing = "whole benchmark" if accepted else "open rows"
+        judged = run.judge(f"{doing}, {side}", prompt, rows)
         if accepted and len(parts.final):
-            final = whole.only(range(len(rows) - len(parts.final), len(rows)))
-            payload[side]["final"] = measure(final, seed=settings.seed).to_json()
-            finals.append(final)
-    if len(finals) == 2:
-        payload["final_change"] = final_changes(finals[0], finals[1], goal.objective)
-    services.journal.record("everything", payload)
+            finals.append(judged.only(range(len(rows) - len(parts.final), len(rows))))
+        sides.append(_measure_side(judged, column, finals[-1] if finals else None, seed=settings.seed))
+    event = Remeasured(
+        by=column,
+        final_opened=opened,
+        includes_tuned_rows=True,
+        includes_sealed_rows=accepted,
+        before=sides[0],
+        after=sides[1] if best is not None else None,
+        final_change=final_changes(finals[0], finals[1], run.goal.objective) if len(finals) == 2 else None,
+    )
+    run.services.record(event)
+
+
+def _measure_side(judged: JudgedDataset, column: str | None, final: JudgedDataset | None, *, seed: int) -> MeasuredSide:
+    tables = by_column(judged, column, least=LEAST_ROWS, seed=seed) if column else {}
+    return MeasuredSide(
+        pooled=measure(judged, seed=seed).to_json(),
+        by={value: table.to_json() for value, table in sorted(tables.items())},
+        final=None if final is None else measure(final, seed=seed).to_json(),
+    )

@@ -1,32 +1,32 @@
-"""One step of the climb: a minibatch, a critique, proposals, their race on validation, and what became of each."""
+"""One step of the search: a minibatch, a critique, proposals, their race on validation, and how each one ended."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from ..judges import (
     Completion,
     Dataset,
-    FloatArray,
     JudgedDataset,
     JudgePrompt,
     LossError,
     ModelError,
     Request,
     Row,
-    Splits,
 )
-from .context import Goal, RunSettings, Services, judge_rows
+from .context import RunContext, judge_rows
 from .critique import Critique, critique_batch, minibatch
-from .invariants import check_candidate
-from .losses.loss import row_losses
+from .events import ProposalRecord, StepTaken
+from .invariants import Violation, check_candidate
 from .proposers import Attempt, NoProposal, Proposal, Trial, Unanswered, Workbench
 from .racing.race import RaceResult, Why, race
 from .racing.schedule import RaceSettings
 from .search_state import Candidate, SearchState
 
+UNTRIED = "not tried"
+"""The result of a proposal until the step has one for it."""
 _LOST: Mapping[Why, str] = {
     "cannot win": "worse: it cannot win, shown on {rows} of {of} validation rows",
     "behind when calls ran short": "behind another candidate on {rows} of {of} validation rows",
@@ -38,19 +38,15 @@ _LOST: Mapping[Why, str] = {
 
 @dataclass(slots=True, kw_only=True)
 class _Entry:
-    """One proposal of a step, and what became of it."""
+    """One proposal of a step; its record changes as the step goes on."""
 
-    told: dict[str, Any]  # Any: JSON
-    prompt: JudgePrompt | None
+    record: ProposalRecord
+    prompt: JudgePrompt | None = None
     """None where there is nothing to try."""
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Runner:
-    """A proposal that may run."""
-
-    entry: _Entry
-    prompt: JudgePrompt
+    def end(self, result: str, **figures: Any) -> None:  # Any: other fields of the record
+        """Write down what became of the proposal."""
+        self.record = replace(self.record, result=result, **figures)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,138 +56,168 @@ class Step:
     number: int
     """From 1."""
     state: SearchState
-    parts: Splits
-    goal: Goal
-    services: Services
-    settings: RunSettings
+    run: RunContext
 
-    def take(self) -> dict[str, Any]:  # Any: JSON
-        """Take the step: the climb goes on from the best candidate, and the event tells of every proposal."""
+    def take(self) -> StepTaken:
+        """Take the step: the search goes on from the best candidate, and the event has every proposal."""
         batch = self._draw()
         judged = self._judge("minibatch", self.state.current.prompt, batch)
-        losses = self._losses(judged)
-        self.state.weigh(judged, losses)
-        critique = critique_batch(judged, losses, objective=self.goal.objective, slice_name=self.goal.target.name)
+        losses = self.run.goal.row_losses(judged)
+        self.state.update_rows(judged, losses)
+        goal = self.run.goal
+        critique = critique_batch(judged, losses, objective=goal.objective, slice_name=goal.target.name)
         entries = self._propose_all(critique)
-        event = {"step": self.number, "rows": [row.id for row in batch.rows], "batch_loss": critique.loss}
-        runners = [_Runner(entry=entry, prompt=entry.prompt) for entry in entries if entry.prompt]
-        ahead = entries[0]
-        if runners:
+        candidates = [entry for entry in entries if entry.prompt is not None]
+        race, first = None, entries[0]
+        if candidates:
             try:
-                raced = self._race([runner.prompt for runner in runners])
-                found = raced.to_json()
-                event |= {"volatile": found.pop("volatile"), "race": found}
-                ahead = self._conclude(runners, raced)
+                race = self._race(candidates)
+                first = self._conclude(candidates, race)
             except LossError as error:
-                ahead = self._give_up(runners, f"no loss: {error}")
-        others = [entry.told for entry in entries if entry is not ahead]
-        return event | ahead.told | ({"others": others} if others else {})
+                first = self._give_up(candidates, f"no loss: {error}")
+        others = tuple(entry.record for entry in entries if entry is not first)
+        result = {} if race is None else race.to_json()
+        volatile = result.pop("volatile", None)
+        return StepTaken(
+            step=self.number,
+            rows=tuple(row.id for row in batch.rows),
+            batch_loss=critique.loss,
+            proposal=first.record,
+            others=others or None,
+            race=result or None,
+            volatile=volatile,
+        )
 
     def _propose_all(self, critique: Critique) -> list[_Entry]:
-        """Ask for the step's proposals, and say of each whether it may run."""
+        """Ask for the step's proposals, and keep the prompt of each that may be tried."""
         entries: list[_Entry] = []
-        last = self.number * self.settings.candidates
-        for number in range(last - self.settings.candidates + 1, last + 1):
+        last = self.number * self.run.settings.candidates
+        for number in range(last - self.run.settings.candidates + 1, last + 1):
             proposal = self._propose(critique, number)
             if isinstance(proposal, NoProposal):
-                entries.append(_Entry(told={"result": "no proposal", "reason": proposal.reason}, prompt=None))
+                entries.append(_Entry(record=ProposalRecord(result="no proposal", reason=proposal.reason)))
                 continue
-            new = proposal.prompt
-            told = {"gradient": proposal.gradient, "version": new.version, "criteria": new.criteria, "note": new.note}
-            refusal = self._refusal(new, {entry.told.get("version") for entry in entries})
-            entries.append(_Entry(told=told | (refusal or {}), prompt=None if refusal else new))
+            prompt = proposal.prompt
+            entry = _Entry(
+                record=ProposalRecord(
+                    result=UNTRIED,
+                    gradient=proposal.gradient,
+                    version=prompt.version,
+                    criteria=prompt.criteria,
+                    note=prompt.note,
+                )
+            )
+            versions = {other.record.version for other in entries}
+            versions |= {attempt.prompt.version for attempt in self.state.past}
+            violations = self._check(prompt)
+            if violations:
+                entry.end("refused", violations=violations)
+            elif prompt.version in versions:
+                entry.end("tried before")
+            else:
+                entry.prompt = prompt
+            entries.append(entry)
         return entries
 
     def _propose(self, critique: Critique, number: int) -> Proposal | NoProposal:
         """Ask the proposer; what fails for this proposal alone becomes its reason."""
         current, past = self.state.current.prompt, self.state.past
+        proposer = self.run.services.proposer
         try:
-            return self.services.proposer.propose(current, critique, self._bench(number), past=past, step=number)
+            return proposer.propose(current, critique, self._bench(number), past=past, step=number)
         except Unanswered as error:
             return NoProposal(f"the optimizer model failed: {error}")
         except LossError as error:
             return NoProposal(f"no loss: {error}")
 
-    def _refusal(self, new: JudgePrompt, beside: set[str | None]) -> dict[str, Any] | None:  # Any: JSON
-        """What to journal about a proposal that may not run; None for one that may.
-
-        Args:
-            new: The proposal.
-            beside: Versions that this step has already proposed.
-        """
-        state = self.state
-        violations = check_candidate(
-            state.first.prompt,
-            new,
-            phrases=state.phrases,
-            editable=self.services.proposer.parts,
-            training=state.train.dataset.rows,
+    def _check(self, prompt: JudgePrompt) -> tuple[Violation, ...]:
+        return check_candidate(
+            self.state.first.prompt,
+            prompt,
+            phrases=self.state.phrases,
+            editable=self.run.services.proposer.parts,
+            training=self.state.train.dataset.rows,
         )
-        if violations:
-            return {"result": "refused", "violations": [asdict(violation) for violation in violations]}
-        tried = {attempt.prompt.version for attempt in state.past}
-        return {"result": "tried before"} if new.version in tried | beside else None
 
-    def _race(self, candidates: Sequence[JudgePrompt]) -> RaceResult:
+    def _race(self, candidates: Sequence[_Entry]) -> RaceResult:
         """Race the candidates against the current prompt, whose verdicts are all in the record.
 
         A single candidate is dropped only where it is shown that it cannot win; several are also cut as calls run
         short.
         """
-        services, cheaper = self.services, self.services.screen_client
-        share = RaceSettings().share if len(candidates) > 1 else None
+        services, settings = self.run.services, self.run.settings
+        judge_client, screen_client = services.judge_client, services.screen_client
+
+        def screen(prompt: JudgePrompt, rows: Dataset) -> JudgedDataset:
+            return judge_rows("screening", prompt, rows, services, settings, client=screen_client)
+
+        def count_calls() -> int:
+            screening = 0 if screen_client is None else screen_client.stats.calls
+            return judge_client.stats.calls + screening
+
+        prompts = [entry.prompt for entry in candidates if entry.prompt is not None]
+        share = RaceSettings().share if len(prompts) > 1 else None
         return race(
-            [self.state.current.prompt, *candidates],
-            self.parts.validation,
+            [self.state.current.prompt, *prompts],
+            self.run.parts.validation,
             lambda prompt, rows: self._judge("race", prompt, rows),
-            self._losses,
+            self.run.goal.row_losses,
             settings=RaceSettings(seed=self._seed(self.number), share=share),
-            screen=cheaper
-            and (lambda prompt, rows: judge_rows("screening", prompt, rows, services, self.settings, client=cheaper)),
-            calls=lambda: sum(client.stats.calls for client in (services.judge_client, cheaper) if client),
+            screen=None if screen_client is None else screen,
+            calls=count_calls,
         )
 
-    def _conclude(self, runners: Sequence[_Runner], raced: RaceResult) -> _Entry:
-        """Validate the winner and whoever ran to the end; say what became of each; return who came farthest."""
+    def _conclude(self, candidates: Sequence[_Entry], result: RaceResult) -> _Entry:
+        """Validate the winner and whoever ran to the end, write down what became of each, return the farthest."""
         current = self.state.current
-        standings = list(zip(runners, raced.standings[1:], strict=True))
+        # The first standing is the current prompt's.
+        standings = list(zip(candidates, result.standings[1:], strict=True))
         standings.sort(key=lambda pair: (pair[1].dropped is not None, -pair[1].rows))
         best = current.loss
-        for runner, standing in standings:
-            told = runner.entry.told
-            finished = standing.rows == raced.rows and standing.dropped != "leaves rows unscored"
+        for entry, standing in standings:
+            finished = standing.rows == result.rows and standing.dropped != "leaves rows unscored"
             if standing.dropped is None or finished:
-                validated = self._judge("validation", runner.prompt, self.parts.validation)
-                candidate = Candidate.of(runner.prompt, validated, self.goal)
-                holdout_rows = len(self.parts.holdout)
-                result = self.state.keep_if_better(candidate, self.goal.objective, holdout_rows=holdout_rows)
-                told |= {"loss": candidate.loss, **candidate.metrics, "result": result}
-                best = candidate.loss if standing.dropped is None else best
+                loss = self._validate(entry)
+                if standing.dropped is None:
+                    best = loss
             else:
-                result = _LOST[standing.dropped].format(rows=standing.rows, of=raced.rows)
-                told["result"] = result
+                ending = _LOST[standing.dropped].format(rows=standing.rows, of=result.rows)
                 loss = 1.0 if standing.behind is None else min(1.0, best + standing.behind)
-                self.state.past.append(Attempt(prompt=runner.prompt, loss=loss, result=result))
-        return standings[0][0].entry
+                self._drop(entry, ending, loss)
+        return standings[0][0]
 
-    def _give_up(self, runners: Sequence[_Runner], result: str) -> _Entry:
-        """Say of everyone in a race without an end how it ended, so that none of them is tried again."""
-        for runner in runners:
-            runner.entry.told["result"] = result
-            self.state.past.append(Attempt(prompt=runner.prompt, loss=1.0, result=result))
-        return runners[0].entry
+    def _validate(self, entry: _Entry) -> float:
+        """Judge every validation row with a candidate, keep it if it is better, and return its loss."""
+        assert entry.prompt is not None
+        judged = self._judge("validation", entry.prompt, self.run.parts.validation)
+        candidate = Candidate.of(entry.prompt, judged, self.run.goal)
+        result = self.state.keep_if_better(candidate, self.run.goal.objective, holdout_rows=len(self.run.parts.holdout))
+        entry.end(result, loss=candidate.loss, metrics=candidate.metrics)
+        return candidate.loss
+
+    def _give_up(self, candidates: Sequence[_Entry], result: str) -> _Entry:
+        """Give every candidate of a race without an end the same result, so that none of them is tried again."""
+        for entry in candidates:
+            self._drop(entry, result, loss=1.0)
+        return candidates[0]
+
+    def _drop(self, entry: _Entry, result: str, loss: float) -> None:
+        assert entry.prompt is not None
+        entry.end(result)
+        self.state.past.append(Attempt(prompt=entry.prompt, loss=loss, result=result))
 
     def _bench(self, number: int) -> Workbench:
         """Lay out what the proposer may work with: training rows of the target and nothing else."""
         state = self.state
-        train = replace(state.train, answers=tuple(state.answers[row.id] for row in state.train.dataset.rows))
-        known = {row.id for row in state.train.dataset.rows}
+        rows = state.train.dataset.rows
+        train = replace(state.train, answers=tuple(state.answers[row.id] for row in rows))
+        ids = {row.id for row in rows}
 
         def trial(judged: JudgedDataset) -> Trial:
-            return Trial(judged=judged, losses=self._losses(judged))
+            return Trial(judged=judged, losses=self.run.goal.row_losses(judged))
 
         def try_out(prompt: JudgePrompt, rows: Sequence[Row]) -> Trial:
-            if not known.issuperset(row.id for row in rows):
+            if not ids.issuperset(row.id for row in rows):
                 raise ValueError("a proposer may try prompts on training rows only")
             return trial(self._judge("trials", prompt, replace(state.train.dataset, rows=tuple(rows))))
 
@@ -199,35 +225,34 @@ class Step:
         return Workbench(ask=self._ask, train=inside, try_out=try_out, seed=self._seed(number))
 
     def _ask(self, requests: Sequence[Request]) -> list[Completion]:
-        outcomes = self.services.optimizer_client.ask(requests)
-        for outcome in outcomes:
+        completions: list[Completion] = []
+        for outcome in self.run.services.optimizer_client.ask(requests):
             if isinstance(outcome, ModelError):
                 raise Unanswered(str(outcome), status=outcome.status) from outcome
             if not isinstance(outcome, Completion):
                 raise outcome
-        return [outcome for outcome in outcomes if isinstance(outcome, Completion)]
+            completions.append(outcome)
+        return completions
 
     def _draw(self) -> Dataset:
         """Draw a minibatch from the slice's training rows, each with a chance in proportion to its loss.
 
         Unguided, every row has the same chance.
         """
-        train, settings = self.state.train, self.settings
+        train, settings = self.state.train, self.run.settings
         positions, rows = self._inside(train), train.dataset.rows
         weights = [1.0 if settings.unguided else self.state.weights[rows[i].id] for i in positions]
         drawn = minibatch(positions, weights, settings.batch, seed=self._seed(self.number))
         return replace(train.dataset, rows=tuple(rows[i] for i in drawn))
 
     def _inside(self, train: JudgedDataset) -> list[int]:
-        """Positions of the scored training rows of the target; of all of them where it has none."""
-        inside = self.goal.target.member(train.dataset)
-        return [int(i) for i in train.scored if inside[i]] or [int(i) for i in train.scored]
-
-    def _losses(self, judged: JudgedDataset) -> FloatArray:
-        return row_losses(self.goal.loss, judged, self.goal.target.members(judged))
+        """Return the positions of the target's scored training rows; of all of them where it has none."""
+        inside = self.run.goal.target.member(train.dataset)
+        scored = [int(i) for i in train.scored]
+        return [i for i in scored if inside[i]] or scored
 
     def _judge(self, doing: str, prompt: JudgePrompt, rows: Dataset) -> JudgedDataset:
-        return judge_rows(f"step {self.number}: {doing}", prompt, rows, self.services, self.settings)
+        return self.run.judge(f"step {self.number}: {doing}", prompt, rows)
 
     def _seed(self, number: int) -> int:
-        return self.settings.seed * 1_000 + number
+        return self.run.settings.seed * 1_000 + number

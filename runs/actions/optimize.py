@@ -29,7 +29,7 @@ from ...optimize import (
     optimize,
     read_objective,
 )
-from ...optimize.context import require_decision
+from ...optimize.settings import require_decision
 from ..config.environment import Environment, open_client, parse_budget
 from ..store.calls import CallStore
 from ..store.cost_summary import CostSummary, thrift

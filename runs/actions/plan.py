@@ -12,9 +12,9 @@ import numpy as np
 from ...judges import FloatArray, Model, Prices, Progress, split_dataset
 from ...judges.files import TokenSummary, count_row_tokens
 from ...optimize import read_objective
-from ...optimize.context import require_decision
 from ...optimize.forecast import ASSUMED, Asked, Drawn, PlannedRun, StepBound, bound_proposal, bound_run, draw_runs
 from ...optimize.holdout.guards import MIN_GROUPS
+from ...optimize.settings import require_decision
 from ..config.environment import Allowance, Environment, open_model, parse_budget
 from ..store.run_config import RunConfig, open_proposer
 from ..store.workspace import Workspace

@@ -8,7 +8,6 @@ from hypothesis import strategies as st
 
 from judgewright.judges import BINARY, Dataset, JudgedDataset, LossError, ModelError, OutputScale, Row, Verdict
 from judgewright.judges.models import Completion, Request
-from judgewright.optimize.improve import Candidate
 from judgewright.optimize.losses import (
     FUNCTIONS,
     NAMES,
@@ -25,6 +24,7 @@ from judgewright.optimize.losses import (
     row_losses,
     write_loss,
 )
+from judgewright.optimize.search_state import Candidate
 
 OBJECTIVE = read_objective("do not call unsupported statements grounded")
 GOOD = "(fp + 0.3 * fn) * (1 if in_slice('target') else 0.5) * (0.5 + 0.5 * confidence)"
