@@ -33,7 +33,7 @@ _ABSTAINS = re.compile(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Claim:
-    """One claim of a response, and what became of it."""
+    """One claim of a response, and the verdict on it."""
 
     text: str
     trivial: bool
@@ -41,11 +41,11 @@ class Claim:
     strayed: bool
     """Whether the splitter made it up; then it was not judged."""
     answer: Answer | None
-    """What the judge said; None for a claim that was not judged."""
+    """The judge's; None for a claim that was not judged."""
 
     @property
     def evidence(self) -> str:
-        """What the judge found in the source, in its own words; empty where it said nothing."""
+        """What the judge quotes from the source; empty where it quotes nothing."""
         return self.answer.rationale if isinstance(self.answer, Verdict) else ""
 
     def to_json(self) -> dict[str, Any]:  # Any: JSON
@@ -66,20 +66,34 @@ class ClaimedResponse:
 
     def describe(self) -> str:
         """Show each claim with its evidence and verdict, and the verdict on the response, as lines of text."""
-        why = f"; {self.answer.rationale}" if isinstance(self.answer, Verdict) else ""
-        lines = [f"{self.row_id}: {_verdict_text(self.answer)}{why}"]
+        summary = f"{self.row_id}: {_verdict_text(self.answer)}"
+        if isinstance(self.answer, Verdict):
+            summary += f"; {self.answer.rationale}"
+        lines = [summary]
         for i, claim in enumerate(self.claims):
-            mark = " <- decides" if i == self.deciding else ""
+            verdict = _verdict_text(claim.answer)
+            if claim.trivial:
+                verdict = "trivial, not judged"
+            elif claim.strayed:
+                verdict = "not in the response, not judged"
+            if i == self.deciding:
+                verdict += " <- decides"
             lines.append(f"  {i + 1}. {' '.join(claim.text.split())}")
-            lines.append(f"     {_claim_text(claim)}{mark}")
+            lines.append(f"     {verdict}")
             if claim.evidence:
-                lines.append(f"     evidence: {' | '.join(claim.evidence.split(chr(10)))}")
+                lines.append("     evidence: " + claim.evidence.replace("\n", " | "))
         return "\n".join(lines)
 
     def to_json(self) -> dict[str, Any]:  # Any: JSON
         """Return id, verdict, the reason for it, and the claims."""
-        body = {"id": self.row_id, **_answer_json(self.answer), "why": _said(self.answer), "deciding": self.deciding}
-        return body | {"claims": [claim.to_json() for claim in self.claims]}
+        reason = self.answer.rationale if isinstance(self.answer, Verdict) else self.answer.detail
+        return {
+            "id": self.row_id,
+            **_answer_json(self.answer),
+            "why": reason,
+            "deciding": self.deciding,
+            "claims": [claim.to_json() for claim in self.claims],
+        }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,37 +112,45 @@ class ClaimedResponses:
     @property
     def counts(self) -> dict[str, int]:
         """How many responses and claims there are, and how many claims were trivial, strayed, supported, unscored."""
-        found = dict.fromkeys(("claims", "trivial", "strayed", "supported", "unsupported", "unscored"), 0)
-        for claim in (claim for response in self.responses for claim in response.claims):
-            found["claims"] += 1
-            found["trivial"] += claim.trivial
-            found["strayed"] += claim.strayed
-            found["supported"] += isinstance(claim.answer, Verdict) and claim.answer.positive
-            found["unsupported"] += isinstance(claim.answer, Verdict) and not claim.answer.positive
-            found["unscored"] += isinstance(claim.answer, Unscored)
-        return {"responses": len(self.responses), **found}
+        kinds = ("claims", "trivial", "strayed", "supported", "unsupported", "unscored")
+        counts = {"responses": len(self.responses), **dict.fromkeys(kinds, 0)}
+        for response in self.responses:
+            for claim in response.claims:
+                counts["claims"] += 1
+                counts["trivial"] += claim.trivial
+                counts["strayed"] += claim.strayed
+                if isinstance(claim.answer, Verdict):
+                    counts["supported" if claim.answer.positive else "unsupported"] += 1
+                elif claim.answer is not None:
+                    counts["unscored"] += 1
+        return counts
 
     def only(self, row_ids: Collection[str]) -> ClaimedResponses:
-        """Return the same with the claims of some rows alone; the table stays whole."""
-        return replace(self, responses=tuple(one for one in self.responses if one.row_id in row_ids))
+        """Return the same with the claims of some rows alone; the table keeps every row."""
+        responses = tuple(response for response in self.responses if response.row_id in row_ids)
+        return replace(self, responses=responses)
 
-    def describe(self, *, most: int | None = None) -> str:
-        """Show how the verdicts were made and the responses one by one, at most so many."""
-        counted = ", ".join(f"{n:,} {what}" for what, n in self.counts.items())
+    def describe(self, *, limit: int | None = None) -> str:
+        """Show the settings, the counts, and the responses one by one, at most `limit`."""
+        counts = ", ".join(f"{n:,} {kind}" for kind, n in self.counts.items())
+        settings = f"split by {self.splitter}, trivial claims by {self.trivial}, joined by {self.aggregate}"
         simulated = "SIMULATED: " if self.judged.simulated else ""
-        made = f"split by {self.splitter}, trivial claims by {self.trivial}, joined by {self.aggregate}"
-        head = f"{simulated}{counted}; {made}"
-        return "\n".join((head, *(response.describe() for response in self.responses[:most])))
+        lines = [f"{simulated}{counts}; {settings}"]
+        lines += [response.describe() for response in self.responses[:limit]]
+        return "\n".join(lines)
 
     def to_json(self) -> dict[str, Any]:  # Any: JSON
         """Return settings, counts and every response with its claims."""
-        origin = {"judge": self.judged.judge, "model": self.judged.model, "simulated": self.judged.simulated}
-        settings = {"splitter": self.splitter, "trivial": self.trivial, "aggregate": self.aggregate}
-        return (
-            origin
-            | settings
-            | {"counts": self.counts, "responses": [response.to_json() for response in self.responses]}
-        )
+        return {
+            "judge": self.judged.judge,
+            "model": self.judged.model,
+            "simulated": self.judged.simulated,
+            "splitter": self.splitter,
+            "trivial": self.trivial,
+            "aggregate": self.aggregate,
+            "counts": self.counts,
+            "responses": [response.to_json() for response in self.responses],
+        }
 
 
 def judge_claims(
@@ -168,53 +190,68 @@ def judge_claims(
         InputError: The prompt has no such input, or its scale has no order.
         PromptError: A row lacks an input of the prompt.
         ModelError: The endpoint refuses every request.
-        Interrupted: The person asked to stop; finished calls are kept.
+        Interrupted: The person asked to stop; finished calls are recorded.
     """
     _check(prompt, dataset, field)
-    aggregate_scale(prompt.scale, aggregate)  # refuses a scale without order before anything is paid for
-    asking = ASKING if settings is None else replace(settings, max_tokens=ASKING.max_tokens)
-    responses = [row.inputs[field] for row in dataset.rows]
-    splits = split_responses(responses, client, splitter=splitter, trivial=trivial, settings=asking, progress=progress)
-    pairs = list(zip(dataset.rows, splits, strict=True))
-    asked = Dataset.of((each for row, split in pairs for each in _rows(row, field, split)), labels=dataset.labels)
-    table = judge(prompt, asked, client, settings=settings, rule=rule, progress=progress)
+    # Refuses a scale without order before anything is paid for.
+    aggregate_scale(prompt.scale, aggregate)
+    split_settings = ASKING
+    if settings is not None:
+        # A list of claims is longer than a verdict.
+        split_settings = replace(settings, max_tokens=ASKING.max_tokens)
+    splits = split_responses(
+        [row.inputs[field] for row in dataset.rows],
+        client,
+        splitter=splitter,
+        trivial=trivial,
+        settings=split_settings,
+        progress=progress,
+    )
+    claim_rows: list[Row] = []
+    for row, split in zip(dataset.rows, splits, strict=True):
+        claim_rows.extend(_claim_rows(row, field, split))
+    claims = Dataset.of(claim_rows, labels=dataset.labels)
+    table = judge(prompt, claims, client, settings=settings, rule=rule, progress=progress)
     answers = {answer.row_id: answer for answer in table.answers}
-    found = tuple(_response(row, split, answers, table.scale, aggregate) for row, split in pairs)
+    responses: list[ClaimedResponse] = []
+    for row, split in zip(dataset.rows, splits, strict=True):
+        responses.append(_response(row, split, answers, table.scale, aggregate))
     judged = JudgedDataset(
         dataset=dataset,
-        answers=tuple(response.answer for response in found),
+        answers=tuple(response.answer for response in responses),
         scale=aggregate_scale(table.scale, aggregate),
         judge=f"{table.judge} by claim ({splitter}, trivial {trivial}, {aggregate})",
         model=table.model,
         simulated=table.simulated,
     )
-    return ClaimedResponses(judged=judged, responses=found, splitter=splitter, trivial=trivial, aggregate=aggregate)
+    return ClaimedResponses(
+        judged=judged,
+        responses=tuple(responses),
+        splitter=splitter,
+        trivial=trivial,
+        aggregate=aggregate,
+    )
 
 
 def _check(prompt: JudgePrompt, dataset: Dataset, field: str) -> None:
     if field not in prompt.inputs:
-        raise InputError(
-            f"the judge {prompt.name!r} has no input {field!r} to split", hint=f"it has {', '.join(prompt.inputs)}"
-        )
-    without = next((row for row in dataset.rows if field not in row.inputs), None)
-    if without is not None:
-        raise PromptError(f"row {without.id!r} has no field {field!r}; the prompt {prompt.name!r} needs it")
-
-
-def _judged(claim: SplitClaim) -> bool:
-    return not (claim.trivial or claim.strayed)
+        hint = f"it has {', '.join(prompt.inputs)}"
+        raise InputError(f"the judge {prompt.name!r} has no input {field!r} to split", hint=hint)
+    for row in dataset.rows:
+        if field not in row.inputs:
+            raise PromptError(f"row {row.id!r} has no field {field!r}; the prompt {prompt.name!r} needs it")
 
 
 def _claim_id(row: Row, number: int) -> str:
     return f"{row.id}#{number}"
 
 
-def _rows(row: Row, field: str, split: Split) -> Iterator[Row]:
-    """The rows the judge is asked about: one for each claim that asserts something, without the label."""
+def _claim_rows(row: Row, field: str, split: Split) -> Iterator[Row]:
+    """Yield the rows the judge is asked about: one for each claim that asserts something, without the label."""
     if isinstance(split, Unfilled):
         return
     for number, claim in enumerate(split, 1):
-        if _judged(claim):
+        if not claim.trivial and not claim.strayed:
             inputs = {**row.inputs, field: claim.text}
             yield Row(id=_claim_id(row, number), inputs=inputs, group=row.group or row.id)
 
@@ -223,64 +260,47 @@ def _response(
     row: Row, split: Split, answers: Mapping[str, Answer], scale: OutputScale, aggregate: Aggregate
 ) -> ClaimedResponse:
     if isinstance(split, Unfilled):
-        return ClaimedResponse(
-            row_id=row.id, claims=(), answer=Unscored(row_id=row.id, reason=split.reason, detail=split.detail)
-        )
-    claims = tuple(
-        Claim(
-            text=claim.text,
-            trivial=claim.trivial,
-            strayed=claim.strayed,
-            answer=answers[_claim_id(row, number)] if _judged(claim) else None,
-        )
-        for number, claim in enumerate(split, 1)
-    )
-    if not claims:
-        nothing = Unscored(
-            row_id=row.id, reason="parse", detail="the response holds no text: there is nothing to judge"
-        )
-        return ClaimedResponse(row_id=row.id, claims=(), answer=nothing)
+        unsplit = Unscored(row_id=row.id, reason=split.reason, detail=split.detail)
+        return ClaimedResponse(row_id=row.id, claims=(), answer=unsplit)
+    if not split:
+        detail = "the response holds no text: there is nothing to judge"
+        empty = Unscored(row_id=row.id, reason="parse", detail=detail)
+        return ClaimedResponse(row_id=row.id, claims=(), answer=empty)
+    claims: list[Claim] = []
+    for number, claim in enumerate(split, 1):
+        # None for a claim that was not judged.
+        answer = answers.get(_claim_id(row, number))
+        claims.append(Claim(text=claim.text, trivial=claim.trivial, strayed=claim.strayed, answer=answer))
     if all(claim.answer is None for claim in claims):
-        return ClaimedResponse(
-            row_id=row.id, claims=claims, answer=_unopposed(row, claims, aggregate_scale(scale, aggregate))
-        )
+        verdict = _verdict_without_claims(row, split, aggregate_scale(scale, aggregate))
+        return ClaimedResponse(row_id=row.id, claims=tuple(claims), answer=verdict)
     joined = join_claims(row.id, [(claim.text, claim.answer) for claim in claims], scale, aggregate)
-    return ClaimedResponse(row_id=row.id, claims=claims, answer=joined.answer, deciding=joined.deciding)
+    return ClaimedResponse(row_id=row.id, claims=tuple(claims), answer=joined.answer, deciding=joined.deciding)
 
 
-def _unopposed(row: Row, claims: tuple[Claim, ...], scale: OutputScale) -> Verdict:
-    """The verdict on a response that asserts nothing: there is nothing that the source would have to support."""
-    abstains = any(_ABSTAINS.search(claim.text) for claim in claims)
-    why = "the response abstains" if abstains else f"none of the {len(claims)} claims asserts anything"
-    rationale = f"fully supported by convention: {why}"
+def _verdict_without_claims(row: Row, claims: tuple[SplitClaim, ...], scale: OutputScale) -> Verdict:
+    """Return the verdict on a response that asserts nothing, so that the source need not support anything."""
+    reason = f"none of the {len(claims)} claims asserts anything"
+    if any(_ABSTAINS.search(claim.text) for claim in claims):
+        reason = "the response abstains"
+    rationale = f"fully supported by convention: {reason}"
     return Verdict(row_id=row.id, score=float(scale.high), positive=True, rationale=rationale, parser="claims:none")
 
 
-def _claim_text(claim: Claim) -> str:
-    if claim.trivial:
-        return "trivial, not judged"
-    if claim.strayed:
-        return "not in the response, not judged"
-    return _verdict_text(claim.answer)
-
-
 def _verdict_text(answer: Answer | None) -> str:
-    if isinstance(answer, Verdict):
-        sure = "" if answer.confidence is None else f", confidence {answer.confidence:.2f}"
-        return f"{'supported' if answer.positive else 'NOT supported'} (score {answer.score:g}{sure})"
-    return "not judged" if answer is None else f"unscored ({answer.reason}: {answer.detail})"
-
-
-def _said(answer: Answer) -> str:
-    return answer.rationale if isinstance(answer, Verdict) else answer.detail
+    if answer is None:
+        return "not judged"
+    if isinstance(answer, Unscored):
+        return f"unscored ({answer.reason}: {answer.detail})"
+    verdict = "supported" if answer.positive else "NOT supported"
+    confidence = "" if answer.confidence is None else f", confidence {answer.confidence:.2f}"
+    return f"{verdict} (score {answer.score:g}{confidence})"
 
 
 def _answer_json(answer: Answer | None) -> dict[str, Any]:  # Any: JSON
-    verdict = answer if isinstance(answer, Verdict) else None
-    return {
-        "score": verdict.score if verdict else None,
-        "supported": verdict.positive if verdict else None,
-        "confidence": verdict.confidence if verdict else None,
-        "unscored": answer.reason if isinstance(answer, Unscored) else None,
-        "detail": answer.detail if isinstance(answer, Unscored) else "",
-    }
+    body: dict[str, Any] = {"score": None, "supported": None, "confidence": None, "unscored": None, "detail": ""}
+    if isinstance(answer, Verdict):
+        body |= {"score": answer.score, "supported": answer.positive, "confidence": answer.confidence}
+    elif answer is not None:
+        body |= {"unscored": answer.reason, "detail": answer.detail}
+    return body

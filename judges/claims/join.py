@@ -34,7 +34,9 @@ def aggregate_scale(scale: OutputScale, aggregate: Aggregate) -> OutputScale:
         raise InputError(f"verdicts on claims cannot be joined: the labels {', '.join(scale.labels)} have no order")
     if aggregate == "min":
         return scale
-    return replace(PROBABILITY, threshold=1.0 if aggregate == "share" else _position(scale.threshold, scale))
+    if aggregate == "share":
+        return replace(PROBABILITY, threshold=1.0)
+    return replace(PROBABILITY, threshold=_position(scale.threshold, scale))
 
 
 def join_claims(
@@ -51,77 +53,87 @@ def join_claims(
         scale: The judge's.
         aggregate: How to join; see `judge_claims`.
     """
-    judged = [(i, text, answer) for i, (text, answer) in enumerate(claims) if isinstance(answer, Verdict)]
-    unscored = [(i, answer) for i, (_, answer) in enumerate(claims) if isinstance(answer, Unscored)]
-    decided = aggregate == "min" and any(not verdict.positive for _, _, verdict in judged)
+    judged: list[_Judged] = []
+    unscored: list[tuple[int, Unscored]] = []
+    for i, (text, answer) in enumerate(claims):
+        if isinstance(answer, Verdict):
+            judged.append((i, text, answer))
+        elif answer is not None:
+            unscored.append((i, answer))
+    decided = aggregate == "min" and not all(verdict.positive for _, _, verdict in judged)
     if unscored and not decided:
-        at, first = unscored[0]
-        detail = f"{len(unscored)} of {len(claims)} claims have no verdict; claim {at + 1}: {first.detail}"
-        return Joined(answer=_costed(Unscored(row_id=row_id, reason=first.reason, detail=detail), claims))
-    skipped = sum(answer is None for _, answer in claims)
-    tail = f", {skipped} not judged" if skipped else ""
-    if aggregate == "min":
-        joined = _lowest(row_id, judged, tail, len(unscored))
-    else:
-        joined = _mean(row_id, judged, tail, scale, aggregate)
-    return replace(joined, answer=_costed(joined.answer, claims))
-
-
-def _lowest(row_id: str, judged: Sequence[_Judged], tail: str, unscored: int) -> Joined:
-    """The claim with the lowest grade decides; of several, the one that is least likely to be supported."""
-    at, text, lowest = min(judged, key=lambda one: (one[2].score, _likely(one[2])))
+        i, first = unscored[0]
+        detail = f"{len(unscored)} of {len(claims)} claims have no verdict; claim {i + 1}: {first.detail}"
+        return Joined(answer=_with_costs(Unscored(row_id=row_id, reason=first.reason, detail=detail), claims))
     supported = sum(verdict.positive for _, _, verdict in judged)
-    also = f"; {unscored} without a verdict could only lower it" if unscored else ""
-    quoted = " ".join(text.split())
-    rationale = (
-        f"{supported} of {len(judged)} judged claims supported{tail}{also}; "
-        f"claim {at + 1} decides: {quoted[:200]!r}: {' | '.join(lowest.rationale.splitlines())}"
-    )
+    summary = f"{supported} of {len(judged)} judged claims supported"
+    skipped = len(claims) - len(judged) - len(unscored)
+    if skipped:
+        summary += f", {skipped} not judged"
+    if aggregate == "min":
+        joined = _lowest(row_id, judged, summary, len(unscored))
+    else:
+        joined = _mean(row_id, judged, summary, scale, aggregate)
+    return replace(joined, answer=_with_costs(joined.answer, claims))
+
+
+def _lowest(row_id: str, judged: Sequence[_Judged], summary: str, unscored: int) -> Joined:
+    """Let the claim with the lowest grade decide; of several, the one that is least likely to be supported."""
+
+    def order(claim: _Judged) -> tuple[float, float]:
+        verdict = claim[2]
+        probability = float(verdict.positive) if verdict.probability is None else verdict.probability
+        return verdict.score, probability
+
+    i, text, lowest = min(judged, key=order)
+    if unscored:
+        summary += f"; {unscored} without a verdict could only lower it"
+    quoted, reason = " ".join(text.split())[:200], " | ".join(lowest.rationale.splitlines())
     verdict = Verdict(
         row_id=row_id,
         score=lowest.score,
         positive=lowest.positive,
         confidence=lowest.confidence,
-        rationale=rationale,
+        rationale=f"{summary}; claim {i + 1} decides: {quoted!r}: {reason}",
         parser="claims:min",
     )
-    return Joined(answer=verdict, deciding=at)
+    return Joined(answer=verdict, deciding=i)
 
 
-def _mean(row_id: str, judged: Sequence[_Judged], tail: str, scale: OutputScale, aggregate: Aggregate) -> Joined:
-    supported = sum(verdict.positive for _, _, verdict in judged)
+def _mean(row_id: str, judged: Sequence[_Judged], summary: str, scale: OutputScale, aggregate: Aggregate) -> Joined:
     if aggregate == "share":
-        score = supported / len(judged)
+        grades = [float(verdict.positive) for _, _, verdict in judged]
     else:
-        score = sum(_position(verdict.score, scale) for _, _, verdict in judged) / len(judged)
-    unsupported = [str(at + 1) for at, _, verdict in judged if not verdict.positive]
-    named = f"; not supported: {', '.join(unsupported)}" if unsupported else ""
+        grades = [_position(verdict.score, scale) for _, _, verdict in judged]
+    score = sum(grades) / len(grades)
+    unsupported = [str(i + 1) for i, _, verdict in judged if not verdict.positive]
+    if unsupported:
+        summary += f"; not supported: {', '.join(unsupported)}"
     verdict = Verdict(
         row_id=row_id,
         score=score,
         positive=aggregate_scale(scale, aggregate).positive(score),
-        rationale=f"{supported} of {len(judged)} judged claims supported{tail}{named}",
+        rationale=summary,
         parser=f"claims:{aggregate}",
     )
     return Joined(answer=verdict)
-
-
-def _likely(verdict: Verdict) -> float:
-    return float(verdict.positive) if verdict.probability is None else verdict.probability
 
 
 def _position(grade: float, scale: OutputScale) -> float:
     return (grade - scale.low) / (scale.high - scale.low)
 
 
-def _costed(answer: Answer, claims: Sequence[tuple[str, Answer | None]]) -> Answer:
+def _with_costs(answer: Answer, claims: Sequence[tuple[str, Answer | None]]) -> Answer:
     """Add up what judging the claims took; splitting them is counted by the client alone."""
-    asked = [one for _, one in claims if one is not None]
-    prices = [one.cost for one in asked]
-    return replace(
-        answer,
-        tokens_in=sum(one.tokens_in for one in asked),
-        tokens_out=sum(one.tokens_out for one in asked),
-        cost=None if None in prices else sum(price for price in prices if price is not None),
-        latency=sum(one.latency for one in asked),
-    )
+    tokens_in = tokens_out = 0
+    cost: float | None = 0.0
+    latency = 0.0
+    for _, claim in claims:
+        if claim is None:
+            continue
+        tokens_in += claim.tokens_in
+        tokens_out += claim.tokens_out
+        latency += claim.latency
+        # One unknown price makes the sum unknown.
+        cost = None if cost is None or claim.cost is None else cost + claim.cost
+    return replace(answer, tokens_in=tokens_in, tokens_out=tokens_out, cost=cost, latency=latency)

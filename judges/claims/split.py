@@ -1,4 +1,4 @@
-"""A response taken apart into claims: by a sentence tokenizer or by a model, and the trivial ones picked out."""
+"""Split a response into claims, by a sentence tokenizer or by a model, and mark those that assert nothing."""
 
 from __future__ import annotations
 
@@ -57,8 +57,10 @@ def split_sentences(text: str, *, language: str = "en") -> tuple[str, ...]:
     """
     from sentencex import segment  # pyright: ignore[reportAttributeAccessIssue]  # compiled, without stubs
 
-    found = (sentence.strip() for line in _lines(text) for sentence in segment(language, line))
-    return tuple(sentence for sentence in found if _WORD.search(sentence))
+    sentences: list[str] = []
+    for line in _lines(text):
+        sentences += [sentence.strip() for sentence in segment(language, line) if _WORD.search(sentence)]
+    return tuple(sentences)
 
 
 def _lines(text: str) -> list[str]:
@@ -100,49 +102,60 @@ def split_responses(
         progress: Called while answers come in.
     """
     if splitter == "sentence":
-        found = [_by_sentence(text, settings.max_chars) for text in responses]
+        splits = [_split_by_sentence(text, settings.max_chars) for text in responses]
     else:
-        found = _split_by_model(responses, client, settings, progress)
-    found = [_within_reason(split) for split in found]
-    if trivial == "rule":
-        return [split if isinstance(split, Unfilled) else _marked(split, _formulas(split)) for split in found]
-    return _mark_by_model(found, client, settings, progress) if trivial == "model" else found
+        splits = _split_by_model(responses, client, settings, progress)
+    for i, split in enumerate(splits):
+        if isinstance(split, Unfilled):
+            continue
+        if len(split) > MOST_CLAIMS:
+            detail = f"{len(split):,} claims, the limit is {MOST_CLAIMS}"
+            splits[i] = Unfilled(reason="oversized", detail=detail)
+        elif trivial == "rule":
+            splits[i] = _marked(split, {k for k, claim in enumerate(split) if _is_formula(claim.text.strip())})
+    if trivial == "model":
+        return _mark_by_model(splits, client, settings, progress)
+    return splits
 
 
-def _by_sentence(text: str, most: int) -> Split:
-    if len(text) > most:
-        return Unfilled(reason="oversized", detail=f"{len(text):,} characters, the limit is {most:,}")
+def _split_by_sentence(text: str, limit: int) -> Split:
+    if len(text) > limit:
+        return Unfilled(reason="oversized", detail=f"{len(text):,} characters, the limit is {limit:,}")
     return tuple(SplitClaim(text=sentence) for sentence in split_sentences(text))
-
-
-def _within_reason(split: Split) -> Split:
-    if isinstance(split, Unfilled) or len(split) <= MOST_CLAIMS:
-        return split
-    return Unfilled(reason="oversized", detail=f"{len(split):,} claims, the limit is {MOST_CLAIMS}")
 
 
 def _split_by_model(
     responses: Sequence[str], client: Client, settings: JudgeSettings, progress: Callable[[Progress], None] | None
 ) -> list[Split]:
-    some = [i for i, text in enumerate(responses) if _WORD.search(text)]
-    items = [{"response": responses[i]} for i in some]
+    with_text = [i for i, text in enumerate(responses) if _WORD.search(text)]
+    items = [{"response": responses[i]} for i in with_text]
     answers = ask_instruction(load_instruction("split_claims"), items, client, settings=settings, progress=progress)
-    found: list[Split] = [()] * len(responses)
-    for i, answer in zip(some, answers, strict=True):
-        found[i] = _held(responses[i], answer)
-    return found
+    splits: list[Split] = [()] * len(responses)
+    for i, answer in zip(with_text, answers, strict=True):
+        splits[i] = _compared(responses[i], answer)
+    return splits
 
 
-def _held(response: str, answer: Filled | Unfilled) -> Split:
-    """Hold a model's claims against the response, and add the sentences that it passed over."""
+def _compared(response: str, answer: Filled | Unfilled) -> Split:
+    """Compare a model's claims with the response, and add the sentences that they do not cover."""
     if isinstance(answer, Unfilled):
         return replace(answer, detail=f"not split into claims: {answer.detail}")
-    said = _words(response)
-    texts = [" ".join(text.split()) for text in answer.texts("claims") if _WORD.search(text)]
-    claims = [SplitClaim(text=text, strayed=_share(_words(text), said) < NEAR) for text in texts]
-    covered = {word for claim in claims if not claim.strayed for word in _words(claim.text)}
-    passed = [s for s in split_sentences(response) if _share(_words(s), covered) < NEAR]
-    return (*claims, *(SplitClaim(text=sentence) for sentence in passed))
+    response_words = _words(response)
+    claims: list[SplitClaim] = []
+    covered: set[str] = set()
+    for text in answer.texts("claims"):
+        if not _WORD.search(text):
+            continue
+        words = _words(text)
+        strayed = _share(words, response_words) < NEAR
+        claims.append(SplitClaim(text=" ".join(text.split()), strayed=strayed))
+        # What the model made up covers nothing of the response.
+        if not strayed:
+            covered |= words
+    for sentence in split_sentences(response):
+        if _share(_words(sentence), covered) < NEAR:
+            claims.append(SplitClaim(text=sentence))
+    return tuple(claims)
 
 
 def _words(text: str) -> set[str]:
@@ -154,37 +167,32 @@ def _share(of: set[str], among: set[str]) -> float:
 
 
 def _mark_by_model(
-    found: list[Split], client: Client, settings: JudgeSettings, progress: Callable[[Progress], None] | None
+    splits: list[Split], client: Client, settings: JudgeSettings, progress: Callable[[Progress], None] | None
 ) -> list[Split]:
-    asked = [i for i, split in enumerate(found) if not isinstance(split, Unfilled) and split]
-    items = [{"claims": number_lines([claim.text for claim in _claims(found[i])])} for i in asked]
+    open_splits = {i: split for i, split in enumerate(splits) if split and not isinstance(split, Unfilled)}
+    items = [{"claims": number_lines([claim.text for claim in split])} for split in open_splits.values()]
     answers = ask_instruction(load_instruction("trivial_claims"), items, client, settings=settings, progress=progress)
-    out = list(found)
-    for i, answer in zip(asked, answers, strict=True):
-        out[i] = _told_apart(_claims(found[i]), answer)
-    return out
+    marked = list(splits)
+    for (i, claims), answer in zip(open_splits.items(), answers, strict=True):
+        marked[i] = _marked_by_answer(claims, answer)
+    return marked
 
 
-def _told_apart(claims: tuple[SplitClaim, ...], answer: Filled | Unfilled) -> Split:
+def _marked_by_answer(claims: tuple[SplitClaim, ...], answer: Filled | Unfilled) -> Split:
     if isinstance(answer, Unfilled):
         return replace(answer, detail=f"trivial claims were not told apart: {answer.detail}")
-    numbers = set(answer.numbers("trivial"))
-    if strange := sorted(numbers - set(range(1, len(claims) + 1))):
-        detail = f"trivial claims were not told apart: the reply names claim {strange[0]} of {len(claims)}"
+    positions = {number - 1 for number in answer.numbers("trivial")}
+    unknown = positions - set(range(len(claims)))
+    if unknown:
+        detail = f"trivial claims were not told apart: the reply names claim {min(unknown) + 1} of {len(claims)}"
         return Unfilled(reason="parse", detail=detail)
-    return _marked(claims, {number - 1 for number in numbers})
-
-
-def _claims(split: Split) -> tuple[SplitClaim, ...]:
-    assert not isinstance(split, Unfilled)
-    return split
+    return _marked(claims, positions)
 
 
 def _marked(claims: tuple[SplitClaim, ...], trivial: set[int]) -> tuple[SplitClaim, ...]:
     return tuple(replace(claim, trivial=i in trivial) for i, claim in enumerate(claims))
 
 
-def _formulas(claims: tuple[SplitClaim, ...]) -> set[int]:
-    """Positions of the claims that are a question, a heading or a turn of phrase of the conversation."""
-    texts = [claim.text.strip() for claim in claims]
-    return {i for i, t in enumerate(texts) if t.endswith("?") or _TALK.fullmatch(t) or _HEADING.fullmatch(t)}
+def _is_formula(text: str) -> bool:
+    """Whether a text is a question, a heading or a turn of phrase of the conversation."""
+    return text.endswith("?") or bool(_TALK.fullmatch(text) or _HEADING.fullmatch(text))

@@ -34,28 +34,39 @@ def read_alce(path: Path, options: ReadOptions, notes: list[str]) -> Iterator[Fl
         DataError: The file is neither of the two.
         InputError: A level is given for the usefulness file.
     """
-    body = read_document(path)
     problems = Problems(path, "row")
-    items = list(_items(body, path))
-    useful = bool(items) and "utility_score" in items[0][2]
-    if useful and options.level == "citation":
+    items = list(_items(read_document(path), path))
+    utility = bool(items) and "utility_score" in items[0][2]
+    if utility and options.level == "citation":
         raise InputError(f"{path.name} grades whole answers; the level {options.level!r} is for the citations file")
     uncited = 0
     for at, (dataset, system, item) in enumerate(items, 1):
-        where = f"{dataset}/{system}/{item.get('id')}"
-        if not isinstance(item.get("question"), str):
-            problems.add(at, f"{where}: field 'question' is missing")
-        elif useful:
-            yield from _utility(item, dataset, system, at, problems)
-        else:
-            sentences = item.get("sentences")
-            if not isinstance(sentences, list):
-                problems.add(at, f"{where}: neither 'utility_score' nor 'sentences' is there")
-                continue
+        name = f"{dataset}/{system}/{item.get('id')}"
+        question, sentences = item.get("question"), item.get("sentences")
+        if not isinstance(question, str):
+            problems.add(at, f"{name}: field 'question' is missing")
+            continue
+        row: Flat = {
+            "id": f"{dataset}-{system}-{item['id']}",
+            "dataset": f"alce_{dataset}",
+            "group_id": group_of("alce", question),
+            "query": question,
+            "generator": system,
+        }
+        if utility:
+            score = item.get("utility_score")
+            if score is None or score not in (1, 2, 3, 4, 5):
+                problems.add(at, f"{name}: utility_score {score!r} is none of 1 to 5")
+            else:
+                yield row | {"answer": str(item.get("output") or ""), "label": int(score)}
+        elif isinstance(sentences, list):
             uncited += sum(not sentence.get("citations") for sentence in sentences)
-            yield from _citations(item, dataset, system, options.level, at, problems)
+            for index, sentence in enumerate(sentences):
+                yield from _sentence_rows(row, sentence, index, options.level, at, problems)
+        else:
+            problems.add(at, f"{name}: neither 'utility_score' nor 'sentences' is there")
     problems.check()
-    if useful:
+    if utility:
         notes.append("labels are grades 1 to 5: bench them with --label-scale 1..5@3")
     if options.level == "citation":
         notes.append("labels are grades 0 to 2 (2 = full support): bench them with --label-scale 0..2@2")
@@ -71,50 +82,49 @@ def _items(body: object, path: Path) -> Iterator[tuple[str, str, Body]]:
     )
     if not isinstance(body, dict):
         raise refusal
-    for dataset, systems in body.items():
-        for system, answers in systems.items() if isinstance(systems, dict) else ():
-            for key, item in answers.items() if isinstance(answers, dict) else ():
+    datasets = {name: systems for name, systems in body.items() if isinstance(systems, dict)}
+    if not datasets:
+        raise refusal
+    for dataset, systems in datasets.items():
+        for system, answers in systems.items():
+            if not isinstance(answers, dict):
+                continue
+            for key, item in answers.items():
                 if key != _TOTALS and isinstance(item, dict):
                     yield dataset, system.removesuffix(".json"), {"id": key} | item
-    if not any(isinstance(systems, dict) for systems in body.values()):
-        raise refusal
 
 
-def _common(item: Body, dataset: str, system: str) -> Flat:
-    return {
-        "id": f"{dataset}-{system}-{item['id']}",
-        "dataset": f"alce_{dataset}",
-        "group_id": group_of("alce", item["question"]),
-        "query": item["question"],
-        "generator": system,
+def _sentence_rows(answer: Flat, sentence: Body, index: int, level: str, at: int, problems: Problems) -> Iterator[Flat]:
+    """Yield a sentence with all it cites, or once with each document; nothing where it cites none."""
+    cited = sentence.get("citations") or []
+    sentence_id = f"{answer['id']}-{index}"
+    row = answer | {
+        "id": sentence_id,
+        "statement": _MARK.sub("", str(sentence.get("text") or "")).strip(),
+        "sentence_index": index,
+        "n_citations": len(cited),
     }
+    if level == "citation":
+        for k, document in enumerate(cited):
+            label = _label(document.get("citation_precision_score"), 2, f"{sentence_id}-{k}", at, problems)
+            if label is not None:
+                yield row | {"id": f"{sentence_id}-{k}", "source": _text(document), "label": label}
+    elif cited:
+        label = _label(sentence.get("sentence_recall_score"), 1, sentence_id, at, problems)
+        if label is not None:
+            yield row | {"source": "\n\n".join(_text(document) for document in cited), "label": label}
 
 
-def _utility(item: Body, dataset: str, system: str, at: int, problems: Problems) -> Iterator[Flat]:
-    score = item.get("utility_score")
-    if score is None or score not in (1, 2, 3, 4, 5):
-        problems.add(at, f"{dataset}/{system}/{item['id']}: utility_score {score!r} is none of 1 to 5")
-    else:
-        yield _common(item, dataset, system) | {"answer": str(item.get("output") or ""), "label": int(score)}
+def _label(score: object, highest: int, name: str, at: int, problems: Problems) -> int | None:
+    for label in range(highest + 1):
+        if score == label:
+            return label
+    problems.add(at, f"{name}: the label {score!r} is none of {', '.join(map(str, range(highest + 1)))}")
+    return None
 
 
-def _citations(item: Body, dataset: str, system: str, level: str, at: int, problems: Problems) -> Iterator[Flat]:
-    for index, sentence in enumerate(item["sentences"]):
-        cited = sentence.get("citations") or []
-        row = _common(item, dataset, system)
-        row |= {"id": f"{row['id']}-{index}", "statement": _MARK.sub("", str(sentence.get("text") or "")).strip()}
-        row |= {"sentence_index": index, "n_citations": len(cited)}
-        units = (
-            [(f"{row['id']}-{k}", [one], one.get("citation_precision_score"), (0, 1, 2)) for k, one in enumerate(cited)]
-            if level == "citation"
-            else [(row["id"], cited, sentence.get("sentence_recall_score"), (0, 1))] * bool(cited)
-        )
-        for name, documents, score, allowed in units:
-            if score is None or score not in allowed:
-                problems.add(at, f"{name}: the label {score!r} is none of {', '.join(map(str, allowed))}")
-                continue
-            source = "\n\n".join(f"{one.get('title', '')}\n{one.get('text', '')}".strip() for one in documents)
-            yield row | {"id": name, "source": source, "label": int(score)}
+def _text(document: Body) -> str:
+    return f"{document.get('title', '')}\n{document.get('text', '')}".strip()
 
 
 ALCE = Source(

@@ -9,7 +9,7 @@ from pathlib import Path
 from ..errors import DataError
 from ..files.problems import Problems, shorten
 from ..files.records import Cell, Record, name_of, read_records, unit_of
-from .release import as_text, group_of, read_table_of, table_files
+from .release import as_text, folded_text, group_of, read_table_of, table_files
 from .source import Flat, ReadOptions, Source
 
 _REPORTS = ("paragraph", "report", "question", "relevance")
@@ -38,9 +38,10 @@ def read_climretrieve(path: Path, options: ReadOptions, notes: list[str]) -> Ite
         first = next(read_records(file, Problems(file)), None)
         if first is None:
             raise DataError(f"{file}: the file has no rows")
-        experts = "Source Relevance Score" in first.fields
-        rows = _expert_rows(file, problems, notes) if experts else _report_rows(file, problems, notes)
-        yield from rows
+        if "Source Relevance Score" in first.fields:
+            yield from _expert_rows(file, problems, notes)
+        else:
+            yield from _report_rows(file, problems, notes)
         problems.check()
 
 
@@ -59,7 +60,8 @@ def _expert_rows(file: Path, problems: Problems, notes: list[str]) -> Iterator[F
     ungraded = 0
     columns = {"query": "Question", "passage": "Relevant", "report": "Document"}
     for record in read_table_of(file, _EXPERTS, problems):
-        if {_said(record, "Source Relevance Score"), _said(record, "Relevant")} & {"", "nan", "na"}:
+        cells = (folded_text(record.fields.get(name)) for name in ("Source Relevance Score", "Relevant"))
+        if any(cell in ("", "nan", "na") for cell in cells):
             ungraded += 1
             continue
         grade = _grade(record, "Source Relevance Score", problems)
@@ -70,16 +72,12 @@ def _expert_rows(file: Path, problems: Problems, notes: list[str]) -> Iterator[F
         notes.append(f"rows without a marked passage or without its grade, left out: {ungraded:,}")
 
 
-def _said(record: Record, column: str) -> str:
-    return as_text(record.fields.get(column)).strip().casefold()
-
-
 def _grade(record: Record, column: str, problems: Problems) -> int | None:
-    found = _GRADE.fullmatch(as_text(record.fields[column]))
-    if found is None:
+    match = _GRADE.fullmatch(as_text(record.fields[column]))
+    if match is None:
         problems.add(record.at, f"field {column!r}: {shorten(record.fields[column])} is none of the grades 0 to 3")
         return None
-    return int(found.group(1))
+    return int(match[1])
 
 
 def _row(file: Path, record: Record, grade: int, columns: Mapping[str, str]) -> Flat:

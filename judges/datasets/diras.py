@@ -6,11 +6,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from ..files.problems import Problems, shorten
-from ..files.records import Cell, name_of, unit_of
-from .release import as_text, group_of, read_table_of, table_files
+from ..files.records import name_of, unit_of
+from .release import as_text, folded_text, group_of, read_table_of, table_files
 from .source import Flat, ReadOptions, Source
 
 _COLUMNS = ("Questions", "Background", "Paragraphs", "gold")
+_FLAGS = {"1": 1, "1.0": 1, "true": 1, "0": 0, "0.0": 0, "false": 0}
 _OPTIONAL = ("annotation_1", "annotation_2", "meta_annotation", "gpt4_guess", "gpt4_confidence")
 
 
@@ -31,7 +32,8 @@ def read_diras(path: Path, options: ReadOptions, notes: list[str]) -> Iterator[F
         problems = Problems(file, unit_of(file))
         for record in read_table_of(file, _COLUMNS, problems):
             fields = record.fields
-            label = _grade(fields["gold"])
+            gold = folded_text(fields["gold"])
+            label = 0.5 if gold.startswith("partial") else {"yes": 1, "no": 0}.get(gold)
             if label is None:
                 problems.add(record.at, f"field 'gold': {shorten(fields['gold'])} is none of yes, partially, no")
                 continue
@@ -44,31 +46,19 @@ def read_diras(path: Path, options: ReadOptions, notes: list[str]) -> Iterator[F
                 "relevance_definition": as_text(fields["Background"]).strip(),
                 "paragraph": as_text(fields["Paragraphs"]).strip(),
                 "label": label,
-                "label_text": as_text(fields["gold"]).strip().casefold(),
+                "label_text": gold,
+                "uncertain": _FLAGS.get(folded_text(fields.get("hard"))),
+                "annotators_agree": None,
             }
-            first, second = (as_text(fields.get(name)).strip().casefold() for name in _OPTIONAL[:2])
-            yield row | {
-                "uncertain": _flag(fields.get("hard")),
-                "annotators_agree": first == second if first and second else None,
-                **{name: _filled(fields[name]) for name in _OPTIONAL if name in fields},
-            }
+            first, second = folded_text(fields.get("annotation_1")), folded_text(fields.get("annotation_2"))
+            if first and second:
+                row["annotators_agree"] = first == second
+            for name in _OPTIONAL:
+                if name in fields:
+                    value = fields[name]
+                    row[name] = folded_text(value) or None if isinstance(value, str) else value
+            yield row
         problems.check()
-
-
-def _grade(gold: Cell) -> float | int | None:
-    word = as_text(gold).strip().casefold()
-    if word.startswith("partial"):
-        return 0.5
-    return {"yes": 1, "no": 0}.get(word)
-
-
-def _flag(value: Cell) -> int | None:
-    text = as_text(value).strip().casefold()
-    return {"1": 1, "1.0": 1, "true": 1, "0": 0, "0.0": 0, "false": 0}.get(text)
-
-
-def _filled(value: Cell) -> Cell:
-    return value.strip().casefold() or None if isinstance(value, str) else value
 
 
 DIRAS = Source(

@@ -36,12 +36,13 @@ def read_generic(path: Path, options: ReadOptions, notes: list[str]) -> Iterator
     for file in table_files(path):
         problems = Problems(file, unit_of(file))
         numbered = False
-        for first, record in enumerate(read_records(file, problems)):
-            if not first:
+        for number, record in enumerate(read_records(file, problems)):
+            if number == 0:
                 _require(file, mapping, record)
             row = _row(record, mapping, words, problems)
             if row.get("id") in (None, ""):
-                numbered, row["id"] = True, f"{name_of(file)}-{record.at}"
+                row["id"] = f"{name_of(file)}-{record.at}"
+                numbered = True
             yield row
         problems.check(hint="name what a word means with --label-value WORD=GRADE")
         if numbered:
@@ -50,19 +51,21 @@ def read_generic(path: Path, options: ReadOptions, notes: list[str]) -> Iterator
 
 def _require(file: Path, mapping: Mapping[str, str], record: Record) -> None:
     for ours, column in mapping.items():
-        if column not in record.fields:
-            near = near_names(column, list(record.fields))
-            listed = ", ".join(map(repr, list(record.fields)[:30]))
-            raise DataError(
-                f"{file}: the column {column!r} is missing; the columns are {listed}",
-                hint=f"did you mean --map {ours}={near[0]}?" if near else f"map {ours!r} to one of them",
-            )
+        if column in record.fields:
+            continue
+        hint = f"map {ours!r} to one of them"
+        if near := near_names(column, list(record.fields)):
+            hint = f"did you mean --map {ours}={near[0]}?"
+        listed = ", ".join(map(repr, list(record.fields)[:30]))
+        raise DataError(f"{file}: the column {column!r} is missing; the columns are {listed}", hint=hint)
 
 
 def _row(record: Record, mapping: Mapping[str, str], words: Mapping[str, float], problems: Problems) -> Flat:
     row: Flat = {ours: record.fields.get(column) for ours, column in mapping.items()}
-    taken = set(mapping.values())
-    row |= {name: value for name, value in record.fields.items() if name not in taken and name not in row}
+    mapped = set(mapping.values())
+    for name, value in record.fields.items():
+        if name not in mapped:
+            row.setdefault(name, value)
     if "label" in row:
         try:
             grade = read_grade(row["label"], words)

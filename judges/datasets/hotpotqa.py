@@ -62,18 +62,20 @@ def read_hotpotqa(path: Path, options: ReadOptions, notes: list[str]) -> Iterato
     pools: defaultdict[str, list[_Item]] = defaultdict(list)
     for item in items:
         pools[item.kind].append(item)
-    softened = 0
+    alone = 0
     for position, item in enumerate(items):
         yield _row(item, item.answer, label=1, suffix="gold", kind=None)
-        other = _other(item, pools[item.kind], random) if position in hard else None
-        softened += position in hard and other is None
-        drawn = other or _other(item, items, random)
-        if drawn is not None:
-            name = "same_kind" if other is not None else "shuffled"
-            yield _row(item, drawn.answer, label=0, suffix=name, kind=name)
+        negative, kind = None, "same_kind"
+        if position in hard:
+            negative = _other(item, pools[item.kind], random)
+            alone += negative is None
+        if negative is None:
+            negative, kind = _other(item, items, random), "shuffled"
+        if negative is not None:
+            yield _row(item, negative.answer, label=0, suffix=kind, kind=kind)
     notes.append("same_kind negatives cannot always be told without the gold answer: report by negative_kind")
-    if softened:
-        notes.append(f"questions without another answer of their kind, given any other: {softened:,}")
+    if alone:
+        notes.append(f"questions without another answer of their kind, given any other: {alone:,}")
 
 
 def answer_kind(answer: str) -> str:
@@ -108,19 +110,23 @@ def _supporting_titles(record: Record) -> int | None:
     try:
         if isinstance(pairs, str):
             return len({str(fact[0]) for fact in parse_strictly(pairs)})
-        return len({str(title) for title in parse_strictly(titles)}) if isinstance(titles, str) else None
+        if isinstance(titles, str):
+            return len({str(title) for title in parse_strictly(titles)})
     except (ValueError, TypeError, LookupError):
-        return None  # a column to slice by; a row is not refused for it
+        # It is a column to slice by; no row is refused for it.
+        pass
+    return None
 
 
 def _other(item: _Item, pool: Sequence[_Item], random: Random) -> _Item | None:
     """Draw an item of the pool with another answer; None where there is none."""
     gold = item.answer.casefold()
+    # Nearly every draw differs; looking through the whole pool each time would take the square of the file.
     for _ in range(_DRAWS):
         drawn = pool[random.randrange(len(pool))]
         if drawn.answer.casefold() != gold:
             return drawn
-    others = [one for one in pool if one.answer.casefold() != gold]
+    others = [other for other in pool if other.answer.casefold() != gold]
     return random.choice(others) if others else None
 
 

@@ -91,7 +91,7 @@ def _files(path: Path) -> tuple[Path, Path]:
 
 def _read_materials(path: Path) -> dict[str, _Material]:
     problems = Problems(path)
-    found: dict[str, _Material] = {}
+    materials: dict[str, _Material] = {}
     for at, body in read_objects(path, problems):
         if not _has(body, _SOURCE, at, problems):
             continue
@@ -101,43 +101,49 @@ def _read_materials(path: Path) -> dict[str, _Material]:
             query, content = content.get("question"), content["passages"]
         # A record of fields is shown to a judge as JSON; the paper's own baseline shows it as Python prints it.
         text = content if isinstance(content, str) else json.dumps(content, ensure_ascii=False, indent=1)
-        found[str(body["source_id"])] = _Material(str(body["task_type"]), str(body.get("source") or ""), query, text)
+        material = _Material(str(body["task_type"]), str(body.get("source") or ""), query, text)
+        materials[str(body["source_id"])] = material
     problems.check()
-    return found
+    return materials
 
 
 def _has(body: Mapping[str, Any], needed: Sequence[str], at: int, problems: Problems) -> bool:  # Any: JSON
-    missing = next((name for name in needed if body.get(name) is None), None)
-    if missing is not None:
-        problems.add(at, f"field {missing!r} is {'null' if missing in body else 'missing'}")
-    elif "response" in needed and not isinstance(body["response"], str):
+    for name in needed:
+        if body.get(name) is None:
+            state = "null" if name in body else "missing"
+            problems.add(at, f"field {name!r} is {state}")
+            return False
+    if "response" in needed and not isinstance(body["response"], str):
         problems.add(at, "field 'response' is no text")
         return False
-    return missing is None
+    return True
 
 
 def _spans(body: Mapping[str, Any], at: int, problems: Problems) -> list[_Span]:  # Any: JSON
-    response, found = body["response"], []
-    for label in body["labels"] if isinstance(body["labels"], list) else [body["labels"]]:
-        inside = isinstance(label, dict) and isinstance(label.get("start"), int) and isinstance(label.get("end"), int)
-        if not inside or not 0 <= label["start"] < label["end"] <= len(response):
-            problems.add(
-                at, f"field 'labels': {shorten(label)} is no span of the response ({len(response)} characters)"
-            )
+    response, labels = body["response"], body["labels"]
+    if not isinstance(labels, list):
+        labels = [labels]
+    spans: list[_Span] = []
+    for label in labels:
+        start = end = None
+        if isinstance(label, dict):
+            start, end = label.get("start"), label.get("end")
+        if not (isinstance(start, int) and isinstance(end, int) and 0 <= start < end <= len(response)):
+            length = f"{len(response)} characters"
+            problems.add(at, f"field 'labels': {shorten(label)} is no span of the response ({length})")
             continue
-        text = response[label["start"] : label["end"]]
-        start = label["start"] + len(text) - len(text.lstrip())
-        found.append(
-            _Span(
-                start=start,
-                end=start + len(text.strip()),
-                text=text.strip(),
-                kind=str(label.get("label_type") or "unnamed"),
-                implicit_true=label.get("implicit_true") is True,
-                due_to_null=label.get("due_to_null") is True,
-            )
+        text = response[start:end]
+        start += len(text) - len(text.lstrip())
+        span = _Span(
+            start=start,
+            end=start + len(text.strip()),
+            text=text.strip(),
+            kind=str(label.get("label_type") or "unnamed"),
+            implicit_true=label.get("implicit_true") is True,
+            due_to_null=label.get("due_to_null") is True,
         )
-    return found
+        spans.append(span)
+    return spans
 
 
 def _sentence_rows(body: Mapping[str, Any], material: _Material, spans: Sequence[_Span]) -> Iterator[Flat]:  # Any: JSON

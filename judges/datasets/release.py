@@ -1,4 +1,4 @@
-"""Files of a release: found in a folder, read with their nesting kept, and what is wrong said with file and line."""
+"""Read the files of a release: found in a folder, nesting preserved, and errors with file and line."""
 
 from __future__ import annotations
 
@@ -22,18 +22,20 @@ def read_table_of(path: Path, needed: Sequence[str], problems: Problems) -> Iter
         DataError: The file cannot be read, or its first record lacks a column of this release.
     """
     for number, record in enumerate(read_records(path, problems)):
-        absent = [name for name in needed if name not in record.fields]
-        if absent and not number:
+        empty = [name for name in needed if record.fields.get(name) is None]
+        if not empty:
+            yield record
+            continue
+        state = "null" if empty[0] in record.fields else "missing"
+        absent = [name for name in empty if name not in record.fields]
+        # A column that the first record lacks is lacking in all of them: it is another file.
+        if absent and number == 0:
             listed = ", ".join(shorten(name) for name in list(record.fields)[:20])
             raise DataError(
                 f"{path}: not a file of this release: the column {absent[0]!r} is missing; the columns are {listed}",
                 hint="the file as its makers publish it is needed; for any other use `generic` with --map",
             )
-        empty = [name for name in needed if record.fields.get(name) is None]
-        if empty:
-            problems.add(record.at, f"field {empty[0]!r} is {'missing' if empty[0] in absent else 'null'}")
-        else:
-            yield record
+        problems.add(record.at, f"field {empty[0]!r} is {state}")
 
 
 def read_objects(path: Path, problems: Problems) -> Iterator[tuple[int, dict[str, Any]]]:  # Any: JSON
@@ -100,12 +102,11 @@ def table_files(path: Path) -> list[Path]:
     """
     if not path.is_dir():
         return [path]
-    found = [file for file in sorted(path.iterdir()) if file.name.lower().removesuffix(".gz").endswith(FORMATS)]
-    if not found:
-        raise DataError(
-            f"{path}: the folder has no file in a format that is read", hint=f"such as {', '.join(FORMATS)}"
-        )
-    return found
+    files = [file for file in sorted(path.iterdir()) if file.name.lower().removesuffix(".gz").endswith(FORMATS)]
+    if not files:
+        hint = f"such as {', '.join(FORMATS)}"
+        raise DataError(f"{path}: the folder has no file in a format that is read", hint=hint)
+    return files
 
 
 def group_of(prefix: str, text: str) -> str:
@@ -117,6 +118,11 @@ def group_of(prefix: str, text: str) -> str:
 def as_text(value: Cell) -> str:
     """Return a cell as text; a missing one is empty."""
     return "" if value is None else str(value)
+
+
+def folded_text(value: Cell) -> str:
+    """Return a cell as text in lower case, without white space at its ends."""
+    return as_text(value).strip().casefold()
 
 
 def as_number(value: float) -> int | float:

@@ -48,10 +48,11 @@ def open_source(name: str, path: Path, options: ReadOptions | None = None) -> Op
         raise InputError(f"there is no source {name!r}", hint=f"known: {', '.join(SOURCES)}")
     options = options or ReadOptions()
     if options.level and options.level not in source.levels:
-        known = f"it has {', '.join(source.levels)}" if source.levels else "it has no levels"
-        raise InputError(f"the source {name!r} has no level {options.level!r}; {known}")
+        levels = ", ".join(source.levels) or "no levels"
+        raise InputError(f"the source {name!r} has no level {options.level!r}; it has {levels}")
     if not path.exists():
         raise DataError(f"{path}: there is no such file or folder")
-    settled = options if options.level or not source.levels else replace(options, level=source.levels[0])
+    if source.levels and not options.level:
+        options = replace(options, level=source.levels[0])
     notes: list[str] = []
-    return Opened(source, source.read(path, settled, notes), notes)
+    return Opened(source, source.read(path, options, notes), notes)

@@ -46,7 +46,8 @@ def read_trec_dl(path: Path, options: ReadOptions, notes: list[str]) -> Iterator
     folder = path if path.is_dir() else path.parent
     qrels_file = path if path.is_file() else _find(folder, "qrels")
     qrels = read_qrels(qrels_file)
-    queries = _read_queries(options.queries or _find(folder, "queries"))
+    queries_file = options.queries or _find(folder, "queries")
+    queries = dict(_texts(queries_file, Problems(queries_file), None))
     wanted = {qrel.passage_id for qrel in qrels}
     passages = _read_passages(options.passages or _find(folder, "passages"), wanted)
     yield from join_texts(qrels, queries, passages, dataset=_PLAIN.sub("", qrels_file.name), notes=notes)
@@ -72,13 +73,13 @@ def join_texts(
     Raises:
         DataError: No pair has both texts.
     """
-    found = lacking = 0
+    complete = lacking = 0
     for qrel in qrels:
         query, passage = queries.get(qrel.query_id), passages.get(qrel.passage_id)
         if query is None or passage is None:
             lacking += 1
             continue
-        found += 1
+        complete += 1
         yield {
             "id": f"{qrel.query_id}-{qrel.passage_id}",
             "dataset": dataset,
@@ -89,13 +90,13 @@ def join_texts(
             "query_id": qrel.query_id,
             "passage_id": qrel.passage_id,
         }
-    if not found:
+    if not complete:
         raise DataError(
             f"none of {lacking:,} judged pairs has both its texts",
             hint="are queries and passages of the same year? DL21 to DL23 use the second MS MARCO collection",
         )
     if lacking:
-        notes.append(f"judged pairs without a text in these files, left out: {lacking:,} of {lacking + found:,}")
+        notes.append(f"judged pairs without a text in these files, left out: {lacking:,} of {lacking + complete:,}")
 
 
 def read_qrels(path: Path) -> list[Qrel]:
@@ -104,7 +105,8 @@ def read_qrels(path: Path) -> list[Qrel]:
     Raises:
         DataError: A line has another form, or a grade is above 3.
     """
-    problems, found = Problems(path), []
+    problems = Problems(path)
+    qrels: list[Qrel] = []
     with opened(path) as lines:
         for at, line in enumerate(lines, 1):
             parts = line.split()
@@ -112,45 +114,45 @@ def read_qrels(path: Path) -> list[Qrel]:
                 continue
             try:
                 query_id, _, passage_id, grade = parts
-                found.append(Qrel(query_id, passage_id, max(0, int(grade))))
+                qrels.append(Qrel(query_id, passage_id, max(0, int(grade))))
             except ValueError:
                 problems.add(at, f"{shorten(line.strip())} is not `qid 0 docid grade`")
                 continue
             if int(grade) > 3:
                 problems.add(at, f"the grade {int(grade)} is above 3")
     problems.check()
-    return found
+    return qrels
 
 
-def _find(folder: Path, what: str) -> Path:
-    for pattern in _PATTERNS[what]:
-        found = [p for p in sorted(folder.glob(pattern)) if p.is_dir() or _PLAIN.search(p.name)]
-        found = [p for p in found if not _OTHER_ROLE[what].search(p.name.lower())]
-        if len(found) > 1:
-            names = ", ".join(p.name for p in found[:5])
-            raise DataError(f"{folder}: several files could be the {what}: {names}", hint=_naming(what))
-        if found:
-            return found[0]
-    raise DataError(f"{folder}: no file looks like the {what} ({' or '.join(_PATTERNS[what])})", hint=_naming(what))
-
-
-def _naming(what: str) -> str:
-    return "name the qrels file as PATH" if what == "qrels" else f"name it with --{what} FILE"
-
-
-def _read_queries(path: Path) -> dict[str, str]:
-    return dict(_texts(path, Problems(path), None))
+def _find(folder: Path, role: str) -> Path:
+    """Return the one file of a folder that looks like the `qrels`, the `queries` or the `passages`."""
+    hint = "name the qrels file as PATH" if role == "qrels" else f"name it with --{role} FILE"
+    for pattern in _PATTERNS[role]:
+        files: list[Path] = []
+        for path in sorted(folder.glob(pattern)):
+            readable = path.is_dir() or _PLAIN.search(path.name)
+            if readable and not _OTHER_ROLE[role].search(path.name.lower()):
+                files.append(path)
+        if len(files) > 1:
+            names = ", ".join(path.name for path in files[:5])
+            raise DataError(f"{folder}: several files could be the {role}: {names}", hint=hint)
+        if files:
+            return files[0]
+    raise DataError(f"{folder}: no file looks like the {role} ({' or '.join(_PATTERNS[role])})", hint=hint)
 
 
 def _read_passages(path: Path, wanted: set[str]) -> dict[str, str]:
     """Read the wanted passages only: a whole collection has millions."""
-    files = [file for file in sorted(path.iterdir()) if _PLAIN.search(file.name)] if path.is_dir() else [path]
-    found: dict[str, str] = {}
+    files = [path]
+    if path.is_dir():
+        files = [file for file in sorted(path.iterdir()) if _PLAIN.search(file.name)]
+    passages: dict[str, str] = {}
     for file in files:
-        if len(found) == len(wanted):
+        # The parts of a collection are gigabytes each.
+        if len(passages) == len(wanted):
             break
-        found |= _texts(file, Problems(file), wanted)
-    return found
+        passages |= _texts(file, Problems(file), wanted)
+    return passages
 
 
 def _texts(path: Path, problems: Problems, wanted: set[str] | None) -> Iterator[tuple[str, str]]:

@@ -70,7 +70,8 @@ def open_collection(name: str) -> Collection:
 def read_collection(collection: Collection, name: str, notes: list[str]) -> Iterator[Flat]:
     """Yield the rows of a collection's judged pairs; what lacks a text is counted in the notes."""
     queries = {query.query_id: query.text for query in collection.queries_iter()}
-    qrels = [Qrel(q.query_id, q.doc_id, max(0, int(q.relevance))) for q in collection.qrels_iter()]
+    # A negative grade marks junk, which trec_eval counts as not relevant.
+    qrels = [Qrel(qrel.query_id, qrel.doc_id, max(0, int(qrel.relevance))) for qrel in collection.qrels_iter()]
     store = collection.docs_store().get_many(sorted({qrel.passage_id for qrel in qrels}))
     passages = {key: passage.text for key, passage in store.items()}
     yield from join_texts(qrels, queries, passages, dataset=name, notes=notes)

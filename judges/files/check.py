@@ -1,4 +1,4 @@
-"""What a person should see of a data file before paying for a run; it informs and refuses nothing."""
+"""Report what a person should know of a data file before paying for a run; it refuses nothing."""
 
 from __future__ import annotations
 
@@ -128,9 +128,9 @@ def check_rows(
     compared = [_beginning(row) for row in rows]
     n_cut = sum(cut is not row for cut, row in zip(compared, rows, strict=True))
     if n_cut:
-        cut = f"of a text in {n_cut:,} rows only the first {_COMPARED:,} characters were compared and searched"
-        notes = (*notes, cut)
-    whole, alike = _cluster(compared)
+        note = f"of a text in {n_cut:,} rows only the first {_COMPARED:,} characters were compared and searched"
+        notes = (*notes, note)
+    by_all_inputs, alike = _cluster(compared)
     return DataReport(
         name=name,
         rows=len(rows),
@@ -140,7 +140,7 @@ def check_rows(
         groups=_groups(rows, group_column),
         lengths={column: _lengths(rows, column) for column in inputs},
         sightings=_twins(compared, alike)
-        | _tied(rows, whole)
+        | _tied(rows, by_all_inputs)
         | _sides(rows, alike, sides)
         | _shared(compared, [_beginning(row) for row in others])
         | _sizes(rows)
@@ -163,26 +163,25 @@ def _beginning(row: Row) -> Row:
 
 
 def _cluster(rows: Sequence[Row]) -> tuple[Clusters, Clusters]:
-    """Cluster rows that are nearly equal on the whole, and those that are so in every input.
+    """Cluster rows whose inputs taken together are nearly equal, and rows of which every single input is.
 
     The second kind is looked for among rows that have a fellow of the first kind or share one input with another row:
     most rows have and do neither, and comparing twice what is long takes time.
     """
-    whole, alike = Clusters(len(rows)), Clusters(len(rows))
+    together, alike = Clusters(len(rows)), Clusters(len(rows))
     texts = TextCodes()
-    join_near_duplicates(rows, whole, texts=texts)
-    sizes = Counter(whole.find(i) for i in range(len(rows)))
-    shared = Counter((name, text) for row in rows for name, text in row.inputs.items())
-    crowd = [
-        i
-        for i, row in enumerate(rows)
-        if sizes[whole.find(i)] > 1 or any(shared[name, text] > 1 for name, text in row.inputs.items())
-    ]
-    among = Clusters(len(crowd))
-    join_near_duplicates([rows[i] for i in crowd], among, each_input=True, texts=texts)
-    for position, i in enumerate(crowd):
-        alike.join(crowd[among.find(position)], i)
-    return whole, alike
+    join_near_duplicates(rows, together, texts=texts)
+    sizes = Counter(together.find(i) for i in range(len(rows)))
+    counts = Counter(item for row in rows for item in row.inputs.items())
+    candidates: list[int] = []
+    for i, row in enumerate(rows):
+        if sizes[together.find(i)] > 1 or any(counts[item] > 1 for item in row.inputs.items()):
+            candidates.append(i)
+    clusters = Clusters(len(candidates))
+    join_near_duplicates([rows[i] for i in candidates], clusters, each_input=True, texts=texts)
+    for position, i in enumerate(candidates):
+        alike.join(candidates[clusters.find(position)], i)
+    return together, alike
 
 
 def _labels(rows: Sequence[Row]) -> dict[str, int]:
@@ -212,17 +211,22 @@ def _lengths(rows: Sequence[Row], column: str) -> Lengths:
 
 
 def _sighting(rows: Sequence[Row], positions: Iterable[int], columns: Iterable[str] = ()) -> Sighting:
-    found = sorted(set(positions))
-    return Sighting(rows=len(found), first=tuple(rows[i].id for i in found[:_SHOWN]), columns=tuple(columns))
+    ordered = sorted(set(positions))
+    first = tuple(rows[i].id for i in ordered[:_SHOWN])
+    return Sighting(rows=len(ordered), first=first, columns=tuple(columns))
 
 
 def _twins(rows: Sequence[Row], alike: Clusters) -> dict[str, Sighting]:
-    """See what stands in the file more than once."""
+    """Find the rows that stand in the file more than once."""
     equal: defaultdict[tuple[str, ...], list[int]] = defaultdict(list)
     for i, row in enumerate(rows):
         equal[tuple(" ".join(text.split()) for text in row.inputs.values())].append(i)
-    repeats = {i for same in equal.values() for i in same[1:]}
-    conflicts = [i for same in equal.values() if len({rows[i].label for i in same} - {None}) > 1 for i in same]
+    repeats: set[int] = set()
+    conflicts: list[int] = []
+    for same in equal.values():
+        repeats.update(same[1:])
+        if len({rows[i].label for i in same} - {None}) > 1:
+            conflicts.extend(same)
     near = [i for i in range(len(rows)) if alike.find(i) != i and i not in repeats]
     return {
         "exact_duplicates": _sighting(rows, repeats),
@@ -231,27 +235,31 @@ def _twins(rows: Sequence[Row], alike: Clusters) -> dict[str, Sighting]:
     }
 
 
-def _tied(rows: Sequence[Row], whole: Clusters) -> dict[str, Sighting]:
-    """See whose group a split has to keep with another, as some of their rows are nearly equal on the whole."""
+def _group_keys(rows: Sequence[Row]) -> list[str]:
+    """Return each row's group; a row without one is a group of its own, under a name that no group has."""
+    return [row.group or f"\0{row.id}" for row in rows]
+
+
+def _tied(rows: Sequence[Row], together: Clusters) -> dict[str, Sighting]:
+    """Find the rows whose group a split must keep with another one, because some of their rows are nearly equal."""
     clusters = Clusters(len(rows))
     first: dict[str, int] = {}
-    own = [first.setdefault(row.group or f"\0{row.id}", i) for i, row in enumerate(rows)]
-    for i, leader in enumerate(own):
-        clusters.join(leader, i)
-        clusters.join(whole.find(i), i)
-    members: defaultdict[int, set[int]] = defaultdict(set)
-    for i, leader in enumerate(own):
-        members[clusters.find(i)].add(leader)
-    return {"tied_groups": _sighting(rows, [i for i in range(len(rows)) if len(members[clusters.find(i)]) > 1])}
+    keys = _group_keys(rows)
+    for i, key in enumerate(keys):
+        clusters.join(first.setdefault(key, i), i)
+        clusters.join(together.find(i), i)
+    groups: defaultdict[int, set[str]] = defaultdict(set)
+    for i, key in enumerate(keys):
+        groups[clusters.find(i)].add(key)
+    return {"tied_groups": _sighting(rows, [i for i in range(len(rows)) if len(groups[clusters.find(i)]) > 1])}
 
 
 def _sides(rows: Sequence[Row], alike: Clusters, sides: Sequence[str] | None) -> dict[str, Sighting]:
-    """See what stands on several sides of a split that the data already have."""
+    """Find the rows that stand on several sides of a split that the data already have."""
     if sides is None:
         return {}
     by_text = _several_sides((alike.find(i) for i in range(len(rows))), sides)
-    groups = [row.group or f"\0{row.id}" for row in rows]
-    by_group = _several_sides(groups, sides)
+    by_group = _several_sides(_group_keys(rows), sides)
     return {"across_splits": _sighting(rows, by_text), "groups_across_splits": _sighting(rows, by_group)}
 
 
@@ -259,49 +267,58 @@ def _several_sides(keys: Iterable[object], sides: Sequence[str]) -> list[int]:
     members: defaultdict[object, list[int]] = defaultdict(list)
     for i, key in enumerate(keys):
         members[key].append(i)
-    return [i for same in members.values() if len({sides[i] for i in same if sides[i]}) > 1 for i in same]
+    several: list[int] = []
+    for same in members.values():
+        if len({sides[i] for i in same} - {""}) > 1:
+            several.extend(same)
+    return several
 
 
 def _shared(rows: Sequence[Row], others: Sequence[Row]) -> dict[str, Sighting]:
-    """See what stands in another file as well."""
+    """Find the rows that stand in another file as well."""
     if not others:
         return {}
     alike = Clusters(len(rows) + len(others))
     join_near_duplicates((*rows, *others), alike, each_input=True)
-    theirs = {alike.find(len(rows) + i) for i in range(len(others))}
-    return {"in_other_file": _sighting(rows, [i for i in range(len(rows)) if alike.find(i) in theirs])}
+    other_clusters = {alike.find(len(rows) + i) for i in range(len(others))}
+    shared = [i for i in range(len(rows)) if alike.find(i) in other_clusters]
+    return {"in_other_file": _sighting(rows, shared)}
 
 
 def _sizes(rows: Sequence[Row]) -> dict[str, Sighting]:
-    empty = {i: [name for name, text in row.inputs.items() if not text.strip()] for i, row in enumerate(rows)}
-    hit = [i for i, names in empty.items() if names]
-    columns = Counter(name for names in empty.values() for name in names)
+    empty: set[int] = set()
+    columns: Counter[str] = Counter()
+    for i, row in enumerate(rows):
+        for name, text in row.inputs.items():
+            if not text.strip():
+                empty.add(i)
+                columns[name] += 1
     sizes = np.array([sum(map(len, row.inputs.values())) for row in rows])
     far = max(_FAR_LONGER, 10 * float(np.quantile(sizes, 0.95)))
     return {
-        "empty_inputs": _sighting(rows, hit, [name for name, _ in columns.most_common()]),
+        "empty_inputs": _sighting(rows, empty, [name for name, _ in columns.most_common()]),
         "far_longer": _sighting(rows, np.flatnonzero(sizes > far).tolist()),
         "oversized": _sighting(rows, np.flatnonzero(sizes > _OVERSIZED).tolist()),
     }
 
 
 def _texts(rows: Sequence[Row], scan_all: bool) -> dict[str, Sighting]:
-    """See damaged and injected text; a text that occurs in many rows is looked at once."""
-    known: dict[str, tuple[str, ...]] = {}
+    """Find damaged and injected text; a text that occurs in many rows is looked at once."""
+    kinds_of: dict[str, tuple[str, ...]] = {}
     seen: defaultdict[str, list[int]] = defaultdict(list)
-    where: defaultdict[str, Counter[str]] = defaultdict(Counter)
+    columns: defaultdict[str, Counter[str]] = defaultdict(Counter)
     for i, row in enumerate(rows):
-        for column, text in _columns(row, scan_all):
-            if text not in known:
-                known[text] = find_suspicions(text) + (("injections",) if find_injections(text) else ())
-            for kind in known[text]:
+        for column, text in (*row.inputs.items(), *(row.meta.items() if scan_all else ())):
+            if not isinstance(text, str):
+                continue
+            if text not in kinds_of:
+                kinds_of[text] = find_suspicions(text)
+                if find_injections(text):
+                    kinds_of[text] += ("injections",)
+            for kind in kinds_of[text]:
                 seen[kind].append(i)
-                where[kind][column] += 1
-    kinds = ("injections", *SUSPICIONS)
-    return {kind: _sighting(rows, seen[kind], [name for name, _ in where[kind].most_common()]) for kind in kinds}
-
-
-def _columns(row: Row, scan_all: bool) -> Iterable[tuple[str, str]]:
-    yield from row.inputs.items()
-    if scan_all:
-        yield from ((name, value) for name, value in row.meta.items() if isinstance(value, str))
+                columns[kind][column] += 1
+    sightings: dict[str, Sighting] = {}
+    for kind in ("injections", *SUSPICIONS):
+        sightings[kind] = _sighting(rows, seen[kind], [name for name, _ in columns[kind].most_common()])
+    return sightings

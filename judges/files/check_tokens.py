@@ -1,9 +1,10 @@
-"""How many tokens a run will take, counted on the rows themselves or on a fair part of them."""
+"""Count the tokens a run will take, on the rows themselves or on an even part of them."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 
@@ -43,21 +44,20 @@ def count_row_tokens(rows: Sequence[Row], *, model: str, prompt: JudgePrompt | N
         model: Whose tokens; an unknown name gets the stated estimate.
         prompt: The judge; its instructions count for every row.
     """
-    places = np.unique(np.linspace(0, len(rows) - 1, min(len(rows), COUNTED)).astype(int))
-    counted = [rows[i] for i in places.tolist()]
-    known: dict[str, int] = {}
+    positions = np.unique(np.linspace(0, len(rows) - 1, min(len(rows), COUNTED)).astype(int))
+    counted = [rows[i] for i in positions.tolist()]
+    # Many rows share a source or the instructions.
+    count = cache(lambda text: count_tokens(text, model))
     methods: set[str] = set()
 
-    def tokens(text: str) -> int:
-        if text not in known:
-            found = count_tokens(text, model)
-            methods.add(found.method)
-            known[text] = found.n
-        return known[text]
+    def tokens(row: Row) -> int:
+        texts, extra = list(row.inputs.values()), 0
+        if prompt is not None:
+            texts, extra = [message.content for message in prompt.messages(row)], _PER_MESSAGE
+        methods.update(count(text).method for text in texts)
+        return sum(count(text).n + extra for text in texts)
 
-    texts = _texts_of(prompt)
-    extra = _PER_MESSAGE if prompt else 0
-    sizes = np.array([sum(tokens(text) + extra for text in texts(row)) for row in counted])
+    sizes = np.array([tokens(row) for row in counted])
     largest = max(rows, key=lambda row: sum(map(len, row.inputs.values())))
     median, p95 = np.quantile(sizes, [0.5, 0.95], method="higher")
     return TokenSummary(
@@ -66,13 +66,7 @@ def count_row_tokens(rows: Sequence[Row], *, model: str, prompt: JudgePrompt | N
         counted=len(counted),
         median=int(median),
         p95=int(p95),
-        longest=max(int(sizes.max()), sum(tokens(text) + extra for text in texts(largest))),
+        longest=max(int(sizes.max()), tokens(largest)),
         total=round(float(sizes.mean()) * len(rows)),
         method="; ".join(sorted(methods)),
     )
-
-
-def _texts_of(prompt: JudgePrompt | None) -> Callable[[Row], list[str]]:
-    if prompt is None:
-        return lambda row: list(row.inputs.values())
-    return lambda row: [message.content for message in prompt.messages(row)]

@@ -98,8 +98,11 @@ def read_table(path: Path, roles: Roles, *, limit: int | None = None) -> Table:
     if first is None:
         unreadable.check(hint=_list_hint(unreadable))
         raise DataError(f"{path}: the file has no rows")
-    by_id = roles.id or ("id" if "id" in first.fields else None)
-    group = roles.group or next((name for name in roles.group_defaults if name in first.fields), None)
+    by_id, group = roles.id, roles.group
+    if by_id is None and "id" in first.fields:
+        by_id = "id"
+    if group is None:
+        group = next((name for name in roles.group_defaults if name in first.fields), None)
     drafts: list[Draft] = []
     ids: dict[str, int] = {}
     seen: set[str] = set()
@@ -110,8 +113,11 @@ def read_table(path: Path, roles: Roles, *, limit: int | None = None) -> Table:
             skipped += 1
             continue
         draft = _draft(record, roles, by_id, group, problems)
-        _refuse_double(draft, ids, problems)
+        before = ids.setdefault(draft.id, draft.at)
+        if draft.id and before != draft.at:
+            problems.add(draft.at, f"the id {shorten(draft.id)} was used before, on {problems.unit} {before}")
         drafts.append(draft)
+    # A missing column is one mistake; that every row lacks it would be said ten times.
     if not roles.needed.keys() <= seen:
         unreadable.check(hint=_list_hint(unreadable))
         refuse_missing(path, roles.needed, seen)
@@ -119,10 +125,12 @@ def read_table(path: Path, roles: Roles, *, limit: int | None = None) -> Table:
     _fill(drafts)
     if kind_of(path) in (".csv", ".tsv"):
         _type_columns(drafts)
-    grades = {draft.label for draft in drafts if draft.label is not None} | _grades_beyond(stream, roles)
+    grades = {draft.label for draft in drafts if draft.label is not None} | _grades_of(stream, roles)
     if not drafts:
         raise DataError(f"{path}: no row has all of {', '.join(roles.inputs.values())}")
-    notes = [] if by_id is not None else [f"ids are {problems.unit} numbers, as no column is named id"]
+    notes = []
+    if by_id is None:
+        notes.append(f"ids are {problems.unit} numbers, as no column is named id")
     if skipped:
         notes.append(f"{skipped:,} rows lack one of {', '.join(roles.inputs.values())} and are left out, as asked")
     return Table(path=path, drafts=drafts, group=group, grades=grades, notes=notes)
@@ -132,23 +140,24 @@ def _complete(record: Record, roles: Roles) -> bool:
     return all(as_text(record.fields.get(column)) is not None for column in roles.inputs.values())
 
 
-def _grades_beyond(records: Iterable[Record], roles: Roles) -> set[float]:
-    found: set[float] = set()
+def _grades_of(records: Iterable[Record], roles: Roles) -> set[float]:
+    grades: set[float] = set()
     for record in records:
         with suppress(ValueError):
             grade = _read_label(record.fields.get(roles.label), roles)
-            found |= set() if grade is None else {grade}
-    return found
+            if grade is not None:
+                grades.add(grade)
+    return grades
 
 
 def _read_label(value: Cell, roles: Roles) -> float | None:
     """Read the human grade of one row; see `read_grade`."""
     if not roles.mean_labels or not isinstance(value, str) or not value.startswith("["):
         return read_grade(value, roles.words)
-    # A list inside a row is kept as its JSON.
-    grades = [read_grade(cell, roles.words) for cell in orjson.loads(value)]
-    known = [grade for grade in grades if grade is not None]
-    return fmean(known) if known else None
+    # A list inside a record stands as its JSON.
+    cells = [read_grade(cell, roles.words) for cell in orjson.loads(value)]
+    grades = [grade for grade in cells if grade is not None]
+    return fmean(grades) if grades else None
 
 
 def read_grade(value: Cell, words: Mapping[str, float]) -> float | None:
@@ -168,8 +177,8 @@ def read_grade(value: Cell, words: Mapping[str, float]) -> float | None:
     if value is None or folded in _MISSING:
         return None
     if isinstance(value, bool) or not _NUMBER.fullmatch(text):
-        known = ", ".join(repr(word) for word in itertools.islice(words, 10))
-        raise ValueError(f"{shorten(value)} is neither a number nor one of {known}")
+        choices = ", ".join(repr(word) for word in itertools.islice(words, 10))
+        raise ValueError(f"{shorten(value)} is neither a number nor one of {choices}")
     grade = float(text)
     return grade if math.isfinite(grade) else None
 
@@ -182,40 +191,43 @@ def words_of(scale: OutputScale) -> Mapping[str, float]:
 
 def _draft(record: Record, roles: Roles, by_id: str | None, group: str | None, problems: Problems) -> Draft:
     fields, at = record.fields, record.at
-    inputs = {name: _input_text(fields, column, at, problems) for name, column in roles.inputs.items()}
+    inputs: dict[str, str] = {}
+    for name, column in roles.inputs.items():
+        text = as_text(fields.get(column))
+        if text is None:
+            problems.add(at, f"field {column!r} is {_state(fields, column)}")
+        inputs[name] = text or ""
     label = None
     try:
         label = _read_label(fields.get(roles.label), roles)
     except ValueError as error:
         problems.add(at, f"field {roles.label!r}: {error}")
-    key = str(at) if by_id is None else as_text(fields.get(by_id)) or ""
-    if not key:
+    row_id = str(at)
+    if by_id is not None:
+        row_id = as_text(fields.get(by_id)) or ""
+    if not row_id:
         problems.add(at, f"field {by_id!r}: the id is missing")
-    taken = {*roles.inputs.values(), roles.label, *roles.aside}
-    taken |= {name for name in (by_id, group) if name is not None and not _is_input(name, roles)}
+    with_a_role = {*roles.inputs.values(), roles.label, *roles.aside}
+    for column in (by_id, group):
+        is_input = column and roles.inputs_prefix and column.startswith(roles.inputs_prefix)
+        if column and not is_input:
+            with_a_role.add(column)
     return Draft(
         at=at,
-        id=key,
+        id=row_id,
         inputs=inputs,
         label=label,
         group=(as_text(fields.get(group)) or "") if group else "",
         aside={name: fields.get(name) for name in roles.aside},
-        meta={name: _scalar(value) for name, value in fields.items() if name not in taken},
+        meta={name: _scalar(value) for name, value in fields.items() if name not in with_a_role},
     )
 
 
-def _is_input(column: str, roles: Roles) -> bool:
-    return roles.inputs_prefix is not None and column.startswith(roles.inputs_prefix)
-
-
-def _input_text(fields: Mapping[str, Cell], column: str, at: int, problems: Problems) -> str:
-    text = as_text(fields.get(column))
-    if text is None:
-        state = "null" if column in fields else "missing"
-        if any(name.startswith(f"{column}.") for name in fields):
-            state = "an object; map one of its fields"
-        problems.add(at, f"field {column!r} is {state}")
-    return text or ""
+def _state(fields: Mapping[str, Cell], column: str) -> str:
+    """Return why a record has no text in a column."""
+    if any(name.startswith(f"{column}.") for name in fields):
+        return "an object; map one of its fields"
+    return "null" if column in fields else "missing"
 
 
 def as_text(value: Cell) -> str | None:
@@ -229,12 +241,6 @@ def as_text(value: Cell) -> str | None:
 
 def _scalar(value: Cell) -> Cell:
     return None if isinstance(value, float) and not math.isfinite(value) else value
-
-
-def _refuse_double(draft: Draft, ids: dict[str, int], problems: Problems) -> None:
-    before = ids.setdefault(draft.id, draft.at)
-    if draft.id and before != draft.at:
-        problems.add(draft.at, f"the id {shorten(draft.id)} was used before, on {problems.unit} {before}")
 
 
 def refuse_missing(path: Path, needed: Mapping[str, str], seen: set[str]) -> None:
@@ -251,12 +257,18 @@ def refuse_missing(path: Path, needed: Mapping[str, str], seen: set[str]) -> Non
     names = sorted(seen)
     states, options = [], []
     for column, option in needed.items():
-        if column not in seen:
-            near = near_names(column, names)
-            inside = [name for name in names if name.startswith(f"{column}.")]
-            state = f"is an object with the fields {_listed(inside)}" if inside else "is missing"
-            states.append(f"the column {column!r} {state}" + (f" (did you mean {near[0]!r}?)" if near else ""))
-            options.append(option.replace("COLUMN", near[0] if near else "COLUMN"))
+        if column in seen:
+            continue
+        state = f"the column {column!r} is missing"
+        inside = [name for name in names if name.startswith(f"{column}.")]
+        if inside:
+            state = f"the column {column!r} is an object with the fields {_listed(inside)}"
+        near = near_names(column, names)
+        if near:
+            state += f" (did you mean {near[0]!r}?)"
+            option = option.replace("COLUMN", near[0])
+        states.append(state)
+        options.append(option)
     listed = _listed(names)
     if len(names) == 1 and re.search(r"[;|\t]", names[0]):
         listed += " (is there another character than a comma between the columns?)"
@@ -266,16 +278,17 @@ def refuse_missing(path: Path, needed: Mapping[str, str], seen: set[str]) -> Non
 
 def near_names(wanted: str, names: Sequence[str]) -> list[str]:
     """Return the names that look like the wanted one, best first; a dotted name counts by its last part too."""
-    last = {name: name.rsplit(".", 1)[-1].casefold() for name in names}
-    exact = [name for name in names if last[name] == wanted.casefold()]
-    close = difflib.get_close_matches(wanted.casefold(), set(last.values()) | {n.casefold() for n in names}, n=3)
-    similar = [name for part in close for name in names if part in (last[name], name.casefold())]
-    return list(dict.fromkeys(exact + similar))[:3]
+    folded = wanted.casefold()
+    spellings = {name: (name.casefold(), name.rsplit(".", 1)[-1].casefold()) for name in names}
+    near = [name for name in names if spellings[name][1] == folded]
+    for spelling in difflib.get_close_matches(folded, set().union(*spellings.values()), n=3):
+        near += [name for name in names if spelling in spellings[name]]
+    return list(dict.fromkeys(near))[:3]
 
 
 def _listed(names: Sequence[str]) -> str:
     shown = ", ".join(shorten(name) for name in names[:30])
-    return shown + (f" and {len(names) - 30} more" if len(names) > 30 else "")
+    return f"{shown} and {len(names) - 30} more" if len(names) > 30 else shown
 
 
 def _list_hint(unreadable: Problems) -> str | None:
@@ -288,11 +301,15 @@ def _list_hint(unreadable: Problems) -> str | None:
 def _fill(drafts: list[Draft]) -> None:
     """Give every row every column, so that a slice over a column sees a gap instead of nothing."""
     columns = dict.fromkeys(name for draft in drafts for name in draft.meta)
+    # Objects used as maps give every row its own columns; filling them all would take the square of the file.
     if len(columns) > _MOST_COLUMNS_FILLED:
         return
     # An object that is null in one row leaves its bare name behind, beside the dotted names of the other rows.
     parents = {name.rpartition(".")[0] for name in columns}
-    bare = {p for p in parents & columns.keys() if all(draft.meta.get(p) is None for draft in drafts)}
+    bare = set()
+    for name in parents & columns.keys():
+        if all(draft.meta.get(name) is None for draft in drafts):
+            bare.add(name)
     for draft in drafts:
         draft.meta = {name: draft.meta.get(name) for name in columns if name not in bare}
 
@@ -314,9 +331,5 @@ def _reader_for(cells: Sequence[str]) -> tuple[Callable[[str], Cell], frozenset[
     if cells and all(_NUMBER.fullmatch(cell) and not _PADDED.match(cell) for cell in cells):
         return float, _MISSING
     if cells and {cell.casefold() for cell in cells} <= {"true", "false"}:
-        return _boolean, _MISSING
+        return lambda cell: cell.casefold() == "true", _MISSING
     return str, frozenset({""})
-
-
-def _boolean(cell: str) -> bool:
-    return cell.casefold() == "true"

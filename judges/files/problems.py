@@ -34,13 +34,17 @@ class Problems:
             DataError: There was a problem.
         """
         total = self.total + sum(other.total for other in others)
-        entries = sorted(sum((other.first for other in others), self.first), key=lambda entry: entry[0])
+        entries = list(self.first)
+        for other in others:
+            entries += other.first
+        entries.sort(key=lambda entry: entry[0])
         shown = [f"{self.unit} {at}: {message}" for at, message in entries[:_SHOWN]]
         if total == 1:
             raise DataError(f"{self.path}, {shown[0]}", hint=hint)
         if total:
-            more = [f"and {total - _SHOWN:,} more"] if total > _SHOWN else []
-            body = "\n  ".join(shown + more)
+            if total > _SHOWN:
+                shown.append(f"and {total - _SHOWN:,} more")
+            body = "\n  ".join(shown)
             raise DataError(f"{self.path}: {total:,} problems\n  {body}", hint=hint)
 
 

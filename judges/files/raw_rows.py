@@ -1,4 +1,4 @@
-"""Rows of a file as they are, for looking at them and splitting them: no judge need be named, a gap is no error."""
+"""Read rows as they are, to check or split them: no judge need be named, and a missing value is no error."""
 
 from __future__ import annotations
 
@@ -95,22 +95,21 @@ def read_raw_rows(
     longest = max(inputs.values(), key=lambda column: sum(len(_text(d.meta.get(column))) for d in table.drafts))
     if table.group is None:
         notes.append(f"rows that share the same {longest} are one group, as no column names it (--group COLUMN does)")
-    rows = tuple(
-        Row(
-            id=draft.id,
-            inputs={name: _text(draft.meta.get(column)) for name, column in inputs.items()},
-            label=draft.label,
-            meta={name: value for name, value in draft.meta.items() if name not in inputs.values()},
-            group=draft.group if table.group else _key(_text(draft.meta.get(longest))),
-        )
-        for draft in table.drafts
-    )
+    columns = set(inputs.values())
+    rows: list[Row] = []
+    for draft in table.drafts:
+        group = draft.group
+        if table.group is None:
+            group = _key(_text(draft.meta.get(longest)))
+        texts = {name: _text(draft.meta.get(column)) for name, column in inputs.items()}
+        meta = {name: value for name, value in draft.meta.items() if name not in columns}
+        rows.append(Row(id=draft.id, inputs=texts, label=draft.label, meta=meta, group=group))
     lines = tuple(draft.at for draft in table.drafts)
-    return RawRows(rows=rows, lines=lines, group=table.group, notes=tuple(notes))
+    return RawRows(rows=tuple(rows), lines=lines, group=table.group, notes=tuple(notes))
 
 
 def judge_inputs(registry: Registry) -> dict[str, tuple[str, ...]]:
-    """Return the inputs of every judge on a shelf, by name."""
+    """Return the inputs of every judge in a registry, by name."""
     return {name: registry.get(name).inputs for name in registry.names()}
 
 
@@ -121,30 +120,30 @@ def infer_raw_scale(rows: Sequence[Row]) -> OutputScale:
 
 
 def _find_inputs(table: Table, judges: Mapping[str, Sequence[str]]) -> tuple[dict[str, str], str]:
-    """Find the inputs by name, else by what the columns hold."""
-    n = len(table.drafts)
-    texts = {
-        name: [value for draft in table.drafts if isinstance(value := draft.meta.get(name), str) and value.strip()]
-        for name in table.drafts[0].meta
-    }
-    filled = {name: values for name, values in texts.items() if len(values) >= _FILLED * n}
-    fitting = [(len(inputs), name) for name, inputs in judges.items() if set(inputs) <= filled.keys()]
+    """Find the inputs by their names, else by what the columns hold; with a note that says how."""
+    texts: dict[str, list[str]] = {}
+    for name in table.drafts[0].meta:
+        cells = [draft.meta.get(name) for draft in table.drafts]
+        values = [cell for cell in cells if isinstance(cell, str) and cell.strip()]
+        if len(values) >= _FILLED * len(cells):
+            texts[name] = values
+    fitting = [name for name, inputs in judges.items() if set(inputs) <= texts.keys()]
     if fitting:
-        most = max(count for count, _ in fitting)
-        judge = min(name for count, name in fitting if count == most)
-        how = f"as the judge {judge} reads them"
-        return {name: name for name in judges[judge]}, f"the inputs are {', '.join(judges[judge])}, {how}"
-    found = [
-        name
-        for name, values in filled.items()
-        if sum(len(value[:_LOOKED_AT].split()) for value in values) >= _WORDS * len(values)
-    ]
-    if not found:
+        # The judge that reads most columns; of several the first by name.
+        judge = min(fitting, key=lambda name: (-len(judges[name]), name))
+        note = f"the inputs are {', '.join(judges[judge])}, as the judge {judge} reads them"
+        return {name: name for name in judges[judge]}, note
+    inputs: dict[str, str] = {}
+    for name, values in texts.items():
+        words = sum(len(value[:_LOOKED_AT].split()) for value in values)
+        if words >= _WORDS * len(values):
+            inputs[name] = name
+    if not inputs:
         raise DataError(
             f"{table.path}: no column holds running text in nearly every row",
             hint="name the inputs with --judge, or with --column INPUT=COLUMN for each",
         )
-    return {name: name for name in found}, f"the inputs are taken to be {', '.join(found)}, as they hold running text"
+    return inputs, f"the inputs are taken to be {', '.join(inputs)}, as they hold running text"
 
 
 def _text(value: Cell) -> str:
@@ -152,6 +151,7 @@ def _text(value: Cell) -> str:
 
 
 def _key(text: str) -> str:
-    if len(text) > _WHOLE:  # the words of a giant, one by one, would take ten times its size
+    # The words of a very long text, one by one, would take ten times its size.
+    if len(text) > _WHOLE:
         text = f"{text[:_WHOLE]} {len(text)} {hashlib.blake2b(text.encode('utf-8', 'surrogatepass')).hexdigest()}"
     return hashlib.blake2b(" ".join(text.split()).encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()

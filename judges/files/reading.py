@@ -1,4 +1,4 @@
-"""Labelled rows from a file: columns mapped to a judge's inputs, labels checked, groups settled."""
+"""Read labelled rows: columns mapped to a judge's inputs, labels checked on their scale, rows put into groups."""
 
 from __future__ import annotations
 
@@ -59,7 +59,9 @@ def load_dataset(
     needed = {column: f"--column {name}=COLUMN" for name, column in sources.items()}
     if require_labels or label is not None:
         needed[label or "label"] = "--label COLUMN"
-    needed |= {column: f"{option} COLUMN" for column, option in ((id, "--id"), (group, "--group")) if column}
+    for column, option in ((id, "--id"), (group, "--group")):
+        if column:
+            needed[column] = f"{option} COLUMN"
     roles = Roles(
         inputs=sources,
         label=label or "label",
@@ -72,8 +74,12 @@ def load_dataset(
     )
     table = read_table(path, roles, limit=limit)
     labels = _label_scale(table, roles.label, scale, label_scale, require_labels)
-    notes = [*table.notes, *_label_notes(table, labels, scale, label_scale), *_settle_groups(table, tuple(inputs))]
-    notes += _input_notes(table)
+    notes = [
+        *table.notes,
+        *_label_notes(table, labels, None if label_scale else scale),
+        *_set_groups(table, tuple(inputs)),
+        *_input_notes(table),
+    ]
     if limit is not None and len(table.drafts) == limit:
         notes.append(f"at most the first {limit:,} rows were read")
     rows = (Row(id=d.id, inputs=d.inputs, label=d.label, meta=d.meta, group=d.group) for d in table.drafts)
@@ -81,29 +87,32 @@ def load_dataset(
 
 
 def _check_arguments(inputs: Sequence[str], columns: Mapping[str, str], limit: int | None) -> None:
-    unknown = next((name for name in columns if name not in inputs), None)
-    if unknown is not None:
-        raise InputError(
-            f"the judge has no input {unknown!r}; its inputs are {', '.join(map(repr, inputs))}",
-            hint="write --column INPUT=COLUMN, the judge's name first",
-        )
+    for name in columns:
+        if name not in inputs:
+            raise InputError(
+                f"the judge has no input {name!r}; its inputs are {', '.join(map(repr, inputs))}",
+                hint="write --column INPUT=COLUMN, the judge's name first",
+            )
     if limit is not None and limit < 1:
         raise InputError(f"limit {limit!r} is not a positive number of rows")
 
 
 def _label_scale(
-    table: Table, column: str, scale: OutputScale, given: OutputScale | None, required: bool
+    table: Table, column: str, scale: OutputScale, stated: OutputScale | None, required: bool
 ) -> OutputScale:
     if required and all(draft.label is None for draft in table.drafts):
         raise DataError(f"{table.path}: no row has a label in column {column!r}", hint="name it with --label COLUMN")
-    if given is None:
-        try:
-            return infer_label_scale(table.grades, scale) if table.grades else scale
-        except InputError as error:
-            _check_labels(table, column, scale, error.hint)
-            raise DataError(f"{table.path}, field {column!r}: {error}", hint=error.hint) from None
-    _check_labels(table, column, given, "check --label-scale")
-    return given
+    if stated is not None:
+        _check_labels(table, column, stated, "check --label-scale")
+        return stated
+    if not table.grades:
+        return scale
+    try:
+        return infer_label_scale(table.grades, scale)
+    except InputError as error:
+        # Where single rows are outside the judge's scale they are named, which helps more.
+        _check_labels(table, column, scale, error.hint)
+        raise DataError(f"{table.path}, field {column!r}: {error}", hint=error.hint) from None
 
 
 def _check_labels(table: Table, column: str, scale: OutputScale, hint: str | None) -> None:
@@ -114,40 +123,37 @@ def _check_labels(table: Table, column: str, scale: OutputScale, hint: str | Non
     problems.check(hint=hint)
 
 
-def _label_notes(table: Table, labels: OutputScale, scale: OutputScale, given: OutputScale | None) -> list[str]:
+def _label_notes(table: Table, labels: OutputScale, scale: OutputScale | None) -> list[str]:
+    """Say how labels were read; `scale` is the judge's where that of the labels was inferred."""
     notes = []
     values = [draft.label for draft in table.drafts if draft.label is not None]
     missing = len(table.drafts) - len(values)
     if missing:
         notes.append(f"{missing:,} of {len(table.drafts):,} rows have no label")
-    if values and given is None and labels != scale:
+    if values and scale is not None and labels != scale:
         notes.append(f"labels were read as {labels.describe()}, while the judge grades {scale.describe()}")
     sides = {labels.positive(value) for value in values}
     if len(sides) == 1:
-        notes.append(f"every label is {'positive' if sides.pop() else 'negative'}; only one side can be measured")
+        side = "positive" if sides.pop() else "negative"
+        notes.append(f"every label is {side}; only one side can be measured")
     return notes
 
 
-def _settle_groups(table: Table, inputs: tuple[str, ...]) -> list[str]:
+def _set_groups(table: Table, inputs: tuple[str, ...]) -> list[str]:
     """Fill in the groups where no column holds them, and say how rows are grouped."""
-    drafts = table.drafts
-    if table.group is None:
-        longest = max(inputs, key=lambda name: sum(len(draft.inputs[name]) for draft in drafts))
+    drafts, column = table.drafts, table.group
+    if column is None:
+        column = max(inputs, key=lambda name: sum(len(draft.inputs[name]) for draft in drafts))
         for draft in drafts:
-            draft.group = _text_key(draft.inputs[longest])
-        how = f"rows that share the same {longest} are one group"
-    else:
-        how = f"rows that share the same {table.group} are one group"
+            words = " ".join(draft.inputs[column].split())
+            draft.group = hashlib.blake2b(words.encode(), digest_size=8).hexdigest()
     count = len({draft.group for draft in drafts if draft.group})
-    notes = [f"{how} ({count:,} {'group' if count == 1 else 'groups'})"]
+    groups = "group" if count == 1 else "groups"
+    notes = [f"rows that share the same {column} are one group ({count:,} {groups})"]
     alone = sum(not draft.group for draft in drafts)
     if alone:
         notes.append(f"rows without a {table.group}, each standing alone: {alone:,}")
     return notes
-
-
-def _text_key(text: str) -> str:
-    return hashlib.blake2b(" ".join(text.split()).encode(), digest_size=8).hexdigest()
 
 
 def _input_notes(table: Table) -> list[str]:

@@ -1,4 +1,4 @@
-"""Records out of a file: JSONL, JSON, CSV, TSV or Parquet, read strictly and with their line numbers.
+"""Read records from JSONL, JSON, CSV, TSV or Parquet, strictly and with their line numbers.
 
 Nothing here knows what a column means; `columns` gives the columns their roles.
 """
@@ -120,6 +120,7 @@ def _open(path: Path) -> IO[bytes]:
         if head.startswith(magic):
             stream.close()
             raise DataError(f"{path}: the file {meaning}")
+    # Every second byte zero: UTF-16 without its mark.
     if len(head) >= 8 and (not any(head[1:8:2]) or not any(head[:8:2])):
         stream.close()
         raise DataError(f"{path}: the file is UTF-16 text; save it as UTF-8")
@@ -206,7 +207,8 @@ def _delimited(lines: _Lines, delimiter: str, problems: Problems) -> Iterator[Re
             if not row or lines.damaged >= start:
                 continue
             if header is None:
-                header = _header(row, problems)
+                header = [name.strip() or f"column {i}" for i, name in enumerate(row, 1)]
+                _refuse_doubles(header, problems.path)
             elif len(row) != len(header):
                 problems.add(start, f"{len(row)} cells where the header names {len(header)} columns")
             else:
@@ -223,16 +225,10 @@ def _long_fields_allowed() -> Iterator[None]:
         csv.field_size_limit(before)
 
 
-def _header(row: list[str], problems: Problems) -> list[str]:
-    names = [name.strip() or f"column {i}" for i, name in enumerate(row, 1)]
-    _refuse_doubles(names, problems.path)
-    return names
-
-
 def _refuse_doubles(names: list[str], path: Path) -> None:
-    doubled = sorted(name for name, count in Counter(names).items() if count > 1)
+    doubled = [name for name, count in Counter(names).items() if count > 1]
     if doubled:
-        raise DataError(f"{path}: the column {doubled[0]!r} stands twice", hint="rename one of the two")
+        raise DataError(f"{path}: the column {min(doubled)!r} stands twice", hint="rename one of the two")
 
 
 def _parquet(path: Path, problems: Problems) -> Iterator[Record]:
@@ -266,11 +262,11 @@ def parse_strictly(text: str) -> Any:  # Any: JSON
 
 
 def _single_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) != len(pairs):
-        doubled = next(key for key, count in Counter(key for key, _ in pairs).items() if count > 1)
+    fields = dict(pairs)
+    if len(fields) != len(pairs):
+        [(doubled, _)] = Counter(key for key, _ in pairs).most_common(1)
         raise ValueError(f"the key {shorten(doubled)} stands twice")
-    return found
+    return fields
 
 
 _STRICT = json.JSONDecoder(object_pairs_hook=_single_keys)
@@ -296,6 +292,7 @@ def _flat(value: Any, at: int, problems: Problems) -> Iterator[Record]:  # Any: 
         problems.add(at, f"an object is needed, this is {_json_type(value)}: {shorten(value)}")
         return
     fields: dict[str, Cell] = {}
+    # A stack of its own, not recursion: nesting must not decide whether a row can be read.
     waiting = list(reversed(value.items()))
     while waiting:
         name, inner = waiting.pop()

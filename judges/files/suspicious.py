@@ -53,7 +53,7 @@ def find_suspicions(text: str) -> tuple[str, ...]:
     if text.isascii():
         plain = text.encode("ascii")
         return ("control",) if len(plain.translate(None, _CONTROL_BYTES)) < len(plain) else ()
-    found = (
+    signs = (
         ("mojibake", _MOJIBAKE.search(text)),
         ("replacement", "\ufffd" in text),
         ("control", _CONTROL.search(text)),
@@ -61,4 +61,4 @@ def find_suspicions(text: str) -> tuple[str, ...]:
         ("unseen", _UNSEEN.search(text)),
         ("decomposed", _MARKS.search(text) and not unicodedata.is_normalized("NFC", text)),
     )
-    return tuple(name for name, hit in found if hit)
+    return tuple(name for name, sign in signs if sign)

@@ -1,4 +1,4 @@
-"""Written answers beside the gold ones, out of a file: what ANLS compares."""
+"""Read written answers and the gold ones beside them: what ANLS compares."""
 
 from __future__ import annotations
 
@@ -35,11 +35,14 @@ class TextAnswers:
 
     def only(self, positions: Sequence[int]) -> TextAnswers:
         """Return the rows at some positions; what had no answer is not among them."""
-        groups = None if self.groups is None else np.unique(self.groups[list(positions)], return_inverse=True)[1]
+        groups = None
+        if self.groups is not None:
+            # Numbered anew: codes without rows would count as groups.
+            groups = np.unique(self.groups[list(positions)], return_inverse=True)[1].astype(np.int64)
         return TextAnswers(
             answers=tuple(self.answers[i] for i in positions),
             gold=tuple(self.gold[i] for i in positions),
-            groups=None if groups is None else groups.astype(np.int64),
+            groups=groups,
             by=tuple(self.by[i] for i in positions),
             unscored=0,
             unlabelled=0,
@@ -70,7 +73,10 @@ def load_text_answers(
     problems.check()
     columns = {name for record in records for name in record.fields}
     named = {gold: "--label COLUMN", answer: "--score COLUMN"}
-    named |= {column: f"{option} COLUMN" for option, column in (("--group", group), ("--by", by)) if column}
+    if group:
+        named[group] = "--group COLUMN"
+    if by:
+        named[by] = "--by COLUMN"
     if not named.keys() <= columns:
         refuse_missing(path, named, columns)
     group = group or next((name for name in GROUP_COLUMNS if name in columns), None)
@@ -83,7 +89,7 @@ def load_text_answers(
         answers=tuple(as_text(record.fields[answer]) or "" for record in scored),
         gold=tuple(_gold(record.fields[gold]) for record in scored),
         groups=_groups(scored, group),
-        by=tuple(_value(record, by) for record in scored) if by else (),
+        by=tuple(_category(record, by) for record in scored) if by else (),
         unscored=len(labelled) - len(scored),
         unlabelled=len(records) - len(labelled),
         notes=(_group_note(group),),
@@ -111,7 +117,7 @@ def _groups(records: Sequence[Record], column: str | None) -> IntArray | None:
     return np.array([codes.setdefault(key, len(codes)) for key in keys], np.int64)
 
 
-def _value(record: Record, column: str) -> str:
+def _category(record: Record, column: str) -> str:
     value = record.fields.get(column)
     return "(none)" if value is None else str(value)
 

@@ -175,7 +175,7 @@ def _say(result: BenchResult, title: str, by: str | None, plan: BenchPlan) -> No
     if by is not None and result.macro:
         say_macro(result.macro, column=by)
     if result.claims is not None:
-        say(f"\n{result.claims.describe(most=SHOWN)}")
+        say(f"\n{result.claims.describe(limit=SHOWN)}")
     if result.ranked is not None:
         body = result.ranked.to_json()
         mended = ", ".join(f"{n} {what}" for what, n in body["repairs"].items())
