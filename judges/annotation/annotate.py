@@ -1,4 +1,4 @@
-"""Pairs of query and document to annotate: drawn inside and outside the retriever's top k, with known chances.
+"""Draw pairs of query and document to annotate, inside and outside the retriever's top k, with known chances.
 
 Judging every pair of a corpus costs too much, and judging only what a retriever found first leaves out what it
 missed. So as many pairs are drawn from outside its top k as from inside (as in DIRAS), and each carries its
@@ -70,9 +70,8 @@ class SamplePlan:
         if self.k < 1:
             raise InputError(f"k {self.k!r} is not a positive number of documents")
         if self.per_query < 2:
-            raise InputError(
-                f"{self.per_query!r} pairs a query cannot be inside and outside the top k; take two or more"
-            )
+            message = f"{self.per_query!r} pairs a query cannot be inside and outside the top k; take two or more"
+            raise InputError(message)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -106,7 +105,7 @@ class ReviewQueue:
 
     items: tuple[Suspect, ...]
     """Cut at the limit."""
-    found: int
+    total: int
     """Disagreements before the cut."""
     confident: int
     """Those above the confidence asked for."""
@@ -115,8 +114,8 @@ class ReviewQueue:
     note: str = field(default=GAP_NOTE)
 
     def __repr__(self) -> str:
-        found = f"{len(self.items)} of {self.found:,} disagreements, {self.confident:,} confident"
-        return f"ReviewQueue({found}, n={self.n:,})"
+        disagreements = f"{len(self.items)} of {self.total:,} disagreements, {self.confident:,} confident"
+        return f"ReviewQueue({disagreements}, n={self.n:,})"
 
     def _repr_html_(self) -> str:
         return html_table(self.to_frame(), title=repr(self), notes=(self.note,))
@@ -160,15 +159,19 @@ def draw_ranks(documents: int, plan: SamplePlan, rng: np.random.Generator) -> di
     top = min(plan.k, documents)
     inside = min((plan.per_query + 1) // 2, top)
     outside = min(plan.per_query // 2, documents - top)
-    drawn = {int(r): inside / top for r in rng.choice(top, inside, replace=False)} if inside else {}
+    drawn: dict[int, float] = {}
+    if inside:
+        for position in rng.choice(top, inside, replace=False):
+            drawn[int(position)] = inside / top
     if outside == 0:
         return drawn
     if plan.outside == "uniform":
-        beyond = top + rng.choice(documents - top, outside, replace=False)
-        return drawn | {int(r): outside / (documents - top) for r in beyond}
-    edges = _band_edges(top, documents, outside)
-    bands = pairwise(edges)
-    return drawn | {int(rng.integers(low, high)): 1.0 / (high - low) for low, high in bands}
+        for position in rng.choice(documents - top, outside, replace=False):
+            drawn[top + int(position)] = outside / (documents - top)
+    else:
+        for low, high in pairwise(_band_edges(top, documents, outside)):
+            drawn[int(rng.integers(low, high))] = 1.0 / (high - low)
+    return drawn
 
 
 def pair_dataset(
@@ -179,27 +182,28 @@ def pair_dataset(
     Args:
         pairs: What was drawn.
         scale: Of the labels.
-        labels: What people said about a pair of query id and document id, where they did.
+        labels: People's labels by query id and document id, where there are any.
         name: Of the dataset.
     """
-    known = labels or {}
-    rows = (
-        Row(
-            id=pair_id(pair.query.id, pair.document.id),
-            inputs={**pair.query.inputs, **pair.document.inputs},
-            label=known.get((pair.query.id, pair.document.id)),
+    labels = labels or {}
+    rows: list[Row] = []
+    for pair in pairs:
+        query, document = pair.query, pair.document
+        row = Row(
+            id=pair_id(query.id, document.id),
+            inputs={**query.inputs, **document.inputs},
+            label=labels.get((query.id, document.id)),
             meta={
-                "query_id": pair.query.id,
-                "document_id": pair.document.id,
+                "query_id": query.id,
+                "document_id": document.id,
                 "rank": pair.rank,
                 "inside": pair.inside,
                 "retriever_score": pair.retriever_score,
                 "inclusion": pair.inclusion,
             },
-            group=pair.query.id,
+            group=query.id,
         )
-        for pair in pairs
-    )
+        rows.append(row)
     return Dataset.of(rows, labels=scale, name=name)
 
 
@@ -226,23 +230,25 @@ def estimate_from_sample(
     """
     n = len(relevant)
     if n == 0:
-        nothing = Estimate.undefined(0, "no pair has a verdict")
-        return SampleEstimates(recall=nothing, relevant_per_query=nothing)
+        undefined = Estimate.undefined(0, "no pair has a verdict")
+        return SampleEstimates(recall=undefined, relevant_per_query=undefined)
     weight = 1.0 / inclusion
     parts = (weight * (inside & relevant), weight * relevant, weight)
+    # Per query, so that a resample of queries is one matrix product; shape (queries, 3).
     sums = np.stack([np.bincount(queries, weights=part) for part in parts], axis=1)
 
     def recall(counts: FloatArray) -> FloatArray:
-        found, all_of_them, _ = np.moveaxis(counts @ sums, -1, 0)
-        return np.divide(found, all_of_them, out=np.full(len(counts), np.nan), where=all_of_them > 0)
+        retrieved, relevant_sum, _ = np.moveaxis(counts @ sums, -1, 0)
+        undefined = np.full(len(counts), np.nan)
+        return np.divide(retrieved, relevant_sum, out=undefined, where=relevant_sum > 0)
 
     def per_query(counts: FloatArray) -> FloatArray:
-        _, all_of_them, weights = np.moveaxis(counts @ sums, -1, 0)
-        return documents * all_of_them / weights
+        _, relevant_sum, weights = np.moveaxis(counts @ sums, -1, 0)
+        return documents * relevant_sum / weights
 
     statistics = {"recall": recall, "per_query": per_query}
-    found = bootstrap_groups(statistics, len(sums), n=n, missing="no sampled pair is relevant", seed=seed)
-    return SampleEstimates(recall=found["recall"], relevant_per_query=found["per_query"])
+    estimates = bootstrap_groups(statistics, len(sums), n=n, missing="no sampled pair is relevant", seed=seed)
+    return SampleEstimates(recall=estimates["recall"], relevant_per_query=estimates["per_query"])
 
 
 def review_queue(judged: JudgedDataset, *, limit: int = 20, confident: float = CONFIDENT) -> ReviewQueue:
@@ -253,20 +259,21 @@ def review_queue(judged: JudgedDataset, *, limit: int = 20, confident: float = C
         limit: How many to list.
         confident: The confidence above which a disagreement is counted as confident.
     """
-    found = disagreements(judged)
-    sure = sum(item.confidence is not None and item.confidence > confident for item in found)
-    return ReviewQueue(items=found[:limit], found=len(found), confident=sure, n=len(judged.rows))
+    suspects = disagreements(judged)
+    above = sum(suspect.confidence is not None and suspect.confidence > confident for suspect in suspects)
+    return ReviewQueue(items=suspects[:limit], total=len(suspects), confident=above, n=len(judged.rows))
 
 
 def _generator(seed: int, query: str) -> np.random.Generator:
-    own = hashlib.blake2b(query.encode("utf-8", "surrogatepass"), digest_size=8).digest()
-    return np.random.default_rng([seed, int.from_bytes(own, "big")])
+    digest = hashlib.blake2b(query.encode("utf-8", "surrogatepass"), digest_size=8).digest()
+    return np.random.default_rng([seed, int.from_bytes(digest, "big")])
 
 
 def _band_edges(top: int, documents: int, bands: int) -> list[int]:
-    """Edges of bands from `top` to `documents`, each wider by the same factor and at least one rank wide."""
+    """Return edges of bands from `top` to `documents`, each wider by the same factor and at least one rank wide."""
     edges = [top]
     for j in range(1, bands):
-        wanted = round(top * (documents / top) ** (j / bands))
-        edges.append(min(max(wanted, edges[-1] + 1), documents - (bands - j)))
+        edge = round(top * (documents / top) ** (j / bands))
+        # At least one rank here, and one left for each band to come.
+        edges.append(min(max(edge, edges[-1] + 1), documents - (bands - j)))
     return [*edges, documents]

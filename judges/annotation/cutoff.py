@@ -1,4 +1,4 @@
-"""Retrieve by a threshold on the judge's probability instead of a fixed number of documents (as in DIRAS).
+"""Compare retrieval by a threshold on the judge's probability with a fixed number of documents (as in DIRAS).
 
 A question with twenty relevant passages and one with none get the same k from a fixed top k; a calibrated
 probability gives each as many as pass.
@@ -41,13 +41,7 @@ class CutPoint:
 
     def to_json(self) -> dict[str, float | None]:
         """Return the five figures."""
-        return {
-            "cut": self.cut,
-            "precision": self.precision,
-            "recall": self.recall,
-            "f1": self.f1,
-            "documents": self.documents,
-        }
+        return asdict(self)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,21 +76,25 @@ class CutCurve:
         """Return the best threshold, then each k: documents a query, and F1 with its interval and n."""
         import pandas as pd
 
-        cuts = (("threshold", self.best, self.best_f1), *(("k", *k) for k in zip(self.top, self.top_f1, strict=True)))
-        return pd.DataFrame(
-            {"by": by, "cut": point.cut, "documents": point.documents, "metric": "f1", **asdict(f1)}
-            for by, point, f1 in cuts
-        )
+        cuts = [("threshold", self.best, self.best_f1)]
+        for point, f1 in zip(self.top, self.top_f1, strict=True):
+            cuts.append(("k", point, f1))
+        lines = []
+        for by, point, f1 in cuts:
+            lines.append({"by": by, "cut": point.cut, "documents": point.documents, "metric": "f1", **asdict(f1)})
+        return pd.DataFrame(lines)
 
     def to_json(self) -> dict[str, object]:
         """Return best threshold, every k, and the curve, thinned to about a hundred points."""
         step = max(1, len(self.points) // (MOST_POINTS - 1))
-        beside = zip(self.top, self.top_f1, strict=True)
+        top_k = []
+        for point, f1 in zip(self.top, self.top_f1, strict=True):
+            top_k.append(point.to_json() | {"f1": f1.to_json()})
         return {
             "n": self.n,
             "queries": self.queries,
             "best": self.best.to_json() | {"f1": self.best_f1.to_json()},
-            "top_k": [point.to_json() | {"f1": f1.to_json()} for point, f1 in beside],
+            "top_k": top_k,
             "gain": self.gain.to_json(),
             "curve": [point.to_json() for point in self.points[::step]],
             "note": self.note,
@@ -129,15 +127,18 @@ def f1_by_threshold(
         InputError: The arrays differ in length, a probability is missing, no pair is relevant, or there is no k.
     """
     _check(label, probability, groups, ks)
-    w = np.ones(len(label)) if weight is None else weight
-    ranked = _ranks(probability, groups) if rank is None else rank
+    if weight is None:
+        weight = np.ones(len(label))
+    if rank is None:
+        rank = _ranks(probability, groups)
     queries = int(groups.max()) + 1
-    points = _curve(label, probability, w, queries)
-    best = max(points, key=lambda point: point.f1)  # the first of equals, with the highest threshold
-    retrieved = [probability >= best.cut, *(ranked <= k for k in ks)]
-    top = tuple(_point(k, label, ranked <= k, w, queries) for k in ks)
-    at = 1 + max(range(len(ks)), key=lambda i: top[i].f1)
-    estimates, gain = _intervals(label, retrieved, w, groups, at=at, seed=seed)
+    points = _curve(label, probability, weight, queries)
+    # Of equals the first, which has the highest threshold.
+    best = max(points, key=lambda point: point.f1)
+    retrieved = [probability >= best.cut, *(rank <= k for k in ks)]
+    top = tuple(_point(k, label, rank <= k, weight, queries) for k in ks)
+    best_k = 1 + max(range(len(ks)), key=lambda i: top[i].f1)
+    estimates, gain = _intervals(label, retrieved, weight, groups, best_k=best_k, seed=seed)
     return CutCurve(
         points=points,
         best=best,
@@ -162,7 +163,7 @@ def _check(label: BoolArray, probability: FloatArray, groups: IntArray, ks: Sequ
 
 
 def _ranks(probability: FloatArray, groups: IntArray) -> IntArray:
-    """Rank of each pair within its query, from 1, the highest probability first."""
+    """Return the rank of each pair within its query, from 1, the highest probability first."""
     order = np.lexsort((-probability, groups))
     starts = np.searchsorted(groups[order], np.arange(int(groups.max()) + 1))
     ranks = np.empty(len(groups), np.int64)
@@ -171,43 +172,49 @@ def _ranks(probability: FloatArray, groups: IntArray) -> IntArray:
 
 
 def _curve(label: BoolArray, probability: FloatArray, weight: FloatArray, queries: int) -> tuple[CutPoint, ...]:
+    # Negated, as `unique` sorts upwards and a falling threshold retrieves more and more.
     values, code = np.unique(-probability, return_inverse=True)
-    hits = np.cumsum(np.bincount(code, weights=weight * label))
-    taken = np.cumsum(np.bincount(code, weights=weight))
+    hits = np.cumsum(np.bincount(code, weights=weight * label)).tolist()
+    retrieved = np.cumsum(np.bincount(code, weights=weight)).tolist()
     relevant = float((weight * label).sum())
-    return tuple(
-        _figures(float(-v), float(h), float(t), relevant, queries) for v, h, t in zip(values, hits, taken, strict=True)
-    )
+    points = []
+    for i, value in enumerate(values.tolist()):
+        points.append(_cut_point(-value, hits[i], retrieved[i], relevant, queries))
+    return tuple(points)
 
 
 def _point(cut: float, label: BoolArray, retrieved: BoolArray, weight: FloatArray, queries: int) -> CutPoint:
-    sums = (weight[label & retrieved].sum(), weight[retrieved].sum(), weight[label].sum())
-    hits, taken, relevant = map(float, sums)
-    return _figures(float(cut), hits, taken, relevant, queries)
+    hits = float(weight[label & retrieved].sum())
+    return _cut_point(float(cut), hits, float(weight[retrieved].sum()), float(weight[label].sum()), queries)
 
 
-def _figures(cut: float, hits: float, taken: float, relevant: float, queries: int) -> CutPoint:
+def _cut_point(cut: float, hits: float, retrieved: float, relevant: float, queries: int) -> CutPoint:
     return CutPoint(
         cut=cut,
-        precision=hits / taken if taken else None,
+        precision=hits / retrieved if retrieved else None,
         recall=hits / relevant,
-        f1=2 * hits / (taken + relevant),
-        documents=taken / queries,
+        f1=2 * hits / (retrieved + relevant),
+        documents=retrieved / queries,
     )
 
 
 def _intervals(
-    label: BoolArray, retrieved: Sequence[BoolArray], weight: FloatArray, groups: IntArray, *, at: int, seed: int
+    label: BoolArray, retrieved: Sequence[BoolArray], weight: FloatArray, groups: IntArray, *, best_k: int, seed: int
 ) -> tuple[list[Estimate], Estimate]:
-    """F1 of each cut-off, and how far the first is above the one `at`, with intervals over queries."""
-    hits = np.stack([np.bincount(groups, weights=weight * (label & r)) for r in retrieved], axis=1)
-    size = np.stack([np.bincount(groups, weights=weight * (1.0 * label + r)) for r in retrieved], axis=1)
+    """Return F1 of each cut-off, and the gain of the first over the one at `best_k`, with intervals over queries."""
+    # F1 is 2 hits / (relevant + retrieved); its parts add up over queries. Shape (queries, cut-offs).
+    hits = np.stack([np.bincount(groups, weights=weight * (label & cut)) for cut in retrieved], axis=1)
+    sizes = np.stack([np.bincount(groups, weights=weight * (1.0 * label + cut)) for cut in retrieved], axis=1)
 
     def f1(i: int, counts: FloatArray) -> FloatArray:
-        top, bottom = 2 * counts @ hits[:, i], counts @ size[:, i]
+        top, bottom = 2 * counts @ hits[:, i], counts @ sizes[:, i]
         return np.divide(top, bottom, out=np.full(len(counts), np.nan), where=bottom > 0)
 
-    statistics: dict[str, Callable[[FloatArray], FloatArray]] = {str(i): partial(f1, i) for i in range(len(retrieved))}
-    statistics["gain"] = lambda counts: f1(0, counts) - f1(at, counts)
-    found = bootstrap_groups(statistics, len(hits), n=len(label), missing="no pair is relevant", seed=seed)
-    return [found[str(i)] for i in range(len(retrieved))], found["gain"]
+    names = [str(i) for i in range(len(retrieved))]
+    statistics: dict[str, Callable[[FloatArray], FloatArray]] = {}
+    for i, name in enumerate(names):
+        statistics[name] = partial(f1, i)
+    # Both F1 on the same resample, so that the interval is that of a paired difference.
+    statistics["gain"] = lambda counts: f1(0, counts) - f1(best_k, counts)
+    estimates = bootstrap_groups(statistics, len(hits), n=len(label), missing="no pair is relevant", seed=seed)
+    return [estimates[name] for name in names], estimates["gain"]

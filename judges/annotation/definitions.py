@@ -6,7 +6,7 @@ DIRAS). Passages of the holdout must not be among them: through the definition t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -59,8 +59,8 @@ class Definition:
         """The definition as a judge reads it; empty where there is none."""
         if not self.examples:
             return self.meaning
-        listed = "\n".join(f"- {example}" for example in self.examples)
-        return f"{self.meaning}\n\nSought are, for example:\n{listed}"
+        examples = "\n".join(f"- {example}" for example in self.examples)
+        return f"{self.meaning}\n\nSought are, for example:\n{examples}"
 
     def to_json(self) -> dict[str, Any]:  # Any: JSON
         """Return one line of a definitions file; the definition is null where there is none."""
@@ -86,8 +86,10 @@ def draft_definitions(
     instruction = load_instruction("define_relevance")
     items = [{"query": query.text} for query in queries]
     answers = ask_instruction(instruction, items, client, settings=settings, progress=progress)
-    blank = (Definition(query=query.text) for query in queries)
-    return [_answered(old, instruction, answer, 0) for old, answer in zip(blank, answers, strict=True)]
+    definitions: list[Definition] = []
+    for query, answer in zip(queries, answers, strict=True):
+        definitions.append(_answered(Definition(query=query.text), instruction, answer, 0))
+    return definitions
 
 
 def improve_definitions(
@@ -110,17 +112,18 @@ def improve_definitions(
         progress: Called while answers come in.
     """
     instruction = load_instruction("improve_definition")
-    some = [i for i, old in enumerate(definitions) if old.text and marked.get(old.query)]
-    shown = [[text[:PASSAGE_CHARS] for text in marked[definitions[i].query][:MOST_PASSAGES]] for i in some]
-    items = [
-        {"query": definitions[i].query, "definition": definitions[i].text, "passages": number_lines(passages)}
-        for i, passages in zip(some, shown, strict=True)
-    ]
+    passages: dict[int, list[str]] = {}
+    items: list[dict[str, str]] = []
+    for i, old in enumerate(definitions):
+        if old.text and marked.get(old.query):
+            passages[i] = [text[:PASSAGE_CHARS] for text in marked[old.query][:MOST_PASSAGES]]
+            lines = number_lines(passages[i])
+            items.append({"query": old.query, "definition": old.text, "passages": lines})
     answers = ask_instruction(instruction, items, client, settings=settings, progress=progress)
-    out = list(definitions)
-    for i, passages, answer in zip(some, shown, answers, strict=True):
-        out[i] = _answered(definitions[i], instruction, answer, len(passages))
-    return out
+    improved = list(definitions)
+    for i, answer in zip(passages, answers, strict=True):
+        improved[i] = _answered(definitions[i], instruction, answer, len(passages[i]))
+    return improved
 
 
 def _answered(old: Definition, instruction: Instruction, answer: Filled | Unfilled, passages: int) -> Definition:
@@ -129,10 +132,11 @@ def _answered(old: Definition, instruction: Instruction, answer: Filled | Unfill
     meaning = answer.text("meaning").strip()
     if not meaning:
         return replace(old, unanswered=Unfilled(reason="parse", detail="the meaning in the reply is empty"))
+    examples = (" ".join(text.split()) for text in answer.texts("examples"))
     return Definition(
         query=old.query,
         meaning=meaning,
-        examples=tuple(example for text in answer.texts("examples") if (example := " ".join(text.split()))),
+        examples=tuple(example for example in examples if example),
         passages=passages,
         origin=f"{instruction.name}@{instruction.version}",
         simulated=old.simulated or answer.simulated,
@@ -155,12 +159,13 @@ def read_queries(path: Path, *, column: str | None = None) -> tuple[Query, ...]:
         DataError: The file, or a row of it, cannot be used.
     """
     records, name = _records(path, column)
-    found: dict[str, Query] = {}
+    queries: dict[str, Query] = {}
     for record in records:
         text, definition = str(record.fields[name]), record.fields.get(COLUMN)
-        if text not in found or (definition and not found[text].definition):
-            found[text] = Query(text=text, definition=str(definition or "").strip())
-    return tuple(found.values())
+        # Not every row of a query needs to have its definition.
+        if text not in queries or (definition and not queries[text].definition):
+            queries[text] = Query(text=text, definition=str(definition or "").strip())
+    return tuple(queries.values())
 
 
 def define_rows(path: Path, definitions: Sequence[Definition], *, column: str | None = None) -> list[dict[str, Any]]:
@@ -171,7 +176,10 @@ def define_rows(path: Path, definitions: Sequence[Definition], *, column: str | 
     """
     records, name = _records(path, column)
     texts = {definition.query: definition.text for definition in definitions}
-    return [{**record.fields, COLUMN: texts.get(str(record.fields[name])) or None} for record in records]
+    rows = []
+    for record in records:
+        rows.append({**record.fields, COLUMN: texts.get(str(record.fields[name])) or None})
+    return rows
 
 
 def read_marked(
@@ -190,25 +198,26 @@ def read_marked(
     Raises:
         DataError: The file, or a row of it, cannot be used.
     """
-    names = _names(path)
+    names = _names(read_records(path, Problems(path, unit_of(path))))
+    queries = (query, *QUERY_COLUMNS) if query else QUERY_COLUMNS
     columns = {
-        "query": _column(path, names, None, (*([query] if query else []), *QUERY_COLUMNS), "--query"),
-        "passage": _column(path, names, passage, PASSAGE_COLUMNS, "--passage"),
+        "query": _column(path, names, queries, "--query"),
+        "passage": _column(path, names, (passage,) if passage else PASSAGE_COLUMNS, "--passage"),
     }
-    rows = load_dataset(path, inputs=("query", "passage"), scale=OutputScale(), label=label, columns=columns)
-    found: dict[str, list[str]] = {}
-    for row in rows.rows:
-        if row.label is not None and rows.positive(row):
-            found.setdefault(row.inputs["query"], []).append(row.inputs["passage"])
-    return found
+    dataset = load_dataset(path, inputs=("query", "passage"), scale=OutputScale(), label=label, columns=columns)
+    marked: dict[str, list[str]] = {}
+    for row in dataset.rows:
+        if row.label is not None and dataset.positive(row):
+            marked.setdefault(row.inputs["query"], []).append(row.inputs["passage"])
+    return marked
 
 
 def _records(path: Path, column: str | None) -> tuple[list[Record], str]:
-    """Every record of a file, and the column of the query, which each of them has."""
+    """Return every record of a file, and the column of the query, which each of them has."""
     problems = Problems(path, unit_of(path))
     records = list(read_records(path, problems))
     problems.check()
-    name = _column(path, _names(path, records), column, QUERY_COLUMNS, "--query")
+    name = _column(path, _names(records), (column,) if column else QUERY_COLUMNS, "--query")
     for record in records:
         if not str(record.fields.get(name) or "").strip():
             problems.add(record.at, f"field {name!r} is empty")
@@ -216,18 +225,17 @@ def _records(path: Path, column: str | None) -> tuple[list[Record], str]:
     return records, name
 
 
-def _names(path: Path, records: Sequence[Record] | None = None) -> list[str]:
-    given = read_records(path, Problems(path, unit_of(path))) if records is None else records
-    return list(dict.fromkeys(name for record in given for name in record.fields))
+def _names(records: Iterable[Record]) -> list[str]:
+    return list(dict.fromkeys(name for record in records for name in record.fields))
 
 
-def _column(path: Path, names: Sequence[str], named: str | None, defaults: Sequence[str], option: str) -> str:
-    wanted = (named,) if named else defaults
-    found = next((name for name in wanted if name in names), None)
-    if found is None:
-        near = ", ".join(repr(name) for name in names[:20]) or "none: the file has no rows"
-        raise DataError(
-            f"{path}: there is no column {' or '.join(map(repr, wanted))}; the columns are {near}",
-            hint=f"name it with {option} COLUMN",
-        )
-    return found
+def _column(path: Path, names: Sequence[str], candidates: Sequence[str], option: str) -> str:
+    """Return the first of the candidates that the file has."""
+    for name in candidates:
+        if name in names:
+            return name
+    columns = ", ".join(repr(name) for name in names[:20]) or "none: the file has no rows"
+    raise DataError(
+        f"{path}: there is no column {' or '.join(map(repr, candidates))}; the columns are {columns}",
+        hint=f"name it with {option} COLUMN",
+    )

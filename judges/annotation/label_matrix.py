@@ -37,11 +37,11 @@ class LabelMatrix:
     labels: npt.NDArray[np.int8]
     """1 relevant, 0 not; shape (entries,)."""
     human: npt.NDArray[np.bool_]
-    """Whether a person said so, and not the judge; shape (entries,)."""
+    """Whether the label is a person's and not the judge's; shape (entries,)."""
 
 
 def label_matrix(judged: JudgedDataset) -> LabelMatrix:
-    """Return the matrix of judged pairs; where people labelled a pair, their word counts, and the judge's elsewhere.
+    """Return the matrix of judged pairs: people's labels where there are any, and the judge's verdicts elsewhere.
 
     A pair with neither label nor verdict is no entry.
 
@@ -60,17 +60,22 @@ def label_matrix(judged: JudgedDataset) -> LabelMatrix:
             raise InputError(f"row {row.id!r} is no pair: it has no query_id and document_id")
         if row.label is None and not isinstance(answer, Verdict):
             continue
-        at = (queries.setdefault(str(query), len(queries)), documents.setdefault(str(document), len(documents)))
-        if at in entries:
+        i = queries.setdefault(str(query), len(queries))
+        j = documents.setdefault(str(document), len(documents))
+        if (i, j) in entries:
             raise InputError(f"the pair of query {query!r} and document {document!r} stands twice")
-        said = isinstance(answer, Verdict) and answer.positive
-        entries[at] = (int(said if row.label is None else judged.dataset.positive(row)), row.label is not None)
-    places = np.array(list(entries), np.int64).reshape(-1, 2)
+        if row.label is None:
+            relevant = isinstance(answer, Verdict) and answer.positive
+        else:
+            relevant = judged.dataset.positive(row)
+        entries[i, j] = (int(relevant), row.label is not None)
+    # Reshaped, so that a matrix without entries has its two columns too.
+    coordinates = np.array(list(entries), np.int64).reshape(-1, 2)
     return LabelMatrix(
         query_ids=tuple(queries),
         document_ids=tuple(documents),
-        rows=places[:, 0],
-        columns=places[:, 1],
+        rows=coordinates[:, 0],
+        columns=coordinates[:, 1],
         labels=np.array([label for label, _ in entries.values()], np.int8),
         human=np.array([human for _, human in entries.values()], np.bool_),
     )
@@ -85,9 +90,10 @@ def write_matrix(matrix: LabelMatrix, path: Path) -> None:
     if path.suffix == ".jsonl":
         write_beside(path, "".join(f"{line}\n" for line in _lines(matrix)))
     elif path.suffix == ".npz":
-        beside = path.with_name(f".{path.name}.tmp.npz")
+        # Written beside and renamed, so that nobody reads half a file.
+        temporary = path.with_name(f".{path.name}.tmp.npz")
         np.savez_compressed(
-            beside,
+            temporary,
             query_ids=np.array(matrix.query_ids, np.str_),
             document_ids=np.array(matrix.document_ids, np.str_),
             rows=matrix.rows,
@@ -95,7 +101,7 @@ def write_matrix(matrix: LabelMatrix, path: Path) -> None:
             labels=matrix.labels,
             human=matrix.human,
         )
-        beside.replace(path)
+        temporary.replace(path)
     else:
         raise InputError(f"a label matrix is written as .npz or .jsonl, not as {path.name!r}")
 
@@ -108,32 +114,29 @@ def read_matrix(path: Path) -> LabelMatrix:
     """
     try:
         with np.load(path, allow_pickle=False) as file:
-            found = {name: file[name] for name in _ARRAYS}
+            arrays = {name: file[name] for name in _ARRAYS}
     except (OSError, ValueError, KeyError) as error:
         raise DataError(f"{path}: not a label matrix ({str(error).splitlines()[0]})") from None
     return LabelMatrix(
-        query_ids=tuple(map(str, found["query_ids"])),
-        document_ids=tuple(map(str, found["document_ids"])),
-        rows=found["rows"],
-        columns=found["columns"],
-        labels=found["labels"],
-        human=found["human"],
+        query_ids=tuple(map(str, arrays["query_ids"])),
+        document_ids=tuple(map(str, arrays["document_ids"])),
+        rows=arrays["rows"],
+        columns=arrays["columns"],
+        labels=arrays["labels"],
+        human=arrays["human"],
     )
 
 
 def _lines(matrix: LabelMatrix) -> list[str]:
-    entries = zip(matrix.rows, matrix.columns, matrix.labels, matrix.human, strict=True)
-    return [
-        json.dumps(
-            {
-                "query_id": matrix.query_ids[row],
-                "document_id": matrix.document_ids[column],
-                "row": int(row),
-                "column": int(column),
-                "label": int(label),
-                "human": bool(human),
-            },
-            ensure_ascii=False,
-        )
-        for row, column, label, human in entries
-    ]
+    lines: list[str] = []
+    for row, column, label, human in zip(matrix.rows, matrix.columns, matrix.labels, matrix.human, strict=True):
+        entry = {
+            "query_id": matrix.query_ids[row],
+            "document_id": matrix.document_ids[column],
+            "row": int(row),
+            "column": int(column),
+            "label": int(label),
+            "human": bool(human),
+        }
+        lines.append(json.dumps(entry, ensure_ascii=False))
+    return lines

@@ -343,4 +343,4 @@ def _queue_json(queue: ReviewQueue) -> dict[str, Any]:  # Any: JSON
         }
         for item in queue.items
     ]
-    return {"found": queue.found, "confident": queue.confident, "n": queue.n, "note": queue.note, "items": items}
+    return {"found": queue.total, "confident": queue.confident, "n": queue.n, "note": queue.note, "items": items}

@@ -199,7 +199,7 @@ def _say_queue(found: Annotation) -> None:
     queue = found.queue
     assert queue is not None
     sure = f"{queue.confident:,} with a confidence above {CONFIDENT:g}"
-    say(f"\nto review: {queue.found:,} of {queue.n:,} labels are contradicted, {sure}")
+    say(f"\nto review: {queue.total:,} of {queue.n:,} labels are contradicted, {sure}")
     say(f"note: {queue.note}")
     lines = [
         (

@@ -151,5 +151,5 @@ def test_the_review_queue_starts_with_the_surest_disagreement() -> None:
         JudgedDataset(dataset=Dataset.of(rows, labels=BINARY), answers=tuple(answers), scale=BINARY), limit=2
     )
     assert [item.row.id for item in queue.items] == ["r3", "r0"]
-    assert (queue.found, queue.confident, queue.n) == (3, 2, 4)
+    assert (queue.total, queue.confident, queue.n) == (3, 2, 4)
     assert "gaps in the labels" in queue.note
