@@ -1,8 +1,8 @@
 """Draw pairs of query and document to annotate, inside and outside the retriever's top k, with known chances.
 
-Judging every pair of a corpus costs too much, and judging only what a retriever found first leaves out what it
-missed. So as many pairs are drawn from outside its top k as from inside (as in DIRAS), and each carries its
-inclusion probability: weighted by the inverse, the sample speaks for the whole corpus.
+Judging every pair of a corpus costs too much, and judging only what a retriever found first leaves
+out what it missed. So as many pairs are drawn from outside its top k as from inside (as in DIRAS),
+and each carries its inclusion probability: weighted by the inverse, the sample speaks for the whole corpus.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ if TYPE_CHECKING:
 Outside = Literal["bands", "uniform"]
 """How pairs beyond the top k are drawn.
 
-`bands`: the ranks are cut into as many bands as pairs are wanted, each wider than the one before by the same
-factor, and one pair is drawn from each; so near misses are seen and no document is out of reach. `uniform`: every
-rank has the same chance.
+`bands`: the ranks are cut into as many bands as pairs are wanted, each wider than the one before by
+the same factor, and one pair is drawn from each; so near misses are seen and no document is out of
+reach. `uniform`: every rank has the same chance.
 """
 
 CONFIDENT = 0.95
@@ -217,8 +217,8 @@ def estimate_from_sample(
 ) -> SampleEstimates:
     """Estimate from a sample of pairs what the retriever's top k misses in the whole corpus.
 
-    Each pair weighs the inverse of its inclusion probability, and sums are divided by the weights that answered
-    (Hajek 1971): a pair without a verdict is left out, and the others stand for it.
+    Each pair weighs the inverse of its inclusion probability, and sums are divided by the weights
+    that answered (Hajek 1971): a pair without a verdict is left out, and the others stand for it.
 
     Args:
         inside: Whether a pair is in the top k; shape (n,).

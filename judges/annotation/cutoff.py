@@ -1,7 +1,7 @@
 """Compare retrieval by a threshold on the judge's probability with a fixed number of documents (as in DIRAS).
 
-A question with twenty relevant passages and one with none get the same k from a fixed top k; a calibrated
-probability gives each as many as pass.
+A question with twenty relevant passages and one with none get the same k from a fixed top k; a
+calibrated probability gives each as many as pass.
 """
 
 from __future__ import annotations
@@ -117,8 +117,8 @@ def f1_by_threshold(
         label: Whether people call the pair relevant; shape (n,).
         probability: The judge's, best calibrated; shape (n,).
         groups: Codes 0..G-1 of the queries; shape (n,).
-        rank: The retriever's rank of the pair, from 1; without it the rank by probability among the query's pairs,
-            equal ones in the order given. Shape (n,).
+        rank: The retriever's rank of the pair, from 1; without it the rank by probability among the
+            query's pairs, equal ones in the order given. Shape (n,).
         weight: What a pair stands for, such as the inverse of its inclusion probability; 1 without. Shape (n,).
         ks: The k to compare with.
         seed: Of the resamples, which draw queries.

@@ -1,7 +1,8 @@
 """Relevance definitions: what a query means and what is sought, written down before passages are judged.
 
-Drafted by a model from the query alone, or improved with passages that experts marked as relevant (Ni et al. 2024,
-DIRAS). Passages of the holdout must not be among them: through the definition the judge would know their labels.
+Drafted by a model from the query alone, or improved with passages that experts marked as relevant
+(Ni et al. 2024, DIRAS). Passages of the holdout must not be among them: through the definition the
+judge would know their labels.
 """
 
 from __future__ import annotations
@@ -102,7 +103,8 @@ def improve_definitions(
 ) -> list[Definition]:
     """Improve definitions with passages that experts marked as relevant.
 
-    Those without a text or without a marked passage stay as they are; so does one whose request failed, and says so.
+    Those without a text or without a marked passage stay as they are; so does one whose request
+    failed, and says so.
 
     Args:
         definitions: Drafts.

@@ -1,8 +1,8 @@
 """Annotations as one sparse query x document matrix, for training embeddings (as in Arctic-Embed).
 
-One matrix for the whole corpus, instead of lists of positives and negatives a query, means that a batch can look
-up every pair: a document known to be relevant never serves as a negative of the same query. A pair that is not in
-the matrix was not annotated; a zero in it was, and is not relevant.
+One matrix for the whole corpus, instead of lists of positives and negatives a query, means that a
+batch can look up every pair: a document known to be relevant never serves as a negative of the same
+query. A pair that is not in the matrix was not annotated; a zero in it was, and is not relevant.
 """
 
 from __future__ import annotations

@@ -59,8 +59,9 @@ class _Side:
 def read_material(prompt: JudgePrompt, sources: Sources) -> Material:
     """Read queries, documents and labels.
 
-    An input called like a query is read from QUERIES, one called like a passage from CORPUS, and any other, such as
-    a relevance definition, from the first of the two that has it. Texts that repeat are kept once.
+    An input called like a query is read from QUERIES, one called like a passage from CORPUS, and
+    any other, such as a relevance definition, from the first of the two that has it. Texts that
+    repeat are kept once.
 
     Raises:
         InputError: An input is in neither file, or one of the files fills none.

@@ -1,7 +1,7 @@
 """Score the passages of a corpus against a query: BM25, or cosine similarity of embeddings.
 
-What is retrieved here is what gets annotated; so a ranking is the same whatever the machine, and equal scores
-stand in the order of the corpus.
+What is retrieved here is what gets annotated; so a ranking is the same whatever the machine, and
+equal scores stand in the order of the corpus.
 """
 
 from __future__ import annotations

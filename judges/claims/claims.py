@@ -1,7 +1,7 @@
 """Groundedness claim by claim: split a response, judge each claim against the whole source, join the verdicts.
 
-A long response is hard to judge at once: one invented sentence hides among ten true ones. Claim by claim the judge
-sees one assertion at a time, and a reader sees which of them the verdict hangs on.
+A long response is hard to judge at once: one invented sentence hides among ten true ones. Claim by
+claim the judge sees one assertion at a time, and a reader sees which of them the verdict hangs on.
 """
 
 from __future__ import annotations
@@ -168,9 +168,9 @@ def judge_claims(
 ) -> ClaimedResponses:
     """Judge responses claim by claim: each claim against the whole source, then back to the response.
 
-    A response none of whose claims asserts anything counts as fully supported, as does one that abstains (the judge's
-    criteria say so for each claim that does); its rationale says which. A response without any text, or whose
-    splitting failed, is unscored.
+    A response none of whose claims asserts anything counts as fully supported, as does one that
+    abstains (the judge's criteria say so for each claim that does); its rationale says which. A
+    response without any text, or whose splitting failed, is unscored.
 
     Args:
         prompt: The judge; it sees one claim at a time in `field` and every other input whole.
@@ -181,9 +181,10 @@ def judge_claims(
         rule: What decides about a claim; the prompt's own threshold unless given.
         splitter: How responses are split; see `split_responses`.
         trivial: Who picks out claims that assert nothing, which are then not judged.
-        aggregate: `min`: the lowest grade of a claim, on the judge's scale, so that one unsupported claim makes the
-            response unsupported; it has the confidence of that claim. `mean`: the mean grade on [0, 1], positive from
-            the judge's threshold on. `share`: the share of supported claims, positive when all of them are.
+        aggregate: `min`: the lowest grade of a claim, on the judge's scale, so that one unsupported
+            claim makes the response unsupported; it has the confidence of that claim. `mean`: the
+            mean grade on [0, 1], positive from the judge's threshold on. `share`: the share of
+            supported claims, positive when all of them are.
         progress: Called while answers come in, of each round of requests anew.
 
     Raises:

@@ -44,8 +44,8 @@ def join_claims(
 ) -> Joined:
     """Join the verdicts on the claims of one response.
 
-    A response with an unscored claim is unscored, unless `min` is asked for and another claim is unsupported: that
-    already makes the response unsupported, and its score is then the most it can be.
+    A response with an unscored claim is unscored, unless `min` is asked for and another claim is
+    unsupported: that already makes the response unsupported, and its score is then the most it can be.
 
     Args:
         row_id: The response.

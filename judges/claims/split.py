@@ -17,7 +17,8 @@ Trivial = Literal["none", "rule", "model"]
 MOST_CLAIMS = 500
 """Claims of one response; one with more is not judged, because each of them costs a call with the whole source."""
 NEAR = 0.5
-"""Share of a claim's words that must stand in the response, and of a sentence's words that its claims must have."""
+"""Share of a claim's words that must stand in the response, and of a sentence's words that its
+claims must have."""
 
 _BULLET = re.compile(r"^\s*(?:[-*•‣◦–—]|\(?\d{1,3}[.)]|\(?[a-z]\)|#{1,6})\s+")
 _HEADING = re.compile(r"[^.!?]{0,80}:")
@@ -47,9 +48,9 @@ Split = tuple[SplitClaim, ...] | Unfilled
 def split_sentences(text: str, *, language: str = "en") -> tuple[str, ...]:
     """Split a text into sentences; nothing for a text without a letter or digit.
 
-    Lines are split first: a list item, a heading and a paragraph each stand alone, and lose their bullet or number.
-    A line that goes on in lower case was wrapped and is joined to the one before. A quotation keeps its sentences
-    together.
+    Lines are split first: a list item, a heading and a paragraph each stand alone, and lose their
+    bullet or number. A line that goes on in lower case was wrapped and is joined to the one before.
+    A quotation keeps its sentences together.
 
     Args:
         text: The response.
@@ -88,15 +89,15 @@ def split_responses(
 ) -> list[Split]:
     """Split responses into claims and mark those that are trivial.
 
-    A response whose request failed, or that has more than `MOST_CLAIMS`, is `Unfilled`; it never falls back to another
-    way of splitting.
+    A response whose request failed, or that has more than `MOST_CLAIMS`, is `Unfilled`; it never
+    falls back to another way of splitting.
 
     Args:
         responses: The texts.
         client: Asked once a response for `splitter="model"`, and once more for `trivial="model"`.
-        splitter: By sentence tokenizer, or by a model, whose claims are held against the response: one of which less
-            than half of the words stand there has strayed, and a sentence that its claims do not cover is added
-            as a claim of its own.
+        splitter: By sentence tokenizer, or by a model, whose claims are held against the response:
+            one of which less than half of the words stand there has strayed, and a sentence that
+            its claims do not cover is added as a claim of its own.
         trivial: Who says which claims assert nothing: nobody, a short list of English formulas, or a model.
         settings: Sampling and limits.
         progress: Called while answers come in.

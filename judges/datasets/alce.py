@@ -21,9 +21,9 @@ def read_alce(path: Path, options: ReadOptions, notes: list[str]) -> Iterator[Fl
     """Yield rows of either human evaluation file.
 
     human_eval_utility_completed.json gives a row (query, answer) for each answer, graded 1 to 5.
-    human_eval_citations_completed.json gives a row (source, statement) for each sentence against all it cites, 0/1, or
-    with `level` = `citation` for each sentence and one cited document, graded 0 to 2. Citation marks are taken out
-    of the statement. A question is a group.
+    human_eval_citations_completed.json gives a row (source, statement) for each sentence against
+    all it cites, 0/1, or with `level` = `citation` for each sentence and one cited document, graded
+    0 to 2. Citation marks are taken out of the statement. A question is a group.
 
     Args:
         path: One of the two files.

@@ -21,9 +21,10 @@ _GRADE = re.compile(r"\s*([0-3])(?:\.0+)?(?:\s.*)?", re.DOTALL)
 def read_climretrieve(path: Path, options: ReadOptions, notes: list[str]) -> Iterator[Flat]:
     """Yield a row for each question and passage, graded 0 (not relevant) to 3; a question is a group.
 
-    Either of the two tables is read: the passages that experts marked (grades 1 to 3), or all paragraphs of the
-    reports, where 0 was given to whatever matched no marked passage and by nobody; `label_origin` tells which.
-    The columns on the likeness to the marked passages give the label away and are left out.
+    Either of the two tables is read: the passages that experts marked (grades 1 to 3), or all
+    paragraphs of the reports, where 0 was given to whatever matched no marked passage and by
+    nobody; `label_origin` tells which. The columns on the likeness to the marked passages give the
+    label away and are left out.
 
     Args:
         path: The table as CSV or Parquet (the release's Excel file saved as CSV), or a folder of such.

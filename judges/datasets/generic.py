@@ -18,8 +18,8 @@ def read_generic(path: Path, options: ReadOptions, notes: list[str]) -> Iterator
 
     Args:
         path: A file, or a folder of them.
-        options: `columns` maps our names to the file's; `label_values` gives words of the label their grade, beside
-            yes, no, true and false.
+        options: `columns` maps our names to the file's; `label_values` gives words of the label
+            their grade, beside yes, no, true and false.
         notes: Told where ids were made from the file's name and the line.
 
     Raises:

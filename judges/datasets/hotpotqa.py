@@ -40,9 +40,10 @@ class _Item:
 def read_hotpotqa(path: Path, options: ReadOptions, notes: list[str]) -> Iterator[Flat]:
     """Yield two rows a question: its gold answer (1) and the answer of another question (0).
 
-    Every second question, in an order drawn by the seed, gets an answer of the same kind as its own (yes/no,
-    number, date, entity): a hard negative, `same_kind`; the others get any answer, `shuffled`. So the classes are
-    balanced, and so are the kinds of negatives. An answer equal to the gold one is never drawn.
+    Every second question, in an order drawn by the seed, gets an answer of the same kind as its own
+    (yes/no, number, date, entity): a hard negative, `same_kind`; the others get any answer,
+    `shuffled`. So the classes are balanced, and so are the kinds of negatives. An answer equal to
+    the gold one is never drawn.
 
     Args:
         path: hotpot_train_v1.1.json, hotpot_dev_distractor_v1.json, hotpot_dev_fullwiki_v1.json or the hub's Parquet.

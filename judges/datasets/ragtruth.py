@@ -43,9 +43,10 @@ class _Material:
 def read_ragtruth(path: Path, options: ReadOptions, notes: list[str]) -> Iterator[Flat]:
     """Yield a row for each response, or for each of its sentences.
 
-    A response is unsupported (0) when a span is labelled in it, a sentence when a span overlaps it. A span that is
-    true but not in the source counts as unsupported too, because a groundedness judge looks at nothing but the
-    source; `implicit_true_only` tells such rows apart. All responses to one source are a group.
+    A response is unsupported (0) when a span is labelled in it, a sentence when a span overlaps it.
+    A span that is true but not in the source counts as unsupported too, because a groundedness
+    judge looks at nothing but the source; `implicit_true_only` tells such rows apart. All responses
+    to one source are a group.
 
     Args:
         path: The folder with response.jsonl and source_info.jsonl, or response.jsonl beside the other.

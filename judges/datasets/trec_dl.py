@@ -35,8 +35,8 @@ def read_trec_dl(path: Path, options: ReadOptions, notes: list[str]) -> Iterator
     """Yield a row for each judged pair whose texts are there; a query is a group.
 
     Args:
-        path: A folder with the qrels (`*qrel*`), the queries (`*quer*` or `*topic*`) and the passages (`*passage*`,
-            `*collection*`, `*corpus*` or `*document*`), or the qrels file itself.
+        path: A folder with the qrels (`*qrel*`), the queries (`*quer*` or `*topic*`) and the
+            passages (`*passage*`, `*collection*`, `*corpus*` or `*document*`), or the qrels file itself.
         options: `queries` and `passages` name what is not in the folder.
         notes: Told how many judged pairs lack a text.
 

@@ -165,8 +165,8 @@ def _beginning(row: Row) -> Row:
 def _cluster(rows: Sequence[Row]) -> tuple[Clusters, Clusters]:
     """Cluster rows whose inputs taken together are nearly equal, and rows of which every single input is.
 
-    The second kind is looked for among rows that have a fellow of the first kind or share one input with another row:
-    most rows have and do neither, and comparing twice what is long takes time.
+    The second kind is looked for among rows that have a fellow of the first kind or share one input
+    with another row: most rows have and do neither, and comparing twice what is long takes time.
     """
     together, alike = Clusters(len(rows)), Clusters(len(rows))
     texts = TextCodes()

@@ -50,8 +50,8 @@ class Roles:
     skip_incomplete: bool = False
     """Whether a row without one of its inputs is left out and counted, not refused."""
     inputs_prefix: str | None = None
-    """What the names of columns begin with that are inputs by their name. They stay in the metadata, for the caller to
-    find, also where one of them is the id or the group."""
+    """What the names of columns begin with that are inputs by their name. They stay in the
+    metadata, for the caller to find, also where one of them is the id or the group."""
     mean_labels: bool = False
     """Whether a label may be a list of numbers, which stands for its mean."""
 
@@ -85,8 +85,8 @@ class Table:
 def read_table(path: Path, roles: Roles, *, limit: int | None = None) -> Table:
     """Read a file and give each column its role.
 
-    The labels beyond `limit` are read as well: whether 1 is the top of 0/1 or a low grade of 0..3 must not
-    depend on how many rows are asked for.
+    The labels beyond `limit` are read as well: whether 1 is the top of 0/1 or a low grade of 0..3
+    must not depend on how many rows are asked for.
 
     Raises:
         DataError: The file, or any of its rows, cannot be used; up to ten problems are named.

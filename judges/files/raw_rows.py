@@ -66,13 +66,13 @@ def read_raw_rows(
     Args:
         path: The file, in any format that `load_dataset` reads.
         roles: What is known about the columns.
-        judges: Judges by name with their inputs: where no input is named, those of the judge that finds most of its
-            inputs in the file are taken, and else every column of running text.
+        judges: Judges by name with their inputs: where no input is named, those of the judge that
+            finds most of its inputs in the file are taken, and else every column of running text.
         groups: Columns that hold the group where none is named.
 
     Raises:
-        DataError: The file cannot be read, a named column is missing, an id stands twice, a label is no grade, or no
-            column holds text.
+        DataError: The file cannot be read, a named column is missing, an id stands twice, a label
+            is no grade, or no column holds text.
     """
     named = {"--label": roles.label, "--id": roles.id, "--group": roles.group}
     needed = {column: f"{option} COLUMN" for option, column in named.items() if column}

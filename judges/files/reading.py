@@ -42,8 +42,8 @@ def load_dataset(
         scale: The judge's scale; labels are read on it unless they say otherwise.
         label: The column of the human label; `label` where none is given.
         id: The column of the row's id; `id` where there is one, else the line number.
-        group: The column of the group; `group_id` or `group` where there is one, else rows that share
-            their longest input are one group.
+        group: The column of the group; `group_id` or `group` where there is one, else rows that
+            share their longest input are one group.
         columns: A judge's input to the column that holds it, where the two differ in name.
         label_scale: The scale of the labels; inferred from them where it is not given.
         limit: How many rows to read at most.

@@ -253,7 +253,8 @@ def parse_strictly(text: str) -> Any:  # Any: JSON
     Raises:
         ValueError: The text is not such JSON.
     """
-    # orjson refuses all of these but doubled keys, of which it silently keeps the last; the standard parser can tell.
+    # orjson refuses all of these but doubled keys, of which it silently keeps the last; the
+    # standard parser can tell.
     orjson.loads(text)
     try:
         return _STRICT.decode(text)

@@ -14,8 +14,9 @@ def _class(first: int, last: int) -> str:
 
 
 _REST = _class(0x80, 0xBF)
-# Two-byte letters other than those with Â and Ã also occur in honest text (É before a closing quotation mark), so
-# that several of them in a row are asked for; the same holds for the three-byte ones other than those with â.
+# Two-byte letters other than those with Â and Ã also occur in honest text (É before a closing
+# quotation mark), so that several of them in a row are asked for; the same holds for the three-byte
+# ones other than those with â.
 _MOJIBAKE = re.compile(
     "|".join(
         (

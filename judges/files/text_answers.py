@@ -55,8 +55,8 @@ def load_text_answers(
 ) -> TextAnswers:
     """Read two columns of texts.
 
-    A gold cell is one right answer, or a list of them. An empty text is an answer, and wrong unless a gold answer is
-    empty too; a cell that is null or absent is none.
+    A gold cell is one right answer, or a list of them. An empty text is an answer, and wrong unless
+    a gold answer is empty too; a cell that is null or absent is none.
 
     Args:
         path: The file.

@@ -35,13 +35,13 @@ class VerdictColumns:
     label: str = "label"
     """The column of the human label."""
     score: str = "score"
-    """The column of the judge's score. Of a matrix of judges: `verdicts.NAME` for one; `verdicts.*`, or `verdicts`
-    where the file has no such column but an object of that name, for all."""
+    """The column of the judge's score. Of a matrix of judges: `verdicts.NAME` for one;
+    `verdicts.*`, or `verdicts` where the file has no such column but an object of that name, for all."""
     confidence: str | None = None
     """The column of the judge's confidence in its verdict, in [0, 1]."""
     threshold: float | None = None
-    """What label and score must reach to be positive; a binary side stays as it is. Without it a grade must reach
-    the middle of its scale, rounded up, and a probability 0.5."""
+    """What label and score must reach to be positive; a binary side stays as it is. Without it a
+    grade must reach the middle of its scale, rounded up, and a probability 0.5."""
     label_threshold: float | None = None
     """What the label must reach, where that differs."""
     thresholds: Mapping[str, float] = field(default_factory=dict)
@@ -59,8 +59,8 @@ class VerdictColumns:
     score_maps: Mapping[str, GradeMap] = field(default_factory=dict)
     """Likewise for the scores of one judge, by its name, instead of `score_map`."""
     scale: OutputScale | None = None
-    """The one scale of labels and scores; without it each side's is read from the grades that occur. A score beyond
-    its ends leaves the row unscored."""
+    """The one scale of labels and scores; without it each side's is read from the grades that
+    occur. A score beyond its ends leaves the row unscored."""
     clip: bool = False
     """Take labels and scores beyond the ends of `scale` for its ends."""
     aggregate: Aggregate | None = None
@@ -124,8 +124,9 @@ def roles_of(columns: VerdictColumns, *, matrix: bool) -> Roles:
 def output_columns(drafts: Sequence[Draft], score: str, grades: Collection[float]) -> tuple[str, ...]:
     """Return the columns of the metadata that hold judges' outputs, so that no slice is cut by them.
 
-    They are what `bench --out` wrote, and the columns beside the score: those that differ from it in the name's last
-    part alone, such as `verdicts.b` beside `verdicts.a` or `score_b` beside `score_a`, and hold grades only.
+    They are what `bench --out` wrote, and the columns beside the score: those that differ from it
+    in the name's last part alone, such as `verdicts.b` beside `verdicts.a` or `score_b` beside
+    `score_a`, and hold grades only.
 
     Args:
         drafts: The rows.

@@ -49,9 +49,9 @@ def aggregate_rows(
 ) -> list[ScoredDraft]:
     """Make the rows that share the same values in some columns into one row each, in order of first appearance.
 
-    Score and label are the maximum, minimum or mean of the rows'. An item of which one row has no score has none:
-    what is missing could have decided it. Texts, reasons and confidence come from the first row that decided the
-    score; a mean has no confidence. Columns that differ within an item are left out.
+    Score and label are the maximum, minimum or mean of the rows'. An item of which one row has no
+    score has none: what is missing could have decided it. Texts, reasons and confidence come from
+    the first row that decided the score; a mean has no confidence. Columns that differ within an item are left out.
 
     Args:
         rows: The rows, their columns `by` in `draft.aside`.

@@ -42,8 +42,8 @@ def load_verdicts(
 ) -> JudgedDataset:
     """Read the verdicts of one judge; the arguments are the fields of `VerdictColumns`.
 
-    Unless a scale is stated, those of labels and scores are inferred separately: 0 and 1 are binary, other whole
-    numbers are grades, fractions in [0, 1] are probabilities.
+    Unless a scale is stated, those of labels and scores are inferred separately: 0 and 1 are
+    binary, other whole numbers are grades, fractions in [0, 1] are probabilities.
 
     Raises:
         InputError: As `load_judges`, or there are several judges.
@@ -76,8 +76,8 @@ def load_judges(path: Path, columns: VerdictColumns) -> dict[str, JudgedDataset]
     """Read a file with one verdict a row, or with the scores of several judges side by side; by the judges' names.
 
     Raises:
-        InputError: No probability can reach the threshold, values are spread too wide to be grades, or labels lie
-            outside the stated scale.
+        InputError: No probability can reach the threshold, values are spread too wide to be grades,
+            or labels lie outside the stated scale.
         DataError: The file, or any of its rows, cannot be used; up to ten problems are named.
     """
     matrix = _is_matrix(path, columns.score)

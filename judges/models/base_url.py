@@ -59,8 +59,8 @@ def checked_url(base_url: str) -> str:
     What two programs could read in two ways is refused: a key must not go to another host than the one compared.
 
     Raises:
-        InputError: It is no http(s) URL, carries a user, a password, a query or a fragment, or has a character that
-            some reader of URLs drops or takes for another.
+        InputError: It is no http(s) URL, carries a user, a password, a query or a fragment, or has
+            a character that some reader of URLs drops or takes for another.
     """
     shown = f"the URL {base_url!r}"
     # Not quoted where it may hold a secret.

@@ -1,8 +1,8 @@
 """The budget: money or tokens are reserved before a call is sent and settled after it.
 
-Checking what was spent and then spending lets every call in flight pass the same check. Here each call holds its
-worst case until it is settled, so that the limit holds with any number in flight; near the end calls wait for
-the reservations of others to be settled for less.
+Checking what was spent and then spending lets every call in flight pass the same check. Here each
+call holds its worst case until it is settled, so that the limit holds with any number in flight;
+near the end calls wait for the reservations of others to be settled for less.
 """
 
 from __future__ import annotations

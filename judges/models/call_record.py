@@ -1,8 +1,8 @@
 """The call record: what was asked, what came back, what may have been charged; why nothing is paid for twice.
 
-The client looks a request up before it asks, enters each attempt *before* it is sent, and settles it when the
-answer is stored. `MemoryRecord` serves a notebook or a test; the workspace's record in SQLite
-(`runs.store.calls.CallStore`) keeps the same promises across crashes.
+The client looks a request up before it asks, enters each attempt *before* it is sent, and settles
+it when the answer is stored. `MemoryRecord` serves a notebook or a test; the workspace's record in
+SQLite (`runs.store.calls.CallStore`) keeps the same promises across crashes.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """The client of a model: the one place where calls are retried, limited, paid for and recorded.
 
-It is synchronous outside. `async` begins and ends in here, in an event loop of the client's own thread, so that it
-also works in a notebook, whose loop is already running. What happens to each request is in `dispatcher`.
+It is synchronous outside. `async` begins and ends in here, in an event loop of the client's own
+thread, so that it also works in a notebook, whose loop is already running. What happens to each
+request is in `dispatcher`.
 """
 
 from __future__ import annotations
@@ -51,8 +52,8 @@ class Client:
 
     Args:
         model: Makes one try.
-        record: Where calls are stored; in memory by default. It is read from the calling thread and written from
-            the client's own.
+        record: Where calls are stored; in memory by default. It is read from the calling thread and
+            written from the client's own.
         budget: What may be spent; no limit by default.
         prices: What calls cost; the bundled prices by default.
         concurrency: The most attempts that are sent and not yet recorded, at any moment.
@@ -118,17 +119,17 @@ class Client:
     def ask(self, requests: Sequence[Request], *, progress: Callable[[Progress], None] | None = None) -> list[Outcome]:
         """Ask, and return the outcomes in the order of the requests.
 
-        What is in the call record is not asked again; equal requests are sent once. A request that failed is a
-        `ModelError` in the list; those left when the budget is spent are `BudgetSpent`.
+        What is in the call record is not asked again; equal requests are sent once. A request that
+        failed is a `ModelError` in the list; those left when the budget is spent are `BudgetSpent`.
 
         Args:
             requests: What to ask.
-            progress: Called in this thread about ten times a second and at the end; an exception from it stops
-                everything as Ctrl-C does, and is raised.
+            progress: Called in this thread about ten times a second and at the end; an exception
+                from it stops everything as Ctrl-C does, and is raised.
 
         Raises:
-            ModelError: Every other request would fail as well: a wrong key, an unknown model, an endpoint
-                that is down.
+            ModelError: Every other request would fail as well: a wrong key, an unknown model, an
+                endpoint that is down.
             InputError: The budget is in money and the price of the model is unknown.
             Interrupted: Ctrl-C; what was in flight was awaited and recorded. A second Ctrl-C gives it up.
             WorkspaceError: The record cannot be written.

@@ -12,8 +12,8 @@ One request moves through these states:
 | ready       | it may be entered again                                       | `_ready`                  |
 | finished    | `Call.outcome` is a completion or an error                    | the caller's list         |
 
-One coroutine moves requests along and only attempts are tasks: ten thousand rows are not ten thousand tasks.
-Attempts on the wire are never more than `concurrency`: that is what a crash may bill again.
+One coroutine moves requests along and only attempts are tasks: ten thousand rows are not ten
+thousand tasks. Attempts on the wire are never more than `concurrency`: that is what a crash may bill again.
 """
 
 from __future__ import annotations

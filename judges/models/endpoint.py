@@ -1,8 +1,8 @@
 """Any OpenAI-compatible endpoint: hosted, vLLM, Ollama, llama.cpp, or `judgewright simulate`.
 
-One try per call. The `openai` package does the talking with its own retries off, on the aiohttp transport and
-without its response models, which is most of what a call costs in CPU. It runs on openai 2.x (httpx) and 3.x
-(httpx2) alike, so no object of either HTTP package is named here.
+One try per call. The `openai` package does the talking with its own retries off, on the aiohttp
+transport and without its response models, which is most of what a call costs in CPU. It runs on
+openai 2.x (httpx) and 3.x (httpx2) alike, so no object of either HTTP package is named here.
 """
 
 from __future__ import annotations
@@ -104,8 +104,8 @@ class Endpoint:
     async def _try(self, body: dict[str, Any]) -> bytes | Completion | ModelError:  # Any: JSON
         """Send one body.
 
-        A fault is returned and raised by the caller: raised here it would carry the SDK's error as its context,
-        and with it the request and the key.
+        A fault is returned and raised by the caller: raised here it would carry the SDK's error as
+        its context, and with it the request and the key.
         """
         from openai import APIConnectionError, APIStatusError, OpenAIError
 

@@ -72,8 +72,8 @@ FINISHES: Mapping[str, str] = {
     **dict.fromkeys(("prohibited_content", "spii", "refusal", "sensitive", "error_toxic"), "content_filter"),
     **dict.fromkeys(("tool_calls", "tool_call", "tool_use", "function_call"), "tool_calls"),
 }
-"""What endpoints call the end of a reply, and which of four ends it is: OpenAI, Azure, vLLM, TGI, llama.cpp, Gemini,
-Mistral, Cohere, Anthropic and the gateways before them."""
+"""What endpoints call the end of a reply, and which of four ends it is: OpenAI, Azure, vLLM, TGI,
+llama.cpp, Gemini, Mistral, Cohere, Anthropic and the gateways before them."""
 
 
 def plain_finish(reason: str) -> str:
@@ -97,8 +97,8 @@ class Completion:
 
     text: str
     finish_reason: str = "stop"
-    """`stop`, `length` (truncated), `content_filter` (refused), `tool_calls` (a tool was called, though none was
-    offered), or what else the endpoint says; see `FINISHES`."""
+    """`stop`, `length` (truncated), `content_filter` (refused), `tool_calls` (a tool was called,
+    though none was offered), or what else the endpoint says; see `FINISHES`."""
     refusal: str | None = None
     tokens_in: int = 0
     tokens_out: int = 0
@@ -145,9 +145,9 @@ class Model(Protocol):
 
         Args:
             request: What to ask.
-            unsupported_parameters: What to leave out (`temperature`, `max_tokens`, `logprobs`, `response_format`,
-                `seed`), because the endpoint has refused them. Leaving out `max_tokens` means trying
-                `max_completion_tokens`; leaving out both names sends no limit.
+            unsupported_parameters: What to leave out (`temperature`, `max_tokens`, `logprobs`,
+                `response_format`, `seed`), because the endpoint has refused them. Leaving out
+                `max_tokens` means trying `max_completion_tokens`; leaving out both names sends no limit.
 
         Raises:
             ModelError: The try failed; the error says whether another may help.

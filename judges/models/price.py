@@ -1,7 +1,7 @@
 """Prices: what a call costs, from prices that are on this machine.
 
-`genai-prices` ships a snapshot of public prices and is never asked to update it. A price file of the user's wins.
-An unknown price is None and never 0: a budget in money then cannot be kept, and says so.
+`genai-prices` ships a snapshot of public prices and is never asked to update it. A price file of
+the user's wins. An unknown price is None and never 0: a budget in money then cannot be kept, and says so.
 """
 
 from __future__ import annotations
@@ -45,8 +45,8 @@ _FILE = TypeAdapter(dict[str, _Price])
 class Prices:
     """Prices of models, from the user's file first and the bundled snapshot second.
 
-    The file is JSON or TOML: a model's name, or `NAME@https://host/v1` for one endpoint only, to its `input`,
-    `output` and, where it differs, `cached` price in US dollars per million tokens.
+    The file is JSON or TOML: a model's name, or `NAME@https://host/v1` for one endpoint only, to
+    its `input`, `output` and, where it differs, `cached` price in US dollars per million tokens.
     """
 
     user_file: Path | None = None

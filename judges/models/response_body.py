@@ -1,8 +1,8 @@
 """The body of an answer, read up to a limit whatever its status, and unpacked up to the same limit.
 
-A body may be endless, may unpack to a thousand times its size, and may come a byte at a time. The SDK reads the body
-of an error whole before it says anything, so bodies are read before it, in the HTTP client's hook for answers, which
-also leaves the response closed.
+A body may be endless, may unpack to a thousand times its size, and may come a byte at a time. The
+SDK reads the body of an error whole before it says anything, so bodies are read before it, in the
+HTTP client's hook for answers, which also leaves the response closed.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Counting tokens without a network: exact where the encoding is on this disk, a stated estimate elsewhere.
 
-tiktoken downloads an encoding it does not have, without a time-out and under a lock. So its constructors run
-here with a loader that reads local files only; what is not on disk is estimated.
+tiktoken downloads an encoding it does not have, without a time-out and under a lock. So its
+constructors run here with a loader that reads local files only; what is not on disk is estimated.
 """
 
 from __future__ import annotations
@@ -48,8 +48,8 @@ def count_tokens(text: str, model: str, *, cache_dir: Path | None = None) -> Tok
     Args:
         text: What to count; special tokens in it count as the plain text they are.
         model: The model's name; a prefix such as `openai/` is ignored.
-        cache_dir: Where tiktoken's encoding files are kept (the caller reads TIKTOKEN_CACHE_DIR); looked at
-            before tiktoken's own temporary folder and litellm's bundled files.
+        cache_dir: Where tiktoken's encoding files are kept (the caller reads TIKTOKEN_CACHE_DIR);
+            looked at before tiktoken's own temporary folder and litellm's bundled files.
     """
     name = _encoding_name(model)
     encoding = None

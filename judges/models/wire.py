@@ -1,7 +1,7 @@
 """Read what an OpenAI-compatible endpoint sends back, once and strictly: a completion or an error.
 
-Pure functions over bytes, so that whatever carries them (one call, a batch file) is read alike. The wordings of
-refusals were collected from OpenAI, Azure, vLLM, llama.cpp, Ollama, Gemini, Mistral and OpenRouter.
+Pure functions over bytes, so that whatever carries them (one call, a batch file) is read alike. The
+wordings of refusals were collected from OpenAI, Azure, vLLM, llama.cpp, Ollama, Gemini, Mistral and OpenRouter.
 """
 
 from __future__ import annotations
@@ -117,7 +117,8 @@ def read_completion(raw: bytes, request: Request) -> Completion:
     Tokens the endpoint does not report, or reports absurdly, are estimated; `extra["tokens"]` then says `estimated`.
 
     Raises:
-        ModelError: It is not a chat completion, is far too long, or is an error in disguise (some gateways answer 200).
+        ModelError: It is not a chat completion, is far too long, or is an error in disguise (some
+            gateways answer 200).
     """
     if raw.count(b"{") + raw.count(b"[") > _MOST_PARTS:
         raise ModelError(f"the endpoint's reply has more than {_MOST_PARTS:,} parts", status=200)

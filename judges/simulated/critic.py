@@ -1,7 +1,7 @@
 """Read a critique and answer with feedback, as the simulated optimizer does before it writes new criteria.
 
-It looks at the quoted rows with the eyes of the simulated judge: a false positive whose statement has a
-number that the source lacks points to numbers that are not checked, and so on.
+It looks at the quoted rows with the eyes of the simulated judge: a false positive whose statement
+has a number that the source lacks points to numbers that are not checked, and so on.
 """
 
 from __future__ import annotations

@@ -2,12 +2,12 @@
 
 A spec is a comma-separated list such as `429=0.10,503=0.05,garbage=0.05,retry_after=0.05,seed=3`:
 
-* `408 409 429 5xx = RATE` answer with that status; `timeout = RATE` hold the connection, then drop it;
-  `badjson = RATE` answer with a body that is no JSON. These are drawn anew for every attempt of a body.
-* `garbage = RATE` answer 200 with a text that holds no verdict; `truncate = RATE` cut the text and say
-  `length`. These are properties of a body: asked again, it gives the same.
-* `latency`, `retry_after`, `hold` are seconds; `refuse = temperature+logprobs` names parameters to refuse;
-  `seed` is an integer; `once = true` spares every attempt of a body but the first.
+* `408 409 429 5xx = RATE` answer with that status; `timeout = RATE` hold the connection, then drop
+  it; `badjson = RATE` answer with a body that is no JSON. These are drawn anew for every attempt of a body.
+* `garbage = RATE` answer 200 with a text that holds no verdict; `truncate = RATE` cut the text and
+  say `length`. These are properties of a body: asked again, it gives the same.
+* `latency`, `retry_after`, `hold` are seconds; `refuse = temperature+logprobs` names parameters to
+  refuse; `seed` is an integer; `once = true` spares every attempt of a body but the first.
 """
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
 """The simulated model: a deterministic stand-in for a language model, as judge and as optimizer.
 
-As a judge it measures lexical support and lets the directives in the prompt move its decision; as an optimizer it
-reads a critique and edits the criteria, sometimes badly; as a loss writer it answers with an expression. It sees
-nothing but the messages. Its rules are explained in `docs/simulated.md`; its scores say nothing about any real model.
+As a judge it measures lexical support and lets the directives in the prompt move its decision; as
+an optimizer it reads a critique and edits the criteria, sometimes badly; as a loss writer it
+answers with an expression. It sees nothing but the messages. Its rules are explained in
+`docs/simulated.md`; its scores say nothing about any real model.
 """
 
 from __future__ import annotations

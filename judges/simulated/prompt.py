@@ -1,7 +1,7 @@
 """Read the instructions of a judge prompt as the simulated judge does: directives, scale and reply form.
 
-Everything here depends on the text outside the fences alone, so it is worked out once per prompt and
-task. What stands inside a fence never gets here.
+Everything here depends on the text outside the fences alone, so it is worked out once per prompt
+and task. What stands inside a fence never gets here.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Serve a model over HTTP the way OpenAI-compatible endpoints do, with injected errors.
 
-`POST /v1/chat/completions` (no streaming, one choice), `GET /v1/models`, and `GET /stats`, which counts
-what was asked, answered and spoilt. No key is asked for; headers are neither stored nor logged.
+`POST /v1/chat/completions` (no streaming, one choice), `GET /v1/models`, and `GET /stats`, which
+counts what was asked, answered and spoilt. No key is asked for; headers are neither stored nor logged.
 """
 
 from __future__ import annotations

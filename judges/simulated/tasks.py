@@ -1,7 +1,7 @@
 """Answer tasks other than judging: split into claims, find trivial ones, rank passages, define relevance.
 
-Each task is known by the sentence its system message opens with. The answers follow from the words of the
-request alone, and are plausible rather than good: clauses for claims, shared words for relevance.
+Each task is known by the sentence its system message opens with. The answers follow from the words
+of the request alone, and are plausible rather than good: clauses for claims, shared words for relevance.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Lexical features of a focus text against a ground text: all that the simulated judge sees of a row.
 
-Groundedness looks for a statement (focus) in its source (ground); relevance looks for a query (focus) in a
-passage or an answer (ground); correctness looks for the gold answer (focus) in the answer (ground).
+Groundedness looks for a statement (focus) in its source (ground); relevance looks for a query
+(focus) in a passage or an answer (ground); correctness looks for the gold answer (focus) in the answer (ground).
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Write new criteria as a simulated optimizer would: most often better, sometimes worse.
 
 The edits a real optimizer makes are imitated with fixed shares: one added sentence that follows the
-feedback, a harmless rewording, half of the text lost, a contradiction, a quoted row, a placeholder that
-does not exist, an answer without the tags.
+feedback, a harmless rewording, half of the text lost, a contradiction, a quoted row, a placeholder
+that does not exist, an answer without the tags.
 """
 
 from __future__ import annotations
