@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ..errors import InputError
-from ..files import Draft, Problems, Roles, read_records, read_table, unit_of, words_of
+from ..files import Problems, Roles, read_records, read_table, unit_of, words_of
 from ..prompt import JudgePrompt
 from ..scale import OutputScale, infer_label_scale, parse_label_scale
 from .annotate import Item
@@ -36,7 +36,7 @@ class Sources:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Material:
-    """Queries and documents as a judge needs them, and what people said about pairs of them."""
+    """Queries and documents as a judge needs them, and people's labels of pairs of them."""
 
     queries: tuple[Item, ...]
     documents: tuple[Item, ...]
@@ -67,25 +67,25 @@ def read_material(prompt: JudgePrompt, sources: Sources) -> Material:
         InputError: An input is in neither file, or one of the files fills none.
         DataError: A file cannot be read.
     """
-    unknown = next((name for name in sources.columns if name not in prompt.inputs), None)
-    if unknown is not None:
-        raise InputError(f"the judge has no input {unknown!r}; its inputs are {', '.join(prompt.inputs)}")
-    sides = _sides(prompt, sources)
-    queries, same_queries, said = _items(sides[0], QUERY_NAMES)
-    documents, same_documents, more = _items(sides[1], PASSAGE_NAMES)
+    for name in sources.columns:
+        if name not in prompt.inputs:
+            raise InputError(f"the judge has no input {name!r}; its inputs are {', '.join(prompt.inputs)}")
+    query_side, document_side = _sides(prompt, sources)
+    queries, query_ids, query_notes = _items(query_side, QUERY_NAMES)
+    documents, document_ids, document_notes = _items(document_side, PASSAGE_NAMES)
     labels: dict[tuple[str, str], float] = {}
-    scale, notes = prompt.scale, [*said, *more]
+    scale, notes = prompt.scale, [*query_notes, *document_notes]
     if sources.labels is not None:
-        found, scale = _read_labels(sources.labels, prompt.scale, sources)
-        labels = {
-            (same_queries[q], same_documents[d]): grade
-            for (q, d), grade in found.items()
-            if q in same_queries and d in same_documents
-        }
-        strange = sum(q not in same_queries or d not in same_documents for q, d in found)
+        grades, scale = _read_labels(sources.labels, prompt.scale, sources)
+        unknown = 0
+        for (query, document), grade in grades.items():
+            if query in query_ids and document in document_ids:
+                labels[query_ids[query], document_ids[document]] = grade
+            else:
+                unknown += 1
         notes.append(f"{len(labels):,} pairs have a label, read as {scale.describe()}")
-        if strange:
-            notes.append(f"labels of pairs that are not in QUERIES and CORPUS, left out: {strange:,}")
+        if unknown:
+            notes.append(f"labels of pairs that are not in QUERIES and CORPUS, left out: {unknown:,}")
     return Material(queries=queries, documents=documents, labels=labels, label_scale=scale, notes=tuple(notes))
 
 
@@ -93,7 +93,7 @@ def _sides(prompt: JudgePrompt, sources: Sources) -> tuple[_Side, _Side]:
     columns = _columns(sources.queries), _columns(sources.corpus)
     inputs: tuple[dict[str, str], dict[str, str]] = {}, {}
     for name in prompt.inputs:
-        side, column = _place(name, sources.columns.get(name), columns)
+        side, column = _side_and_column(name, sources.columns.get(name), columns)
         inputs[side][name] = column
     for side, path in enumerate((sources.queries, sources.corpus)):
         if not inputs[side]:
@@ -109,12 +109,14 @@ def _sides(prompt: JudgePrompt, sources: Sources) -> tuple[_Side, _Side]:
 
 
 def _columns(path: Path) -> tuple[str, ...]:
-    """The columns of the first record; a file without one is refused when it is read."""
+    """Return the columns of the first record; a file without one is refused when it is read."""
     first = next(read_records(path, Problems(path, unit_of(path))), None)
     return tuple(first.fields) if first is not None else ()
 
 
-def _place(name: str, mapped: str | None, columns: tuple[tuple[str, ...], tuple[str, ...]]) -> tuple[int, str]:
+def _side_and_column(
+    name: str, mapped: str | None, columns: tuple[tuple[str, ...], tuple[str, ...]]
+) -> tuple[int, str]:
     """Return the side, 0 queries or 1 corpus, and the column that fill an input."""
     family = next((names for names in (QUERY_NAMES, PASSAGE_NAMES) if name in names), (name,))
     candidates = (mapped,) if mapped else (name, *family)
@@ -123,11 +125,13 @@ def _place(name: str, mapped: str | None, columns: tuple[tuple[str, ...], tuple[
         column = _first(candidates, columns[side])
         if column is not None:
             return side, column
-    where = " and ".join(("QUERIES", "CORPUS")[side] for side in order)
-    known = "; ".join(f"{('QUERIES', 'CORPUS')[side]} has {', '.join(columns[side]) or 'nothing'}" for side in order)
-    raise InputError(
-        f"the judge's input {name!r} is no column of {where}: {known}", hint=f"map it: --column {name}=COLUMN"
-    )
+    files, contents = [], []
+    for side in order:
+        file = ("QUERIES", "CORPUS")[side]
+        files.append(file)
+        contents.append(f"{file} has {', '.join(columns[side]) or 'nothing'}")
+    message = f"the judge's input {name!r} is no column of {' and '.join(files)}: {'; '.join(contents)}"
+    raise InputError(message, hint=f"map it: --column {name}=COLUMN")
 
 
 def _first(names: Sequence[str], columns: Sequence[str]) -> str | None:
@@ -135,44 +139,41 @@ def _first(names: Sequence[str], columns: Sequence[str]) -> str | None:
 
 
 def _items(side: _Side, search_names: Sequence[str]) -> tuple[tuple[Item, ...], dict[str, str], list[str]]:
-    """Return the items, the id that stands for each id of the file, and what there is to say."""
+    """Return the items, the item's id for each id of the file, and notes on how the file was read."""
     table = read_table(side.path, Roles(inputs=side.inputs, label="", id=side.id))
     searched = next((name for name in side.inputs if name in search_names), next(iter(side.inputs)))
-    kept: dict[tuple[str, ...], Item] = {}
-    stands_for: dict[str, str] = {}
+    items: dict[tuple[str, ...], Item] = {}
+    ids: dict[str, str] = {}
     for draft in table.drafts:
-        item = kept.setdefault(tuple(draft.inputs.values()), _item(draft, searched))
-        stands_for[draft.id] = item.id
+        item = Item(id=draft.id, text=draft.inputs[searched], inputs=draft.inputs)
+        # A repeated text would be retrieved, and paid for, twice; its labels go to the first of them.
+        ids[draft.id] = items.setdefault(tuple(draft.inputs.values()), item).id
     notes = [f"{side.what}: {note}" for note in table.notes]
-    if len(kept) < len(table.drafts):
-        notes.append(f"{side.what} whose text repeats an earlier one, left out: {len(table.drafts) - len(kept):,}")
-    return tuple(kept.values()), stands_for, notes
-
-
-def _item(draft: Draft, searched: str) -> Item:
-    return Item(id=draft.id, text=draft.inputs[searched], inputs=draft.inputs)
+    repeats = len(table.drafts) - len(items)
+    if repeats:
+        notes.append(f"{side.what} whose text repeats an earlier one, left out: {repeats:,}")
+    return tuple(items.values()), ids, notes
 
 
 def _read_labels(path: Path, scale: OutputScale, sources: Sources) -> tuple[dict[tuple[str, str], float], OutputScale]:
     columns = _columns(path)
     query = sources.query_id or _first(QUERY_IDS[:-1], columns) or QUERY_IDS[0]
     document = sources.document_id or _first(DOCUMENT_IDS[:-1], columns) or DOCUMENT_IDS[0]
-    given = parse_label_scale(sources.label_scale) if sources.label_scale else None
+    stated = parse_label_scale(sources.label_scale) if sources.label_scale else None
     roles = Roles(
         label=sources.label,
         aside=(query, document),
         needed={query: "--query-id COLUMN", document: "--document-id COLUMN", sources.label: "--label COLUMN"},
-        words=words_of(given or scale),
+        words=words_of(stated or scale),
     )
     table = read_table(path, roles)
-    found = {
-        (str(draft.aside[query]), str(draft.aside[document])): draft.label
-        for draft in table.drafts
-        if draft.label is not None
-    }
-    if not found:
+    grades: dict[tuple[str, str], float] = {}
+    for draft in table.drafts:
+        if draft.label is None:
+            continue
+        if stated is not None and not stated.contains(draft.label):
+            raise InputError(f"{path}: the label {draft.label:g} is outside the scale ({stated.describe()})")
+        grades[str(draft.aside[query]), str(draft.aside[document])] = draft.label
+    if not grades:
         raise InputError(f"{path}: no pair has a label in column {sources.label!r}")
-    strange = [grade for grade in found.values() if given is not None and not given.contains(grade)]
-    if given is not None and strange:
-        raise InputError(f"{path}: the label {strange[0]:g} is outside the scale ({given.describe()})")
-    return found, given or infer_label_scale(table.grades, scale)
+    return grades, stated or infer_label_scale(table.grades, scale)

@@ -22,8 +22,8 @@ class Cut:
         """Whether a document is retrieved; None where the threshold needs a probability that is not there."""
         if self.threshold is None:
             return verdict.positive
-        given = probability_of(verdict, scale)
-        return None if given is None else given >= self.threshold
+        probability = probability_of(verdict, scale)
+        return None if probability is None else probability >= self.threshold
 
 
 def parse_cut(text: str) -> Cut:
@@ -44,6 +44,7 @@ def parse_cut(text: str) -> Cut:
 
 
 def probability_of(verdict: Verdict, scale: OutputScale) -> float | None:
-    """Probability that the document is relevant, calibrated where a rule has done so; None where there is none."""
-    stated = scale.kind == "probability" and verdict.before is None
-    return verdict.score if stated else verdict.probability
+    """Return the probability that the document is relevant, calibrated where a rule has done so; or None."""
+    if scale.kind == "probability" and verdict.before is None:
+        return verdict.score
+    return verdict.probability

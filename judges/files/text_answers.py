@@ -80,18 +80,27 @@ def load_text_answers(
     if not named.keys() <= columns:
         refuse_missing(path, named, columns)
     group = group or next((name for name in GROUP_COLUMNS if name in columns), None)
-    labelled = [record for record in records if record.fields.get(gold) is not None]
-    scored = [record for record in labelled if as_text(record.fields.get(answer)) is not None]
+    labelled = 0
+    scored: list[Record] = []
+    answers: list[str] = []
+    for record in records:
+        if record.fields.get(gold) is None:
+            continue
+        labelled += 1
+        text = as_text(record.fields.get(answer))
+        if text is not None:
+            scored.append(record)
+            answers.append(text)
     if not scored:
         hint = "name the columns with --label and --score"
         raise DataError(f"{path}: no row has a text in {gold!r} and in {answer!r}", hint=hint)
     return TextAnswers(
-        answers=tuple(as_text(record.fields[answer]) or "" for record in scored),
+        answers=tuple(answers),
         gold=tuple(_gold(record.fields[gold]) for record in scored),
         groups=_groups(scored, group),
         by=tuple(_category(record, by) for record in scored) if by else (),
-        unscored=len(labelled) - len(scored),
-        unlabelled=len(records) - len(labelled),
+        unscored=labelled - len(scored),
+        unlabelled=len(records) - labelled,
         notes=(_group_note(group),),
     )
 
@@ -113,8 +122,12 @@ def _groups(records: Sequence[Record], column: str | None) -> IntArray | None:
     if column is None:
         return None
     codes: dict[str, int] = {}
-    keys = (as_text(record.fields.get(column)) or f"\0{i}" for i, record in enumerate(records))
-    return np.array([codes.setdefault(key, len(codes)) for key in keys], np.int64)
+    groups: list[int] = []
+    for i, record in enumerate(records):
+        # A row without a group stands alone, under a name that no group has.
+        key = as_text(record.fields.get(column)) or f"\0{i}"
+        groups.append(codes.setdefault(key, len(codes)))
+    return np.array(groups, np.int64)
 
 
 def _category(record: Record, column: str) -> str:

@@ -108,18 +108,22 @@ def _merge(key: tuple[str, ...], rows: list[ScoredDraft], how: Aggregate, by: Se
 def _note(
     items: list[list[ScoredDraft]], merged: list[ScoredDraft], how: Aggregate, by: Sequence[str], notes: list[str]
 ) -> None:
-    rows = sum(len(item) for item in items)
-    differing = sum(len({row.draft.label for row in item}) > 1 for item in items)
+    rows = differing = strays = 0
+    columns: set[str] = set()
+    for item in items:
+        rows += len(item)
+        differing += len({row.draft.label for row in item}) > 1
+        strays += len({row.draft.group for row in item}) > 1
+        for row in item:
+            columns.update(row.draft.meta)
     labels = "their labels agree"
     if differing:
         labels = f"in {differing:,} items labels differ, and the label is their {how} too"
     notes.append(
         f"{rows:,} rows are {len(items):,} items, one per {' and '.join(by)}: the score is the {how}; {labels}"
     )
-    before = {name for item in items for row in item for name in row.draft.meta}
-    lost = sorted(before - {name for row in merged for name in row.draft.meta})
-    if lost:
-        notes.append(f"columns that differ within an item were left out: {', '.join(lost)}")
-    strays = sum(len({row.draft.group for row in item}) > 1 for item in items)
+    columns = columns.difference(*(row.draft.meta for row in merged))
+    if columns:
+        notes.append(f"columns that differ within an item were left out: {', '.join(sorted(columns))}")
     if strays:
         notes.append(f"{strays:,} items have rows of several groups; each stands in the group of its first row")

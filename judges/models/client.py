@@ -137,7 +137,7 @@ class Client:
         calls = self._distinct(requests)
         counters = Counters(len(requests), self._stats)
         with self._counting:
-            self._stats.asked += len(requests)
+            self._stats.requests += len(requests)
             self._look_up(calls, counters)
         open_calls = [call for call in calls if call.outcome is None]
         if open_calls:

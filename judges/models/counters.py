@@ -35,7 +35,7 @@ class Call:
 class ClientStats:
     """What a client has done since it was made."""
 
-    asked: int = 0
+    requests: int = 0
     recorded: int = 0
     """Requests answered from the record, or by an equal request of the same `ask`."""
     calls: int = 0

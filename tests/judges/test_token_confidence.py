@@ -278,7 +278,7 @@ def test_a_judge_without_grades_has_no_tok_confidence() -> None:
     with Client(Simulated()) as client:
         with pytest.raises(InputError, match="no grades"):
             judge(asked, rows(), client, settings=TOK)
-        assert client.stats.asked == 0
+        assert client.stats.requests == 0
 
 
 def test_log_probabilities_are_asked_for_tok_alone() -> None:

@@ -196,7 +196,7 @@ def test_what_cannot_be_split_is_refused_before_anything_is_asked() -> None:
         bare = Dataset.of([Row(id="x", inputs={"source": SOURCE})], labels=BINARY)
         with pytest.raises(PromptError, match="row 'x' has no field 'statement'"):
             judge_claims(PROMPT, bare, client)
-        assert client.stats.asked == 0
+        assert client.stats.requests == 0
 
 
 @pytest.mark.skipif(not DATA.exists(), reason="the shared data are not beside the checkout")

@@ -123,7 +123,7 @@ def test_formulas_questions_and_headings_are_trivial_by_rule_and_facts_are_not()
     """The rule drops turns of phrase only."""
     with Client(Scripted(claims())) as client:
         (found,) = split_responses([RESPONSE], client, trivial="rule")
-        assert client.stats.asked == 0
+        assert client.stats.requests == 0
     assert not isinstance(found, Unfilled)
     assert [c.text for c in found if not c.trivial] == ["The ferry carries 40 cars."]
     assert len(found) == 4

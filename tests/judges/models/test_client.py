@@ -111,7 +111,7 @@ def test_equal_requests_are_sent_once(fake):
     assert [c.text for c in got] == [f"echo row {i}" for i in (0, 1, 2, 0, 1, 2, 0)]
     assert [c.recorded for c in got] == [False] * 3 + [True] * 4
     assert len(fake.seen) == 3
-    assert (client.stats.asked, client.stats.recorded, client.stats.calls) == (7, 4, 3)
+    assert (client.stats.requests, client.stats.recorded, client.stats.calls) == (7, 4, 3)
 
 
 def test_another_repeat_is_another_request(fake):
