@@ -7,8 +7,10 @@ import time
 import unicodedata
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from io import StringIO
+from typing import TYPE_CHECKING, Any, TextIO
 
 import orjson
 
@@ -27,6 +29,8 @@ COUNTED_AT_ONCE = 64
 """Rows between two looks at long work that asks no model."""
 PLAIN_SECONDS = 10.0
 """Seconds between progress lines where there is no terminal."""
+_TEXT: ContextVar[TextIO | None] = ContextVar("text", default=None)
+"""Where `text_of` collects what would be printed; a context variable, so that other threads still print."""
 
 
 def visible(text: str) -> str:
@@ -49,9 +53,29 @@ def _escape(character: str) -> str:
     return f"\\x{code:02x}" if code < 256 else f"\\u{{{code:04x}}}"
 
 
+def text_of(print_it: Callable[[], None]) -> str:
+    """Return what a function would print through this module."""
+    text = StringIO()
+    token = _TEXT.set(text)
+    try:
+        print_it()
+    finally:
+        _TEXT.reset(token)
+    return text.getvalue()
+
+
+def _out() -> TextIO:
+    return _TEXT.get() or sys.stdout
+
+
+def say_waiting(whom: str) -> None:
+    """Tell that a command waits for another one that writes to the same workspace."""
+    say(f"waiting for {whom}, which writes to this workspace; Ctrl-C stops waiting", to_stderr=True)
+
+
 def say(text: str = "", *, to_stderr: bool = False) -> None:
     """Print a line (or several) for people."""
-    stream = sys.stderr if to_stderr else sys.stdout
+    stream = sys.stderr if to_stderr else _out()
     stream.write(visible(text) + "\n")
     stream.flush()
 
@@ -71,18 +95,18 @@ def say_table(head: Sequence[str], lines: Iterable[Sequence[str]], *, left: int 
         fitted = [
             cell.ljust(w) if i < left else cell.rjust(w) for i, (cell, w) in enumerate(zip(line, widths, strict=True))
         ]
-        sys.stdout.write(("  " + "  ".join(fitted)).rstrip() + "\n")
+        _out().write(("  " + "  ".join(fitted)).rstrip() + "\n")
         if number == 0:
-            sys.stdout.write("  " + "  ".join("-" * w for w in widths) + "\n")
-    sys.stdout.flush()
+            _out().write("  " + "  ".join("-" * w for w in widths) + "\n")
+    _out().flush()
 
 
 def say_diff(diff: str) -> None:
     """Print a unified diff, coloured on a terminal."""
     colours = {"+": _ADDED, "-": _LINE_REMOVED, "@": "\x1b[36m"} if _coloured() else {}
     for line in diff.splitlines():
-        sys.stdout.write(_painted(visible(line), colours.get(line[:1], "")) + "\n")
-    sys.stdout.flush()
+        _out().write(_painted(visible(line), colours.get(line[:1], "")) + "\n")
+    _out().flush()
 
 
 def say_pieces(pieces: Iterable[Piece], *, indent: str = "") -> None:
@@ -93,8 +117,8 @@ def say_pieces(pieces: Iterable[Piece], *, indent: str = "") -> None:
     """
     coloured = _coloured()
     text = "".join(_piece(piece, coloured=coloured) for piece in pieces)
-    sys.stdout.write(indent + text.replace("\n", f"\n{indent}") + "\n")
-    sys.stdout.flush()
+    _out().write(indent + text.replace("\n", f"\n{indent}") + "\n")
+    _out().flush()
 
 
 def say_word_diff(diffs: Iterable[PartDiff]) -> None:
@@ -133,7 +157,7 @@ def _painted(text: str, colour: str) -> str:
 
 def _coloured() -> bool:
     """Whether a person reads this on a terminal that shows colours and nobody asked for none (NO_COLOR, TERM)."""
-    if not sys.stdout.isatty():
+    if not _out().isatty():
         return False
     from rich.console import Console
 

@@ -5,6 +5,7 @@ from .problems import Problems
 from .raw_rows import RawRoles, RawRows, infer_raw_scale, judge_inputs, read_raw_rows
 from .reading import load_dataset
 from .records import Cell, kind_of, name_of, read_records, unit_of
+from .rows_in_memory import RowsInMemory, RowSource, rows_in_memory
 from .small_file import read_small, read_small_text
 from .suspicious import SUSPICIONS, find_suspicions
 from .text_answers import TextAnswers, load_text_answers
@@ -27,6 +28,8 @@ __all__ = [
     "RawRoles",
     "RawRows",
     "Roles",
+    "RowSource",
+    "RowsInMemory",
     "TextAnswers",
     "TokenSummary",
     "VerdictColumns",
@@ -51,6 +54,7 @@ __all__ = [
     "read_small_text",
     "read_table",
     "require_aggregate",
+    "rows_in_memory",
     "unit_of",
     "words_for",
     "words_of",

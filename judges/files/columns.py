@@ -18,6 +18,7 @@ from ..errors import DataError
 from ..scale import OutputScale
 from .problems import Problems, shorten
 from .records import Cell, Record, kind_of, read_records, unit_of
+from .rows_in_memory import RowSource
 
 WORDS: Mapping[str, float] = {"yes": 1.0, "true": 1.0, "no": 0.0, "false": 0.0}
 """What people write for 1 and 0."""
@@ -73,7 +74,7 @@ class Draft:
 class Table:
     """All drafts of a file, and what was assumed about its columns."""
 
-    path: Path
+    path: RowSource
     drafts: list[Draft]
     group: str | None
     """The column the groups came from; None where there is none."""
@@ -82,7 +83,7 @@ class Table:
     notes: list[str]
 
 
-def read_table(path: Path, roles: Roles, *, limit: int | None = None) -> Table:
+def read_table(path: RowSource, roles: Roles, *, limit: int | None = None) -> Table:
     """Read a file and give each column its role.
 
     The labels beyond `limit` are read as well: whether 1 is the top of 0/1 or a low grade of 0..3
@@ -123,7 +124,7 @@ def read_table(path: Path, roles: Roles, *, limit: int | None = None) -> Table:
         refuse_missing(path, roles.needed, seen)
     unreadable.check(problems, hint=_list_hint(unreadable))
     _fill(drafts)
-    if kind_of(path) in (".csv", ".tsv"):
+    if isinstance(path, Path) and kind_of(path) in (".csv", ".tsv"):
         _type_columns(drafts)
     grades = {draft.label for draft in drafts if draft.label is not None} | _grades_of(stream, roles)
     if not drafts:
@@ -243,7 +244,7 @@ def _scalar(value: Cell) -> Cell:
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
-def refuse_missing(path: Path, needed: Mapping[str, str], seen: set[str]) -> None:
+def refuse_missing(path: RowSource, needed: Mapping[str, str], seen: set[str]) -> None:
     """Refuse a file that lacks columns, naming those that look like them.
 
     Args:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Literal
 
 from ..errors import DataError
+from .rows_in_memory import RowSource
 
 _SHOWN = 10
 
@@ -15,7 +15,7 @@ _SHOWN = 10
 class Problems:
     """What is wrong with a file: the first ten in words, all of them counted."""
 
-    path: Path
+    path: RowSource
     unit: Literal["line", "row"] = "line"
     """What the number of a problem counts."""
     first: list[tuple[int, str]] = field(default_factory=list)

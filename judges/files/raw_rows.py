@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 
 from ..errors import DataError
 from ..registry import Registry
@@ -13,6 +12,7 @@ from ..rows import Row
 from ..scale import BINARY, OutputScale
 from .columns import WORDS, Roles, Table, read_table
 from .records import Cell
+from .rows_in_memory import RowSource
 from .verdict_scale import infer_scale
 
 _FILLED = 0.95
@@ -55,7 +55,7 @@ class RawRows:
 
 
 def read_raw_rows(
-    path: Path,
+    path: RowSource,
     roles: RawRoles,
     *,
     judges: Mapping[str, Sequence[str]],
@@ -64,7 +64,7 @@ def read_raw_rows(
     """Read a file's rows.
 
     Args:
-        path: The file, in any format that `load_dataset` reads.
+        path: The file, in any format that `load_dataset` reads, or rows in memory.
         roles: What is known about the columns.
         judges: Judges by name with their inputs: where no input is named, those of the judge that
             finds most of its inputs in the file are taken, and else every column of running text.

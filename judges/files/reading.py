@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 
 from ..errors import DataError, InputError
 from ..rows import Dataset, Row
@@ -12,6 +11,7 @@ from ..scale import OutputScale, infer_label_scale
 from .columns import Draft, Roles, Table, read_table, words_of
 from .problems import Problems
 from .records import name_of, unit_of
+from .rows_in_memory import RowSource
 
 GROUP_COLUMNS = ("group_id", "group")
 """Columns that hold the group where none is named."""
@@ -21,7 +21,7 @@ _LONG_ROW = 1_000_000
 
 
 def load_dataset(
-    path: Path,
+    path: RowSource,
     *,
     inputs: Sequence[str],
     scale: OutputScale,
@@ -37,7 +37,7 @@ def load_dataset(
     """Read labelled rows from JSONL, JSON, CSV, TSV or Parquet, the text formats also as `.gz`.
 
     Args:
-        path: The file; its name says the format.
+        path: The file, whose name says the format, or rows in memory.
         inputs: The fields the judge's template names.
         scale: The judge's scale; labels are read on it unless they say otherwise.
         label: The column of the human label; `label` where none is given.

@@ -11,7 +11,7 @@ import io
 import json
 import zlib
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,6 +22,7 @@ import orjson
 
 from ..errors import DataError
 from .problems import Problems, shorten
+from .rows_in_memory import RowsInMemory, RowSource
 
 Cell = str | int | float | bool | None
 """One value of a record; lists stand as JSON text."""
@@ -62,25 +63,34 @@ def kind_of(path: Path) -> str:
     return kind
 
 
-def unit_of(path: Path) -> Literal["line", "row"]:
-    """Say what a record's number counts: lines, or rows where a format has no lines to speak of."""
-    return "row" if kind_of(path) in (".json", ".parquet") else "line"
+def unit_of(source: RowSource) -> Literal["line", "row"]:
+    """Say what a record's number counts: lines, or rows where a source has no lines to speak of."""
+    if isinstance(source, RowsInMemory):
+        return "row"
+    return "row" if kind_of(source) in (".json", ".parquet") else "line"
 
 
-def name_of(path: Path) -> str:
-    """Return a file's name without its format."""
-    name = path.name
+def name_of(source: RowSource) -> str:
+    """Return a file's name without its format, or what rows in memory are called."""
+    if isinstance(source, RowsInMemory):
+        return source.name
+    name = source.name
     return Path(name[:-3] if name.lower().endswith(".gz") else name).stem
 
 
-def read_records(path: Path, problems: Problems) -> Iterator[Record]:
-    """Yield a file's records one by one.
+def read_records(source: RowSource, problems: Problems) -> Iterator[Record]:
+    """Yield the records of a file, or of rows in memory, one by one.
 
     A record that cannot be read is entered in `problems` and left out.
 
     Raises:
         DataError: The file as a whole cannot be read.
     """
+    if isinstance(source, RowsInMemory):
+        for at, value in enumerate(source.objects, 1):
+            yield from _flat(value, at, problems)
+        return
+    path = source
     kind = kind_of(path)
     with _translated(path):
         if path.is_dir():
@@ -225,7 +235,7 @@ def _long_fields_allowed() -> Iterator[None]:
         csv.field_size_limit(before)
 
 
-def _refuse_doubles(names: list[str], path: Path) -> None:
+def _refuse_doubles(names: list[str], path: RowSource) -> None:
     doubled = [name for name, count in Counter(names).items() if count > 1]
     if doubled:
         raise DataError(f"{path}: the column {min(doubled)!r} stands twice", hint="rename one of the two")
@@ -289,16 +299,16 @@ def _json_type(value: object) -> str:
 
 
 def _flat(value: Any, at: int, problems: Problems) -> Iterator[Record]:  # Any: JSON, or what Parquet holds
-    if not isinstance(value, dict):
+    if not isinstance(value, Mapping):
         problems.add(at, f"an object is needed, this is {_json_type(value)}: {shorten(value)}")
         return
     fields: dict[str, Cell] = {}
     # A stack of its own, not recursion: nesting must not decide whether a row can be read.
-    waiting = list(reversed(value.items()))
+    waiting: list[tuple[Any, Any]] = [*reversed(tuple(value.items()))]  # Any: JSON
     while waiting:
         name, inner = waiting.pop()
-        if isinstance(inner, dict):
-            waiting.extend((f"{name}.{key}", item) for key, item in reversed(inner.items()))
+        if isinstance(inner, Mapping):
+            waiting.extend((f"{name}.{key}", item) for key, item in reversed(tuple(inner.items())))
         elif name in fields:
             problems.add(at, f"the field {shorten(name)} stands twice once nested objects are flattened")
             return

@@ -6,7 +6,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from fnmatch import fnmatchcase
 from math import isnan
-from pathlib import Path
 from typing import get_args
 
 from ..errors import DataError, InputError
@@ -17,13 +16,14 @@ from ..verdict import Answer, Unscored, UnscoredReason, Verdict
 from .columns import Draft, Table, read_grade, read_table
 from .problems import Problems, shorten
 from .records import Cell, name_of, read_records, unit_of
+from .rows_in_memory import RowSource
 from .verdict_columns import RATIONALE, REASON, VerdictColumns, output_columns, roles_of
 from .verdict_items import INPUTS, Aggregate, ScoredDraft, aggregate_rows
 from .verdict_scale import GradeMap, clipped, describe_scales, infer_scales, outside, state_scales, words_for
 
 
 def load_verdicts(
-    path: Path,
+    path: RowSource,
     *,
     label: str = "label",
     score: str = "score",
@@ -72,7 +72,7 @@ def load_verdicts(
     return next(iter(judges.values()))
 
 
-def load_judges(path: Path, columns: VerdictColumns) -> dict[str, JudgedDataset]:
+def load_judges(path: RowSource, columns: VerdictColumns) -> dict[str, JudgedDataset]:
     """Read a file with one verdict a row, or with the scores of several judges side by side; by the judges' names.
 
     Raises:
@@ -104,7 +104,7 @@ def load_judges(path: Path, columns: VerdictColumns) -> dict[str, JudgedDataset]
     return judges
 
 
-def _is_matrix(path: Path, score: str) -> bool:
+def _is_matrix(path: RowSource, score: str) -> bool:
     if "*" in score:
         return True
     first = next(read_records(path, Problems(path, unit_of(path))), None)

@@ -186,21 +186,21 @@ def _clauses(text: str) -> list[str]:
 
 
 def read_guard(text: str) -> Guard:
-    """Read `recall:-0.05` (the sign may be left out).
+    """Read `recall:-0.05` or `recall=0.05`: in both, the loss that is allowed.
 
     Raises:
-        InputError: It is not a known metric, a colon and a margin between 0 and 1.
+        InputError: It is not a known metric with a margin between 0 and 1.
     """
-    name, colon, amount = text.partition(":")
+    name, between, amount = text.partition("=" if "=" in text else ":")
     metric = metric_name(name)
     try:
         margin = abs(float(amount))
     except ValueError:
         margin = math.nan
-    if not colon or not 0.0 <= margin < 1.0:
+    if not between or not 0.0 <= margin < 1.0:
         raise InputError(
-            f"guard {text!r} is not METRIC:-MARGIN with a margin between 0 and 1",
-            hint=f"three points are written {metric}:-0.03",
+            f"guard {text!r} is not METRIC=LOSS with a loss between 0 and 1",
+            hint=f"a loss of three points is written {metric}=0.03, or {metric}:-0.03",
         )
     return Guard(metric=metric, margin=margin)
 

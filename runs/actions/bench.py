@@ -12,13 +12,16 @@ from ...judges import (
     Benchmark,
     Client,
     ClientStats,
+    DataError,
     Dataset,
     DecisionRule,
     InputError,
     JudgedDataset,
     JudgePrompt,
     JudgeSettings,
+    OutputScale,
     Progress,
+    Registry,
     Verdict,
     by_column,
     judge,
@@ -27,6 +30,8 @@ from ...judges import (
     write_beside,
 )
 from ...judges.claims import Aggregate, ClaimedResponses, Splitter, Trivial, judge_claims
+from ...judges.files import RawRoles, RowSource, infer_raw_scale, judge_inputs, name_of, read_raw_rows
+from ...judges.function_judge import JudgeFunction, judge_with_function
 from ...judges.judge import require_answers
 from ...judges.listwise import RankedDataset, Window, judge_listwise
 from ...judges.metrics.macro_average import MacroMean, macro_means
@@ -36,7 +41,7 @@ from ...optimize.holdout.row_fingerprints import KEY_COLUMN, row_keys
 from ..config.environment import Allowance, Environment, open_client
 from ..store.calls import CallStore
 from ..store.journal import create_run, run_session
-from ..store.sealed_rows import enter_look, seal_of
+from ..store.sealed_rows import enter_look, seal_of, version_of
 from ..store.workspace import Workspace
 from .reliability import ReliabilityOptions, ReliabilityReport, check_reliability
 
@@ -229,6 +234,59 @@ def _ask(
         for k in range(plan.repeats)
     ]
     return _Asked(rounds=rounds)
+
+
+def rows_for_function(source: RowSource, reading: Mapping[str, Any], registry: Registry) -> Dataset:
+    """Read rows for a judge without a prompt: its inputs are found by name, or by what the columns hold.
+
+    Args:
+        source: The rows.
+        reading: Arguments of `load_dataset`; `skip_incomplete` has no meaning without a prompt.
+        registry: Whose judges' inputs are looked for.
+
+    Raises:
+        DataError: The rows cannot be read, or none has a label.
+    """
+    columns, scale = reading["columns"], reading["label_scale"]
+    roles = RawRoles(inputs=columns, label=reading["label"], id=reading["id"], group=reading["group"])
+    raw = read_raw_rows(source, roles, judges=judge_inputs(registry))
+    rows = raw.rows[: reading["limit"]]
+    if all(row.label is None for row in rows):
+        raise DataError(f"{source}: no row has a label in column {reading['label'] or 'label'!r}")
+    return Dataset.of(rows, labels=scale or infer_raw_scale(raw.rows), name=name_of(source), notes=raw.notes)
+
+
+def bench_function(
+    workspace: Workspace,
+    function: JudgeFunction,
+    dataset: Dataset,
+    *,
+    scale: OutputScale | None = None,
+    by: str | None = None,
+) -> BenchResult:
+    """Benchmark a judge that is a Python function; its figures are entered in the ledger as those of any judge.
+
+    Raises:
+        InputError: It scored no row, its scores need a scale, or no row has the column.
+    """
+    if by is not None:
+        require_column(dataset, by)
+    judged = judge_with_function(function, dataset, scale=scale)
+    seal = seal_of(workspace, dataset, by="bench")
+    enter_look(workspace, version_of(judged), dataset, by="bench")
+    return BenchResult(
+        judged=judged,
+        benchmark=measure(judged),
+        by=by_column(judged, by) if by else {},
+        macro=macro_means(judged, by) if by and judged.scale.kind != "choice" else {},
+        ceilings=check_reliability([judged], ReliabilityOptions()),
+        claims=None,
+        ranked=None,
+        flips=None,
+        stats=ClientStats(),
+        shown=seal.shown(judged),
+        notes=(*seal.notes(), *seal.look_note()),
+    )
 
 
 def describe_spending(stats: ClientStats) -> tuple[str, ...]:

@@ -75,7 +75,7 @@ def read_judged(
     """
     given = {name: value for name, value in reading.items() if value is not None and value is not False}
     if Path(source).exists() or Path(source).suffix:
-        return _open_rows(workspace, group_by_input(load_verdicts(Path(source), **given)), show_all=show_all)
+        return open_rows(workspace, load_verdicts(Path(source), **given), show_all=show_all)
     if show_all:
         raise InputError("--all is for a verdict file; of a run only the open rows are read")
     if given:
@@ -87,8 +87,9 @@ def read_judged(
     return replace(judged, dataset=replace(judged.dataset, notes=(*judged.dataset.notes, note)))
 
 
-def _open_rows(workspace: Workspace, judged: JudgedDataset, *, show_all: bool) -> JudgedDataset:
+def open_rows(workspace: Workspace, judged: JudgedDataset, *, show_all: bool) -> JudgedDataset:
     """Leave out what is sealed to a run, and enter that the rest was looked at with this judge."""
+    judged = group_by_input(judged)
     seal = seal_of(workspace, judged.dataset, show_all=show_all, by="slices")
     shown = seal.shown(judged)
     require_shown(seal, shown, name=judged.dataset.name)

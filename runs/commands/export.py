@@ -10,9 +10,8 @@ from pathlib import Path
 import click
 
 from ...judges import InputError
-from ..actions.gate_decision import verification
-from ..actions.run_result import provenance
-from ..exports import TARGETS, ExportContext, manifest, push_export, read_export, verify_export, write_export
+from ..actions.export import export_context
+from ..exports import TARGETS, manifest, push_export, read_export, verify_export, write_export
 from ..exports.judge_module import stem
 from ..terminal import inline, say, say_json
 from .options import json_option, open_workspace, workspace_option
@@ -66,25 +65,23 @@ def judge(
         raise InputError("--push needs a folder (--out) and a tool with a registry", hint=f"these have one: {able}")
     with open_workspace(workspace) as place:
         prompt = place.registry.get(judge)
-        origin = {**provenance(place, prompt), "verification": verification(place, prompt)}
-        kept = place.registry.kept_rule(prompt)
-    handover = ExportContext(prompt=prompt, rule=kept.rule if kept else prompt.rule, provenance=origin)
+        context = export_context(place, prompt)
     files: dict[str, str] = {}
     if out is not None:
-        written = write_export(handover, TARGETS[target], out, force=force)
+        written = write_export(context, TARGETS[target], out, force=force)
         body, text = written.body, None
         if uri is not None:
             there = push_export(written.folder, stem(prompt), TARGETS[target], uri, interpreter=interpreter)
             body = body | {"pushed": {"to": uri, "as": there}}
     else:
-        bundle = TARGETS[target].write(handover)
+        bundle = TARGETS[target].write(context)
         if len(bundle.files) > 1 and not as_json:
             raise InputError(f"--to {target} writes {len(bundle.files)} files", hint="name a folder with --out")
-        body, text = manifest(handover, TARGETS[target], bundle), next(iter(bundle.files.values()))
+        body, text = manifest(context, TARGETS[target], bundle), next(iter(bundle.files.values()))
         files = dict(bundle.files)
     if as_json:
         told = {"judge": prompt.name, "version": prompt.version, "target": target, "manifest": body}
-        say_json(told | {"provenance": origin} | ({"path": str(out)} if out else {"files": files}))
+        say_json(told | {"provenance": dict(context.provenance)} | ({"path": str(out)} if out else {"files": files}))
     elif text is not None:
         say(text.rstrip("\n"))
     else:

@@ -14,7 +14,7 @@ from ..actions.reliability import ReliabilityOptions
 from ..config.environment import read_environment
 from ..store.journal import find_run
 from ..store.workspace import Workspace, find_workspace
-from ..terminal import say
+from ..terminal import say_waiting
 from .output_paths import OutFile
 
 F = TypeVar("F", bound=Callable[..., Any])  # Any: click passes whatever a command declares
@@ -144,12 +144,8 @@ def open_workspace(given: Path | None, *, wait: bool = False) -> Workspace:
         given: The option's value.
         wait: Whether a write waits, and says so, while another run writes; a command that only reads never has to.
     """
-    on_wait = _say_waiting if wait else None
+    on_wait = say_waiting if wait else None
     return find_workspace(Path.cwd(), given=given or read_environment().workspace, on_wait=on_wait)
-
-
-def _say_waiting(whom: str) -> None:
-    say(f"waiting for {whom}, which writes to this workspace; Ctrl-C stops waiting", to_stderr=True)
 
 
 def named_run(workspace: Workspace, name: str, *, kind: str | None = "optimize") -> str:

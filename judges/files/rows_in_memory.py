@@ -1,0 +1,79 @@
+"""Rows that are in memory already: a list of dicts, a DataFrame, a Hugging Face dataset."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+from ..errors import DataError
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+@dataclass(frozen=True, slots=True)
+class RowsInMemory:
+    """Rows handed over in Python; they are read by the rules of a file, and messages count them as rows."""
+
+    name: str
+    """Stands in messages where a file's path would."""
+    objects: tuple[Mapping[str, Any], ...]  # Any: checked cell by cell when the rows are read
+
+    def __str__(self) -> str:
+        return self.name
+
+
+RowSource = Path | RowsInMemory
+"""Where rows come from."""
+
+
+def rows_in_memory(data: object, *, name: str = "rows") -> RowsInMemory:
+    """Take the rows of a DataFrame, or of anything that yields dicts, such as a list or a Hugging Face dataset.
+
+    Raises:
+        DataError: It is no table of rows, or two columns have the same name.
+    """
+    if hasattr(data, "iterrows"):
+        return RowsInMemory(name, _from_frame(cast("pd.DataFrame", data), name))
+    if isinstance(data, Mapping):
+        raise DataError(
+            f"{name}: one mapping is no list of rows",
+            hint="name the split of a dataset, such as dataset['train']; a dict of columns goes into a DataFrame",
+        )
+    if isinstance(data, str | bytes) or not isinstance(data, Iterable):
+        raise DataError(
+            f"{name}: rows cannot be read from {type(data).__name__}",
+            hint="give a path, a DataFrame, a list of dicts or a Hugging Face dataset",
+        )
+    objects: list[Mapping[str, Any]] = []
+    for at, row in enumerate(data, 1):
+        if not isinstance(row, Mapping):
+            raise DataError(f"{name}, row {at}: a dict is needed, this is {type(row).__name__}")
+        objects.append({str(column): _plain(value) for column, value in row.items()})
+    return RowsInMemory(name, tuple(objects))
+
+
+def _from_frame(frame: pd.DataFrame, name: str) -> tuple[Mapping[str, Any], ...]:
+    columns = [str(column) for column in frame.columns]
+    doubled = next((column for column in columns if columns.count(column) > 1), None)
+    if doubled is not None:
+        raise DataError(f"{name}: the column {doubled!r} stands twice", hint="rename one of the two")
+    objects = frame.astype(object).where(frame.notna(), None)
+    return tuple(
+        {column: _plain(value) for column, value in zip(columns, values, strict=True)}
+        for values in objects.itertuples(index=False, name=None)
+    )
+
+
+def _plain(value: object) -> object:
+    """Return a cell as Python's own type; numpy's numbers and missing values are not JSON."""
+    if getattr(value, "shape", None) == () and hasattr(value, "item"):
+        value = cast("Any", value).item()  # Any: a numpy scalar
+    elif hasattr(value, "tolist"):
+        value = cast("Any", value).tolist()  # Any: a numpy array
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value
