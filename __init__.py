@@ -1,1 +1,68 @@
-"""Judgewright: measure an LLM judge against human labels and improve its prompt where it errs."""
+"""Measure an LLM judge against human labels and improve its prompt where it errs.
+
+    import judgewright as jw
+
+    rows = jw.load_rows("rows.jsonl")
+    bench = jw.bench("groundedness", rows, model="simulated")
+    print(bench)
+    report = jw.find_slices(bench, metric="precision")
+    run = jw.optimize(
+        "groundedness",
+        rows,
+        objective="do not call unsupported statements grounded",
+        guard={"recall": 0.05},
+        model="simulated",
+        workspace=".",
+    )
+    print(run.decision, run.diff)
+    if run.accepted:
+        run.accept(comment="...")
+    jw.export("groundedness", to="mlflow", out="handover")
+
+Data          load_rows, load_verdicts
+Measuring     bench, abench (with await), score, find_slices, calibrate
+Improving     optimize, load_run, gate
+Looking       list_judges, list_runs
+Taking along  export
+
+A judge is a name (`jw.list_judges()` lists them), a YAML file, or a Python function from a row to a score.
+Rows are a path, a DataFrame, a list of dicts or a Hugging Face dataset. What a function returns can be printed.
+"""
+
+from importlib import import_module
+
+# The sub-packages first: Python binds each to its name here when it is imported, and `jw.optimize` is the function.
+for _package in ("judges", "slices", "optimize", "runs"):
+    import_module(f"judgewright.{_package}")
+
+from judgewright.runs.api import (  # noqa: E402  # see above
+    abench,
+    bench,
+    calibrate,
+    export,
+    find_slices,
+    gate,
+    list_judges,
+    list_runs,
+    load_rows,
+    load_run,
+    load_verdicts,
+    optimize,
+    score,
+)
+
+__all__ = [
+    "abench",
+    "bench",
+    "calibrate",
+    "export",
+    "find_slices",
+    "gate",
+    "list_judges",
+    "list_runs",
+    "load_rows",
+    "load_run",
+    "load_verdicts",
+    "optimize",
+    "score",
+]

@@ -1,0 +1,580 @@
+"""The functions of `import judgewright as jw`: each does what the command of its name does, and returns a value.
+
+Everything heavy is imported when a function is called, so that importing the package stays light.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+from ..judges.errors import InputError
+from .results import Bench, Calibration, Gate, JudgeList, Rows, Run, RunList, Slices, VerdictScore
+
+if TYPE_CHECKING:
+    from ..judges import Dataset, JudgedDataset, JudgePrompt
+    from ..judges.calibrate import Method
+    from ..judges.function_judge import JudgeFunction
+    from .config.environment import Environment
+    from .store.workspace import Workspace
+
+    JudgeName = str | Path | JudgePrompt
+    """A judge's name, `name@version`, YAML file, or the prompt itself, such as `run.after`."""
+
+Guards = Mapping[str, float] | Iterable[str] | str | None
+"""Losses allowed: `{"recall": 0.05}`, or as the command line spells them, `recall=0.05` or `recall:-0.05`."""
+
+
+def load_rows(
+    data: object,
+    *,
+    label: str | None = None,
+    id: str | None = None,
+    group: str | None = None,
+    columns: Mapping[str, str] | None = None,
+    label_scale: str | None = None,
+    limit: int | None = None,
+    skip_incomplete: bool = False,
+) -> Rows:
+    """Load labelled rows from a path, a DataFrame, a list of dicts or a Hugging Face dataset.
+
+    Args:
+        data: The rows; a file may be JSONL, JSON, CSV, TSV or Parquet.
+        label: The column of the human label; `label` unless given.
+        id: The column of the row's id; `id` where there is one, else the row's number.
+        group: The column whose rows stay on one side of a split; `group_id` or `group` where there is one.
+        columns: A judge's input to the column that holds it, where the two differ in name.
+        label_scale: `binary`, `probability` or `LOW..HIGH@THRESHOLD`; read from the labels unless given.
+        limit: How many rows to take at most.
+        skip_incomplete: Whether to leave out rows that lack an input instead of refusing all.
+
+    Raises:
+        DataError: The rows cannot be read; up to ten problems are named by their rows.
+    """
+    from ..judges import parse_label_scale
+    from ..judges.files import Problems, read_records, rows_in_memory, unit_of
+
+    source = Path(data) if isinstance(data, str | Path) else rows_in_memory(data)
+    problems = Problems(source, unit_of(source))
+    found: dict[str, None] = {}
+    count = 0
+    for record in read_records(source, problems):
+        found |= dict.fromkeys(record.fields)
+        count += 1
+    problems.check()
+    reading: dict[str, Any] = {"label": label, "id": id, "group": group, "limit": limit}
+    reading |= {"columns": dict(columns or {}), "skip_incomplete": skip_incomplete}
+    reading["label_scale"] = None if label_scale is None else parse_label_scale(label_scale)
+    return Rows(source=source, columns_found=tuple(found), count=count, reading=reading)
+
+
+def load_verdicts(data: object, **columns: Any) -> JudgedDataset:  # Any: the arguments of `judges.load_verdicts`
+    """Load verdicts that some judge gave elsewhere, with the human labels beside them.
+
+    Args:
+        data: A path, a DataFrame, a list of dicts or a Hugging Face dataset.
+        columns: `label`, `score`, `confidence`, `threshold`, `group`, `id`, `scale` and the other arguments of
+            `judgewright.judges.load_verdicts`.
+    """
+    from ..judges import load_verdicts as load
+    from ..judges.files import rows_in_memory
+
+    return load(Path(data) if isinstance(data, str | Path) else rows_in_memory(data), **columns)
+
+
+def bench(
+    judge: JudgeName | JudgeFunction,
+    rows: object,
+    *,
+    model: str | None = None,
+    scale: str | None = None,
+    by: str | None = None,
+    budget: str | None = None,
+    workspace: str | Path | None = None,
+) -> Bench:
+    """Measure a judge against the human labels of rows.
+
+    Args:
+        judge: A judge's name, `name@version` or YAML file; or a function that gets a row as a dict, without its
+            label, and returns a score.
+        rows: What `load_rows` returns or takes.
+        model: Who is asked: `simulated` (made up, no key), a name, or `NAME@https://host/v1`. Not for a function.
+        scale: The scale of a function's scores, such as `probability` or `0..3@2`; booleans, 0 and 1 need none.
+        by: A column for whose values the judge is measured too.
+        budget: Dollars such as `5.00`, or tokens such as `200000tokens`.
+        workspace: The folder of the workspace; the nearest one above unless given.
+    """
+    from ..judges import JudgeSettings
+    from .actions.bench import BenchPlan, bench_function, run_bench
+    from .config.environment import parse_budget
+    from .terminal import progress_on_stderr
+
+    table = _rows(rows)
+    with _open(workspace) as place:
+        if callable(judge):
+            if model is not None:
+                raise InputError("a function is its own model: leave out model")
+            dataset = _dataset_for_function(table, place)
+            result = bench_function(place, cast("JudgeFunction", judge), dataset, scale=_scale(scale), by=by)
+        else:
+            if scale is not None:
+                raise InputError("the prompt of a judge states its scale; scale is for a function")
+            prompt = _prompt(place, judge)
+            dataset = table.dataset(prompt)
+            with progress_on_stderr() as watch:
+                result = run_bench(
+                    place,
+                    prompt,
+                    dataset,
+                    BenchPlan(settings=JudgeSettings(), by=by),
+                    model=_require_model(model),
+                    environment=_environment(model),
+                    allowance=parse_budget(budget),
+                    concurrency=CONCURRENCY,
+                    watch=watch,
+                )
+    return Bench(
+        title=f"{result.judged.judge} on {table.source.name}",
+        judged=result.judged,
+        benchmark=result.benchmark,
+        by={f"{by} = {value}": part for value, part in result.by.items()},
+        open_rows=result.shown,
+        notes=(*dataset.notes, *result.notes),
+    )
+
+
+async def abench(
+    judge: JudgeName | JudgeFunction,
+    rows: object,
+    *,
+    model: str | None = None,
+    scale: str | None = None,
+    by: str | None = None,
+    budget: str | None = None,
+    workspace: str | Path | None = None,
+) -> Bench:
+    """Measure a judge as `bench` does, without blocking a running event loop."""
+    import asyncio
+    from functools import partial
+
+    call = partial(bench, judge, rows, model=model, scale=scale, by=by, budget=budget, workspace=workspace)
+    return await asyncio.to_thread(call)
+
+
+def score(verdicts: object, *, by: str | None = None, workspace: str | Path | None = None) -> VerdictScore:
+    """Measure verdicts from anywhere against the human labels beside them.
+
+    Args:
+        verdicts: What `load_verdicts` returns or takes.
+        by: A column for whose values the judge is measured too.
+        workspace: The folder of the workspace, whose ledger counts looks at sealed rows.
+    """
+    from .actions.score import ScoreOptions, measure_one
+    from .store.sealed_rows import seal_judges
+
+    judged = _verdicts(verdicts)
+    with _open(workspace) as place:
+        (seal,) = seal_judges(place, [judged], show_all=False, by="score")
+    measured = measure_one(judged, ScoreOptions(by=by)).noting(*seal.notes(), *seal.look_note())
+    return VerdictScore(score=measured, title=judged.judge)
+
+
+def find_slices(
+    judged: object,
+    *,
+    metric: str = "precision",
+    columns: Iterable[str] = (),
+    exclude: Iterable[str] = (),
+    max_depth: int = 3,
+    min_support: int | None = None,
+    seed: int = 0,
+    workspace: str | Path | None = None,
+) -> Slices:
+    """Find the slices of the data where a judge errs, confirmed on rows that did not choose them.
+
+    Args:
+        judged: What `bench` or `load_verdicts` returned, the path of a verdict file, or a run's id.
+        metric: The metric that should be poor on the slice.
+        columns: The only columns to search; all that do not leak the label unless given.
+        exclude: Columns to leave out.
+        max_depth: Conditions in a slice at most.
+        min_support: Rows in a slice at least; 30 or 0.5 % unless given.
+        seed: Of the two folds.
+        workspace: The folder of the workspace; rows sealed to one of its runs are not searched.
+    """
+    from .actions.find_slices import Search, open_rows, read_judged, search
+
+    wanted = Search(
+        metric=metric,
+        columns=tuple(columns),
+        exclude=tuple(exclude),
+        max_depth=max_depth,
+        min_support=min_support,
+        seed=seed,
+    )
+    if isinstance(judged, Bench):
+        table, title = judged.open_rows, judged.title
+    else:
+        with _open(workspace) as place:
+            if isinstance(judged, str | Path):
+                table = read_judged(str(judged), place, {})
+            else:
+                table = open_rows(place, _verdicts(judged), show_all=False)
+        title = Path(judged).name if isinstance(judged, str | Path) else table.judge
+    return Slices(report=search(table, wanted), judged=table, title=title)
+
+
+def calibrate(
+    judge: JudgeName,
+    rows: object,
+    *,
+    model: str,
+    metric: str = "f1",
+    method: Method = "isotonic",
+    budget: str | None = None,
+    workspace: str | Path | None = None,
+) -> Calibration:
+    """Fit a judge's threshold and confidence on validation rows alone, and keep the rule with the judge.
+
+    Args:
+        judge: A judge's name, `name@version` or YAML file.
+        rows: What `load_rows` returns or takes.
+        model: Who is asked.
+        metric: What the threshold maximises.
+        method: How confidence is calibrated: `isotonic`, `platt` or `none`.
+        budget: Dollars such as `5.00`, or tokens such as `200000tokens`.
+        workspace: The folder of the workspace.
+    """
+    from ..judges import JudgeSettings
+    from .actions.calibrate import run_calibration
+    from .config.environment import parse_budget
+    from .terminal import progress_on_stderr
+
+    table, shares = _rows(rows), (30.0, 20.0, 30.0, 20.0)
+    with _open(workspace) as place, progress_on_stderr() as watch:
+        prompt = _prompt(place, judge)
+        result = run_calibration(
+            place,
+            prompt,
+            table.dataset(prompt),
+            model=model,
+            environment=_environment(model),
+            allowance=parse_budget(budget),
+            concurrency=CONCURRENCY,
+            settings=JudgeSettings(),
+            metric=metric,
+            method=method,
+            shares=shares,
+            watch=watch,
+        )
+    return Calibration(result=result, title=f"{result.kept.judge} on the validation rows of {table.source.name}")
+
+
+def optimize(
+    judge: JudgeName,
+    rows: object,
+    *,
+    objective: str,
+    model: str,
+    target: str | None = None,
+    guard: Guards = None,
+    slice: str = "auto",
+    steps: int = 15,
+    proposer: str = "textgrad",
+    optimizer_model: str | None = None,
+    budget: str | None = None,
+    seed: int = 0,
+    workspace: str | Path | None = None,
+) -> Run:
+    """Improve a judge's prompt on the slice where it errs, and let a sealed holdout decide.
+
+    A run that is stopped goes on with `judgewright runs resume`; what was answered is not asked again.
+
+    Args:
+        judge: A judge's name, `name@version` or YAML file; a Python function has no prompt to improve.
+        rows: What `load_rows` returns or takes; rows in memory are kept in the workspace as a file.
+        objective: What to improve, in a sentence.
+        model: Who is asked.
+        target: The metric to improve; beats what the objective says.
+        guard: Losses allowed, such as `{"recall": 0.05}`.
+        slice: `auto`, `all`, a saved slice's file, or conditions such as `dataset = ragtruth`.
+        steps: Optimizer steps.
+        proposer: Who writes the new prompt: `textgrad`, `gepa`, `mipro`, `fewshot` or `rewrite`.
+        optimizer_model: The model that writes loss and criteria; the judge's unless given.
+        budget: Dollars such as `5.00`, or tokens such as `200000tokens`.
+        seed: Of minibatches and resamples; never of the split.
+        workspace: The folder of the workspace; the nearest one above unless given.
+
+    Raises:
+        InputError: The judge is a function, or the rows or a name cannot be used.
+        WorldError: The endpoint, the budget or the disk stopped it; the message says how to go on.
+    """
+    from ..slices import read_slice
+    from .actions.optimize import start_run
+    from .store.run_config import RunConfig
+    from .terminal import progress_on_stderr
+
+    if callable(judge):
+        raise InputError(
+            "a Python function has no prompt to optimize",
+            hint="measure it with bench, slice it with find_slices, decide about it with gate",
+        )
+    table = _rows(rows)
+    with _open(workspace) as place, progress_on_stderr() as watch:
+        prompt = _prompt(place, judge)
+        reading = dict(table.reading)
+        scale = reading.pop("label_scale", None)
+        config = RunConfig(
+            prompt=prompt.to_yaml(),
+            data=str(_file_of(table, place)),
+            objective=objective,
+            model=model,
+            target=target,
+            guards=_guards(guard),
+            slice=slice if slice in ("auto", "all") else str(read_slice(slice)),
+            steps=steps,
+            proposer=proposer,
+            optimizer_model=optimizer_model,
+            budget=budget,
+            seed=seed,
+            id_=reading.pop("id", None),
+            label_scale=scale,
+            **reading,
+        )
+        environment = _environment(model, optimizer_model)
+        result = start_run(place, config, environment, watch=watch, on_event=lambda kind, payload: None)
+        return _run(place, result.run_id, cost=str(result.thrift))
+
+
+def load_run(run: str = "latest", *, workspace: str | Path | None = None) -> Run:
+    """Open a finished optimization run again, to read it or to decide about it.
+
+    Args:
+        run: A run's id, the beginning of one, or `latest`.
+        workspace: The folder of the workspace.
+    """
+    from .store.journal import find_run
+
+    with _open(workspace) as place:
+        if not place.exists:
+            raise InputError(f"there is no workspace at {place.root}", hint="name its folder with workspace")
+        return _run(place, find_run(place.database, run, kind="optimize"))
+
+
+def gate(
+    before: object,
+    after: object,
+    rows: object = None,
+    *,
+    objective: str = "",
+    target: str | None = None,
+    guard: Guards = None,
+    model: str | None = None,
+    scale: str | None = None,
+    budget: str | None = None,
+    workspace: str | Path | None = None,
+) -> Gate:
+    """Decide once, on a holdout, whether one judge may replace another; every decision is a look at that holdout.
+
+    Args:
+        before: The judge in use: a name, a function, or verdicts that `bench` or `load_verdicts` returned.
+        after: The judge that may replace it.
+        rows: The holdout's rows; not needed where both sides are verdicts.
+        objective: What should be better, in a sentence.
+        target: The metric that should be better; beats what the objective says.
+        guard: Losses allowed, such as `{"recall": 0.05}`.
+        model: Who is asked, where a judge is a prompt.
+        scale: The scale of a function's scores.
+        budget: Dollars such as `5.00`, or tokens such as `200000tokens`.
+        workspace: The folder of the workspace, whose ledger counts the look.
+    """
+    from ..judges import JudgePrompt
+    from ..optimize import read_objective
+    from .actions.gate_decision import Terms, gate_verdicts
+    from .actions.verdict_pairs import pair_verdicts
+    from .store.sealed_rows import version_of
+
+    if not objective.strip() and target is None:
+        raise InputError("better at what?", hint='say it, such as target="precision"')
+    terms = Terms(objective=read_objective(objective, target=target, guards=_guards(guard)))
+    prompts = [judge for judge in (before, after) if isinstance(judge, str | Path | JudgePrompt)]
+    with _open(workspace) as place:
+        if len(prompts) == 2:
+            return Gate(gated=_gate_prompts(place, prompts, rows, terms, model, budget))
+        sides = [_side(judge, rows, model=model, scale=scale, budget=budget, place=place) for judge in (before, after)]
+        versions = (version_of(sides[0]), version_of(sides[1]))
+        return Gate(gated=gate_verdicts(place, *pair_verdicts(sides[0], sides[1]), terms, known_as=versions))
+
+
+def export(
+    judge: JudgeName,
+    *,
+    to: str,
+    out: str | Path,
+    force: bool = False,
+    workspace: str | Path | None = None,
+) -> Path:
+    """Write a judge for another tool, with where it was gated, and return the path.
+
+    Args:
+        judge: A judge's name, `name@version` or YAML file.
+        to: The tool or format, such as `mlflow`, `dspy` or `promptfoo`.
+        out: The folder to write; a name with a suffix for an export of one file.
+        force: Whether to overwrite what is there, also what no export wrote.
+        workspace: The folder of the workspace.
+    """
+    from .actions.export import export_context
+    from .exports import TARGETS, write_export
+
+    if to not in TARGETS:
+        raise InputError(f"there is no export target {to!r}", hint=f"there are {', '.join(sorted(TARGETS))}")
+    with _open(workspace) as place:
+        context = export_context(place, _prompt(place, judge))
+    write_export(context, TARGETS[to], Path(out), force=force)
+    return Path(out)
+
+
+def list_judges(*, workspace: str | Path | None = None) -> JudgeList:
+    """List the judges of a workspace and those that come with the package."""
+    with _open(workspace) as place:
+        return JudgeList(place.registry.get(name) for name in place.registry.names())
+
+
+def list_runs(*, workspace: str | Path | None = None) -> RunList:
+    """List the runs of a workspace, newest first."""
+    from .store import journal
+
+    with _open(workspace) as place:
+        return RunList(reversed(journal.list_runs(place.database))) if place.exists else RunList()
+
+
+CONCURRENCY = 64
+"""Calls in flight at most."""
+
+
+def _open(folder: str | Path | None) -> Workspace:
+    """Open the workspace that a call names, else the one that a command started here would take."""
+    from .config.environment import read_environment
+    from .store.workspace import find_workspace
+    from .terminal import say_waiting
+
+    named = Path(folder) if folder is not None else read_environment().workspace
+    return find_workspace(Path.cwd(), given=named, on_wait=say_waiting)
+
+
+def _environment(*models: str | None) -> Environment:
+    from .config.environment import read_environment
+
+    return read_environment().naming(*models)
+
+
+def _require_model(model: str | None) -> str:
+    if model is None:
+        raise InputError(
+            'no model is named: add model="NAME", "NAME@https://host/v1", or "simulated" (made up, no key)'
+        )
+    return model
+
+
+def _prompt(place: Workspace, judge: JudgeName) -> JudgePrompt:
+    return place.registry.get(str(judge)) if isinstance(judge, str | Path) else judge
+
+
+def _rows(rows: object) -> Rows:
+    return rows if isinstance(rows, Rows) else load_rows(rows)
+
+
+def _verdicts(verdicts: object) -> JudgedDataset:
+    from ..judges import JudgedDataset
+
+    if isinstance(verdicts, Bench):
+        return verdicts.judged
+    return verdicts if isinstance(verdicts, JudgedDataset) else load_verdicts(verdicts)
+
+
+def _scale(text: str | None) -> Any:  # Any: an OutputScale or None
+    from ..judges import parse_label_scale
+
+    return None if text is None else parse_label_scale(text)
+
+
+def _guards(guard: Guards) -> tuple[str, ...]:
+    """Return guards as the command line spells them."""
+    if guard is None:
+        return ()
+    if isinstance(guard, str):
+        return (guard,)
+    if isinstance(guard, Mapping):
+        return tuple(f"{metric}:-{abs(loss):g}" for metric, loss in guard.items())
+    return tuple(guard)
+
+
+def _file_of(table: Rows, place: Workspace) -> Path:
+    """Return the file of rows, which a run reads again when it is resumed; rows in memory are written to one."""
+    from .store.kept_rows import keep_rows
+
+    return table.source if isinstance(table.source, Path) else keep_rows(place, table.source)
+
+
+def _dataset_for_function(table: Rows, place: Workspace) -> Dataset:
+    """Read rows for a judge without a prompt: its inputs are found by their names or by what the columns hold."""
+    from .actions.bench import rows_for_function
+
+    return rows_for_function(table.source, table.reading, place.registry)
+
+
+def _run(place: Workspace, run_id: str, *, cost: str | None = None) -> Run:
+    from .actions.run_result import finding
+    from .store.calls import CallStore
+    from .store.cost_summary import thrift
+    from .store.journal import RunJournal
+
+    if cost is None:
+        cost = str(thrift(RunJournal(place.database, run_id).events(), CallStore(place.database, run_id).summary()))
+    return Run(run_id=run_id, workspace=place.root, result=finding(place, run_id), cost=cost)
+
+
+def _gate_prompts(
+    place: Workspace, judges: Sequence[JudgeName], rows: object, terms: Any, model: str | None, budget: str | None
+) -> Any:  # Any: Terms in, Gated out; both are imported where they are used
+    from .actions.gate import Asking, TwoJudges, gate_judges
+    from .config.environment import parse_budget
+    from .terminal import progress_on_stderr
+
+    if rows is None:
+        raise InputError("two judges need the rows of a holdout", hint="name them as the third argument")
+    table = _rows(rows)
+    before, after = (_prompt(place, judge) for judge in judges)
+    rules = {prompt.version: place.registry.kept_rule(prompt) for prompt in (before, after)}
+    two = TwoJudges(
+        before=before,
+        after=after,
+        data=_file_of(table, place),
+        reading=table.reading,
+        rules={version: kept.rule for version, kept in rules.items() if kept is not None},
+    )
+    with progress_on_stderr() as watch:
+        asking = Asking(
+            model=_require_model(model),
+            environment=_environment(model),
+            allowance=parse_budget(budget),
+            concurrency=CONCURRENCY,
+            watch=watch,
+        )
+        return gate_judges(place, two, terms, asking)
+
+
+def _side(
+    judge: object, rows: object, *, model: str | None, scale: str | None, budget: str | None, place: Workspace
+) -> JudgedDataset:
+    """Return one side of a gate as verdicts, asking the judge where it has not been asked yet."""
+    from ..judges import JudgedDataset
+
+    if isinstance(judge, Bench | JudgedDataset):
+        return _verdicts(judge)
+    if rows is None:
+        raise InputError("a judge that is yet to be asked needs the rows of a holdout", hint="name them as rows")
+    if callable(judge):
+        return bench(cast("JudgeFunction", judge), rows, scale=scale, workspace=place.root).judged
+    return bench(cast("JudgeName", judge), rows, model=model, budget=budget, workspace=place.root).judged

@@ -1,0 +1,390 @@
+"""What the Python face returns: values that print as the command line does, and show as HTML in a notebook."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from ..judges import Benchmark, Dataset, Estimate, JudgedDataset, JudgePrompt
+    from ..judges.files import RowSource
+    from ..optimize import Event
+    from ..slices import FoundSlice, SliceReport
+    from .actions.calibrate import CalibrationRun
+    from .actions.gate_decision import Gated
+    from .actions.run_result import Finding
+    from .actions.score import Score
+    from .store.journal import RunRecord
+    from .store.workspace import Workspace
+
+
+class Printed:
+    """A value with a text for people: `print` shows it, and `_repr_html_` where nothing better is there."""
+
+    __slots__ = ()
+
+    def __str__(self) -> str:
+        from .terminal import text_of
+
+        return text_of(self._say).strip("\n")
+
+    def _repr_html_(self) -> str:
+        from html import escape
+
+        # Without these classes a notebook would set what stands between two dollar signs as mathematics.
+        return f'<pre class="tex2jax_ignore mathjax_ignore">{escape(str(self))}</pre>'
+
+    def _say(self) -> None:
+        raise NotImplementedError
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class Rows(Printed):
+    """Rows and how to read them; `bench`, `optimize` and the others check them against the judge's inputs."""
+
+    source: RowSource
+    columns_found: tuple[str, ...]
+    count: int
+    reading: Mapping[str, Any] = field(default_factory=dict)  # Any: the arguments of `load_dataset` that were given
+
+    def __len__(self) -> int:
+        return self.count
+
+    def __repr__(self) -> str:
+        return f"Rows({str(self.source)!r}, {self.count:,} rows, columns {', '.join(self.columns_found)})"
+
+    def _say(self) -> None:
+        from .terminal import say
+
+        say(f"{self.source}: {self.count:,} rows")
+        say(f"  columns: {', '.join(self.columns_found)}")
+
+    def dataset(self, prompt: JudgePrompt) -> Dataset:
+        """Read the rows for a judge.
+
+        Raises:
+            DataError: A row lacks an input of the judge, or a label cannot be read; up to ten problems are named.
+        """
+        from ..judges import load_dataset
+
+        return load_dataset(self.source, inputs=prompt.inputs, scale=prompt.scale, **self.reading)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class Bench(Printed):
+    """A judge measured against human labels; `bench["precision"].value` is a figure."""
+
+    title: str
+    judged: JudgedDataset
+    benchmark: Benchmark
+    by: Mapping[str, Benchmark]
+    """Per value of the column asked for."""
+    open_rows: JudgedDataset
+    """The rows that may be looked at one by one: all but those sealed to a run."""
+    notes: tuple[str, ...]
+
+    def __getitem__(self, metric: str) -> Estimate:
+        """Return a metric with its interval and n.
+
+        Raises:
+            KeyError: The judge has no such metric; the message lists those it has.
+        """
+        if metric not in self.benchmark.metrics:
+            raise KeyError(f"there is no metric {metric!r}; there are {', '.join(self.benchmark.metrics)}")
+        return self.benchmark.metrics[metric]
+
+    def __repr__(self) -> str:
+        return repr(self.benchmark)
+
+    def _repr_html_(self) -> str:
+        return self.benchmark._repr_html_()  # the protocol of notebooks
+
+    def _say(self) -> None:
+        from .reports.terminal_report import say_benchmark
+        from .terminal import say
+
+        for note in self.notes:
+            say(f"note: {note}")
+        say_benchmark(self.benchmark, title=self.title)
+        for value, part in self.by.items():
+            say_benchmark(part, title=value, brief=True)
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return one line a metric: value, interval, n, reason."""
+        return self.benchmark.to_frame()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class Slices(Printed):
+    """The slices where a judge errs, the best target first; `slices[0].predicate` is its condition."""
+
+    report: SliceReport
+    judged: JudgedDataset
+    title: str
+
+    def __len__(self) -> int:
+        return len(self.report.slices)
+
+    def __getitem__(self, at: int) -> FoundSlice:
+        return self.report.slices[at]
+
+    def __iter__(self) -> Iterator[FoundSlice]:
+        return iter(self.report.slices)
+
+    def __repr__(self) -> str:
+        return repr(self.report)
+
+    def _repr_html_(self) -> str:
+        return self.report._repr_html_()  # the protocol of notebooks
+
+    def _say(self) -> None:
+        from .reports.slice_report import say_slices
+
+        say_slices(self.report, self.judged, title=self.title)
+
+    @property
+    def target(self) -> FoundSlice | None:
+        """The slice to optimize on; None where none is confirmed as a target."""
+        from .actions.find_slices import advise
+
+        number = advise(self.report).number
+        return None if number is None else self.report.slices[number - 1]
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return one line a slice."""
+        return self.report.to_frame()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class GateDecision(Printed):
+    """What the gate decided on the sealed holdout."""
+
+    outcome: str
+    """`accepted`, `refused` or `undecided`."""
+    reason: str
+    body: Mapping[str, Any]  # Any: JSON, as the journal keeps the decision
+
+    @property
+    def accepted(self) -> bool:
+        """Whether the new prompt may replace the old one."""
+        return self.outcome == "accepted"
+
+    def __repr__(self) -> str:
+        return f"GateDecision({self.outcome}: {self.reason!r})"
+
+    def _say(self) -> None:
+        from .reports.terminal_report import say_verdict
+
+        say_verdict(self.body)
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Diff(Printed):
+    """What changed in a prompt."""
+
+    unified: str
+    """The unified diff, for a file or a pull request; empty where there is no new prompt."""
+
+    def __bool__(self) -> bool:
+        return bool(self.unified)
+
+    def __str__(self) -> str:
+        # On a line of its own, so that `print(run.decision, run.diff)` reads well.
+        return f"\n{self.unified.rstrip() or 'no new prompt: none was better on the validation rows'}"
+
+    def __repr__(self) -> str:
+        return f"Diff({self.unified!r})"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class Run(Printed):
+    """An optimization run: the prompt before and after, the gate's decision, and what a person decides about it."""
+
+    run_id: str
+    workspace: Path
+    result: Finding
+    cost: str
+    """Calls and money, resumed sessions included."""
+
+    @property
+    def decision(self) -> GateDecision:
+        """What the gate decided."""
+        body = self.result.decision
+        return GateDecision(outcome=str(body["outcome"]), reason=str(body["reason"]), body=body)
+
+    @property
+    def accepted(self) -> bool:
+        """Whether the gate accepted the new prompt."""
+        return self.decision.accepted
+
+    @property
+    def before(self) -> JudgePrompt:
+        """The prompt the run started from."""
+        return self.result.before
+
+    @property
+    def after(self) -> JudgePrompt | None:
+        """The best new prompt; None where none was better on the validation rows."""
+        return self.result.after
+
+    @property
+    def diff(self) -> Diff:
+        """What changed in the prompt; false where there is no new one."""
+        return Diff("" if self.after is None else self.before.diff(self.after))
+
+    @property
+    def events(self) -> tuple[Event, ...]:
+        """Everything the run did, in order."""
+        from .store.journal import RunJournal
+
+        with self._open() as workspace:
+            return RunJournal(workspace.database, self.run_id).events()
+
+    def accept(self, *, comment: str, who: str | None = None) -> JudgePrompt:
+        """Adopt the new prompt: from now on its judge's name means it in this workspace.
+
+        Args:
+            comment: Why.
+            who: Who decides; git's user, or else the user name, unless given.
+
+        Raises:
+            NotAccepted: The gate did not accept the prompt.
+            InputError: Somebody has decided about this run already.
+        """
+        from .actions.run_result import NotAccepted, settle
+
+        with self._open() as workspace:
+            prompt = settle(workspace, self.run_id, adopt=True, who=who, comment=comment)
+        if prompt is None:
+            raise NotAccepted(f"run {self.run_id} has no prompt to adopt")
+        return prompt
+
+    def reject(self, *, comment: str, who: str | None = None) -> None:
+        """Turn the new prompt down; the judge stays as it is.
+
+        Raises:
+            InputError: Somebody has decided about this run already.
+        """
+        from .actions.run_result import settle
+
+        with self._open() as workspace:
+            settle(workspace, self.run_id, adopt=False, who=who, comment=comment)
+
+    def _open(self) -> Workspace:
+        from .store.workspace import Workspace
+
+        return Workspace(self.workspace)
+
+    def __repr__(self) -> str:
+        return f"Run({self.run_id!r}, {self.decision.outcome}: {self.decision.reason!r})"
+
+    def _say(self) -> None:
+        from .terminal import say
+
+        say(f"Run {self.run_id}: {self.before.name}@{self.before.version}")
+        say(f"  cost including resumes: {self.cost}")
+        say(f"\n{self.decision}")
+        say(str(self.diff))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class Calibration(Printed):
+    """A decision rule fitted on validation rows, and what it changes."""
+
+    result: CalibrationRun
+    title: str
+
+    @property
+    def threshold(self) -> float:
+        """From where on a score counts as positive."""
+        return self.result.calibrated.rule.threshold
+
+    def __repr__(self) -> str:
+        return repr(self.result.calibrated)
+
+    def _repr_html_(self) -> str:
+        return self.result.calibrated._repr_html_()  # the protocol of notebooks
+
+    def _say(self) -> None:
+        from .reports.calibration_report import say_calibration
+
+        say_calibration(self.result, title=self.title)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class Gate(Printed):
+    """A decision of the gate about two judges."""
+
+    gated: Gated
+
+    @property
+    def decision(self) -> GateDecision:
+        """What the gate decided."""
+        body = self.gated.found["decision"]
+        return GateDecision(outcome=body["outcome"], reason=body["reason"], body=body)
+
+    @property
+    def accepted(self) -> bool:
+        """Whether the second judge may replace the first."""
+        return self.gated.accepted
+
+    def __repr__(self) -> str:
+        return f"Gate({self.decision.outcome}: {self.decision.reason!r}, run {self.gated.run_id!r})"
+
+    def _say(self) -> None:
+        from .reports.gate_report import say_gated
+
+        say_gated(self.gated)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class VerdictScore(Printed):
+    """Verdicts from anywhere, measured; `score["f1"].value` is a figure."""
+
+    score: Score
+    title: str
+
+    def __getitem__(self, metric: str) -> Estimate:
+        return self.score.benchmark.metrics[metric]
+
+    def __repr__(self) -> str:
+        return repr(self.score.benchmark)
+
+    def _repr_html_(self) -> str:
+        return self.score.benchmark._repr_html_()  # the protocol of notebooks
+
+    def _say(self) -> None:
+        from .reports.score_tables import say_score
+
+        say_score(self.score, title=self.title)
+
+
+class JudgeList(tuple["JudgePrompt", ...], Printed):
+    """The judges of a workspace, each in its current version."""
+
+    __slots__ = ()
+
+    def _say(self) -> None:
+        from .terminal import say_table
+
+        lines = [(p.name, p.version, ", ".join(p.inputs), p.scale.describe()) for p in self]
+        say_table(("judge", "version", "inputs", "scale"), lines, left=4)
+
+
+class RunList(tuple["RunRecord", ...], Printed):
+    """The runs of a workspace, newest first."""
+
+    __slots__ = ()
+
+    def _say(self) -> None:
+        from .terminal import say_table
+
+        lines = [
+            (run.run_id, run.kind, run.state, run.created[:19].replace("T", " "), str(run.config.get("model", "")))
+            for run in self
+        ]
+        say_table(("run", "kind", "state", "started (UTC)", "model"), lines, left=5)
