@@ -92,7 +92,7 @@ def test_the_tour_walks_from_rows_to_a_verified_export(tmp_path: Path) -> None:
     text = shown(run(read("tour"), tmp_path))
     assert "Raise precision by making fewer false positives" in text
     assert "channel = table" in text
-    assert "ACCEPTED, SIMULATED: says nothing about real models" in text
+    assert "ACCEPTED  [SIMULATED: says nothing about real models]" in text
     assert "passed 8 rows rendered alike" in text
     assert not list(tmp_path.iterdir())
 
