@@ -57,7 +57,7 @@ def judge(
         dataset: What to judge; its rows need the fields the prompt's template names.
         client: Where the answers come from; recorded ones are not asked again.
         settings: Sampling and limits.
-        rule: What decides, such as the one kept on the shelf; the prompt's own threshold unless given.
+        rule: The decision rule, such as a calibrated one of the registry; the prompt's own threshold unless given.
         repeat: Which repetition of the same questions this is; another number asks anew.
         progress: Called in this thread while answers come in.
 
@@ -84,14 +84,17 @@ def judge(
     outcomes = _ask(prompt, requests, client, settings=settings, progress=progress)
     for row, outcome in zip(sent, outcomes, strict=True):
         answers[row.id] = _read(prompt, row.id, outcome, settings)
-    signed = any((o.fingerprint or "").startswith(SIMULATED_FINGERPRINT) for o in outcomes if isinstance(o, Completion))
+    simulated = client.model.simulated
+    for outcome in outcomes:
+        if isinstance(outcome, Completion) and (outcome.fingerprint or "").startswith(SIMULATED_FINGERPRINT):
+            simulated = True
     judged = JudgedDataset(
         dataset=dataset,
         answers=tuple(answers[row.id] for row in dataset.rows),
         scale=prompt.scale,
         judge=f"{prompt.name}@{prompt.version}",
         model=client.model.name,
-        simulated=client.model.simulated or signed,
+        simulated=simulated,
     )
     return judged if rule is None else judged.under(rule)
 
@@ -108,16 +111,20 @@ def _ask(
     if settings.confidence == "ask":
         return client.ask(requests, progress=progress)
     outcomes = client.ask(requests[:1])
-    _refuse_silence(prompt, outcomes, client)
+    _require_logprobs(prompt, outcomes, client)
     outcomes += client.ask(requests[1:], progress=progress) if requests[1:] else []
-    _refuse_silence(prompt, outcomes, client)
+    _require_logprobs(prompt, outcomes, client)
     return outcomes
 
 
-def _refuse_silence(prompt: JudgePrompt, outcomes: list[Outcome], client: Client) -> None:
-    """Refuse Tok confidence without log-probabilities; a reply without a verdict proves nothing."""
-    replies = [outcome for outcome in outcomes if isinstance(outcome, Completion)]
-    require_logprobs([r for r in replies if isinstance(read_reply(prompt, "", r), Verdict)], client.model.name)
+def _require_logprobs(prompt: JudgePrompt, outcomes: list[Outcome], client: Client) -> None:
+    """Refuse Tok confidence where replies with a verdict have no log-probabilities."""
+    readable = []
+    for outcome in outcomes:
+        # A reply without a verdict proves nothing: it may have been cut off before the grade.
+        if isinstance(outcome, Completion) and isinstance(read_reply(prompt, "", outcome), Verdict):
+            readable.append(outcome)
+    require_logprobs(readable, client.model.name)
 
 
 def _read(prompt: JudgePrompt, row_id: str, outcome: Outcome, settings: JudgeSettings) -> Answer:
@@ -141,18 +148,18 @@ def judge_request(prompt: JudgePrompt, row: Row, *, settings: JudgeSettings, rep
 
 
 def require_answers(answers: Sequence[Answer], *, of: str = "row") -> None:
-    """Refuse to go on where the endpoint is why there is no verdict.
+    """Raise where the endpoint is the reason that there is no verdict at all.
 
     Args:
-        answers: Of everything that was asked.
-        of: What was asked about.
+        answers: Of all rows.
+        of: What one answer is about, for the message.
 
     Raises:
-        ModelError: There is none; the message says what the first request met.
+        ModelError: There is no verdict; the message says why the first request failed.
     """
-    lost = [answer for answer in answers if isinstance(answer, Unscored) and answer.reason == "endpoint"]
-    if lost and not any(isinstance(answer, Verdict) for answer in answers):
-        raise unanswered_error(lost[0].detail, of=of)
+    failed = [answer for answer in answers if isinstance(answer, Unscored) and answer.reason == "endpoint"]
+    if failed and not any(isinstance(answer, Verdict) for answer in answers):
+        raise unanswered_error(failed[0].detail, of=of)
 
 
 def unanswered_error(detail: str, *, of: str) -> ModelError:

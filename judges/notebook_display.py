@@ -1,4 +1,4 @@
-"""How our tables look in a notebook: a title, the first lines, and what must be known; every text is escaped."""
+"""HTML tables for notebooks: a title, the first lines and notes; every text is escaped."""
 
 from __future__ import annotations
 
@@ -29,12 +29,17 @@ def html_table(frame: pd.DataFrame, *, title: str, notes: Iterable[str] = (), li
     """
     shown = frame.head(MOST_LINES)
     body = shown.map(_cell).to_html(index=False, border=0, escape=True)
-    left = (len(frame) if lines is None else lines) - len(shown)
-    said = [*([f"{left:,} more lines; to_frame() has all of them"] if left else []), *notes]
-    below = "".join(f"<li>{escape(note)}</li>" for note in said)
+    total = len(frame) if lines is None else lines
+    hidden = total - len(shown)
+    items = list(notes)
+    if hidden:
+        items.insert(0, f"{hidden:,} more lines; to_frame() has all of them")
+    below = "".join(f"<li>{escape(note)}</li>" for note in items)
     # Without these classes a notebook would set what stands between two dollar signs as mathematics.
     head = f'<div class="tex2jax_ignore mathjax_ignore"><p><b>{escape(title)}</b></p>'
-    return f"{head}{body}{f'<ul>{below}</ul>' if below else ''}</div>"
+    if below:
+        below = f"<ul>{below}</ul>"
+    return f"{head}{body}{below}</div>"
 
 
 def _cell(value: object) -> str:

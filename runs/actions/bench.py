@@ -1,4 +1,4 @@
-"""Benchmark a judge: ask it whole, claim by claim or listwise, measure, and see how far to trust the figures."""
+"""Benchmark a judge: judge rows whole, claim by claim or listwise, measure, and check how reliable the figures are."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ Watch = Callable[[str, Progress], None]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ByClaim:
-    """How responses are taken apart and put together again."""
+    """How responses are split into claims, and how the claims' verdicts are joined."""
 
     splitter: Splitter = "sentence"
     trivial: Trivial = "model"
@@ -70,20 +70,20 @@ class BenchPlan:
     window: Window | None = None
     """Rank passages in windows of this size and step instead of judging them one by one."""
     planted: int | None = None
-    """Rows into which instructions are planted, to see whether the judge obeys them."""
+    """Rows that get a prompt injection, to see whether the judge obeys it."""
     ceilings: ReliabilityOptions = field(default_factory=ReliabilityOptions)
 
     def __post_init__(self) -> None:
-        whole = self.claims is None and self.window is None
+        rows_judged_whole = self.claims is None and self.window is None
         if self.claims is not None and self.window is not None:
             raise InputError("rows are judged claim by claim or listwise, not both")
-        if not whole and self.repeats > 1:
+        if not rows_judged_whole and self.repeats > 1:
             raise InputError("--repeat is for rows judged whole", hint="leave out --by-claim and --listwise")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BenchResult:
-    """A benchmark, its parts, what else was found out, and what it cost."""
+    """A benchmark, its parts, the answers to what else was asked, and what it cost."""
 
     judged: JudgedDataset
     benchmark: Benchmark
@@ -100,13 +100,17 @@ class BenchResult:
     notes: tuple[str, ...] = field(default=())
 
     def to_json(self) -> dict[str, Any]:  # Any: JSON
-        """Return the benchmark's JSON with whatever else was asked for, `calls` and `cost` beside it."""
+        """Return the benchmark's JSON, whatever else was asked for, and the calls and their cost."""
         out = self.benchmark.to_json() | self.ceilings.to_json()
         if self.by:
             out["by"] = {value: part.to_json() for value, part in self.by.items()}
         out |= {name: mean.to_json() for name, mean in self.macro.items()}
-        named = {"claims": self.claims, "listwise": self.ranked, "flip_rate": self.flips}
-        out |= {name: part.to_json() for name, part in named.items() if part is not None}
+        if self.claims is not None:
+            out["claims"] = self.claims.to_json()
+        if self.ranked is not None:
+            out["listwise"] = self.ranked.to_json()
+        if self.flips is not None:
+            out["flip_rate"] = self.flips.to_json()
         return out | {"calls": self.stats.calls, "cost": self.stats.cost, "dropped": sorted(self.stats.dropped)}
 
 
@@ -154,8 +158,8 @@ def run_bench(
         run_session(workspace.database, run_id),
         open_client(model, environment, record=record, budget=budget, concurrency=concurrency) as client,
     ):
-        asked = _ask(prompt, dataset, client, plan, rule, watch)
-        require_answers(asked.rounds[0].answers)
+        replies = _judge_rows(prompt, dataset, client, plan, rule, watch)
+        require_answers(replies.rounds[0].answers)
         flips = None
         if plan.planted is not None:
             flips = flip_rate(
@@ -170,57 +174,61 @@ def run_bench(
         stats = client.stats
         seal = seal_of(workspace, dataset, show_all=show_all, by="bench")
         enter_look(workspace, prompt.version, dataset, by="bench")
-    first = asked.rounds[0]
+    first = replies.rounds[0]
     shown = seal.shown(first)
-    claims = asked.claims.only({row.id for row in shown.dataset.rows}) if asked.claims is not None else None
-    caveats = kept.caveats(model=first.model, confidence=plan.settings.confidence) if kept else ()
-    decided = (f"decided by the kept rule {kept.rule.version}: positive at {kept.rule.threshold:g}",) if kept else ()
+    claims = replies.claims
+    if claims is not None:
+        claims = claims.only({row.id for row in shown.dataset.rows})
+    notes: list[str] = []
+    if kept is not None:
+        notes.append(f"decided by the kept rule {kept.rule.version}: positive at {kept.rule.threshold:g}")
+        notes += kept.caveats(model=first.model, confidence=plan.settings.confidence)
     return BenchResult(
         judged=first,
         benchmark=measure(first),
         by=by_column(first, plan.by) if plan.by else {},
         macro=macro_means(first, plan.by) if plan.by and first.scale.kind != "choice" else {},
-        ceilings=check_reliability(asked.rounds, plan.ceilings, shown=seal.shown),
+        ceilings=check_reliability(replies.rounds, plan.ceilings, shown=seal.shown),
         claims=claims,
-        ranked=asked.ranked,
+        ranked=replies.ranked,
         flips=flips,
         stats=stats,
         shown=shown,
-        notes=(*decided, *caveats, *seal.notes(), *seal.look_note(), *describe_spending(stats)),
+        notes=(*notes, *seal.notes(), *seal.look_note(), *describe_spending(stats)),
     )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Asked:
+class _Replies:
     rounds: list[JudgedDataset]
     claims: ClaimedResponses | None = None
     ranked: RankedDataset | None = None
 
 
-def _ask(
+def _judge_rows(
     prompt: JudgePrompt, dataset: Dataset, client: Client, plan: BenchPlan, rule: DecisionRule | None, watch: Watch
-) -> _Asked:
+) -> _Replies:
     if plan.claims is not None:
-        ways, progress = plan.claims, partial(watch, "claims")
+        options = plan.claims
         claimed = judge_claims(
             prompt,
             dataset,
             client,
-            field=ways.field,
+            field=options.field,
             settings=plan.settings,
             rule=rule,
-            splitter=ways.splitter,
-            trivial=ways.trivial,
-            aggregate=ways.aggregate,
-            progress=progress,
+            splitter=options.splitter,
+            trivial=options.trivial,
+            aggregate=options.aggregate,
+            progress=partial(watch, "claims"),
         )
-        return _Asked(rounds=[claimed.judged], claims=claimed)
+        return _Replies(rounds=[claimed.judged], claims=claimed)
     if plan.window is not None:
         query, passage = (*prompt.inputs, "query", "passage")[:2]
         ranked = judge_listwise(
             dataset, client, query=query, passage=passage, window=plan.window, progress=partial(watch, "ranking")
         )
-        return _Asked(rounds=[ranked.judged], ranked=ranked)
+        return _Replies(rounds=[ranked.judged], ranked=ranked)
     rounds = [
         judge(
             prompt,
@@ -233,7 +241,7 @@ def _ask(
         )
         for k in range(plan.repeats)
     ]
-    return _Asked(rounds=rounds)
+    return _Replies(rounds=rounds)
 
 
 def rows_for_function(source: RowSource, reading: Mapping[str, Any], registry: Registry) -> Dataset:
@@ -290,13 +298,13 @@ def bench_function(
 
 
 def describe_spending(stats: ClientStats) -> tuple[str, ...]:
-    """Say what was asked, what it cost, and which parameters the endpoint would not take."""
+    """Return notes on the calls, what they cost, and which parameters the endpoint refused."""
     cost = f"${stats.cost:.4f}" if stats.price_known else "price unknown"
     tokens = stats.tokens_in + stats.tokens_out
-    said = [f"{stats.calls} calls, {stats.recorded} answers from the record, {tokens:,} tokens, {cost}"]
+    notes = [f"{stats.calls} calls, {stats.recorded} cached, {tokens:,} tokens, {cost}"]
     if stats.dropped:
-        said.append(f"left out because the endpoint refuses them: {', '.join(sorted(stats.dropped))}")
-    return tuple(said)
+        notes.append(f"left out because the endpoint refuses them: {', '.join(sorted(stats.dropped))}")
+    return tuple(notes)
 
 
 def write_verdicts(judged: JudgedDataset, path: Path) -> None:

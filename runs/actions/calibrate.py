@@ -112,26 +112,26 @@ def run_calibration(
         with open_client(model, environment, record=record, budget=budget, concurrency=concurrency) as client:
             judged = judge(prompt, rows, client, settings=settings, progress=lambda p: watch("validation rows", p))
             stats = client.stats
-        _require_answers(judged)
-        found = calibrate(judged, metric=metric, method=method)
+        _require_all_answers(judged)
+        calibrated = calibrate(judged, metric=metric, method=method)
         kept = KeptRule(
-            rule=found.rule,
+            rule=calibrated.rule,
             judge=judged.judge,
             asked_at=prompt.scale.threshold,
             dataset=rows.name,
             dataset_hash=rows.content_hash,
-            rows=found.before.n,
+            rows=calibrated.before.n,
             model=judged.model,
             confidence=settings.confidence,
             metric=metric,
             simulated=judged.simulated,
         )
         path = workspace.registry.keep_rule(prompt, kept)
-    return CalibrationRun(run_id=run_id, calibrated=found, kept=kept, path=path, shares=shares, stats=stats)
+    return CalibrationRun(run_id=run_id, calibrated=calibrated, kept=kept, path=path, shares=shares, stats=stats)
 
 
-def _require_answers(judged: JudgedDataset) -> None:
-    """Fit nothing on the rows that happened to be judged before the money or the endpoint gave out."""
+def _require_all_answers(judged: JudgedDataset) -> None:
+    """Refuse to fit a rule on part of the rows, where the budget or the endpoint ended early."""
     reasons = [answer.reason for answer in judged.answers if isinstance(answer, Unscored)]
     if unpaid := reasons.count("budget"):
         raise BudgetSpent(f"the budget ended before {unpaid} rows were judged", hint="try again with a larger --budget")

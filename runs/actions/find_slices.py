@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from ...judges import Dataset, InputError, JudgedDataset, Row, load_verdicts
+from ...judges import Dataset, InputError, JudgedDataset, load_verdicts
 from ...judges.reliability import Finding, read_audit
 from ...slices import (
     FoundSlice,
@@ -106,8 +106,9 @@ def group_by_input(judged: JudgedDataset) -> JudgedDataset:
     rows = judged.dataset.rows
     if any(row.group for row in rows):
         return judged
-    different = {name: len({row.inputs.get(name, "") for row in rows}) for name in sorted({*_inputs(rows)})}
-    usable = {name: count for name, count in different.items() if 2 * MIN_GROUPS <= count < len(rows)}
+    names = sorted({name for row in rows for name in row.inputs})
+    distinct = {name: len({row.inputs.get(name, "") for row in rows}) for name in names}
+    usable = {name: count for name, count in distinct.items() if 2 * MIN_GROUPS <= count < len(rows)}
     if not usable:
         return judged
     name = min(usable, key=lambda name: usable[name])
@@ -119,10 +120,6 @@ def group_by_input(judged: JudgedDataset) -> JudgedDataset:
     grouped = tuple(replace(row, group=_key(row.inputs.get(name, ""))) for row in rows)
     dataset = Dataset.of(grouped, labels=judged.dataset.labels, name=judged.dataset.name, notes=notes)
     return replace(judged, dataset=dataset)
-
-
-def _inputs(rows: Sequence[Row]) -> list[str]:
-    return [name for row in rows for name in row.inputs]
 
 
 def _key(text: str) -> str:
@@ -155,7 +152,7 @@ def _reads_texts(judged: JudgedDataset, wanted: Search) -> bool:
 
 
 def named_slice(judged: JudgedDataset, wanted: Search, text: str) -> Predicate:
-    """Return the slice a person means: the number of one found, a saved slice's path, or a predicate."""
+    """Return the slice that a number of the table, a saved slice's path, or a predicate stands for."""
     if not text.strip().isdecimal():
         return read_slice(text)
     return numbered(search(judged, wanted), int(text)).predicate
@@ -168,8 +165,8 @@ def numbered(report: SliceReport, number: int) -> FoundSlice:
         InputError: There is no such number.
     """
     if not 1 <= number <= len(report.slices):
-        there = f"there are 1 to {len(report.slices)}" if report.slices else "none was found"
-        raise InputError(f"there is no slice number {number}; {there}", hint="or write the slice out")
+        numbers = f"there are 1 to {len(report.slices)}" if report.slices else "none was found"
+        raise InputError(f"there is no slice number {number}; {numbers}", hint="or write the slice out")
     return report.slices[number - 1]
 
 
@@ -230,7 +227,7 @@ class Advice:
 
 
 def advise(report: SliceReport) -> Advice:
-    """Say in words what to do with the slices found."""
+    """Advise which slice to optimize on, or explain why none."""
     if any(found.prompt_target for found in report.slices):
         chosen, why = choose_target(report, None)
         if chosen is not None:
@@ -240,10 +237,11 @@ def advise(report: SliceReport) -> Advice:
         if found.confirmed:
             reasons.setdefault(why_no_target(found), []).append(str(i))
     if reasons:
-        said = "; ".join(
-            f"slice{'s' if len(numbers) > 1 else ''} {', '.join(numbers)} ({why})" for why, numbers in reasons.items()
-        )
-        return Advice(number=None, why=f"Confirmed, but nothing a prompt is known to mend: {said}")
+        clauses = []
+        for why, numbers in reasons.items():
+            noun = "slices" if len(numbers) > 1 else "slice"
+            clauses.append(f"{noun} {', '.join(numbers)} ({why})")
+        return Advice(number=None, why=f"Confirmed, but nothing a prompt is known to mend: {'; '.join(clauses)}")
     if report.slices:
         best = min(range(len(report.slices)), key=lambda i: report.slices[i].p)
         p = report.slices[best].p
@@ -269,12 +267,12 @@ def to_json(report: SliceReport, judged: JudgedDataset) -> dict[str, Any]:  # An
         }
         for i, found in enumerate(report.slices, 1)
     ]
-    optimize_on = report.slices[advice.number - 1].predicate if advice.number else None
+    optimize_on = str(report.slices[advice.number - 1].predicate) if advice.number else None
     return report.to_json() | {
         "slices": slices,
         "reading": list(judged.dataset.notes),
         "simulated": judged.simulated,
-        "optimize_on": optimize_on and str(optimize_on),
+        "optimize_on": optimize_on,
         "why": advice.why,
     }
 

@@ -1,4 +1,4 @@
-"""How far a judge's figures can be trusted: repeats, annotators, the least change that shows, likely label errors."""
+"""Check how reliable a judge's figures are: repeats, annotators, the least visible change, likely label errors."""
 
 from __future__ import annotations
 
@@ -31,15 +31,15 @@ LISTED = 20
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReliabilityOptions:
-    """What to find out beside the figures themselves."""
+    """What to check besides the figures themselves."""
 
     metric: str = "f1"
     gain: float | None = None
-    """The gain somebody asks for, to be held against the noise."""
+    """The gain a person is after, to be compared with the noise."""
     annotators: tuple[str, ...] = ()
     """Columns of single annotators, or one column of lists."""
     words: Mapping[str, float] | None = None
-    """What annotators' words stand for."""
+    """The grade that each of the annotators' words stands for."""
     audit: Path | None = None
     """Where to write the likely label errors."""
     audited: Path | None = None
@@ -48,7 +48,7 @@ class ReliabilityOptions:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReliabilityReport:
-    """What was found; None for what was not asked, or cannot be known."""
+    """The answers; None for what was not asked, or cannot be known."""
 
     metric: str
     retest: Retest | None
@@ -60,7 +60,7 @@ class ReliabilityReport:
     audited: Remeasured | None
 
     def to_json(self) -> dict[str, Any]:  # Any: JSON
-        """Return what there is, under `repeats`, `annotators`, `detectable_change`, `noise`, `audit` and `audited`."""
+        """Return the answers under `repeats`, `annotators`, `detectable_change`, `noise`, `audit` and `audited`."""
         out: dict[str, Any] = {}  # Any: JSON
         if self.retest is not None:
             values = self.retest.spread["f1"].values if "f1" in self.retest.spread else ()
@@ -81,15 +81,15 @@ class ReliabilityReport:
 
 def check_reliability(
     rounds: Sequence[JudgedDataset],
-    asked: ReliabilityOptions,
+    options: ReliabilityOptions,
     *,
     shown: Callable[[JudgedDataset], JudgedDataset] = lambda judged: judged,
 ) -> ReliabilityReport:
-    """Answer the questions about a judge that was asked once or several times.
+    """Check a judge that judged the same rows once or several times.
 
     Args:
         rounds: The same rows judged one or more times; the first is the one that is reported.
-        asked: The questions.
+        options: What to check.
         shown: Leaves the rows that may be shown one by one.
 
     Raises:
@@ -97,21 +97,24 @@ def check_reliability(
     """
     first = rounds[0]
     decides = first.scale.kind != "choice"
+    binary = options.metric in BINARY_METRICS and decides
     again = retest(rounds) if len(rounds) > 1 and decides else None
-    humans = human_agreement(first, asked.annotators, words=asked.words) if asked.annotators else None
-    known = asked.metric in BINARY_METRICS and decides
-    detectable = minimum_detectable_change(asked.metric, first) if known else None
-    noises = (again and again.noise(asked.metric), detectable)
-    warning = noise_note(asked.metric, asked.gain, *noises) if asked.gain is not None and known else None
-    audit = likely_label_errors(*map(shown, rounds), limit=LISTED) if asked.audit else None
-    if audit is not None and asked.audit is not None:
-        write_audit(audit, asked.audit)
+    humans = human_agreement(first, options.annotators, words=options.words) if options.annotators else None
+    detectable = minimum_detectable_change(options.metric, first) if binary else None
+    warning = None
+    if options.gain is not None and binary:
+        repeated = None if again is None else again.noise(options.metric)
+        warning = noise_note(options.metric, options.gain, repeated, detectable)
+    audit = None
+    if options.audit is not None:
+        audit = likely_label_errors(*map(shown, rounds), limit=LISTED)
+        write_audit(audit, options.audit)
     return ReliabilityReport(
-        metric=asked.metric,
+        metric=options.metric,
         retest=again,
         humans=humans,
         detectable=detectable,
         warning=warning,
         audit=audit,
-        audited=remeasure(first, read_audit(asked.audited)) if asked.audited else None,
+        audited=remeasure(first, read_audit(options.audited)) if options.audited else None,
     )

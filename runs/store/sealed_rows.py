@@ -1,8 +1,8 @@
-"""Which rows of a file are sealed to a run, and what may be shown of them.
+"""Find which rows of a dataset are sealed to a run, and say what may be shown of them.
 
-Figures of a prompt on sealed rows are a look, which is entered in the ledger and counts when a prompt is next gated on
-them. Single rows, errors and slices are shown from the other rows; who wants all opens the holdout, which is entered
-as well. Rows are known by what they say, so that a copy, a cut or a verdict file of the same rows is known too.
+Figures of a prompt on sealed rows are a look: the ledger counts it when a prompt is next gated on them. Single rows,
+errors and slices are shown from the other rows only; to show all opens the holdout, and the ledger says so. Rows are
+recognised by their content, so that a copy, a part or a verdict file of the same rows is recognised too.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class Seal:
     """Shape (rows,)."""
     run_id: str
     opened: bool
-    """Whether they are shown all the same, as was asked for."""
+    """Whether they are shown all the same, because a person opened them."""
 
     @property
     def count(self) -> int:
@@ -40,7 +40,7 @@ class Seal:
 
     @property
     def hides(self) -> bool:
-        """Whether anything is kept from being shown."""
+        """Whether any row may not be shown."""
         return self.count > 0 and not self.opened
 
     def shown(self, judged: JudgedDataset) -> JudgedDataset:
@@ -48,7 +48,7 @@ class Seal:
         return judged.only(np.flatnonzero(~self.sealed).tolist()) if self.hides else judged
 
     def notes(self) -> tuple[str, ...]:
-        """Say what is kept back, or that it was opened."""
+        """Return a note on what is hidden, or on what was opened."""
         if not self.count:
             return ()
         of = f"{self.count:,} of the {len(self.sealed):,} rows are sealed to run {self.run_id}"
@@ -57,7 +57,7 @@ class Seal:
         return (f"{of}: single rows, errors and slices are shown from the others (--all opens the holdout)",)
 
     def look_note(self) -> tuple[str, ...]:
-        """Say that figures on sealed rows are a look."""
+        """Return a note that figures on sealed rows are a look."""
         if not self.count:
             return ()
         return (
@@ -109,15 +109,17 @@ def seal_judges(workspace: Workspace, judges: Iterable[JudgedDataset], *, show_a
     """
     if not workspace.exists:
         return tuple(_unsealed(judged.dataset) for judged in judges)
-    ledger, seals, found = HoldoutLedger(workspace.database), {}, []
+    ledger = HoldoutLedger(workspace.database)
+    by_rows: dict[str, tuple[Seal, RowFingerprints]] = {}
+    seals: list[Seal] = []
     for judged in judges:
         rows = judged.dataset
-        if rows.content_hash not in seals:
-            seals[rows.content_hash] = seal_of(workspace, rows, show_all=show_all, by=by), RowFingerprints.of(rows)
-        seal, known = seals[rows.content_hash]
-        ledger.measured(version_of(judged), known, by=by)
-        found.append(seal)
-    return tuple(found)
+        if rows.content_hash not in by_rows:
+            by_rows[rows.content_hash] = seal_of(workspace, rows, show_all=show_all, by=by), RowFingerprints.of(rows)
+        seal, fingerprints = by_rows[rows.content_hash]
+        ledger.measured(version_of(judged), fingerprints, by=by)
+        seals.append(seal)
+    return tuple(seals)
 
 
 def version_of(judged: JudgedDataset) -> str:
@@ -126,8 +128,8 @@ def version_of(judged: JudgedDataset) -> str:
     only = names.pop() if len(names) == 1 else None
     if isinstance(only, str) and (named := _VERSION.fullmatch(only)):
         return named[1]
-    said = sorted((a.row_id, a.score, a.positive) for a in judged.answers if isinstance(a, Verdict))
-    return f"verdicts-{hashlib.blake2b(repr(said).encode('utf-8', 'surrogatepass'), digest_size=8).hexdigest()}"
+    verdicts = sorted((a.row_id, a.score, a.positive) for a in judged.answers if isinstance(a, Verdict))
+    return f"verdicts-{hashlib.blake2b(repr(verdicts).encode('utf-8', 'surrogatepass'), digest_size=8).hexdigest()}"
 
 
 def require_shown(seal: Seal, judged: JudgedDataset, *, name: str) -> None:
@@ -149,32 +151,32 @@ def _unsealed(dataset: Dataset) -> Seal:
 
 def _find_sealed(history: History, dataset: Dataset) -> tuple[BoolArray, str]:
     """Return which rows some run sealed and none had open, and the last run that sealed any."""
-    keys, known = row_keys(dataset), RowFingerprints.of(dataset)
+    keys, fingerprints = row_keys(dataset), RowFingerprints.of(dataset)
     inside, outside, run_id = np.zeros(len(dataset), np.bool_), np.zeros(len(dataset), np.bool_), ""
     for memory in history.memories:
-        here, there = _held(keys, known, memory)
-        if here.any() and (here & ~inside).any():
+        sealed, opened = _rows_of_run(keys, fingerprints, memory)
+        if (sealed & ~inside).any():
             run_id = memory.run_id
-        inside |= here
-        outside |= there
+        inside |= sealed
+        outside |= opened
     return inside & ~outside, run_id
 
 
-def _held(keys: list[bytes], known: RowFingerprints, memory: SeenRows) -> tuple[BoolArray, BoolArray]:
+def _rows_of_run(keys: list[bytes], fingerprints: RowFingerprints, memory: SeenRows) -> tuple[BoolArray, BoolArray]:
     """Return which rows a run sealed, and which it had open; a row that only looks like one of both is neither."""
-    exact = [_stand(keys, parts) for parts in ((*memory.sealed.values(),), (memory.open,))]
-    sealed, opened = exact
-    if known.prints is None:
+    sealed = _contained(keys, tuple(memory.sealed.values()))
+    opened = _contained(keys, (memory.open,))
+    if fingerprints.prints is None:
         return sealed, opened
-    like = [known.prints.met_in(part.prints) for part in memory.sealed.values() if part.prints is not None]
-    alike = np.logical_or.reduce([met.same for met in like]) if like else np.zeros(len(keys), np.bool_)
+    matches = [fingerprints.prints.met_in(part.prints) for part in memory.sealed.values() if part.prints is not None]
+    alike = np.logical_or.reduce([met.same for met in matches]) if matches else np.zeros(len(keys), np.bool_)
     if memory.open.prints is not None:
-        met = known.prints.met_in(memory.open.prints)
+        met = fingerprints.prints.met_in(memory.open.prints)
         opened = opened | (met.same & met.whole & ~sealed & ~alike)
         alike = alike & ~(met.same & met.whole)
     return sealed | (alike & ~opened), opened
 
 
-def _stand(keys: list[bytes], parts: tuple[RowFingerprints, ...]) -> BoolArray:
-    there = {key for part in parts for group in part.groups for key in group.rows}
-    return np.array([key in there for key in keys], np.bool_)
+def _contained(keys: list[bytes], parts: tuple[RowFingerprints, ...]) -> BoolArray:
+    contained = {key for part in parts for group in part.groups for key in group.rows}
+    return np.array([key in contained for key in keys], np.bool_)

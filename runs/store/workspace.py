@@ -1,4 +1,4 @@
-"""A workspace: the folder whose one SQLite file is the truth, and the prompt files people keep in git."""
+"""A workspace: a folder with one SQLite file of runs, calls and looks, and prompt files that people keep in git."""
 
 from __future__ import annotations
 
@@ -18,8 +18,7 @@ class Workspace:
 
     Args:
         root: The folder.
-        on_wait: Where given, a write waits for its turn while another process writes, and this is told for what; else
-            such a write is refused.
+        on_wait: Called with what a write waits for while another process writes; without it such a write is refused.
     """
 
     def __init__(self, root: Path, *, on_wait: Callable[[str], None] | None = None) -> None:
