@@ -59,6 +59,14 @@ def test_imports_run_downwards(path: Path) -> None:
     assert above == set()
 
 
+@pytest.mark.parametrize("path", sorted((ROOT / "runs" / "actions").glob("*.py")), ids=lambda p: p.name)
+def test_an_action_returns_values_and_prints_nothing(path: Path) -> None:
+    """Commands and the Python face print what an action returns; it knows neither reports nor the terminal."""
+    assert not [
+        name for name, _ in imports(path) if name.startswith(("runs.reports", "runs.terminal", "runs.commands"))
+    ]
+
+
 def test_there_is_no_circle_of_imports() -> None:
     """Following imports between files, nobody comes back to where they started."""
     names = {".".join(p.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__"): p for p in MODULES}
@@ -156,6 +164,13 @@ def test_importing_us_and_asking_for_help_is_light() -> None:
     out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
     loaded = {name.split(".")[0] for name in out.splitlines()[-1].split()}
     assert not loaded & (HEAVY | {"numpy", "yaml", "pydantic"})
+
+
+def test_importing_the_package_loads_no_heavy_library() -> None:
+    """`import judgewright` shows its functions and loads what they need when they are called."""
+    code = "import sys, judgewright; judgewright.bench; print(*sys.modules)"
+    out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    assert not {name.split(".")[0] for name in out.split()} & (HEAVY | {"numpy", "yaml", "pydantic", "click", "orjson"})
 
 
 def test_the_changelog_names_the_simulated_models_rules() -> None:

@@ -1,4 +1,4 @@
-"""Annotate a corpus: draw pairs, judge them in a workspace, say what the sample shows, write it down."""
+"""Annotate a corpus: draw pairs, judge them in a workspace, estimate from the sample, write the annotations."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A data file looked at before a run: what is in it, what needs eyes, what a run may cost."""
+"""Check a data file before a run: what is in it, what a person should look at, what a run may cost."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class CheckOptions:
 def check_file(
     path: Path, options: CheckOptions, *, registry: Registry, environment: Environment
 ) -> tuple[DataReport, RunPrice | None]:
-    """Look at a data file, and say what a run of a judge over it may cost.
+    """Check a data file, and compute what a run of a judge over it may cost.
 
     Raises:
         InputError: A column that was named is missing, or the model is no name.
@@ -82,10 +82,6 @@ def check_file(
         notes=(*raw.notes, *notes),
     )
     return report, _price(report, options, environment)
-
-
-def _inputs_of(registry: Registry) -> dict[str, tuple[str, ...]]:
-    return {name: registry.get(name).inputs for name in registry.names()}
 
 
 def _side_column(raw: RawRows, named: str | None) -> tuple[str | None, list[str]]:

@@ -1,4 +1,4 @@
-"""Data files written before a run: made from a published release, or split into parts."""
+"""Write data files before a run: import a published release, or split a file into parts."""
 
 from __future__ import annotations
 
@@ -93,24 +93,26 @@ def import_rows(
         InputError: No row was kept, or no row has a column of `where`.
         DataError: An id stands twice, or the source's files are not as they should be.
     """
-    done = Imported(path=out, source=source)
+    imported = Imported(path=out, source=source)
     groups: set[Scalar | tuple[str, Scalar]] = set()
     with _written_beside(out) as writer:
-        for row in _kept(rows, where, limit):
-            done.rows += 1
-            done.labels["none" if row.get("label") is None else f"{row['label']:g}"] += 1
-            done.datasets[str(row.get("dataset", ""))] += 1
+        for row in _selected(rows, where, limit):
+            imported.rows += 1
+            imported.labels["none" if row.get("label") is None else f"{row['label']:g}"] += 1
+            imported.datasets[str(row.get("dataset", ""))] += 1
             groups.add(row.get("group_id") or ("", row["id"]))
             writer.write(row)
-        if not done.rows:
-            kept = " and ".join(f"{name}={value}" for name, value in where.items())
-            raise InputError(f"{source}: no row has {kept}" if where else f"{source}: there are no rows")
-    done.groups = len(groups)
-    done.notes = tuple(notes)
-    return done
+        if not imported.rows and where:
+            conditions = " and ".join(f"{name}={value}" for name, value in where.items())
+            raise InputError(f"{source}: no row has {conditions}")
+        if not imported.rows:
+            raise InputError(f"{source}: there are no rows")
+    imported.groups = len(groups)
+    imported.notes = tuple(notes)
+    return imported
 
 
-def _kept(rows: Iterable[Flat], where: Mapping[str, str], limit: int | None) -> Iterator[Flat]:
+def _selected(rows: Iterable[Flat], where: Mapping[str, str], limit: int | None) -> Iterator[Flat]:
     seen: set[Scalar] = set()
     n = 0
     for row in rows:
@@ -130,7 +132,7 @@ def _kept(rows: Iterable[Flat], where: Mapping[str, str], limit: int | None) -> 
 
 @contextmanager
 def _written_beside(path: Path) -> Iterator[jsonlines.Writer]:
-    """Write JSON Lines beside the place and rename when all went well."""
+    """Write JSON Lines into a temporary file beside the path, and rename it when all went well."""
     path.parent.mkdir(parents=True, exist_ok=True)
     beside = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     try:
@@ -163,7 +165,7 @@ class SplitFiles:
 
 @dataclass(frozen=True, slots=True)
 class _Copying:
-    """Leave to copy a sealed part into a file: the rows belong to whoever asks for files, and no run has begun."""
+    """Permission to copy a sealed part into a file: no run has sealed these rows yet."""
 
     holdout: str
 
@@ -178,7 +180,7 @@ def split_file(
     seed: int,
     scale: OutputScale | None = None,
 ) -> SplitFiles:
-    """Write the four parts of a data file as JSONL, with every column as it was, and a README that says what they are.
+    """Write the four parts of a data file as JSONL, every column unchanged, and a README that describes them.
 
     A row that had no id or group gets the ones that the split went by, as `id` and `group_id`.
 
@@ -186,10 +188,10 @@ def split_file(
         InputError: The folder holds parts already, or there are too few groups.
         DataError: The file, or any of its rows, cannot be read.
     """
-    taken = [p for p in (*(f"{part}.jsonl" for part in PARTS), "README.md") if (folder / p).exists()]
-    if taken:
+    existing = [p for p in (*(f"{part}.jsonl" for part in PARTS), "README.md") if (folder / p).exists()]
+    if existing:
         raise InputError(
-            f"{folder / taken[0]} is there already", hint="name another folder: parts are never overwritten"
+            f"{folder / existing[0]} is there already", hint="name another folder: parts are never overwritten"
         )
     raw = read_raw_rows(path, roles, judges=judge_inputs(registry))
     labelled, label = any(row.label is not None for row in raw.rows), roles.label or "label"
@@ -203,8 +205,11 @@ def split_file(
         with _written_beside(folder / f"{name}.jsonl") as writer:
             for row in part.rows:
                 body = objects[row.id]
-                has_id = str(body.get(roles.id or "id", "")) == row.id
-                writer.write(({} if has_id else {"id": row.id}) | body | ({} if raw.group else {"group_id": row.group}))
+                if str(body.get(roles.id or "id", "")) != row.id:
+                    body = {"id": row.id} | body
+                if not raw.group:
+                    body = body | {"group_id": row.group}
+                writer.write(body)
     done = SplitFiles(
         folder=folder,
         rows={name: len(part) for name, part in written.items()},

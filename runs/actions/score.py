@@ -1,4 +1,4 @@
-"""What `score` does once its options are read: one judge measured, several ranked, published figures recomputed."""
+"""Score verdicts: measure one judge, rank several, or compare written answers with the gold ones."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class Score:
 
 
 def read_judges(files: Sequence[Path], columns: VerdictColumns) -> dict[str, JudgedDataset]:
-    """Read verdict files, each of one judge or of many; a name that occurs twice has its file before it.
+    """Read verdict files, each of one judge or of many; a name that occurs twice gets its file as a prefix.
 
     Raises:
         InputError: A threshold or map is for a judge that no file has, or a file cannot be read.
