@@ -19,11 +19,13 @@
         run.accept(comment="...")
     jw.export("groundedness", to="mlflow", out="handover")
 
-Data          load_rows, load_verdicts
-Measuring     bench, abench (with await), score, find_slices, calibrate
-Improving     optimize, load_run, gate
-Looking       list_judges, list_runs
-Taking along  export
+The functions by task:
+
+    Data          load_rows, load_verdicts
+    Measuring     bench, abench (with await), score, find_slices, calibrate
+    Improving     optimize, load_run, gate
+    Looking       list_judges, list_runs
+    Taking along  export
 
 A judge is a name (`jw.list_judges()` lists them), a YAML file, or a Python function from a row to a score.
 Rows are a path, a DataFrame, a list of dicts or a Hugging Face dataset. What a function returns can be printed.

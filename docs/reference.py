@@ -27,6 +27,7 @@ from judgewright.runs.exports import TARGETS, ExportContext, Refused
 from judgewright.runs.exports.manifest import differences
 
 FACES = {
+    "python": "judgewright",
     "judges": "judgewright.judges",
     "slices": "judgewright.slices",
     "optimize": "judgewright.optimize",
@@ -44,6 +45,7 @@ COMMAND_TASKS = {
 }
 """The commands in the order in which people meet them."""
 PYTHON_TASKS = {
+    "python": {"Do what the commands do": ("runs", "judgewright")},
     "judges": {
         "Read rows and verdicts": ("rows", "files", "datasets", "splits", "duplicates"),
         "Describe a judge": ("prompt", "instruction", "registry", "scale"),
@@ -77,7 +79,7 @@ SHOWN = "groundedness"
 WIDTH = 100
 _SECTION = re.compile(r"(Args|Returns|Raises|Yields):")
 _ITEM = re.compile(r"(\w+): (.*)")
-_CODE = re.compile(r"(`[^`]*`)")
+_CODE = re.compile(r"(`[^`]*`|^ {4}.*$)", re.MULTILINE)
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
