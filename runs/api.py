@@ -65,7 +65,9 @@ def load_rows(
     problems.check()
     reading: dict[str, Any] = {"label": label, "id": id, "group": group, "limit": limit}
     reading |= {"columns": dict(columns or {}), "skip_incomplete": skip_incomplete}
-    reading["label_scale"] = None if label_scale is None else parse_label_scale(label_scale)
+    if label_scale is not None:
+        parse_label_scale(label_scale)
+    reading["label_scale"] = label_scale
     return Rows(source=source, columns_found=tuple(found), count=count, reading=reading)
 
 
@@ -324,7 +326,6 @@ def optimize(
     with _open(workspace) as place, progress_on_stderr() as watch:
         prompt = _prompt(place, judge)
         reading = dict(table.reading)
-        scale = reading.pop("label_scale", None)
         config = RunConfig(
             prompt=prompt.to_yaml(),
             data=str(_file_of(table, place)),
@@ -339,7 +340,6 @@ def optimize(
             budget=budget,
             seed=seed,
             id_=reading.pop("id", None),
-            label_scale=scale,
             **reading,
         )
         environment = _environment(model, optimizer_model)

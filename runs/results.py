@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -49,7 +49,7 @@ class Rows(Printed):
     source: RowSource
     columns_found: tuple[str, ...]
     count: int
-    reading: Mapping[str, Any] = field(default_factory=dict)  # Any: the arguments of `load_dataset` that were given
+    reading: Mapping[str, Any]  # Any: the arguments of `load_dataset`; `label_scale` as text, as a run keeps it
 
     def __len__(self) -> int:
         return self.count
@@ -69,9 +69,11 @@ class Rows(Printed):
         Raises:
             DataError: A row lacks an input of the judge, or a label cannot be read; up to ten problems are named.
         """
-        from ..judges import load_dataset
+        from ..judges import load_dataset, parse_label_scale
 
-        return load_dataset(self.source, inputs=prompt.inputs, scale=prompt.scale, **self.reading)
+        scale = self.reading["label_scale"]
+        reading = {**self.reading, "label_scale": None if scale is None else parse_label_scale(scale)}
+        return load_dataset(self.source, inputs=prompt.inputs, scale=prompt.scale, **reading)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)

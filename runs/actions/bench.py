@@ -26,6 +26,7 @@ from ...judges import (
     by_column,
     judge,
     measure,
+    parse_label_scale,
     require_column,
     write_beside,
 )
@@ -249,19 +250,20 @@ def rows_for_function(source: RowSource, reading: Mapping[str, Any], registry: R
 
     Args:
         source: The rows.
-        reading: Arguments of `load_dataset`; `skip_incomplete` has no meaning without a prompt.
+        reading: Arguments of `load_dataset`, `label_scale` as text; `skip_incomplete` means nothing without a prompt.
         registry: Whose judges' inputs are looked for.
 
     Raises:
         DataError: The rows cannot be read, or none has a label.
     """
-    columns, scale = reading["columns"], reading["label_scale"]
-    roles = RawRoles(inputs=columns, label=reading["label"], id=reading["id"], group=reading["group"])
+    roles = RawRoles(inputs=reading["columns"], label=reading["label"], id=reading["id"], group=reading["group"])
     raw = read_raw_rows(source, roles, judges=judge_inputs(registry))
     rows = raw.rows[: reading["limit"]]
     if all(row.label is None for row in rows):
         raise DataError(f"{source}: no row has a label in column {reading['label'] or 'label'!r}")
-    return Dataset.of(rows, labels=scale or infer_raw_scale(raw.rows), name=name_of(source), notes=raw.notes)
+    stated = reading["label_scale"]
+    labels = infer_raw_scale(raw.rows) if stated is None else parse_label_scale(stated)
+    return Dataset.of(rows, labels=labels, name=name_of(source), notes=raw.notes)
 
 
 def bench_function(
