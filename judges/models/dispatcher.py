@@ -2,18 +2,19 @@
 
 One request moves through these states:
 
-| state       | meaning                                                       | where it is held          |
-|-------------|---------------------------------------------------------------|---------------------------|
-| fresh       | nothing was done for it yet                                   | `_fresh`                  |
-| entering    | its cost is reserved; the attempt is being written to the call record | a task, `_entering` |
-| entered     | the record is durable; it waits for a free slot               | `_entered`                |
-| on the wire | it was sent; the reply is awaited, read and written           | a task, `on_the_wire`     |
-| delayed     | it failed and waits before the next attempt; holds no slot    | a timer, `_delayed`       |
-| ready       | it may be entered again                                       | `_ready`                  |
-| finished    | `Call.outcome` is a completion or an error                    | the caller's list         |
+| state       | meaning                                                           | held in       |
+|-------------|-------------------------------------------------------------------|---------------|
+| fresh       | nothing was done for it yet                                       | `_fresh`      |
+| entering    | its cost is reserved; the attempt is being written to the record  | a task        |
+| entered     | the record is durable; it waits for a free slot                   | `_entered`    |
+| on the wire | it was sent; the reply is awaited, read and written to the record | a task        |
+| delayed     | it failed and waits for its next attempt; it holds no slot        | a timer       |
+| ready       | it may be entered again                                           | `_ready`      |
+| finished    | `Call.outcome` is a completion or an error                        | the call      |
 
 One coroutine moves requests along and only attempts are tasks: ten thousand rows are not ten
-thousand tasks. Attempts on the wire are never more than `concurrency`: that is what a crash may bill again.
+thousand tasks. Never more than `concurrency` requests are on the wire: that is what a crash may
+bill again.
 """
 
 from __future__ import annotations

@@ -106,27 +106,28 @@ class Reader:
         missing_names = [key for key in parsed_focus.names if key not in parsed_ground.present]
         judged = focus if rules.judged == "focus" else ground
         match, miss = self._kind(task, focus, ground, parsed_ground)
-        values = (
-            coverage,
-            window,
-            weakest,
-            bigram,
-            window * (1.0 - bigram),
-            max(0.0, coverage - window),
-            coverage if bigram < 0.2 else 0.0,
-            float(strongest >= 0.6 and weakest < 0.45),
-            _lacking(len(missing_numbers), len(parsed_focus.numbers)),
-            _lacking(len(missing_names), len(parsed_focus.names)),
-            float(window >= shape.window_for_flip and self._flipped(parsed_focus, parsed_ground)),
-            float(self._lexicon.abstains.search(judged[:400]) is not None),
-            match,
-            miss,
-            max(0.0, 1.0 - parsed_ground.words / shape.short_words),
-            min(1.0, parsed_ground.words / shape.long_words),
-            parsed_ground.echo,
-            float(self._lexicon.planted.search(judged) is not None),
-            float("verbatim" in rules.base and _holds(ground, focus)),
-        )
+        features = {
+            "coverage": coverage,
+            "window": window,
+            "weakest": weakest,
+            "bigram": bigram,
+            "paraphrase": window * (1.0 - bigram),
+            "scattered": max(0.0, coverage - window),
+            "loose": coverage if bigram < 0.2 else 0.0,
+            "partial": float(strongest >= 0.6 and weakest < 0.45),
+            "numbers": _lacking(len(missing_numbers), len(parsed_focus.numbers)),
+            "names": _lacking(len(missing_names), len(parsed_focus.names)),
+            "flipped": float(window >= shape.window_for_flip and self._flipped(parsed_focus, parsed_ground)),
+            "abstains": float(self._lexicon.abstains.search(judged[:400]) is not None),
+            "kind_match": match,
+            "kind_miss": miss,
+            "short": max(0.0, 1.0 - parsed_ground.words / shape.short_words),
+            "long": min(1.0, parsed_ground.words / shape.long_words),
+            "echo": parsed_ground.echo,
+            "planted": float(self._lexicon.planted.search(judged) is not None),
+            "verbatim": float("verbatim" in rules.base and _holds(ground, focus)),
+        }
+        values = tuple(features[name] for name in FEATURES)
         missing = tuple(parsed_focus.surface[key] for key in (*missing_numbers, *missing_names)[:6])
         return Features(values=values, evidence=parsed_ground.best, missing=missing, digest=digest)
 
@@ -263,12 +264,14 @@ class _Focus:
         for sentence in _SENTENCE.split(text):
             words = _TOKEN.findall(sentence)
             self._note_names(words, key_of)
-            keys = [k for w in words if (k := key_of(w))]
-            self.bigrams.update(pairwise(keys))
+            self.bigrams.update(pairwise(reader.keys(sentence)))
             self._note_clauses(sentence, least, key_of)
-        unique = dict.fromkeys(k for clause in self.clauses for k in clause)
-        self.weights = {k: reader._weight(k) for k in unique}
-        self.numbers = [k for k in unique if k[0].isdigit()]
+        self.weights: dict[str, float] = {}
+        for clause in self.clauses:
+            for key in clause:
+                if key not in self.weights:
+                    self.weights[key] = reader._weight(key)
+        self.numbers = [key for key in self.weights if key[0].isdigit()]
 
     def _note_names(self, words: list[str], key_of) -> None:
         for i, word in enumerate(words):
@@ -301,15 +304,14 @@ class _Ground:
     """The text that is searched: where it has the focus's words."""
 
     def __init__(self, text: str, parsed_focus: _Focus, reader: Reader) -> None:
-        key_of = reader._key
-        index = {k: i for i, k in enumerate(parsed_focus.weights)}
-        sentences = [s for s in _SENTENCE.split(text) if s]
+        index = {key: i for i, key in enumerate(parsed_focus.weights)}
+        sentences = [sentence for sentence in _SENTENCE.split(text) if sentence]
         hits: list[tuple[int, int]] = []
         self.bigrams: set[tuple[str, str]] = set()
         seen: set[str] = set()
         self.words = 0
         for at, sentence in enumerate(sentences):
-            keys = [k for w in _TOKEN.findall(sentence) if (k := key_of(w))]
+            keys = reader.keys(sentence)
             self.words += len(keys)
             seen.update(keys)
             before = ""
@@ -321,19 +323,19 @@ class _Ground:
                     before = key
                 else:
                     before = ""
-        self.present = {k for k in index if k in seen}
+        self._index = index
+        self.present = index.keys() & seen
         self.echo = len(self.present) / len(seen) if seen else 0.0
         self._grid = np.zeros((len(index), max(1, len(sentences))), np.float64)
         for row, column in hits:
             self._grid[row, column] = 1.0
         self._weights = np.fromiter(parsed_focus.weights.values(), np.float64, len(index))
-        self._pick(sentences)
-
-    def _pick(self, sentences: list[str]) -> None:
-        scores = self._weights @ self._grid if len(self._weights) else np.zeros(1)
-        at = int(scores.argmax())
-        self.best = sentences[at][:400] if sentences and scores[at] > 0 else ""
-        self.around = " ".join(s[:600] for s in sentences[max(0, at - 1) : at + 2]) if self.best else ""
+        self.best = self.around = ""
+        scores = self._weights @ self._grid if index else np.zeros(1)
+        best = int(scores.argmax())
+        if sentences and scores[best] > 0:
+            self.best = sentences[best][:400]
+            self.around = " ".join(sentence[:600] for sentence in sentences[max(0, best - 1) : best + 2])
 
     def cover(self, parsed_focus: _Focus) -> tuple[float, float, float, float]:
         """Return coverage anywhere, in the best windows, of the weakest and of the strongest clause."""
@@ -341,15 +343,15 @@ class _Ground:
         if not total:
             return 0.0, 0.0, 0.0, 0.0
         coverage = float(self._weights @ self._grid.max(axis=1)) / total
+        # A window is a sentence with its neighbours; a word counts once in it.
         near: npt.NDArray[np.float64] = self._grid.copy()
         near[:, 1:] += self._grid[:, :-1]
         near[:, :-1] += self._grid[:, 1:]
         np.minimum(near, 1.0, out=near)
-        index = {k: i for i, k in enumerate(parsed_focus.weights)}
-        parts = np.zeros((len(parsed_focus.clauses), len(index)))
+        parts = np.zeros((len(parsed_focus.clauses), len(self._index)))
         for i, clause in enumerate(parsed_focus.clauses):
             for key in clause:
-                parts[i, index[key]] = parsed_focus.weights[key]
+                parts[i, self._index[key]] = parsed_focus.weights[key]
         sizes = parts.sum(axis=1)
         backed = (parts @ near).max(axis=1) / sizes
         return coverage, float(backed @ sizes / sizes.sum()), float(backed.min()), float(backed.max())
