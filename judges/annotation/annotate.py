@@ -141,6 +141,7 @@ def sample_pairs(
     for query in queries:
         scores = retriever.scores(query.text)
         order = rank(scores)
+        # Its own generator, so that adding a query leaves the pairs of the others as they were.
         drawn = draw_ranks(len(documents), plan, _generator(plan.seed, query.id))
         for position, inclusion in sorted(drawn.items()):
             document = int(order[position])

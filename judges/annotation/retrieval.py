@@ -43,6 +43,7 @@ class Retriever(Protocol):
 
 def rank(scores: FloatArray) -> IntArray:
     """Return the positions of the documents, best first; equal scores keep the order of the corpus."""
+    # Stable: another sort would order equal scores by the machine it runs on.
     return np.argsort(-scores, kind="stable").astype(np.int64)
 
 

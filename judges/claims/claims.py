@@ -253,6 +253,7 @@ def _claim_rows(row: Row, field: str, split: Split) -> Iterator[Row]:
         return
     for number, claim in enumerate(split, 1):
         if not claim.trivial and not claim.strayed:
+            # The label is the whole response's and says nothing about one claim.
             inputs = {**row.inputs, field: claim.text}
             yield Row(id=_claim_id(row, number), inputs=inputs, group=row.group or row.id)
 

@@ -59,6 +59,7 @@ def read_hotpotqa(path: Path, options: ReadOptions, notes: list[str]) -> Iterato
         items += [_item(record) for record in read_table_of(file, ("question", "answer"), problems)]
         problems.check()
     random = Random(options.seed)
+    # Drawn before any negative, so that which questions are hard depends on the seed alone.
     hard = set(random.sample(range(len(items)), len(items) // 2))
     pools: defaultdict[str, list[_Item]] = defaultdict(list)
     for item in items:

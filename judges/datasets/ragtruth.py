@@ -133,6 +133,7 @@ def _spans(body: Mapping[str, Any], at: int, problems: Problems) -> list[_Span]:
             length = f"{len(response)} characters"
             problems.add(at, f"field 'labels': {shorten(label)} is no span of the response ({length})")
             continue
+        # Spans often begin or end with white space, which must not reach into the next sentence.
         text = response[start:end]
         start += len(text) - len(text.lstrip())
         span = _Span(

@@ -111,6 +111,7 @@ def table_files(path: Path) -> list[Path]:
 
 def group_of(prefix: str, text: str) -> str:
     """Return a group's name that is equal for texts that differ in spaces and case only."""
+    # Releases repeat a question with other spaces or capitals; it must not stand on both sides of a split.
     folded = " ".join(text.split()).casefold()
     return f"{prefix}_{hashlib.blake2b(folded.encode(), digest_size=6).hexdigest()}"
 

@@ -54,5 +54,6 @@ def open_source(name: str, path: Path, options: ReadOptions | None = None) -> Op
         raise DataError(f"{path}: there is no such file or folder")
     if source.levels and not options.level:
         options = replace(options, level=source.levels[0])
+    # Filled while the rows are read: what was left out is known at the end only.
     notes: list[str] = []
     return Opened(source, source.read(path, options, notes), notes)

@@ -294,6 +294,7 @@ def _sizes(rows: Sequence[Row]) -> dict[str, Sighting]:
                 empty.add(i)
                 columns[name] += 1
     sizes = np.array([sum(map(len, row.inputs.values())) for row in rows])
+    # Ten times the usual and long in itself: where rows are short, a long one is nothing special.
     far = max(_FAR_LONGER, 10 * float(np.quantile(sizes, 0.95)))
     return {
         "empty_inputs": _sighting(rows, empty, [name for name, _ in columns.most_common()]),

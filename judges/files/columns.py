@@ -123,6 +123,7 @@ def read_table(path: RowSource, roles: Roles, *, limit: int | None = None) -> Ta
         unreadable.check(hint=_list_hint(unreadable))
         refuse_missing(path, roles.needed, seen)
     unreadable.check(problems, hint=_list_hint(unreadable))
+    # After the problems: filling and typing take time on a file that is refused anyway.
     _fill(drafts)
     if isinstance(path, Path) and kind_of(path) in (".csv", ".tsv"):
         _type_columns(drafts)

@@ -143,6 +143,7 @@ def _set_groups(table: Table, inputs: tuple[str, ...]) -> list[str]:
     """Fill in the groups where no column holds them, and say how rows are grouped."""
     drafts, column = table.drafts, table.group
     if column is None:
+        # The longest input is the source, which responses share; a question alone may repeat by chance.
         column = max(inputs, key=lambda name: sum(len(draft.inputs[name]) for draft in drafts))
         for draft in drafts:
             words = " ".join(draft.inputs[column].split())

@@ -20,6 +20,7 @@ def read_small(path: Path, *, limit: int = MAX_BYTES) -> bytes:
     if path.exists() and not path.is_file():
         raise InputError(f"{str(path)!r} is no regular file", hint="name a file")
     with path.open("rb") as file:
+        # One byte more than allowed tells a file that is too long without reading it to its end.
         content = file.read(limit + 1)
     if len(content) > limit:
         raise InputError(f"{str(path)!r} has more than {limit:,} bytes; such a file is not read")

@@ -99,6 +99,7 @@ class Budget:
             # It fits once others in flight have cost less than they hold.
             if not self._fits(self._cost + self._held_cost + dollars, self._used + self._held_tokens + tokens):
                 return None
+            # Held in the same lock as the check, or two calls could pass it with the last dollar.
             self._open += 1
             self._held_cost += dollars
             self._held_tokens += tokens
@@ -158,6 +159,7 @@ class Forecast:
 
     def learn(self, request: Request, completion: Completion) -> None:
         """Remember a call that used more than was foreseen."""
+        # Only upwards: a reservation that is too low would let the budget be overspent.
         self._ratio = max(self._ratio, completion.tokens_in / _estimate(request))
         self._longest = max(self._longest, completion.tokens_out)
         # Some servers ignore the limit.

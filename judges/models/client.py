@@ -136,6 +136,7 @@ class Client:
         """
         calls = self._distinct(requests)
         counters = Counters(len(requests), self._stats)
+        # Several threads may ask; the counters are plain integers.
         with self._counting:
             self._stats.requests += len(requests)
             self._look_up(calls, counters)
@@ -167,6 +168,7 @@ class Client:
     def _distinct(self, requests: Sequence[Request]) -> list[Call]:
         calls: dict[bytes, Call] = {}
         for position, request in enumerate(requests):
+            # Equal requests are one call: they would get one answer and two bills.
             key = request.key(endpoint=self.model.endpoint, model=self.model.name)
             calls.setdefault(key, Call(key, request, [])).positions.append(position)
         return list(calls.values())
@@ -269,6 +271,7 @@ class _LoopThread:
         with self._lock:
             if self._loop is None:
                 self._loop = asyncio.new_event_loop()
+                # A daemon, so that a program that fails can end without closing its client.
                 self._thread = threading.Thread(target=self._loop.run_forever, name="judgewright-client", daemon=True)
                 self._thread.start()
         return asyncio.run_coroutine_threadsafe(work, self._loop)

@@ -149,6 +149,7 @@ class Endpoint:
         client = AsyncOpenAI(
             api_key=self._secret.reveal(),
             base_url=self._base_url,
+            # Retries are the client's: here they would be neither counted nor paid from the budget.
             max_retries=0,
             timeout=self._timeout,
             http_client=http,

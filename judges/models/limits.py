@@ -126,6 +126,7 @@ class AdaptiveLimit:
         elif answered:
             self._answered += 1
             if self._answered >= self.limit:
+                # A limit that was never reached has not been tested; growing it would be a guess.
                 if self._saturated and not self.crowded:
                     self._limit = min(self._high, self._limit * GROWTH)
                 self._new_round()

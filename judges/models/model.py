@@ -54,6 +54,7 @@ class Request:
             body["top_logprobs"] = self.top_logprobs
         if self.response_format is not None:
             body["response_format"] = dict(self.response_format)
+        # Always sent: repeats of one request must be different requests to the endpoint too.
         body["seed"] = self.repeat
         return body
 

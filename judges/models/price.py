@@ -64,6 +64,7 @@ class Prices:
         Raises:
             InputError: The user's price file cannot be read.
         """
+        # Some endpoints report more cached tokens than tokens.
         cached = min(cached, tokens_in)
         own = self._own.get(f"{model}@{endpoint}") or self._own.get(model)
         if own is not None:

@@ -21,6 +21,7 @@ _OVERLOADED = {503, 529}
 
 def backoff(rng: random.Random, tries: int) -> float:
     """Return the seconds to wait after so many tries: exponential with full jitter (Brooker 2015)."""
+    # Full jitter: requests that failed together must not come back together.
     return rng.uniform(0.0, min(_BACKOFF_CAP, _BACKOFF_BASE * 2 ** (tries - 1)))
 
 

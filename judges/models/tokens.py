@@ -59,6 +59,7 @@ def count_tokens(text: str, model: str, *, cache_dir: Path | None = None) -> Tok
         return TokenCount(approximate_tokens(text), exact=False, method=ESTIMATE)
     if len(text) <= _PIECE:
         return TokenCount(len(encoding.encode_ordinary(text)), exact=True, method=f"tiktoken {name}")
+    # Cutting may split a token in two, so the count is no longer exact.
     pieces = (text[at : at + _PIECE] for at in range(0, len(text), _PIECE))
     n = sum(len(encoding.encode_ordinary(piece)) for piece in pieces)
     return TokenCount(n, exact=False, method=f"tiktoken {name}, in pieces")

@@ -120,6 +120,7 @@ def read_completion(raw: bytes, request: Request) -> Completion:
         ModelError: It is not a chat completion, is far too long, or is an error in disguise (some
             gateways answer 200).
     """
+    # Counted before parsing: the parsed body is what would not fit in memory.
     if raw.count(b"{") + raw.count(b"[") > _MOST_PARTS:
         raise ModelError(f"the endpoint's reply has more than {_MOST_PARTS:,} parts", status=200)
     body = _json(raw)
@@ -198,6 +199,7 @@ def _redirect(status: int, location: str) -> ModelError:
         with suppress(InputError):
             base_url = checked_url(target.removesuffix(_CHAT))
             hint = f"it was not followed; if that address is yours, ask there: NAME@{base_url}"
+    # It may hold a user name and a password.
     if "@" in target:
         target = "another address"
     message = f"the endpoint answered {status} and points to {target[:_MESSAGE_CAP]}"
@@ -260,6 +262,7 @@ class _Fault:
 def _refused_parameter(status: int, fault: _Fault, sent: Iterable[str]) -> str | None:
     about = fault.message[:_ERROR_CHARS]
     refuses = fault.code in _REFUSAL_CODES or bool(_REFUSES.search(about))
+    # A prompt that is too long also speaks of max_tokens; leaving it out would not help.
     if status not in _MAY_REFUSE or not refuses or _TOO_LONG.search(about):
         return None
     ours = {_parameter(name) for name in sent}

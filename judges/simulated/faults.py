@@ -93,6 +93,7 @@ class Faults:
 
     def garbage_text(self, body: bytes) -> str:
         """Return letters without a digit, a bracket or a word, the same for the same body."""
+        # No digit, bracket or word: nothing in it may be read as a verdict.
         digest = hashlib.blake2b(body, digest_size=32, key=str(self.seed).encode()).digest()
         letters = "".join("bcdfghjklmpqrstvwxz"[byte % 19] for byte in digest)
         return " ".join(letters[i : i + 6] for i in range(0, 30, 6))

@@ -97,6 +97,7 @@ class Judge:
     def _noise(self, instructions: Instructions, features: Features, repeat: int, temperature: float | None) -> float:
         noise = self._rules.noise
         heat = noise.default_temperature if temperature is None else temperature
+        # What is wrong about a row stays wrong however it is asked; the rest differs from repeat to repeat.
         row = noise.row * instructions.row_noise * bell("row", features.digest)
         again = (noise.repeat + noise.temperature * heat) * bell("repeat", features.digest, repeat)
         wording = noise.wording * bell("wording", features.digest, instructions.text)

@@ -159,6 +159,7 @@ class Simulated:
             instructions = self._prompts.read(pair.task, system, clause, properties_of(form))
             prompt = instructions, self._demonstrations(before, system, instructions.scale)
             with self._lock:
+                # The oldest goes first: a run asks with one prompt after another.
                 while len(self._prompt_cache) >= self._rules.limits.cached_prompts:
                     self._prompt_cache.pop(next(iter(self._prompt_cache)))
                 self._prompt_cache[key] = prompt

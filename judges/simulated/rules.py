@@ -250,5 +250,6 @@ def _digest(parts: tuple[str | bytes | int, ...]) -> bytes:
     digest = hashlib.blake2b(digest_size=16)
     for part in parts:
         data = part if isinstance(part, bytes) else str(part).encode("utf-8", "surrogatepass")
+        # With its length, so that ("ab", "c") and ("a", "bc") differ.
         digest.update(len(data).to_bytes(8, "big") + data)
     return digest.digest()

@@ -84,6 +84,7 @@ class _Service:
                 self.stats.refused[refusal.parameter] += 1
             return _error(400, str(refusal), code=refusal.code, parameter=refusal.parameter)
         await asyncio.sleep(self.faults.latency)
+        # By body, so that the errors a client sees do not depend on the order of its requests.
         self._attempts[digest] += 1
         fault = self.faults.transient(digest, self._attempts[digest])
         if fault is not None:
@@ -204,6 +205,7 @@ class Server:
         if self._socket is None:
             family = socket.AF_INET6 if ":" in self._host else socket.AF_INET
             listening = socket.socket(family)
+            # A server started again at once would find its port still taken.
             listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             try:
                 listening.bind((self._host, self._port))
