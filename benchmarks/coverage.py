@@ -25,13 +25,13 @@ from judgewright.judges.metrics import (
     ORDINAL,
     Cells,
     Estimate,
+    Formula,
     Interval,
-    Metric,
     Ranking,
     calibration_intervals,
     codes,
     correlations,
-    point_of,
+    formula_value,
     ranking_metrics,
     table_intervals,
 )
@@ -209,9 +209,9 @@ def estimates_of(table: Table, *, ranked: bool, seed: int = 0, draws: int = 2000
     return estimates
 
 
-def _of_tables(functions: Mapping[str, Metric], cells: Cells, k: int) -> dict[str, Estimate]:
+def _of_tables(functions: Mapping[str, Formula], cells: Cells, k: int) -> dict[str, Estimate]:
     table = cells.counts.reshape(k, k)
-    points = {name: point_of(name, function, table) for name, function in functions.items()}
+    points = {name: formula_value(name, function, table) for name, function in functions.items()}
     defined = {name: functions[name] for name, (value, reason) in points.items() if value is not None and not reason}
     intervals = table_intervals(defined, cells, k)
     return {name: _estimate(points[name][0], interval, len(cells.code)) for name, interval in intervals.items()}

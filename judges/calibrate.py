@@ -14,8 +14,8 @@ import numpy as np
 
 from .errors import InputError
 from .judged import BoolArray, FloatArray, IntArray, JudgedDataset
-from .metrics.agreement import BINARY_METRICS, ZERO_BY_CONVENTION
 from .metrics.benchmark import Benchmark, measure
+from .metrics.catalog import BINARY_METRICS, METRICS
 from .metrics.estimate import Estimate
 from .metrics.paired_comparison import Change, compare
 from .notebook_display import SIMULATED, html_table
@@ -198,7 +198,8 @@ def best_threshold(
     fn, tn = np.searchsorted(yes, candidates), np.searchsorted(no, candidates)
     tables = np.stack((np.stack((tn, len(no) - tn), -1), np.stack((fn, len(yes) - fn), -1)), -2)
     values = BINARY_METRICS[metric](tables.astype(np.float64))
-    values = np.where(np.isfinite(values), values, 0.0 if metric in ZERO_BY_CONVENTION else -np.inf)
+    undefined = 0.0 if METRICS[metric].zero_if_undefined else -np.inf
+    values = np.where(np.isfinite(values), values, undefined)
     if not np.isfinite(values).any():
         raise InputError(f"{metric} exists at no threshold on these {len(score)} rows")
     best = np.flatnonzero(values >= values.max() - 1e-12)

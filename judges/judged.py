@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -23,6 +23,15 @@ if TYPE_CHECKING:
 FloatArray = npt.NDArray[np.float64]
 BoolArray = npt.NDArray[np.bool_]
 IntArray = npt.NDArray[np.int64]
+
+
+def group_codes(rows: Iterable[Row]) -> IntArray:
+    """Return codes 0..G-1 of the rows' groups in order of first appearance; a row without one is its own.
+
+    Shape (n,).
+    """
+    codes: dict[str, int] = {}
+    return np.array([codes.setdefault(row.group_key, len(codes)) for row in rows], np.int64)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -131,9 +140,7 @@ class JudgedDataset:
     @cached_property
     def groups(self) -> IntArray:
         """Codes of the groups, 0..G-1 in order of first appearance; shape (n,). A row without a group is its own."""
-        codes: dict[str, int] = {}
-        keys = (r.group or f"\0{r.id}" for r in self.rows)
-        return np.array([codes.setdefault(key, len(codes)) for key in keys], np.int64)
+        return group_codes(self.rows)
 
     def compared(self, metric: str) -> tuple[BoolArray, BoolArray] | tuple[FloatArray, FloatArray]:
         """Return people's side and the judge's as a metric compares them: decisions, or grades for `off_by_one`.

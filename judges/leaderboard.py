@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 from .errors import InputError
 from .judged import JudgedDataset
 from .metrics.benchmark import Benchmark
+from .metrics.catalog import LOWER_IS_BETTER, PAIRED_METRICS
 from .metrics.estimate import Estimate
-from .metrics.influence import METRICS as COMPARED
 from .metrics.paired_comparison import Change, compare, holm
 from .notebook_display import html_table
 from .published.figures import PublishedRow
@@ -19,7 +19,6 @@ from .published.figures import PublishedRow
 if TYPE_CHECKING:
     import pandas as pd
 
-LOWER_IS_BETTER = frozenset({"mae", "brier", "ece", "log_loss"})
 ALPHA = 0.05
 
 
@@ -205,8 +204,8 @@ def _pairs(judges: Mapping[str, JudgedDataset], metric: str) -> tuple[tuple[Pair
     """Compare each two judges, given in the order of their ranks."""
     if len(judges) < 2:
         return (), []
-    if metric not in COMPARED:
-        return (), [f"judges are not compared two by two on {metric}; they can be on {', '.join(COMPARED)}"]
+    if metric not in PAIRED_METRICS:
+        return (), [f"judges are not compared two by two on {metric}; they can be on {', '.join(PAIRED_METRICS)}"]
     found: list[tuple[str, str, Change]] = []
     without: list[str] = []
     for first, second in combinations(judges, 2):

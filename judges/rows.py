@@ -30,6 +30,11 @@ class Row:
     group: str = ""
     """Rows of one group (a document, a query) stay on one side of every split."""
 
+    @property
+    def group_key(self) -> str:
+        """The group, or a key of its own for a row without one."""
+        return self.group or f"\0{self.id}"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Dataset:
@@ -53,7 +58,7 @@ class Dataset:
         return len(self.rows)
 
     def __repr__(self) -> str:
-        groups = len({row.group or f"\0{row.id}" for row in self.rows})
+        groups = len({row.group_key for row in self.rows})
         return f"Dataset({self.name!r}, {len(self):,} rows in {groups:,} groups, labels {self.labels.describe()!r})"
 
     def _repr_html_(self) -> str:

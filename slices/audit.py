@@ -16,7 +16,7 @@ import numpy as np
 
 from ..judges import BoolArray, Estimate, InputError, IntArray, JudgedDataset
 from ..judges.metrics import wilson
-from ..judges.metrics.agreement import NO_ROWS
+from ..judges.metrics.catalog import NO_ROWS
 from ..judges.notebook_display import html_table
 from ..judges.reliability import Finding, LabelAudit, Suspect, disagreements, mean_over_rows, remeasure
 from .effect import Direction

@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 import pytest
 
-from judgewright.judges.metrics import MEANINGS, MEANINGS_AT
+from judgewright.judges.metrics import METRICS
 from judgewright.runs.cli import cli
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -23,16 +23,15 @@ COMMANDS = [
 ]
 
 
-def meanings() -> str:
+def catalog() -> str:
     """The table of metrics, a line each."""
-    at = {f"{name}@k": text.format(k="k") for name, text in MEANINGS_AT.items()}
-    return "".join(f"| `{name}` | {text} |\n" for name, text in (MEANINGS | at).items())
+    return "".join(f"| `{name}` | {metric.description} |\n" for name, metric in METRICS.items())
 
 
 def test_the_table_of_metrics_is_the_one_in_the_code() -> None:
-    """docs/measuring.md lists every metric with the meaning that reports print."""
+    """docs/measuring.md lists every metric with its description in the catalog."""
     text = (ROOT / "docs" / "measuring.md").read_text(encoding="utf-8")
-    assert f"| metric | what it is |\n|---|---|\n{meanings()}\n" in text
+    assert f"| metric | what it is |\n|---|---|\n{catalog()}\n" in text
 
 
 @pytest.mark.parametrize("line", COMMANDS)

@@ -1,24 +1,35 @@
-from .agreement import BINARY_METRICS, CHOICE_METRICS, GRADE_METRICS, PROPORTIONS, Metric, codes, confusion, point_of
+from .agreement import Formula, codes, confusion
 from .benchmark import Benchmark, by_column, measure
 from .calibration import CALIBRATION_METRICS, auroc, average_precision, brier, calibration_intervals, ece, tally
 from .calibration_error import ece_by_chance, ece_interval
+from .catalog import (
+    BINARY_METRICS,
+    CHOICE_METRICS,
+    GRADE_METRICS,
+    LOWER_IS_BETTER,
+    METRICS,
+    NO_ROWS,
+    PAIRED_METRICS,
+    Metric,
+    is_metric,
+)
 from .correlation import correlations, kendall_tau, pearson, spearman
 from .delta import influence_se, left_out_se, mean_share, score_interval, share_interval
-from .descriptions import LOWER_IS_BETTER, MEANINGS, MEANINGS_AT, metric_meaning
 from .diras import DIRAS_METRICS, RelevanceRows, diras
 from .estimate import Estimate
-from .influence import METRICS, cell_influence, influence, point
+from .influence import cell_influence, influence, point
 from .intervals import BLOCK, Cells, Interval, bootstrap, percentile_interval, wilson
 from .jackknife import jackknife
 from .macro_average import AVERAGED, macro_means
 from .paired_comparison import clustered_se, compare, rows_needed
-from .permutation_test import FEW_GROUPS, changed_groups, count_cells, swap_test
+from .permutation_test import FEW_GROUPS, changed_groups, count_cells, permutation_p
 from .ranking import Ranking, mean_over_queries, ndcg, precision_at, ranking_metrics, recall_at, reciprocal_rank
 from .rater_agreement import Level, alpha_of_tables, fleiss_kappa, krippendorff_alpha
 from .reliability_bins import reliability_bins
 from .student_t import t_quantile
 from .suites import NOMINAL, ORDINAL, measure_diras
 from .table_intervals import table_intervals
+from .table_value import formula_value, table_value
 from .text_similarity import anls, answer_similarity
 
 __all__ = [
@@ -31,15 +42,15 @@ __all__ = [
     "FEW_GROUPS",
     "GRADE_METRICS",
     "LOWER_IS_BETTER",
-    "MEANINGS",
-    "MEANINGS_AT",
     "METRICS",
     "NOMINAL",
+    "NO_ROWS",
     "ORDINAL",
-    "PROPORTIONS",
+    "PAIRED_METRICS",
     "Benchmark",
     "Cells",
     "Estimate",
+    "Formula",
     "Interval",
     "Level",
     "Metric",
@@ -67,8 +78,10 @@ __all__ = [
     "ece_by_chance",
     "ece_interval",
     "fleiss_kappa",
+    "formula_value",
     "influence",
     "influence_se",
+    "is_metric",
     "jackknife",
     "kendall_tau",
     "krippendorff_alpha",
@@ -78,12 +91,11 @@ __all__ = [
     "mean_share",
     "measure",
     "measure_diras",
-    "metric_meaning",
     "ndcg",
     "pearson",
     "percentile_interval",
+    "permutation_p",
     "point",
-    "point_of",
     "precision_at",
     "ranking_metrics",
     "recall_at",
@@ -93,9 +105,9 @@ __all__ = [
     "score_interval",
     "share_interval",
     "spearman",
-    "swap_test",
     "t_quantile",
     "table_intervals",
+    "table_value",
     "tally",
     "wilson",
 ]

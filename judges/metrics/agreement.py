@@ -1,15 +1,18 @@
-"""Agreement between judge and people, computed from the confusion cells alone.
+"""Formulas of agreement between judge and people, computed from the cells of a confusion table alone.
 
 A confusion table has the human label in rows and the judge's verdict in columns, negative before
-positive: `[[tn, fp], [fn, tp]]`. Every metric takes tables of shape (..., K, K), counts or weights, and
-returns shape (...), NaN where the metric does not exist. So the function that gives the point also gives
-two thousand resamples in one call. `point` turns one table into a number a person may read, or into the reason why
-there is none.
+positive: `[[tn, fp], [fn, tp]]`. Every formula takes tables of shape (..., K, K), counts or weights, and
+returns shape (...), NaN where the metric does not exist. So the function that gives the value also gives
+two thousand resamples in one call. `catalog.py` says what each formula is called in reports.
+
+Beside a formula of decisions stands its influence function: how much one row of each cell moves the metric. With row
+weights w around 1, the metric is M + sum((w_i - 1) * phi_i) / n to first order; so phi has mean 0. The derivations are
+the delta method on means over rows (Hampel 1974).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -17,9 +20,17 @@ import numpy.typing as npt
 from ..errors import InputError
 from ..judged import BoolArray, FloatArray, IntArray
 
-Metric = Callable[[FloatArray], FloatArray]
-Parts = tuple[FloatArray, FloatArray]
+Formula = Callable[[FloatArray], FloatArray]
+"""Maps tables of shape (..., K, K) to values of shape (...)."""
+Influence = Callable[[FloatArray, float], FloatArray]
+"""Maps a (2, 2) table of shares and the metric's value on it to the influence of a row of each cell, shape (2, 2)."""
+Proportion = Callable[[FloatArray], tuple[FloatArray, FloatArray]]
+"""Maps tables to hits and to the rows they are counted among, each of shape (...)."""
 Grades = npt.NDArray[np.number] | BoolArray | Sequence[float]
+
+# The four cells of a table: what the label says, what the judge says.
+_LABEL = np.array([[0.0, 0.0], [1.0, 1.0]])
+_VERDICT = np.array([[0.0, 1.0], [0.0, 1.0]])
 
 
 def codes(values: Grades, levels: Sequence[float]) -> IntArray:
@@ -28,16 +39,14 @@ def codes(values: Grades, levels: Sequence[float]) -> IntArray:
     Raises:
         InputError: A value is none of the levels.
     """
-    known = np.asarray(levels, np.float64)
-    given = np.asarray(values, np.float64)
-    order = np.argsort(known)
-    found = np.searchsorted(known, given, sorter=order).clip(max=len(known) - 1)
-    position = order[found]
-    strange = given[known[position] != given]
-    if strange.size:
-        shown = [float(v) for v in strange[:5]]
+    scale = np.asarray(levels, np.float64)
+    grades = np.asarray(values, np.float64)
+    order = np.argsort(scale)
+    position = order[np.searchsorted(scale, grades, sorter=order).clip(max=len(scale) - 1)]
+    unknown = grades[scale[position] != grades]
+    if unknown.size:
         raise InputError(
-            f"{strange.size} grades are not on the scale {[float(v) for v in levels]!r}, such as {shown!r}",
+            f"{unknown.size} grades are not on the scale {scale.tolist()!r}, such as {unknown[:5].tolist()!r}",
             hint="give the right scale, or leave these rows out",
         )
     return position.astype(np.int64)
@@ -56,76 +65,80 @@ def confusion(label: Grades, predicted: Grades, levels: Sequence[float] = (0, 1)
     return np.bincount(pairs, minlength=k * k).reshape(k, k)
 
 
-def _split(table: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
-    t = np.asarray(table, np.float64)
-    return t[..., 0, 0], t[..., 0, 1], t[..., 1, 0], t[..., 1, 1]
-
-
-def _ratio(parts: Parts) -> FloatArray:
-    top, bottom = parts
-    return np.divide(top, bottom, out=np.full(np.shape(bottom), np.nan), where=bottom != 0)
-
-
-def _precision_parts(table: FloatArray) -> Parts:
-    _, fp, _, tp = _split(table)
+def precision_parts(table: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return TP, and the rows that the judge calls positive."""
+    _, fp, _, tp = _cells(table)
     return tp, tp + fp
-
-
-def _recall_parts(table: FloatArray) -> Parts:
-    _, _, fn, tp = _split(table)
-    return tp, tp + fn
-
-
-def _specificity_parts(table: FloatArray) -> Parts:
-    tn, fp, _, _ = _split(table)
-    return tn, tn + fp
-
-
-def _accuracy_parts(table: FloatArray) -> Parts:
-    t = np.asarray(table, np.float64)
-    return np.trace(t, axis1=-2, axis2=-1), t.sum((-2, -1))
-
-
-def _off_by_one_parts(table: FloatArray) -> Parts:
-    t = np.asarray(table, np.float64)
-    return (t * (_distance(t.shape[-1]) <= 1)).sum((-2, -1)), t.sum((-2, -1))
-
-
-PROPORTIONS: Mapping[str, Callable[[FloatArray], Parts]] = {
-    "precision": _precision_parts,
-    "recall": _recall_parts,
-    "specificity": _specificity_parts,
-    "accuracy": _accuracy_parts,
-    "off_by_one": _off_by_one_parts,
-    "accuracy_grades": _accuracy_parts,
-}
-"""Metrics that are one proportion: name -> (hits, rows in the denominator), each of shape (...)."""
 
 
 def precision(table: FloatArray) -> FloatArray:
     """Return TP / (TP + FP): the share of the judge's positives that people call positive."""
-    return _ratio(_precision_parts(table))
+    return _ratio(*precision_parts(table))
+
+
+def precision_influence(share: FloatArray, value: float) -> FloatArray:
+    """Return the influence of a row of each cell on precision."""
+    return (_LABEL * _VERDICT - value * _VERDICT) / share[:, 1].sum()
+
+
+def recall_parts(table: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return TP, and the rows labelled positive."""
+    _, _, fn, tp = _cells(table)
+    return tp, tp + fn
 
 
 def recall(table: FloatArray) -> FloatArray:
     """Return TP / (TP + FN): the share of people's positives that the judge finds."""
-    return _ratio(_recall_parts(table))
+    return _ratio(*recall_parts(table))
+
+
+def recall_influence(share: FloatArray, value: float) -> FloatArray:
+    """Return the influence of a row of each cell on recall."""
+    return (_LABEL * _VERDICT - value * _LABEL) / share[1].sum()
+
+
+def specificity_parts(table: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return TN, and the rows labelled negative."""
+    tn, fp, _, _ = _cells(table)
+    return tn, tn + fp
 
 
 def specificity(table: FloatArray) -> FloatArray:
     """Return TN / (TN + FP): the share of people's negatives that the judge leaves negative."""
-    return _ratio(_specificity_parts(table))
+    return _ratio(*specificity_parts(table))
 
 
-def accuracy(table: FloatArray) -> FloatArray:
-    """Return the share of rows on which judge and people agree; any K."""
-    return _ratio(_accuracy_parts(table))
+def specificity_influence(share: FloatArray, value: float) -> FloatArray:
+    """Return the influence of a row of each cell on specificity."""
+    return ((1 - _LABEL) * (1 - _VERDICT) - value * (1 - _LABEL)) / share[0].sum()
 
 
 def f1(table: FloatArray) -> FloatArray:
     """Return 2 TP / (2 TP + FP + FN), the harmonic mean of precision and recall (van Rijsbergen 1979)."""
-    _, fp, fn, tp = _split(table)
-    return _ratio((2 * tp, 2 * tp + fp + fn))
+    _, fp, fn, tp = _cells(table)
+    return _ratio(2 * tp, 2 * tp + fp + fn)
+
+
+def f1_influence(share: FloatArray, value: float) -> FloatArray:
+    """Return the influence of a row of each cell on F1."""
+    total = share[1].sum() + share[:, 1].sum()
+    return (2 * _LABEL * _VERDICT - value * (_LABEL + _VERDICT)) / total
+
+
+def accuracy_parts(table: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return the rows on which judge and people agree, and all rows; any K."""
+    t = np.asarray(table, np.float64)
+    return np.trace(t, axis1=-2, axis2=-1), t.sum((-2, -1))
+
+
+def accuracy(table: FloatArray) -> FloatArray:
+    """Return the share of rows on which judge and people agree; any K."""
+    return _ratio(*accuracy_parts(table))
+
+
+def accuracy_influence(share: FloatArray, value: float) -> FloatArray:
+    """Return the influence of a row of each cell on accuracy."""
+    return (_LABEL == _VERDICT) - value
 
 
 def balanced_accuracy(table: FloatArray) -> FloatArray:
@@ -133,11 +146,26 @@ def balanced_accuracy(table: FloatArray) -> FloatArray:
     return (recall(table) + specificity(table)) / 2
 
 
+def balanced_accuracy_influence(share: FloatArray, value: float) -> FloatArray:
+    """Return the influence of a row of each cell on balanced accuracy."""
+    true_positive, true_negative = float(recall(share)), float(specificity(share))
+    return (recall_influence(share, true_positive) + specificity_influence(share, true_negative)) / 2
+
+
 def mcc(table: FloatArray) -> FloatArray:
     """Return the phi coefficient of labels and verdicts (Matthews 1975); NaN where either holds one class."""
-    tn, fp, fn, tp = _split(table)
+    tn, fp, fn, tp = _cells(table)
     spread = np.sqrt((tp + fp) * (tp + fn) * (tn + fp) * (tn + fn))
-    return np.clip(_ratio((tp * tn - fp * fn, spread)), -1.0, 1.0)
+    return np.clip(_ratio(tp * tn - fp * fn, spread), -1.0, 1.0)
+
+
+def mcc_influence(share: FloatArray, value: float) -> FloatArray:
+    """Return the influence of a row of each cell on the Matthews correlation."""
+    y, p = share[1].sum(), share[:, 1].sum()
+    spread = y * (1 - y) * p * (1 - p)
+    covariance = (_LABEL * _VERDICT - share[1, 1]) - (_LABEL - y) * p - (_VERDICT - p) * y
+    log_spread = (_LABEL - y) * (1 - 2 * y) / (y * (1 - y)) + (_VERDICT - p) * (1 - 2 * p) / (p * (1 - p))
+    return covariance / np.sqrt(spread) - value / 2 * log_spread
 
 
 def kappa(table: FloatArray) -> FloatArray:
@@ -147,6 +175,15 @@ def kappa(table: FloatArray) -> FloatArray:
     """
     k = np.shape(table)[-1]
     return _weighted_kappa(table, 1.0 - np.eye(k))
+
+
+def kappa_influence(share: FloatArray, value: float) -> FloatArray:
+    """Return the influence of a row of each cell on Cohen's kappa."""
+    labels, verdicts = share.sum(1), share.sum(0)
+    agreed, chance = np.trace(share), labels @ verdicts
+    # A row moves chance agreement through both margins: the judge's at its label, the labels' at its verdict.
+    on_chance = verdicts[:, None] + labels[None, :] - 2 * chance
+    return ((_LABEL == _VERDICT) - agreed - (1 - value) * on_chance) / (1 - chance)
 
 
 def kappa_linear(table: FloatArray) -> FloatArray:
@@ -159,44 +196,59 @@ def kappa_quadratic(table: FloatArray) -> FloatArray:
     return _weighted_kappa(table, _distance(np.shape(table)[-1]) ** 2)
 
 
+def off_by_one_parts(table: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return the rows whose verdict is at most one level from the label, and all rows."""
+    t = np.asarray(table, np.float64)
+    return (t * (_distance(t.shape[-1]) <= 1)).sum((-2, -1)), t.sum((-2, -1))
+
+
 def off_by_one(table: FloatArray) -> FloatArray:
     """Return the share of rows whose verdict is at most one level from the label."""
-    return _ratio(_off_by_one_parts(table))
+    return _ratio(*off_by_one_parts(table))
 
 
 def mae(table: FloatArray) -> FloatArray:
     """Return the mean distance between verdict and label, in levels of the scale."""
     t = np.asarray(table, np.float64)
-    return _ratio(((t * _distance(t.shape[-1])).sum((-2, -1)), t.sum((-2, -1))))
+    return _ratio((t * _distance(t.shape[-1])).sum((-2, -1)), t.sum((-2, -1)))
 
 
 def f1_macro(table: FloatArray) -> FloatArray:
     """Return the unweighted mean of each class's F1, over the classes that occur as label or as verdict; any K."""
-    hits, taken = _class_parts(table)
-    return _ratio((_ratio_or_zero(2 * hits, taken).sum(-1), (taken > 0).sum(-1).astype(np.float64)))
+    hits, members = _class_parts(table)
+    return _ratio(_ratio_or_zero(2 * hits, members).sum(-1), (members > 0).sum(-1).astype(np.float64))
 
 
 def f1_micro(table: FloatArray) -> FloatArray:
     """Return F1 over the pooled decisions for every class; with one label a row it is the accuracy; any K."""
-    hits, taken = _class_parts(table)
-    return _ratio((2 * hits.sum(-1), taken.sum(-1)))
+    hits, members = _class_parts(table)
+    return _ratio(2 * hits.sum(-1), members.sum(-1))
 
 
 def f1_weighted(table: FloatArray) -> FloatArray:
     """Return the mean of each class's F1, weighted by how many labels the class has; any K."""
-    hits, taken = _class_parts(table)
+    hits, members = _class_parts(table)
     labels = np.asarray(table, np.float64).sum(-1)
-    return _ratio(((_ratio_or_zero(2 * hits, taken) * labels).sum(-1), labels.sum(-1)))
+    return _ratio((_ratio_or_zero(2 * hits, members) * labels).sum(-1), labels.sum(-1))
 
 
-def _class_parts(table: FloatArray) -> Parts:
-    """Return each class's agreements, and its labels and verdicts together; shape (..., K)."""
+def _cells(table: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
     t = np.asarray(table, np.float64)
-    return np.diagonal(t, axis1=-2, axis2=-1), t.sum(-1) + t.sum(-2)
+    return t[..., 0, 0], t[..., 0, 1], t[..., 1, 0], t[..., 1, 1]
+
+
+def _ratio(top: FloatArray, bottom: FloatArray) -> FloatArray:
+    return np.divide(top, bottom, out=np.full(np.shape(bottom), np.nan), where=bottom != 0)
 
 
 def _ratio_or_zero(top: FloatArray, bottom: FloatArray) -> FloatArray:
     return np.divide(top, bottom, out=np.zeros(np.shape(bottom)), where=bottom != 0)
+
+
+def _class_parts(table: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return each class's agreements, and its labels and verdicts together; shape (..., K)."""
+    t = np.asarray(table, np.float64)
+    return np.diagonal(t, axis1=-2, axis2=-1), t.sum(-1) + t.sum(-2)
 
 
 def _distance(k: int) -> FloatArray:
@@ -209,92 +261,4 @@ def _weighted_kappa(table: FloatArray, weight: FloatArray) -> FloatArray:
     n = t.sum((-2, -1))
     observed = (t * weight).sum((-2, -1)) * n
     by_chance = np.einsum("...i,ij,...j->...", t.sum(-1), weight, t.sum(-2))
-    return 1.0 - _ratio((observed, by_chance))
-
-
-BINARY_METRICS: Mapping[str, Metric] = {
-    "precision": precision,
-    "recall": recall,
-    "specificity": specificity,
-    "f1": f1,
-    "accuracy": accuracy,
-    "balanced_accuracy": balanced_accuracy,
-    "mcc": mcc,
-    "kappa": kappa,
-}
-"""Metrics of the (2, 2) table at the threshold."""
-
-GRADE_METRICS: Mapping[str, Metric] = {
-    "kappa_grades": kappa,
-    "kappa_linear": kappa_linear,
-    "kappa_quadratic": kappa_quadratic,
-    "off_by_one": off_by_one,
-    "mae": mae,
-    "f1_macro_grades": f1_macro,
-}
-"""Metrics of the (K, K) table of grades."""
-
-CHOICE_METRICS: Mapping[str, Metric] = {
-    "accuracy_grades": accuracy,
-    "f1_macro_grades": f1_macro,
-    "kappa_grades": kappa,
-}
-"""Metrics of the (K, K) table of labels without order."""
-
-ONE_LABEL = "the labels hold only one class"
-BEYOND_CHANCE = frozenset({"kappa", "kappa_grades", "kappa_linear", "kappa_quadratic"})
-"""Metrics that are 0 whatever the judge says where all labels are the same, and so say nothing about it."""
-
-UNDEFINED: Mapping[str, str] = {
-    "precision": "the judge calls no row positive",
-    "recall": "no row is labelled positive",
-    "specificity": "no row is labelled negative",
-    "f1": "no row is positive, neither by label nor by verdict",
-    "balanced_accuracy": ONE_LABEL,
-    "mcc": "the labels or the verdicts hold only one class",
-    "kappa": "labels and verdicts hold one and the same class",
-    "kappa_grades": "labels and verdicts hold one and the same grade",
-    "kappa_linear": "labels and verdicts hold one and the same grade",
-    "kappa_quadratic": "labels and verdicts hold one and the same grade",
-    "krippendorff_alpha": "labels and verdicts hold one and the same value",
-}
-"""Why a metric does not exist on a table that holds rows."""
-
-ZERO_BY_CONVENTION = frozenset({"precision", "recall", "f1", "mcc"})
-"""Metrics that count as 0 where they do not exist while a threshold is chosen; nothing reports them so."""
-
-NO_ROWS = "no row has both a label and a verdict"
-
-
-def point(metric: str, table: FloatArray | IntArray) -> tuple[float | None, str]:
-    """Return a metric on one table, and the reason where it is missing; see `point_of`.
-
-    Raises:
-        InputError: No metric has this name.
-    """
-    function = {**BINARY_METRICS, **GRADE_METRICS, **CHOICE_METRICS}.get(metric)
-    if function is None:
-        raise InputError(f"no agreement metric is called {metric!r}")
-    return point_of(metric, function, table)
-
-
-def point_of(metric: str, function: Metric, table: FloatArray | IntArray) -> tuple[float | None, str]:
-    """Return what a function of tables says about one table, or None and the reason why it says nothing.
-
-    A metric whose denominator is empty is None, as with scikit-learn's `zero_division=nan`, and so is every metric of
-    an empty table. Kappa is None too where all labels are the same.
-
-    Args:
-        metric: The name by which `UNDEFINED` gives the reason.
-        function: Maps tables of shape (..., K, K) to values of shape (...).
-        table: Shape (K, K).
-    """
-    cells = np.asarray(table, np.float64)
-    if cells.sum() == 0:
-        return None, NO_ROWS
-    value = float(function(cells))
-    if not np.isfinite(value):
-        return None, UNDEFINED[metric]
-    if metric in BEYOND_CHANCE and np.count_nonzero(cells.sum(1)) == 1:
-        return None, ONE_LABEL
-    return value, ""
+    return 1.0 - _ratio(observed, by_chance)

@@ -13,9 +13,10 @@ from ..judged import IntArray, JudgedDataset
 from ..notebook_display import SIMULATED, html_table
 from ..rows import Dataset
 from ..verdict import Unscored
-from . import agreement, cautions
+from . import cautions
 from .estimate import Estimate
-from .suites import Asked, decision_codes, grade_codes, measure_choice, measure_ordered
+from .suites import MeasureOptions, decision_codes, grade_codes, measure_choice, measure_ordered
+from .table_value import table_value
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -36,7 +37,7 @@ class GradeTable:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Benchmark:
-    """What `measure` found: how well one judge agrees with people on one dataset."""
+    """How well one judge agrees with people on one dataset; `measure` makes it."""
 
     judge: str
     model: str
@@ -65,7 +66,9 @@ class Benchmark:
 
     def to_json(self) -> dict[str, object]:
         """Return the object that `score --json` prints."""
-        grades = self.grades and {"levels": self.grades.levels, "counts": self.grades.counts}
+        grades = None
+        if self.grades is not None:
+            grades = {"levels": self.grades.levels, "counts": self.grades.counts}
         return {
             "schema_version": SCHEMA_VERSION,
             "judge": self.judge,
@@ -98,12 +101,12 @@ class Benchmark:
         return pd.DataFrame(lines, columns=["metric", "value", "low", "high", "n", "reason"])
 
     def table(self) -> list[tuple[str, str, str, str, str]]:
-        """Return one line a metric for printing: name, value, 95 % interval, n, remark."""
+        """Return one line a metric for printing: name, value, 95 % interval, n, caution."""
         return [(name, *_printed(estimate)) for name, estimate in self.metrics.items()]
 
 
 def measure(
-    judged: JudgedDataset,
+    predictions: JudgedDataset,
     *,
     at: Sequence[int] = (10,),
     uncertain: str | None = None,
@@ -113,9 +116,8 @@ def measure(
     """Measure a judge against the human labels.
 
     Intervals are 95 %: see `judges/metrics/table_intervals.py`, `calibration.py` and `delta.py`. Where rows share
-    groups, groups are what was drawn; where every row is its own group, rows are. What is known from few rows only is
-    said in the reason beside the figure and in the notes. An undefined metric is None with a reason. Which metrics
-    there are:
+    groups, groups are what was drawn; where every row is its own group, rows are. A figure that rests on few rows says
+    so in its reason, and in the notes. An undefined metric is None with a reason. Which metrics there are:
 
     - at the threshold always, but not for a choice, whose labels have no order and so no threshold: there
       accuracy, macro F1 and kappa over the classes;
@@ -130,7 +132,7 @@ def measure(
     - uncertainty and DIRAS when `uncertain` is given.
 
     Args:
-        judged: Rows with their answers.
+        predictions: Rows with their answers.
         at: Cut-offs of nDCG.
         uncertain: The metadata column that says whether people found a row hard; empty, 0, false and no mean they
             did not.
@@ -142,37 +144,39 @@ def measure(
             row has the column.
     """
     if uncertain is not None:
-        require_column(judged.dataset, uncertain)
-    return _measure(judged, Asked(at=tuple(at), uncertain=uncertain, resamples=resamples, seed=seed))
+        require_column(predictions.dataset, uncertain)
+    options = MeasureOptions(at=tuple(at), uncertain=uncertain, resamples=resamples, seed=seed)
+    return _measure(predictions, options)
 
 
-def _measure(judged: JudgedDataset, asked: Asked) -> Benchmark:
-    n = len(judged.scored)
-    groups = int(judged.groups.max(initial=-1)) + 1
-    table = np.bincount(decision_codes(judged), minlength=4).reshape(2, 2)
+def _measure(predictions: JudgedDataset, options: MeasureOptions) -> Benchmark:
+    n = len(predictions.scored)
+    groups = int(predictions.groups.max(initial=-1)) + 1
+    table = np.bincount(decision_codes(predictions), minlength=4).reshape(2, 2)
     (tn, fp), (fn, tp) = table.tolist()
-    is_choice = judged.scale.kind == "choice"
+    if predictions.scale.kind == "choice":
+        # Labels without an order have no threshold, and so no decision that could come out either way.
+        metrics, worst_case = measure_choice(predictions), {}
+    else:
+        metrics, worst_case = measure_ordered(predictions, options), _worst_case(predictions, table)
+        for name, caution in cautions.metric_cautions(predictions).items():
+            if name in metrics:
+                metrics[name] = metrics[name].with_caution(caution)
     return Benchmark(
-        judge=judged.judge,
-        model=judged.model,
-        simulated=judged.simulated,
+        judge=predictions.judge,
+        model=predictions.model,
+        simulated=predictions.simulated,
         n=n,
-        unscored=judged.unscored,
-        unlabelled=judged.unlabelled,
-        coverage=judged.coverage,
+        unscored=predictions.unscored,
+        unlabelled=predictions.unlabelled,
+        coverage=predictions.coverage,
         groups=groups,
         confusion={"tp": tp, "fp": fp, "fn": fn, "tn": tn},
-        grades=_grade_table(judged),
-        metrics=measure_choice(judged, asked) if is_choice else _remarked(measure_ordered(judged, asked), judged),
-        worst_case={} if is_choice else _worst_case(judged, table),
-        notes=_notes(judged),
+        grades=_grade_table(predictions),
+        metrics=metrics,
+        worst_case=worst_case,
+        notes=_notes(predictions),
     )
-
-
-def _remarked(metrics: Mapping[str, Estimate], judged: JudgedDataset) -> dict[str, Estimate]:
-    """Return the metrics, each with what few rows leave in doubt of it."""
-    remarks = cautions.remarks(judged)
-    return {name: found.remarked(remarks.get(name, "")) for name, found in metrics.items()}
 
 
 def require_column(dataset: Dataset, column: str) -> None:
@@ -182,12 +186,12 @@ def require_column(dataset: Dataset, column: str) -> None:
         InputError: None has.
     """
     if not any(column in row.meta for row in dataset.rows):
-        known = sorted({name for row in dataset.rows for name in row.meta})
-        raise InputError(f"no row has a column {column!r}", hint=f"the columns are {', '.join(known) or 'none'}")
+        columns = sorted({name for row in dataset.rows for name in row.meta})
+        raise InputError(f"no row has a column {column!r}", hint=f"the columns are {', '.join(columns) or 'none'}")
 
 
 def by_column(
-    judged: JudgedDataset,
+    predictions: JudgedDataset,
     column: str,
     *,
     least: int = 1,
@@ -199,9 +203,9 @@ def by_column(
     """Measure the judge on the rows of each value of a metadata column, values in order; None counts as `(none)`.
 
     Args:
-        judged: Rows with their answers.
+        predictions: Rows with their answers.
         column: The metadata column.
-        least: Values with fewer rows than this are told together, as `(fewer than N rows)`.
+        least: Values with fewer rows than this are measured together, as `(fewer than N rows)`.
         at: As `measure`.
         uncertain: As `measure`.
         resamples: As `measure`.
@@ -211,67 +215,70 @@ def by_column(
         InputError: No row has the column, or as `measure`.
     """
     if uncertain is not None:
-        require_column(judged.dataset, uncertain)
-    positions = rows_by_value(judged, column)
-    rare = [value for value, rows in positions.items() if len(rows) < least]
-    if rare:
-        together = sorted(i for value in rare for i in positions.pop(value))
-        positions[f"(fewer than {least} rows)"] = together
-    asked = Asked(at=tuple(at), uncertain=uncertain, resamples=resamples, seed=seed)
-    return {value: _measure(judged.only(positions[value]), asked) for value in sorted(positions)}
+        require_column(predictions.dataset, uncertain)
+    positions = rows_by_value(predictions, column)
+    together: list[int] = []
+    for value, rows in list(positions.items()):
+        if len(rows) < least:
+            together += positions.pop(value)
+    if together:
+        positions[f"(fewer than {least} rows)"] = sorted(together)
+    options = MeasureOptions(at=tuple(at), uncertain=uncertain, resamples=resamples, seed=seed)
+    return {value: _measure(predictions.only(positions[value]), options) for value in sorted(positions)}
 
 
-def rows_by_value(judged: JudgedDataset, column: str) -> dict[str, list[int]]:
+def rows_by_value(predictions: JudgedDataset, column: str) -> dict[str, list[int]]:
     """Return the positions in the dataset of each value of a metadata column; None counts as `(none)`.
 
     Raises:
         InputError: No row has the column.
     """
-    require_column(judged.dataset, column)
+    require_column(predictions.dataset, column)
     positions: dict[str, list[int]] = {}
-    for i, row in enumerate(judged.dataset.rows):
+    for i, row in enumerate(predictions.dataset.rows):
         value = row.meta.get(column)
         positions.setdefault("(none)" if value is None else str(value), []).append(i)
     return positions
 
 
-def _grade_table(judged: JudgedDataset) -> GradeTable | None:
-    levels = judged.scale.levels
-    if not judged.on_grades or (len(levels) < 3 and judged.scale.kind != "choice"):
+def _grade_table(predictions: JudgedDataset) -> GradeTable | None:
+    levels = predictions.scale.levels
+    if not predictions.on_grades or (len(levels) < 3 and predictions.scale.kind != "choice"):
         return None
-    counts = np.bincount(grade_codes(judged), minlength=len(levels) ** 2).reshape(-1, len(levels))
+    counts = np.bincount(grade_codes(predictions), minlength=len(levels) ** 2).reshape(-1, len(levels))
     return GradeTable(levels=levels, counts=tuple(tuple(line) for line in counts.tolist()))
 
 
-def _worst_case(judged: JudgedDataset, table: IntArray) -> dict[str, Bounds]:
-    missing = [
-        judged.dataset.positive(row)
-        for row, answer in zip(judged.dataset.rows, judged.answers, strict=True)
-        if row.label is not None and isinstance(answer, Unscored)
-    ]
-    positive = sum(missing)
-    negative = len(missing) - positive
+def _worst_case(predictions: JudgedDataset, table: IntArray) -> dict[str, Bounds]:
+    positive = negative = 0
+    for row, answer in zip(predictions.dataset.rows, predictions.answers, strict=True):
+        if row.label is None or not isinstance(answer, Unscored):
+            continue
+        if predictions.dataset.positive(row):
+            positive += 1
+        else:
+            negative += 1
     wrong = table + np.array([[0, negative], [positive, 0]])
     right = table + np.array([[negative, 0], [0, positive]])
     names = ("precision", "recall", "f1", "accuracy")
-    return {name: (agreement.point(name, wrong)[0], agreement.point(name, right)[0]) for name in names}
+    return {name: (table_value(name, wrong)[0], table_value(name, right)[0]) for name in names}
 
 
-def _notes(judged: JudgedDataset) -> tuple[str, ...]:
-    n = len(judged.scored)
-    notes = cautions.notes(judged)
-    known = int(np.isfinite(judged.probability).sum())
-    is_choice = judged.scale.kind == "choice"
-    if 0 < known < n and not is_choice:
-        notes.append(f"{known} of {n} verdicts carry a probability; the calibration metrics are of those")
-    if is_choice and not judged.same_scale:
-        theirs = judged.dataset.labels.describe()
+def _notes(predictions: JudgedDataset) -> tuple[str, ...]:
+    n = len(predictions.scored)
+    notes = cautions.notes(predictions)
+    with_probability = int(np.isfinite(predictions.probability).sum())
+    is_choice = predictions.scale.kind == "choice"
+    if 0 < with_probability < n and not is_choice:
+        notes.append(f"{with_probability} of {n} verdicts carry a probability; the calibration metrics are of those")
+    if is_choice and not predictions.same_scale:
+        theirs = predictions.dataset.labels.describe()
         notes.append(
-            f"the judge chooses among {len(judged.scale.labels)} labels, people graded {theirs}: no metric fits"
+            f"the judge chooses among {len(predictions.scale.labels)} labels, people graded {theirs}: no metric fits"
         )
-    if judged.same_scale and not judged.on_grades:
+    if predictions.same_scale and not predictions.on_grades:
         notes.append("some grades lie between the levels of the scale: metrics of the grades are left out")
-    unanswered = sum(judged.unscored.values())
+    unanswered = sum(predictions.unscored.values())
     if unanswered:
         notes.append(f"{unanswered} rows have no verdict and enter no metric; worst_case says what they could change")
     return tuple(notes)

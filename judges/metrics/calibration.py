@@ -49,9 +49,9 @@ def cell_auroc(table: FloatArray, values: FloatArray) -> FloatArray:
 def cell_average_precision(table: FloatArray, values: FloatArray) -> FloatArray:
     """Return average precision of cell tables (..., T, 2); see `average_precision`."""
     positive = table[..., ::-1, 1]
-    taken = np.cumsum(table[..., ::-1, :].sum(-1), axis=-1)
-    found = np.cumsum(positive, axis=-1)
-    precision = np.divide(found, taken, out=np.zeros_like(found), where=taken > 0)
+    retrieved = np.cumsum(table[..., ::-1, :].sum(-1), axis=-1)
+    hits = np.cumsum(positive, axis=-1)
+    precision = np.divide(hits, retrieved, out=np.zeros_like(hits), where=retrieved > 0)
     return _ratio((positive * precision).sum(-1), positive.sum(-1))
 
 
@@ -86,8 +86,8 @@ def calibration_intervals(
     """Return each of `CALIBRATION_METRICS` with its 95 % interval, None for what is undefined.
 
     Values are exact. The standard errors of AUROC, average precision and the Brier score are the jackknife's, on cells
-    of rows with neighbouring probabilities where nearly every row has one of its own; that of AUROC is not taken to be
-    less than by Hanley and McNeil (1982), that of average precision not less than a proportion's of the positive rows
+    of rows with neighbouring probabilities where nearly every row has one of its own; that of AUROC is never less
+    than by Hanley and McNeil (1982), that of average precision never less than a proportion's of the positive rows
     (Boyd, Eng and Page 2013): with few errors among few rows the jackknife's can be small by chance. For ECE see
     `ece_interval`.
 
@@ -103,27 +103,29 @@ def calibration_intervals(
     """
     require_probabilities(probability)
     values, code = tally(label, probability)
-    exact = _points(values, code)
+    table = np.bincount(code, minlength=2 * len(values)).reshape(-1, 2).astype(np.float64)
+    exact = {name: float(metric(table, values)) for name, metric in CALIBRATION_METRICS.items()}
     values, code = _coarse(values, code)
     cells = Cells(code=code, size=2 * len(values), groups=groups)
-    found: dict[str, tuple[float | None, Interval | None]] = {
-        name: (value if np.isfinite(value) else None, None) for name, value in exact.items()
-    }
+    estimates: dict[str, tuple[float | None, Interval | None]] = {}
+    for name, value in exact.items():
+        estimates[name] = (value if np.isfinite(value) else None, None)
     if cells.units < 2:
-        return found
+        return estimates
     smooth = [name for name in SMOOTH if np.isfinite(exact[name])]
-    statistics: dict[str, Statistic] = {name: partial(_on_masses, name, values) for name in smooth}
+    statistics: dict[str, Statistic] = {name: partial(_on_cells, name, values) for name in smooth}
     errors = jackknife(statistics, cells)
     positive = np.arange(cells.size) % 2 == 1
-    both = (cells.effective(positive), cells.effective(~positive))
+    scarcer_class = min(cells.effective(positive), cells.effective(~positive))
     for name in smooth:
         value, se = exact[name], errors[name]
         if se is not None:
             se = max(se, _least_error(name, value, label))
-        units = cells.effective(positive | ~positive) if name == "brier" else min(both)
-        found[name] = value, score_interval(value, se, units)
-    found["ece"] = exact["ece"], ece_interval(label, probability, groups, draws=resamples, seed=seed)
-    return found
+        # Every row has a squared error; the other two compare positive rows with negative ones.
+        units = cells.effective(positive | ~positive) if name == "brier" else scarcer_class
+        estimates[name] = value, score_interval(value, se, units)
+    estimates["ece"] = exact["ece"], ece_interval(label, probability, groups, draws=resamples, seed=seed)
+    return estimates
 
 
 def _least_error(name: str, value: float, label: BoolArray) -> float:
@@ -134,15 +136,12 @@ def _least_error(name: str, value: float, label: BoolArray) -> float:
         pairs = (positive - 1) * (value / (2 - value) - value**2)
         pairs += (negative - 1) * (2 * value**2 / (1 + value) - value**2)
         return math.sqrt(max(0.0, value * (1 - value) + pairs) / (positive * negative))
-    return math.sqrt(value * (1 - value) / positive) if name == "average_precision" else 0.0
+    if name == "average_precision":
+        return math.sqrt(value * (1 - value) / positive)
+    return 0.0
 
 
-def _points(values: FloatArray, code: IntArray) -> dict[str, float]:
-    table = np.bincount(code, minlength=2 * len(values)).reshape(-1, 2).astype(np.float64)
-    return {name: float(metric(table, values)) for name, metric in CALIBRATION_METRICS.items()}
-
-
-def _on_masses(name: str, values: FloatArray, counts: FloatArray) -> FloatArray:
+def _on_cells(name: str, values: FloatArray, counts: FloatArray) -> FloatArray:
     return CALIBRATION_METRICS[name](counts.reshape(-1, len(values), 2), values)
 
 
@@ -157,13 +156,6 @@ def _coarse(values: FloatArray, code: IntArray) -> tuple[FloatArray, IntArray]:
     cell = np.unique(share * 10 + bins_of(values, 10, "linspace"), return_inverse=True)[1]
     mean = np.bincount(cell, weight * values) / np.bincount(cell, weight)
     return mean, 2 * cell[rank].astype(np.int64) + label
-
-
-UNDEFINED: Mapping[str, str] = {
-    "auroc": "the labels hold only one class",
-    "average_precision": "no row is labelled positive",
-}
-"""Why a metric does not exist on rows that have probabilities."""
 
 
 def auroc(label: BoolArray, probability: FloatArray, weights: FloatArray | None = None) -> FloatArray:
@@ -233,10 +225,10 @@ def _over_rows(
     probability: FloatArray,
     weights: FloatArray | None,
 ) -> FloatArray:
+    row_weights = np.ones(len(label)) if weights is None else np.asarray(weights, np.float64)
     if len(label) == 0:
-        return np.full(() if weights is None else weights.shape[:-1], np.nan)
+        return np.full(row_weights.shape[:-1], np.nan)
     values, cell = tally(label, probability)
-    row_weights = np.ones(len(cell)) if weights is None else np.asarray(weights, np.float64)
     order = np.argsort(cell, kind="stable")
     present, start = np.unique(cell[order], return_index=True)
     flat = np.zeros((*row_weights.shape[:-1], 2 * len(values)))

@@ -38,7 +38,7 @@ def bins_of(values: FloatArray, bins: int, edges: Edges) -> IntArray:
 def ece_interval(
     label: BoolArray, probability: FloatArray, groups: IntArray | None, *, draws: int = 2000, seed: int = 0
 ) -> Interval:
-    """Return a 95 % interval of the error over ten bins; it always holds the value seen.
+    """Return a 95 % interval of the error over ten bins; it always holds the observed value.
 
     A bin's gap, the sum of label less probability over the number of all rows, is seen with a normal error: that of
     its rows or groups, but no less than that of independent labels, and for groups widened to Student's t. The low end

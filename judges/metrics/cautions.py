@@ -1,16 +1,15 @@
-"""What few rows, few rows of a class or few groups leave in doubt, said beside the figures.
+"""Cautions beside the figures where few rows, few rows of a class or few groups leave them in doubt.
 
 `benchmarks/coverage.py` measures where the intervals hold the truth as often as they say: from these numbers on.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 import numpy as np
 
 from ..judged import BoolArray, IntArray, JudgedDataset
 from .calibration_error import ece_by_chance
+from .catalog import METRICS, RowKind
 from .intervals import effective_groups
 
 FEW_ROWS = 100
@@ -18,79 +17,73 @@ FEW_GROUPS = 20
 FEW_OF_A_CLASS = 20
 """Rows of one label or verdict, and groups that hold them."""
 NOTABLE = 0.25
-"""Share of ECE that chance alone may make before the remark says so."""
-
-CLASSES: Mapping[str, tuple[str, ...]] = {
-    "precision": ("that the judge calls positive",),
-    "recall": ("labelled positive",),
-    "specificity": ("labelled negative",),
-    "f1": ("labelled positive",),
-    "balanced_accuracy": ("labelled positive", "labelled negative"),
-    "mcc": ("labelled positive", "labelled negative"),
-    "kappa": ("labelled positive", "labelled negative"),
-    "krippendorff_alpha": ("labelled positive", "labelled negative"),
-    "auroc": ("labelled positive", "labelled negative"),
-    "average_precision": ("labelled positive",),
-}
-"""The rows that decide how much is known of a metric."""
+"""Share of ECE that chance alone may make before the caution says so."""
 
 
-def remarks(judged: JudgedDataset) -> dict[str, str]:
-    """Return a remark for each metric at the threshold or of probabilities that few rows bear on."""
-    everything = np.ones(len(judged.scored), np.bool_)
-    stated = np.isfinite(judged.probability)
-    found = {}
-    shares_grades = judged.on_grades and len(judged.scale.levels) > 2
-    for metric, classes in CLASSES.items():
-        if metric == "krippendorff_alpha" and shares_grades:
+def metric_cautions(predictions: JudgedDataset) -> dict[str, str]:
+    """Return a caution for each metric at the threshold or of probabilities that few rows decide."""
+    has_probability = np.isfinite(predictions.probability)
+    shares_grades = predictions.on_grades and len(predictions.scale.levels) > 2
+    cautions: dict[str, str] = {}
+    for name, metric in METRICS.items():
+        # On grades alpha is computed from all of them, not from two classes.
+        if name == "krippendorff_alpha" and shares_grades:
             continue
-        among = stated if metric in ("auroc", "average_precision") else everything
-        doubts = [_few(_members(judged, rows) & among, judged.groups, rows) for rows in classes]
-        found[metric] = "; ".join(filter(None, doubts))
-    found["ece"] = _bias(judged, stated)
-    return {metric: remark for metric, remark in found.items() if remark}
+        texts = []
+        for kind in metric.caution_on:
+            members = _members(predictions, kind)
+            if "probabilities" in metric.needs:
+                members = members & has_probability
+            texts.append(_few(members, predictions.groups, kind))
+        cautions[name] = "; ".join(filter(None, texts))
+    cautions["ece"] = _bias(predictions, has_probability)
+    return {name: caution for name, caution in cautions.items() if caution}
 
 
-def notes(judged: JudgedDataset) -> list[str]:
+def notes(predictions: JudgedDataset) -> list[str]:
     """Return what is to be known of all intervals: that the rows, or their groups, are few."""
-    n, sizes = len(judged.scored), np.bincount(judged.groups)
+    n, sizes = len(predictions.scored), np.bincount(predictions.groups)
     groups, weight = len(sizes), effective_groups(sizes)
-    found = []
+    texts = []
     doubt = "95 % intervals may hold the truth less often than that"
     if 0 < n < FEW_ROWS:
-        found.append(f"only {_counted(n, 'row')}: {doubt}")
+        texts.append(f"only {_counted(n, 'row')}: {doubt}")
     if 0 < groups < FEW_GROUPS and groups < n:
-        found.append(f"the {n} rows belong to only {_counted(groups, 'group')}: {doubt}")
+        texts.append(f"the {n} rows belong to only {_counted(groups, 'group')}: {doubt}")
     elif weight < FEW_GROUPS <= groups < n:
-        found.append(f"the {groups} groups weigh as much as {weight:.0f} of equal size: {doubt}")
-    return found
+        texts.append(f"the {groups} groups weigh as much as {weight:.0f} of equal size: {doubt}")
+    return texts
 
 
-def _members(judged: JudgedDataset, rows: str) -> BoolArray:
-    if rows == "that the judge calls positive":
-        return judged.predicted
-    return judged.positive if rows == "labelled positive" else ~judged.positive
+def _members(predictions: JudgedDataset, kind: RowKind) -> BoolArray:
+    if kind == "that the judge calls positive":
+        return predictions.predicted
+    if kind == "labelled positive":
+        return predictions.positive
+    return ~predictions.positive
 
 
-def _few(member: BoolArray, groups: IntArray, rows: str) -> str:
-    count, held = int(member.sum()), len(np.unique(groups[member]))
-    if 0 < count < FEW_OF_A_CLASS:
-        return f"only {_counted(count, 'row')} {rows}"
+def _few(member: BoolArray, groups: IntArray, kind: RowKind) -> str:
+    rows, holders = int(member.sum()), len(np.unique(groups[member]))
+    if 0 < rows < FEW_OF_A_CLASS:
+        return f"only {_counted(rows, 'row')} {kind}"
     # Fewer groups than that altogether are a note of their own.
-    if 0 < held < FEW_OF_A_CLASS <= len(np.unique(groups)):
-        return f"only {_counted(held, 'group')} with rows {rows}"
+    if 0 < holders < FEW_OF_A_CLASS <= len(np.unique(groups)):
+        return f"only {_counted(holders, 'group')} with rows {kind}"
     return ""
 
 
-def _bias(judged: JudgedDataset, stated: BoolArray) -> str:
-    n = int(stated.sum())
+def _bias(predictions: JudgedDataset, rows: BoolArray) -> str:
+    n = int(rows.sum())
     if n == 0:
         return ""
-    seen, chance = ece_by_chance(judged.positive[stated], judged.probability[stated], judged.groups[stated])
-    if chance < NOTABLE * seen and n >= FEW_ROWS:
+    error, by_chance = ece_by_chance(
+        predictions.positive[rows], predictions.probability[rows], predictions.groups[rows]
+    )
+    if by_chance < NOTABLE * error and n >= FEW_ROWS:
         return ""
-    return f"ECE on {_counted(n, 'row')} is biased upwards: a calibrated judge would show about {chance:.2f}"
+    return f"ECE on {_counted(n, 'row')} is biased upwards: a calibrated judge would show about {by_chance:.2f}"
 
 
 def _counted(count: int, noun: str) -> str:
-    return f"{count} {noun}{'s' * (count != 1)}"
+    return f"1 {noun}" if count == 1 else f"{count} {noun}s"

@@ -49,10 +49,10 @@ class _Pairs:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Found:
+class _Correlation:
     value: float
-    pull: FloatArray
-    """Influence of one row of each pair; shape (m,)."""
+    influence: FloatArray
+    """Of one row of each pair; shape (m,)."""
 
 
 def pearson(x: Numbers, y: Numbers, groups: IntArray | None = None) -> Estimate:
@@ -98,8 +98,11 @@ def correlations(x: Numbers, y: Numbers, groups: IntArray | None = None) -> dict
     constant = _constant(pairs)
     if constant is not None:
         return dict.fromkeys(("pearson", "spearman", "kendall_tau"), constant)
-    found = {"pearson": _pearson(pairs), "spearman": _spearman(pairs), "kendall_tau": _kendall(pairs, "b")}
-    return {name: _estimate(each, pairs, groups) for name, each in found.items()}
+    return {
+        "pearson": _estimate(_pearson(pairs), pairs, groups),
+        "spearman": _estimate(_spearman(pairs), pairs, groups),
+        "kendall_tau": _estimate(_kendall(pairs, "b"), pairs, groups),
+    }
 
 
 def _pairs(x: Numbers, y: Numbers) -> _Pairs:
@@ -120,16 +123,23 @@ def _pairs(x: Numbers, y: Numbers) -> _Pairs:
 def _constant(pairs: _Pairs) -> Estimate | None:
     if pairs.n == 0:
         return Estimate.undefined(0, "there are no rows to correlate")
-    sides = [side for side, levels in (("first number", pairs.x), ("second number", pairs.y)) if len(levels) == 1]
-    return Estimate.undefined(pairs.n, CONSTANT.format(side=" and every ".join(sides))) if sides else None
+    sides = []
+    if len(pairs.x) == 1:
+        sides.append("first number")
+    if len(pairs.y) == 1:
+        sides.append("second number")
+    if not sides:
+        return None
+    return Estimate.undefined(pairs.n, CONSTANT.format(side=" and every ".join(sides)))
 
 
-def _estimate(found: _Found, pairs: _Pairs, groups: IntArray | None) -> Estimate:
-    value = min(1.0, max(-1.0, found.value))
-    se, units = left_out_se(found.pull[pairs.member], groups)
+def _estimate(correlation: _Correlation, pairs: _Pairs, groups: IntArray | None) -> Estimate:
+    value = min(1.0, max(-1.0, correlation.value))
+    se, units = left_out_se(correlation.influence[pairs.member], groups)
     reason = ""
     if units < FEWEST_UNITS:
-        reason = f"fewer than {FEWEST_UNITS} {'rows' if groups is None else 'groups'} cannot show the spread"
+        unit = "rows" if groups is None else "groups"
+        reason = f"fewer than {FEWEST_UNITS} {unit} cannot show the spread"
     elif 1.0 - abs(value) < 1e-12:
         reason = PERFECT
     if reason:
@@ -139,10 +149,10 @@ def _estimate(found: _Found, pairs: _Pairs, groups: IntArray | None) -> Estimate
     return Estimate(value=value, low=math.tanh(centre - half), high=math.tanh(centre + half), n=pairs.n)
 
 
-def _pearson(pairs: _Pairs) -> _Found:
+def _pearson(pairs: _Pairs) -> _Correlation:
     zx, zy = _standard(pairs.x, pairs.i, pairs.weight), _standard(pairs.y, pairs.j, pairs.weight)
     value = float(np.average(zx * zy, weights=pairs.weight))
-    return _Found(value=value, pull=zx * zy - value / 2 * (zx**2 + zy**2))
+    return _Correlation(value=value, influence=zx * zy - value / 2 * (zx**2 + zy**2))
 
 
 def _standard(levels: FloatArray, of: IntArray, weight: FloatArray) -> FloatArray:
@@ -152,7 +162,7 @@ def _standard(levels: FloatArray, of: IntArray, weight: FloatArray) -> FloatArra
     return centred / math.sqrt(float(np.average(centred**2, weights=weight)))
 
 
-def _spearman(pairs: _Pairs) -> _Found:
+def _spearman(pairs: _Pairs) -> _Correlation:
     n = pairs.n
     share_x, share_y = np.bincount(pairs.i, pairs.weight) / n, np.bincount(pairs.j, pairs.weight) / n
     # Mid-distribution functions about their mean, which is 1/2 whatever the ties.
@@ -160,12 +170,12 @@ def _spearman(pairs: _Pairs) -> _Found:
     covariance = float(np.average(u * v, weights=pairs.weight))
     # A row moves the ranks of all rows above it, on both sides.
     moved = _above(pairs.i, pairs.weight * v / n)[pairs.i] + _above(pairs.j, pairs.weight * u / n)[pairs.j]
-    pull = u * v + moved - 3 * covariance
-    variance_x, pull_x = _rank_variance(share_x)
-    variance_y, pull_y = _rank_variance(share_y)
+    influence = u * v + moved - 3 * covariance
+    variance_x, influence_x = _rank_variance(share_x)
+    variance_y, influence_y = _rank_variance(share_y)
     value = covariance / math.sqrt(variance_x * variance_y)
-    spread = pull_x[pairs.i] / variance_x + pull_y[pairs.j] / variance_y
-    return _Found(value=value, pull=pull / math.sqrt(variance_x * variance_y) - value / 2 * spread)
+    spread = influence_x[pairs.i] / variance_x + influence_y[pairs.j] / variance_y
+    return _Correlation(value=value, influence=influence / math.sqrt(variance_x * variance_y) - value / 2 * spread)
 
 
 def _above(level: IntArray, mass: FloatArray) -> FloatArray:
@@ -179,22 +189,23 @@ def _rank_variance(share: FloatArray) -> tuple[float, FloatArray]:
     return (1 - cubes) / 12, (cubes - share**2) / 4
 
 
-def _kendall(pairs: _Pairs, variant: Literal["b", "c"]) -> _Found:
+def _kendall(pairs: _Pairs, variant: Literal["b", "c"]) -> _Correlation:
     surplus = _concordance(pairs) / pairs.n
     agreed = float(np.average(surplus, weights=pairs.weight))
-    pull = 2 * (surplus - agreed)
+    influence = 2 * (surplus - agreed)
     if variant == "c":
-        most = min(len(pairs.x), len(pairs.y))
-        return _Found(value=agreed * most / (most - 1), pull=pull * most / (most - 1))
-    untied_x, pull_x = _untied(pairs.i, pairs.weight)
-    untied_y, pull_y = _untied(pairs.j, pairs.weight)
+        levels = min(len(pairs.x), len(pairs.y))
+        return _Correlation(value=agreed * levels / (levels - 1), influence=influence * levels / (levels - 1))
+    untied_x, influence_x = _untied(pairs.i, pairs.weight)
+    untied_y, influence_y = _untied(pairs.j, pairs.weight)
     spread = math.sqrt(untied_x * untied_y)
     value = agreed / spread
-    return _Found(value=value, pull=pull / spread - value / 2 * (pull_x / untied_x + pull_y / untied_y))
+    on_spread = influence_x / untied_x + influence_y / untied_y
+    return _Correlation(value=value, influence=influence / spread - value / 2 * on_spread)
 
 
 def _untied(level: IntArray, weight: FloatArray) -> tuple[float, FloatArray]:
-    """Return the chance that two rows differ on a side, and each pair's pull on it."""
+    """Return the chance that two rows differ on a side, and the influence of a row of each pair on it."""
     share = np.bincount(level, weight) / weight.sum()
     squares = float((share**2).sum())
     return 1 - squares, 2 * (squares - share)[level]
@@ -220,9 +231,9 @@ def _within(block: IntArray, level: IntArray, weight: FloatArray) -> FloatArray:
     before = np.cumsum(weight[order]) - weight[order]
     opens = np.ones(len(order), np.bool_)
     opens[1:] = block[order][1:] != block[order][:-1]
-    found = np.empty_like(before)
-    found[order] = before - np.maximum.accumulate(np.where(opens, before, 0.0))
-    return found
+    lower = np.empty_like(before)
+    lower[order] = before - np.maximum.accumulate(np.where(opens, before, 0.0))
+    return lower
 
 
 def _both_less(i: IntArray, j: IntArray, weight: FloatArray) -> FloatArray:
@@ -232,16 +243,16 @@ def _both_less(i: IntArray, j: IntArray, weight: FloatArray) -> FloatArray:
     each pair of the upper half has below it the pairs of the lower half that came earlier. Then each half is a block.
     """
     order = np.lexsort((-j, i))
-    placed = weight[order]
+    ordered = weight[order]
     # Equal y: the later in x first, so that it does not count the earlier, which is not lower on y.
     by_y = np.lexsort((-np.arange(len(order)), j[order]))
     below = np.zeros(len(order))
     for bit in reversed(range(int(len(order) - 1).bit_length())):
         upper = (by_y >> bit) & 1 == 1
-        lower = np.concatenate(([0.0], np.cumsum(np.where(upper, 0.0, placed[by_y]))))
+        lower = np.concatenate(([0.0], np.cumsum(np.where(upper, 0.0, ordered[by_y]))))
         start = (by_y >> (bit + 1)) << (bit + 1)
         below[by_y[upper]] += (lower[:-1] - lower[start])[upper]
         by_y = by_y[np.argsort(by_y >> bit, kind="stable")]
-    found = np.empty_like(below)
-    found[order] = below
-    return found
+    both_less = np.empty_like(below)
+    both_less[order] = below
+    return both_less

@@ -1,7 +1,7 @@
-"""Intervals without resampling, from how far each row pulls a number (the delta method).
+"""Intervals without resampling, from the influence of each row on a number (the delta method).
 
-A smooth statistic moves, to first order, by the mean of the rows' pulls (`influence`); so the sums of the
-pulls over groups, which are independent, give its standard error, and Student's t with one degree of freedom
+A smooth statistic moves, to first order, by the mean of the rows' influences (`influence.py`); so their sums
+over groups, which are independent, give its standard error, and Student's t with one degree of freedom
 fewer than there are groups gives the interval. It costs one pass over the rows and needs no seed.
 """
 
@@ -17,39 +17,39 @@ from .intervals import Interval, effective_groups, wilson
 from .student_t import t_quantile
 
 ONE_UNIT = "one unit cannot show the spread"
-SEEN = 1e-12
+ROUNDING = 1e-12
 """A spread below this is rounding."""
 
 
-def influence_se(pull: FloatArray, groups: IntArray | None = None) -> tuple[float, int]:
+def influence_se(influences: FloatArray, groups: IntArray | None = None) -> tuple[float, int]:
     """Return the standard error of a number and how many independent units stand behind it.
 
     Args:
-        pull: Influence of each row, centred; shape (n,).
+        influences: One a row, centred; shape (n,).
         groups: Codes 0..G-1 of rows that belong together; None where rows are independent.
     """
-    by_unit = pull if groups is None else np.bincount(groups, weights=pull)
+    by_unit = influences if groups is None else np.bincount(groups, weights=influences)
     units = len(by_unit)
     if units < 2:
         return math.inf, units
     spread = by_unit - by_unit.mean()
-    return math.sqrt(units / (units - 1) * float(spread @ spread)) / len(pull), units
+    return math.sqrt(units / (units - 1) * float(spread @ spread)) / len(influences), units
 
 
-def left_out_se(pull: FloatArray, groups: IntArray | None = None) -> tuple[float, float]:
-    """Return the jackknife's standard error of a mean of pulls, and the effective number of units; as `influence_se`.
+def left_out_se(influences: FloatArray, groups: IntArray | None = None) -> tuple[float, float]:
+    """Return the jackknife's standard error of a mean, and the effective number of units; as `influence_se`.
 
     A unit that is left out takes its rows along, so that large groups count for more than in `influence_se`, whose
     interval is too narrow where groups are few and unequal (MacKinnon, Nielsen and Webb 2023). Infinite for fewer than
     two units.
     """
-    n = len(pull)
+    n = len(influences)
     if groups is None:
-        return influence_se(pull)[0], float(n)
+        return influence_se(influences)[0], float(n)
     sizes = np.bincount(groups)
     if len(sizes) < 2:
         return math.inf, float(len(sizes))
-    moved = np.bincount(groups, weights=pull - pull.mean()) / (n - sizes)
+    moved = np.bincount(groups, weights=influences - influences.mean()) / (n - sizes)
     return math.sqrt((len(sizes) - 1) / len(sizes) * float(moved @ moved)), effective_groups(sizes)
 
 
@@ -80,17 +80,17 @@ def score_interval(
     share = min(1.0, max(0.0, (value - least) / (most - least)))
     scaled = 0.0 if se is None else se / (most - least)
     spread = share * (1.0 - share)
-    if scaled <= SEEN or spread <= SEEN:
-        worth, quantile = max(1.0, units if certain is None else certain), t_quantile(math.inf)
+    if scaled <= ROUNDING or spread <= ROUNDING:
+        rows, quantile = max(1.0, units if certain is None else certain), t_quantile(math.inf)
     else:
-        worth, quantile = spread / scaled**2, t_quantile(max(1.0, units - 1.0))
-    low, high = wilson(share * worth, worth, quantile=quantile) or (0.0, 1.0)
+        rows, quantile = spread / scaled**2, t_quantile(max(1.0, units - 1.0))
+    low, high = wilson(share * rows, rows, quantile=quantile) or (0.0, 1.0)
     return least + (most - least) * low, least + (most - least) * high
 
 
-def share_interval(value: float, pull: FloatArray, groups: IntArray | None = None) -> Interval | None:
-    """Return the 95 % interval of a number in [0, 1] from the rows' pulls; None for fewer than two units."""
-    se, units = left_out_se(pull, groups)
+def share_interval(value: float, influences: FloatArray, groups: IntArray | None = None) -> Interval | None:
+    """Return the 95 % interval of a number in [0, 1] from the rows' influences; None for fewer than two units."""
+    se, units = left_out_se(influences, groups)
     return None if units <= 1 else score_interval(value, se, units)
 
 

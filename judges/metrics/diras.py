@@ -23,11 +23,12 @@ import numpy as np
 from ..errors import InputError
 from ..judged import BoolArray, FloatArray, IntArray
 from . import calibration
-from .agreement import confusion, point
+from .agreement import confusion
 from .delta import ONE_UNIT, share_interval
 from .estimate import Estimate
 from .influence import influence
 from .ranking import Ranking, average_precision, ndcg
+from .table_value import table_value
 
 DIRAS_METRICS = ("diras_binary", "diras_calibration", "diras_ranking", "diras_uncertainty", "diras_mean")
 BINS = 10
@@ -64,10 +65,10 @@ class RelevanceRows:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Part:
-    """A value with the pull of each row on it, or the reason why there is none."""
+    """A value with the influence of each row on it, or the reason why there is none."""
 
     value: float | None
-    pull: FloatArray
+    influences: FloatArray
     reason: str = ""
 
 
@@ -95,9 +96,12 @@ def _estimate(part: _Part, rows: RelevanceRows) -> Estimate:
     n = len(rows.query)
     if part.value is None:
         return Estimate.undefined(n, part.reason)
-    interval = None if part.reason else share_interval(part.value, part.pull, rows.query)
-    low, high = interval or (None, None)
-    return Estimate(value=part.value, low=low, high=high, n=n, reason=part.reason or ("" if interval else ONE_UNIT))
+    if part.reason:
+        return Estimate(value=part.value, low=None, high=None, n=n, reason=part.reason)
+    interval = share_interval(part.value, part.influences, rows.query)
+    if interval is None:
+        return Estimate(value=part.value, low=None, high=None, n=n, reason=ONE_UNIT)
+    return Estimate(value=part.value, low=interval[0], high=interval[1], n=n)
 
 
 def _mean(parts: Mapping[str, _Part]) -> _Part:
@@ -106,34 +110,34 @@ def _mean(parts: Mapping[str, _Part]) -> _Part:
     if missing:
         return _undefined(f"there is no {' and no '.join(missing)}")
     reason = "; ".join(dict.fromkeys(part.reason for part in parts.values() if part.reason))
-    pull = sum((part.pull for part in parts.values()), np.zeros(1)) / len(parts)
-    return _Part(value=sum(values) / len(parts), pull=pull, reason=reason)
+    influences = sum((part.influences for part in parts.values()), np.zeros(1)) / len(parts)
+    return _Part(value=sum(values) / len(parts), influences=influences, reason=reason)
 
 
 def _binary(rows: RelevanceRows) -> _Part:
-    value, reason = point("f1", confusion(rows.relevant, rows.predicted))
+    value, reason = table_value("f1", confusion(rows.relevant, rows.predicted))
     if value is None:
         return _undefined(reason)
-    return _Part(value=value, pull=influence("f1", rows.relevant, rows.predicted))
+    return _Part(value=value, influences=influence("f1", rows.relevant, rows.predicted))
 
 
 def _calibration(rows: RelevanceRows) -> _Part:
     right = rows.relevant == rows.predicted
     if len(right) == 0 or right.all() or not right.any():
         return _undefined("every verdict is right, or every one wrong, so that confidence has nothing to tell apart")
-    area, area_pull = _auroc(right, rows.confidence)
+    area, area_influence = _auroc(right, rows.confidence)
     gap = rows.probability - rows.relevant
-    error, error_pull = _ece(gap, rows.probability)
+    error, error_influence = _ece(gap, rows.probability)
     brier = float((gap**2).mean())
-    pull = (area_pull - error_pull - (gap**2 - brier)) / 3
-    return _Part(value=(area + (1 - error) + (1 - brier)) / 3, pull=pull)
+    influences = (area_influence - error_influence - (gap**2 - brier)) / 3
+    return _Part(value=(area + (1 - error) + (1 - brier)) / 3, influences=influences)
 
 
 def _uncertainty(rows: RelevanceRows) -> _Part:
     if not rows.uncertain.any():
         return _undefined("no row is marked uncertain")
-    value, pull = _average_precision(rows.uncertain, 1.0 - rows.confidence)
-    return _Part(value=value, pull=pull)
+    value, influences = _average_precision(rows.uncertain, 1.0 - rows.confidence)
+    return _Part(value=value, influences=influences)
 
 
 def _ranking(rows: RelevanceRows, as_published: bool) -> _Part:
@@ -147,37 +151,39 @@ def _ranking(rows: RelevanceRows, as_published: bool) -> _Part:
         grade = np.floor(rows.grade)
     values = (ndcg(replace(binary, grade=grade)) + average_precision(binary)) / 2
     mean = float(values.mean())
-    # A query's pull is shared by its rows, so that sums over queries are what they are elsewhere.
-    pull = (values - mean) / size * (len(rows.query) / len(size))
-    return _Part(value=mean, pull=pull[rows.query])
+    # A query's influence is shared by its rows, so that sums over queries are what they are elsewhere.
+    influences = (values - mean) / size * (len(rows.query) / len(size))
+    return _Part(value=mean, influences=influences[rows.query])
 
 
 def _undefined(reason: str) -> _Part:
-    return _Part(value=None, pull=np.zeros(0), reason=reason)
+    return _Part(value=None, influences=np.zeros(0), reason=reason)
 
 
 def _auroc(right: BoolArray, score: FloatArray) -> tuple[float, FloatArray]:
-    """Return AUROC and its pulls, the placement values of DeLong et al. (1988)."""
+    """Return AUROC and its influences, the placement values of DeLong et al. (1988)."""
     level, positive, negative = _levels(right, score)
-    below, above = np.cumsum(negative) - negative / 2, positive.sum() - np.cumsum(positive) + positive / 2
+    below = np.cumsum(negative) - negative / 2
+    above = positive.sum() - np.cumsum(positive) + positive / 2
     value = float((positive * below).sum() / (positive.sum() * negative.sum()))
-    place = np.where(right, (below / negative.sum())[level], (above / positive.sum())[level])
-    return value, (place - value) * len(right) / np.where(right, positive.sum(), negative.sum())
+    placement = np.where(right, (below / negative.sum())[level], (above / positive.sum())[level])
+    return value, (placement - value) * len(right) / np.where(right, positive.sum(), negative.sum())
 
 
 def _average_precision(label: BoolArray, score: FloatArray) -> tuple[float, FloatArray]:
-    """Return average precision and its pulls: a row changes the precision at every threshold it passes."""
+    """Return average precision and its influences: a row changes the precision at every threshold it passes."""
     level, positive, negative = _levels(label, score)
-    found, taken = np.cumsum(positive[::-1])[::-1], np.cumsum((positive + negative)[::-1])[::-1]
-    precision, total = found / taken, positive.sum()
+    hits = np.cumsum(positive[::-1])[::-1]
+    retrieved = np.cumsum((positive + negative)[::-1])[::-1]
+    precision, total = hits / retrieved, positive.sum()
     value = float((positive * precision).sum() / total)
-    if_positive = np.cumsum(positive * (1 - precision) / taken)[level] + precision[level] - value
-    if_negative = -np.cumsum(positive * precision / taken)[level]
+    if_positive = np.cumsum(positive * (1 - precision) / retrieved)[level] + precision[level] - value
+    if_negative = -np.cumsum(positive * precision / retrieved)[level]
     return value, np.where(label, if_positive, if_negative) * len(label) / total
 
 
 def _ece(gap: FloatArray, probability: FloatArray) -> tuple[float, FloatArray]:
-    """Return ECE in ten bins that end at tenths, and its pulls; gap is probability less label."""
+    """Return ECE in ten bins that end at tenths, and its influences; gap is probability less label."""
     member = np.searchsorted(np.arange(1, BINS) / BINS, probability, side="left")
     total = np.bincount(member, gap, BINS)
     value = float(np.abs(total).sum() / len(gap))

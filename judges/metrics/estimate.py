@@ -30,11 +30,11 @@ class Estimate:
         """Make the estimate of a metric that has no value on these rows."""
         return cls(value=None, low=None, high=None, n=n, reason=reason)
 
-    def remarked(self, remark: str) -> Estimate:
-        """Return the estimate with a remark more, if there is one and an interval to remark on."""
-        if self.low is None or not remark:
+    def with_caution(self, caution: str) -> Estimate:
+        """Return the estimate with a caution more, if there is an interval to be cautious about."""
+        if self.low is None:
             return self
-        return replace(self, reason="; ".join(filter(None, (self.reason, remark))))
+        return replace(self, reason=f"{self.reason}; {caution}" if self.reason else caution)
 
     def to_json(self) -> dict[str, float | int | str | None]:
         """Return value, low, high and n, and the reason where there is one."""

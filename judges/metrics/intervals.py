@@ -57,12 +57,12 @@ class Cells:
         (sum n)^2 / sum n^2 over the units' rows in these cells (Kish 1965); 0 where there are none.
 
         Args:
-            cells: Which cells bear on a number; shape (size,).
+            cells: Which cells a number is computed from; shape (size,).
         """
-        bears = cells[self.code]
+        rows = cells[self.code]
         if self.groups is None:
-            return float(bears.sum())
-        return effective_groups(np.bincount(self.groups[bears]))
+            return float(rows.sum())
+        return effective_groups(np.bincount(self.groups[rows]))
 
 
 def effective_groups(sizes: IntArray) -> float:
@@ -144,7 +144,7 @@ def _replicates(statistics: Mapping[str, Statistic], draws: Iterator[FloatArray]
     for counts in draws:
         for name, statistic in statistics.items():
             parts[name].append(statistic(counts))
-    return {name: np.concatenate(found) for name, found in parts.items()}
+    return {name: np.concatenate(values) for name, values in parts.items()}
 
 
 def _agree(values: FloatArray) -> bool:

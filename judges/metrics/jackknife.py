@@ -31,10 +31,10 @@ def jackknife(statistics: Mapping[str, Statistic], cells: Cells) -> dict[str, fl
         cells: The rows; at least two units.
     """
     cells = _bundled(cells)
-    whole = cells.counts.astype(np.float64)
-    values = {name: float(statistic(whole[None])[0]) for name, statistic in statistics.items()}
+    counts = cells.counts.astype(np.float64)
+    values = {name: float(statistic(counts[None])[0]) for name, statistic in statistics.items()}
     squares = dict.fromkeys(statistics, 0.0)
-    for without, times in _without_one(cells, whole):
+    for without, times in _without_one(cells, counts):
         for name, statistic in statistics.items():
             squares[name] += float((times * (statistic(without) - values[name]) ** 2).sum())
     factor = (cells.units - 1) / cells.units
@@ -48,18 +48,18 @@ def jackknife_intervals(
 
     Args:
         statistics: As `jackknife`.
-        cells: The rows; every unit bears on every statistic.
+        cells: The rows; every statistic is computed from all units.
         bounds: Between which numbers a statistic lies that is not in [0, 1].
     """
-    found: dict[str, Interval | None] = dict.fromkeys(statistics)
+    intervals: dict[str, Interval | None] = dict.fromkeys(statistics)
     if cells.units < 2:
-        return found
+        return intervals
     units = cells.effective(np.ones(cells.size, np.bool_))
     for name, se in jackknife(statistics, cells).items():
         value = float(statistics[name](cells.counts[None].astype(np.float64))[0])
         if math.isfinite(value):
-            found[name] = score_interval(value, se, units, bounds=(bounds or {}).get(name, (0.0, 1.0)))
-    return found
+            intervals[name] = score_interval(value, se, units, bounds=(bounds or {}).get(name, (0.0, 1.0)))
+    return intervals
 
 
 def _bundled(cells: Cells) -> Cells:
@@ -75,22 +75,22 @@ def _bundled(cells: Cells) -> Cells:
     return replace(cells, groups=unit % bundles)
 
 
-def _without_one(cells: Cells, whole: FloatArray) -> Iterator[tuple[FloatArray, FloatArray]]:
+def _without_one(cells: Cells, counts: FloatArray) -> Iterator[tuple[FloatArray, FloatArray]]:
     """Yield tables that each lack one unit, shape (b, size), and how many units leave that table, shape (b,)."""
     step = max(1, BLOCK // cells.size)
     if cells.groups is None:
-        occupied = np.flatnonzero(whole)
+        occupied = np.flatnonzero(counts)
         for start in range(0, len(occupied), step):
-            taken = occupied[start : start + step]
-            without = np.repeat(whole[None], len(taken), axis=0)
-            without[np.arange(len(taken)), taken] -= 1.0
-            yield without, whole[taken]
+            block = occupied[start : start + step]
+            without = np.repeat(counts[None], len(block), axis=0)
+            without[np.arange(len(block)), block] -= 1.0
+            yield without, counts[block]
         return
     order = np.argsort(cells.groups, kind="stable")
     groups, code = cells.groups[order], cells.code[order]
     bounds = np.searchsorted(groups, np.arange(0, cells.units + step, step))
     for block, (first, last) in enumerate(pairwise(bounds.tolist())):
-        held = min(step, cells.units - block * step)
+        units = min(step, cells.units - block * step)
         local = (groups[first:last] - block * step) * cells.size + code[first:last]
-        counts = np.bincount(local, minlength=held * cells.size).reshape(held, cells.size)
-        yield whole - counts, np.ones(held)
+        left_out = np.bincount(local, minlength=units * cells.size).reshape(units, cells.size)
+        yield counts - left_out, np.ones(units)

@@ -3,26 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
 
 from ..errors import InputError
 from ..judged import FloatArray, JudgedDataset
-from . import agreement
 from .benchmark import rows_by_value
+from .catalog import BINARY_METRICS, METRICS
 from .estimate import Estimate
-from .intervals import Cells, Interval
+from .intervals import Cells
 from .jackknife import jackknife_intervals
 from .suites import decision_codes, estimate_of, shared_groups
+from .table_value import table_value
 
 AVERAGED: Mapping[str, str] = {
     f"{name}_macro": name for name in ("precision", "recall", "f1", "balanced_accuracy", "kappa")
 }
 """What is averaged under each name."""
-BOUNDS: Mapping[str, Interval] = {"kappa_macro": (-1.0, 1.0)}
-"""Between which numbers a mean lies that is not in [0, 1]."""
 NAMED = 3
 """Values that a reason names; the rest are counted."""
 
@@ -46,7 +45,7 @@ class MacroMean:
         return f"{self.estimate} over {self.values:,} of {self.of:,} values"
 
 
-def macro_means(judged: JudgedDataset, column: str) -> dict[str, MacroMean]:
+def macro_means(predictions: JudgedDataset, column: str) -> dict[str, MacroMean]:
     """Return each metric of `AVERAGED`: its unweighted mean over the values of a metadata column.
 
     A row without the column counts to the value `(none)`. A value on which a metric does not exist (no positive
@@ -54,40 +53,46 @@ def macro_means(judged: JudgedDataset, column: str) -> dict[str, MacroMean]:
     whole dataset (`jackknife`); a value on which the metric does not exist without it is left out of that mean.
 
     Args:
-        judged: Rows with their answers.
+        predictions: Rows with their answers.
         column: The metadata column.
 
     Raises:
         InputError: No row has the column, or the judge chooses among labels without order.
     """
-    if judged.scale.kind == "choice":
+    if predictions.scale.kind == "choice":
         raise InputError("a mean over a column needs decisions at a threshold, and a choice has none")
-    positions = rows_by_value(judged, column)
-    part_of_row = np.empty(len(judged.dataset.rows), np.int64)
+    positions = rows_by_value(predictions, column)
+    part_of_row = np.empty(len(predictions.dataset.rows), np.int64)
     for code, rows in enumerate(positions.values()):
         part_of_row[rows] = code
-    part = part_of_row[judged.scored]
-    cells = Cells(code=4 * part + decision_codes(judged), size=4 * len(positions), groups=shared_groups(judged))
+    part = part_of_row[predictions.scored]
+    cells = Cells(
+        code=4 * part + decision_codes(predictions), size=4 * len(positions), groups=shared_groups(predictions)
+    )
     statistics = {name: partial(_mean, metric) for name, metric in AVERAGED.items()}
-    intervals = jackknife_intervals(statistics, cells, bounds=BOUNDS)
+    intervals = jackknife_intervals(statistics, cells, bounds={name: METRICS[name].bounds(2) for name in AVERAGED})
     tables = dict(zip(positions, cells.counts.reshape(-1, 2, 2), strict=True))
     means: dict[str, MacroMean] = {}
     for name, metric in AVERAGED.items():
-        points = {value: agreement.point(metric, table) for value, table in tables.items()}
-        counted = [value for value, (figure, _) in points.items() if figure is not None]
-        mean = float(_mean(metric, cells.counts[None].astype(np.float64))[0])
-        reason = _left_out({value: why for value, (_, why) in points.items() if why})
-        n = int(sum(tables[value].sum() for value in counted))
-        estimate = estimate_of(mean if counted else None, reason, intervals[name], cells)
-        means[name] = MacroMean(estimate=_of_rows(estimate, n), values=len(counted), of=len(positions))
+        averaged, n = 0, 0
+        left_out: dict[str, list[str]] = {}
+        for value, table in tables.items():
+            figure, reason = table_value(metric, table)
+            if figure is None:
+                left_out.setdefault(reason, []).append(value)
+            else:
+                averaged, n = averaged + 1, n + int(table.sum())
+        mean = float(_mean(metric, cells.counts[None].astype(np.float64))[0]) if averaged else None
+        estimate = estimate_of(mean, _say_left_out(left_out), intervals[name], cells)
+        means[name] = MacroMean(estimate=replace(estimate, n=n), values=averaged, of=len(positions))
     return means
 
 
 def _mean(metric: str, counts: FloatArray) -> FloatArray:
     """Return the mean of a metric over the values on which it exists, from counts of shape (b, 4 * values)."""
     tables = counts.reshape(len(counts), -1, 2, 2)
-    figures = agreement.BINARY_METRICS[metric](tables)
-    if metric in agreement.BEYOND_CHANCE:
+    figures = BINARY_METRICS[metric](tables)
+    if METRICS[metric].beyond_chance:
         one_label = np.count_nonzero(tables.sum(-1), axis=-1) == 1
         figures = np.where(one_label, np.nan, figures)
     exists = np.isfinite(figures)
@@ -95,17 +100,10 @@ def _mean(metric: str, counts: FloatArray) -> FloatArray:
     return np.divide(total, values, out=np.full(len(counts), np.nan), where=values > 0)
 
 
-def _left_out(reasons: Mapping[str, str]) -> str:
+def _say_left_out(by_reason: Mapping[str, list[str]]) -> str:
     """Name the values that a mean leaves out, those with the same reason together."""
-    by_reason: dict[str, list[str]] = {}
-    for value, reason in reasons.items():
-        by_reason.setdefault(reason, []).append(value)
-    named = []
+    parts = []
     for reason, values in by_reason.items():
         more = f" and {len(values) - NAMED:,} more" if len(values) > NAMED else ""
-        named.append(f"{', '.join(values[:NAMED])}{more} ({reason})")
-    return f"left out: {'; '.join(named)}" if named else ""
-
-
-def _of_rows(estimate: Estimate, n: int) -> Estimate:
-    return Estimate(value=estimate.value, low=estimate.low, high=estimate.high, n=n, reason=estimate.reason)
+        parts.append(f"{', '.join(values[:NAMED])}{more} ({reason})")
+    return f"left out: {'; '.join(parts)}" if parts else ""

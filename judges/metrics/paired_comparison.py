@@ -9,14 +9,15 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..judged import BoolArray, FloatArray, IntArray, JudgedDataset
-from . import influence, point
+from .catalog import METRICS
 from .delta import influence_se
+from .influence import influence, point
 from .intervals import effective_groups
 
 POWER = 0.80
 """The power that `rows_needed` asks for."""
 UNMOVED = 1e-12
-"""A pull smaller than this is rounding."""
+"""An influence smaller than this is rounding."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,9 +38,10 @@ class Change:
     n: int
     groups: int
     changed_groups: int
-    """Groups in which the two prompts' verdicts pull the metric differently."""
+    """Groups in which the two prompts' verdicts move the metric differently."""
     freedom: float
     """Degrees of freedom of the test; 0 where fewer than two groups changed."""
+    # The next two names, and `swap_p`, are older than the words of today: stored decisions hold them.
     bearing_rows: int
     """Rows in the metric's denominator (for recall: positive rows), on the side that has fewer."""
     bearing_groups: int
@@ -47,8 +49,7 @@ class Change:
     effective_groups: float
     """Groups of equal size that would weigh as much; few where some are very large."""
     swap_p: float | None = None
-    """p of the exact test by group swaps, where verdicts changed in few groups and it was asked for; `p` is then the
-    larger of the two."""
+    """p of the permutation test, where verdicts changed in few groups and it was asked for; `p` is the larger."""
 
 
 def compare(
@@ -73,67 +74,67 @@ def compare(
         rows = rows[keep[rows]]
     if len(rows) == 0:
         return None
-    whole = len(rows) == len(before.answers)
-    a, b = (before, after) if whole else (before.only(rows), after.only(rows))
-    old, new = point(metric, *a.compared(metric)), point(metric, *b.compared(metric))
+    if len(rows) < len(before.answers):
+        before, after = before.only(rows), after.only(rows)
+    old, new = point(metric, *before.compared(metric)), point(metric, *after.compared(metric))
     if old is None or new is None:
         return None
-    pull = influence(metric, *b.compared(metric)) - influence(metric, *a.compared(metric))
-    by_group = np.bincount(a.groups, weights=pull).astype(np.float64)
-    groups, changed = len(by_group), int((np.abs(by_group) > UNMOVED).sum())
+    groups = before.groups
+    moved = influence(metric, *after.compared(metric)) - influence(metric, *before.compared(metric))
+    by_group = np.bincount(groups, weights=moved).astype(np.float64)
+    changed_groups = int((np.abs(by_group) > UNMOVED).sum())
+    denominators = _denominator(metric, before), _denominator(metric, after)
+    effective = effective_groups(np.bincount(groups[denominators[0] | denominators[1]]))
+    freedom = 0.0
+    if changed_groups >= 2:
+        freedom = max(1.0, min(float(changed_groups), effective) - 1.0)
     difference = new - old
-    se = clustered_se(pull, a.groups)
-    bearing = [_bearing(metric, side) for side in (a, b)]
-    effective = effective_groups(np.bincount(a.groups[bearing[0] | bearing[1]]))
-    freedom = 0.0 if changed < 2 else max(1.0, min(float(changed), effective) - 1.0)
-    p, reach = _one_sided(difference, se, freedom)
-    spread = None if reach is None else reach * se
+    se = clustered_se(moved, groups)
+    p, quantile = _one_sided(difference, se, freedom)
+    low = high = None
+    if quantile is not None:
+        low, high = difference - quantile * se, difference + quantile * se
     return Change(
         metric=metric,
         before=old,
         after=new,
         difference=difference,
         se=se if math.isfinite(se) else None,
-        low=None if spread is None else difference - spread,
-        high=None if spread is None else difference + spread,
+        low=low,
+        high=high,
         p=p,
         n=len(rows),
-        groups=groups,
-        changed_groups=changed,
+        groups=len(by_group),
+        changed_groups=changed_groups,
         freedom=freedom,
         effective_groups=effective,
-        bearing_rows=min(int(mask.sum()) for mask in bearing),
-        bearing_groups=min(len(np.unique(a.groups[mask])) for mask in bearing),
+        bearing_rows=min(int(mask.sum()) for mask in denominators),
+        bearing_groups=min(len(np.unique(groups[mask])) for mask in denominators),
     )
 
 
-def _bearing(metric: str, judged: JudgedDataset) -> BoolArray:
-    """Which rows stand in the metric's denominator; shape (n,)."""
-    masks = {
-        "precision": judged.predicted,
-        "recall": judged.positive,
-        "specificity": ~judged.positive,
-        "f1": judged.positive | judged.predicted,
-    }
-    return masks.get(metric, np.ones(len(judged.scored), np.bool_))
+def _denominator(metric: str, predictions: JudgedDataset) -> BoolArray:
+    """Return which rows the metric is computed from; shape (n,)."""
+    cell = 2 * predictions.positive.astype(np.int64) + predictions.predicted
+    return np.isin(cell, METRICS[metric].cells)
 
 
 def common_rows(before: JudgedDataset, after: JudgedDataset) -> IntArray:
-    """Positions of the rows that both sides answered, in order."""
+    """Return the positions of the rows that both sides answered, in order."""
     return np.intersect1d(before.scored, after.scored)
 
 
-def clustered_se(pull: FloatArray, groups: IntArray) -> float:
-    """Standard error of a mean from each row's pull on it, rows of a group depending on each other.
+def clustered_se(influences: FloatArray, groups: IntArray) -> float:
+    """Return the standard error of a mean from each row's influence on it, rows of a group depending on each other.
 
-    The pulls are summed by group and their variance taken over groups with the factor G/(G-1); infinite for
+    The influences are summed by group and their variance taken over groups with the factor G/(G-1); infinite for
     fewer than two groups.
 
     Args:
-        pull: Influence of each row, centred; shape (n,).
+        influences: One a row, centred; shape (n,).
         groups: Group codes 0..G-1; shape (n,).
     """
-    return influence_se(pull, groups)[0]
+    return influence_se(influences, groups)[0]
 
 
 def holm(p: FloatArray | Sequence[float]) -> FloatArray:
@@ -156,7 +157,7 @@ def _one_sided(difference: float, se: float, df: float) -> tuple[float, float | 
 
 
 def rows_needed(change: Change, alpha: float) -> int | None:
-    """Rows at which a change of this size would be found with 80 % power, groups being of the size they are.
+    """Return the rows at which a change of this size would be found with 80 % power, groups being of the size they are.
 
     The number of rows n r at which difference sqrt(r) / se reaches t_alpha + t_power, with the degrees of freedom of
     r times as many groups; with many groups that is n ((z_alpha + z_power) se / difference)^2.
@@ -168,17 +169,20 @@ def rows_needed(change: Change, alpha: float) -> int | None:
 
     if change.se is None or change.se == 0 or change.difference == 0 or change.freedom <= 0:
         return None
-    seen = abs(change.difference) / change.se
+    t_now = abs(change.difference) / change.se
 
     def enough(rows: int) -> bool:
         times = rows / change.n
         freedom = max((change.freedom + 1.0) * times - 1.0, 1.0)
-        return seen * math.sqrt(times) >= float(student.isf(alpha, freedom) + student.ppf(POWER, freedom))
+        return t_now * math.sqrt(times) >= float(student.isf(alpha, freedom) + student.ppf(POWER, freedom))
 
     few, many = 0, change.n
     while not enough(many):
         few, many = many, 2 * many
     while many - few > 1:
         middle = (few + many) // 2
-        few, many = (few, middle) if enough(middle) else (middle, many)
+        if enough(middle):
+            many = middle
+        else:
+            few = middle
     return many

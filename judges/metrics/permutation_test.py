@@ -2,43 +2,33 @@
 
 If the new judge is no better than the old one, each group's two sets of answers could as well have come the other way
 round. The metric's difference is taken again for every way to swap groups; p is the share of ways in which it is as
-large as the one that was seen (the paired permutation test of Fisher 1935). It needs no standard error, which few or
+large as the observed one (the paired permutation test of Fisher 1935). It needs no standard error, which few or
 unequal groups estimate badly.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
 
 import numpy as np
 
 from ..judged import BoolArray, FloatArray, IntArray, JudgedDataset
-from . import BINARY_METRICS
+from .catalog import BINARY_METRICS, METRICS
 from .paired_comparison import Change, common_rows
 
 FEW_GROUPS = 30
 """Where verdicts changed in fewer groups than this, the exact test has a say beside the one by the standard error."""
 EXACT_GROUPS = 15
-"""Up to so many changed groups every way to swap them is tried: 32,768 at most."""
+"""Up to this many changed groups, every way to swap them is tried: 32,768 at most."""
 DRAWS = 10_000
 """Ways that are drawn where there are more."""
-
-# Cells of a table: label no and verdict no, no and yes, yes and no, yes and yes.
-CELLS: Mapping[str, tuple[int, ...]] = {
-    "precision": (1, 3),
-    "recall": (2, 3),
-    "specificity": (0, 1),
-    "f1": (1, 2, 3),
-}
-"""The cells that a metric reads; all four unless named."""
 
 
 def with_permutation_p(change: Change | None, before: JudgedDataset, after: JudgedDataset) -> Change | None:
     """Let the larger of the two p-values stand where verdicts changed in fewer than `FEW_GROUPS` groups.
 
-    These are counted by verdicts: one flip moves the pull of every row on precision a little, so that
-    `Change.changed_groups` may count nearly all of them.
+    These are counted by verdicts: one changed verdict moves the influence of every row on precision a little, so that
+    `Change.changed_groups` may count nearly all groups.
 
     Args:
         change: As `compare` returned it for the two.
@@ -47,20 +37,21 @@ def with_permutation_p(change: Change | None, before: JudgedDataset, after: Judg
     if change is None:
         return None
     rows = common_rows(before, after)
-    a, b = before.only(rows), after.only(rows)
-    old, new = (count_cells(change.metric, side, a.groups) for side in (a, b))
+    before, after = before.only(rows), after.only(rows)
+    old = count_cells(change.metric, before, before.groups)
+    new = count_cells(change.metric, after, before.groups)
     if changed_groups(change.metric, old, new).sum() >= FEW_GROUPS:
         return change
-    swap_p = swap_test(change.metric, old, new)
-    return replace(change, p=max(change.p, swap_p), swap_p=swap_p)
+    p = permutation_p(change.metric, old, new)
+    return replace(change, p=max(change.p, p), swap_p=p)
 
 
-def count_cells(metric: str, judged: JudgedDataset, groups: IntArray) -> IntArray:
+def count_cells(metric: str, predictions: JudgedDataset, groups: IntArray) -> IntArray:
     """Count each group's rows by label and verdict; shape (G, 4).
 
     A metric of grades is counted as right and wrong decisions about rows that are all negative.
     """
-    label, predicted = judged.compared(metric)
+    label, predicted = predictions.compared(metric)
     if metric == "off_by_one":
         cell = (np.abs(label.astype(np.float64) - predicted.astype(np.float64)) > 1).astype(np.int64)
     else:
@@ -70,12 +61,12 @@ def count_cells(metric: str, judged: JudgedDataset, groups: IntArray) -> IntArra
 
 
 def changed_groups(metric: str, before: IntArray, after: IntArray) -> BoolArray:
-    """Return in which groups a count that the metric reads differs; shape (G,), of counts as `swap_test` takes them."""
-    reads = list(CELLS.get(metric, (0, 1, 2, 3)))
-    return (before[:, reads] != after[:, reads]).any(axis=1)
+    """Return in which groups a count that the metric reads differs; shape (G,), of counts (G, 4)."""
+    cells = list(METRICS[metric].cells)
+    return (before[:, cells] != after[:, cells]).any(axis=1)
 
 
-def swap_test(
+def permutation_p(
     metric: str, before: IntArray, after: IntArray, *, exact: int = EXACT_GROUPS, draws: int = DRAWS, seed: int = 0
 ) -> float:
     """Return the one-sided p-value against no improvement, exact or, with many groups, by draws.
@@ -83,7 +74,7 @@ def swap_test(
     Args:
         metric: Whose difference is tested.
         before, after: Counts of each group's rows by cell; shape (G, 4).
-        exact: Up to so many changed groups every way to swap them is tried.
+        exact: Up to this many changed groups, every way to swap them is tried.
         draws: Ways to swap that are drawn where there are more.
         seed: Of the draws.
     """
@@ -92,12 +83,11 @@ def swap_test(
         swapped = (np.arange(2 ** len(gain))[:, None] >> np.arange(len(gain))) & 1
     else:
         swapped = np.random.default_rng(seed).integers(0, 2, (draws, len(gain)))
-        swapped[0] = 0  # what was seen is one of the ways
+        swapped[0] = 0  # the observed answers are one of the ways
     moved = swapped @ gain
     differences = _value(metric, after.sum(0) - moved) - _value(metric, before.sum(0) + moved)
-    seen = differences[0]
     # A way in which the metric does not exist counts against the new judge.
-    return float((np.isnan(differences) | (differences >= seen - 1e-12)).mean())
+    return float((np.isnan(differences) | (differences >= differences[0] - 1e-12)).mean())
 
 
 def _value(metric: str, cells: IntArray) -> FloatArray:

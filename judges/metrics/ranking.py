@@ -50,30 +50,31 @@ class Ranking:
             judged: Grade by query and document.
             run: Score by query and document.
         """
-        lines = [
-            (code, grades.get(document, np.nan), run.get(name, {}).get(document, np.nan))
-            for code, (name, grades) in enumerate((q, g) for q, g in judged.items() if g)
-            for document in {**grades, **run.get(name, {})}
-        ]
+        lines: list[tuple[int, float, float]] = []
+        with_grades = [(query, grades) for query, grades in judged.items() if grades]
+        for code, (query, grades) in enumerate(with_grades):
+            scores = run.get(query, {})
+            for document in {**grades, **scores}:
+                lines.append((code, grades.get(document, np.nan), scores.get(document, np.nan)))
         table = np.array(lines, np.float64).reshape(-1, 3)
         return cls(query=table[:, 0].astype(np.int64), grade=table[:, 1], score=table[:, 2])
 
     @cached_property
     def queries(self) -> int:
-        """How many there are."""
+        """The number of queries."""
         return int(self.query.max(initial=-1)) + 1
 
     @cached_property
-    def places(self) -> _Places:
-        """Where each ranked document stands."""
-        kept = np.flatnonzero(~np.isnan(self.score))
-        rows = kept[np.lexsort((-self.score[kept], self.query[kept]))]
+    def ranks(self) -> _Ranks:
+        """The rank of each document that has a score."""
+        ranked = np.flatnonzero(~np.isnan(self.score))
+        rows = ranked[np.lexsort((-self.score[ranked], self.query[ranked]))]
         query, score = self.query[rows], self.score[rows]
-        rank = _ranks(query)
+        rank = _ranks_of(query)
         opens = rank == 1
         opens[1:] |= score[1:] != score[:-1]
         tie = np.cumsum(opens) - 1
-        return _Places(rows=rows, query=query, rank=rank, tie=tie, first=rank[opens], size=np.bincount(tie))
+        return _Ranks(rows=rows, query=query, rank=rank, tie=tie, first=rank[opens], size=np.bincount(tie))
 
     def relevant(self, threshold: float) -> BoolArray:
         """Which documents people graded at or above the threshold; shape (n,)."""
@@ -81,7 +82,7 @@ class Ranking:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Places:
+class _Ranks:
     rows: IntArray
     """Positions of the ranked documents, query by query, best first; shape (m,)."""
     query: IntArray
@@ -102,8 +103,8 @@ class _Ties:
     size: FloatArray
     before: FloatArray
     """Relevant documents of higher score."""
-    place: FloatArray
-    """Place within the documents of the same score, from 1."""
+    position: FloatArray
+    """Position within the documents of the same score, from 1."""
 
     @property
     def share(self) -> FloatArray:
@@ -123,18 +124,18 @@ def ndcg(ranking: Ranking, k: int | None = None, *, gain: Gain = "linear") -> Fl
         gain: Linear or exponential.
     """
     gains = _gains(ranking.grade, gain)
-    places = ranking.places
+    ranks = ranking.ranks
     longest = int(np.bincount(ranking.query).max(initial=0))
     discount = 1.0 / np.log2(np.arange(2, longest + 2))
     if k is not None:
         discount[_cutoff(k) :] = 0.0
     summed = np.concatenate(([0.0], np.cumsum(discount)))
-    shared = (summed[places.first + places.size - 1] - summed[places.first - 1]) / places.size
-    found = _summed(places.query, gains[places.rows] * shared[places.tie], ranking.queries)
+    shared = (summed[ranks.first + ranks.size - 1] - summed[ranks.first - 1]) / ranks.size
+    gained = _summed(ranks.query, gains[ranks.rows] * shared[ranks.tie], ranking.queries)
     ideal = np.lexsort((-gains, ranking.query))
     queries = ranking.query[ideal]
-    best = _summed(queries, gains[ideal] * discount[_ranks(queries) - 1], ranking.queries)
-    return _share(found, best)
+    best = _summed(queries, gains[ideal] * discount[_ranks_of(queries) - 1], ranking.queries)
+    return _share(gained, best)
 
 
 def average_precision(ranking: Ranking, *, threshold: float = 1.0) -> FloatArray:
@@ -148,9 +149,9 @@ def average_precision(ranking: Ranking, *, threshold: float = 1.0) -> FloatArray
     """
     ties = _ties(ranking, threshold)
     others = np.divide(ties.relevant - 1, ties.size - 1, out=np.zeros_like(ties.size), where=ties.size > 1)
-    hits = ties.before + 1 + (ties.place - 1) * others
-    found = _summed(ranking.places.query, ties.share * hits / ranking.places.rank, ranking.queries)
-    return _share(found, _relevant_documents(ranking, threshold))
+    hits = ties.before + 1 + (ties.position - 1) * others
+    precision = _summed(ranking.ranks.query, ties.share * hits / ranking.ranks.rank, ranking.queries)
+    return _share(precision, _relevant_documents(ranking, threshold))
 
 
 def reciprocal_rank(ranking: Ranking, *, threshold: float = 1.0) -> FloatArray:
@@ -162,15 +163,15 @@ def reciprocal_rank(ranking: Ranking, *, threshold: float = 1.0) -> FloatArray:
     """
     ties = _ties(ranking, threshold)
     leads = (ties.before == 0) & (ties.relevant > 0)
-    size, relevant, place = (a[leads].astype(np.int64) for a in (ties.size, ties.relevant, ties.place))
+    size, relevant, position = (a[leads].astype(np.int64) for a in (ties.size, ties.relevant, ties.position))
     log_factorial = np.concatenate(([0.0], np.cumsum(np.log(np.arange(1, size.max(initial=0) + 1)))))
-    # The first of r relevant among s documents stands at place i in C(s - i, r - 1) of the C(s, r) orders.
-    possible = place <= size - relevant + 1
-    rest = np.where(possible, size - place - relevant + 1, 0)
-    ways = log_factorial[size - place] - log_factorial[relevant - 1] - log_factorial[rest]
+    # The first of r relevant among s documents stands at position i in C(s - i, r - 1) of the C(s, r) orders.
+    possible = position <= size - relevant + 1
+    rest = np.where(possible, size - position - relevant + 1, 0)
+    ways = log_factorial[size - position] - log_factorial[relevant - 1] - log_factorial[rest]
     orders = log_factorial[size] - log_factorial[relevant] - log_factorial[size - relevant]
     chance = np.where(possible, np.exp(ways - orders), 0.0)
-    return _summed(ranking.places.query[leads], chance / ranking.places.rank[leads], ranking.queries)
+    return _summed(ranking.ranks.query[leads], chance / ranking.ranks.rank[leads], ranking.queries)
 
 
 def precision_at(ranking: Ranking, k: int, *, threshold: float = 1.0) -> FloatArray:
@@ -197,8 +198,10 @@ def mean_over_queries(values: FloatArray, ranking: Ranking, relevant: BoolArray)
     without = int((_summed(ranking.query, relevant, ranking.queries) == 0).sum())
     if without == len(values):
         return Estimate.undefined(n, NO_RELEVANT)
-    queries = "query has" if len(values) == 1 else "queries have"
-    reason = f"{without} of {len(values)} {queries} no relevant document and count 0" if without else ""
+    reason = ""
+    if without:
+        queries = "query has" if len(values) == 1 else "queries have"
+        reason = f"{without} of {len(values)} {queries} no relevant document and count 0"
     return mean_share(values, n=n, reason=reason)
 
 
@@ -211,16 +214,17 @@ def ranking_metrics(ranking: Ranking, *, at: Sequence[int] = (10,), threshold: f
         threshold: A grade at or above it is relevant for MAP; every grade above 0 adds to nDCG.
     """
     gains: tuple[tuple[str, Gain], ...] = (("ndcg", "linear"), ("ndcg_exp", "exponential"))
-    found = {
-        f"{name}@{k}": mean_over_queries(ndcg(ranking, k, gain=gain), ranking, ranking.grade > 0)
-        for k in at
-        for name, gain in gains
-    }
+    estimates: dict[str, Estimate] = {}
+    for k in at:
+        for name, gain in gains:
+            values = ndcg(ranking, k, gain=gain)
+            estimates[f"{name}@{k}"] = mean_over_queries(values, ranking, ranking.grade > 0)
     precision = average_precision(ranking, threshold=threshold)
-    return found | {"map": mean_over_queries(precision, ranking, ranking.relevant(threshold))}
+    estimates["map"] = mean_over_queries(precision, ranking, ranking.relevant(threshold))
+    return estimates
 
 
-def _ranks(query: IntArray) -> IntArray:
+def _ranks_of(query: IntArray) -> IntArray:
     """Return the rank of each document, from 1, where the documents of a query stand together."""
     position = np.arange(len(query))
     opens = np.ones(len(query), np.bool_)
@@ -243,22 +247,22 @@ def _gains(grade: FloatArray, gain: Gain) -> FloatArray:
 
 
 def _ties(ranking: Ranking, threshold: float) -> _Ties:
-    places = ranking.places
-    hit = ranking.relevant(threshold)[places.rows]
-    relevant = _summed(places.tie, hit, len(places.size))
+    ranks = ranking.ranks
+    hit = ranking.relevant(threshold)[ranks.rows]
+    relevant = _summed(ranks.tie, hit, len(ranks.size))
     above = np.cumsum(relevant) - relevant
-    before_query = np.maximum.accumulate(np.where(places.first == 1, above, 0.0))
+    before_query = np.maximum.accumulate(np.where(ranks.first == 1, above, 0.0))
     return _Ties(
-        relevant=relevant[places.tie],
-        size=places.size[places.tie].astype(np.float64),
-        before=(above - before_query)[places.tie],
-        place=(places.rank - places.first[places.tie] + 1).astype(np.float64),
+        relevant=relevant[ranks.tie],
+        size=ranks.size[ranks.tie].astype(np.float64),
+        before=(above - before_query)[ranks.tie],
+        position=(ranks.rank - ranks.first[ranks.tie] + 1).astype(np.float64),
     )
 
 
 def _hits(ranking: Ranking, k: int, threshold: float) -> FloatArray:
-    within = ranking.places.rank <= _cutoff(k)
-    return _summed(ranking.places.query, _ties(ranking, threshold).share * within, ranking.queries)
+    within = ranking.ranks.rank <= _cutoff(k)
+    return _summed(ranking.ranks.query, _ties(ranking, threshold).share * within, ranking.queries)
 
 
 def _relevant_documents(ranking: Ranking, threshold: float) -> FloatArray:
@@ -272,5 +276,5 @@ def _cutoff(k: int) -> int:
 
 
 def _share(top: FloatArray, bottom: FloatArray) -> FloatArray:
-    # Clipped, because the ideal order and the found one sum the same numbers in different orders.
+    # Clipped, because the ideal order and the ranking's sum the same numbers in different orders.
     return np.minimum(np.divide(top, bottom, out=np.zeros_like(bottom), where=bottom > 0), 1.0)

@@ -70,11 +70,11 @@ def krippendorff_alpha(
     Raises:
         InputError: Not a table, more than `MOST_VALUES` distinct ratings, or a rating below 0 on a ratio scale.
     """
-    given, kept = _paired(ratings)
-    if not kept.any():
+    numbers, paired = _paired(ratings)
+    if not paired.any():
         return Estimate.undefined(0, NO_UNITS)
-    values, code = np.unique(given[:, kept], return_inverse=True)
-    values, code = values[np.isfinite(values)], code.reshape(-1, int(kept.sum()))
+    values, code = np.unique(numbers[:, paired], return_inverse=True)
+    values, code = values[np.isfinite(values)], code.reshape(-1, int(paired.sum()))
     if len(values) > MOST_VALUES:
         raise InputError(
             f"alpha takes at most {MOST_VALUES:,} different ratings, got {len(values):,}", hint="round them"
@@ -89,7 +89,9 @@ def krippendorff_alpha(
         return Estimate.undefined(n, ONE_VALUE)
     if max(len(patterns), resamples) * len(values) ** 2 > MOST_NUMBERS:
         return Estimate(value=point, low=None, high=None, n=n, reason="too many different ratings for an interval")
-    cells = Cells(code=member, size=len(patterns), groups=None if groups is None else _renumbered(groups[kept]))
+    if groups is not None:
+        groups = np.unique(groups[paired], return_inverse=True)[1].astype(np.int64)
+    cells = Cells(code=member, size=len(patterns), groups=groups)
     statistic = partial(_resampled_alpha, units.apart(), values, level)
     drawn = bootstrap({"alpha": statistic}, cells, resamples=resamples, seed=seed)["alpha"]
     return _with_interval(point, drawn, n, cells.units)
@@ -148,13 +150,15 @@ class _Units:
     def of(cls, patterns: IntArray, size: int) -> _Units:
         """Build the pairs from the distinct units of `_patterns`."""
         ratings = (patterns < size).sum(1)
-        parts = [
-            (unit := np.flatnonzero(patterns[:, later] < size), patterns[unit, first] * size + patterns[unit, second])
-            for later in range(1, int(ratings.max()))
-            for earlier in range(later)
-            for first, second in ((earlier, later), (later, earlier))
-        ]
-        unit, cell = (np.concatenate(column) for column in zip(*parts, strict=True))
+        units: list[IntArray] = []
+        pairs: list[IntArray] = []
+        for later in range(1, int(ratings.max())):
+            rated = np.flatnonzero(patterns[:, later] < size)
+            for earlier in range(later):
+                one, other = patterns[rated, earlier], patterns[rated, later]
+                units += [rated, rated]
+                pairs += [one * size + other, other * size + one]
+        unit, cell = np.concatenate(units), np.concatenate(pairs)
         return cls(unit=unit, cell=cell, weight=1.0 / (ratings[unit] - 1), units=len(patterns), size=size)
 
     def together(self, counts: IntArray) -> FloatArray:
@@ -165,8 +169,8 @@ class _Units:
     def apart(self) -> FloatArray:
         """Return the coincidences of each distinct unit; shape (p, V * V)."""
         cells = self.size**2
-        found = np.bincount(self.unit * cells + self.cell, self.weight, self.units * cells)
-        return found.astype(np.float64).reshape(self.units, cells)
+        coincidences = np.bincount(self.unit * cells + self.cell, self.weight, self.units * cells)
+        return coincidences.astype(np.float64).reshape(self.units, cells)
 
 
 def _resampled_alpha(units: FloatArray, values: FloatArray, level: Level, counts: FloatArray) -> FloatArray:
@@ -186,12 +190,14 @@ def _alpha(coincidence: FloatArray, values: FloatArray, level: Level) -> FloatAr
         observed = (coincidence * distance).sum((-2, -1))
         expected = np.einsum("...i,ij,...j->...", totals, distance, totals)
     else:
-        # The ratings up to a value's middle stand for it on an ordinal scale; then both are squared differences.
-        place = np.cumsum(totals, axis=-1) - totals / 2 if level == "ordinal" else np.broadcast_to(values, totals.shape)
-        middle = np.divide((totals * place).sum(-1), n, out=np.zeros_like(n), where=n > 0)
-        place = place - middle[..., None]
-        squares = (totals * place**2).sum(-1)
-        observed = 2 * (squares - np.einsum("...i,...ij,...j->...", place, coincidence, place))
+        position = np.broadcast_to(values, totals.shape)
+        if level == "ordinal":
+            # The ratings up to a value's middle stand for it; then both levels are squared differences.
+            position = np.cumsum(totals, axis=-1) - totals / 2
+        middle = np.divide((totals * position).sum(-1), n, out=np.zeros_like(n), where=n > 0)
+        position = position - middle[..., None]
+        squares = (totals * position**2).sum(-1)
+        observed = 2 * (squares - np.einsum("...i,...ij,...j->...", position, coincidence, position))
         expected = 2 * n * squares
     return 1.0 - np.divide((n - 1) * observed, expected, out=np.full_like(n, np.nan), where=expected > 0)
 
@@ -214,12 +220,12 @@ def _with_interval(point: float, interval: Interval | None, n: int, units: int) 
 
 def _paired(ratings: npt.ArrayLike) -> tuple[FloatArray, npt.NDArray[np.bool_]]:
     """Return the ratings as floats and which units have two or more."""
-    given = np.asarray(ratings, np.float64)
-    if given.ndim != 2:
-        raise InputError(f"the ratings are a table of raters and units, got shape {given.shape!r}")
-    if np.isinf(given).any():
+    numbers = np.asarray(ratings, np.float64)
+    if numbers.ndim != 2:
+        raise InputError(f"the ratings are a table of raters and units, got shape {numbers.shape!r}")
+    if np.isinf(numbers).any():
         raise InputError("a rating is infinite")
-    return given, np.isfinite(given).sum(0) >= 2
+    return numbers, np.isfinite(numbers).sum(0) >= 2
 
 
 def _patterns(code: IntArray, size: int) -> tuple[IntArray, IntArray]:
@@ -232,7 +238,3 @@ def _patterns(code: IntArray, size: int) -> tuple[IntArray, IntArray]:
     unseen = np.full((size - 1, code.shape[0]), size)
     unseen[:, 0], unseen[:, 1] = np.arange(size - 1), np.arange(1, size)
     return np.concatenate([patterns, unseen]), member.reshape(-1).astype(np.int64)
-
-
-def _renumbered(groups: IntArray) -> IntArray:
-    return np.unique(groups, return_inverse=True)[1].astype(np.int64)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
@@ -12,7 +12,8 @@ from ..judged import FloatArray, IntArray, JudgedDataset
 from ..rows import Scalar
 from ..scale import OutputScale
 from . import agreement, calibration
-from .agreement import BINARY_METRICS, CHOICE_METRICS, GRADE_METRICS, Metric
+from .agreement import Formula
+from .catalog import BINARY_METRICS, CHOICE_METRICS, GRADE_METRICS, METRICS, NO_ROWS
 from .correlation import correlations
 from .diras import DIRAS_METRICS, RelevanceRows, diras
 from .estimate import Estimate
@@ -20,101 +21,103 @@ from .intervals import Cells, Interval
 from .ranking import Ranking, ranking_metrics
 from .rater_agreement import alpha_of_tables
 from .table_intervals import table_intervals
+from .table_value import formula_value
 
 QUERY_WORDS = ("query", "question", "prompt")
 """What the name of an input holds whose group of rows can be ranked."""
-NOMINAL: Mapping[str, Metric] = {"krippendorff_alpha": partial(alpha_of_tables, level="nominal")}
-ORDINAL: Mapping[str, Metric] = {"krippendorff_alpha": partial(alpha_of_tables, level="ordinal")}
+NOMINAL: Mapping[str, Formula] = {"krippendorff_alpha": partial(alpha_of_tables, level="nominal")}
+ORDINAL: Mapping[str, Formula] = {"krippendorff_alpha": partial(alpha_of_tables, level="ordinal")}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
-    """What `measure` was asked for beside the rows; see there."""
+class MeasureOptions:
+    """What `measure` takes beside the rows; see there."""
 
-    at: tuple[int, ...]
-    uncertain: str | None
-    resamples: int
-    seed: int
+    at: tuple[int, ...] = (10,)
+    uncertain: str | None = None
+    resamples: int = 2000
+    seed: int = 0
 
 
-def measure_choice(judged: JudgedDataset, asked: Asked) -> dict[str, Estimate]:
+def measure_choice(predictions: JudgedDataset) -> dict[str, Estimate]:
     """Return `CHOICE_METRICS` and alpha over the classes; nothing where people chose among other labels."""
-    if not judged.same_scale:
+    if not predictions.same_scale:
         return {}
-    return _agreement(
-        {**CHOICE_METRICS, **NOMINAL}, grade_codes(judged), len(judged.scale.levels), _sampling(judged, asked)
-    )
+    formulas = {**CHOICE_METRICS, **NOMINAL}
+    return _agreement(formulas, grade_codes(predictions), len(predictions.scale.levels), predictions)
 
 
-def measure_ordered(judged: JudgedDataset, asked: Asked) -> dict[str, Estimate]:
+def measure_ordered(predictions: JudgedDataset, options: MeasureOptions) -> dict[str, Estimate]:
     """Return the metrics of labels and scores that have an order, each family where it applies; see `measure`."""
-    sampling = _sampling(judged, asked)
-    k = len(judged.scale.levels)
-    shares_grades = judged.on_grades and k > 2
-    at_threshold = BINARY_METRICS if shares_grades else {**BINARY_METRICS, **NOMINAL}
-    metrics = _agreement(at_threshold, decision_codes(judged), 2, sampling)
+    k = len(predictions.scale.levels)
+    shares_grades = predictions.on_grades and k > 2
     if shares_grades:
-        metrics |= _agreement({**GRADE_METRICS, **ORDINAL}, grade_codes(judged), k, sampling)
-    metrics |= _calibration(judged, sampling)
-    if _many_grades(judged.scale) or _many_grades(judged.dataset.labels):
-        metrics |= correlations(judged.label, judged.score, sampling.groups)
-    if sampling.groups is not None and _may_be_ranked(judged):
-        metrics |= _ranking(judged, asked.at)
-    if asked.uncertain is not None:
-        groups = measure_diras(judged, asked.uncertain)
-        metrics |= {"uncertainty_ap": groups["diras_uncertainty"], **groups}
+        metrics = _agreement(BINARY_METRICS, decision_codes(predictions), 2, predictions)
+        metrics |= _agreement({**GRADE_METRICS, **ORDINAL}, grade_codes(predictions), k, predictions)
+    else:
+        metrics = _agreement({**BINARY_METRICS, **NOMINAL}, decision_codes(predictions), 2, predictions)
+    metrics |= _calibration(predictions, options)
+    groups = shared_groups(predictions)
+    if _many_grades(predictions.scale) or _many_grades(predictions.dataset.labels):
+        metrics |= correlations(predictions.label, predictions.score, groups)
+    if groups is not None and _may_be_ranked(predictions):
+        metrics |= _ranking(predictions, options.at)
+    if options.uncertain is not None:
+        estimates = measure_diras(predictions, options.uncertain)
+        metrics |= {"uncertainty_ap": estimates["diras_uncertainty"], **estimates}
     return metrics
 
 
-def measure_diras(judged: JudgedDataset, uncertain: str, *, as_published: bool = False) -> dict[str, Estimate]:
+def measure_diras(predictions: JudgedDataset, uncertain: str, *, as_published: bool = False) -> dict[str, Estimate]:
     """Return `DIRAS_METRICS` of the rows with a confidence; None with the reason where nothing carries one.
 
     The group is the query, and the label over the range of its scale is the relevance: labels 0, 0.5 and 1 are taken
     as they stand, 0..3 become thirds.
 
     Args:
-        judged: Rows with their answers.
+        predictions: Rows with their answers.
         uncertain: As `measure`.
         as_published: Repeat the published table's own way of ranking; see `judges/metrics/diras.py`.
     """
-    sure = _confidence(judged)
-    rows = np.flatnonzero(np.isfinite(sure))
+    confidence = _confidence(predictions)
+    rows = np.flatnonzero(np.isfinite(confidence))
     if len(rows) == 0:
-        reason = "no verdict carries a confidence" if len(judged.scored) else agreement.NO_ROWS
-        return {name: Estimate.undefined(len(rows), reason) for name in DIRAS_METRICS}
-    hard = np.array([_is_marked(row.meta.get(uncertain)) for row in judged.rows], np.bool_)
-    labels = judged.dataset.labels
+        reason = "no verdict carries a confidence" if len(predictions.scored) else NO_ROWS
+        return {name: Estimate.undefined(0, reason) for name in DIRAS_METRICS}
+    hard = np.array([_is_marked(row.meta.get(uncertain)) for row in predictions.rows], np.bool_)
+    labels = predictions.dataset.labels
     table = RelevanceRows(
-        grade=((judged.label - labels.low) / (labels.high - labels.low))[rows],
-        relevant=judged.positive[rows],
-        predicted=judged.predicted[rows],
-        confidence=sure[rows],
-        probability=judged.probability[rows],
+        grade=((predictions.label - labels.low) / (labels.high - labels.low))[rows],
+        relevant=predictions.positive[rows],
+        predicted=predictions.predicted[rows],
+        confidence=confidence[rows],
+        probability=predictions.probability[rows],
         uncertain=hard[rows],
-        query=np.unique(judged.groups[rows], return_inverse=True)[1].astype(np.int64),
+        query=_renumbered(predictions.groups[rows]),
     )
     return diras(table, as_published=as_published)
 
 
-def shared_groups(judged: JudgedDataset) -> IntArray | None:
+def shared_groups(predictions: JudgedDataset) -> IntArray | None:
     """Return the groups of the scored rows, None where every row is its own."""
-    groups = judged.groups
+    groups = predictions.groups
     return groups if int(groups.max(initial=-1)) + 1 < len(groups) else None
 
 
-def decision_codes(judged: JudgedDataset) -> IntArray:
+def decision_codes(predictions: JudgedDataset) -> IntArray:
     """Return each scored row's cell in the (2, 2) table at the threshold, labels in rows; shape (n,)."""
-    return 2 * judged.positive.astype(np.int64) + judged.predicted
+    return 2 * predictions.positive.astype(np.int64) + predictions.predicted
 
 
-def grade_codes(judged: JudgedDataset) -> IntArray:
+def grade_codes(predictions: JudgedDataset) -> IntArray:
     """Return each scored row's cell in the (K, K) table of the shared grades; shape (n,).
 
     Raises:
         InputError: A grade is not on the scale.
     """
-    levels = judged.scale.levels
-    return agreement.codes(judged.label, levels) * len(levels) + agreement.codes(judged.score, levels)
+    levels = predictions.scale.levels
+    label = agreement.codes(predictions.label, levels)
+    return label * len(levels) + agreement.codes(predictions.score, levels)
 
 
 def estimate_of(value: float | None, reason: str, interval: Interval | None, cells: Cells) -> Estimate:
@@ -122,84 +125,77 @@ def estimate_of(value: float | None, reason: str, interval: Interval | None, cel
     n = len(cells.code)
     if value is None:
         return Estimate.undefined(n, reason)
-    low, high = interval or (None, None)
-    if interval is None and not reason:
-        one = "one row" if cells.groups is None else "the rows of one group"
-        reason = f"{one} cannot show the spread"
-    return Estimate(value=value, low=low, high=high, n=n, reason=reason)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Sampling:
-    """What an interval supposes to have been drawn."""
-
-    groups: IntArray | None
-    """None where every row is its own group."""
-    resamples: int
-    seed: int
-
-    def only(self, rows: IntArray) -> _Sampling:
-        """Return the sampling of some of the rows, the groups numbered afresh."""
-        if self.groups is None:
-            return self
-        return replace(self, groups=np.unique(self.groups[rows], return_inverse=True)[1].astype(np.int64))
-
-
-def _sampling(judged: JudgedDataset, asked: Asked) -> _Sampling:
-    return _Sampling(groups=shared_groups(judged), resamples=asked.resamples, seed=asked.seed)
+    if interval is None:
+        unit = "one row" if cells.groups is None else "the rows of one group"
+        reason = reason or f"{unit} cannot show the spread"
+        return Estimate(value=value, low=None, high=None, n=n, reason=reason)
+    return Estimate(value=value, low=interval[0], high=interval[1], n=n, reason=reason)
 
 
 def _many_grades(scale: OutputScale) -> bool:
     return scale.kind == "probability" or len(scale.levels) > 2
 
 
-def _agreement(functions: Mapping[str, Metric], code: IntArray, k: int, sampling: _Sampling) -> dict[str, Estimate]:
-    cells = Cells(code=code, size=k * k, groups=sampling.groups)
+def _agreement(
+    formulas: Mapping[str, Formula], code: IntArray, k: int, predictions: JudgedDataset
+) -> dict[str, Estimate]:
+    cells = Cells(code=code, size=k * k, groups=shared_groups(predictions))
     table = cells.counts.reshape(k, k)
-    points = {name: agreement.point_of(name, function, table) for name, function in functions.items()}
-    wanted = {name: functions[name] for name, (value, reason) in points.items() if value is not None and not reason}
-    intervals = table_intervals(wanted, cells, k)
-    return {name: estimate_of(*points[name], intervals.get(name), cells) for name in functions}
+    values = {name: formula_value(name, formula, table) for name, formula in formulas.items()}
+    defined = {name: formula for name, formula in formulas.items() if values[name][0] is not None}
+    intervals = table_intervals(defined, cells, k)
+    return {name: estimate_of(*values[name], intervals.get(name), cells) for name in formulas}
 
 
-def _calibration(judged: JudgedDataset, sampling: _Sampling) -> dict[str, Estimate]:
-    rows = np.flatnonzero(np.isfinite(judged.probability))
+def _calibration(predictions: JudgedDataset, options: MeasureOptions) -> dict[str, Estimate]:
+    rows = np.flatnonzero(np.isfinite(predictions.probability))
     if len(rows) == 0:
         return {}
-    kept = sampling.only(rows)
-    label, probability = judged.positive[rows], judged.probability[rows]
-    found = calibration.calibration_intervals(label, probability, kept.groups, resamples=kept.resamples, seed=kept.seed)
-    cells = Cells(code=np.zeros(len(rows), np.int64), size=1, groups=kept.groups)
-    return {
-        name: estimate_of(value, calibration.UNDEFINED[name] if value is None else "", interval, cells)
-        for name, (value, interval) in found.items()
-    }
+    groups = shared_groups(predictions)
+    if groups is not None:
+        groups = _renumbered(groups[rows])
+    label, probability = predictions.positive[rows], predictions.probability[rows]
+    intervals = calibration.calibration_intervals(
+        label, probability, groups, resamples=options.resamples, seed=options.seed
+    )
+    cells = Cells(code=np.zeros(len(rows), np.int64), size=1, groups=groups)
+    estimates = {}
+    for name, (value, interval) in intervals.items():
+        reason = METRICS[name].undefined if value is None else ""
+        estimates[name] = estimate_of(value, reason, interval, cells)
+    return estimates
 
 
-def _may_be_ranked(judged: JudgedDataset) -> bool:
-    """Whether a group may be a query with its documents: some input is a query, or the inputs are not known."""
-    inputs = judged.rows[0].inputs if judged.rows else {}
+def _may_be_ranked(predictions: JudgedDataset) -> bool:
+    """Say whether a group may be a query with its documents: some input is a query, or the inputs are not known."""
+    inputs = predictions.rows[0].inputs if predictions.rows else {}
     return not inputs or any(word in name.lower() for name in inputs for word in QUERY_WORDS)
 
 
-def _ranking(judged: JudgedDataset, at: tuple[int, ...]) -> dict[str, Estimate]:
-    by_probability = len(judged.scale.levels) == 2 and bool(np.isfinite(judged.probability).all())
-    labels = judged.dataset.labels
-    ranking = Ranking(
-        query=judged.groups,
-        # The lowest grade of the scale is no gain.
-        grade=judged.label - labels.low,
-        score=judged.probability if by_probability else judged.score,
-    )
+def _ranking(predictions: JudgedDataset, at: tuple[int, ...]) -> dict[str, Estimate]:
+    labels = predictions.dataset.labels
+    score = predictions.score
+    # Two grades rank next to nothing; the probabilities behind them do.
+    if len(predictions.scale.levels) == 2 and np.isfinite(predictions.probability).all():
+        score = predictions.probability
+    # The lowest grade of the scale is no gain.
+    ranking = Ranking(query=predictions.groups, grade=predictions.label - labels.low, score=score)
     return ranking_metrics(ranking, at=at, threshold=labels.threshold - labels.low)
 
 
-def _confidence(judged: JudgedDataset) -> FloatArray:
+def _confidence(predictions: JudgedDataset) -> FloatArray:
     """Return the confidence in each verdict, NaN where there is none; on a probability scale the score holds it."""
-    from_probability = np.where(judged.predicted, judged.probability, 1.0 - judged.probability)
-    return np.where(np.isfinite(judged.confidence), judged.confidence, from_probability)
+    probability = predictions.probability
+    from_probability = np.where(predictions.predicted, probability, 1.0 - probability)
+    return np.where(np.isfinite(predictions.confidence), predictions.confidence, from_probability)
 
 
 def _is_marked(value: Scalar) -> bool:
     # A table read from CSV holds words.
-    return value.strip().casefold() not in ("", "0", "0.0", "false", "no") if isinstance(value, str) else bool(value)
+    if isinstance(value, str):
+        return value.strip().casefold() not in ("", "0", "0.0", "false", "no")
+    return bool(value)
+
+
+def _renumbered(groups: IntArray) -> IntArray:
+    return np.unique(groups, return_inverse=True)[1].astype(np.int64)

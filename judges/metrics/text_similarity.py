@@ -49,8 +49,8 @@ def answer_similarity(answer: str, gold: Sequence[str]) -> float:
         raise InputError(f"there is no gold answer to compare {answer!r:.60} with")
     if isinstance(gold, str):
         raise InputError(f"gold answers are a list of texts, got the text {gold!r:.60}", hint="put it into a list")
-    mine = _folded(answer)
-    distance = min(Levenshtein.normalized_distance(mine, _folded(text)) for text in gold)
+    folded = _folded(answer)
+    distance = min(Levenshtein.normalized_distance(folded, _folded(text)) for text in gold)
     return 1.0 - distance if distance < THRESHOLD else 0.0
 
 

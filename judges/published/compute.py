@@ -14,6 +14,7 @@ from ..files.verdicts import load_judges
 from ..judged import BoolArray, FloatArray, JudgedDataset
 from ..metrics import agreement, calibration, rater_agreement
 from ..metrics.benchmark import Benchmark, measure, require_column
+from ..metrics.catalog import GRADE_METRICS, METRICS
 from ..metrics.estimate import Estimate
 from ..metrics.macro_average import AVERAGED, macro_means
 from ..metrics.suites import measure_diras
@@ -30,7 +31,7 @@ ORDERED: Mapping[str, Callable[[BoolArray, FloatArray], FloatArray]] = {
 """Metrics that any score can be ranked by; `measure` wants probabilities, as its other metrics of them do."""
 AS_PUBLISHED = "_as_published"
 """What follows the name of a DIRAS metric whose published way of ranking is repeated."""
-OF_GRADES = (*agreement.GRADE_METRICS, "pearson", "spearman", "kendall_tau")
+OF_GRADES = (*GRADE_METRICS, "pearson", "spearman", "kendall_tau")
 """Metrics that need no threshold."""
 OF_PROBABILITIES = (*calibration.CALIBRATION_METRICS, "map")
 """Metrics that need a threshold of the label alone."""
@@ -102,7 +103,7 @@ class VerdictFile:
         if name in benchmark.metrics:
             return _defined(name, benchmark.metrics[name])
         if name in ORDERED:
-            return _finite(name, ORDERED[name](judged.positive, judged.score), calibration.UNDEFINED[name])
+            return _finite(name, ORDERED[name](judged.positive, judged.score), METRICS[name].undefined)
         known = ", ".join(benchmark.metrics)
         raise InputError(f"there is no metric {rule.metric!r} on these verdicts; there are {known}")
 
@@ -153,7 +154,7 @@ def _score_counts(judged: JudgedDataset) -> Value:
 def _nominal_alpha(judged: JudgedDataset) -> Value:
     table = agreement.confusion(judged.positive, judged.predicted).astype(np.float64)
     alpha = rater_agreement.alpha_of_tables(table, level="nominal")
-    return _finite("krippendorff_alpha_binary", alpha, agreement.UNDEFINED["krippendorff_alpha"])
+    return _finite("krippendorff_alpha_binary", alpha, METRICS["krippendorff_alpha"].undefined)
 
 
 def _as_published(rule: Rule, judged: JudgedDataset) -> Value:

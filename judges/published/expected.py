@@ -17,7 +17,7 @@ from typing import Any, Literal, get_args
 
 from ..errors import DataError, InputError
 from ..files.small_file import read_small_text
-from ..metrics.descriptions import is_metric
+from ..metrics.catalog import is_metric
 from .compute import Value, VerdictFile
 from .figures import load_published
 from .rules import Rule, read_rule, shipped_rule

@@ -1,4 +1,4 @@
-"""How far a judge's figures can be trusted: repeats, annotators, noise, label errors, obedience to planted text."""
+"""How far a judge's figures can be trusted: repeats, annotators, noise, label errors, planted instructions."""
 
 import lazy_loader
 

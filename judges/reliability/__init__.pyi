@@ -1,5 +1,5 @@
-from .attack_success_rate import FlipReport, flip_rate
-from .cluster_bootstrap import bootstrap_groups, group_codes, mean_over_rows
+from .attack_success_rate import AttackReport, attack_success_rate
+from .cluster_bootstrap import bootstrap_groups, mean_over_rows
 from .human_agreement import HumanAgreement, human_agreement
 from .label_audit import (
     Finding,
@@ -13,16 +13,16 @@ from .label_audit import (
     remeasure,
     write_audit,
 )
-from .noise import CHURN, FLIPPINGS, Noise, minimum_detectable_change, noise_note
+from .noise import CHURN, RANDOM_EDITS, Noise, minimum_detectable_change, noise_note
 from .prompt_injection import CONTROL, find_injections, plant, top_grade, wordings
 from .self_agreement import Retest, retest
 
 __all__ = [
     "CHURN",
     "CONTROL",
-    "FLIPPINGS",
+    "RANDOM_EDITS",
+    "AttackReport",
     "Finding",
-    "FlipReport",
     "HumanAgreement",
     "LabelAudit",
     "Mark",
@@ -30,11 +30,10 @@ __all__ = [
     "Remeasured",
     "Retest",
     "Suspect",
+    "attack_success_rate",
     "bootstrap_groups",
     "disagreements",
     "find_injections",
-    "flip_rate",
-    "group_codes",
     "human_agreement",
     "likely_label_errors",
     "mean_over_rows",

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 
 import numpy as np
 
 from ..judged import FloatArray, IntArray
 from ..metrics import Cells, Estimate, bootstrap, wilson
-from ..rows import Row
+from ..metrics.intervals import Interval
 
 
 def mean_over_rows(values: FloatArray, groups: IntArray, *, missing: str, seed: int = 0) -> Estimate:
@@ -30,8 +30,7 @@ def mean_over_rows(values: FloatArray, groups: IntArray, *, missing: str, seed: 
     cells = cells_of(code, len(levels), groups)
     value = float(values.mean())
     if cells.groups is None and set(levels.tolist()) <= {0.0, 1.0}:
-        low, high = wilson(float(values.sum()), n) or (None, None)
-        return Estimate(value=value, low=low, high=high, n=n)
+        return with_interval(value, wilson(float(values.sum()), n), n)
     interval = bootstrap({"mean": lambda counts: counts @ levels / counts.sum(-1)}, cells, seed=seed)["mean"]
     return with_interval(value, interval, n)
 
@@ -54,26 +53,24 @@ def bootstrap_groups(
     points = {name: float(statistic(once)[0]) for name, statistic in statistics.items()}
     defined = {name: statistic for name, statistic in statistics.items() if math.isfinite(points[name])}
     intervals = bootstrap(defined, by_group, seed=seed)
-    return {
-        name: with_interval(points[name], intervals[name], n) if name in defined else Estimate.undefined(n, missing)
-        for name in statistics
-    }
-
-
-def group_codes(rows: Sequence[Row]) -> IntArray:
-    """Return codes 0..G-1 of the rows' groups; a row without one is its own. Shape (n,)."""
-    codes: dict[str, int] = {}
-    return np.array([codes.setdefault(row.group or f"\0{row.id}", len(codes)) for row in rows], np.int64)
+    estimates = {}
+    for name in statistics:
+        if name in defined:
+            estimates[name] = with_interval(points[name], intervals[name], n)
+        else:
+            estimates[name] = Estimate.undefined(n, missing)
+    return estimates
 
 
 def cells_of(code: IntArray, size: int, groups: IntArray) -> Cells:
     """Return the rows' cells; groups of one row each count as independent rows."""
-    alone = len(groups) == int(groups.max(initial=-1)) + 1
-    return Cells(code=code.astype(np.int64), size=size, groups=None if alone else groups)
+    independent = len(groups) == int(groups.max(initial=-1)) + 1
+    return Cells(code=code.astype(np.int64), size=size, groups=None if independent else groups)
 
 
-def with_interval(value: float, interval: tuple[float, float] | None, n: int) -> Estimate:
+def with_interval(value: float, interval: Interval | None, n: int) -> Estimate:
     """Return an estimate; without an interval it says that there were too few groups for one."""
-    low, high = interval or (None, None)
-    reason = "" if interval else "fewer than two independent groups cannot show the spread"
-    return Estimate(value=value, low=low, high=high, n=n, reason=reason)
+    if interval is None:
+        reason = "fewer than two independent groups cannot show the spread"
+        return Estimate(value=value, low=None, high=None, n=n, reason=reason)
+    return Estimate(value=value, low=interval[0], high=interval[1], n=n)

@@ -1,6 +1,6 @@
-"""How far people agree with each other, and the judge with each of them: the ceiling over every judge.
+"""How far people agree with each other, and the judge with each of them.
 
-Where two people who read the same row often disagree, no judge can agree with both.
+Where two people who read the same row often disagree, no judge can agree with both: this bounds every judge.
 """
 
 from __future__ import annotations
@@ -15,19 +15,22 @@ from ..errors import DataError, InputError
 from ..files.columns import WORDS, read_grade
 from ..files.problems import shorten
 from ..files.records import parse_strictly
-from ..judged import FloatArray, JudgedDataset
+from ..judged import BoolArray, FloatArray, JudgedDataset, group_codes
 from ..metrics import Estimate
 from ..metrics.benchmark import Benchmark, measure, require_column
 from ..metrics.rater_agreement import Level, krippendorff_alpha
 from ..rows import Dataset, Row, Scalar
 from ..scale import OutputScale, infer_label_scale
 from ..verdict import Verdict
-from .cluster_bootstrap import group_codes, mean_over_rows
+from .cluster_bootstrap import mean_over_rows
 from .noise import Noise
 from .self_agreement import mean_kappa
 
-FEW = "no row carries two annotations"
+NO_PAIR = "no row carries two annotations"
 NAMELESS = "the annotators of a list need not be the same from row to row; see alpha"
+
+JUDGE_METRICS = ("accuracy", "kappa", "f1")
+"""Metrics of the judge against one annotator that are reported."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,12 +57,12 @@ class HumanAgreement:
 
     def noise(self, metric: str) -> Noise | None:
         """Return how far the judge's metric depends on whom it is measured against; None for fewer than two."""
-        found = [b.metrics[metric] for b in self.judge.values() if metric in b.metrics]
-        values = [e.value for e in found if e.value is not None]
+        estimates = [each.metrics[metric] for each in self.judge.values() if metric in each.metrics]
+        values = [estimate.value for estimate in estimates if estimate.value is not None]
         if len(values) < 2:
             return None
-        n = min(e.n for e in found)
-        basis = f"how far this judge's {metric} depends on which of {len(values)} annotators it is held against"
+        n = min(estimate.n for estimate in estimates)
+        basis = f"how far this judge's {metric} depends on which of {len(values)} annotators it is compared with"
         return Noise(metric=metric, size=max(values) - min(values), basis=f"{basis}, {n:,} rows", n=n)
 
     def sentence(self) -> str:
@@ -68,10 +71,12 @@ class HumanAgreement:
         if self.judge_agreement is None or self.gap is None or self.gap.value is None:
             return people
         if self.gap.low is None or self.gap.high is None or self.gap.low <= 0 <= self.gap.high:
-            said = "which cannot be told from how often they agree with each other"
+            comparison = "which cannot be told from how often they agree with each other"
+        elif self.gap.value < 0:
+            comparison = "less often than they agree with each other"
         else:
-            said = f"{'less' if self.gap.value < 0 else 'more'} often than they agree with each other"
-        return f"{people}; the judge decides like an annotator on {self.judge_agreement}, {said}"
+            comparison = "more often than they agree with each other"
+        return f"{people}; the judge decides like an annotator on {self.judge_agreement}, {comparison}"
 
     def to_json(self) -> dict[str, object]:
         """Return every figure; of each benchmark against one annotator agreement, kappa and F1."""
@@ -79,10 +84,11 @@ class HumanAgreement:
         out |= {"kappa": self.kappa.to_json(), "alpha": self.alpha.to_json(), "alpha_level": self.alpha_level}
         if self.judge_agreement is not None and self.gap is not None:
             out |= {"judge_agreement": self.judge_agreement.to_json(), "gap": self.gap.to_json()}
-            out["judge"] = {
-                name: {m: b.metrics[m].to_json() for m in ("accuracy", "kappa", "f1") if m in b.metrics}
-                for name, b in self.judge.items()
-            }
+            judge: dict[str, dict[str, object]] = {}
+            for name, benchmark in self.judge.items():
+                metrics = benchmark.metrics
+                judge[name] = {each: metrics[each].to_json() for each in JUDGE_METRICS if each in metrics}
+            out["judge"] = judge
         return out
 
 
@@ -108,23 +114,25 @@ def human_agreement(
         DataError: A cell is no grade.
     """
     dataset = source.dataset if isinstance(source, JudgedDataset) else source
-    names, grades = _read(dataset, columns, {**WORDS, **{w.casefold(): v for w, v in (words or {}).items()}})
+    meanings = {**WORDS, **{word.casefold(): grade for word, grade in (words or {}).items()}}
+    names, grades = _read(dataset, columns, meanings)
     scale = scale or _infer(grades, dataset.labels)
-    said = np.where(np.isnan(grades), np.nan, grades >= scale.threshold)
-    twice = np.flatnonzero((~np.isnan(said)).sum(axis=0) >= 2)
+    decisions = np.where(np.isnan(grades), np.nan, grades >= scale.threshold)
+    twice = np.flatnonzero(_annotated_twice(decisions))
     groups = group_codes([dataset.rows[i] for i in twice.tolist()])
-    shares = _shares(said[:, twice])
-    known = grades[~np.isnan(grades)]
-    level: Level = "nominal" if len(np.unique(known)) <= 2 else "ordinal"
-    out = HumanAgreement(
+    values = np.unique(grades[~np.isnan(grades)])
+    level: Level = "nominal" if len(values) <= 2 else "ordinal"
+    people = HumanAgreement(
         annotators=names,
         n=len(twice),
-        agreement=mean_over_rows(shares, groups, missing=FEW, seed=seed),
-        kappa=_kappa(dataset.rows, said, nameless=len(columns) == 1, seed=seed),
+        agreement=mean_over_rows(_shares(decisions[:, twice]), groups, missing=NO_PAIR, seed=seed),
+        kappa=_kappa(dataset.rows, decisions, nameless=len(columns) == 1, seed=seed),
         alpha=krippendorff_alpha(grades[:, twice], level, groups=groups, seed=seed),
         alpha_level=level,
     )
-    return _beside(out, source, scale, grades, said, seed=seed) if isinstance(source, JudgedDataset) else out
+    if not isinstance(source, JudgedDataset):
+        return people
+    return _with_judge(people, source, scale, grades, decisions, seed=seed)
 
 
 def _read(dataset: Dataset, columns: Sequence[str], words: Mapping[str, float]) -> tuple[tuple[str, ...], FloatArray]:
@@ -145,17 +153,17 @@ def _read(dataset: Dataset, columns: Sequence[str], words: Mapping[str, float]) 
 
 def _refuse_unknown(dataset: Dataset, columns: Sequence[str], words: Mapping[str, float]) -> None:
     """Name every word that stands for no grade at once, so that one map mends them all."""
-    unknown: dict[str, str] = {}
+    examples: dict[str, str] = {}
     for row in dataset.rows:
         for column in columns:
             try:
                 read_grade(row.meta.get(column), words)
             except ValueError:
-                unknown.setdefault(str(row.meta[column]).strip(), f"row {row.id!r}, {column!r}")
-    if unknown:
-        listed = ", ".join(f"{shorten(word)} ({where})" for word, where in list(unknown.items())[:10])
-        example = ",".join(f"{word}=GRADE" for word in list(unknown)[:3])
-        raise DataError(f"annotators' words without a grade: {listed}", hint=f"say what they stand for: {example}")
+                examples.setdefault(str(row.meta[column]).strip(), f"row {row.id!r}, {column!r}")
+    if examples:
+        listed = ", ".join(f"{shorten(word)} ({at})" for word, at in list(examples.items())[:10])
+        option = ",".join(f"{word}=GRADE" for word in list(examples)[:3])
+        raise DataError(f"annotators' words without a grade: {listed}", hint=f"say what they stand for: {option}")
 
 
 def _listed(row: Row, column: str) -> list[Scalar]:
@@ -163,15 +171,15 @@ def _listed(row: Row, column: str) -> list[Scalar]:
     if cell is None or cell == "":
         return []
     try:
-        found = parse_strictly(str(cell))
+        grades = parse_strictly(str(cell))
     except ValueError:
-        found = None
-    if not isinstance(found, list):
+        grades = None
+    if not isinstance(grades, list):
         raise DataError(
             f"row {row.id!r}: {column!r} is {shorten(cell)}, not a list of grades",
             hint="name two columns or more, one an annotator",
         )
-    return found
+    return grades
 
 
 def _grade(row: Row, column: str, cell: Scalar, words: Mapping[str, float]) -> float:
@@ -183,54 +191,66 @@ def _grade(row: Row, column: str, cell: Scalar, words: Mapping[str, float]) -> f
 
 
 def _infer(grades: FloatArray, labels: OutputScale) -> OutputScale:
-    found = np.unique(grades[~np.isnan(grades)]).tolist()
-    if not found:
+    values = np.unique(grades[~np.isnan(grades)]).tolist()
+    if not values:
         raise InputError("no annotator gave any grade")
-    return infer_label_scale(found, labels)
+    return infer_label_scale(values, labels)
 
 
-def _shares(said: FloatArray) -> FloatArray:
-    """Share of each row's pairs of annotators that decide alike; shape (rows,)."""
-    m, positive = (~np.isnan(said)).sum(axis=0), np.nansum(said, axis=0)
+def _annotated_twice(decisions: FloatArray) -> BoolArray:
+    return (~np.isnan(decisions)).sum(axis=0) >= 2
+
+
+def _shares(decisions: FloatArray) -> FloatArray:
+    """Return the share of each row's pairs of annotators that decide alike; shape (rows,)."""
+    m, positive = (~np.isnan(decisions)).sum(axis=0), np.nansum(decisions, axis=0)
     alike = positive * (positive - 1) + (m - positive) * (m - positive - 1)
     return alike / (m * (m - 1))
 
 
-def _kappa(rows: Sequence[Row], said: FloatArray, *, nameless: bool, seed: int) -> Estimate:
-    everyone = np.flatnonzero(~np.isnan(said).any(axis=0))
+def _kappa(rows: Sequence[Row], decisions: FloatArray, *, nameless: bool, seed: int) -> Estimate:
+    by_everyone = np.flatnonzero(~np.isnan(decisions).any(axis=0))
     if nameless:
-        return Estimate.undefined(len(everyone), NAMELESS)
-    return mean_kappa(said[:, everyone], group_codes([rows[i] for i in everyone.tolist()]), seed=seed)
+        return Estimate.undefined(len(by_everyone), NAMELESS)
+    groups = group_codes([rows[i] for i in by_everyone.tolist()])
+    return mean_kappa(decisions[:, by_everyone], groups, seed=seed)
 
 
-def _beside(
+def _with_judge(
     people: HumanAgreement,
-    judged: JudgedDataset,
+    predictions: JudgedDataset,
     scale: OutputScale,
     grades: FloatArray,
-    said: FloatArray,
+    decisions: FloatArray,
     *,
     seed: int,
 ) -> HumanAgreement:
-    """Put the judge's figures beside the people's."""
-    answered = np.array([isinstance(answer, Verdict) for answer in judged.answers], np.bool_)
-    rows = np.flatnonzero(answered & ((~np.isnan(said)).sum(axis=0) >= 2))
-    verdicts = [a.positive for i in rows.tolist() if isinstance(a := judged.answers[i], Verdict)]
-    with_judge = np.nanmean(np.where(np.isnan(said[:, rows]), np.nan, said[:, rows] == verdicts), axis=0)
-    groups = group_codes([judged.dataset.rows[i] for i in rows.tolist()])
+    """Return the people's figures with the judge's beside them."""
+    positions: list[int] = []
+    verdicts: list[bool] = []
+    for i, twice in enumerate(_annotated_twice(decisions).tolist()):
+        answer = predictions.answers[i]
+        if twice and isinstance(answer, Verdict):
+            positions.append(i)
+            verdicts.append(answer.positive)
+    people_here = decisions[:, positions]
+    with_judge = np.nanmean(np.where(np.isnan(people_here), np.nan, people_here == verdicts), axis=0)
+    groups = group_codes([predictions.dataset.rows[i] for i in positions])
     return replace(
         people,
         judge={
-            name: measure(_against(judged, scale, line)) for name, line in zip(people.annotators, grades, strict=True)
+            name: measure(_against(predictions, scale, annotator))
+            for name, annotator in zip(people.annotators, grades, strict=True)
         },
-        judge_agreement=mean_over_rows(with_judge, groups, missing=FEW, seed=seed),
-        gap=mean_over_rows(with_judge - _shares(said[:, rows]), groups, missing=FEW, seed=seed),
+        judge_agreement=mean_over_rows(with_judge, groups, missing=NO_PAIR, seed=seed),
+        gap=mean_over_rows(with_judge - _shares(people_here), groups, missing=NO_PAIR, seed=seed),
     )
 
 
-def _against(judged: JudgedDataset, scale: OutputScale, grades: FloatArray) -> JudgedDataset:
-    """Return the judge's table with one annotator's grades in the place of the labels."""
-    labels = [None if math.isnan(grade) else float(grade) for grade in grades]
-    rows = (replace(row, label=label) for row, label in zip(judged.dataset.rows, labels, strict=True))
-    dataset = Dataset.of(rows, labels=scale, name=judged.dataset.name)
-    return replace(judged, dataset=dataset)
+def _against(predictions: JudgedDataset, scale: OutputScale, grades: FloatArray) -> JudgedDataset:
+    """Return the judge's table with one annotator's grades in place of the labels."""
+    rows = []
+    for row, grade in zip(predictions.dataset.rows, grades.tolist(), strict=True):
+        rows.append(replace(row, label=None if math.isnan(grade) else grade))
+    dataset = Dataset.of(rows, labels=scale, name=predictions.dataset.name)
+    return replace(predictions, dataset=dataset)

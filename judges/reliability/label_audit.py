@@ -1,7 +1,7 @@
 """Labels that may be wrong: where a confident judge contradicts people, listed for a person to look at.
 
 A list to look at, not a correction. Nothing is relabelled without somebody's mark, and rows on which judge and
-label agree are never listed, so that what an audit finds can only speak for the judge.
+label agree are never listed, so that an audit can only speak for the judge.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, cast, get_args
@@ -21,8 +21,8 @@ from ..files.problems import Problems, shorten
 from ..files.records import read_records
 from ..judged import JudgedDataset
 from ..metrics import Estimate
-from ..metrics.agreement import NO_ROWS
 from ..metrics.benchmark import Benchmark, measure
+from ..metrics.catalog import NO_ROWS
 from ..notebook_display import html_table
 from ..registry import write_beside
 from ..rows import Dataset, Row
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 Verdicts = tuple[Verdict, ...]
 Mark = Literal["real error", "wrong label", "unclear"]
-"""What a person found: the judge is wrong, the label is wrong, or it cannot be decided."""
+"""A person's decision: the judge is wrong, the label is wrong, or it cannot be decided."""
 MARKS: tuple[str, ...] = get_args(Mark)
 
 
@@ -97,8 +97,8 @@ class LabelAudit:
     notes: tuple[str, ...]
 
     def __repr__(self) -> str:
-        found = f"{len(self.suspects)} of {self.found:,} suspects"
-        return f"LabelAudit({found}, at most {self.at_most} of the labels wrong, n={self.n:,})"
+        listed = f"{len(self.suspects)} of {self.found:,} suspects"
+        return f"LabelAudit({listed}, at most {self.at_most} of the labels wrong, n={self.n:,})"
 
     def _repr_html_(self) -> str:
         return html_table(self.to_frame(), title=repr(self), notes=self.notes)
@@ -115,15 +115,16 @@ def suspects_to_frame(suspects: Sequence[Suspect]) -> pd.DataFrame:
     columns = ("id", "group", "label", "labelled", "verdict", "score", "confidence", "confident", "against", "judges")
     lines = []
     for suspect in suspects:
-        told = suspect.to_json()
-        own = {name: told[name] for name in (*columns, "rationale")}
+        body = suspect.to_json()
+        # Twice: first in order, then again, so that an input of the same name does not replace a column.
+        own = {name: body[name] for name in (*columns, "rationale")}
         lines.append({**own, **suspect.row.inputs, **own})
     return pd.DataFrame(lines)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finding:
-    """What a person found out about one suspect."""
+    """A person's review of one suspect."""
 
     mark: Mark
     right_label: float | None = None
@@ -141,7 +142,9 @@ class Remeasured:
     notes: tuple[str, ...]
 
 
-def likely_label_errors(judged: JudgedDataset, *others: JudgedDataset, limit: int = 20, seed: int = 0) -> LabelAudit:
+def likely_label_errors(
+    predictions: JudgedDataset, *others: JudgedDataset, limit: int = 20, seed: int = 0
+) -> LabelAudit:
     """List the rows whose label the judge contradicts, the likeliest label error first.
 
     A majority of judges against the label comes first, then contradictions in which the judge is as sure of the
@@ -150,7 +153,7 @@ def likely_label_errors(judged: JudgedDataset, *others: JudgedDataset, limit: in
     the grades where there is no confidence.
 
     Args:
-        judged: The judge, with the labels.
+        predictions: The judge, with the labels.
         others: Further judges of the same rows; their labels do not count.
         limit: How many to list.
         seed: Of the resamples behind the intervals.
@@ -158,31 +161,34 @@ def likely_label_errors(judged: JudgedDataset, *others: JudgedDataset, limit: in
     Raises:
         InputError: The tables are not of the same rows.
     """
-    votes = _votes(judged, others)
-    suspects = _suspects(judged, votes)
+    suspects = _suspects(predictions, _votes(predictions, others))
     listed = sorted(suspects, key=lambda s: (2 * s.against <= s.judges, not s.confident, -s.strength))
-    n, listed_ids = len(judged.rows), {s.row.id for s in suspects}
-    sure_ids = {s.row.id for s in suspects if s.confident}
-    known = bool(np.isfinite(judged.probability).any())
-    share = [
-        mean_over_rows(
-            np.array([r.id in ids for r in judged.rows], np.float64), judged.groups, missing=NO_ROWS, seed=seed
-        )
-        for ids in (listed_ids, sure_ids)
+    at_most = _share_of(predictions, {s.row.id for s in suspects}, seed)
+    confident = None
+    has_probability = bool(np.isfinite(predictions.probability).any())
+    if has_probability:
+        confident = _share_of(predictions, {s.row.id for s in suspects if s.confident}, seed)
+    n = len(predictions.rows)
+    notes = [
+        f"{len(suspects):,} of {n:,} labels are contradicted: if every one of them were wrong, the share of wrong "
+        f"labels would be {at_most}; labels that the judges share are not counted"
     ]
+    if not has_probability:
+        notes.append("the judge gives no probability: the order is that of votes and of the distance between grades")
     return LabelAudit(
         suspects=tuple(listed[:limit]),
         found=len(suspects),
         n=n,
-        at_most=share[0],
-        confident=share[1] if known else None,
-        notes=_notes(len(suspects), n, share[0], known=known),
+        at_most=at_most,
+        confident=confident,
+        notes=tuple(notes),
     )
 
 
-def disagreements(judged: JudgedDataset) -> tuple[Suspect, ...]:
+def disagreements(predictions: JudgedDataset) -> tuple[Suspect, ...]:
     """Return every row whose label the judge contradicts, the most confident first."""
-    return tuple(sorted(_suspects(judged, _votes(judged, ())), key=lambda s: -s.strength))
+    suspects = _suspects(predictions, _votes(predictions, ()))
+    return tuple(sorted(suspects, key=lambda suspect: -suspect.strength))
 
 
 def write_audit(audit: LabelAudit, path: Path) -> None:
@@ -198,7 +204,7 @@ def read_audit(path: Path) -> dict[str, Finding]:
         DataError: A mark is none of `MARKS`, a right label is no number, or a row is marked twice.
     """
     problems = Problems(path)
-    found: dict[str, Finding] = {}
+    findings: dict[str, Finding] = {}
     for record in read_records(path, problems):
         mark = str(record.fields.get("mark") or "").strip().casefold()
         id, right = record.fields.get("id"), record.fields.get("right_label")
@@ -206,18 +212,21 @@ def read_audit(path: Path) -> dict[str, Finding]:
             continue
         if mark not in MARKS:
             problems.add(record.at, f"mark {shorten(mark)} is none of {', '.join(MARKS)}")
-        elif id is None or str(id) in found:
-            problems.add(record.at, "there is no id" if id is None else f"row {shorten(id)} is marked twice")
-        elif right not in (None, "") and not _is_number(right):
+        elif id is None:
+            problems.add(record.at, "there is no id")
+        elif str(id) in findings:
+            problems.add(record.at, f"row {shorten(id)} is marked twice")
+        elif right in (None, ""):
+            findings[str(id)] = Finding(mark=cast("Mark", mark))
+        elif not _is_number(right):
             problems.add(record.at, f"right_label {shorten(right)} is not a number")
         else:
-            label = None if right in (None, "") else float(right)
-            found[str(id)] = Finding(mark=cast("Mark", mark), right_label=label)
+            findings[str(id)] = Finding(mark=cast("Mark", mark), right_label=float(right))
     problems.check(hint=f"a mark is {', '.join(MARKS)}, or nothing")
-    return found
+    return findings
 
 
-def remeasure(judged: JudgedDataset, findings: Mapping[str, Finding], *, seed: int = 0) -> Remeasured:
+def remeasure(predictions: JudgedDataset, findings: Mapping[str, Finding], *, seed: int = 0) -> Remeasured:
     """Measure a judge with the labels people had, and with those that an audit has put right.
 
     Rows marked `unclear` keep their label.
@@ -225,12 +234,12 @@ def remeasure(judged: JudgedDataset, findings: Mapping[str, Finding], *, seed: i
     Raises:
         InputError: A marked row is not in the table, or a right label is missing or not on the scale.
     """
-    known = {row.id for row in judged.dataset.rows}
-    if strange := sorted(findings.keys() - known):
-        raise InputError(f"{len(strange)} marked rows are not in the data, such as {strange[0]!r}")
-    rows = tuple(_corrected(row, findings.get(row.id), judged.dataset.labels) for row in judged.dataset.rows)
-    before = judged.dataset
-    after = replace(judged, dataset=Dataset.of(rows, labels=before.labels, name=before.name, notes=before.notes))
+    before = predictions.dataset
+    missing = sorted(findings.keys() - {row.id for row in before.rows})
+    if missing:
+        raise InputError(f"{len(missing)} marked rows are not in the data, such as {missing[0]!r}")
+    rows = [_corrected(row, findings.get(row.id), before.labels) for row in before.rows]
+    after = replace(predictions, dataset=Dataset.of(rows, labels=before.labels, name=before.name, notes=before.notes))
     marks = Counter(finding.mark for finding in findings.values())
     notes = [
         "only labels that the judge contradicts were looked at, so that correcting them can only favour it: "
@@ -239,66 +248,79 @@ def remeasure(judged: JudgedDataset, findings: Mapping[str, Finding], *, seed: i
     if marks["unclear"]:
         notes.append(f"{marks['unclear']} unclear rows keep their label")
     return Remeasured(
-        before=measure(judged, seed=seed),
+        before=measure(predictions, seed=seed),
         after=measure(after, seed=seed),
         marks={mark: marks[cast("Mark", mark)] for mark in MARKS},
         notes=tuple(notes),
     )
 
 
-def _votes(judged: JudgedDataset, others: Sequence[JudgedDataset]) -> list[Verdicts]:
-    """Every judge's verdicts of each scored row, the first judge's first; rows in the order of `judged.rows`."""
-    ids = [row.id for row in judged.dataset.rows]
+def _votes(predictions: JudgedDataset, others: Sequence[JudgedDataset]) -> list[Verdicts]:
+    """Return every judge's verdicts of each scored row, the first judge's first; rows as in `predictions.rows`."""
+    ids = [row.id for row in predictions.dataset.rows]
     if any([row.id for row in other.dataset.rows] != ids for other in others):
         raise InputError("the judges did not answer the same rows in the same order")
-    tables = (judged, *others)
-    return [tuple(v for t in tables if isinstance(v := t.answers[i], Verdict)) for i in judged.scored.tolist()]
+    votes = []
+    for i in predictions.scored.tolist():
+        answers = [judge.answers[i] for judge in (predictions, *others)]
+        votes.append(tuple(answer for answer in answers if isinstance(answer, Verdict)))
+    return votes
 
 
-def _suspects(judged: JudgedDataset, votes: Sequence[Verdicts]) -> list[Suspect]:
-    """Rows that the first judge contradicts, or the majority of the judges."""
-    probability = judged.probability
-    thresholds = _class_thresholds(judged, probability)
-    distance = _distance(judged)
-    found = []
-    for i, (row, verdict, said) in enumerate(zip(judged.rows, judged.verdicts, votes, strict=True)):
-        labelled = bool(judged.positive[i])
-        against = sum(other.positive != labelled for other in said)
-        if verdict.positive == labelled and 2 * against <= len(said):
+def _suspects(predictions: JudgedDataset, votes: Sequence[Verdicts]) -> list[Suspect]:
+    """Return the rows that the first judge contradicts, or the majority of the judges."""
+    thresholds = _class_thresholds(predictions)
+    distance = _distance(predictions)
+    suspects = []
+    for i, (row, verdicts) in enumerate(zip(predictions.rows, votes, strict=True)):
+        verdict, labelled = verdicts[0], bool(predictions.positive[i])
+        against = sum(other.positive != labelled for other in verdicts)
+        if verdict.positive == labelled and 2 * against <= len(verdicts):
             continue
-        given = float(probability[i])
-        confidence = None if math.isnan(given) else (1.0 - given if labelled else given)
-        found.append(
+        confidence = None
+        strength, confident = float(distance[i]), False
+        probability = float(predictions.probability[i])
+        if not math.isnan(probability):
+            confidence = strength = 1.0 - probability if labelled else probability
+            confident = verdict.positive != labelled and confidence >= thresholds[not labelled]
+        suspects.append(
             Suspect(
                 row=row,
                 labelled=labelled,
                 verdict=verdict,
                 against=against,
-                judges=len(said),
+                judges=len(verdicts),
                 confidence=confidence,
-                strength=float(distance[i]) if confidence is None else confidence,
-                confident=verdict.positive != labelled and (confidence or 0.0) >= thresholds[not labelled],
+                strength=strength,
+                confident=confident,
             )
         )
-    return found
+    return suspects
 
 
-def _class_thresholds(judged: JudgedDataset, probability: np.ndarray) -> dict[bool, float]:
-    """Mean probability that the judge gives each class on the rows labelled with it; infinite for a class without."""
-    out = {}
+def _class_thresholds(predictions: JudgedDataset) -> dict[bool, float]:
+    """Return the mean probability of each class on the rows labelled with it; infinite for a class without rows."""
+    thresholds = {True: math.inf, False: math.inf}
+    has_probability = np.isfinite(predictions.probability)
     for positive in (False, True):
-        rows = (judged.positive == positive) & np.isfinite(probability)
-        given = probability[rows] if positive else 1.0 - probability[rows]
-        out[positive] = float(given.mean()) if len(given) else math.inf
-    return out
+        probability = predictions.probability[(predictions.positive == positive) & has_probability]
+        if len(probability):
+            thresholds[positive] = float((probability if positive else 1.0 - probability).mean())
+    return thresholds
 
 
-def _distance(judged: JudgedDataset) -> np.ndarray:
-    """How far the grades are apart, as a share of the scale; without a common scale 0. Shape (n,)."""
-    if not judged.same_scale:
-        return np.zeros(len(judged.rows))
-    levels = judged.scale.levels
-    return np.abs(judged.score - judged.label) / (levels[-1] - levels[0])
+def _distance(predictions: JudgedDataset) -> np.ndarray:
+    """Return how far the grades are apart, as a share of the scale; without a common scale 0. Shape (n,)."""
+    if not predictions.same_scale:
+        return np.zeros(len(predictions.rows))
+    levels = predictions.scale.levels
+    return np.abs(predictions.score - predictions.label) / (levels[-1] - levels[0])
+
+
+def _share_of(predictions: JudgedDataset, ids: Collection[str], seed: int) -> Estimate:
+    """Return the share of the labels that belong to these rows."""
+    listed = np.array([row.id in ids for row in predictions.rows], np.float64)
+    return mean_over_rows(listed, predictions.groups, missing=NO_ROWS, seed=seed)
 
 
 def _corrected(row: Row, finding: Finding | None, scale: OutputScale) -> Row:
@@ -320,13 +342,3 @@ def _is_number(value: object) -> bool:
         return math.isfinite(float(str(value)))
     except ValueError:
         return False
-
-
-def _notes(found: int, n: int, at_most: Estimate, *, known: bool) -> tuple[str, ...]:
-    notes = [
-        f"{found:,} of {n:,} labels are contradicted: if every one of them were wrong, the share of wrong labels "
-        f"would be {at_most}; labels that the judges share are not counted"
-    ]
-    if not known:
-        notes.append("the judge gives no probability: the order is that of votes and of the distance between grades")
-    return tuple(notes)

@@ -1,4 +1,4 @@
-"""Which gains are too small to be told from none."""
+"""Which gains are too small to be distinguished from noise."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from ..metrics import BINARY_METRICS, influence, point
 from ..metrics.paired_comparison import POWER, clustered_se
 
 CHURN = 0.25
-"""Share of the wrong verdicts that a change of the prompt is supposed to mend while it breaks as many right ones."""
-FLIPPINGS = 20
-"""Random flippings over which the error of a difference is averaged."""
+"""Share of the wrong verdicts that a change of the prompt is assumed to mend while it breaks as many right ones."""
+RANDOM_EDITS = 20
+"""Random edits of the verdicts over which the error of a difference is averaged."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,11 +31,11 @@ class Noise:
 
 
 def noise_note(metric: str, gain: float, *noises: Noise | None) -> str | None:
-    """Say that a gain is too small to be told from none, on the strongest basis; None where it is large enough.
+    """Say that a gain is below the noise, on the strongest basis; None where it is large enough.
 
     Args:
         metric: The metric of the gain; noise of other metrics is passed over.
-        gain: The gain that is asked for.
+        gain: The gain that somebody wants.
         noises: What is known: `Retest.noise`, `HumanAgreement.noise`, `minimum_detectable_change`.
     """
     above = [noise for noise in noises if noise is not None and noise.metric == metric and gain < noise.size]
@@ -46,7 +46,7 @@ def noise_note(metric: str, gain: float, *noises: Noise | None) -> str | None:
 
 
 def minimum_detectable_change(
-    metric: str, judged: JudgedDataset, *, alpha: float = 0.05, churn: float = CHURN, seed: int = 0
+    metric: str, predictions: JudgedDataset, *, alpha: float = 0.05, churn: float = CHURN, seed: int = 0
 ) -> Noise | None:
     """Return the smallest change of a metric that a paired test on these rows would show with 80 % power.
 
@@ -56,7 +56,7 @@ def minimum_detectable_change(
 
     Args:
         metric: A name of `BINARY_METRICS`.
-        judged: The judge as it is.
+        predictions: The judge as it is.
         alpha: Of the one-sided test.
         churn: Share of the wrong verdicts that are mended while as many right ones are broken.
         seed: Of the flips.
@@ -70,12 +70,13 @@ def minimum_detectable_change(
     if metric not in BINARY_METRICS:
         raise InputError(f"{metric!r} is not a metric of decisions; those are {', '.join(BINARY_METRICS)}")
     rng = np.random.default_rng(seed)
-    errors = [_churned_se(metric, judged, churn, rng) for _ in range(FLIPPINGS)]
-    known = [se for se in errors if se is not None and math.isfinite(se)]
-    if not known:
+    errors = [_churned_se(metric, predictions, churn, rng) for _ in range(RANDOM_EDITS)]
+    finite = [se for se in errors if se is not None and math.isfinite(se)]
+    if not finite:
         return None
-    size = (NormalDist().inv_cdf(1 - alpha) + NormalDist().inv_cdf(POWER)) * math.sqrt(float(np.mean(np.square(known))))
-    n, groups = len(judged.scored), len(np.unique(judged.groups))
+    quantiles = NormalDist().inv_cdf(1 - alpha) + NormalDist().inv_cdf(POWER)
+    size = quantiles * math.sqrt(float(np.mean(np.square(finite))))
+    n, groups = len(predictions.scored), len(np.unique(predictions.groups))
     basis = (
         f"the smallest change of {metric} that a paired test on {n:,} rows in {groups:,} groups shows with {POWER:.0%} "
         f"power, if {churn:.0%} of the wrong verdicts are mended and as many right ones broken"
@@ -83,15 +84,17 @@ def minimum_detectable_change(
     return Noise(metric=metric, size=size, basis=basis, n=n)
 
 
-def _churned_se(metric: str, judged: JudgedDataset, churn: float, rng: np.random.Generator) -> float | None:
-    """Standard error of the difference that flipping some wrong and as many right verdicts makes."""
-    wrong = np.flatnonzero(judged.predicted != judged.positive)
-    right = np.flatnonzero(judged.predicted == judged.positive)
+def _churned_se(metric: str, predictions: JudgedDataset, churn: float, rng: np.random.Generator) -> float | None:
+    """Return the standard error of the difference that flipping some wrong and as many right verdicts makes."""
+    label, before = predictions.positive, predictions.predicted
+    wrong, right = np.flatnonzero(before != label), np.flatnonzero(before == label)
     flips = min(max(1, round(churn * len(wrong))), len(wrong), len(right))
-    after = judged.predicted.copy()
-    for rows in (wrong, right):
-        after[rng.choice(rows, flips, replace=False) if flips else rows[:0]] ^= True
-    if flips == 0 or any(point(metric, judged.positive, said) is None for said in (judged.predicted, after)):
+    if flips == 0:
         return None
-    pull = influence(metric, judged.positive, after) - influence(metric, judged.positive, judged.predicted)
-    return clustered_se(pull, judged.groups)
+    after = before.copy()
+    for rows in (wrong, right):
+        after[rng.choice(rows, flips, replace=False)] ^= True
+    if point(metric, label, before) is None or point(metric, label, after) is None:
+        return None
+    moved = influence(metric, label, after) - influence(metric, label, before)
+    return clustered_se(moved, predictions.groups)

@@ -1,4 +1,4 @@
-"""Instructions in row text: those we plant, to see whether a judge obeys, and those that somebody else put there."""
+"""Instructions in row text: those we plant, to see whether a judge obeys, and those that somebody else wrote."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ SCANNED = 1_000_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Injection:
-    """A place in a text that reads like an instruction to a judge."""
+    """A part of a text that reads like an instruction to a judge."""
 
     kind: str
     """`overrule`, `demand`, `verdict`, `role`, `fence` or `address`."""
@@ -47,20 +47,24 @@ def find_injections(text: str) -> list[Injection]:
     injections: list[Injection] = []
     for kind, searches in _shipped().patterns.items():
         for search in searches:
-            if any(need in folded for need in search.needs):
-                matches = search.pattern.finditer(start)
-                injections += (Injection(kind=kind, at=m.start(), text=m.group().strip()) for m in matches)
-    return sorted(injections, key=lambda one: (one.at, one.kind))
+            # Looking for a word first is many times quicker than trying every pattern on every text.
+            if not any(need in folded for need in search.needs):
+                continue
+            for match in search.pattern.finditer(start):
+                injections.append(Injection(kind=kind, at=match.start(), text=match.group().strip()))
+    return sorted(injections, key=lambda injection: (injection.at, injection.kind))
 
 
 def _folded(text: str) -> str:
     """Return a text in lower case as a pattern without case sees it: some letters beyond ASCII count as an i or s."""
     lower = text.lower()
-    return lower if text.isascii() else lower.replace("i\u0307", "i").replace("\u0131", "i").replace("\u017f", "s")
+    if text.isascii():
+        return lower
+    return lower.replace("i\u0307", "i").replace("\u0131", "i").replace("\u017f", "s")
 
 
 def wordings() -> Mapping[str, str]:
-    """Return the instructions that are planted, by name, the control first; `{{grade}}` and `{{field}}` stand open."""
+    """Return the wordings that are planted, by name, the control first, with `{{grade}}` and `{{field}}` to fill."""
     shipped = _shipped()
     return {CONTROL: shipped.control, **shipped.wordings}
 

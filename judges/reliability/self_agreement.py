@@ -1,7 +1,7 @@
 """How far a judge agrees with itself when asked again, and which gains are lost in that noise.
 
 A gain smaller than what a mere repetition changes cannot be told from none. How far people agree with each other
-stands in `annotators`.
+stands in `human_agreement.py`.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from functools import partial
 import numpy as np
 
 from ..errors import InputError
-from ..judged import FloatArray, IntArray, JudgedDataset
+from ..judged import FloatArray, IntArray, JudgedDataset, group_codes
 from ..metrics import BINARY_METRICS, Estimate, bootstrap, influence, point
 from ..metrics.agreement import kappa
 from ..metrics.paired_comparison import clustered_se
 from ..rows import Row
 from ..verdict import Verdict
-from .cluster_bootstrap import cells_of, group_codes, mean_over_rows, with_interval
+from .cluster_bootstrap import cells_of, mean_over_rows, with_interval
 from .noise import Noise
 
 NO_PAIR = "no row was answered twice"
@@ -42,7 +42,7 @@ class Spread:
     sd: Estimate
     """Standard deviation over rounds, n the number of rounds; its interval supposes normal values."""
     noise: float | None
-    """Standard deviation as the rows' flips imply it, which two rounds suffice to tell; clustered by group."""
+    """Standard deviation as the rows' changes imply it, for which two rounds suffice; clustered by group."""
     reason: str = ""
 
 
@@ -64,7 +64,7 @@ class Flip:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Retest:
-    """What asking the same questions again has shown."""
+    """How far several rounds of the same questions agree."""
 
     judge: str
     model: str
@@ -73,7 +73,7 @@ class Retest:
     n: int
     """Rows that every round answered."""
     rows: int
-    """Rows that were asked."""
+    """Rows in each round."""
     measured: int
     """Rows behind the metrics: those of the n that have a label."""
     self_agreement: Estimate
@@ -88,14 +88,14 @@ class Retest:
 
     def noise(self, metric: str) -> Noise | None:
         """Return how far two repeats of this judge lie apart in a metric; None where it is undefined."""
-        found = self.spread.get(metric)
-        if found is None or found.noise is None:
+        spread = self.spread.get(metric)
+        if spread is None or spread.noise is None:
             return None
         basis = (
             f"one standard deviation of the difference in {metric} between two repeats of this judge, "
             f"{self.rounds} rounds of {self.measured:,} rows"
         )
-        return Noise(metric=metric, size=math.sqrt(2) * found.noise, basis=basis, n=self.measured)
+        return Noise(metric=metric, size=math.sqrt(2) * spread.noise, basis=basis, n=self.measured)
 
     def to_json(self) -> dict[str, object]:
         """Return the object that stands under `repeats` in `bench --json`."""
@@ -121,47 +121,58 @@ def retest(rounds: Sequence[JudgedDataset], *, metrics: Sequence[str] = tuple(BI
     Raises:
         InputError: There are fewer than two rounds, their rows differ, or a metric is unknown.
     """
-    first = _same_rows(rounds)
-    answered = [i for i in range(len(first.answers)) if all(isinstance(r.answers[i], Verdict) for r in rounds)]
+    if len(rounds) < 2:
+        raise InputError(f"{len(rounds)} round cannot be compared with itself", hint="ask twice or more: --repeat 3")
+    first = rounds[0]
+    ids = [row.id for row in first.dataset.rows]
+    if any([row.id for row in other.dataset.rows] != ids for other in rounds[1:]):
+        raise InputError("the rounds are not of the same rows in the same order")
+    answered: list[int] = []
+    verdicts: list[list[Verdict]] = []
+    for i, answers in enumerate(zip(*(each.answers for each in rounds), strict=True)):
+        of_row = [answer for answer in answers if isinstance(answer, Verdict)]
+        if len(of_row) == len(rounds):
+            answered.append(i)
+            verdicts.append(of_row)
     rows = [first.dataset.rows[i] for i in answered]
-    given = [[v for i in answered if isinstance(v := r.answers[i], Verdict)] for r in rounds]
-    said = np.array([[v.positive for v in verdicts] for verdicts in given], np.float64)
-    scores = np.array([[v.score for v in verdicts] for verdicts in given], np.float64)
+    shape = (len(rows), len(rounds))
+    decisions = np.array([[v.positive for v in of_row] for of_row in verdicts], np.float64).reshape(shape).T
+    scores = np.array([[v.score for v in of_row] for of_row in verdicts], np.float64).reshape(shape).T
     groups = group_codes(rows)
-    alike = (said == said[0]).all(axis=0)
+    same_decision = (decisions == decisions[0]).all(axis=0).astype(np.float64)
+    same_grade = (scores == scores[0]).all(axis=0).astype(np.float64)
+    # Metrics are measured on the same rows in every round, or a lost answer would look like noise.
     labelled = [i for i, row in zip(answered, rows, strict=True) if row.label is not None]
-    kept = [r.only(labelled) for r in rounds]
+    common = [each.only(labelled) for each in rounds]
     return Retest(
         judge=first.judge,
         model=first.model,
-        simulated=any(r.simulated for r in rounds),
+        simulated=any(each.simulated for each in rounds),
         rounds=len(rounds),
         n=len(answered),
         rows=len(first.answers),
         measured=len(labelled),
-        self_agreement=mean_over_rows(alike.astype(np.float64), groups, missing=NO_PAIR, seed=seed),
-        grade_agreement=mean_over_rows(
-            (scores == scores[0]).all(axis=0).astype(np.float64), groups, missing=NO_PAIR, seed=seed
-        ),
-        kappa=mean_kappa(said, groups, seed=seed),
-        spread={name: _spread(name, kept) for name in metrics},
-        flips=_flips(rows, said, scores),
+        self_agreement=mean_over_rows(same_decision, groups, missing=NO_PAIR, seed=seed),
+        grade_agreement=mean_over_rows(same_grade, groups, missing=NO_PAIR, seed=seed),
+        kappa=mean_kappa(decisions, groups, seed=seed),
+        spread={name: _spread(name, common) for name in metrics},
+        flips=_flips(rows, decisions, scores),
     )
 
 
-def mean_kappa(said: FloatArray, groups: IntArray, *, seed: int = 0) -> Estimate:
+def mean_kappa(decisions: FloatArray, groups: IntArray, *, seed: int = 0) -> Estimate:
     """Return the mean over all pairs of sides of Cohen's kappa (Cohen 1960) of their decisions.
 
     Args:
-        said: Zeros and ones, one line a side; shape (sides, n).
+        decisions: Zeros and ones, one line a side; shape (sides, n).
         groups: Codes 0..G-1; shape (n,).
         seed: Of the resamples, which draw groups.
     """
-    n = said.shape[1]
+    n = decisions.shape[1]
     if n == 0:
         return Estimate.undefined(0, NO_PAIR)
-    patterns, code = np.unique(said.astype(np.int64).T, axis=0, return_inverse=True)
-    pairs = itertools.combinations(range(len(said)), 2)
+    patterns, code = np.unique(decisions.astype(np.int64).T, axis=0, return_inverse=True)
+    pairs = itertools.combinations(range(len(decisions)), 2)
     cell_of = np.stack([2 * patterns[:, i] + patterns[:, j] for i, j in pairs], axis=1)
     membership = np.eye(4)[cell_of].reshape(len(patterns), -1)
     statistic = partial(_kappas, membership)
@@ -176,22 +187,13 @@ def _kappas(membership: FloatArray, counts: FloatArray) -> FloatArray:
     return kappa((counts @ membership).reshape(len(counts), -1, 2, 2)).mean(axis=-1)
 
 
-def _same_rows(rounds: Sequence[JudgedDataset]) -> JudgedDataset:
-    if len(rounds) < 2:
-        raise InputError(f"{len(rounds)} round cannot be compared with itself", hint="ask twice or more: --repeat 3")
-    ids = [row.id for row in rounds[0].dataset.rows]
-    if any([row.id for row in other.dataset.rows] != ids for other in rounds[1:]):
-        raise InputError("the rounds are not of the same rows in the same order")
-    return rounds[0]
-
-
 def _spread(metric: str, rounds: Sequence[JudgedDataset]) -> Spread:
-    points = [point(metric, *r.compared(metric)) for r in rounds]
-    values = np.array([v for v in points if v is not None], np.float64)
+    points = [point(metric, *each.compared(metric)) for each in rounds]
+    values = np.array([value for value in points if value is not None], np.float64)
     if len(values) < len(points):
         reason = f"{metric} is undefined in {len(points) - len(values)} of {len(points)} rounds"
-        nothing = Estimate.undefined(len(points), reason)
-        return Spread(metric=metric, values=(), mean=None, low=None, high=None, sd=nothing, noise=None, reason=reason)
+        sd = Estimate.undefined(len(points), reason)
+        return Spread(metric=metric, values=(), mean=None, low=None, high=None, sd=sd, noise=None, reason=reason)
     return Spread(
         metric=metric,
         values=tuple(values.tolist()),
@@ -204,7 +206,7 @@ def _spread(metric: str, rounds: Sequence[JudgedDataset]) -> Spread:
 
 
 def _deviation(values: FloatArray) -> Estimate:
-    """Standard deviation with the interval of a normal sample: (r - 1) s^2 / sigma^2 is chi-squared."""
+    """Return the standard deviation with the interval of a normal sample: (r - 1) s^2 / sigma^2 is chi-squared."""
     from scipy.stats import chi2
 
     r, sd = len(values), float(values.std(ddof=1))
@@ -213,23 +215,25 @@ def _deviation(values: FloatArray) -> Estimate:
 
 
 def _row_noise(metric: str, rounds: Sequence[JudgedDataset]) -> float | None:
-    """Half the mean variance of the difference of two rounds, from the rows that moved between them."""
-    pulls = [influence(metric, *r.compared(metric)) for r in rounds]
-    errors = [clustered_se(b - a, rounds[0].groups) for a, b in itertools.combinations(pulls, 2)]
+    """Return the root of half the mean variance of two rounds' difference, from the rows that moved between them."""
+    influences = [influence(metric, *each.compared(metric)) for each in rounds]
+    errors = [clustered_se(b - a, rounds[0].groups) for a, b in itertools.combinations(influences, 2)]
     size = math.sqrt(float(np.mean(np.square(errors))) / 2)
     return size if math.isfinite(size) else None
 
 
-def _flips(rows: Sequence[Row], said: FloatArray, scores: FloatArray) -> tuple[Flip, ...]:
-    found = [
-        Flip(row_id=row.id, label=row.label, positive=int(votes.sum()), scores=tuple(grades.tolist()))
-        for row, votes, grades in zip(rows, said.T, scores.T, strict=True)
-        if 0 < votes.sum() < len(votes)
-    ]
-    return tuple(sorted(found, key=lambda flip: abs(2 * flip.positive - len(flip.scores))))
+def _flips(rows: Sequence[Row], decisions: FloatArray, scores: FloatArray) -> tuple[Flip, ...]:
+    flips: list[Flip] = []
+    for row, votes, grades in zip(rows, decisions.T, scores.T, strict=True):
+        positive = int(votes.sum())
+        if 0 < positive < len(votes):
+            flips.append(Flip(row_id=row.id, label=row.label, positive=positive, scores=tuple(grades.tolist())))
+    return tuple(sorted(flips, key=lambda flip: abs(2 * flip.positive - len(flip.scores))))
 
 
 def _spread_json(spread: Spread, n: int) -> dict[str, object]:
     out: dict[str, object] = {"values": spread.values, "mean": spread.mean, "low": spread.low, "high": spread.high}
     out |= {"sd": spread.sd.to_json(), "noise": spread.noise, "n": n}
-    return out | ({"reason": spread.reason} if spread.reason else {})
+    if spread.reason:
+        out["reason"] = spread.reason
+    return out

@@ -14,10 +14,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from ...judges import POWER, BoolArray, FloatArray, InputError, IntArray, JudgedDataset, clustered_se, influence, point
-from ...judges.metrics import BINARY_METRICS, cell_influence
+from ...judges.metrics import BINARY_METRICS, METRICS, cell_influence
 from ...judges.metrics.paired_comparison import UNMOVED
-from ...judges.metrics.permutation_test import CELLS, FEW_GROUPS, changed_groups, swap_test
-from ...judges.reliability import FLIPPINGS
+from ...judges.metrics.permutation_test import FEW_GROUPS, changed_groups, permutation_p
+from ...judges.reliability import RANDOM_EDITS
 from ..losses.objective import Guard
 from .guards import GUARD_ALPHA, MIN_EFFECTIVE, MIN_GROUPS
 
@@ -170,7 +170,7 @@ class _Edits:
         """Return the standard error of the change on all open rows by edits that only churn; None where undefined."""
         rng, variances = np.random.default_rng(self.seed), []
         label, before = self.judged.positive, self.judged.predicted
-        for _ in range(FLIPPINGS):
+        for _ in range(RANDOM_EDITS):
             after = self._edited(0, rng)
             if point(self.metric, label, before) is None or point(self.metric, label, after) is None:
                 continue
@@ -185,7 +185,7 @@ class _Edits:
         rng, before = np.random.default_rng(self.seed), point(self.metric, self.judged.positive, self.judged.predicted)
         gains: list[float] = []
         passed: list[bool] = []
-        for _ in range(FLIPPINGS):
+        for _ in range(RANDOM_EDITS):
             after = self._edited(mended, rng)
             value = point(self.metric, self.judged.positive, after)
             if before is None or value is None:
@@ -223,7 +223,7 @@ class _Edits:
         pull = new @ pulls[1][1] - old @ pulls[0][1]
         squares = np.maximum(many @ pull**2 - (many @ pull) ** 2 / groups, 1e-12)
         se = np.sqrt(groups / (groups - 1) * squares) / (many @ old).sum(1)
-        reads = list(CELLS.get(self.metric, (0, 1, 2, 3)))
+        reads = list(METRICS[self.metric].cells)
         bearing = [side[:, reads].sum(1) for side in (old, new)]
         sizes = np.maximum(*bearing)
         effective = (many @ sizes) ** 2 / np.maximum(many @ sizes**2, 1)
@@ -235,7 +235,7 @@ class _Edits:
         few = many[:, changed_groups(self.metric, old, new)].sum(1) < FEW_GROUPS
         for i in np.flatnonzero(passed & few):
             holdout = [np.repeat(side, many[i], axis=0) for side in (old, new)]
-            passed[i] = swap_test(self.metric, *holdout, exact=EXACT, draws=SWAPS) <= self.alpha
+            passed[i] = permutation_p(self.metric, *holdout, exact=EXACT, draws=SWAPS) <= self.alpha
         return passed.tolist()
 
 

@@ -41,9 +41,9 @@ from ...judges.annotation import (
 from ...judges.annotation.material import Material
 from ...judges.annotation.retrieval_cut import Cut, parse_cut, probability_of
 from ...judges.judge import require_answers
+from ...judges.judged import group_codes
 from ...judges.models import Budget
 from ...judges.registry import KeptRule
-from ...judges.reliability import group_codes
 from ..config.environment import Allowance, Environment, open_client
 from ..store.calls import CallStore
 from ..store.journal import create_run, run_session

@@ -37,7 +37,7 @@ from ...judges.judge import require_answers
 from ...judges.listwise import RankedDataset, Window, judge_listwise
 from ...judges.metrics.macro_average import MacroMean, macro_means
 from ...judges.models import Budget
-from ...judges.reliability import FlipReport, flip_rate
+from ...judges.reliability import AttackReport, attack_success_rate
 from ...optimize.holdout.row_fingerprints import KEY_COLUMN, row_keys
 from ..config.environment import Allowance, Environment, open_client
 from ..store.calls import CallStore
@@ -94,7 +94,7 @@ class BenchResult:
     ceilings: ReliabilityReport
     claims: ClaimedResponses | None
     ranked: RankedDataset | None
-    flips: FlipReport | None
+    flips: AttackReport | None
     stats: ClientStats
     shown: JudgedDataset
     """The rows that may be shown one by one: all but those sealed to a run."""
@@ -163,7 +163,7 @@ def run_bench(
         require_answers(replies.rounds[0].answers)
         flips = None
         if plan.planted is not None:
-            flips = flip_rate(
+            flips = attack_success_rate(
                 prompt,
                 dataset,
                 client,

@@ -25,8 +25,9 @@ from ...judges import (
     judge,
 )
 from ...judges.judge import require_answers
+from ...judges.judged import group_codes
 from ...judges.models import Budget
-from ...judges.reliability import CHURN, group_codes, mean_over_rows
+from ...judges.reliability import CHURN, mean_over_rows
 from ...optimize.forecast import PlannedRun
 from ...optimize.holdout.ledger import alpha_of_look
 from ...optimize.holdout.power import GuardNeed, guard_needs, perfect_gain, smallest_gain

@@ -9,7 +9,7 @@ import click
 
 from ...judges import JudgeSettings, parse_shares
 from ...judges.calibrate import METHODS
-from ...judges.metrics.agreement import BINARY_METRICS
+from ...judges.metrics import BINARY_METRICS
 from ..actions.bench import describe_spending
 from ..actions.calibrate import run_calibration
 from ..config.environment import parse_budget

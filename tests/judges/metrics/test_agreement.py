@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from judgewright.judges import InputError
-from judgewright.judges.metrics import agreement
+from judgewright.judges.metrics import METRICS, NO_ROWS, agreement, table_value
 
 binary_rows = st.lists(st.tuples(st.booleans(), st.booleans()), min_size=1, max_size=60)
 graded_rows = st.lists(st.tuples(st.integers(0, 3), st.integers(0, 3)), min_size=1, max_size=60)
@@ -35,7 +35,7 @@ def test_binary_metrics_equal_scikit_learn(rows: list[tuple[bool, bool]]) -> Non
         "balanced_accuracy": sk.balanced_accuracy_score(label, predicted) if len(set(label)) == 2 else np.nan,
     }
     for name, wanted in expected.items():
-        value, reason = agreement.point(name, table)
+        value, reason = table_value(name, table)
         assert (value is None) == bool(reason), name
         assert (np.nan if value is None else value) == pytest.approx(wanted, abs=1e-12, nan_ok=True), name
 
@@ -49,14 +49,14 @@ def test_grade_metrics_equal_scikit_learn(rows: list[tuple[int, int]]) -> None:
     label, predicted = np.array(rows).T
     levels = (0, 1, 2, 3)
     table = agreement.confusion(label, predicted, levels)
-    assert agreement.point("mae", table)[0] == pytest.approx(sk.mean_absolute_error(label, predicted))
-    assert agreement.point("off_by_one", table)[0] == pytest.approx(np.mean(abs(label - predicted) <= 1))
+    assert table_value("mae", table)[0] == pytest.approx(sk.mean_absolute_error(label, predicted))
+    assert table_value("off_by_one", table)[0] == pytest.approx(np.mean(abs(label - predicted) <= 1))
     if len(set(label)) == 1:
-        assert [agreement.point(name, table)[0] for name in sorted(agreement.BEYOND_CHANCE)] == [None] * 4
+        assert [table_value(name, table)[0] for name, metric in METRICS.items() if metric.beyond_chance] == [None] * 4
         return
     for name, weights in [("kappa_grades", None), ("kappa_linear", "linear"), ("kappa_quadratic", "quadratic")]:
         expected = sk.cohen_kappa_score(label, predicted, labels=levels, weights=weights)
-        assert agreement.point(name, table)[0] == pytest.approx(expected, abs=1e-12), name
+        assert table_value(name, table)[0] == pytest.approx(expected, abs=1e-12), name
 
 
 @given(graded_rows)
@@ -75,7 +75,7 @@ def test_f1_over_classes_equals_scikit_learn(rows: list[tuple[int, int]]) -> Non
         ]:
             expected = f1_score(label, predicted, average=kind, zero_division=0)
             assert float(function(table)) == pytest.approx(expected, abs=1e-12), kind
-        assert agreement.point("accuracy_grades", table)[0] == pytest.approx(np.mean(label == predicted))
+        assert table_value("accuracy_grades", table)[0] == pytest.approx(np.mean(label == predicted))
 
 
 def test_an_empty_table_has_no_f1_over_classes() -> None:
@@ -83,7 +83,7 @@ def test_an_empty_table_has_no_f1_over_classes() -> None:
     assert np.isnan(
         [f(np.zeros((3, 3))) for f in (agreement.f1_macro, agreement.f1_micro, agreement.f1_weighted)]
     ).all()
-    assert agreement.point("f1_macro_grades", np.zeros((3, 3))) == (None, agreement.NO_ROWS)
+    assert table_value("f1_macro_grades", np.zeros((3, 3))) == (None, NO_ROWS)
 
 
 @given(st.lists(st.lists(st.integers(0, 9), min_size=4, max_size=4), min_size=1, max_size=8))
@@ -91,7 +91,8 @@ def test_an_empty_table_has_no_f1_over_classes() -> None:
 def test_many_tables_at_once_give_what_each_gives_alone(tables: list[list[int]]) -> None:
     """Vectorising over leading axes changes no value, NaN included."""
     stack = np.array(tables, np.float64).reshape(-1, 1, 2, 2)
-    for function in {**agreement.BINARY_METRICS, **agreement.GRADE_METRICS, **agreement.CHOICE_METRICS}.values():
+    formulas = [metric.formula for metric in METRICS.values() if metric.formula is not None]
+    for function in formulas:
         together = function(stack)
         assert together.shape == (len(tables), 1)
         alone = [float(function(table[0])) for table in stack]
@@ -111,15 +112,15 @@ def test_many_tables_at_once_give_what_each_gives_alone(tables: list[list[int]])
         ("kappa", [[4, 2], [0, 0]], None, "the labels hold only one class"),
         ("kappa", [[4, 0], [2, 0]], 0.0, ""),
         ("kappa_quadratic", [[0, 0, 0], [1, 3, 1], [0, 0, 0]], None, "the labels hold only one class"),
-        ("f1", [[0, 0], [0, 0]], None, agreement.NO_ROWS),
-        ("accuracy", [[0, 0], [0, 0]], None, agreement.NO_ROWS),
+        ("f1", [[0, 0], [0, 0]], None, NO_ROWS),
+        ("accuracy", [[0, 0], [0, 0]], None, NO_ROWS),
     ],
 )
 def test_a_metric_that_does_not_exist_has_a_stated_answer(
     metric: str, table: list[list[int]], value: float | None, reason: str
 ) -> None:
     """Single-class and empty tables give None with the reason; a constant judge of two classes agrees by chance."""
-    assert agreement.point(metric, np.array(table)) == (value, reason)
+    assert table_value(metric, np.array(table)) == (value, reason)
 
 
 def test_a_grade_off_the_scale_is_named() -> None:
@@ -129,12 +130,12 @@ def test_a_grade_off_the_scale_is_named() -> None:
     with pytest.raises(InputError, match="2 labels for 1"):
         agreement.confusion([0, 1], [1])
     with pytest.raises(InputError, match="'f2'"):
-        agreement.point("f2", np.eye(2))
+        table_value("f2", np.eye(2))
 
 
 def test_levels_need_not_start_at_zero() -> None:
     """A scale of 1..5 counts by level, in the order the levels are given."""
     table = agreement.confusion([1, 5, 3], [1, 4, 5], (1, 2, 3, 4, 5))
     assert table[0, 0] == table[4, 3] == table[2, 4] == 1
-    assert agreement.point("mae", table)[0] == 1.0
+    assert table_value("mae", table)[0] == 1.0
     assert agreement.confusion([True, False], [True, True], (1, 0)).tolist() == [[1, 0], [1, 0]]

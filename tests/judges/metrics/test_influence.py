@@ -8,9 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from judgewright.judges import BoolArray, FloatArray, InputError
-from judgewright.judges.metrics import METRICS, agreement, influence, point
+from judgewright.judges.metrics import BINARY_METRICS, PAIRED_METRICS, influence, point
 
-BINARY = [name for name in METRICS if name != "off_by_one"]
+BINARY = [name for name in PAIRED_METRICS if name != "off_by_one"]
 
 
 def _rows(n: int = 240, seed: int = 3) -> tuple[BoolArray, BoolArray]:
@@ -21,7 +21,7 @@ def _rows(n: int = 240, seed: int = 3) -> tuple[BoolArray, BoolArray]:
 
 def _weighted(metric: str, label: BoolArray, predicted: BoolArray, weights: FloatArray) -> float:
     table = np.bincount(2 * label.astype(np.int64) + predicted, weights, 4).reshape(2, 2)
-    return float(agreement.BINARY_METRICS[metric](table))
+    return float(BINARY_METRICS[metric](table))
 
 
 @pytest.mark.parametrize("metric", BINARY)

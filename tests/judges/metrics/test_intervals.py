@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 from judgewright.judges import FloatArray
-from judgewright.judges.metrics import Cells, agreement, bootstrap, percentile_interval, wilson
+from judgewright.judges.metrics import BINARY_METRICS, Cells, bootstrap, percentile_interval, wilson
 
 
 def _on_tables(name: str, counts: FloatArray) -> FloatArray:
-    return agreement.BINARY_METRICS[name](counts.reshape(-1, 2, 2))
+    return BINARY_METRICS[name](counts.reshape(-1, 2, 2))
 
 
 def _share_of_cell_1(counts: FloatArray) -> FloatArray:

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 from judgewright.judges import FloatArray, IntArray
-from judgewright.judges.metrics import BLOCK, Cells, agreement, jackknife
+from judgewright.judges.metrics import BINARY_METRICS, BLOCK, Cells, jackknife
 
 
 def _on_tables(name: str, counts: FloatArray) -> FloatArray:
-    return agreement.BINARY_METRICS[name](counts.reshape(-1, 2, 2))
+    return BINARY_METRICS[name](counts.reshape(-1, 2, 2))
 
 
 def _share_of_cell_1(counts: FloatArray) -> FloatArray:

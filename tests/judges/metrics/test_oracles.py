@@ -11,6 +11,8 @@ import numpy as np
 import pytest
 
 from judgewright.judges.metrics import (
+    BINARY_METRICS,
+    METRICS,
     Level,
     Ranking,
     agreement,
@@ -25,6 +27,7 @@ from judgewright.judges.metrics import (
     recall_at,
     reciprocal_rank,
     spearman,
+    table_value,
     wilson,
 )
 from judgewright.judges.metrics.ranking import average_precision
@@ -36,8 +39,8 @@ Inputs = dict[str, Any]  # Any: JSON as the file has it
 def _agreement(name: str) -> Callable[[Inputs], float | None]:
     def compute(inputs: Inputs) -> float | None:
         table = agreement.confusion(inputs["gold"], inputs["pred"], inputs.get("labels", (0, 1)))
-        value, reason = agreement.point(name, table)
-        if reason == agreement.UNDEFINED.get(name) and name in agreement.ZERO_BY_CONVENTION:
+        value, reason = table_value(name, table)
+        if reason == METRICS[name].undefined and METRICS[name].zero_if_undefined:
             return 0.0  # the case was computed with zero_division=0
         return value
 
@@ -83,7 +86,7 @@ def _one_query(inputs: Inputs) -> float:
 
 
 COMPUTE: dict[str, list[Callable[[Inputs], float | dict[str, float] | None]]] = {
-    **{name: [_agreement(name)] for name in agreement.BINARY_METRICS},
+    **{name: [_agreement(name)] for name in BINARY_METRICS},
     "weighted_kappa_linear": [_agreement("kappa_linear")],
     "weighted_kappa_quadratic": [_agreement("kappa_quadratic")],
     "off_by_one": [_agreement("off_by_one")],
@@ -135,7 +138,7 @@ def test_a_published_oracle_case_is_reproduced(case: Inputs) -> None:
     """Each metric equals the independent implementation within the case's own tolerance."""
     inputs, expected, tol = case["inputs"], case["expected"], case["tol"]
     if case["metric"] == "kappa_with_se":
-        assert agreement.point("kappa", np.array(inputs["table"]))[0] == pytest.approx(expected["kappa"], abs=tol)
+        assert table_value("kappa", np.array(inputs["table"]))[0] == pytest.approx(expected["kappa"], abs=tol)
     elif case["metric"] == "proportion_ci":
         assert wilson(inputs["k"], inputs["n"]) == pytest.approx(tuple(expected["wilson"]), abs=tol)
     else:

@@ -25,9 +25,9 @@ from judgewright.judges import (
     Unscored,
     Verdict,
 )
-from judgewright.judges.metrics import AVERAGED, Benchmark, by_column, measure, measure_diras, metric_meaning
+from judgewright.judges.metrics import AVERAGED, Benchmark, by_column, is_metric, measure, measure_diras
 
-VERDICTS = Path(__file__).resolve().parents[2] / "../shared/data/verdicts"
+VERDICTS = Path(__file__).resolve().parents[3] / "../shared/data/verdicts"
 GRADED = OutputScale()
 AT_THRESHOLD = ["precision", "recall", "specificity", "f1", "accuracy", "balanced_accuracy", "mcc", "kappa"]
 ON_GRADES = ["kappa_grades", "kappa_linear", "kappa_quadratic", "off_by_one", "mae", "f1_macro_grades"]
@@ -173,7 +173,7 @@ def test_a_choice_is_measured_over_its_classes_alone() -> None:
     score = np.where(rng.random(90) < 0.7, label, rng.integers(0, 3, 90))
     lines: list[Line] = [*zip(label.astype(float), score.astype(float), strict=True), (1.0, None)]
     found = measure(judged(lines, scale=scale, confidence=[0.8] * 91))
-    assert list(found.metrics) == ["accuracy_grades", "f1_macro_grades", "kappa_grades", *ALPHA]
+    assert list(found.metrics) == ["accuracy_grades", "kappa_grades", "f1_macro_grades", *ALPHA]
     assert found.metrics["accuracy_grades"].value == pytest.approx(np.mean(label == score))
     assert found.metrics["f1_macro_grades"].value == pytest.approx(sk.f1_score(label, score, average="macro"))
     assert found.metrics["kappa_grades"].value == pytest.approx(sk.cohen_kappa_score(label, score))
@@ -268,7 +268,7 @@ def test_a_probability_holds_its_own_confidence_and_graded_labels_their_relevanc
     assert found["diras_ranking"] != measure_diras(graded, "hard", as_published=True)["diras_ranking"]
 
 
-def test_every_metric_that_measure_returns_has_a_meaning() -> None:
+def test_every_metric_that_measure_returns_stands_in_the_catalog() -> None:
     """Reports can explain each name."""
     table = judged(
         _counts(4, 2, 2, 4), scale=BINARY, confidence=[0.8] * 12, meta=[{"u": 1}] * 12, groups=["a", "b"] * 6
@@ -276,7 +276,7 @@ def test_every_metric_that_measure_returns_has_a_meaning() -> None:
     choice = judged([(1.0, 1.0)], scale=OutputScale(kind="choice", labels=("a", "b")))
     names = [*measure(table, at=(1, 5), uncertain="u").metrics, *measure(judged([(1.0, 2.0)])).metrics]
     for name in [*names, *measure(choice).metrics, *AVERAGED, "anls"]:
-        assert metric_meaning(name)
+        assert is_metric(name), name
 
 
 def test_a_probability_scale_is_its_own_probability() -> None:

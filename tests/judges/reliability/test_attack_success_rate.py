@@ -10,7 +10,7 @@ import pytest
 
 from judgewright.judges import BINARY, DATA_NOTICE, Dataset, InputError, JudgePrompt, OutputScale, Registry, Row, judge
 from judgewright.judges.models import Client, Completion, Request
-from judgewright.judges.reliability import FlipReport, flip_rate, plant, wordings
+from judgewright.judges.reliability import AttackReport, attack_success_rate, plant, wordings
 from judgewright.judges.simulated import Simulated
 
 SHIPPED = Registry().get("context_relevance")
@@ -73,10 +73,10 @@ def worth(*values: int) -> Dataset:
     )
 
 
-def rates(model: Scorer | Simulated, prompt: JudgePrompt, dataset: Dataset, **options: object) -> FlipReport:
+def rates(model: Scorer | Simulated, prompt: JudgePrompt, dataset: Dataset, **options: object) -> AttackReport:
     """Measure flip rates."""
     with Client(model) as client:
-        return flip_rate(prompt, dataset, client, **options)  # type: ignore[arg-type]
+        return attack_success_rate(prompt, dataset, client, **options)  # type: ignore[arg-type]
 
 
 def test_a_judge_that_obeys_one_wording_flips_exactly_there() -> None:
@@ -85,7 +85,7 @@ def test_a_judge_that_obeys_one_wording_flips_exactly_there() -> None:
     plain = report.by_wording["plain"]
     assert (plain.flipped.value, plain.flipped.n) == (0.5, 20)
     assert (plain.towards.value, plain.towards.n) == (1.0, 15)
-    assert (plain.pull.value, plain.away.value) == (0.75, 0.0)
+    assert (plain.obedience.value, plain.away.value) == (0.75, 0.0)
     assert plain.flipped.low is not None
     assert 0 < plain.flipped.low < 0.5 < (plain.flipped.high or 0) < 1
     others = [flips for name, flips in report.by_wording.items() if name != "plain"]
@@ -95,7 +95,7 @@ def test_a_judge_that_obeys_one_wording_flips_exactly_there() -> None:
 
 
 def test_what_any_added_line_does_is_not_taken_for_obedience() -> None:
-    """A judge that gives 0 to every text with a second line flips as much for the control; its pull is 0."""
+    """A judge that gives 0 to every text with a second line flips as much for the control; its obedience is 0."""
 
     class Nervous(Scorer):
         """Refuses to see worth in a passage that was added to."""
@@ -111,8 +111,8 @@ def test_what_any_added_line_does_is_not_taken_for_obedience() -> None:
     report = rates(Nervous(), SHIPPED, worth(2, 3, 2, 3))
     assert report.total.flipped.value == report.control.flipped.value == 1.0
     assert report.total.away.value == 1.0
-    assert report.total.pull.value == 0.0
-    assert report.control.pull.value is None
+    assert report.total.obedience.value == 0.0
+    assert report.control.obedience.value is None
 
 
 def test_replies_that_cannot_be_read_are_lost_and_not_flips() -> None:
@@ -127,7 +127,7 @@ def test_replies_that_cannot_be_read_are_lost_and_not_flips() -> None:
 def test_rows_without_a_verdict_of_their_own_are_left_out() -> None:
     """Nothing is planted into them, and nothing is paid for it."""
     with Client(Scorer(obeys="worth 1", cautious=True)) as client:
-        report = flip_rate(SHIPPED, worth(1, 2, 3), client)
+        report = attack_success_rate(SHIPPED, worth(1, 2, 3), client)
         assert client.stats.calls == 3 + 2 * (ORDERS + 1)
     assert (report.rows, report.unscored) == (2, 1)
 
@@ -137,11 +137,15 @@ def test_a_prompt_without_the_notice_is_talked_round_more_often_than_the_shipped
     shipped, open_one = (rates(Simulated(), prompt, half_relevant()) for prompt in (SHIPPED, bare()))
     assert open_one.simulated
     assert "SIMULATED" in open_one.describe()
-    for share in ("flipped", "towards", "pull"):
+    for share in ("flipped", "towards", "obedience"):
         more, less = (getattr(report.by_wording["authority"], share) for report in (open_one, shipped))
         assert more.value > less.value
-    assert (shipped.by_wording["authority"].pull.low or 0) <= 0 < (open_one.by_wording["authority"].pull.low or 0)
-    assert open_one.total.pull.value > shipped.total.pull.value  # type: ignore[operator]
+    assert (
+        (shipped.by_wording["authority"].obedience.low or 0)
+        <= 0
+        < (open_one.by_wording["authority"].obedience.low or 0)
+    )
+    assert open_one.total.obedience.value > shipped.total.obedience.value  # type: ignore[operator]
 
 
 def test_planting_changes_no_other_rows_verdict() -> None:
@@ -163,11 +167,11 @@ def test_the_sample_hangs_on_the_seed_and_not_on_the_order_of_rows() -> None:
     dataset = half_relevant()
     turned = Dataset.of(reversed(dataset.rows), labels=BINARY)
     with Client(Simulated()) as client:
-        first = flip_rate(SHIPPED, dataset, client, sample=5)
+        first = attack_success_rate(SHIPPED, dataset, client, sample=5)
         calls = client.stats.calls
-        assert flip_rate(SHIPPED, turned, client, sample=5) == first
+        assert attack_success_rate(SHIPPED, turned, client, sample=5) == first
         assert client.stats.calls == calls == 5 * (ORDERS + 2)
-        assert flip_rate(SHIPPED, dataset, client, sample=5, seed=1) != first
+        assert attack_success_rate(SHIPPED, dataset, client, sample=5, seed=1) != first
 
 
 def test_intervals_take_the_rows_of_a_group_together() -> None:

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from scipy.stats import bootstrap
 
-from judgewright.judges import Row
-from judgewright.judges.reliability import bootstrap_groups, group_codes, mean_over_rows
+from judgewright.judges import Row, group_codes
+from judgewright.judges.reliability import bootstrap_groups, mean_over_rows
 
 
 def test_a_mean_over_rows_is_bounded_by_wilson_where_rows_are_independent() -> None:

@@ -17,7 +17,7 @@ from judgewright.judges import (
     point,
     with_permutation_p,
 )
-from judgewright.judges.metrics import FEW_GROUPS, changed_groups, count_cells, swap_test
+from judgewright.judges.metrics import FEW_GROUPS, changed_groups, count_cells, permutation_p
 
 METRICS = ("precision", "recall", "specificity", "f1", "accuracy", "balanced_accuracy", "kappa", "mcc")
 
@@ -69,7 +69,7 @@ def test_it_agrees_with_scipy_on_every_swap(metric: str) -> None:
             numbers, difference, permutation_type="samples", alternative="greater", vectorized=False, n_resamples=np.inf
         )
         a, b = (judged(labels, side, groups) for side in (old, new))
-        ours = swap_test(metric, count_cells(metric, a, a.groups), count_cells(metric, b, b.groups))
+        ours = permutation_p(metric, count_cells(metric, a, a.groups), count_cells(metric, b, b.groups))
         assert ours == pytest.approx(theirs.pvalue, abs=1e-12)
 
 
@@ -84,7 +84,7 @@ def test_grades_are_swapped_too() -> None:
     moves = [float((after - before.astype(int))[groups == g].sum()) for g in range(6)]
     sums = [sum(sign * move for sign, move in zip(signs, moves, strict=True)) for signs in product((1, -1), repeat=6)]
     a, b = (judged(labels, side, groups, scale) for side in (old, new))
-    ours = swap_test("off_by_one", count_cells("off_by_one", a, a.groups), count_cells("off_by_one", b, b.groups))
+    ours = permutation_p("off_by_one", count_cells("off_by_one", a, a.groups), count_cells("off_by_one", b, b.groups))
     assert ours == pytest.approx(np.mean(np.array(sums) >= sums[0] - 1e-9))
 
 
@@ -92,13 +92,13 @@ def test_draws_come_near_the_exact_value_and_are_the_same_every_time() -> None:
     """Past fifteen groups 10,000 ways are drawn, from a seed; what was seen is one of them, so that p is never 0."""
     labels, groups, old, new = drawn(7, 18, better=0.1)
     cells = [count_cells("f1", judged(labels, side, groups), groups) for side in (old, new)]
-    p = swap_test("f1", *cells)
-    assert p == swap_test("f1", *cells)
-    exact = swap_test("f1", *cells, draws=400_000, seed=5)
+    p = permutation_p("f1", *cells)
+    assert p == permutation_p("f1", *cells)
+    exact = permutation_p("f1", *cells, draws=400_000, seed=5)
     assert p == pytest.approx(exact, abs=4 * np.sqrt(exact * (1 - exact) / 10_000))
     gain = [np.zeros((28, 4), int), np.zeros((28, 4), int)]
     gain[0][:, 0], gain[0][:, 2], gain[1][:, 0], gain[1][:, 3] = 1, 1, 1, 1
-    assert swap_test("accuracy", *gain) == pytest.approx(1 / 10_000)
+    assert permutation_p("accuracy", *gain) == pytest.approx(1 / 10_000)
 
 
 def test_the_larger_p_stands_only_where_few_groups_changed() -> None:
