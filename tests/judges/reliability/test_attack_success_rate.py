@@ -1,4 +1,4 @@
-"""The flip rate: who obeys a planted instruction, who does not, and what planting leaves alone."""
+"""The attack success rate: who obeys a planted instruction, who does not, and what planting leaves alone."""
 
 from __future__ import annotations
 
