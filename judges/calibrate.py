@@ -1,7 +1,7 @@
 """Fit a decision rule on labelled rows: the threshold that serves a metric best, and calibrated confidence.
 
 What a rule does on the rows it was fitted on flatters it. So the figures after are cross-fitted: for each fold
-of groups a rule is fitted on the others and applied to it. The rule that is kept is fitted on all the rows.
+of groups a rule is fitted on the others and applied to it. The rule that is returned is fitted on all the rows.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from .errors import InputError
-from .judged import BoolArray, FloatArray, IntArray, JudgedDataset
+from .judged import BoolArray, FloatArray, IntArray, JudgedDataset, group_codes
 from .metrics.benchmark import Benchmark, measure
 from .metrics.catalog import BINARY_METRICS, METRICS
 from .metrics.estimate import Estimate
@@ -72,12 +72,11 @@ class Calibrated:
         """Return two lines a metric, before the rule and after it, cross-fitted; each with its interval and n."""
         import pandas as pd
 
-        lines = [
-            {"metric": name, "rule": rule, **asdict(estimate)}
-            for name, both in self.shown().items()
-            for rule, estimate in zip(("before", "after"), both, strict=True)
-            if estimate is not None
-        ]
+        lines = []
+        for name, (before, after) in self.shown().items():
+            for rule, estimate in (("before", before), ("after", after)):
+                if estimate is not None:
+                    lines.append({"metric": name, "rule": rule, **asdict(estimate)})
         return pd.DataFrame(lines)
 
     def shown(self) -> dict[str, tuple[Estimate | None, Estimate | None]]:
@@ -91,13 +90,15 @@ class Calibrated:
             name: {"before": before and before.to_json(), "after": after and after.to_json()}
             for name, (before, after) in self.shown().items()
         }
-        change = self.change and {
-            "difference": self.change.difference,
-            "low": self.change.low,
-            "high": self.change.high,
-            "n": self.change.n,
-            "groups": self.change.groups,
-        }
+        change = None
+        if self.change is not None:
+            change = {
+                "difference": self.change.difference,
+                "low": self.change.low,
+                "high": self.change.high,
+                "n": self.change.n,
+                "groups": self.change.groups,
+            }
         return {
             "rule": {"version": self.rule.version, **self.rule.to_json()},
             "metric": self.metric,
@@ -127,27 +128,27 @@ def calibrate(
     Raises:
         InputError: There are too few rows, labels or groups of one class, or no confidence to calibrate.
     """
-    given = replace(judged, answers=tuple(as_given(answer) for answer in judged.answers), rule=None)
-    _require_enough(given, metric, method)
-    rule = fit_rule(given, metric=metric, method=method)
-    folds = _folds(given, seed)
-    answers: list[Answer] = list(given.answers)
+    before = replace(judged, answers=tuple(as_given(answer) for answer in judged.answers), rule=None)
+    _require_enough(before, metric, method)
+    rule = fit_rule(before, metric=metric, method=method)
+    folds = _folds(before, seed)
+    answers: list[Answer] = list(before.answers)
     for inside, outside in folds:
-        fold_rule = fit_rule(given.only(inside), metric=metric, method=method)
+        fold_rule = fit_rule(before.only(inside), metric=metric, method=method)
         for position in outside:
-            answers[position] = apply_rule(answers[position], given.scale, fold_rule)
-    crossed = replace(given, answers=tuple(answers), rule=rule)
+            answers[position] = apply_rule(answers[position], before.scale, fold_rule)
+    after = replace(before, answers=tuple(answers), rule=rule)
     return Calibrated(
         rule=rule,
         metric=metric,
         method=method,
         folds=len(folds),
-        before=measure(given, resamples=resamples, seed=seed),
-        after=measure(crossed, resamples=resamples, seed=seed),
-        change=compare(metric, given, crossed),
-        judged_before=given,
-        judged_after=crossed,
-        notes=tuple(_notes(given, method)),
+        before=measure(before, resamples=resamples, seed=seed),
+        after=measure(after, resamples=resamples, seed=seed),
+        change=compare(metric, before, after),
+        judged_before=before,
+        judged_after=after,
+        notes=tuple(_notes(before, method)),
     )
 
 
@@ -160,13 +161,14 @@ def fit_rule(judged: JudgedDataset, *, metric: str = "f1", method: Method = "iso
     Raises:
         InputError: The labels hold one class, or there is nothing to choose among.
     """
-    known = np.isfinite(judged.probability)
-    calibration = fit_calibration(judged.positive[known], judged.probability[known], method)
+    rows = np.isfinite(judged.probability)
+    calibration = fit_calibration(judged.positive[rows], judged.probability[rows], method)
     score = judged.score
     if judged.scale.kind == "probability" and calibration is not None:
         score = np.array([calibration(value) for value in score], np.float64)
-    found = thresholds_between(judged.scale, score)
-    candidates = found if len(found) else np.array([judged.scale.threshold])
+    candidates = thresholds_between(judged.scale, score)
+    if len(candidates) == 0:
+        candidates = np.array([judged.scale.threshold])
     middle = (judged.scale.low + judged.scale.high) / 2
     return DecisionRule(
         threshold=best_threshold(judged.positive, score, candidates, metric=metric, middle=middle),
@@ -192,8 +194,7 @@ def best_threshold(
     Raises:
         InputError: The metric is unknown, or exists at no threshold.
     """
-    if metric not in BINARY_METRICS:
-        raise _no_metric(metric)
+    _require_decision_metric(metric)
     yes, no = np.sort(score[label]), np.sort(score[~label])
     fn, tn = np.searchsorted(yes, candidates), np.searchsorted(no, candidates)
     tables = np.stack((np.stack((tn, len(no) - tn), -1), np.stack((fn, len(yes) - fn), -1)), -2)
@@ -290,58 +291,57 @@ def require_labels(dataset: Dataset, scale: OutputScale) -> None:
     if scale.kind == "choice":
         raise InputError(f"the judge chooses among labels without an order ({scale.describe()}): it has no threshold")
     rows = [row for row in dataset.rows if row.label is not None]
-    names = {name: code for code, name in enumerate(dict.fromkeys(row.group or f"\0{row.id}" for row in rows))}
-    groups = np.array([names[row.group or f"\0{row.id}"] for row in rows], np.int64)
-    _require_classes(np.array([dataset.positive(row) for row in rows], np.bool_), groups, "a label")
+    positive = np.array([dataset.positive(row) for row in rows], np.bool_)
+    _require_classes(positive, group_codes(rows), "a label")
 
 
 def _require_enough(judged: JudgedDataset, metric: str, method: Method) -> None:
-    """Say what is missing before anything is fitted."""
-    if metric not in BINARY_METRICS:
-        raise _no_metric(metric)
+    """Make sure that a rule can be fitted, before anything is."""
+    _require_decision_metric(metric)
     require_labels(judged.dataset, judged.scale)
     _require_classes(judged.positive, judged.groups, "a label and a verdict")
     if method == "none":
         return
-    known = np.isfinite(judged.probability)
-    if not known.any():
+    rows = np.isfinite(judged.probability)
+    if not rows.any():
         raise InputError(
-            f"none of the {len(known)} verdicts has a confidence, so there is nothing to calibrate",
+            f"none of the {len(rows)} verdicts has a confidence, so there is nothing to calibrate",
             hint="--threshold-only chooses the threshold alone; a judge that is asked for its confidence, or "
             "--confidence tok where the endpoint gives log-probabilities, has one",
         )
-    _require_classes(judged.positive[known], judged.groups[known], "a label, a verdict and a confidence")
+    _require_classes(judged.positive[rows], judged.groups[rows], "a label, a verdict and a confidence")
 
 
 def _require_classes(positive: BoolArray, groups: IntArray, having: str) -> None:
-    more, n = "label more rows, or give validation a larger share with --split", len(positive)
+    hint, n = "label more rows, or give validation a larger share with --split", len(positive)
     if n < LEAST_ROWS:
-        raise InputError(f"{n} rows have {having}; a rule needs at least {LEAST_ROWS}", hint=more)
+        raise InputError(f"{n} rows have {having}; a rule needs at least {LEAST_ROWS}", hint=hint)
     for name, members in (("positive", positive), ("negative", ~positive)):
         count = int(members.sum())
         if count < LEAST_OF_A_CLASS:
             raise InputError(
                 f"{count} of the {n} rows that have {having} are {name}; a rule needs {LEAST_OF_A_CLASS} of each class",
-                hint=more,
+                hint=hint,
             )
         if len(np.unique(groups[members])) < 2:
             raise InputError(
-                f"all {count} {name} rows that have {having} are of one group: no rule can be tried on another",
-                hint=more,
+                f"all {count} {name} rows that have {having} are of one group: no rule can be tested on another",
+                hint=hint,
             )
 
 
-def _no_metric(metric: str) -> InputError:
-    return InputError(
-        f"{metric!r} is not a metric of decisions", hint=f"thresholds are chosen for {', '.join(BINARY_METRICS)}"
-    )
+def _require_decision_metric(metric: str) -> None:
+    if metric not in BINARY_METRICS:
+        raise InputError(
+            f"{metric!r} is not a metric of decisions", hint=f"thresholds are chosen for {', '.join(BINARY_METRICS)}"
+        )
 
 
 def _notes(judged: JudgedDataset, method: Method) -> Iterator[str]:
-    n, known = len(judged.scored), int(np.isfinite(judged.probability).sum())
-    if method != "none" and known < n:
-        yield f"{n - known} of {n} verdicts have no confidence; the calibration is fitted on the other {known}"
-    if method == "isotonic" and known < FEW_FOR_ISOTONIC:
-        yield f"isotonic regression bends to chance on {known} rows; --method platt has two numbers to fit"
+    n, fitted = len(judged.scored), int(np.isfinite(judged.probability).sum())
+    if method != "none" and fitted < n:
+        yield f"{n - fitted} of {n} verdicts have no confidence; the calibration is fitted on the other {fitted}"
+    if method == "isotonic" and fitted < FEW_FOR_ISOTONIC:
+        yield f"isotonic regression bends to chance on {fitted} rows; --method platt has two numbers to fit"
     if unanswered := sum(judged.unscored.values()):
         yield f"{unanswered} rows have no verdict and were not used"

@@ -40,7 +40,7 @@ Indices = npt.NDArray[np.int64]
 _NOTHING: Hashes = np.empty(0, np.uint64)
 ASCII_WORDS = "".join(chr(i).lower() if chr(i).isalnum() or chr(i) == "_" else " " for i in range(128))
 """For `str.translate`: each ASCII letter in lower case, digits and the underscore as they are, a space for all else."""
-_NOBODY: Indices = np.empty(0, np.int64)
+_NO_ROWS: Indices = np.empty(0, np.int64)
 
 
 class Clusters:
@@ -75,7 +75,7 @@ def join_near_duplicates(
         clusters: Changed in place.
         each_input: Whether every input must be nearly the same, and not only all of them taken together:
             then a long passage does not tie two different questions about it.
-        texts: What is known of texts already, where the same rows are compared again.
+        texts: Words hashed before, where the same rows are compared again.
 
     Returns:
         How many joins it took.
@@ -93,8 +93,10 @@ def join_near_duplicates(
     short = {position: words for position, words in codes.items() if len(words) < _SHORT_ROW}
 
     def compared(position: int) -> list[Hashes]:
-        row = rows[position]
-        return [texts.of(row.inputs[name]) for name in sorted(row.inputs)] if each_input else [codes[position]]
+        if not each_input:
+            return [codes[position]]
+        inputs = rows[position].inputs
+        return [texts.of(inputs[name]) for name in sorted(inputs)]
 
     joins += _join_similar(codes, compared, clusters, width=_SHINGLE)
     return joins + _join_similar(short, compared, clusters, width=_SHORT_SHINGLE)
@@ -108,19 +110,21 @@ def _join_similar(
         return 0
     joins = 0
     signatures = _signatures(list(codes.values()), width)
-    kept: dict[int, list[Hashes]] = {}
+    shingles: dict[int, list[Hashes]] = {}
     for one, other in _apart(_candidates(signatures), list(codes), clusters):
         for position in (one, other):
-            if position not in kept:
-                kept[position] = [_shingles(words, width) for words in compared(position)]
-        if all(jaccard(a, b) >= SIMILAR for a, b in zip(kept[one], kept[other], strict=True)):
+            if position not in shingles:
+                shingles[position] = [_shingles(words, width) for words in compared(position)]
+        if all(jaccard(a, b) >= SIMILAR for a, b in zip(shingles[one], shingles[other], strict=True)):
             joins += clusters.join(one, other)
     return joins
 
 
 def jaccard(one: Hashes, other: Hashes) -> float:
     """Return the share of shingles in common; both must be free of repeats, shape (k,)."""
-    if 0 in (len(one), len(other)) or min(len(one), len(other)) < SIMILAR * max(len(one), len(other)):
+    fewer, more = sorted((len(one), len(other)))
+    # Sets of such different sizes cannot be similar, whatever they share.
+    if fewer == 0 or fewer < SIMILAR * more:
         return 0.0
     common = len(np.intersect1d(one, other, assume_unique=True))
     return common / (len(one) + len(other) - common)
@@ -130,7 +134,7 @@ class TextCodes:
     """Turns texts into a number for each of their words; remembers words, and texts, of which rows share many."""
 
     def __init__(self) -> None:
-        self._known = _WordHashes()
+        self._words = _WordHashes()
         self._texts: dict[str, Hashes] = {}
 
     def of(self, text: str) -> Hashes:
@@ -140,21 +144,22 @@ class TextCodes:
 
     def of_row(self, row: Row) -> Hashes:
         """Return the same for all inputs of a row together, one after the other in the order of their names."""
-        codes = np.concatenate([_NOTHING, *(self._plain(row.inputs[name]) for name in sorted(row.inputs))])
-        return codes if len(codes) else self._hashes(" ".join(row.inputs[name] for name in sorted(row.inputs)).split())
+        inputs = [row.inputs[name] for name in sorted(row.inputs)]
+        codes = np.concatenate([_NOTHING, *map(self._plain, inputs)])
+        return codes if len(codes) else self._hashes(" ".join(inputs).split())
 
     def _plain(self, text: str) -> Hashes:
-        """The words of a text, none for one without letters and digits."""
+        """Return the hashes of a text's words, none for one without letters and digits."""
         if text not in self._texts:
             self._texts[text] = self._hashes(_plain_words(text))
         return self._texts[text]
 
     def _hashes(self, words: Sequence[str]) -> Hashes:
-        return np.fromiter(map(self._known.__getitem__, words), np.uint64, len(words))
+        return np.fromiter(map(self._words.__getitem__, words), np.uint64, len(words))
 
 
 class _WordHashes(dict[str, int]):
-    """The hash of each word, found by its content where it is asked for the first time."""
+    """The hash of each word, computed from its content at the first look-up."""
 
     def __missing__(self, word: str) -> int:
         code = int.from_bytes(hashlib.blake2b(word.encode("utf-8", "surrogatepass"), digest_size=8).digest(), "big")
@@ -253,14 +258,18 @@ def _candidates(signatures: Hashes) -> Iterator[tuple[int, Indices]]:
         keys = [line.tobytes() for line in columns]
         for i, key in enumerate(keys):
             members[key].append(i)
-        arrays = {key: np.array(found) for key, found in members.items() if len(found) > 1}
-        buckets.append([arrays.get(key, _NOBODY) for key in keys])
+        shared = {key: np.array(indices) for key, indices in members.items() if len(indices) > 1}
+        buckets.append([shared.get(key, _NO_ROWS) for key in keys])
     # Sixteen bits tell entries apart well enough to count the equal ones.
     short = signatures.astype(np.uint16)
     for i in range(len(signatures)):
-        mates = [bucket[i] for bucket in buckets if len(bucket[i])]
+        mates = []
+        for bucket in buckets:
+            indices = bucket[i]
+            if len(indices):
+                mates.append(indices[np.searchsorted(indices, i, side="right") :])
         if mates:
-            later = np.unique(np.concatenate([found[np.searchsorted(found, i, side="right") :] for found in mates]))
+            later = np.unique(np.concatenate(mates))
             yield i, later[(short[later] == short[i]).sum(axis=1) >= _AGREE]
 
 

@@ -1,15 +1,15 @@
 """Every error Judgewright raises on purpose.
 
 JudgewrightError
-├── InputError              the caller's fault: a file, a flag, a name (exit code 2)
+├── InputError              a usage or input error: a file, a flag, a name (exit code 2)
 │   ├── DataError           a row, with file, line and field
 │   ├── PromptError         a judge prompt that cannot be used
 │   └── LossError           a loss expression refused by the language or by an axiom
-└── WorldError              the world's fault: endpoint, disk, budget (exit code 3)
+└── WorldError              the endpoint, the disk or the budget (exit code 3)
     ├── ModelError          a model did not answer; says whether a retry may help
     │   └── UnreachedError  the request never arrived, so that nothing was charged
     ├── BudgetSpent         the next call could exceed the budget
-    ├── Interrupted         the person asked to stop; what was in flight has been kept
+    ├── Interrupted         the person asked to stop; calls in flight were recorded
     └── WorkspaceError      the database cannot be opened, read or written
         └── DivergedError   a resumed run would not repeat what it has recorded
 """
@@ -24,7 +24,7 @@ class JudgewrightError(Exception):
 
 
 class InputError(JudgewrightError):
-    """What the caller handed in cannot be used."""
+    """A file, an option or an argument cannot be used."""
 
 
 class DataError(InputError):
@@ -40,7 +40,7 @@ class LossError(InputError):
 
 
 class WorldError(JudgewrightError):
-    """Something outside the program failed."""
+    """The endpoint, the disk or the budget failed."""
 
 
 class ModelError(WorldError):
@@ -83,7 +83,7 @@ class BudgetSpent(WorldError):
 
 
 class Interrupted(WorldError):
-    """The person asked to stop; calls in flight were awaited and kept."""
+    """The person asked to stop; calls in flight were awaited and recorded."""
 
 
 class WorkspaceError(WorldError):
@@ -91,4 +91,4 @@ class WorkspaceError(WorldError):
 
 
 class DivergedError(WorkspaceError):
-    """A resumed run came to other events than it had recorded; it has to start anew."""
+    """A resumed run came to other events than it had recorded; it has to start again."""

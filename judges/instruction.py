@@ -80,8 +80,8 @@ class Instruction:
         missing = [name for name in self.inputs if name not in item]
         if missing:
             raise PromptError(f"an item has no field {missing[0]!r}; the instruction {self.name!r} needs it")
-        given = {name: item[name] for name in self.inputs}
-        user = f"{render(self.template, given, salt=self.version)}\n\n{self.reply.strip()}"
+        inputs = {name: item[name] for name in self.inputs}
+        user = f"{render(self.template, inputs, salt=self.version)}\n\n{self.reply.strip()}"
         return Message("system", f"{self.system.strip()}\n\n{DATA_NOTICE}"), Message("user", user)
 
     @property
@@ -149,8 +149,8 @@ def load_instruction(name: str) -> Instruction:
     """
     path = files(instructions) / f"{check_name(name)}.yaml"
     if not path.is_file():
-        known = sorted(f.name.removesuffix(".yaml") for f in files(instructions).iterdir() if f.name.endswith(".yaml"))
-        raise PromptError(f"there is no instruction {name!r}", hint=f"known: {', '.join(known)}")
+        names = sorted(f.name.removesuffix(".yaml") for f in files(instructions).iterdir() if f.name.endswith(".yaml"))
+        raise PromptError(f"there is no instruction {name!r}", hint=f"there are {', '.join(names)}")
     body = yaml.load(path.read_text(encoding="utf-8"), Loader=TextLoader)  # noqa: S506  # a SafeLoader that reads text only
     parsed = _InstructionFile.model_validate(body)
     return Instruction(
@@ -172,10 +172,15 @@ def ask_instruction(
     Raises:
         PromptError: An item lacks a field the template names.
         ModelError: The endpoint refuses every request (a wrong key, an unknown model).
-        Interrupted: The person asked to stop; finished calls are kept.
+        Interrupted: The person asked to stop; finished calls are recorded.
     """
-    answers: list[Filled | Unfilled | None] = [_oversized(item, settings.max_chars) for item in items]
-    sent = [i for i, answer in enumerate(answers) if answer is None]
+    answers: dict[int, Filled | Unfilled] = {}
+    for i, item in enumerate(items):
+        size = sum(len(text) for text in item.values())
+        if size > settings.max_chars:
+            detail = f"{size:,} characters, the limit is {settings.max_chars:,}"
+            answers[i] = Unfilled(reason="oversized", detail=detail)
+    sent = [i for i in range(len(items)) if i not in answers]
     requests = [
         Request(
             messages=instruction.messages(items[i]),
@@ -192,12 +197,7 @@ def ask_instruction(
         else:
             reason = "budget" if isinstance(outcome, BudgetSpent) else "endpoint"
             answers[i] = Unfilled(reason=reason, detail=str(outcome)[:300])
-    return [answer for answer in answers if answer is not None]
-
-
-def _oversized(item: Mapping[str, str], most: int) -> Unfilled | None:
-    size = sum(len(text) for text in item.values())
-    return Unfilled(reason="oversized", detail=f"{size:,} characters, the limit is {most:,}") if size > most else None
+    return [answers[i] for i in range(len(items))]
 
 
 def read_answer(instruction: Instruction, completion: Completion, *, simulated: bool = False) -> Filled | Unfilled:
@@ -230,27 +230,28 @@ def _values(instruction: Instruction, text: str) -> dict[str, Value]:
     if start < 0 or end < start:
         raise ValueError(f"no JSON object in {text[:120]!r}")
     body = parse_strictly(text[start : end + 1])
-    missing = next((name for name in instruction.fields if name not in body), None)
-    if missing is not None:
-        raise ValueError(f"the reply has no field {missing!r}")
+    for name in instruction.fields:
+        if name not in body:
+            raise ValueError(f"the reply has no field {name!r}")
     return {name: _value(name, kind, body[name]) for name, kind in instruction.fields.items()}
 
 
-def _value(name: str, kind: FieldKind, given: Any) -> Value:  # Any: JSON from a model
-    if kind == "text" and isinstance(given, str):
-        return given
-    if kind == "texts" and isinstance(given, list) and all(isinstance(one, str) for one in given):
-        return tuple(given)
-    if kind == "numbers" and isinstance(given, list):
-        return tuple(_number(name, one) for one in given)
-    raise ValueError(f"the field {name!r} is not of kind {kind}: {given!r:.80}")
+def _value(name: str, kind: FieldKind, value: Any) -> Value:  # Any: JSON from a model
+    if kind == "text" and isinstance(value, str):
+        return value
+    if kind == "texts" and isinstance(value, list) and all(isinstance(part, str) for part in value):
+        return tuple(value)
+    if kind == "numbers" and isinstance(value, list):
+        return tuple(_number(name, part) for part in value)
+    raise ValueError(f"the field {name!r} is not of kind {kind}: {value!r:.80}")
 
 
-def _number(name: str, given: Any) -> int:  # Any: JSON from a model
-    """A whole number; small models write it as text, or in the brackets of its line."""
-    text = given.strip("[] \t") if isinstance(given, str) else given
-    if isinstance(text, str) and text.isascii() and text.isdigit() and len(text) < 10:
-        return int(text)
-    if isinstance(given, int) and not isinstance(given, bool):
-        return given
-    raise ValueError(f"the field {name!r} holds {given!r:.40}, which is no whole number")
+def _number(name: str, value: Any) -> int:  # Any: JSON from a model
+    # Small models write a number as text, or in the brackets of its line.
+    if isinstance(value, str):
+        digits = value.strip("[] \t")
+        if digits.isascii() and digits.isdigit() and len(digits) < 10:
+            return int(digits)
+    if isinstance(value, int) and not isinstance(value, bool):
+        return value
+    raise ValueError(f"the field {name!r} holds {value!r:.40}, which is no whole number")

@@ -1,4 +1,4 @@
-"""Rows with their answers: the one table that metrics, slices and the gate read."""
+"""Rows with a judge's answers: the one table that metrics, slices and the gate read."""
 
 from __future__ import annotations
 
@@ -65,16 +65,17 @@ class JudgedDataset:
     @cached_property
     def scored(self) -> IntArray:
         """Positions of the rows with a label and a verdict; shape (n,)."""
-        pairs = zip(self.dataset.rows, self.answers, strict=True)
-        return np.array(
-            [i for i, (r, a) in enumerate(pairs) if r.label is not None and isinstance(a, Verdict)], np.int64
-        )
+        positions = []
+        for i, (row, answer) in enumerate(zip(self.dataset.rows, self.answers, strict=True)):
+            if row.label is not None and isinstance(answer, Verdict):
+                positions.append(i)
+        return np.array(positions, np.int64)
 
     @cached_property
     def verdicts(self) -> tuple[Verdict, ...]:
         """The verdicts of the scored rows."""
-        found = (self.answers[i] for i in self.scored)
-        return tuple(v for v in found if isinstance(v, Verdict))
+        answers = (self.answers[i] for i in self.scored)
+        return tuple(answer for answer in answers if isinstance(answer, Verdict))
 
     @cached_property
     def rows(self) -> tuple[Row, ...]:
@@ -112,11 +113,12 @@ class JudgedDataset:
 
         On a probability scale it is the score; elsewhere NaN where no confidence was given.
         """
-        believed = np.where(self.predicted, self.confidence, 1.0 - self.confidence)
+        from_confidence = np.where(self.predicted, self.confidence, 1.0 - self.confidence)
         if self.scale.kind != "probability":
-            return believed
-        ruled = np.array([v.before is not None for v in self.verdicts], np.bool_)
-        return np.where(ruled, believed, self.score)
+            return from_confidence
+        # A rule that decided anew left the raw score as it was; the calibrated probability is in the confidence.
+        by_rule = np.array([verdict.before is not None for verdict in self.verdicts], np.bool_)
+        return np.where(by_rule, from_confidence, self.score)
 
     @cached_property
     def certainty(self) -> FloatArray:
@@ -176,8 +178,8 @@ class JudgedDataset:
     @property
     def same_scale(self) -> bool:
         """Whether people and judge graded on the same levels, so that grades can be compared one by one."""
-        mine, theirs = self.scale, self.dataset.labels
-        return mine.levels == theirs.levels and len(mine.levels) > 0
+        levels = self.scale.levels
+        return levels == self.dataset.labels.levels and len(levels) > 0
 
     @cached_property
     def on_grades(self) -> bool:
@@ -187,12 +189,11 @@ class JudgedDataset:
 
     def only(self, positions: Sequence[int] | IntArray) -> JudgedDataset:
         """Return the table of the rows at these positions of the dataset."""
-        rows = tuple(self.dataset.rows[i] for i in positions)
-        kept = replace(self.dataset, rows=rows)
-        return replace(self, dataset=kept, answers=tuple(self.answers[i] for i in positions))
+        dataset = replace(self.dataset, rows=tuple(self.dataset.rows[i] for i in positions))
+        return replace(self, dataset=dataset, answers=tuple(self.answers[i] for i in positions))
 
     def noting(self, *notes: str) -> JudgedDataset:
-        """Return the same table with more to be said about its rows."""
+        """Return the same table with more notes about its rows."""
         return replace(self, dataset=replace(self.dataset, notes=(*self.dataset.notes, *notes)))
 
     def under(self, rule: DecisionRule) -> JudgedDataset:
@@ -215,18 +216,12 @@ class JudgedDataset:
 
         lines = []
         for row, answer in zip(self.dataset.rows, self.answers, strict=True):
-            scored = answer if isinstance(answer, Verdict) else None
-            lines.append(
-                {
-                    "id": row.id,
-                    "group": row.group,
-                    "label": row.label,
-                    "score": scored.score if scored else None,
-                    "positive": None if row.label is None else self.dataset.positive(row),
-                    "predicted": scored.positive if scored else None,
-                    "confidence": scored.confidence if scored else None,
-                    "unscored": None if scored else getattr(answer, "reason", None),
-                    **row.meta,
-                }
-            )
+            line: dict[str, object] = {"id": row.id, "group": row.group, "label": row.label, "score": None}
+            line["positive"] = None if row.label is None else self.dataset.positive(row)
+            line |= {"predicted": None, "confidence": None, "unscored": None}
+            if isinstance(answer, Verdict):
+                line |= {"score": answer.score, "predicted": answer.positive, "confidence": answer.confidence}
+            else:
+                line["unscored"] = answer.reason
+            lines.append({**line, **row.meta})
         return pd.DataFrame(lines)

@@ -75,12 +75,17 @@ class Leaderboard:
 
     def against(self, name: str) -> Mapping[str, Pair]:
         """Return the pairs one judge is in, by the name of the other."""
-        sides = ((pair.first, pair.second, pair) for pair in self.pairs if name in (pair.first, pair.second))
-        return {(b if a == name else a): pair for a, b, pair in sides}
+        pairs: dict[str, Pair] = {}
+        for pair in self.pairs:
+            if pair.first == name:
+                pairs[pair.second] = pair
+            elif pair.second == name:
+                pairs[pair.first] = pair
+        return pairs
 
     def __repr__(self) -> str:
-        known = f"{len(self.entries)} judges, {len(self.pairs)} pairs, {len(self.published)} published rows"
-        return f"Leaderboard({self.metric!r}, {known})"
+        counts = f"{len(self.entries)} judges, {len(self.pairs)} pairs, {len(self.published)} published rows"
+        return f"Leaderboard({self.metric!r}, {counts})"
 
     def _repr_html_(self) -> str:
         return html_table(self.to_frame(), title=repr(self), notes=self.notes)
@@ -102,21 +107,23 @@ class Leaderboard:
             }
             for entry in self.entries
         ]
-        lines += [
-            {
-                "judge": row.evaluator,
-                "metric": self.metric,
-                "value": float(row.metrics[self.metric]),
-                "reason": f"printed by others: {row.data}",
-                "simulated": False,
-                "published": True,
-            }
-            for row in self.published
-            if self.metric in row.metrics
-        ]
+        for row in self.published:
+            if self.metric not in row.metrics:
+                continue
+            lines.append(
+                {
+                    "judge": row.evaluator,
+                    "metric": self.metric,
+                    "value": float(row.metrics[self.metric]),
+                    "reason": f"printed by others: {row.data}",
+                    "simulated": False,
+                    "published": True,
+                }
+            )
         columns = ("rank", "judge", "metric", "value", "low", "high", "n", "reason", "groups", "coverage")
-        whole = {"rank": "Int64", "n": "Int64", "groups": "Int64"}
-        return pd.DataFrame(lines, columns=[*columns, "simulated", "published"]).astype(whole)
+        # Published figures lack these numbers; without a nullable type pandas would turn all of them into floats.
+        nullable = {"rank": "Int64", "n": "Int64", "groups": "Int64"}
+        return pd.DataFrame(lines, columns=[*columns, "simulated", "published"]).astype(nullable)
 
     def pairs_to_frame(self) -> pd.DataFrame:
         """Return one line for each two judges: the paired difference with its interval, p and n."""
@@ -160,16 +167,16 @@ def rank_judges(
 
     Args:
         judges: Rows with their answers, by the judge's name.
-        benchmarks: What `measure` found about each of them.
+        benchmarks: What `measure` returns for each of them.
         metric: Any metric of the benchmarks; only those of `metrics.influence` can be compared two by two.
         published: Figures that others printed.
 
     Raises:
         InputError: No judge was measured by this metric.
     """
-    known = list(dict.fromkeys(name for found in benchmarks.values() for name in found.metrics))
-    if benchmarks and metric not in known:
-        raise InputError(f"no judge was measured by {metric!r}", hint=f"rank by {', '.join(known)}")
+    measured = dict.fromkeys(name for benchmark in benchmarks.values() for name in benchmark.metrics)
+    if benchmarks and metric not in measured:
+        raise InputError(f"no judge was measured by {metric!r}", hint=f"rank by {', '.join(measured)}")
     entries = _ranked(benchmarks, metric)
     names = [entry.name for entry in entries]
     pairs, notes = _pairs({name: judges[name] for name in names}, metric)
@@ -184,20 +191,21 @@ def rank_judges(
 
 def _ranked(benchmarks: Mapping[str, Benchmark], metric: str) -> tuple[Entry, ...]:
     sign = 1.0 if metric in LOWER_IS_BETTER else -1.0
-    missing = "this judge has no such metric on its rows"
-    figures = {name: b.metrics.get(metric) or Estimate.undefined(b.n, missing) for name, b in benchmarks.items()}
-    keys = {name: None if figure.value is None else sign * figure.value for name, figure in figures.items()}
-    placed = sorted(key for key in keys.values() if key is not None)
-    names = sorted(keys, key=lambda name: (keys[name] is None, keys[name] or 0.0, name))
-    return tuple(
-        Entry(
-            name=name,
-            benchmark=benchmarks[name],
-            figure=figures[name],
-            rank=None if (key := keys[name]) is None else 1 + placed.index(key),
-        )
-        for name in names
-    )
+    figures: dict[str, Estimate] = {}
+    keys: dict[str, float] = {}
+    for name, benchmark in benchmarks.items():
+        missing = Estimate.undefined(benchmark.n, "this judge has no such metric on its rows")
+        figures[name] = benchmark.metrics.get(metric, missing)
+        value = figures[name].value
+        if value is not None:
+            keys[name] = sign * value
+    ordered = sorted(keys.values())
+    entries = []
+    for name in [*sorted(keys, key=lambda name: (keys[name], name)), *sorted(figures.keys() - keys)]:
+        # Equal figures share the first of their ranks.
+        rank = 1 + ordered.index(keys[name]) if name in keys else None
+        entries.append(Entry(name=name, benchmark=benchmarks[name], figure=figures[name], rank=rank))
+    return tuple(entries)
 
 
 def _pairs(judges: Mapping[str, JudgedDataset], metric: str) -> tuple[tuple[Pair, ...], list[str]]:
@@ -206,46 +214,55 @@ def _pairs(judges: Mapping[str, JudgedDataset], metric: str) -> tuple[tuple[Pair
         return (), []
     if metric not in PAIRED_METRICS:
         return (), [f"judges are not compared two by two on {metric}; they can be on {', '.join(PAIRED_METRICS)}"]
-    found: list[tuple[str, str, Change]] = []
+    changes: list[tuple[str, str, Change]] = []
     without: list[str] = []
     for first, second in combinations(judges, 2):
         change = _change(judges[first], judges[second], metric)
         if change is None:
             without.append(f"{first} and {second}")
         else:
-            found.append((first, second, change))
-    plain = [_two_sided(change) for _, _, change in found]
-    pairs = tuple(
-        Pair(first=first, second=second, change=change, p=p, p_holm=adjusted)
-        for (first, second, change), p, adjusted in zip(found, plain, holm(plain).tolist(), strict=True)
-    )
-    return pairs, list(_gaps(without))
+            changes.append((first, second, change))
+    p_values = [_two_sided(change) for _, _, change in changes]
+    pairs = []
+    for (first, second, change), p, adjusted in zip(changes, p_values, holm(p_values).tolist(), strict=True):
+        pairs.append(Pair(first=first, second=second, change=change, p=p, p_holm=adjusted))
+    notes = []
+    if without:
+        more = f" and {len(without) - 3} more pairs" if len(without) > 3 else ""
+        reason = "as they share no rows with the same labels or the metric is undefined"
+        notes.append(f"not compared, {reason}: {', '.join(without[:3])}{more}")
+    return tuple(pairs), notes
 
 
 def _change(first: JudgedDataset, second: JudgedDataset, metric: str) -> Change | None:
     shared = _shared(first, second, metric)
+    if shared is None:
+        return None
     try:
-        return None if shared is None else compare(metric, shared[1], shared[0])
+        return compare(metric, shared[1], shared[0])
     except InputError:  # the metric compares grades, and people and judge did not grade on the same ones
         return None
 
 
 def _shared(first: JudgedDataset, second: JudgedDataset, metric: str) -> tuple[JudgedDataset, JudgedDataset] | None:
     """Return both judges on the rows of the same ids, in one order; None unless people said the same about them."""
-    mine, theirs = ([row.id for row in judged.dataset.rows] for judged in (first, second))
-    if mine != theirs:
-        places = {key: i for i, key in enumerate(theirs)}
-        both = [(i, places[key]) for i, key in enumerate(mine) if key in places]
+    first_ids = [row.id for row in first.dataset.rows]
+    second_ids = [row.id for row in second.dataset.rows]
+    if first_ids != second_ids:
+        positions = {id: i for i, id in enumerate(second_ids)}
+        both = [(i, positions[id]) for i, id in enumerate(first_ids) if id in positions]
         first, second = first.only([i for i, _ in both]), second.only([j for _, j in both])
-    return (first, second) if first.dataset.rows and _said(first, metric) == _said(second, metric) else None
+    if not first.dataset.rows or _labels(first, metric) != _labels(second, metric):
+        return None
+    return first, second
 
 
-def _said(judged: JudgedDataset, metric: str) -> list[float | bool | None]:
-    """What people say about each row, as far as the metric takes it in."""
-    graded = metric == "off_by_one"
-    threshold = judged.dataset.labels.threshold
-    labels = (row.label for row in judged.dataset.rows)
-    return [label if label is None or graded else label >= threshold for label in labels]
+def _labels(predictions: JudgedDataset, metric: str) -> list[float | bool | None]:
+    """Return people's side of each row as the metric compares it: grades for `off_by_one`, else decisions."""
+    if metric == "off_by_one":
+        return [row.label for row in predictions.dataset.rows]
+    labels = predictions.dataset.labels
+    return [None if row.label is None else labels.positive(row.label) for row in predictions.dataset.rows]
 
 
 def _two_sided(change: Change) -> float:
@@ -253,14 +270,8 @@ def _two_sided(change: Change) -> float:
     return 1.0 if change.low is None else min(1.0, 2.0 * min(change.p, 1.0 - change.p))
 
 
-def _gaps(without: Sequence[str]) -> Iterator[str]:
-    if without:
-        shown = ", ".join(without[:3]) + (f" and {len(without) - 3} more pairs" if len(without) > 3 else "")
-        yield f"not compared, as they share no rows with the same labels or the metric is undefined: {shown}"
-
-
 def _differences(judges: Mapping[str, JudgedDataset]) -> Iterator[str]:
-    """Say what keeps the judges from standing on the same ground."""
+    """Yield what makes the judges hard to compare: other rows, other answers, other cuts of the labels."""
     if len(judges) < 2:
         return
     rows = {frozenset(row.id for row in judged.dataset.rows) for judged in judges.values()}

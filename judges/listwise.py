@@ -9,11 +9,10 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import asdict, dataclass
 
 from .errors import InputError, PromptError
-from .instruction import ASKING, Filled, Instruction, Unfilled, ask_instruction, load_instruction, number_lines
+from .instruction import ASKING, Filled, Unfilled, ask_instruction, load_instruction, number_lines
 from .judge import JudgeSettings
 from .judged import JudgedDataset
 from .models.client import Client, Progress
@@ -50,7 +49,7 @@ class Window:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Repairs:
-    """What had to be mended in a model's rankings; each number counts mentions or passages."""
+    """Repairs to a model's rankings; each number counts mentions or passages."""
 
     windows: int = 0
     """Windows that were answered."""
@@ -87,7 +86,7 @@ class Ranking:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RankedDataset:
-    """Rows with scores from their ranks, and what was mended on the way."""
+    """Rows with scores from their ranks, and how many repairs the rankings needed."""
 
     judged: JudgedDataset
     repairs: Repairs
@@ -95,10 +94,9 @@ class RankedDataset:
     failed: int
     """Queries with a window that was not answered; their rows are unscored."""
 
-    def to_json(self) -> dict[str, Any]:  # Any: JSON
+    def to_json(self) -> dict[str, object]:
         """Return the counts."""
-        mended = {name: getattr(self.repairs, name) for name in Repairs.__slots__}
-        return {"queries": self.queries, "failed": self.failed, "repairs": mended}
+        return {"queries": self.queries, "failed": self.failed, "repairs": asdict(self.repairs)}
 
 
 def rank(
@@ -123,7 +121,7 @@ def rank_queries(
 ) -> list[Ranking]:
     """Rank the passages of many queries; the windows of one query follow each other, queries go side by side.
 
-    A ranking that is not a permutation is mended and counted: unknown numbers are dropped, the first mention of a
+    A ranking that is not a permutation is repaired and counted: unknown numbers are dropped, the first mention of a
     passage counts, and passages that are not mentioned follow in the order they had. After a window without a readable
     ranking the query is given up.
 
@@ -141,18 +139,24 @@ def rank_queries(
     failed: list[Unfilled | None] = [None] * len(queries)
     simulated = client.model.simulated
     for position in range(max(map(len, spans), default=0)):
-        at = [i for i, found in enumerate(spans) if position < len(found) and failed[i] is None]
-        items = [_item(queries[i], orders[i], spans[i][position]) for i in at]
+        open_queries: list[int] = []
+        items: list[dict[str, str]] = []
+        for i, (query, passages) in enumerate(queries):
+            if position < len(spans[i]) and failed[i] is None:
+                start, end = spans[i][position]
+                window_texts = [passages[j] for j in orders[i][start:end]]
+                open_queries.append(i)
+                items.append({"query": query, "passages": number_lines(window_texts)})
         answers = ask_instruction(instruction, items, client, settings=settings, progress=progress)
-        for i, answer in zip(at, answers, strict=True):
+        for i, answer in zip(open_queries, answers, strict=True):
             if isinstance(answer, Filled):
                 simulated = simulated or answer.simulated
-                repairs[i] += _place(orders[i], spans[i][position], answer.numbers("ranking"))
+                repairs[i] += _reorder(orders[i], spans[i][position], answer.numbers("ranking"))
             else:
                 failed[i] = answer
     return [
-        Ranking(order=tuple(order), repairs=mended, failed=lost, simulated=simulated)
-        for order, mended, lost in zip(orders, repairs, failed, strict=True)
+        Ranking(order=tuple(orders[i]), repairs=repairs[i], failed=failed[i], simulated=simulated)
+        for i in range(len(queries))
     ]
 
 
@@ -199,64 +203,62 @@ def judge_listwise(
         dataset=dataset,
         answers=tuple(answers[row.id] for row in dataset.rows),
         scale=PROBABILITY,
-        judge=f"{_named(instruction)} in windows of {window.size}/{window.step}",
+        judge=f"{instruction.name}@{instruction.version} in windows of {window.size}/{window.step}",
         model=client.model.name,
         simulated=client.model.simulated or any(ranking.simulated for ranking in rankings),
     )
-    mended = sum((ranking.repairs for ranking in rankings), Repairs())
     return RankedDataset(
-        judged=judged, repairs=mended, queries=len(rankings), failed=sum(r.failed is not None for r in rankings)
+        judged=judged,
+        repairs=sum((ranking.repairs for ranking in rankings), Repairs()),
+        queries=len(rankings),
+        failed=sum(ranking.failed is not None for ranking in rankings),
     )
 
 
-def _named(instruction: Instruction) -> str:
-    return f"{instruction.name}@{instruction.version}"
-
-
 def _by_query(rows: Iterable[Row], query: str, passage: str, seed: int | None) -> dict[str, list[int]]:
-    """Positions of the rows of each query, in the order they are first shown."""
+    """Return the positions of the rows of each query, in the order they are first shown."""
     groups: dict[str, list[tuple[bytes, int]]] = {}
     for i, row in enumerate(rows):
-        missing = next((name for name in (query, passage) if name not in row.inputs), None)
-        if missing is not None:
-            raise PromptError(f"row {row.id!r} has no field {missing!r}; listwise ranking needs it")
+        for name in (query, passage):
+            if name not in row.inputs:
+                raise PromptError(f"row {row.id!r} has no field {name!r}; listwise ranking needs it")
         groups.setdefault(row.inputs[query], []).append((_drawn(seed, row.id), i))
     return {text: [i for _, i in sorted(drawn)] for text, drawn in groups.items()}
 
 
 def _drawn(seed: int | None, row_id: str) -> bytes:
-    """A key to sort by that hangs on nothing but seed and row; empty, so that the order stays, without a seed."""
-    return b"" if seed is None else hashlib.blake2b(f"{seed}\0{row_id}".encode("utf-8", "replace")).digest()
+    """Return a key to sort by that depends on seed and row alone; empty, so that the order stays, without a seed."""
+    if seed is None:
+        return b""
+    return hashlib.blake2b(f"{seed}\0{row_id}".encode("utf-8", "replace")).digest()
 
 
-def _item(query: tuple[str, Sequence[str]], order: Sequence[int], span: tuple[int, int]) -> dict[str, str]:
-    text, passages = query
-    return {"query": text, "passages": number_lines([passages[i] for i in order[slice(*span)]])}
-
-
-def _place(order: list[int], span: tuple[int, int], ranked: Sequence[int]) -> Repairs:
-    """Put a window of the list into the order a model gave, mending what is no permutation."""
-    before = order[slice(*span)]
-    known = [number for number in ranked if 1 <= number <= len(before)]
-    first = list(dict.fromkeys(known))
-    missing = [number for number in range(1, len(before) + 1) if number not in set(first)]
-    order[slice(*span)] = [before[number - 1] for number in (*first, *missing)]
-    found = Repairs(windows=1, unknown=len(ranked) - len(known), repeated=len(known) - len(first), missing=len(missing))
-    return replace(found, broken=int(found.unknown + found.repeated + found.missing > 0))
+def _reorder(order: list[int], span: tuple[int, int], ranked: Sequence[int]) -> Repairs:
+    """Put a window of the list into the order a model gave, repairing what is no permutation."""
+    start, end = span
+    before = order[start:end]
+    valid = [number for number in ranked if 1 <= number <= len(before)]
+    first_mentions = list(dict.fromkeys(valid))
+    missing = sorted(set(range(1, len(before) + 1)) - set(first_mentions))
+    order[start:end] = [before[number - 1] for number in (*first_mentions, *missing)]
+    unknown, repeated = len(ranked) - len(valid), len(valid) - len(first_mentions)
+    broken = int(unknown + repeated + len(missing) > 0)
+    return Repairs(windows=1, broken=broken, unknown=unknown, repeated=repeated, missing=len(missing))
 
 
 def _answers(rows: Sequence[Row], ranking: Ranking) -> Iterator[Answer]:
     n = len(rows)
-    if (lost := ranking.failed) is not None:
-        detail = f"a window of its query was not ranked: {lost.detail}"
-        yield from (Unscored(row_id=row.id, reason=lost.reason, detail=detail) for row in rows)
+    if ranking.failed is not None:
+        detail = f"a window of its query was not ranked: {ranking.failed.detail}"
+        for row in rows:
+            yield Unscored(row_id=row.id, reason=ranking.failed.reason, detail=detail)
         return
-    for place, position in enumerate(ranking.order):
-        score = 1.0 - place / n
+    for i, position in enumerate(ranking.order):
+        score = 1.0 - i / n
         yield Verdict(
             row_id=rows[position].id,
             score=score,
             positive=PROBABILITY.positive(score),
-            rationale=f"rank {place + 1} of {n}",
+            rationale=f"rank {i + 1} of {n}",
             parser="listwise",
         )

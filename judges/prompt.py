@@ -1,4 +1,4 @@
-"""A judge prompt: everything the model is told, under one content-hash version."""
+"""A judge prompt: everything the model sees, under one content-hash version."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ class JudgePrompt:
         return f"JudgePrompt({f'{self.name}@{self.version}'!r}, {reads}; {len(self.examples)} examples)"
 
     def _texts(self) -> Iterator[tuple[str, str]]:
-        """Every text of the prompt with what to call it; none of them can be hashed or sent if it is not Unicode."""
+        """Yield every text of the prompt with a name for it; none can be hashed or sent if it is not Unicode."""
         for part in ("system", "criteria", "template", "reply", "note"):
             yield part, getattr(self, part)
         yield from (("parent", self.parent or ""), *(("a label", label) for label in self.scale.labels))
@@ -144,9 +144,8 @@ class JudgePrompt:
         return "\n\n".join(sections)
 
     def _user_text(self, inputs: Mapping[str, str]) -> str:
-        return "\n\n".join(
-            part for part in (render(self.template, inputs, salt=self.version), self.reply.strip()) if part
-        )
+        parts = (render(self.template, inputs, salt=self.version), self.reply.strip())
+        return "\n\n".join(filter(None, parts))
 
     def diff(self, other: JudgePrompt) -> str:
         """Return a unified diff of the two prompts' YAML, this one as the old side; empty when they are equal."""
@@ -169,7 +168,7 @@ class JudgePrompt:
         body |= {"system": self.system, "criteria": self.criteria, "scale": scale, "template": self.template}
         body |= {"reply": self.reply, "reply_schema": dict(self.reply_schema)}
         body["examples"] = [{"inputs": dict(e.inputs), "reply": e.reply} for e in self.examples]
-        return yaml.dump(body, Dumper=_TextDumper, sort_keys=False, allow_unicode=True, width=110)
+        return yaml.dump(body, Dumper=TextDumper, sort_keys=False, allow_unicode=True, width=110)
 
 
 def check_name(name: str) -> str:
@@ -204,21 +203,23 @@ def render(template: str, inputs: Mapping[str, str], *, salt: str) -> str:
     return PLACEHOLDER.sub(fenced, template)
 
 
-class _TextDumper(yaml.SafeDumper):
+class TextDumper(yaml.SafeDumper):
     """Quotes every string that a YAML reader could take for something else; multi-line text stands as a block."""
 
 
 def _represent_text(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
     lines = text.split("\n")
-    if any(not line.isprintable() for line in lines):
-        style = '"'  # YAML folds or drops control characters and foreign line breaks in every other style
-    else:
-        style = "|" if len(lines) > 1 and all(line == line.rstrip() for line in lines) else None
+    style = None
+    if not all(line.isprintable() for line in lines):
+        # YAML folds or drops control characters and foreign line breaks in every other style.
+        style = '"'
+    elif len(lines) > 1 and all(line == line.rstrip() for line in lines):
+        style = "|"
     return dumper.represent_scalar("tag:yaml.org,2002:str", text, style=style)
 
 
-_TextDumper.add_representer(str, _represent_text)
-_TextDumper.ignore_aliases = lambda self, data: True  # type: ignore[method-assign]  # aliases are refused on reading
+TextDumper.add_representer(str, _represent_text)
+TextDumper.ignore_aliases = lambda self, data: True  # type: ignore[method-assign]  # aliases are refused on reading
 
 
 class TextLoader(yaml.SafeLoader):
@@ -246,8 +247,8 @@ class TextLoader(yaml.SafeLoader):
 
 
 TextLoader.yaml_implicit_resolvers = {
-    first: [(tag, pattern) for tag, pattern in found if tag == "tag:yaml.org,2002:null"]
-    for first, found in yaml.SafeLoader.yaml_implicit_resolvers.items()
+    first: [(tag, pattern) for tag, pattern in resolvers if tag == "tag:yaml.org,2002:null"]
+    for first, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()
 }
 
 
@@ -309,8 +310,8 @@ def load_prompt(text: str, *, origin: str = "<text>") -> JudgePrompt:
         raise PromptError(f"{origin}: {error}") from None
     except ValidationError as error:
         first = error.errors()[0]
-        where = ".".join(str(part) for part in first["loc"]) or "the file"
-        raise PromptError(f"{origin}: {where}: {first['msg']} (got {first['input']!r:.80})") from None
+        field_name = ".".join(str(part) for part in first["loc"]) or "the file"
+        raise PromptError(f"{origin}: {field_name}: {first['msg']} (got {first['input']!r:.80})") from None
     except (yaml.YAMLError, RecursionError, KeyError, ValueError, TypeError, OverflowError) as error:
         reason = next(iter(str(error).splitlines()), type(error).__name__)
         raise PromptError(f"{origin}: not valid YAML: {reason}") from None

@@ -1,4 +1,4 @@
-"""The shelf: judge prompts that ship with the package, and those a workspace keeps, version by version."""
+"""The registry: judge prompts that ship with the package, and those a workspace holds, version by version."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from . import prompts
 from .errors import InputError, PromptError
 from .files.small_file import read_small_text
-from .prompt import JudgePrompt, check_name, load_prompt
+from .prompt import JudgePrompt, TextDumper, check_name, load_prompt
 from .scale import DecisionRule
 
 _RULE = ".rule.yaml"
@@ -31,7 +31,7 @@ class KeptRule:
     judge: str
     """`name@version` of the prompt."""
     asked_at: float
-    """The prompt's own threshold, which the judge's confidence is about."""
+    """The prompt's own threshold, which the judge's confidence is about; files and exports know it by this name."""
     dataset: str
     dataset_hash: str
     rows: int
@@ -44,7 +44,7 @@ class KeptRule:
     simulated: bool
 
     def caveats(self, *, model: str, confidence: str) -> Iterator[str]:
-        """Say what is different where the rule is used from where it was fitted."""
+        """Yield what differs between where the rule was fitted and where it is used."""
         if model != self.model:
             yield f"the decision rule {self.rule.version} was fitted on {self.model}, not on {model}"
         if self.rule.calibration is not None and confidence != self.confidence:
@@ -66,8 +66,14 @@ class KeptRule:
         body |= {"rule": self.rule.version, "asked_at": self.asked_at, "threshold": self.rule.threshold}
         if self.rule.calibration is not None:
             body["calibration"] = self.rule.calibration.to_json()
-        return yaml.safe_dump(
-            body | {"fitted_on": fitted_on}, sort_keys=False, allow_unicode=True, default_flow_style=None, width=110
+        # As in prompt files: plain YAML drops some line breaks that a model's name may hold.
+        return yaml.dump(
+            body | {"fitted_on": fitted_on},
+            Dumper=TextDumper,
+            sort_keys=False,
+            allow_unicode=True,
+            default_flow_style=None,
+            width=110,
         )
 
 
@@ -83,8 +89,11 @@ class Registry:
         self._folder = folder
 
     def names(self) -> tuple[str, ...]:
-        """Every prompt name, shipped and kept."""
-        return tuple(sorted({*_shipped_names(), *self._kept_names()}))
+        """Return every prompt name, shipped or registered in the workspace."""
+        names = set(_shipped_names())
+        if self._folder is not None and self._folder.is_dir():
+            names |= {path.name for path in self._folder.iterdir() if path.is_dir() and _prompt_files(path)}
+        return tuple(sorted(names))
 
     def get(self, spec: str) -> JudgePrompt:
         """Return one prompt.
@@ -103,42 +112,51 @@ class Registry:
                 f"there is no judge {name!r}", hint=f"known: {', '.join(self.names())}, or a path to a YAML file"
             )
         versions = self.versions(name)
-        wanted = version or self._current(name) or versions[0].version
-        found = [prompt for prompt in versions if prompt.version.startswith(wanted)]
-        if len(found) != 1:
-            known = ", ".join(prompt.version for prompt in versions)
-            problem = "has no version" if not found else "has several versions starting with"
-            raise PromptError(f"judge {name!r} {problem} {wanted!r}", hint=f"versions: {known}")
-        return found[0]
+        start = version or self._current(name) or versions[0].version
+        matches = [prompt for prompt in versions if prompt.version.startswith(start)]
+        if len(matches) != 1:
+            problem = "has several versions starting with" if matches else "has no version"
+            raise PromptError(
+                f"judge {name!r} {problem} {start!r}",
+                hint=f"versions: {', '.join(prompt.version for prompt in versions)}",
+            )
+        return matches[0]
 
     def versions(self, name: str) -> tuple[JudgePrompt, ...]:
-        """Every version of a prompt, the shipped one first, then in the order of lineage."""
-        shipped = [load_prompt(_shipped_text(name), origin=f"{name} (shipped)")] if name in _shipped_names() else []
-        kept = [read_prompt(path) for path in self._kept_files(name)]
-        ordered = {prompt.version: prompt for prompt in shipped}
-        waiting = sorted((p for p in kept if p.version not in ordered), key=lambda p: p.version)
+        """Return every version of a prompt, the shipped one first, then parents before their children."""
+        ordered: dict[str, JudgePrompt] = {}
+        if name in _shipped_names():
+            shipped = load_prompt(_shipped_text(name), origin=f"{name} (shipped)")
+            ordered[shipped.version] = shipped
+        waiting: list[JudgePrompt] = []
+        if self._folder is not None:
+            prompts = map(read_prompt, _prompt_files(self._home(name)))
+            waiting = sorted((p for p in prompts if p.version not in ordered), key=lambda p: p.version)
         while waiting:
-            ready = [
-                p for p in waiting if p.parent in ordered or p.parent not in {w.version for w in waiting}
-            ] or waiting
+            versions = {prompt.version for prompt in waiting}
+            ready = [p for p in waiting if p.parent in ordered or p.parent not in versions]
+            # Two prompts that name each other as parent would wait for ever.
+            ready = ready or waiting
             ordered |= {prompt.version: prompt for prompt in ready}
             waiting = [p for p in waiting if p.version not in ordered]
         return tuple(ordered.values())
 
     def log(self, spec: str) -> tuple[JudgePrompt, ...]:
-        """Return a prompt and its ancestors as far as the shelf knows them, newest first."""
-        prompt = self.get(spec)
-        known = {other.version: other for other in self.versions(prompt.name)} if prompt.name in self.names() else {}
-        lineage = [prompt]
-        while (parent := known.get(lineage[-1].parent or "")) is not None and parent not in lineage:
+        """Return a prompt and its ancestors as far as the registry has them, newest first."""
+        lineage = [self.get(spec)]
+        name = lineage[0].name
+        versions: dict[str, JudgePrompt] = {}
+        if name in self.names():
+            versions = {prompt.version: prompt for prompt in self.versions(name)}
+        while (parent := versions.get(lineage[-1].parent or "")) is not None and parent not in lineage:
             lineage.append(parent)
         return tuple(lineage)
 
     def keep(self, prompt: JudgePrompt, *, current: bool = True) -> Path:
-        """Write a version into the workspace and, unless told otherwise, make it what `name` means.
+        """Write a version into the workspace and, with `current`, make it what `name` means.
 
         Raises:
-            PromptError: The shelf has no workspace folder, or it would lead outside it.
+            PromptError: The registry has no workspace folder, or the name would lead outside it.
         """
         folder = self._home(prompt.name)
         folder.mkdir(parents=True, exist_ok=True)
@@ -149,16 +167,16 @@ class Registry:
         return path
 
     def rule(self, prompt: JudgePrompt) -> DecisionRule:
-        """Return the rule kept for this version of a prompt, else the prompt's own.
+        """Return the rule fitted for this version of a prompt, else the prompt's own.
 
         Raises:
             PromptError: As `kept_rule`.
         """
-        kept = self.kept_rule(prompt)
-        return prompt.rule if kept is None else kept.rule
+        fitted = self.kept_rule(prompt)
+        return prompt.rule if fitted is None else fitted.rule
 
     def kept_rule(self, prompt: JudgePrompt) -> KeptRule | None:
-        """Return the rule kept for this version of a prompt, with what it was fitted on; None where none is.
+        """Return the rule fitted for this version of a prompt, with what it was fitted on; None without one.
 
         Raises:
             PromptError: The file cannot be read, was edited, or belongs to another version or threshold.
@@ -168,30 +186,30 @@ class Registry:
         path = self._home(prompt.name) / f"{prompt.version}{_RULE}"
         if not path.is_file():
             return None
-        kept = read_rule(path)
-        _require_own(kept, prompt, str(path))
-        return kept
+        fitted = read_rule(path)
+        _require_own(fitted, prompt, str(path))
+        return fitted
 
-    def keep_rule(self, prompt: JudgePrompt, fit: KeptRule) -> Path:
-        """Write a fitted rule beside its prompt, in place of one kept before; the prompt is kept too, if it is not yet.
+    def keep_rule(self, prompt: JudgePrompt, fitted: KeptRule) -> Path:
+        """Write a fitted rule beside its prompt, in place of an earlier one; a new prompt is registered with it.
 
         Raises:
             PromptError: The rule was fitted for another version of the prompt or another threshold of it, or the
-                shelf has no workspace folder.
+                registry has no workspace folder.
         """
-        _require_own(fit, prompt, "the rule")
+        _require_own(fitted, prompt, "the rule")
         folder = self._home(prompt.name)
-        known = self.versions(prompt.name) if prompt.name in self.names() else ()
-        if prompt.version not in {other.version for other in known}:
+        versions = self.versions(prompt.name) if prompt.name in self.names() else ()
+        if prompt.version not in {other.version for other in versions}:
             self.keep(prompt, current=False)
         folder.mkdir(parents=True, exist_ok=True)
         path = folder / f"{prompt.version}{_RULE}"
-        write_beside(path, fit.to_yaml())
+        write_beside(path, fitted.to_yaml())
         return path
 
     def _home(self, name: str) -> Path:
         if self._folder is None:
-            raise PromptError("this shelf has no workspace folder to keep prompts in")
+            raise PromptError("this registry has no workspace folder to write prompts to")
         home = self._folder / check_name(name)
         if home.is_symlink() or home.resolve().parent != self._folder.resolve():
             raise PromptError(f"{home.name!r} leads outside the workspace's prompts folder")
@@ -201,15 +219,9 @@ class Registry:
         if self._folder is None:
             return None
         pointer = self._home(name) / "current"
-        return pointer.read_text(encoding="utf-8").strip() if pointer.is_file() else None
-
-    def _kept_names(self) -> list[str]:
-        if self._folder is None or not self._folder.is_dir():
-            return []
-        return [d.name for d in self._folder.iterdir() if d.is_dir() and _prompt_files(d)]
-
-    def _kept_files(self, name: str) -> list[Path]:
-        return [] if self._folder is None else _prompt_files(self._home(name))
+        if not pointer.is_file():
+            return None
+        return pointer.read_text(encoding="utf-8").strip()
 
 
 def read_prompt(path: Path) -> JudgePrompt:
@@ -254,12 +266,15 @@ def read_rule(path: Path) -> KeptRule:
         PromptError: There is no such file, it is not a rule, or its numbers are not those its hash was made of.
     """
     try:
-        parsed = _parse_rule(read_small_text(path))
+        text = read_small_text(path)
+        if len(text) > _MAX_RULE:
+            raise PromptError(f"a rule file over {_MAX_RULE:,} characters is not read")
+        parsed = _RuleFile.model_validate(yaml.load(text, Loader=yaml.BaseLoader))  # noqa: S506  # text and nothing else
         rule = DecisionRule.from_json({"threshold": parsed.threshold, "calibration": parsed.calibration})
     except ValidationError as error:
         first = error.errors()[0]
-        where = ".".join(str(part) for part in first["loc"]) or "the file"
-        raise PromptError(f"{path}: {where}: {first['msg']} (got {first['input']!r:.80})") from None
+        field = ".".join(str(part) for part in first["loc"]) or "the file"
+        raise PromptError(f"{path}: {field}: {first['msg']} (got {first['input']!r:.80})") from None
     except InputError as error:
         raise PromptError(f"{path}: {error}") from None
     except (OSError, yaml.YAMLError, RecursionError, ValueError, TypeError) as error:
@@ -270,34 +285,29 @@ def read_rule(path: Path) -> KeptRule:
             f"{path}: the file says rule {parsed.rule}, its content is {rule.version}",
             hint="it was edited by hand: fit it again with judgewright calibrate, or delete the file",
         )
-    on = parsed.fitted_on
+    source = parsed.fitted_on
     return KeptRule(
         rule=rule,
         judge=f"{parsed.judge}@{parsed.prompt}",
         asked_at=parsed.asked_at,
-        dataset=on.dataset,
-        dataset_hash=on.hash,
-        rows=on.rows,
-        model=on.model,
-        confidence=on.confidence,
-        metric=on.metric,
-        simulated=on.simulated,
+        dataset=source.dataset,
+        dataset_hash=source.hash,
+        rows=source.rows,
+        model=source.model,
+        confidence=source.confidence,
+        metric=source.metric,
+        simulated=source.simulated,
     )
 
 
-def _parse_rule(text: str) -> _RuleFile:
-    if len(text) > _MAX_RULE:
-        raise PromptError(f"a rule file over {_MAX_RULE:,} characters is not read")
-    return _RuleFile.model_validate(yaml.load(text, Loader=yaml.BaseLoader))  # noqa: S506  # text and nothing else
-
-
-def _require_own(kept: KeptRule, prompt: JudgePrompt, what: str) -> None:
+def _require_own(fitted: KeptRule, prompt: JudgePrompt, what: str) -> None:
     own = f"{prompt.name}@{prompt.version}"
-    if kept.judge != own:
-        raise PromptError(f"{what} was fitted for {kept.judge}, not for {own}", hint="fit one: judgewright calibrate")
-    if kept.asked_at != prompt.scale.threshold:
+    if fitted.judge != own:
+        raise PromptError(f"{what} was fitted for {fitted.judge}, not for {own}", hint="fit one: judgewright calibrate")
+    threshold = prompt.scale.threshold
+    if fitted.asked_at != threshold:
         raise PromptError(
-            f"{what} was fitted when {own} had the threshold {kept.asked_at:g}, now it has {prompt.scale.threshold:g}",
+            f"{what} was fitted when {own} had the threshold {fitted.asked_at:g}, now it has {threshold:g}",
             hint="fit it again with judgewright calibrate, or put the old threshold back",
         )
 
@@ -307,7 +317,7 @@ def _prompt_files(folder: Path) -> list[Path]:
 
 
 def write_beside(path: Path, text: str) -> None:
-    """Write a whole file beside its place, flush it to disk, and rename it there.
+    """Write a whole file under another name beside the path, flush it to disk, and rename it to the path.
 
     A crash leaves the old file or the new one, never a part. It does not keep two writers from
     overwriting each other.

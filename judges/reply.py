@@ -46,7 +46,7 @@ _NUMBER = r"-?[0-9]{1,9}+(?:\.[0-9]{1,9}+)?+"
 
 
 @dataclass(frozen=True, slots=True)
-class _Found:
+class _Reading:
     score: float
     parser: str
     confidence: float | None = None
@@ -111,26 +111,26 @@ def read_reply(prompt: JudgePrompt, row_id: str, completion: Completion) -> Answ
         return Unscored(reason="parse", detail=f"a reply of {len(completion.text):,} characters is not read", **common)
     text = without_thinking(completion.text)
     try:
-        found = _find(prompt, text)
+        reading = _find(prompt, text)
     except _Ambiguous as error:
         return Unscored(reason="parse", detail=str(error), **common)
-    if found is None:
+    if reading is None:
         return Unscored(reason="parse", detail=f"no verdict in {text[:120]!r}", **common)
-    if not prompt.scale.contains(found.score):
-        detail = f"score {found.score:g} is outside {prompt.scale.describe()}"
+    if not prompt.scale.contains(reading.score):
+        detail = f"score {reading.score:g} is outside {prompt.scale.describe()}"
         return Unscored(reason="parse", detail=detail, **common)
     return Verdict(
-        score=found.score,
-        positive=prompt.scale.positive(found.score),
-        confidence=found.confidence,
-        rationale=found.rationale.encode("utf-8", "replace").decode(),  # lone surrogates cannot be stored
-        parser=found.parser,
+        score=reading.score,
+        positive=prompt.scale.positive(reading.score),
+        confidence=reading.confidence,
+        rationale=reading.rationale.encode("utf-8", "replace").decode(),  # lone surrogates cannot be stored
+        parser=reading.parser,
         **common,
     )
 
 
 def why_broken(completion: Completion) -> tuple[UnscoredReason, str] | None:
-    """Return why a reply is not a whole answer in its text, as a reason and in words; None where it is.
+    """Return why a reply is not a complete answer in its text, as a reason and in words; None where it is.
 
     A verdict in the arguments of a tool that nobody offered is not read, and a reply that ended in a way we do not know
     may be a piece of one: neither counts, and both say so.
@@ -158,8 +158,8 @@ def without_thinking(text: str) -> str:
     return text[at:].strip()
 
 
-def _find(prompt: JudgePrompt, text: str) -> _Found | None:
-    """The verdict of a reply: of its JSON where there is any, else of its prose."""
+def _find(prompt: JudgePrompt, text: str) -> _Reading | None:
+    """Return the verdict of a reply: of its JSON where there is any, else of its prose."""
     names = _score_names(prompt)
     objects = _objects(text, names)
     if objects.body is not None:
@@ -171,7 +171,7 @@ def _find(prompt: JudgePrompt, text: str) -> _Found | None:
 
 
 def _score_names(prompt: JudgePrompt) -> tuple[str, ...]:
-    """The fields that may hold the score; plain `score` too, unless the schema uses that name for something else."""
+    """Return the fields that may hold the score; plain `score` too, unless the schema uses that name otherwise."""
     plain = ("score",) if prompt.reply_schema.get("score", "score") == "score" else ()
     return tuple(dict.fromkeys((*_fields(prompt, "score"), *plain)))
 
@@ -199,19 +199,19 @@ def _objects(text: str, names: tuple[str, ...]) -> _Objects:
         depth = max(0, depth + opened(at, start))
         refused.clear()
         try:
-            found, length = decoder.raw_decode(text[start:])  # a slice: an error counts the line breaks before it
+            parsed, length = decoder.raw_decode(text[start:])  # a slice: an error counts the line breaks before it
         except json.JSONDecodeError as error:
-            found, length = None, max(1, error.pos)
+            parsed, length = None, max(1, error.pos)
             depth = max(0, depth + opened(start, start + length))
         except RecursionError:
             return _Objects(body, some, broken, cut=True)
         at = start + length
-        if found is None or refused or depth:
+        if parsed is None or refused or depth:
             broken = True
             continue
         some = True
-        if any(name in found for name in names):
-            body, broken = found, False
+        if any(name in parsed for name in names):
+            body, broken = parsed, False
     return _Objects(body, some, broken, cut=text.find("{", at) >= 0)
 
 
@@ -227,36 +227,42 @@ def _with_doubles(pairs: list[tuple[str, Any]]) -> dict[str, Any]:  # Any: JSON 
     return body
 
 
-def _from_json(prompt: JudgePrompt, names: tuple[str, ...], body: dict[str, Any]) -> _Found | None:
-    """The verdict of a JSON object; its texts may quote the row and are not searched for one."""
+def _from_json(prompt: JudgePrompt, names: tuple[str, ...], body: dict[str, Any]) -> _Reading | None:
+    """Return the verdict of a JSON object; its texts may quote the row and are not searched for one."""
     name = next(name for name in names if name in body)
     if isinstance(body[name], _Twice):
         raise _Ambiguous(f"the field {name!r} stands more than once in the reply, with different values")
     score = _grade(prompt.scale, body[name])
     if score is None:
         return None
-    confidence = next((_share(body[f]) for f in _fields(prompt, "confidence") if f in body), None)
+    confidence = None
+    for field in _fields(prompt, "confidence"):
+        if field in body:
+            confidence = _share(body[field])
+            break
     try:
         texts = (body[f] for f in _fields(prompt, "text") if f in body)
         rationale = "\n".join(str(text.last if isinstance(text, _Twice) else text) for text in texts)
     except RecursionError:  # a text field that holds lists a thousand deep
         rationale = ""
-    return _Found(score, "json", confidence, rationale)
+    return _Reading(score, "json", confidence, rationale)
 
 
 def _fields(prompt: JudgePrompt, kind: str) -> tuple[str, ...]:
-    return tuple(name for name, found in prompt.reply_schema.items() if found == kind)
+    return tuple(name for name, field_kind in prompt.reply_schema.items() if field_kind == kind)
 
 
 def _without_fence(text: str) -> str:
     if not text.startswith("```"):
         return text
     lines = text.splitlines()
-    return "\n".join(lines[1:-1]).strip() if len(lines) > 2 and lines[-1].strip() == "```" else text
+    if len(lines) > 2 and lines[-1].strip() == "```":
+        return "\n".join(lines[1:-1]).strip()
+    return text
 
 
-def _from_text(prompt: JudgePrompt, text: str) -> _Found | None:
-    """The verdict of a prose reply: its last verdict line, else its last sentence with one, else the whole of it."""
+def _from_text(prompt: JudgePrompt, text: str) -> _Reading | None:
+    """Return the verdict of a prose reply: its last verdict line, else its last sentence with one, else all of it."""
     text = text.replace("\r\n", "\n").replace("\r", "\n")
     value = _value_pattern(prompt.scale)
     if line := _last(_line_pattern(prompt), text):
@@ -268,20 +274,21 @@ def _from_text(prompt: JudgePrompt, text: str) -> _Found | None:
     score = None if written is None else _grade(prompt.scale, written)
     if score is None:
         return None
-    stated = _last(_CONFIDENCE, text)
-    share = _SHARE.match(text, stated.end()) if stated else None
-    return _Found(score, parser, _share(float(share.group())) if share else None, text)
+    confidence = None
+    if (stated := _last(_CONFIDENCE, text)) and (share := _SHARE.match(text, stated.end())):
+        confidence = _share(float(share.group()))
+    return _Reading(score, parser, confidence, text)
 
 
 def _last(pattern: re.Pattern[str], text: str) -> re.Match[str] | None:
     last = None
-    for found in pattern.finditer(text):
-        last = found
+    for match in pattern.finditer(text):
+        last = match
     return last
 
 
 def _line_pattern(prompt: JudgePrompt) -> re.Pattern[str]:
-    """A line that opens with the name of a verdict and a colon or equals sign."""
+    """Return the pattern of a line that opens with the name of a verdict and a colon or equals sign."""
     words = dict.fromkeys((*_score_names(prompt), *(w for w in _SCORE_WORDS if w not in prompt.reply_schema)))
     named = "|".join(re.escape(w).replace("_", "[ _]") for w in sorted(words, key=len, reverse=True))
     gap = r"[ \t\"'*_`\])”’»]{0,40}+"
@@ -289,35 +296,36 @@ def _line_pattern(prompt: JudgePrompt) -> re.Pattern[str]:
 
 
 def _value_after(value: str, text: str, at: int) -> str | None:
-    """The value on the rest of a line; where nothing stands there, a next line that is nothing but a value."""
+    """Return the value on the rest of a line; of an empty rest, a next line that is nothing but a value."""
     rest = text[at:].partition("\n")[0]
     if not rest.strip(" \t*_`"):
         return _only_value(value, text[at + len(rest) :].lstrip().partition("\n")[0])
-    found = re.match(rf"[{_MARK}]{{0,40}}{value}", " ".join(rest.split()), re.IGNORECASE)
-    return found.group(1) if found else None
+    match = re.match(rf"[{_MARK}]{{0,40}}{value}", " ".join(rest.split()), re.IGNORECASE)
+    return match.group(1) if match else None
 
 
 def _only_value(value: str, text: str) -> str | None:
-    found = re.fullmatch(rf"[{_MARK}]{{0,40}}{value}{_MARKS}\.?{_MARKS}", text, re.IGNORECASE)
-    return found.group(1) if found else None
+    match = re.fullmatch(rf"[{_MARK}]{{0,40}}{value}{_MARKS}\.?{_MARKS}", text, re.IGNORECASE)
+    return match.group(1) if match else None
 
 
 def _value_pattern(scale: OutputScale) -> str:
-    """A pattern with one group for a value of the scale that is not part of a word, number, range or choice."""
+    """Return a pattern with one group for a value of the scale that is not part of a word, number, range or choice."""
     labels = scale.labels if scale.kind in ("choice", "binary") else ()
     plain = ("yes", "no", "true", "false", "1", "0") if scale.kind == "binary" else ()
     words = sorted(dict.fromkeys((*(" ".join(label.split()) for label in labels), *plain)), key=len, reverse=True)
-    one = "|".join(map(re.escape, words)) or _NUMBER
+    value = "|".join(map(re.escape, words)) or _NUMBER
     end = (
         r"(?!_{0,8}[^\W_]|[-+>=&^~°]|<(?!/?[a-z])|\.[0-9]"
         rf"|{_MARKS}(?:[?？/／…→]|\\?[%‰％]|\.\.|[-=]>|[-–—−~]{{1,3}}\s?[0-9]|[,;]\s?[0-9]|[,;]?\s?(?:to|or)\b"
-        rf"|(?:of|out\sof|through|until|versus|vs|per\s?cent)\b|(?:and\s|[|]\s?)(?:a\shalf|{one})\b))"
+        rf"|(?:of|out\sof|through|until|versus|vs|per\s?cent)\b|(?:and\s|[|]\s?)(?:a\shalf|{value})\b))"
     )
     if words:
         # "no evidence", "I think", "A bit" open a phrase, unless the word after them gives a reason
         alone = r"(?!\s(?!(?:because|since|as)\b)[^\W\d_])"
         phrase = {w for w in words if w.lower() == "no" or (len(w) == 1 and w.isalpha())}
-        return rf"({'|'.join(re.escape(w) + alone * (w in phrase) for w in words)}){end}"
+        parts = [re.escape(word) + (alone if word in phrase else "") for word in words]
+        return rf"({'|'.join(parts)}){end}"
     high = 1 if scale.kind == "probability" else scale.high
     return rf"({_NUMBER})(?:{_MARKS}(?:[/／]|(?:out\s)?of\b){_MARKS}{high}{end}|{end})"
 
@@ -334,7 +342,9 @@ def _grade(scale: OutputScale, value: Any) -> float | None:  # Any: JSON from a 
         if scale.kind == "choice":
             return None
         if scale.kind == "binary":
-            return 1.0 if word.lower() in WORDS_FOR_ONE else 0.0 if word.lower() in WORDS_FOR_ZERO else None
+            if word.lower() in WORDS_FOR_ONE:
+                return 1.0
+            return 0.0 if word.lower() in WORDS_FOR_ZERO else None
         return float(word) if re.fullmatch(_NUMBER, word) else None
     if isinstance(value, bool):
         return float(value) if scale.kind == "binary" else None

@@ -46,13 +46,13 @@ class Dataset:
     content_hash: str = ""
     """Of ids, inputs, labels and groups; independent of the order of rows."""
     notes: tuple[str, ...] = ()
-    """What was assumed while reading, to be said aloud."""
+    """What was assumed while reading, for reports to repeat."""
 
     @classmethod
     def of(cls, rows: Iterable[Row], *, labels: OutputScale, name: str = "", notes: Iterable[str] = ()) -> Dataset:
         """Build a dataset and hash its content."""
-        kept = tuple(rows)
-        return cls(rows=kept, labels=labels, name=name, content_hash=hash_rows(kept), notes=tuple(notes))
+        rows = tuple(rows)
+        return cls(rows=rows, labels=labels, name=name, content_hash=hash_rows(rows), notes=tuple(notes))
 
     def __len__(self) -> int:
         return len(self.rows)

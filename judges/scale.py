@@ -17,7 +17,7 @@ from .errors import InputError, PromptError
 MOST_LEVELS = 1001
 """The most grades a scale may have; a table of all pairs of grades still fits into memory."""
 FARTHEST_GRADE = 1_000_000
-"""The farthest from zero a grade may lie."""
+"""The largest distance of a grade from zero."""
 
 ScaleKind = Literal["graded", "binary", "probability", "choice"]
 
@@ -37,10 +37,8 @@ class OutputScale:
     """A grade at or above it counts as positive."""
 
     def __post_init__(self) -> None:
-        if self.kind == "graded" and self.low >= self.high:
-            raise PromptError(f"scale low {self.low!r} is not below high {self.high!r}")
         if self.kind == "graded":
-            _refuse_wide(self.low, self.high)
+            _check_range(self.low, self.high)
         if self.kind == "probability":
             object.__setattr__(self, "low", 0)
             object.__setattr__(self, "high", 1)
@@ -87,7 +85,9 @@ class OutputScale:
         return f"{self.low}..{self.high}, positive at {self.threshold:g}"
 
 
-def _refuse_wide(low: int, high: int) -> None:
+def _check_range(low: int, high: int) -> None:
+    if low >= high:
+        raise PromptError(f"scale low {low!r} is not below high {high!r}")
     if max(abs(low), abs(high)) > FARTHEST_GRADE:
         raise PromptError(
             f"scale {low!r:.20}..{high!r:.20} reaches beyond {FARTHEST_GRADE:,}; grades are small whole numbers"
@@ -243,7 +243,8 @@ class DecisionRule:
 
     def to_json(self) -> dict[str, Any]:  # Any: JSON
         """Return threshold and calibration."""
-        return {"threshold": self.threshold, "calibration": self.calibration and self.calibration.to_json()}
+        calibration = None if self.calibration is None else self.calibration.to_json()
+        return {"threshold": self.threshold, "calibration": calibration}
 
     @classmethod
     def from_json(cls, body: Mapping[str, Any]) -> DecisionRule:  # Any: JSON

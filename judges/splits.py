@@ -35,9 +35,9 @@ class Permit(Protocol):
 
 
 class SealedRows:
-    """Rows that nobody sees without a permit; only their number, groups and hash are known.
+    """Rows that nobody sees without a permit; only their number, groups and hash are public.
 
-    They cannot be iterated, indexed, copied, pickled or printed. This keeps honest code honest: it is
+    They cannot be iterated, indexed, copied, pickled or printed. This prevents accidents: it is
     no defence against code that means to look.
     """
 
@@ -80,10 +80,10 @@ class SealedRows:
         Raises:
             InputError: The permit is not for these rows.
         """
-        named = getattr(look, "holdout", None)  # whatever is handed in, the answer is a refusal and not a crash
-        if named != self.content_hash:
+        permitted = getattr(look, "holdout", None)  # an object of another kind is refused, and does not crash
+        if permitted != self.content_hash:
             raise InputError(
-                f"the {self._name} is sealed; the permit names {named!r}, its rows are {self.content_hash}",
+                f"the {self._name} is sealed; the permit names {permitted!r}, its rows are {self.content_hash}",
                 hint="only a look that was entered in the ledger opens it",
             )
         return self._rows
@@ -116,7 +116,7 @@ class Splits:
         import pandas as pd
 
         lines: list[dict[str, object]] = [
-            {"part": part, "rows": len(rows), "groups": len(set(map(_group_name, rows.rows))), "sealed": False}
+            {"part": part, "rows": len(rows), "groups": len({row.group_key for row in rows.rows}), "sealed": False}
             for part, rows in (("train", self.train), ("validation", self.validation))
         ]
         lines += [
@@ -149,8 +149,8 @@ def parse_shares(text: str) -> Shares:
 
 
 def _checked(shares: Sequence[float], text: str) -> Shares:
-    whole = len(shares) == 4 and abs(sum(shares) - 100) < 1e-6
-    if not whole or not all(share >= 0 for share in shares) or not all(shares[:3]):
+    makes_100 = len(shares) == 4 and abs(sum(shares) - 100) < 1e-6
+    if not makes_100 or min(shares) < 0 or not all(shares[:3]):
         raise InputError(
             f"the split {text!r} is not four percentages that make 100",
             hint="train/validation/holdout/final, for example 30/20/30/20; only the last may be 0",
@@ -176,37 +176,35 @@ def split_dataset(
     Raises:
         InputError: The shares make no sense, or there are too few groups for them.
     """
-    settled = _checked(shares, "/".join(f"{share:g}" for share in shares))
+    percent = _checked(shares, "/".join(f"{share:g}" for share in shares))
     groups = _blocks(dataset, seed, "no")
-    blocks, apart = _joined(dataset, seed, groups, settled) if near_duplicates else (groups, [])
+    blocks, notes = groups, []
+    if near_duplicates:
+        blocks, notes = _joined(dataset, seed, groups, percent)
     merged = len(groups) - len(blocks)
-    _require_enough(blocks, merged, settled)
-    placed = _place(blocks, settled, seed)
-    joined = [f"{len(groups):,} groups became {len(blocks):,}, as some have nearly the same rows"] if merged else []
-    notes = (*joined, *apart, *_notes(dataset, placed))
-    parts = {part: _part(dataset, part, placed[part], seed) for part in PARTS}
+    _require_enough(blocks, merged, percent)
+    if merged:
+        notes = [f"{len(groups):,} groups became {len(blocks):,}, as some have nearly the same rows", *notes]
+    by_part = _assign(blocks, percent, seed)
+    parts = {part: _part(dataset, part, by_part[part], seed) for part in PARTS}
     return Splits(
         train=parts["train"],
         validation=parts["validation"],
-        holdout=SealedRows(parts["holdout"], name="holdout", groups=len(placed["holdout"])),
-        final=SealedRows(parts["final"], name="final", groups=len(placed["final"])),
-        shares=settled,
+        holdout=SealedRows(parts["holdout"], name="holdout", groups=len(by_part["holdout"])),
+        final=SealedRows(parts["final"], name="final", groups=len(by_part["final"])),
+        shares=percent,
         seed=seed,
         merged=merged,
-        notes=notes,
+        notes=(*notes, *_notes(dataset, by_part)),
     )
-
-
-def _group_name(row: Row) -> str:
-    return row.group or f"\0{row.id}"
 
 
 def _joined(dataset: Dataset, seed: int, groups: list[_Block], shares: Shares) -> tuple[list[_Block], list[str]]:
     """Join groups that hold nearly the same rows; note where only the stricter sense of it leaves a split."""
     blocks = _blocks(dataset, seed, "together")
     half = len(dataset) / 2
-    split = len(blocks) >= sum(share > 0 for share in shares) and max(map(_size, blocks)) <= half
-    if split or len(groups) < len(PARTS) or max(map(_size, groups)) > half:
+    can_split = len(blocks) >= sum(share > 0 for share in shares) and max(map(_size, blocks)) <= half
+    if can_split or len(groups) < len(PARTS) or max(map(_size, groups)) > half:
         return blocks, []
     # One pool of passages under a handful of questions would tie all of them into one block, and no split were left.
     note = (
@@ -225,7 +223,7 @@ def _blocks(dataset: Dataset, seed: int, same: Literal["no", "together", "each i
     clusters = Clusters(len(dataset))
     first: dict[str, int] = {}
     for position, row in enumerate(dataset.rows):
-        clusters.join(first.setdefault(_group_name(row), position), position)
+        clusters.join(first.setdefault(row.group_key, position), position)
     if same != "no":
         join_near_duplicates(dataset.rows, clusters, each_input=same == "each input")
     members: defaultdict[int, list[Row]] = defaultdict(list)
@@ -235,7 +233,7 @@ def _blocks(dataset: Dataset, seed: int, same: Literal["no", "together", "each i
         _Block(
             rows=tuple(rows),
             classes=Counter(_label_class(dataset, row) for row in rows),
-            tie=_hash(seed, *sorted({_group_name(row) for row in rows})),
+            tie=_hash(seed, *sorted({row.group_key for row in rows})),
         )
         for rows in members.values()
     ]
@@ -253,26 +251,27 @@ def _hash(seed: int, *parts: str) -> bytes:
 
 
 def _require_enough(blocks: Sequence[_Block], merged: int, shares: Shares) -> None:
-    wanted = sum(share > 0 for share in shares)
-    if len(blocks) < wanted:
+    parts = sum(share > 0 for share in shares)
+    if len(blocks) < parts:
         joined = f", after {merged:,} were joined because their rows are nearly the same" if merged else ""
+        noun = "group" if len(blocks) == 1 else "groups"
         raise InputError(
-            f"{len(blocks)} {'group' if len(blocks) == 1 else 'groups'} cannot fill {wanted} parts{joined}",
+            f"{len(blocks)} {noun} cannot fill {parts} parts{joined}",
             hint="a group never straddles two parts: label rows of more groups, or name a finer column with --group",
         )
 
 
-def _place(blocks: Sequence[_Block], shares: Shares, seed: int) -> dict[Part, list[_Block]]:
-    """Hand the blocks out, the largest first, each to the part that lacks most of what it holds."""
+def _assign(blocks: Sequence[_Block], shares: Shares, seed: int) -> dict[Part, list[_Block]]:
+    """Assign the blocks to parts, the largest first, each to the part that lacks most of what it holds."""
     totals: Counter[str] = Counter()
     for block in blocks:
         totals.update(block.classes)
-    placed: dict[Part, list[_Block]] = {part: [] for part in PARTS}
+    by_part: dict[Part, list[_Block]] = {part: [] for part in PARTS}
     filled: dict[Part, Counter[str]] = {part: Counter() for part in PARTS}
-    wanted: list[Part] = [part for part, share in zip(PARTS, shares, strict=True) if share > 0]
-    targets = {
-        part: {kind: share / 100 * n for kind, n in totals.items()} for part, share in zip(PARTS, shares, strict=True)
-    }
+    targets: dict[Part, dict[str, float]] = {}
+    for part, share in zip(PARTS, shares, strict=True):
+        if share > 0:
+            targets[part] = {kind: share / 100 * n for kind, n in totals.items()}
 
     def lack(part: Part, block: _Block) -> tuple[float, bytes]:
         # Sorted, because the last digit of a sum depends on the order of its terms.
@@ -281,15 +280,17 @@ def _place(blocks: Sequence[_Block], shares: Shares, seed: int) -> dict[Part, li
         return missing, _hash(seed, part, block.tie.hex())
 
     ordered = sorted(blocks, key=lambda block: (-len(block.rows), block.tie))
-    for left, block in zip(range(len(ordered), 0, -1), ordered, strict=True):
-        empty: list[Part] = [part for part in wanted if not placed[part]]
-        # The last blocks are kept for parts that have none yet, so that few groups still fill all parts.
-        choices: list[Part] = empty if len(empty) == left else wanted
-        lacks: dict[Part, tuple[float, bytes]] = {part: lack(part, block) for part in choices}
+    for position, block in enumerate(ordered):
+        parts: list[Part] = list(targets)
+        empty = [part for part in parts if not by_part[part]]
+        # The last blocks are left for parts that have none yet, so that few groups still fill all parts.
+        if len(empty) == len(ordered) - position:
+            parts = empty
+        lacks = {part: lack(part, block) for part in parts}
         chosen = max(lacks, key=lambda part: lacks[part])
-        placed[chosen].append(block)
+        by_part[chosen].append(block)
         filled[chosen].update(block.classes)
-    return placed
+    return by_part
 
 
 def _part(dataset: Dataset, part: Part, blocks: Sequence[_Block], seed: int) -> Dataset:
@@ -298,17 +299,17 @@ def _part(dataset: Dataset, part: Part, blocks: Sequence[_Block], seed: int) -> 
     return Dataset.of(rows, labels=dataset.labels, name=name)
 
 
-def _notes(dataset: Dataset, placed: Mapping[Part, Sequence[_Block]]) -> list[str]:
+def _notes(dataset: Dataset, by_part: Mapping[Part, Sequence[_Block]]) -> list[str]:
     notes = []
-    for part, blocks in placed.items():
+    for part, blocks in by_part.items():
         rows = sum(map(_size, blocks))
         notes.append(f"{part}: {rows:,} rows ({rows / len(dataset):.0%}) in {len(blocks):,} groups")
-    largest = max(_size(block) for blocks in placed.values() for block in blocks)
+    largest = max(_size(block) for blocks in by_part.values() for block in blocks)
     if largest > len(dataset) / 5:
         notes.append(f"one group holds {largest / len(dataset):.0%} of the rows, so the parts miss the sizes asked for")
-    seen: tuple[Part, Part] = ("train", "validation")
-    for part in seen:
-        kinds = {kind for block in placed[part] for kind in block.classes} - {"unlabelled"}
+    open_parts: tuple[Part, Part] = ("train", "validation")
+    for part in open_parts:
+        kinds = {kind for block in by_part[part] for kind in block.classes} - {"unlabelled"}
         if len(kinds) == 1:
             notes.append(f"{part} has only {kinds.pop()} rows")
     return notes

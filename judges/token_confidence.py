@@ -37,17 +37,17 @@ Words = Mapping[str, float]
 class TokenShares:
     """What the alternatives at the deciding token say."""
 
-    shares: Mapping[float, float]
-    """Probability of each grade seen, not yet renormalised."""
+    by_grade: Mapping[float, float]
+    """Probability of each grade among the alternatives, not yet renormalised."""
 
     @property
     def mass(self) -> float:
         """How much of the probability lies on grades."""
-        return sum(self.shares.values())
+        return sum(self.by_grade.values())
 
     def at_least(self, threshold: float) -> float:
-        """Return the probability of the grades from the threshold up, among the grades seen."""
-        return sum(share for grade, share in self.shares.items() if grade >= threshold) / self.mass
+        """Return the probability of the grades from the threshold up, among all grades."""
+        return sum(share for grade, share in self.by_grade.items() if grade >= threshold) / self.mass
 
 
 def require_tokens(prompt: JudgePrompt) -> None:
@@ -64,7 +64,7 @@ def require_tokens(prompt: JudgePrompt) -> None:
 
 
 def require_logprobs(completions: Collection[Completion], model: str) -> None:
-    """Refuse an endpoint that leaves log-probabilities out, aloud, in place of taking another confidence.
+    """Refuse an endpoint that leaves log-probabilities out, instead of taking another confidence.
 
     Args:
         completions: Replies that a verdict was read from.
@@ -73,12 +73,14 @@ def require_logprobs(completions: Collection[Completion], model: str) -> None:
     Raises:
         ModelError: One was made without asking for them, or there are some and none has any alternatives.
     """
-    refused = any("logprobs" in completion.dropped for completion in completions)
-    silent = completions and not any(token.top for completion in completions for token in completion.logprobs)
-    if refused or silent:
+    problem = None
+    if completions and not any(token.top for completion in completions for token in completion.logprobs):
+        problem = "gives no"
+    if any("logprobs" in completion.dropped for completion in completions):
+        problem = "refuses"
+    if problem is not None:
         raise ModelError(
-            f"the endpoint of {model!r} {'refuses' if refused else 'gives no'} token log-probabilities, "
-            "so there is no Tok confidence",
+            f"the endpoint of {model!r} {problem} token log-probabilities, so there is no Tok confidence",
             fatal=True,
             hint="--confidence ask takes the confidence that the judge states",
         )
@@ -95,17 +97,17 @@ def with_token_confidence(prompt: JudgePrompt, answer: Answer, completion: Compl
     token = completion.logprobs[at]
     if len(token.top) < 2:
         return _unscored(answer, f"the endpoint gave no alternatives to the token {token.token!r:.40}")
-    found = token_shares(token, answer.score, words)
-    if found is None:
+    shares = token_shares(token, answer.score, words)
+    if shares is None:
         return _unscored(answer, f"the grade {answer.score:g} spans several tokens, from {token.token!r:.40} on")
-    if found.mass < LEAST_MASS:
-        return _unscored(answer, f"grades hold only {found.mass:.3f} of the probability at {token.token!r:.40}")
+    if shares.mass < LEAST_MASS:
+        return _unscored(answer, f"grades hold only {shares.mass:.3f} of the probability at {token.token!r:.40}")
     if prompt.scale.kind == "choice":  # labels without an order have no side of a threshold
-        confidence = found.shares[answer.score] / found.mass
+        confidence = shares.by_grade[answer.score] / shares.mass
     else:
-        positive = found.at_least(prompt.scale.threshold)
+        positive = shares.at_least(prompt.scale.threshold)
         confidence = positive if answer.positive else 1.0 - positive
-    return replace(answer, confidence=min(1.0, max(0.0, confidence)), mass=min(1.0, found.mass))
+    return replace(answer, confidence=min(1.0, max(0.0, confidence)), mass=min(1.0, shares.mass))
 
 
 def _unscored(verdict: Verdict, detail: str) -> Unscored:
@@ -123,8 +125,9 @@ def _unscored(verdict: Verdict, detail: str) -> Unscored:
 
 def grade_words(scale: OutputScale) -> dict[str, float]:
     """Return every way to write a grade of the scale; a word for two grades is left out."""
-    plain = {WORDS_FOR_ZERO: 0.0, WORDS_FOR_ONE: 1.0} if scale.kind == "binary" else {}
-    words = {word: grade for group, grade in plain.items() for word in group}
+    words: dict[str, float] = {}
+    if scale.kind == "binary":
+        words = dict.fromkeys(WORDS_FOR_ZERO, 0.0) | dict.fromkeys(WORDS_FOR_ONE, 1.0)
     if scale.kind == "graded":
         words = {str(int(grade)): grade for grade in scale.levels}
     folded = [label.strip().lower() for label in scale.labels]
@@ -144,24 +147,28 @@ def deciding_token(prompt: JudgePrompt, score: float, completion: Completion, wo
         token = completion.logprobs[position].token
         word = _bare(token)
         at = start + (len(token) - len(token.lstrip(_AROUND)))
-        for whole in written if word else ():
-            if not whole.startswith(word) or text[at : at + len(whole)].lower() != whole:
+        if not word:
+            continue
+        for spelling in written:
+            end = at + len(spelling)
+            if not spelling.startswith(word) or text[at:end].lower() != spelling:
                 continue
             trials += 1
             if trials > MOST_TRIALS:
                 return None
-            if _decides(prompt, score, completion, words, (at, at + len(whole))):
+            if _decides(prompt, score, completion, words, (at, end)):
                 return position
     return None
 
 
 def _decides(prompt: JudgePrompt, score: float, completion: Completion, words: Words, span: tuple[int, int]) -> bool:
-    """Whether another grade in this place of the reply would have been read as the verdict."""
+    """Return whether another grade in this part of the reply would have been read as the verdict."""
     before, after = completion.text[: span[0]], completion.text[span[1] :]
-    others = {word: grade for word, grade in words.items() if grade != score}
+    others = [(word, grade) for word, grade in words.items() if grade != score]
     # One other number or label will do; of words such as yes and true, not every one fits every form of reply.
-    tried = list(others.items()) if prompt.scale.kind == "binary" else list(others.items())[:1]
-    for word, grade in tried:
+    if prompt.scale.kind != "binary":
+        others = others[:1]
+    for word, grade in others:
         read = read_reply(prompt, "", replace(completion, text=before + word + after))
         if isinstance(read, Verdict) and read.score == grade:
             return True
@@ -175,8 +182,8 @@ def _starts(tokens: Sequence[TokenLogprob], text: str) -> Iterator[tuple[int, in
     pieces that are no text by themselves; after such a piece the next token is looked for close by.
     """
     joined = "".join(token.token for token in tokens)
-    found = joined.rfind(text)
-    at, missed = (-found, 0) if found > 0 else (0, 0)
+    # Below 0 while the tokens before the text go by.
+    at, missed = min(0, -joined.rfind(text)), 0
     for position, token in enumerate(tokens):
         piece = token.token
         here = at
@@ -202,8 +209,8 @@ def token_shares(token: TokenLogprob, score: float, words: Words) -> TokenShares
     """
     logprobs = {**dict(token.top), token.token: token.logprob}
     seen = {_bare(piece) for piece in logprobs}
-    mine = _bare(token.token)
-    if words.get(mine) != score and _grade(mine, words, seen) != score:
+    word = _bare(token.token)
+    if words.get(word) != score and _grade(word, words, seen) != score:
         return None
     shares: dict[float, float] = {}
     for piece, logprob in logprobs.items():
@@ -216,13 +223,14 @@ def token_shares(token: TokenLogprob, score: float, words: Words) -> TokenShares
 def _grade(word: str, words: Words, seen: Collection[str]) -> float | None:
     if not word:
         return None
-    longer = {whole: grade for whole, grade in words.items() if whole != word and whole.startswith(word)}
-    exact = words.get(word)
-    if exact is not None:
-        cut_up = any(grade != exact for grade in longer.values()) and not any(whole in seen for whole in longer)
-        return None if cut_up else exact
+    longer = {other: grade for other, grade in words.items() if other != word and other.startswith(word)}
     grades = set(longer.values())
-    return grades.pop() if len(grades) == 1 else None
+    exact = words.get(word)
+    if exact is None:
+        return grades.pop() if len(grades) == 1 else None
+    if grades <= {exact} or any(other in seen for other in longer):
+        return exact
+    return None
 
 
 def _bare(token: str) -> str:

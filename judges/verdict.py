@@ -64,7 +64,9 @@ Answer = Verdict | Unscored
 
 def as_given(answer: Answer) -> Answer:
     """Return an answer as the judge gave it, before any decision rule."""
-    return answer if isinstance(answer, Unscored) else answer.before or answer
+    if isinstance(answer, Unscored) or answer.before is None:
+        return answer
+    return answer.before
 
 
 def apply_rule(answer: Answer, scale: OutputScale, rule: DecisionRule) -> Answer:
@@ -74,16 +76,19 @@ def apply_rule(answer: Answer, scale: OutputScale, rule: DecisionRule) -> Answer
     confidence in the judge's own decision, at the threshold of its prompt. It is calibrated, and the confidence
     becomes that in the new decision. On a probability scale the calibrated score is compared with the threshold.
     """
-    given = as_given(answer)
-    if isinstance(given, Unscored):
-        return given
-    is_share = scale.kind == "probability"
-    probability = given.score if is_share else given.probability
+    before = as_given(answer)
+    if isinstance(before, Unscored):
+        return before
+    is_probability = scale.kind == "probability"
+    probability = before.score if is_probability else before.probability
     if rule.calibration is not None and probability is not None:
         probability = rule.calibration(probability)
-    decisive = probability if is_share and probability is not None else given.score
-    positive = decisive >= rule.threshold
-    if positive == given.positive and rule.calibration is None:
-        return given  # not 1 - (1 - confidence), which may differ in its last digit
-    confidence = probability if positive or probability is None else 1.0 - probability
-    return replace(given, positive=positive, confidence=confidence, before=given)
+    positive = before.score >= rule.threshold
+    if is_probability and probability is not None:
+        positive = probability >= rule.threshold
+    if positive == before.positive and rule.calibration is None:
+        return before  # not 1 - (1 - confidence), which may differ in its last digit
+    confidence = probability
+    if probability is not None and not positive:
+        confidence = 1.0 - probability
+    return replace(before, positive=positive, confidence=confidence, before=before)

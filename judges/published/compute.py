@@ -104,8 +104,8 @@ class VerdictFile:
             return _defined(name, benchmark.metrics[name])
         if name in ORDERED:
             return _finite(name, ORDERED[name](judged.positive, judged.score), METRICS[name].undefined)
-        known = ", ".join(benchmark.metrics)
-        raise InputError(f"there is no metric {rule.metric!r} on these verdicts; there are {known}")
+        metrics = ", ".join(benchmark.metrics)
+        raise InputError(f"there is no metric {rule.metric!r} on these verdicts; there are {metrics}")
 
     def _benchmark(self, rule: Rule, judged: JudgedDataset) -> Benchmark:
         _, _, cutoff = rule.name.partition("@")
@@ -137,8 +137,8 @@ def _refuse_guess(name: str, judged: JudgedDataset) -> None:
 
 def _macro(rule: Rule, judged: JudgedDataset) -> Value:
     if rule.name not in AVERAGED:
-        known = ", ".join(AVERAGED)
-        raise InputError(f"'by' goes with 'aggregate' or with one of {known}, not with {rule.metric!r} alone")
+        means = ", ".join(AVERAGED)
+        raise InputError(f"'by' goes with 'aggregate' or with one of {means}, not with {rule.metric!r} alone")
     if len(rule.by) != 1:
         raise InputError(f"{rule.name} is a mean over one column, and 'by' names {len(rule.by)}")
     return _defined(rule.name, macro_means(judged, rule.by[0])[rule.name].estimate)

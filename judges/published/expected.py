@@ -1,4 +1,4 @@
-"""Published figures computed again: what a file of expectations says about verdict files, and what we find there.
+"""Published figures computed again: what a file of expectations says about verdict files, and what comes out.
 
 The file is JSON, `{file: {figure: {published, computed, status, definition, rule}}}`: `published` is what its authors
 printed, `computed` what somebody found in the released verdicts, either of them null where there is none, and `rule`
@@ -32,7 +32,7 @@ STATUSES: tuple[Status, ...] = get_args(Status)
 ROUNDING = 1e-12
 """What floats may add to half a unit of the last digit that was printed."""
 SHOWN = 300
-"""Characters of a reason that are told: it is one line."""
+"""Characters of a reason that are shown: it is one line."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -132,9 +132,9 @@ def read_expected(path: Path) -> dict[str, list[Expectation]]:
     return {_clean(file): _read_figures(_clean(file), figures) for file, figures in body.items()}
 
 
-def _not_expectations(path: Path, why: str) -> DataError:
+def _not_expectations(path: Path, reason: str) -> DataError:
     shape = "an object of files, each with an object of figures"
-    return DataError(f"{path}: not a file of expectations: {why}", hint=f"it is JSON: {shape}")
+    return DataError(f"{path}: not a file of expectations: {reason}", hint=f"it is JSON: {shape}")
 
 
 def _read_figures(file: str, figures: Any) -> list[Expectation]:  # Any: JSON
@@ -189,12 +189,14 @@ def _read_printed(entry: Mapping[str, Any], key: str, problems: list[str]) -> Pr
     value = entry.get(key)
     if value is None:
         return None
-    numbers = [_decimal(part) for part in (value if isinstance(value, list) else [value])]
-    known = tuple(number for number in numbers if number is not None)
-    if len(known) < len(numbers):
-        problems.append(f"{key} is {_kind(value)}; a figure is a number, or a list of numbers")
-        return None
-    return known if isinstance(value, list) else known[0]
+    numbers: list[Decimal] = []
+    for part in value if isinstance(value, list) else [value]:
+        number = _decimal(part)
+        if number is None:
+            problems.append(f"{key} is {_kind(value)}; a figure is a number, or a list of numbers")
+            return None
+        numbers.append(number)
+    return tuple(numbers) if isinstance(value, list) else numbers[0]
 
 
 def _decimal(value: Any) -> Decimal | None:  # Any: JSON
@@ -283,20 +285,20 @@ def _line(verdicts: VerdictFile, entry: Expectation) -> Line:
     )
 
 
-def _compared(ours: Value, said: Expectation) -> tuple[Status, str]:
-    """Hold our figure against both: a published one may be wrong where the file says so, a computed one never."""
-    if said.published is None and said.computed is None:
+def _compared(ours: Value, entry: Expectation) -> tuple[Status, str]:
+    """Compare our figure with both: a published one may be wrong where the file says so, a computed one never."""
+    if entry.published is None and entry.computed is None:
         return "not computed", "nothing is expected: neither a published figure nor a computed one"
-    for printed in (said.published, said.computed):
+    for printed in (entry.published, entry.computed):
         if printed is not None and isinstance(printed, tuple) != isinstance(ours, tuple):
             return "not computed", f"the metric is {_count(ours)}, and the entry expects {_count(printed)}"
-    if said.computed is not None and not _same(ours, said.computed):
-        return "differs", f"computed elsewhere as {said.computed}"
-    if said.published is None or _same(ours, said.published):
+    if entry.computed is not None and not _same(ours, entry.computed):
+        return "differs", f"computed elsewhere as {entry.computed}"
+    if entry.published is None or _same(ours, entry.published):
         return "equal", ""
-    if said.computed is None or said.status == "exact":
+    if entry.computed is None or entry.status == "exact":
         return "differs", "from the published figure"
-    return "misprint", said.status
+    return "misprint", entry.status
 
 
 def _count(figure: Value | Printed) -> str:
@@ -304,7 +306,7 @@ def _count(figure: Value | Printed) -> str:
 
 
 def _same(ours: Value, printed: Printed) -> bool:
-    """Whether ours is the printed figure to the digits that were printed."""
+    """Return whether ours is the printed figure to the digits that were printed."""
     if isinstance(ours, tuple) and isinstance(printed, tuple):
         return len(ours) == len(printed) and all(_same(float(a), b) for a, b in zip(ours, printed, strict=True))
     if not isinstance(ours, float) or not isinstance(printed, Decimal):

@@ -34,7 +34,7 @@ class PublishedRow:
     metrics: Mapping[str, Decimal]
     """As fractions of 1 with the digits that were printed; none of them came with an interval."""
     counts: Mapping[str, int]
-    """Rows of the confusion table, where they were told."""
+    """Rows of the confusion table, where they were printed."""
     file: str | None
     """The released verdicts of this evaluator, by the name they have among our shared files."""
     misprints: Mapping[str, Misprint]
@@ -51,7 +51,8 @@ class PublishedRow:
             "metrics": {name: float(value) for name, value in self.metrics.items()},
             "counts": dict(self.counts),
             "misprints": {
-                name: {"figure": float(found.figure), "reason": found.reason} for name, found in self.misprints.items()
+                name: {"figure": float(misprint.figure), "reason": misprint.reason}
+                for name, misprint in self.misprints.items()
             },
         }
 
@@ -123,8 +124,8 @@ def _rows(name: str, figures: _Set) -> list[PublishedRow]:
             counts=row.counts,
             file=row.file,
             misprints={
-                metric: Misprint(figure=found.figure.scaleb(-shift), reason=found.reason)
-                for metric, found in row.misprints.items()
+                metric: Misprint(figure=misprint.figure.scaleb(-shift), reason=misprint.reason)
+                for metric, misprint in row.misprints.items()
             },
         )
         for row in figures.rows

@@ -1,4 +1,4 @@
-"""The shelf: shipped judges, kept versions, lineage, and no way out of the folder."""
+"""The registry: shipped judges, registered versions, lineage, and no way out of the folder."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -63,7 +63,7 @@ def test_a_kept_version_becomes_current_and_the_log_leads_back(tmp_path: Path) -
 
 
 def test_a_path_is_a_judge_too(tmp_path: Path) -> None:
-    """A YAML file outside the shelf can be named by its path."""
+    """A YAML file outside the registry can be named by its path."""
     path = tmp_path / "mine.yaml"
     path.write_text(Registry().get("groundedness").to_yaml(), encoding="utf-8")
     assert Registry().get(str(path)) == Registry().get("groundedness")
