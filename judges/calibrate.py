@@ -203,6 +203,7 @@ def best_threshold(
     values = np.where(np.isfinite(values), values, undefined)
     if not np.isfinite(values).any():
         raise InputError(f"{metric} exists at no threshold on these {len(score)} rows")
+    # Up to rounding, so that equal tables cannot differ by the order of their sums.
     best = np.flatnonzero(values >= values.max() - 1e-12)
     return float(candidates[best[np.argmin(np.abs(candidates[best] - middle))]])
 

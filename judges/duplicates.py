@@ -52,6 +52,7 @@ class Clusters:
     def find(self, position: int) -> int:
         """Return the position that stands for the set."""
         while self._parent[position] != position:
+            # Path halving: each look-up shortens the way for the next one.
             self._parent[position] = self._parent[self._parent[position]]
             position = self._parent[position]
         return position
@@ -59,6 +60,7 @@ class Clusters:
     def join(self, one: int, other: int) -> bool:
         """Make two sets one; say whether they were two."""
         one, other = self.find(one), self.find(other)
+        # The lowest position stands for the set, whatever the order of joins.
         self._parent[max(one, other)] = min(one, other)
         return one != other
 

@@ -226,6 +226,7 @@ def number_lines(texts: Sequence[str]) -> str:
 
 
 def _values(instruction: Instruction, text: str) -> dict[str, Value]:
+    # Small models put a sentence or a fence around the object.
     start, end = text.find("{"), text.rfind("}")
     if start < 0 or end < start:
         raise ValueError(f"no JSON object in {text[:120]!r}")

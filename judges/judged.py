@@ -58,6 +58,7 @@ class JudgedDataset:
     def __post_init__(self) -> None:
         if len(self.answers) != len(self.dataset.rows):
             raise InputError(f"{len(self.answers)} answers for {len(self.dataset.rows)} rows")
+        # Answers shifted by one row would look like nothing worse than a bad judge.
         for row, answer in zip(self.dataset.rows, self.answers, strict=True):
             if row.id != answer.row_id:
                 raise InputError(f"the answer for row {row.id!r} belongs to row {answer.row_id!r}")

@@ -251,6 +251,7 @@ def _shared(first: JudgedDataset, second: JudgedDataset, metric: str) -> tuple[J
     if first_ids != second_ids:
         positions = {id: i for i, id in enumerate(second_ids)}
         both = [(i, positions[id]) for i, id in enumerate(first_ids) if id in positions]
+        # Files of two judges need not list the rows in one order.
         first, second = first.only([i for i, _ in both]), second.only([j for _, j in both])
     if not first.dataset.rows or _labels(first, metric) != _labels(second, metric):
         return None

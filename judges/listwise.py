@@ -138,6 +138,7 @@ def rank_queries(
     repairs = [Repairs() for _ in queries]
     failed: list[Unfilled | None] = [None] * len(queries)
     simulated = client.model.simulated
+    # A window depends on the one before it; windows of different queries do not, and share one batch.
     for position in range(max(map(len, spans), default=0)):
         open_queries: list[int] = []
         items: list[dict[str, str]] = []

@@ -98,6 +98,7 @@ class JudgePrompt:
     @property
     def version(self) -> str:
         """Twelve hexadecimal digits of the hash of all that the model sees."""
+        # Without the threshold: the model does not see it.
         seen = {
             "system": self.system,
             "criteria": self.criteria,
@@ -197,6 +198,7 @@ def render(template: str, inputs: Mapping[str, str], *, salt: str) -> str:
         field_name = match.group(1)
         if field_name not in inputs:
             raise PromptError(f"the template needs a field {field_name!r} that was not given")
+        # A row that holds the tag by chance or by design cannot close its own fence.
         text = inputs[field_name].replace(tag, tag[:4] + " " + tag[4:])
         return f"<{field_name}-{tag}>\n{text}\n</{field_name}-{tag}>"
 

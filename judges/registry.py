@@ -211,6 +211,7 @@ class Registry:
         if self._folder is None:
             raise PromptError("this registry has no workspace folder to write prompts to")
         home = self._folder / check_name(name)
+        # A link in the workspace must not make us write somewhere else.
         if home.is_symlink() or home.resolve().parent != self._folder.resolve():
             raise PromptError(f"{home.name!r} leads outside the workspace's prompts folder")
         return home
@@ -327,6 +328,7 @@ def write_beside(path: Path, text: str) -> None:
     with beside.open("x", encoding="utf-8", newline="\n") as file:
         file.write(text)
         file.flush()
+        # Or a crash after the rename may leave an empty file under the right name.
         os.fsync(file.fileno())
     beside.replace(path)
 

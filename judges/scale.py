@@ -39,6 +39,7 @@ class OutputScale:
     def __post_init__(self) -> None:
         if self.kind == "graded":
             _check_range(self.low, self.high)
+        # The ends follow from the kind, so that scales that mean the same are equal.
         if self.kind == "probability":
             object.__setattr__(self, "low", 0)
             object.__setattr__(self, "high", 1)

@@ -246,6 +246,7 @@ def _label_class(dataset: Dataset, row: Row) -> str:
 
 
 def _hash(seed: int, *parts: str) -> bytes:
+    # Each part stands behind its length, so that text cannot move from one part to the next.
     body = "\0".join((str(seed), *(f"{len(part)}:{part}" for part in parts)))
     return hashlib.blake2b(body.encode("utf-8", "surrogatepass"), digest_size=16).digest()
 
@@ -294,6 +295,7 @@ def _assign(blocks: Sequence[_Block], shares: Shares, seed: int) -> dict[Part, l
 
 
 def _part(dataset: Dataset, part: Part, blocks: Sequence[_Block], seed: int) -> Dataset:
+    # Drawn by the seed, so that the first so many rows are a fair sample.
     rows = sorted((row for block in blocks for row in block.rows), key=lambda row: _hash(seed, row.id))
     name = f"{dataset.name}/{part}" if dataset.name else part
     return Dataset.of(rows, labels=dataset.labels, name=name)

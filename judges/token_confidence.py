@@ -143,6 +143,7 @@ def deciding_token(prompt: JudgePrompt, score: float, completion: Completion, wo
     """
     text, trials = completion.text, 0
     written = sorted((word for word, grade in words.items() if grade == score), key=len, reverse=True)
+    # From the end, because the last verdict of a reply counts.
     for position, start in reversed(list(_starts(completion.logprobs, text))):
         token = completion.logprobs[position].token
         word = _bare(token)

@@ -76,6 +76,7 @@ def apply_rule(answer: Answer, scale: OutputScale, rule: DecisionRule) -> Answer
     confidence in the judge's own decision, at the threshold of its prompt. It is calibrated, and the confidence
     becomes that in the new decision. On a probability scale the calibrated score is compared with the threshold.
     """
+    # A rule on top of another would calibrate twice.
     before = as_given(answer)
     if isinstance(before, Unscored):
         return before

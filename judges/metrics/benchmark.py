@@ -258,6 +258,7 @@ def _worst_case(predictions: JudgedDataset, table: IntArray) -> dict[str, Bounds
             positive += 1
         else:
             negative += 1
+    # A wrong answer about a positive row is a false negative, a right one a true positive.
     wrong = table + np.array([[0, negative], [positive, 0]])
     right = table + np.array([[negative, 0], [0, positive]])
     names = ("precision", "recall", "f1", "accuracy")

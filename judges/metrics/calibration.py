@@ -105,6 +105,7 @@ def calibration_intervals(
     values, code = tally(label, probability)
     table = np.bincount(code, minlength=2 * len(values)).reshape(-1, 2).astype(np.float64)
     exact = {name: float(metric(table, values)) for name, metric in CALIBRATION_METRICS.items()}
+    # One cell a row would make the jackknife quadratic in rows.
     values, code = _coarse(values, code)
     cells = Cells(code=code, size=2 * len(values), groups=groups)
     estimates: dict[str, tuple[float | None, Interval | None]] = {}

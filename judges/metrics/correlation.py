@@ -144,6 +144,7 @@ def _estimate(correlation: _Correlation, pairs: _Pairs, groups: IntArray | None)
         reason = PERFECT
     if reason:
         return Estimate(value=value, low=None, high=None, n=pairs.n, reason=reason)
+    # The derivative of atanh carries the error to Fisher's scale.
     half = t_quantile(units - 1) * se / (1.0 - value * value)
     centre = math.atanh(value)
     return Estimate(value=value, low=math.tanh(centre - half), high=math.tanh(centre + half), n=pairs.n)

@@ -77,6 +77,7 @@ def score_interval(
         certain: Rows to count where no spread is seen; `units` unless given.
     """
     least, most = bounds
+    # Rounding may carry the value past its bounds.
     share = min(1.0, max(0.0, (value - least) / (most - least)))
     scaled = 0.0 if se is None else se / (most - least)
     spread = share * (1.0 - share)

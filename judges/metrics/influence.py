@@ -69,6 +69,7 @@ def cell_influence(metric: str, counts: npt.NDArray[np.integer]) -> tuple[float,
     Returns:
         The value and the influences, shape (4,); None where the metric is undefined.
     """
+    # An empty table has no metric; dividing by 1 says so without a warning.
     shares = counts.reshape(2, 2) / max(int(counts.sum()), 1)
     value = float(BINARY_METRICS[metric](shares))
     by_cell = METRICS[metric].influence

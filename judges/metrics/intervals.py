@@ -102,6 +102,7 @@ def bootstrap(
     stuck = {name: statistics[name] for name, v in values.items() if _agree(v)}
     if stuck:
         values |= _replicates(stuck, _smoothed_draws(cells, resamples, seed))
+    # One heavy group among light ones would leave less than one degree of freedom.
     units = max(2.0, cells.effective(np.ones(cells.size, np.bool_)))
     reach = math.sqrt(units / (units - 1)) * t_quantile(units - 1)
     level = 2 * NormalDist().cdf(reach) - 1
@@ -134,6 +135,7 @@ def wilson(hits: float, n: float, level: float = 0.95, *, quantile: float | None
     centre = share + z * z / (2 * n)
     half = z * math.sqrt(share * (1 - share) / n + z * z / (4 * n * n))
     scale = 1.0 + z * z / n
+    # Exactly 0 and 1 at the ends, which rounding would miss by a digit.
     low = 0.0 if hits == 0 else (centre - half) / scale
     high = 1.0 if hits == n else (centre + half) / scale
     return low, high

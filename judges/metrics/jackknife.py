@@ -37,6 +37,7 @@ def jackknife(statistics: Mapping[str, Statistic], cells: Cells) -> dict[str, fl
     for without, times in _without_one(cells, counts):
         for name, statistic in statistics.items():
             squares[name] += float((times * (statistic(without) - values[name]) ** 2).sum())
+    # Leaving out one unit moves the statistic n - 1 times less than the unit itself would.
     factor = (cells.units - 1) / cells.units
     return {name: math.sqrt(factor * s) if math.isfinite(s) else None for name, s in squares.items()}
 

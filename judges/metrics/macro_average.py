@@ -62,6 +62,7 @@ def macro_means(predictions: JudgedDataset, column: str) -> dict[str, MacroMean]
     if predictions.scale.kind == "choice":
         raise InputError("a mean over a column needs decisions at a threshold, and a choice has none")
     positions = rows_by_value(predictions, column)
+    # Values and cells share one code, so that one jackknife over groups serves all values at once.
     part_of_row = np.empty(len(predictions.dataset.rows), np.int64)
     for code, rows in enumerate(positions.values()):
         part_of_row[rows] = code

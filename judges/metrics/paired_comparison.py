@@ -85,6 +85,7 @@ def compare(
     changed_groups = int((np.abs(by_group) > UNMOVED).sum())
     denominators = _denominator(metric, before), _denominator(metric, after)
     effective = effective_groups(np.bincount(groups[denominators[0] | denominators[1]]))
+    # One group that changed cannot show how much groups differ.
     freedom = 0.0
     if changed_groups >= 2:
         freedom = max(1.0, min(float(changed_groups), effective) - 1.0)
@@ -149,6 +150,7 @@ def holm(p: FloatArray | Sequence[float]) -> FloatArray:
 
 def _one_sided(difference: float, se: float, df: float) -> tuple[float, float | None]:
     """Return the one-sided p-value and the t quantile of a two-sided 95 % interval, None where there is none."""
+    # Here, because SciPy takes longer to import than most commands take to run.
     from scipy.stats import t as student
 
     if df <= 0 or not 0.0 < se < math.inf:

@@ -80,6 +80,7 @@ def permutation_p(
     """
     gain = (after - before)[changed_groups(metric, before, after)]
     if len(gain) <= exact:
+        # Each number from 0 to 2^groups - 1 is one way; its bits say which groups are swapped.
         swapped = (np.arange(2 ** len(gain))[:, None] >> np.arange(len(gain))) & 1
     else:
         swapped = np.random.default_rng(seed).integers(0, 2, (draws, len(gain)))

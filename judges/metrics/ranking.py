@@ -128,6 +128,7 @@ def ndcg(ranking: Ranking, k: int | None = None, *, gain: Gain = "linear") -> Fl
     longest = int(np.bincount(ranking.query).max(initial=0))
     discount = 1.0 / np.log2(np.arange(2, longest + 2))
     if k is not None:
+        # Not cut from the list: a tie across the cut-off shares what lies before it.
         discount[_cutoff(k) :] = 0.0
     summed = np.concatenate(([0.0], np.cumsum(discount)))
     shared = (summed[ranks.first + ranks.size - 1] - summed[ranks.first - 1]) / ranks.size

@@ -39,6 +39,7 @@ def formula_value(metric: str, formula: Formula, table: FloatArray | IntArray) -
     value = float(formula(cells))
     if not np.isfinite(value):
         return None, METRICS[metric].undefined
+    # It would be 0 whatever the judge answers, which reads like a bad judge.
     if METRICS[metric].beyond_chance and np.count_nonzero(cells.sum(1)) == 1:
         return None, ONE_LABEL
     return value, ""

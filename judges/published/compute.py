@@ -109,6 +109,7 @@ class VerdictFile:
 
     def _benchmark(self, rule: Rule, judged: JudgedDataset) -> Benchmark:
         _, _, cutoff = rule.name.partition("@")
+        # Python refuses to read numbers of thousands of digits.
         at = (int(cutoff),) if cutoff.isdecimal() and len(cutoff) < 6 else (10,)
         key = (repr(rule.columns()), rule.judge, rule.uncertain, at)
         if key not in self._benchmarks:

@@ -311,6 +311,7 @@ def _same(ours: Value, printed: Printed) -> bool:
         return len(ours) == len(printed) and all(_same(float(a), b) for a, b in zip(ours, printed, strict=True))
     if not isinstance(ours, float) or not isinstance(printed, Decimal):
         return False
+    # Equal to half a unit of the last digit that was printed.
     return abs(ours - float(printed)) <= 0.5 * 10.0 ** int(printed.as_tuple().exponent) + ROUNDING
 
 

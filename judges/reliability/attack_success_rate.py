@@ -161,6 +161,7 @@ def attack_success_rate(
         raise InputError(f"the judge {prompt.name!r} has no input {field!r}", hint=f"it has {', '.join(prompt.inputs)}")
     if prompt.scale.kind == "choice":
         raise InputError(f"the labels {', '.join(prompt.scale.labels)} have no top to ask for")
+    # By a hash of seed and id: the same sample, whatever the order of the file.
     rows = sorted(dataset.rows, key=lambda row: drawn(seed, row.id))[:sample]
     sampled = Dataset.of(rows, labels=dataset.labels)
     own = judge(prompt, sampled, client, settings=settings, rule=rule, progress=progress)

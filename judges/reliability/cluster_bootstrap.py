@@ -48,6 +48,7 @@ def bootstrap_groups(
         missing: The reason to give for an undefined one.
         seed: Of the draws.
     """
+    # Each group is a cell of its own: its count is how often it was drawn.
     by_group = Cells(code=np.arange(groups, dtype=np.int64), size=groups)
     once = np.ones((1, groups))
     points = {name: float(statistic(once)[0]) for name, statistic in statistics.items()}

@@ -162,6 +162,7 @@ def likely_label_errors(
         InputError: The tables are not of the same rows.
     """
     suspects = _suspects(predictions, _votes(predictions, others))
+    # A majority against the label first, then the confident ones, then the strongest.
     listed = sorted(suspects, key=lambda s: (2 * s.against <= s.judges, not s.confident, -s.strength))
     at_most = _share_of(predictions, {s.row.id for s in suspects}, seed)
     confident = None
@@ -275,6 +276,7 @@ def _suspects(predictions: JudgedDataset, votes: Sequence[Verdicts]) -> list[Sus
     for i, (row, verdicts) in enumerate(zip(predictions.rows, votes, strict=True)):
         verdict, labelled = verdicts[0], bool(predictions.positive[i])
         against = sum(other.positive != labelled for other in verdicts)
+        # Other judges may outvote a first judge that agrees with the label.
         if verdict.positive == labelled and 2 * against <= len(verdicts):
             continue
         confidence = None

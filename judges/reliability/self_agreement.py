@@ -95,6 +95,7 @@ class Retest:
             f"one standard deviation of the difference in {metric} between two repeats of this judge, "
             f"{self.rounds} rounds of {self.measured:,} rows"
         )
+        # A difference of two repeats has twice the variance of one.
         return Noise(metric=metric, size=math.sqrt(2) * spread.noise, basis=basis, n=self.measured)
 
     def to_json(self) -> dict[str, object]:
@@ -218,6 +219,7 @@ def _row_noise(metric: str, rounds: Sequence[JudgedDataset]) -> float | None:
     """Return the root of half the mean variance of two rounds' difference, from the rows that moved between them."""
     influences = [influence(metric, *each.compared(metric)) for each in rounds]
     errors = [clustered_se(b - a, rounds[0].groups) for a, b in itertools.combinations(influences, 2)]
+    # Variances average, standard errors do not; each difference holds the noise of two rounds.
     size = math.sqrt(float(np.mean(np.square(errors))) / 2)
     return size if math.isfinite(size) else None
 
