@@ -66,9 +66,9 @@ class JudgePrompt:
             if not isinstance(getattr(self, part), str):
                 raise PromptError(f"prompt {self.name!r}: {part} is not text")
         for part, text in self._texts():
-            if found := _SURROGATE.search(text):
+            if match := _SURROGATE.search(text):
                 raise PromptError(
-                    f"prompt {self.name!r}: {part} has the lone surrogate {found.group()!r}, half a letter"
+                    f"prompt {self.name!r}: {part} has the lone surrogate {match.group()!r}, half a letter"
                 )
         for example in self.examples:
             missing = [f for f in self.inputs if f not in example.inputs]

@@ -109,7 +109,7 @@ class Registry:
         name, _, version = spec.partition("@")
         if name not in self.names():
             raise PromptError(
-                f"there is no judge {name!r}", hint=f"known: {', '.join(self.names())}, or a path to a YAML file"
+                f"there is no judge {name!r}", hint=f"there are {', '.join(self.names())}, or a path to a YAML file"
             )
         versions = self.versions(name)
         start = version or self._current(name) or versions[0].version
@@ -324,13 +324,13 @@ def write_beside(path: Path, text: str) -> None:
     overwriting each other.
     """
     # A new file under a name that nobody can know, so that a link put there beforehand is not followed.
-    beside = path.with_name(f".{path.name}.{secrets.token_hex(6)}.tmp")
-    with beside.open("x", encoding="utf-8", newline="\n") as file:
+    temporary = path.with_name(f".{path.name}.{secrets.token_hex(6)}.tmp")
+    with temporary.open("x", encoding="utf-8", newline="\n") as file:
         file.write(text)
         file.flush()
         # Or a crash after the rename may leave an empty file under the right name.
         os.fsync(file.fileno())
-    beside.replace(path)
+    temporary.replace(path)
 
 
 def _shipped_names() -> tuple[str, ...]:

@@ -112,8 +112,9 @@ def _low(gaps: FloatArray, own: FloatArray, noise: FloatArray, seen: float) -> f
     def true(by: float) -> FloatArray:
         return np.sign(gaps) * np.maximum(np.abs(gaps) - by * own, 0.0)
 
-    most = float(np.max(np.abs(gaps) / np.where(own > 0, own, np.inf)))
-    by = _halved(most, lambda by: _ranked(true(by), noise, rank) < seen)
+    # By so many standard errors every gap is 0.
+    limit = float(np.max(np.abs(gaps) / np.where(own > 0, own, np.inf)))
+    by = _bisect(limit, lambda by: _ranked(true(by), noise, rank) < seen)
     return float(np.abs(true(by)).sum())
 
 
@@ -121,20 +122,20 @@ def _high(gaps: FloatArray, own: FloatArray, noise: FloatArray, seen: float) -> 
     """Return the error under which 2.5 % of what is drawn falls short of the value seen, its gaps in all bins."""
     rank = round(0.025 * (noise.shape[1] - 1))
     spread = np.where(gaps < 0, -own, own)
-    by = _halved(float(1.0 / own.sum()), lambda by: _ranked(by * spread, noise, rank) > seen)
+    by = _bisect(float(1.0 / own.sum()), lambda by: _ranked(by * spread, noise, rank) > seen)
     return by * float(own.sum())
 
 
-def _halved(most: float, beyond: Callable[[float], bool]) -> float:
-    """Return the least number up to `most` that is beyond."""
-    least = 0.0
+def _bisect(high: float, beyond: Callable[[float], bool]) -> float:
+    """Return the lowest number up to `high` that is beyond."""
+    low = 0.0
     for _ in range(STEPS):
-        middle = (least + most) / 2
+        middle = (low + high) / 2
         if beyond(middle):
-            most = middle
+            high = middle
         else:
-            least = middle
-    return most
+            low = middle
+    return high
 
 
 def _ranked(true: FloatArray, noise: FloatArray, rank: int) -> float:

@@ -110,7 +110,7 @@ def human_agreement(
         seed: Of the resamples, which draw groups.
 
     Raises:
-        InputError: A column is missing, or the annotators' scale cannot be told.
+        InputError: A column is missing, or the annotators' scale cannot be inferred.
         DataError: A cell is no grade.
     """
     dataset = source.dataset if isinstance(source, JudgedDataset) else source
@@ -146,9 +146,9 @@ def _read(dataset: Dataset, columns: Sequence[str], words: Mapping[str, float]) 
         lines = [[_grade(row, column, row.meta.get(column), words) for column in columns] for row in dataset.rows]
         return tuple(columns), np.array(lines, np.float64).T
     lists = [[_grade(row, columns[0], v, words) for v in _listed(row, columns[0])] for row in dataset.rows]
-    most = max(map(len, lists))
-    padded = [given + [math.nan] * (most - len(given)) for given in lists]
-    return tuple(f"{columns[0]}[{i}]" for i in range(most)), np.array(padded, np.float64).T
+    longest = max(map(len, lists))
+    padded = [grades + [math.nan] * (longest - len(grades)) for grades in lists]
+    return tuple(f"{columns[0]}[{i}]" for i in range(longest)), np.array(padded, np.float64).T
 
 
 def _refuse_unknown(dataset: Dataset, columns: Sequence[str], words: Mapping[str, float]) -> None:
