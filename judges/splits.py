@@ -283,11 +283,11 @@ def _assign(blocks: Sequence[_Block], shares: Shares, seed: int) -> dict[Part, l
     ordered = sorted(blocks, key=lambda block: (-len(block.rows), block.tie))
     for position, block in enumerate(ordered):
         parts: list[Part] = list(targets)
-        empty = [part for part in parts if not by_part[part]]
+        empty: list[Part] = [part for part in parts if not by_part[part]]
         # The last blocks are left for parts that have none yet, so that few groups still fill all parts.
         if len(empty) == len(ordered) - position:
             parts = empty
-        lacks = {part: lack(part, block) for part in parts}
+        lacks: dict[Part, tuple[float, bytes]] = {part: lack(part, block) for part in parts}
         chosen = max(lacks, key=lambda part: lacks[part])
         by_part[chosen].append(block)
         filled[chosen].update(block.classes)
