@@ -148,9 +148,9 @@ def helps(command: click.Command, name: str, parent: click.Context | None) -> It
     yield context.command_path, command.get_help(context).rstrip()
     if isinstance(command, click.Group):
         for child in command.list_commands(context):
-            found = command.get_command(context, child)
-            assert found is not None, child
-            yield from helps(found, child, context)
+            subcommand = command.get_command(context, child)
+            assert subcommand is not None, child
+            yield from helps(subcommand, child, context)
 
 
 def targets_text() -> str:
@@ -230,33 +230,35 @@ def _entry(module: ModuleType, name: str) -> str:
 
 def _methods(kind: type) -> str:
     lines = []
-    for name, found in vars(kind).items():
-        plain = found.__func__ if isinstance(found, classmethod | staticmethod) else found
+    for name, member in vars(kind).items():
+        plain = member.__func__ if isinstance(member, classmethod | staticmethod) else member
         if name.startswith("_") or not (inspect.isfunction(plain) or isinstance(plain, property)):
             continue
-        said = (inspect.getdoc(plain) or "").partition("\n")[0]
-        lines.append(f"* `{name}{'' if isinstance(plain, property) else '()'}`: {prose(said)}")
+        summary = (inspect.getdoc(plain) or "").partition("\n")[0]
+        brackets = "" if isinstance(plain, property) else "()"
+        lines.append(f"* `{name}{brackets}`: {prose(summary)}")
     return "\n".join([*lines, ""])
 
 
 def _signature(name: str, thing: Callable[..., object]) -> str:
     """Return `name(...)` as it would be written; nothing where a class is not made by calling it with arguments."""
     try:
-        found = inspect.signature(thing)
+        signature = inspect.signature(thing)
     except (TypeError, ValueError):
         return ""
-    given: list[str] = []
+    parameters: list[str] = []
     starred = False
-    for parameter in found.parameters.values():
+    for parameter in signature.parameters.values():
         if parameter.kind is parameter.KEYWORD_ONLY and not starred:
-            given.append("*")
+            parameters.append("*")
         starred |= parameter.kind in (parameter.KEYWORD_ONLY, parameter.VAR_POSITIONAL)
-        given.append(_parameter(parameter))
-    returned = found.return_annotation
-    back = "" if inspect.isclass(thing) or returned is found.empty else f" -> {_spelt(returned)}"
-    line = f"{name}({', '.join(given)}){back}"
+        parameters.append(_parameter(parameter))
+    returned = ""
+    if not inspect.isclass(thing) and signature.return_annotation is not signature.empty:
+        returned = f" -> {_spelt(signature.return_annotation)}"
+    line = f"{name}({', '.join(parameters)}){returned}"
     if len(line) > WIDTH:
-        line = "\n    ".join([f"{name}(", *(f"{part}," for part in given)]) + f"\n){back}"
+        line = "\n    ".join([f"{name}(", *(f"{parameter}," for parameter in parameters)]) + f"\n){returned}"
     return f"```text\n{line}\n```\n"
 
 

@@ -43,9 +43,9 @@ def test_a_command_of_the_documents_parses(line: str, tmp_path: Path, monkeypatc
     command: click.Command = cli
     with click.Context(cli) as context:
         while isinstance(command, click.Group):
-            _, found, words = command.resolve_command(context, words)
-            assert found is not None, line
-            command = found
+            _, subcommand, words = command.resolve_command(context, words)
+            assert subcommand is not None, line
+            command = subcommand
         command.make_context("judgewright", list(words), parent=context, resilient_parsing=False)
 
 

@@ -31,7 +31,7 @@ LEFT_OUT = {"...", ""}
 
 def blocks(page: Path, kind: str) -> list[str]:
     """The fenced blocks of one kind on a page."""
-    return [text for found, text in BLOCK.findall(page.read_text(encoding="utf-8")) if found == kind]
+    return [text for marker, text in BLOCK.findall(page.read_text(encoding="utf-8")) if marker == kind]
 
 
 def joined(text: str) -> list[str]:
@@ -56,8 +56,8 @@ def test_every_page_is_built(site: Path) -> None:
     written = {str(page.relative_to(DOCS).with_suffix(".html")) for page in PAGES}
     names = ("start", "commands", "judges", "slices", "optimize", "exports")
     reference = {f"reference/{name}.html" for name in names}
-    found = {str(page.relative_to(site)) for page in site.rglob("*.html")}
-    assert found == written | reference | {"contributing.html", "404.html"}
+    pages = {str(page.relative_to(site)) for page in site.rglob("*.html")}
+    assert pages == written | reference | {"contributing.html", "404.html"}
 
 
 class Loads(HTMLParser):
@@ -65,13 +65,12 @@ class Loads(HTMLParser):
 
     def __init__(self) -> None:
         super().__init__()
-        self.found: list[str] = []
+        self.addresses: list[str] = []
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        given = dict(attrs)
-        address = given.get("src") if tag != "link" else given.get("href")
+        address = dict(attrs).get("href" if tag == "link" else "src")
         if address:
-            self.found.append(address)
+            self.addresses.append(address)
 
 
 def test_the_site_fetches_nothing(site: Path) -> None:
@@ -79,7 +78,7 @@ def test_the_site_fetches_nothing(site: Path) -> None:
     for page in site.rglob("*.html"):
         loads = Loads()
         loads.feed(page.read_text(encoding="utf-8"))
-        assert [address for address in loads.found if "//" in address] == [], page
+        assert [address for address in loads.addresses if "//" in address] == [], page
     for style in site.rglob("*.css"):
         assert not re.search(r"(url\(|@import)\s*[\"']?(https?:)?//", style.read_text(encoding="utf-8")), style
 
@@ -112,7 +111,7 @@ def test_the_reference_knows_the_task_of_every_command_and_name() -> None:
         assert set(reference.python_tasks(page)) <= set(tasks)
 
 
-class PlannedRun:
+class TutorialRun:
     """A person who types what the tutorial shows, in a folder of their own."""
 
     def __init__(self, folder: Path) -> None:
@@ -120,13 +119,13 @@ class PlannedRun:
         self.run_id = ""
         self.url = ""
         self.servers: list[subprocess.Popen[str]] = []
-        mine = {name: text for name, text in os.environ.items() if "API_KEY" not in name and name != "COLUMNS"}
-        self.environment = mine | {"JUDGEWRIGHT_WORKSPACE": str(folder)}
+        environment = {name: text for name, text in os.environ.items() if "API_KEY" not in name and name != "COLUMNS"}
+        self.environment = environment | {"JUDGEWRIGHT_WORKSPACE": str(folder)}
 
     def type(self, line: str) -> str:
         """Run a line and return what it printed."""
-        said = line.replace("RUN", self.run_id).replace(SERVED, self.url)
-        words = shlex.split(said.removesuffix(" &"))
+        typed = line.replace("RUN", self.run_id).replace(SERVED, self.url)
+        words = shlex.split(typed.removesuffix(" &"))
         program = {"judgewright": [sys.executable, "-m", "judgewright"], "python": [sys.executable]}[words[0]]
         if line.endswith(" &"):
             return self._serve([*program, *words[1:]])
@@ -140,8 +139,8 @@ class PlannedRun:
             timeout=900,
         )
         assert done.returncode == 0, f"{line}\n{done.stdout[-2000:]}\n{done.stderr[-2000:]}"
-        if found := re.search(r"^Run (\S+):", done.stdout, re.MULTILINE):
-            self.run_id = found.group(1)
+        if match := re.search(r"^Run (\S+):", done.stdout, re.MULTILINE):
+            self.run_id = match.group(1)
         return done.stdout
 
     def _serve(self, command: list[str]) -> str:
@@ -151,13 +150,13 @@ class PlannedRun:
         server = subprocess.Popen(free, cwd=self.folder, env=self.environment, stdout=pipe, text=True)
         self.servers.append(server)
         assert server.stdout is not None
-        said = ""
+        output = ""
         for line in server.stdout:
-            said += line
-            if found := re.search(r"http://\S+", line):
-                self.url = self.url or found.group()
-                return said.replace(self.url, SERVED)
-        raise AssertionError(f"{command} did not say where it listens: {said}")
+            output += line
+            if match := re.search(r"http://\S+", line):
+                self.url = self.url or match.group()
+                return output.replace(self.url, SERVED)
+        raise AssertionError(f"{command} did not say where it listens: {output}")
 
     def stop(self) -> None:
         """Stop the servers."""
@@ -167,29 +166,29 @@ class PlannedRun:
 
 
 @pytest.fixture
-def walk(tmp_path: Path) -> Iterator[PlannedRun]:
-    """See `PlannedRun`."""
-    walk = PlannedRun(tmp_path)
-    yield walk
-    walk.stop()
+def run(tmp_path: Path) -> Iterator[TutorialRun]:
+    """See `TutorialRun`."""
+    run = TutorialRun(tmp_path)
+    yield run
+    run.stop()
 
 
 @pytest.mark.timeout(900)
-def test_the_tutorial_does_what_it_says(walk: PlannedRun) -> None:
+def test_the_tutorial_does_what_it_says(run: TutorialRun) -> None:
     """Its commands in order, over HTTP: each exits with 0 and prints the lines on the page; the prompt is exported."""
     printed: list[str] = []
     for kind, text in BLOCK.findall((DOCS / "tutorial.md").read_text(encoding="utf-8")):
         if kind == "":
-            printed = [line for typed in joined(text) for line in walk.type(typed).splitlines()]
+            printed = [line for typed in joined(text) for line in run.type(typed).splitlines()]
         elif kind == "text":
-            shown = [line.replace("RUN", walk.run_id) for line in text.splitlines() if line.strip() not in LEFT_OUT]
+            shown = [line.replace("RUN", run.run_id) for line in text.splitlines() if line.strip() not in LEFT_OUT]
             rest = iter(printed)
             missing = [line for line in shown if line not in rest]
             assert missing == [], f"the page shows what was not printed, or not in this order:\n{missing[0]}"
-    manifest = json.loads((walk.folder / "handover" / "manifest.json").read_text())
+    manifest = json.loads((run.folder / "handover" / "manifest.json").read_text())
     assert manifest["simulated"] is True
-    assert manifest["provenance"]["run"] == walk.run_id
-    assert "Compare each number with the source" in (walk.folder / "handover" / "groundedness.py").read_text()
+    assert manifest["provenance"]["run"] == run.run_id
+    assert "Compare each number with the source" in (run.folder / "handover" / "groundedness.py").read_text()
 
 
 def test_the_price_file_of_the_page_is_read(tmp_path: Path) -> None:
@@ -270,10 +269,10 @@ def test_no_target_is_forgotten() -> None:
 @pytest.fixture(scope="module")
 def endpoint(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """The address of a simulated endpoint."""
-    walk = PlannedRun(tmp_path_factory.mktemp("endpoint"))
-    walk.type("judgewright simulate --port 8399 &")
-    yield walk.url
-    walk.stop()
+    run = TutorialRun(tmp_path_factory.mktemp("endpoint"))
+    run.type("judgewright simulate --port 8399 &")
+    yield run.url
+    run.stop()
 
 
 @pytest.mark.parametrize("target", BEFORE)
@@ -287,18 +286,23 @@ def test_the_lines_that_use_an_export_run(target: str, endpoint: str, tmp_path: 
     head = f"import sys; sys.path.insert(0, '.'); MODEL, URL, FOLDER = 'simulated', {endpoint!r}, '.'"
     code = re.sub(r"(?<=[\"/])MODEL(?=\")", "simulated", export.body["usage"])
     code = code.replace("=...", f"={TEXT}").replace(": ...", f": {TEXT}").replace("[...]", f"[{TEXT}]")
-    mine = {name: text for name, text in os.environ.items() if "API_KEY" not in name}
-    mine |= {"OPENAI_BASE_URL": endpoint, "OPENAI_API_BASE": endpoint, "OPENAI_API_KEY": "none", "HOME": str(tmp_path)}
-    mine |= QUIET
+    environment = {name: text for name, text in os.environ.items() if "API_KEY" not in name}
+    environment |= {
+        "OPENAI_BASE_URL": endpoint,
+        "OPENAI_API_BASE": endpoint,
+        "OPENAI_API_KEY": "none",
+        "HOME": str(tmp_path),
+    }
+    environment |= QUIET
     ran = subprocess.run(
         [str(python), "-c", "\n".join((head, BEFORE[target], code))],
         cwd=tmp_path,
-        env=mine,
+        env=environment,
         capture_output=True,
         text=True,
         check=False,
         timeout=900,
     )
-    if found := re.search(r"No module named '((?!groundedness)[\w.]+)'", ran.stderr):
-        pytest.skip(f"{found.group(1)} is not installed beside {TARGETS[target].tool}")
+    if match := re.search(r"No module named '((?!groundedness)[\w.]+)'", ran.stderr):
+        pytest.skip(f"{match.group(1)} is not installed beside {TARGETS[target].tool}")
     assert ran.returncode == 0, ran.stderr[-2000:]

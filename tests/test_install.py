@@ -47,7 +47,7 @@ def test_an_install_that_fails_says_why_and_leaves_so(tmp_path: Path) -> None:
 def test_both_commands_say_what_is_installed_and_how_long_it_takes() -> None:
     """Before the first package is asked for."""
     for target in (".user", ".dev"):
-        said = subprocess.run(
+        output = subprocess.run(
             ["make", "-n", "-W", "pyproject.toml", f".venv/{target}"], cwd=ROOT, capture_output=True, text=True
         ).stdout
-        assert said.index("1 GB on disk, once; two to ten minutes") < said.index("install")
+        assert output.index("1 GB on disk, once; two to ten minutes") < output.index("install")
