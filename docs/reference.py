@@ -49,7 +49,7 @@ PYTHON_TASKS = {
     "judges": {
         "Read rows and verdicts": ("rows", "files", "datasets", "splits", "duplicates"),
         "Describe a judge": ("prompt", "instruction", "registry", "scale"),
-        "Ask a model": ("judge", "models", "simulated", "reply", "verdict"),
+        "Ask a model": ("judge", "models", "simulated", "reply", "verdict", "listwise", "token_confidence"),
         "Measure": ("judged", "metrics", "leaderboard", "calibrate", "reliability"),
         "Handle errors": ("errors",),
     },
@@ -60,17 +60,23 @@ PYTHON_TASKS = {
         "Find what a new prompt made worse": ("regression",),
     },
     "optimize": {
-        "Run an optimization": ("loop", "context", "goal", "settings", "step", "search_state", "critique"),
+        "Run an optimization": ("loop", "context", "goal", "settings", "options", "step", "search_state", "critique"),
         "Say what should improve": ("losses",),
         "Write prompts": ("proposers", "invariants"),
         "Decide on the holdout": ("holdout",),
+        "Find out which words caused a gain": ("hunks", "ablation", "threshold", "word_diff", "align"),
+        "Know what a run will cost": ("forecast",),
         "Record a run": ("journal", "events"),
     },
-    "exports": {"Write an export": ("", "manifest", "push"), "Verify it": ("verify",), "Add a target": ("target",)},
+    "exports": {
+        "Write an export": ("", "targets", "all_targets", "manifest", "write_export", "push"),
+        "Verify it": ("verify",),
+        "Add a target": ("target",),
+    },
 }
-"""For each page of Python names: tasks, and the files or folders whose names belong to them (`""`: the face itself)."""
-MORE = "More"
-"""The task of what is named nowhere above."""
+"""For each page of Python names: tasks, and the files or folders whose names belong to them."""
+MORE = "Inner parts"
+"""What is named nowhere above: for people who change the code, so that the page to start from leaves it out."""
 CONTRIBUTING = Path(__file__).resolve().parents[1] / "CONTRIBUTING.md"
 TARGETS_HERE = "<!-- the targets -->"
 """Where the page about exports has its sections."""
@@ -110,6 +116,8 @@ def start_page() -> str:
         module = import_module(package)
         parts.append(f"**[`{package}`]({page}.md)**: {prose(docstring(module).partition(chr(10))[0])}\n")
         for task, names in python_tasks(page).items():
+            if task == MORE:
+                continue
             links = ", ".join(f"[`{name}`]({page}.md#{name.lower()})" for name in names)
             parts.append(f"* {task}: {links}")
         parts.append("")
@@ -204,13 +212,11 @@ def python_tasks(page: str) -> dict[str, list[str]]:
 
 
 def _sources(module: ModuleType) -> dict[str, str]:
-    """Return which file or folder of a package each of its names comes from."""
-    sources = {}
-    for name in module.__all__:
-        home = getattr(getattr(module, name), "__module__", None) or ""
-        sources[name] = home.removeprefix(f"{module.__name__}.").partition(".")[0]
-    # A constant or an alias of a type does not know where it was made; the import in the face does.
-    for node in ast.parse(inspect.getsource(module)).body:
+    """Return which file or folder each name of a face comes from, as its imports or its stub say."""
+    face = Path(str(module.__file__))
+    stub = face.with_suffix(".pyi")
+    sources = dict.fromkeys(module.__all__, "")
+    for node in ast.parse((stub if stub.exists() else face).read_text(encoding="utf-8")).body:
         if isinstance(node, ast.ImportFrom) and node.module:
             sources |= {alias.asname or alias.name: node.module.partition(".")[0] for alias in node.names}
     return sources

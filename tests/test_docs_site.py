@@ -54,7 +54,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_every_page_is_built(site: Path) -> None:
     """The written pages, and those that the build writes."""
     written = {str(page.relative_to(DOCS).with_suffix(".html")) for page in PAGES}
-    names = ("start", "commands", "judges", "slices", "optimize", "exports")
+    names = ("start", "commands", "python", "judges", "slices", "optimize", "exports")
     reference = {f"reference/{name}.html" for name in names}
     pages = {str(page.relative_to(site)) for page in site.rglob("*.html")}
     assert pages == written | reference | {"contributing.html", "404.html"}
@@ -102,13 +102,12 @@ def test_the_reference_has_every_public_name(site: Path) -> None:
     assert "split_dataset(" in page
 
 
-def test_the_reference_knows_the_task_of_every_command_and_name() -> None:
-    """Nothing is left under *More*."""
+def test_the_reference_knows_the_task_of_every_command() -> None:
+    """A new command is put where people look for it; and no task is without Python names."""
     reference = pytest.importorskip("docs.reference", reason="mkdocs is not installed: make docs")
     assert set(reference.command_tasks()) == set(reference.COMMAND_TASKS)
     for page, tasks in reference.PYTHON_TASKS.items():
-        assert reference.python_tasks(page).get(reference.MORE, []) == [], page
-        assert set(reference.python_tasks(page)) <= set(tasks)
+        assert set(reference.python_tasks(page)) >= set(tasks), page
 
 
 class TutorialRun:
