@@ -10,6 +10,14 @@ import yaml
 
 ROOT = Path(__file__).resolve().parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+PRODUCT = [
+    path.relative_to(ROOT)
+    for room in ("judges", "slices", "optimize", "runs")
+    for path in (ROOT / room).rglob("*.py")
+    if path.parent.name not in ("checks", "tool_readers")  # scripts for another tool's Python are not type-checked
+]
+STRICT_FILES = 16
+"""As many files are type-checked strictly; raise it when the list has grown."""
 NEAR = runpy.run_path(str(ROOT / ".ci" / "near.py"))
 
 
@@ -69,3 +77,11 @@ def test_make_names_what_it_has() -> None:
     named = set(re.findall(r"(?:^|`)make ([a-z-]+)", page, re.MULTILINE))
     assert named
     assert [name for name in sorted(named) if not re.search(rf"^{name}:", makefile, re.MULTILINE)] == []
+
+
+def test_the_list_of_strict_files_does_not_shrink() -> None:
+    """Every entry exists, and together they cover what they covered before."""
+    strict = [Path(entry) for entry in PROJECT["tool"]["pyright"]["strict"]]
+    assert [str(entry) for entry in strict if not (ROOT / entry).exists()] == []
+    covered = [path for path in PRODUCT if any(path == entry or entry in path.parents for entry in strict)]
+    assert len(covered) >= STRICT_FILES
