@@ -33,7 +33,7 @@ from judgewright.judges import (
     measure,
     parse_label_scale,
 )
-from judgewright.runs.imports import Wishes, import_judge
+from judgewright.runs.imports import ImportOptions, import_judge
 
 DATA = Path(__file__).resolve().parents[2] / "shared/data"
 ENVIRONMENTS = Path(__file__).resolve().parents[1] / ".verify"
@@ -47,7 +47,7 @@ class Theirs:
     shown: str
     tool: str
     name: str
-    wishes: Wishes = field(default_factory=Wishes)
+    options: ImportOptions = field(default_factory=ImportOptions)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,7 +74,7 @@ COMPARISONS = (
                 shown="MLflow groundedness, no question",
                 tool="mlflow",
                 name="groundedness",
-                wishes=Wishes(fills={"request": ""}),
+                options=ImportOptions(fills={"request": ""}),
             ),
             Theirs(shown="TruLens groundedness", tool="trulens", name="groundedness"),
         ),
@@ -103,7 +103,7 @@ COMPARISONS = (
                 shown="MLflow relevance to query",
                 tool="mlflow",
                 name="relevance_to_query",
-                wishes=Wishes(fields={"context": "answer"}),
+                options=ImportOptions(fields={"context": "answer"}),
             ),
             Theirs(shown="TruLens answer relevance, reasons", tool="trulens", name="relevance_with_cot_reasons"),
         ),
@@ -117,7 +117,7 @@ def judges_of(comparison: Comparison, environments: Path) -> dict[str, JudgeProm
     for theirs in comparison.theirs:
         python = environments / theirs.tool / "bin/python"
         try:
-            imported = import_judge(theirs.tool, theirs.name, wishes=theirs.wishes, interpreter=str(python))
+            imported = import_judge(theirs.tool, theirs.name, options=theirs.options, interpreter=str(python))
         except InputError as error:
             print(f"left out: {theirs.shown}: {error}", file=sys.stderr)
             continue

@@ -23,8 +23,7 @@ from mkdocs.structure.pages import Page
 
 from judgewright.judges import Registry
 from judgewright.runs.cli import cli
-from judgewright.runs.exports import TARGETS, ExportContext, Refused
-from judgewright.runs.exports.manifest import differences
+from judgewright.runs.exports import TARGETS, ExportContext, Refused, differences
 
 FACES = {
     "python": "judgewright",
@@ -179,7 +178,7 @@ def targets_text() -> str:
         told = differences(handover, bundle)
         parts.append("What differs there:\n" if told else "Nothing differs there.\n")
         parts += [f"* {prose(text)}" for text in told]
-        if target.probe is None:
+        if target.check is None:
             parts.append("\nIt has no tool to be verified in.\n")
         elif target.requires:
             needs = " ".join(target.requires)

@@ -11,7 +11,7 @@ import click
 
 from ...judges import InputError
 from ..actions.export import export_context
-from ..exports import TARGETS, manifest, push_export, read_export, verify_export, write_export
+from ..exports import TARGETS, build_manifest, push_export, read_export, verify_export, write_export
 from ..exports.judge_module import stem
 from ..terminal import inline, say, say_json
 from .options import json_option, open_workspace, workspace_option
@@ -77,7 +77,7 @@ def judge(
         bundle = TARGETS[target].write(context)
         if len(bundle.files) > 1 and not as_json:
             raise InputError(f"--to {target} writes {len(bundle.files)} files", hint="name a folder with --out")
-        body, text = manifest(context, TARGETS[target], bundle), next(iter(bundle.files.values()))
+        body, text = build_manifest(context, TARGETS[target], bundle), next(iter(bundle.files.values()))
         files = dict(bundle.files)
     if as_json:
         told = {"judge": prompt.name, "version": prompt.version, "target": target, "manifest": body}
@@ -102,7 +102,7 @@ def _say_written(body: Mapping[str, object], out: str) -> None:
     say("  use it:")
     for line in str(body["usage"]).splitlines():
         say(f"    {line}")
-    if TARGETS[str(body["target"])].probe:
+    if TARGETS[str(body["target"])].check:
         say(f"Prove it with: judgewright export verify {out}")
 
 

@@ -8,7 +8,7 @@ import click
 
 from ...judges import InputError, parse_label_scale, read_small_text, write_beside
 from ..actions.gate_decision import verification
-from ..imports import SOURCES, TOOLS, Imported, Wishes, import_judge, list_installed
+from ..imports import SOURCES, TOOLS, ImportedJudge, ImportOptions, import_judge, list_installed
 from ..terminal import inline, say, say_diff, say_json, say_table
 from .options import json_option, open_workspace, workspace_option
 from .output_paths import OutFile
@@ -156,13 +156,13 @@ def import_(
     if name is None:
         _list_shipped(tool, interpreter, as_json=as_json)
         return
-    wishes = Wishes(
+    options = ImportOptions(
         name=called,
         fields=_pairs(fields, "--field"),
         fills={theirs: _text_of(text) for theirs, text in _pairs(fills, "--fill").items()},
         scale=parse_label_scale(scale) if scale else None,
     )
-    found = import_judge(tool, name, wishes=wishes, interpreter=interpreter)
+    found = import_judge(tool, name, options=options, interpreter=interpreter)
     if out is not None:
         write_beside(out, found.prompt.to_yaml())
         place, spec = str(out), str(out)
@@ -184,14 +184,19 @@ def _list_shipped(tool: str, interpreter: str | None, *, as_json: bool) -> None:
         say(inline(one))
 
 
-def _say_imported(found: Imported, place: str, spec: str, *, as_json: bool) -> None:
+def _say_imported(found: ImportedJudge, place: str, spec: str, *, as_json: bool) -> None:
     prompt = found.prompt
     if as_json:
-        told = {"name": prompt.name, "version": prompt.version, "path": place, "tool": found.tool, "place": found.place}
-        told |= {"dialect": found.dialect, "inputs": prompt.inputs, "fields": dict(found.fields)}
+        told = {"name": prompt.name, "version": prompt.version, "path": place, "tool": found.tool}
+        told |= {
+            "place": found.location,
+            "dialect": found.syntax,
+            "inputs": prompt.inputs,
+            "fields": dict(found.fields),
+        }
         say_json(told | {"scale": prompt.scale.describe(), "differences": list(found.differences)})
         return
-    say(f"{prompt.name}@{prompt.version} from {inline(found.tool)}, {inline(found.place)}, written to {place}")
+    say(f"{prompt.name}@{prompt.version} from {inline(found.tool)}, {inline(found.location)}, written to {place}")
     say(f"  Rows need {', '.join(prompt.inputs)}.")
     for difference in found.differences:
         say(f"  {inline(difference)}")

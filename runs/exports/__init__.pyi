@@ -1,31 +1,25 @@
-from .conformance import CheckFailed, run_check
 from .deepeval import places_of
 from .dspy import RESERVED
-from .judge_module import (
-    calibration_difference,
-    literal,
-    messages_part,
-    raw_threshold,
-    reading_part,
-    stem,
-    user_text_part,
-)
+from .judge_module import calibration_difference, messages_part, raw_threshold, reading_part, stem, user_text_part
 from .langchain import chat_prompt
-from .manifest import Export, manifest, read_export, write_export
+from .manifest import MANIFEST_NAME, Export, build_manifest, differences, read_export, text_digest
 from .mlflow import REGISTRY
 from .push import push_export
+from .source_text import literal
 from .target import ExportContext, ExportedFiles, Refused, ScoreMap, Target
 from .targets import TARGETS
-from .template_parts import Field, TemplateMessage, TemplatePart, fill, template_messages
-from .template_syntaxes import double_brace, f_string, jinja, mustache
+from .template_parts import Field, TemplateMessage, TemplatePart, fill, join_literals, template_messages
+from .template_syntaxes import double_brace, f_string, jinja
+from .tool_scripts import SHARED_NAME, ToolScriptFailed, run_tool_script
 from .verify import Verification, verify_export
-from .writing import Destination, put, text_digest
+from .write_files import Destination, put_files, write_export
 
 __all__ = [
+    "MANIFEST_NAME",
     "REGISTRY",
     "RESERVED",
+    "SHARED_NAME",
     "TARGETS",
-    "CheckFailed",
     "Destination",
     "Export",
     "ExportContext",
@@ -36,24 +30,26 @@ __all__ = [
     "Target",
     "TemplateMessage",
     "TemplatePart",
+    "ToolScriptFailed",
     "Verification",
+    "build_manifest",
     "calibration_difference",
     "chat_prompt",
+    "differences",
     "double_brace",
     "f_string",
     "fill",
     "jinja",
+    "join_literals",
     "literal",
-    "manifest",
     "messages_part",
-    "mustache",
     "places_of",
     "push_export",
-    "put",
+    "put_files",
     "raw_threshold",
     "read_export",
     "reading_part",
-    "run_check",
+    "run_tool_script",
     "stem",
     "template_messages",
     "text_digest",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from string import Template
 
 from ...judges import JudgePrompt
@@ -98,29 +99,28 @@ class Judge(BaseMetric):
 ''')
 
 
-def write(handover: ExportContext) -> ExportedFiles:
+def write(context: ExportContext) -> ExportedFiles:
     """Write the metric.
 
     Raises:
         Refused: The judge chooses a label, which is no number to hold against a threshold.
     """
-    prompt, scale = handover.prompt, handover.prompt.scale
+    prompt, scale = context.prompt, context.prompt.scale
     if scale.kind == "choice":
         raise Refused(
             f"{prompt.name} chooses one of {', '.join(scale.labels)}: a DeepEval metric is a number against a threshold"
         )
     name, places = f"{stem(prompt)}_deepeval", places_of(prompt)
-    shown = ", ".join(f"{literal(field)}: {literal(place) if place else None}" for field, place in places.items())
-    module = fill_module(_MODULE, handover, low=str(scale.low), high=str(scale.high), places=shown)
-    [*calibration_difference(handover), *prose_difference(prompt)]
-    filled = dict.fromkeys(place for place in ("input", *places.values()) if place)  # a test case has an input anyway
-    given = ", ".join(f"{place}=[...]" if place == "retrieval_context" else f"{place}=..." for place in filled)
+    items = []
+    for field, place in places.items():
+        items.append(f"{literal(field)}: {literal(place) if place else None}")
+    module = fill_module(_MODULE, context, low=str(scale.low), high=str(scale.high), places=", ".join(items))
     return ExportedFiles(
         files={f"{name}.py": module},
         exact=True,
         calibrated=True,
         own_fences=True,
-        differences=(*calibration_difference(handover), *prose_difference(prompt)),
+        differences=(*calibration_difference(context), *prose_difference(prompt)),
         scores=ScoreMap(
             low=0.0,
             high=1.0,
@@ -128,24 +128,33 @@ def write(handover: ExportContext) -> ExportedFiles:
         ),
         usage=(
             f"from deepeval.test_case import LLMTestCase\nfrom {name} import Judge\n"
-            f"score = Judge(MODEL, base_url=URL).measure(LLMTestCase({given}))"
+            f"score = Judge(MODEL, base_url=URL).measure(LLMTestCase({_arguments(places)}))"
         ),
     )
 
 
 def places_of(prompt: JudgePrompt) -> dict[str, str | None]:
     """Return where each input stands in a test case; None for one that only its metadata can hold."""
-    out: dict[str, str | None] = {}
+    places: dict[str, str | None] = {}
     for name in prompt.inputs:
-        fits = next((place for place, names in PLACES.items() if name in names), None)
-        out[name] = None if fits in out.values() else fits
-    return out
+        place = next((place for place, names in PLACES.items() if name in names), None)
+        places[name] = None if place in places.values() else place
+    return places
+
+
+def _arguments(places: Mapping[str, str | None]) -> str:
+    """Return the arguments of a test case as the usage shows them."""
+    arguments = {"input": "input=..."}  # DeepEval asks for an input even where the judge reads none
+    for place in places.values():
+        if place:
+            arguments[place] = f"{place}=[...]" if place == "retrieval_context" else f"{place}=..."
+    return ", ".join(arguments.values())
 
 
 TARGET = Target(
     name="deepeval",
     tool="DeepEval 4.3",
     write=write,
-    probe="deepeval.py",
+    check="deepeval.py",
     requires=("deepeval==4.3.1",),
 )

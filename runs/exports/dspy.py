@@ -9,23 +9,21 @@ from keyword import iskeyword
 from string import Template
 from typing import Any
 
-import orjson
-
 from ...judges import Example, JudgePrompt, OutputScale
-from .judge_module import calibration_difference, fill_module, literal, prose_difference, stem
-from .python_text import python_text
+from .judge_module import calibration_difference, fill_module, prose_difference, stem
+from .source_text import json_text, literal, text_literal
 from .target import ExportContext, ExportedFiles, Refused, ScoreMap, Target
 
 STATE = "state.json"
 REPLY_FIELD = "judgewright_reply"
 """The field of a saved demonstration that holds the reply as it was written."""
-_TAKEN = (
+_RESERVED_NAMES = (
     "append append_instructions bool config construct copy delete demos dict dspy dump_state equals fields float "
     "from_orm input_fields insert instructions int json judgewright_reply lm load_state mro new_signature "
     "output_fields prediction prepend register schema schema_json self signature str update_forward_refs validate "
     "with_instructions with_updated_fields"
 )
-RESERVED = frozenset(_TAKEN.split())
+RESERVED = frozenset(_RESERVED_NAMES.split())
 """Names that a field of a DSPy signature cannot have: its class has them, `dspy.Predict` takes them, or we do."""
 
 _MODULE = Template('''\
@@ -136,14 +134,18 @@ def positive(prediction):
 '''
 
 
-def _write(handover: ExportContext) -> ExportedFiles:
-    prompt = handover.prompt
+def write(context: ExportContext) -> ExportedFiles:
+    """Write the module, and the saved state that it loads.
+
+    Raises:
+        Refused: A field of the row or of the reply has a name that a DSPy signature cannot have.
+    """
+    prompt = context.prompt
     _refuse(prompt)
-    name = f"{stem(prompt)}_dspy.py"
-    module = name.removesuffix(".py")
+    module = f"{stem(prompt)}_dspy"
     score = _score_field(prompt)
     return ExportedFiles(
-        files={name: _module(handover), STATE: _state(prompt)},
+        files={f"{module}.py": _module(context), STATE: _state(prompt)},
         exact=True,
         own_fences=True,
         calibrated=True,
@@ -151,7 +153,7 @@ def _write(handover: ExportContext) -> ExportedFiles:
             f"{STATE} and JudgeSignature can be used with DSPy's own adapters too; they write headers and an answer "
             "format of their own around the judge's system message, which is then another judge.",
             "No response format is sent: the reply is asked for in words and read from its text.",
-            *calibration_difference(handover),
+            *calibration_difference(context),
             *prose_difference(prompt),
         ),
         scores=ScoreMap(
@@ -168,36 +170,29 @@ def _write(handover: ExportContext) -> ExportedFiles:
 def _refuse(prompt: JudgePrompt) -> None:
     outputs = [name for name, _ in _outputs(prompt)]
     for name in (*prompt.inputs, *outputs):
-        taken = name in RESERVED or iskeyword(name) or name.startswith(("_", "model_", "parse_"))
-        if taken or not name.isidentifier():
+        reserved = name in RESERVED or iskeyword(name) or name.startswith(("_", "model_", "parse_"))
+        if reserved or not name.isidentifier():
             raise Refused(f"a field of a DSPy signature cannot be called {name!r}")
-    if both := set(prompt.inputs).intersection(outputs):
+    both = set(prompt.inputs).intersection(outputs)
+    if both:
         raise Refused(f"{min(both)!r} is a field of the row and of the reply; a DSPy signature has it once")
 
 
-def _module(handover: ExportContext) -> str:
-    prompt = handover.prompt
+def _module(context: ExportContext) -> str:
+    prompt = context.prompt
     score = _score_field(prompt)
     annotation, value, what = _kind(prompt.scale)
-    fields = [(name, "str", "InputField", description) for name, description in _inputs(prompt)]
-    kinds = {"text": "str", "confidence": "float", "score": annotation}
-    fields += [
-        (name, kinds[prompt.reply_schema.get(name, "score")], "OutputField", text) for name, text in _outputs(prompt)
-    ]
-    names = tuple(dict.fromkeys((*(n for n, kind in prompt.reply_schema.items() if kind == "score"), "score")))
+    names = [name for name, kind in prompt.reply_schema.items() if kind == "score"]
+    names.append("score")
     return fill_module(
         _MODULE,
-        handover,
+        context,
         title=prompt.name,
         imports="from typing import Literal\n" if annotation.startswith("Literal") else "",
-        instructions=python_text(prompt.system_text(), 0),
-        fields="\n".join(
-            f"    {n}: {kind} = dspy.{made}(prefix={literal(_prefix(n))}, desc={literal(text)})"
-            for n, kind, made, text in fields
-        )
-        + "\n",
+        instructions=text_literal(prompt.system_text(), 0),
+        fields="".join(_signature_fields(prompt, annotation)),
         value=_VALUE.format(score=score, value=value, grade=_grade(prompt.scale, f'prediction["{score}"]')),
-        names=literal(names),
+        names=literal(tuple(dict.fromkeys(names))),
         score=score,
         what=what,
         reply_field=REPLY_FIELD,
@@ -207,8 +202,23 @@ def _module(handover: ExportContext) -> str:
     )
 
 
+def _signature_fields(prompt: JudgePrompt, score_annotation: str) -> Iterator[str]:
+    """Yield a line of the signature for each field."""
+    for name, description in _inputs(prompt):
+        yield _signature_field(name, "str", "InputField", description)
+    annotations = {"text": "str", "confidence": "float", "score": score_annotation}
+    for name, description in _outputs(prompt):
+        kind = prompt.reply_schema.get(name, "score")
+        yield _signature_field(name, annotations[kind], "OutputField", description)
+
+
+def _signature_field(name: str, annotation: str, function: str, description: str) -> str:
+    prefix = literal(_prefix(name))
+    return f"    {name}: {annotation} = dspy.{function}(prefix={prefix}, desc={literal(description)})\n"
+
+
 def _state(prompt: JudgePrompt) -> str:
-    """The saved state of the module: DSPy gives the fields to the signature's by position, inputs before outputs."""
+    """Return the saved state of the module: DSPy gives the fields to the signature's by position, inputs first."""
     fields = [{"prefix": _prefix(name), "description": text} for name, text in (*_inputs(prompt), *_outputs(prompt))]
     body = {
         "judge": {
@@ -220,28 +230,32 @@ def _state(prompt: JudgePrompt) -> str:
         },
         "metadata": {"dependency_versions": {"dspy": version("dspy")}},
     }
-    return orjson.dumps(body, option=orjson.OPT_INDENT_2).decode() + "\n"
+    return json_text(body)
 
 
 def _demo(prompt: JudgePrompt, example: Example) -> dict[str, Any]:  # Any: JSON
-    """The demonstration's inputs, the fields of its reply where it is JSON, and the reply as it stands."""
+    """Return the demonstration's inputs, the fields of its reply where it is JSON, and the reply as it stands."""
     try:
         reply = json.loads(example.reply)
     except ValueError:
         reply = {}
-    found = reply if isinstance(reply, dict) else {}
-    inputs = {name: example.inputs[name] for name in prompt.inputs}
-    return inputs | {name: found[name] for name, _ in _outputs(prompt) if name in found} | {REPLY_FIELD: example.reply}
+    demo: dict[str, Any] = {name: example.inputs[name] for name in prompt.inputs}
+    if isinstance(reply, dict):
+        for name, _ in _outputs(prompt):
+            if name in reply:
+                demo[name] = reply[name]
+    demo[REPLY_FIELD] = example.reply
+    return demo
 
 
 def _inputs(prompt: JudgePrompt) -> Iterator[tuple[str, str]]:
-    """The fields of the row with a description of each."""
+    """Yield the fields of the row with a description of each."""
     for name in prompt.inputs:
         yield name, f"the {name.replace('_', ' ')}"
 
 
 def _outputs(prompt: JudgePrompt) -> Iterator[tuple[str, str]]:
-    """The fields of the reply with a description of each."""
+    """Yield the fields of the reply with a description of each."""
     scale = prompt.scale
     score = f"a whole number from {scale.low} to {scale.high}"
     if scale.kind == "probability":
@@ -258,7 +272,7 @@ def _score_field(prompt: JudgePrompt) -> str:
 
 
 def _kind(scale: OutputScale) -> tuple[str, str, str]:
-    """The annotation of the score, its value for a grade, and what that is."""
+    """Return the annotation of the score, its value for a grade, and what that is."""
     if scale.labels:
         labels = literal(scale.labels)
         return f"Literal[{labels[1:-1]}]", f"{labels}[int(grade)]", "the label"
@@ -270,7 +284,7 @@ def _kind(scale: OutputScale) -> tuple[str, str, str]:
 
 
 def _grade(scale: OutputScale, value: str) -> str:
-    """The grade of a value."""
+    """Return the Python that turns a prediction's value into the grade."""
     return f"float({literal(scale.labels)}.index({value}))" if scale.labels else f"float({value})"
 
 
@@ -278,4 +292,4 @@ def _prefix(name: str) -> str:
     return name.replace("_", " ").title() + ":"
 
 
-TARGET = Target(name="dspy", tool="DSPy 3.4", write=_write, probe="dspy.py")
+TARGET = Target(name="dspy", tool="DSPy 3.4", write=write, check="dspy.py")

@@ -82,31 +82,33 @@ def judge_rows(rows="rows.jsonl"):
 ''')
 
 
-def write(handover: ExportContext) -> ExportedFiles:
+def write(context: ExportContext) -> ExportedFiles:
     """Write the scorer with a task."""
-    prompt, scale = handover.prompt, handover.prompt.scale
-    file, choice = f"{stem(prompt)}_inspect.py", scale.kind == "choice"
-    files = {
-        file: fill_module(
-            _SCORER,
-            handover,
-            file=file,
-            names="Score, frequency, scorer" if choice else "Score, mean, scorer, stderr",
-            metrics=f"frequency({literal(scale.labels)})" if choice else "mean(), stderr()",
-            value=f"{literal(scale.labels)}[int(grade)]" if choice else "grade",
-            metadata='{"reply": reply.completion}'
-            if choice
-            else '{"positive": grade >= THRESHOLD, "reply": reply.completion}',
-        )
-    }
-    how = "its label; our grade is the place in the list" if choice else "the judge's grade, unaltered"
+    prompt, scale = context.prompt, context.prompt.scale
+    file = f"{stem(prompt)}_inspect.py"
+    if scale.kind == "choice":
+        parts = {
+            "names": "Score, frequency, scorer",
+            "metrics": f"frequency({literal(scale.labels)})",
+            "value": f"{literal(scale.labels)}[int(grade)]",
+            "metadata": '{"reply": reply.completion}',
+        }
+        how = "The value of the score is its label; our grade is the place in the list."
+    else:
+        parts = {
+            "names": "Score, mean, scorer, stderr",
+            "metrics": "mean(), stderr()",
+            "value": "grade",
+            "metadata": '{"positive": grade >= THRESHOLD, "reply": reply.completion}',
+        }
+        how = "The value of the score is the judge's grade, unaltered."
     return ExportedFiles(
-        files=files,
+        files={file: fill_module(_SCORER, context, file=file, **parts)},
         exact=True,
         calibrated=True,
         own_fences=True,
-        differences=(*calibration_difference(handover), *prose_difference(prompt)),
-        scores=ScoreMap(low=float(scale.low), high=float(scale.high), how=f"The value of the score is {how}."),
+        differences=(*calibration_difference(context), *prose_difference(prompt)),
+        scores=ScoreMap(low=float(scale.low), high=float(scale.high), how=how),
         usage=f"inspect eval {file} -T rows=rows.jsonl --model none --model-role grader=openai/MODEL",
     )
 
@@ -115,6 +117,6 @@ TARGET = Target(
     name="inspect",
     tool="Inspect AI 0.3",
     write=write,
-    probe="inspect_task.py",
+    check="inspect.py",
     requires=("inspect-ai==0.3.285",),
 )

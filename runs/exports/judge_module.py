@@ -1,4 +1,4 @@
-"""The parts that Python modules for tools have in common: a judge's messages, and how its replies are read."""
+"""A judge as a Python module: its messages and the reading of its replies, which the modules of all tools share."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ import math
 from string import Template
 
 from ...judges import JudgePrompt, Row
-from . import portable
-from .python_text import plain, python_text
+from . import embedded_code
+from .source_text import comment_text, literal, number_literal, text_literal
 from .target import ExportContext
 
 _USER_TEXT = Template('''\
@@ -75,88 +75,83 @@ def stem(prompt: JudgePrompt) -> str:
     return name if name.isidentifier() else f"judge_{name}"
 
 
-def fill_module(template: Template, handover: ExportContext, **parts: str) -> str:
+def fill_module(template: Template, context: ExportContext, **parts: str) -> str:
     """Return a module's text: the template with the parts that all modules share, and its own."""
     return template.substitute(
-        origin=plain(handover.origin),
-        decision=plain(_decision(handover)),
-        user_text=user_text_part(handover.prompt),
-        messages=messages_part(handover.prompt),
-        reading=reading_part(handover),
+        origin=comment_text(context.origin),
+        decision=comment_text(_decision(context)),
+        user_text=user_text_part(context.prompt),
+        messages=messages_part(context.prompt),
+        reading=reading_part(context),
         **parts,
     )
 
 
 def user_text_part(prompt: JudgePrompt) -> str:
     """Return `user_text(row)` and what it needs; prompt text stands in it as string literals."""
+    reply = prompt.reply.strip()
     return _USER_TEXT.substitute(
         name=literal(prompt.name),
         version=literal(prompt.version),
         inputs=literal(prompt.inputs),
-        template=python_text(prompt.template, 0),
-        reply=python_text("\n\n" + prompt.reply.strip() if prompt.reply.strip() else "", 0),
-        fenced=inspect.getsource(portable.fenced),
+        template=text_literal(prompt.template, 0),
+        reply=text_literal(f"\n\n{reply}" if reply else "", 0),
+        fenced=inspect.getsource(embedded_code.fenced),
     )
 
 
 def messages_part(prompt: JudgePrompt) -> str:
     """Return `messages(row)`, which needs `user_text`."""
-    fixed = prompt.messages(Row(id="", inputs=dict.fromkeys(prompt.inputs, "")))[:-1]
-    return _MESSAGES.substitute(
-        fixed="".join(
-            f'    {{\n        "role": "{m.role}",\n        "content": {python_text(str(m.content), 8)},\n    }},\n'
-            for m in fixed
-        )
-    )
+    empty_row = Row(id="", inputs=dict.fromkeys(prompt.inputs, ""))
+    *fixed, _ = prompt.messages(empty_row)
+    lines = []
+    for message in fixed:
+        content = text_literal(str(message.content), 8)
+        lines.append(f'    {{\n        "role": "{message.role}",\n        "content": {content},\n    }},\n')
+    return _MESSAGES.substitute(fixed="".join(lines))
 
 
-def reading_part(handover: ExportContext) -> str:
-    """Return `read_reply(reply)`, the threshold, and what they need."""
-    prompt, scale = handover.prompt, handover.prompt.scale
-    plain_score = ("score",) if prompt.reply_schema.get("score", "score") == "score" else ()
-    names = tuple(dict.fromkeys((*(n for n, kind in prompt.reply_schema.items() if kind == "score"), *plain_score)))
-    texts = tuple(name for name, kind in prompt.reply_schema.items() if kind == "text")
-    used, written = {
-        "graded": ((portable.number, portable.whole_number), f"whole_number(value, {scale.low}, {scale.high})"),
-        "probability": ((portable.number, portable.share), "share(value)"),
-        "choice": ((portable.place,), f"place(value, {literal(scale.labels)})"),
-        "binary": ((portable.place, portable.yes_or_no), f"yes_or_no(value, {literal(scale.labels)})"),
+def reading_part(context: ExportContext) -> str:
+    """Return `read_reply(reply)`, the threshold, and the functions that they need."""
+    prompt, scale, schema = context.prompt, context.prompt.scale, context.prompt.reply_schema
+    names = score_names(prompt)
+    texts = tuple(name for name, kind in schema.items() if kind == "text")
+    code = embedded_code
+    readers, grade = {
+        "graded": ((code.number, code.whole_number), f"whole_number(value, {scale.low}, {scale.high})"),
+        "probability": ((code.number, code.share), "share(value)"),
+        "choice": ((code.place,), f"place(value, {literal(scale.labels)})"),
+        "binary": ((code.place, code.yes_or_no), f"yes_or_no(value, {literal(scale.labels)})"),
     }[scale.kind]
-    prose = () if prompt.reply_schema else (portable.last_line,)
-    functions = (portable.without_thinking, portable.last_object, *prose, *used)
-    body = (_JSON_BODY if prompt.reply_schema else _PROSE_BODY).substitute(
-        names=literal(names), grade=written, texts=literal(texts)
-    )
+    functions = [code.without_thinking, code.last_object, *readers]
+    template = _JSON_BODY
+    if not schema:
+        functions.insert(2, code.last_line)
+        template = _PROSE_BODY
     return _READING.substitute(
-        threshold=number_text(raw_threshold(handover)),
+        threshold=number_literal(raw_threshold(context)),
         functions="\n\n".join(map(inspect.getsource, functions)),
-        body=body,
+        body=template.substitute(names=literal(names), grade=grade, texts=literal(texts)),
     )
 
 
-def literal(value: object) -> str:
-    """Return a string or a tuple of strings as the formatter would write it, in double quotes where it can."""
-    if isinstance(value, tuple):
-        items = ", ".join(map(literal, value))
-        return f"({items},)" if len(value) == 1 else f"({items})"
-    text = repr(value)
-    plain_text = isinstance(value, str) and text[0] == "'" and not {'"', "'", "\\"} & set(text[1:-1])
-    return f'"{text[1:-1]}"' if plain_text else text
+def score_names(prompt: JudgePrompt) -> tuple[str, ...]:
+    """Return the fields of a reply that may hold the grade: the prompt's own, then `score` unless it is another."""
+    schema = prompt.reply_schema
+    names = [name for name, kind in schema.items() if kind == "score"]
+    if schema.get("score", "score") == "score":
+        names.append("score")
+    return tuple(dict.fromkeys(names))
 
 
-def number_text(number: float) -> str:
-    """Return a number as Python reads it back."""
-    return repr(number) if math.isfinite(number) else f'float("{number}")'
-
-
-def raw_threshold(handover: ExportContext) -> float:
+def raw_threshold(context: ExportContext) -> float:
     """Return the grade from which the rule says positive; a rising calibration of probabilities is folded into it.
 
     The least float that the calibrated rule takes for positive, found by bisection, so that no row is decided
     differently; infinity where the rule takes none.
     """
-    rule = handover.rule
-    if rule.calibration is None or handover.prompt.scale.kind != "probability":
+    rule = context.rule
+    if rule.calibration is None or context.prompt.scale.kind != "probability":
         return rule.threshold
     low, high = 0.0, 1.0
     if rule.calibration(low) >= rule.threshold:
@@ -164,19 +159,22 @@ def raw_threshold(handover: ExportContext) -> float:
     if rule.calibration(high) < rule.threshold:
         return math.inf
     while low < (middle := (low + high) / 2) < high:
-        low, high = (low, middle) if rule.calibration(middle) >= rule.threshold else (middle, high)
+        if rule.calibration(middle) >= rule.threshold:
+            high = middle
+        else:
+            low = middle
     return high
 
 
-def calibration_difference(handover: ExportContext) -> tuple[str, ...]:
+def calibration_difference(context: ExportContext) -> tuple[str, ...]:
     """Say how a calibrated rule arrives in a module; nothing where there is none."""
-    rule = handover.rule
+    rule = context.rule
     if rule.calibration is None:
         return ()
-    if handover.prompt.scale.kind != "probability":
+    if context.prompt.scale.kind != "probability":
         return ("The calibration of the rule concerns the stated confidence, which the module does not use.",)
     return (
-        f"Scores are the judge's raw probabilities. THRESHOLD is {raw_threshold(handover):.6g}, the raw probability "
+        f"Scores are the judge's raw probabilities. THRESHOLD is {raw_threshold(context):.6g}, the raw probability "
         f"from which the calibrated one reaches {rule.threshold:g}, so `positive` decides as the rule does.",
     )
 
@@ -191,8 +189,8 @@ def prose_difference(prompt: JudgePrompt) -> tuple[str, ...]:
     )
 
 
-def _decision(handover: ExportContext) -> str:
-    scale, threshold = handover.prompt.scale, raw_threshold(handover)
+def _decision(context: ExportContext) -> str:
+    scale = context.prompt.scale
     if scale.kind == "choice":
         return f"One of {', '.join(scale.labels)}"
-    return f"Positive at {threshold:.6g} or above on the scale from {scale.low} to {scale.high}"
+    return f"Positive at {raw_threshold(context):.6g} or above on the scale from {scale.low} to {scale.high}"

@@ -5,10 +5,9 @@ from __future__ import annotations
 from string import Template
 from typing import Any
 
-import orjson
-
 from ...judges import response_format
-from .judge_module import calibration_difference, fill_module, literal, prose_difference, stem
+from .judge_module import calibration_difference, fill_module, prose_difference, stem
+from .source_text import json_literal, json_text, literal
 from .target import ExportContext, ExportedFiles, Refused, ScoreMap, Target
 from .template_parts import Field, TemplateMessage, template_messages
 from .template_syntaxes import f_string
@@ -84,32 +83,32 @@ def push(name=NAME, *, client=None, **options):
 ''')
 
 
-def write(handover: ExportContext) -> ExportedFiles:
+def write(context: ExportContext) -> ExportedFiles:
     """Write the chat prompt and the module.
 
     Raises:
         Refused: A field is `self`.
     """
-    prompt, name = handover.prompt, stem(handover.prompt)
+    prompt, name = context.prompt, stem(context.prompt)
     if "self" in prompt.inputs:
         raise Refused("a field 'self' cannot be given to LangChain's format_prompt()")
     module, file = f"{name}_langchain", f"{name}_langchain.json"
     text = fill_module(
         _MODULE,
-        handover,
+        context,
         file=file,
         file_literal=literal(file),
         name=literal(prompt.name),
         version=literal(prompt.version),
-        response_format=python_value(response_format(prompt)),
-        origin_literal=literal(handover.origin[:1000]),
+        response_format=json_literal(response_format(prompt)),
+        origin_literal=literal(context.origin[:1000]),
     )
     fields = ", ".join(f'"{field}": ...' for field in prompt.inputs)
     return ExportedFiles(
         files={f"{module}.py": text, file: chat_prompt(template_messages(prompt))},
         exact=True,
         calibrated=True,
-        differences=(*calibration_difference(handover), *prose_difference(prompt)),
+        differences=(*calibration_difference(context), *prose_difference(prompt)),
         scores=ScoreMap(low=prompt.scale.low, high=prompt.scale.high, how="The score is the judge's own grade."),
         usage=(
             f"from langchain_openai import ChatOpenAI\n"
@@ -121,38 +120,28 @@ def write(handover: ExportContext) -> ExportedFiles:
 
 def chat_prompt(messages: tuple[TemplateMessage, ...]) -> str:
     """Return a `ChatPromptTemplate` as `langchain_core.load` reads it, literal braces doubled."""
-    names = {s.name for message in messages for s in message.segments if isinstance(s, Field)}
-    body = _constructor(
-        ("chat", "ChatPromptTemplate"), input_variables=sorted(names), messages=[_message(m) for m in messages]
-    )
-    return orjson.dumps(body, option=orjson.OPT_INDENT_2).decode() + "\n"
+    variables = sorted({name for message in messages for name in _fields(message)})
+    templates = [_message_template(message) for message in messages]
+    body = _constructor(("chat", "ChatPromptTemplate"), input_variables=variables, messages=templates)
+    return json_text(body)
 
 
-def python_value(value: object, indent: int = 0) -> str:
-    """Return a JSON value as Python code, an item on each line."""
-    if not value or not isinstance(value, dict | list):
-        return literal(value)
-    room = " " * (indent + 4)
-    if isinstance(value, dict):
-        items = [f"{literal(name)}: {python_value(one, indent + 4)}" for name, one in value.items()]
-    else:
-        items = [python_value(one, indent + 4) for one in value]
-    ends = "{}" if isinstance(value, dict) else "[]"
-    return ends[0] + "\n" + "".join(f"{room}{item},\n" for item in items) + " " * indent + ends[1]
-
-
-def _message(message: TemplateMessage) -> dict[str, Any]:  # Any: JSON
-    names = {s.name for s in message.segments if isinstance(s, Field)}
+def _message_template(message: TemplateMessage) -> dict[str, Any]:  # Any: JSON
     template = _constructor(
         ("prompt", "PromptTemplate"),
-        input_variables=sorted(names),
-        template=f_string(message.segments),
+        input_variables=sorted(_fields(message)),
+        template=f_string(message.parts),
         template_format="f-string",
     )
     return _constructor(("chat", _CLASSES[message.role]), prompt=template)
 
 
+def _fields(message: TemplateMessage) -> set[str]:
+    return {part.name for part in message.parts if isinstance(part, Field)}
+
+
 def _constructor(place: tuple[str, str], **kwargs: object) -> dict[str, Any]:  # Any: JSON
+    """Return an object as LangChain serializes it: the path of its class, and the arguments that make it."""
     return {"lc": 1, "type": "constructor", "id": ["langchain", "prompts", *place], "kwargs": kwargs}
 
 
@@ -160,7 +149,7 @@ TARGET = Target(
     name="langchain",
     tool="LangChain 1.7 and LangSmith",
     write=write,
-    probe="langchain.py",
+    check="langchain.py",
     requires=("langchain-core>=1.0,<2", "langsmith>=0.4", "langchain-openai>=1.0,<2"),
     push="from langsmith import Client\nfrom STEM_langchain import push\nprint(push(client=Client(api_url=uri)))",
 )

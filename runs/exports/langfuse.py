@@ -5,10 +5,9 @@ from __future__ import annotations
 from string import Template
 from typing import Any
 
-import orjson
-
 from ...judges import JudgePrompt, response_format
-from .judge_module import calibration_difference, fill_module, literal, prose_difference, raw_threshold, stem
+from .judge_module import calibration_difference, fill_module, prose_difference, raw_threshold, stem
+from .source_text import json_text, literal
 from .target import ExportContext, ExportedFiles, Refused, ScoreMap, Target
 from .template_parts import TemplateMessage, template_messages
 from .template_syntaxes import double_brace
@@ -16,11 +15,11 @@ from .template_syntaxes import double_brace
 _REFERENCE = "@@@langfusePrompt:"
 """What the server replaces by another prompt."""
 
-_READ = (
+_HOW_SCORED = (
     "Langfuse stores the prompt and reads no reply; `read_reply` of the module gives the judge's own grade, to be sent "
     "as a score with `create_score`."
 )
-_EVALUATOR = (
+_EVALUATOR_DIFFERENCE = (
     "The evaluator in the second file is another judge: Langfuse adds its own request for a score and its reasoning to "
     "the messages, whatever form of reply they ask for, and knows no threshold; it runs on Langfuse's server only and "
     "was checked against the API's schema, not run."
@@ -82,37 +81,37 @@ def push_evaluator(client, sources):
 ''')
 
 
-def write(handover: ExportContext) -> ExportedFiles:
+def write(context: ExportContext) -> ExportedFiles:
     """Write the chat prompt, the evaluator and the module.
 
     Raises:
         Refused: The prompt's own text holds what Langfuse reads as a place or as another prompt, or a field is `self`.
     """
-    prompt, name = handover.prompt, f"{stem(handover.prompt)}_langfuse"
+    prompt, module = context.prompt, f"{stem(context.prompt)}_langfuse"
     if "self" in prompt.inputs:
         raise Refused("a field 'self' cannot be given to Langfuse's compile()")
-    files = f"{prompt.name}.langfuse.json", f"{prompt.name}.langfuse-evaluator.json"
-    text = fill_module(
+    prompt_file, evaluator_file = f"{prompt.name}.langfuse.json", f"{prompt.name}.langfuse-evaluator.json"
+    module_text = fill_module(
         _MODULE,
-        handover,
+        context,
         name=literal(prompt.name),
-        prompt_file=literal(files[0]),
-        evaluator_file=literal(files[1]),
+        prompt_file=literal(prompt_file),
+        evaluator_file=literal(evaluator_file),
     )
-    written = [_message(message) for message in template_messages(prompt)]
+    messages = [_message(message) for message in template_messages(prompt)]
     fields = ", ".join(f"{field}=..." for field in prompt.inputs)
     return ExportedFiles(
         files={
-            files[0]: _json(_prompt(handover, written)),
-            f"{name}.py": text,
-            files[1]: _json(_judge(prompt, written)),
+            prompt_file: json_text(_prompt(context, messages)),
+            f"{module}.py": module_text,
+            evaluator_file: json_text(_evaluator(prompt, messages)),
         },
         exact=True,
         calibrated=True,
-        differences=(_EVALUATOR, *calibration_difference(handover), *prose_difference(prompt)),
-        scores=ScoreMap(low=prompt.scale.low, high=prompt.scale.high, how=_READ),
+        differences=(_EVALUATOR_DIFFERENCE, *calibration_difference(context), *prose_difference(prompt)),
+        scores=ScoreMap(low=prompt.scale.low, high=prompt.scale.high, how=_HOW_SCORED),
         usage=(
-            f"from {name} import push, read_reply\n"
+            f"from {module} import push, read_reply\n"
             f"push(Langfuse())  # once\n"
             f'messages = Langfuse().get_prompt("{prompt.name}", type="chat", label="latest").compile({fields})'
         ),
@@ -120,14 +119,15 @@ def write(handover: ExportContext) -> ExportedFiles:
 
 
 def _message(message: TemplateMessage) -> dict[str, str]:
-    if any(_REFERENCE in segment for segment in message.segments if isinstance(segment, str)):
-        raise Refused(f"the prompt's own text holds {_REFERENCE!r}, where Langfuse puts another prompt")
-    return {"role": message.role, "content": double_brace(message.segments)}
+    for part in message.parts:
+        if isinstance(part, str) and _REFERENCE in part:
+            raise Refused(f"the prompt's own text holds {_REFERENCE!r}, where Langfuse puts another prompt")
+    return {"role": message.role, "content": double_brace(message.parts)}
 
 
-def _prompt(handover: ExportContext, messages: list[dict[str, str]]) -> dict[str, Any]:  # Any: JSON
+def _prompt(context: ExportContext, messages: list[dict[str, str]]) -> dict[str, Any]:  # Any: JSON
     """The body of `POST /api/public/v2/prompts`; without labels, so that it replaces nothing."""
-    prompt, scale = handover.prompt, handover.prompt.scale
+    prompt, scale = context.prompt, context.prompt.scale
     return {
         "type": "chat",
         "name": prompt.name,
@@ -138,24 +138,22 @@ def _prompt(handover: ExportContext, messages: list[dict[str, str]]) -> dict[str
             "response_format": response_format(prompt),
             "judgewright": {
                 "version": prompt.version,
-                "origin": handover.origin,
+                "origin": context.origin,
                 "scale": {"kind": scale.kind, "low": scale.low, "high": scale.high, "labels": list(scale.labels)},
-                "threshold": raw_threshold(handover),
-                "rule": handover.rule.to_json(),
+                "threshold": raw_threshold(context),
+                "rule": context.rule.to_json(),
             },
         },
-        "commitMessage": handover.origin,
+        "commitMessage": context.origin,
     }
 
 
-def _judge(prompt: JudgePrompt, messages: list[dict[str, str]]) -> dict[str, Any]:  # Any: JSON
+def _evaluator(prompt: JudgePrompt, messages: list[dict[str, str]]) -> dict[str, Any]:  # Any: JSON
     """The body of `POST /api/public/evaluators`, all but where the fields come from."""
     scale = prompt.scale
+    output: dict[str, Any] = {"dataType": "NUMERIC", "minValue": scale.low, "maxValue": scale.high}
     if scale.kind == "choice" or (scale.kind == "binary" and scale.labels):
-        output: dict[str, Any] = {"dataType": "CATEGORICAL", "categories": list(scale.labels)}
-        output["shouldAllowMultipleMatches"] = False
-    else:
-        output = {"dataType": "NUMERIC", "minValue": scale.low, "maxValue": scale.high}
+        output = {"dataType": "CATEGORICAL", "categories": list(scale.labels), "shouldAllowMultipleMatches": False}
     return {
         "type": "llm_as_judge",
         "name": prompt.name,
@@ -165,16 +163,12 @@ def _judge(prompt: JudgePrompt, messages: list[dict[str, str]]) -> dict[str, Any
     }
 
 
-def _json(body: object) -> str:
-    return orjson.dumps(body, option=orjson.OPT_INDENT_2).decode() + "\n"
-
-
 _PUSH = "from langfuse import Langfuse\nfrom STEM_langfuse import push\nprint(push(Langfuse(host=uri)).version)"
 TARGET = Target(
     name="langfuse",
     tool="Langfuse 5.0",
     write=write,
-    probe="langfuse.py",
+    check="langfuse.py",
     requires=("langfuse>=5.0.4,<6",),
     push=_PUSH,
 )

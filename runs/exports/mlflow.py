@@ -9,17 +9,11 @@ from typing import Any
 import orjson
 
 from ...judges import JudgePrompt, OutputScale, response_format
-from .judge_module import (
-    calibration_difference,
-    fill_module,
-    literal,
-    prose_difference,
-    stem,
-)
-from .python_text import plain
+from .judge_module import calibration_difference, fill_module, prose_difference, stem
+from .source_text import comment_text, json_text, literal
 from .target import ExportContext, ExportedFiles, Refused, ScoreMap, Target
-from .template_parts import DIFFERENCE, template_messages
-from .template_syntaxes import double_brace, jinja
+from .template_parts import FENCE_DIFFERENCE, template_messages
+from .template_syntaxes import chat_messages, double_brace, jinja
 
 REGISTRY = "prompt.json"
 _MODULE = Template('''\
@@ -130,36 +124,42 @@ def value_of(grade):
 '''
 
 _REGISTRY_DIFFERENCE = (
-    f"{REGISTRY}: {DIFFERENCE} MLflow's format() puts one field after the other, so a row whose text holds the "
+    f"{REGISTRY}: {FENCE_DIFFERENCE} MLflow's format() puts one field after the other, so a row whose text holds the "
     "{{name}} of a later field has that filled in as well; the scorer in this export does not."
 )
 _JINJA_DIFFERENCE = (
-    f"{REGISTRY}: {DIFFERENCE} The prompt's own text holds braces that MLflow would read, so it is written as a Jinja "
-    "prompt, in which MLflow leaves a missing field empty without an error."
+    f"{REGISTRY}: {FENCE_DIFFERENCE} The prompt's own text holds braces that MLflow would read, so it is written as a "
+    "Jinja prompt, in which MLflow leaves a missing field empty without an error."
 )
 
 
-def _write(handover: ExportContext) -> ExportedFiles:
-    prompt = handover.prompt
-    if taken := next((name for name in prompt.inputs if name in ("self", "prompt")), None):
-        raise Refused(f"a field {taken!r} cannot be given to MLflow's format(); rename it")
-    name = f"{stem(prompt)}_mlflow.py"
-    registry, registry_difference = _registry(handover)
-    files = {name: _module(handover), REGISTRY: registry}
-    told = [registry_difference, *calibration_difference(handover), *prose_difference(prompt)]
+def write(context: ExportContext) -> ExportedFiles:
+    """Write the scorer, and the prompt for MLflow's registry.
+
+    Raises:
+        Refused: A field has a name that MLflow's format() takes itself.
+    """
+    prompt = context.prompt
+    for field in prompt.inputs:
+        if field in ("self", "prompt"):
+            raise Refused(f"a field {field!r} cannot be given to MLflow's format(); rename it")
+    module = f"{stem(prompt)}_mlflow"
+    messages, registry_difference = _registry_messages(prompt)
+    differences = [registry_difference, *calibration_difference(context), *prose_difference(prompt)]
     if prompt.scale.kind == "choice":
-        told.append("The scorer's value is a label, which MLflow counts; labels have no order, so it sets no pass_if.")
-    module = name.removesuffix(".py")
+        differences.append(
+            "The scorer's value is a label, which MLflow counts; labels have no order, so it sets no pass_if."
+        )
     return ExportedFiles(
-        files=files,
+        files={f"{module}.py": _module(context), REGISTRY: _registry_entry(context, messages)},
         exact=True,
         own_fences=True,
         calibrated=True,
-        differences=tuple(told),
+        differences=tuple(differences),
         scores=_scores(prompt.scale),
         usage=f"import {module}\n"
         f'judge = {module}.make_scorer("openai:/MODEL")\n'
-        f"mlflow.genai.evaluate(data=[{_row(prompt)}], scorers=[judge])",
+        f"mlflow.genai.evaluate(data=[{_example_row(prompt)}], scorers=[judge])",
     )
 
 
@@ -173,76 +173,83 @@ def _scores(scale: OutputScale) -> ScoreMap:
     return ScoreMap(low=float(scale.low), high=float(scale.high), how=how)
 
 
-def _row(prompt: JudgePrompt) -> str:
+def _example_row(prompt: JudgePrompt) -> str:
+    """Return a row as the usage shows it: MLflow keeps inputs apart from the output, here the last field."""
     *first, last = prompt.inputs
+    if not first:
+        return f'{{"inputs": {{"{last}": ...}}}}'
     inputs = ", ".join(f'"{name}": ...' for name in first)
-    return f'{{"inputs": {{{inputs}}}, "outputs": ...}}' if first else f'{{"inputs": {{"{last}": ...}}}}'
+    return f'{{"inputs": {{{inputs}}}, "outputs": ...}}'
 
 
-def _module(handover: ExportContext) -> str:
-    prompt, scale = handover.prompt, handover.prompt.scale
+def _module(context: ExportContext) -> str:
+    prompt, scale = context.prompt, context.prompt.scale
     if scale.kind == "choice":
-        value = _LABEL.format(labels=literal(scale.labels))
+        value_of = _LABEL.format(labels=literal(scale.labels))
+        passing = ""
     else:
-        what, written = {
+        what, value = {
             "graded": ("the grade", "int(grade)"),
             "probability": ("the probability", "grade"),
             "binary": ("True or False", "bool(grade)"),
         }[scale.kind]
-        value = _POSITIVE.format(what=what, value=written)
+        value_of = _POSITIVE.format(what=what, value=value)
+        passing = ", pass_if=positive"
     return fill_module(
         _MODULE,
-        handover,
+        context,
         title=prompt.name,
         response_format=pformat(response_format(prompt), sort_dicts=False, width=110),
-        value=value,
-        pass_if="" if scale.kind == "choice" else ", pass_if=positive",
+        value=value_of,
+        pass_if=passing,
         last=prompt.inputs[-1],
         registry=REGISTRY,
     )
 
 
-def _registry(handover: ExportContext) -> tuple[str, str]:
-    """The arguments of `register_prompt`, and how what it renders differs."""
-    prompt = handover.prompt
-    messages, difference = _template(prompt)
-    schema = response_format(prompt)
+def _registry_entry(context: ExportContext, messages: list[dict[str, str]]) -> str:
+    """Return the arguments of `register_prompt` as JSON."""
+    prompt = context.prompt
     body: dict[str, Any] = {  # Any: JSON
         "name": prompt.name,
         "template": messages,
-        "commit_message": plain(handover.origin),
+        "commit_message": comment_text(context.origin),
         "tags": {
             "judgewright.version": prompt.version,
-            "judgewright.rule": orjson.dumps(handover.rule.to_json()).decode(),
-            "judgewright.simulated": str(handover.simulated).lower(),
+            "judgewright.rule": orjson.dumps(context.rule.to_json()).decode(),
+            "judgewright.simulated": str(context.simulated).lower(),
         },
         "model_config": {"temperature": 0.0},
     }
+    schema = response_format(prompt)
     if schema is not None:
         body["response_format"] = schema["json_schema"]["schema"]
-    return orjson.dumps(body, option=orjson.OPT_INDENT_2).decode() + "\n", difference
+    return json_text(body)
 
 
-def _template(prompt: JudgePrompt) -> tuple[list[dict[str, str]], str]:
-    """The messages as MLflow reads them: `{{name}}` by pattern, or Jinja as soon as `{%` and `%}` stand in one."""
-    messages = template_messages(prompt)
+def _registry_messages(prompt: JudgePrompt) -> tuple[list[dict[str, str]], str]:
+    """Return the registry's messages, and how what MLflow renders from them differs.
+
+    MLflow replaces `{{name}}` by pattern, but reads all messages as Jinja as soon as `{%` and `%}` stand in one.
+    """
+    template = template_messages(prompt)
     try:
-        written = [{"role": m.role, "content": double_brace(m.segments)} for m in messages]
-        if not any("{%" in m["content"] and "%}" in m["content"] for m in written):
-            return written, _REGISTRY_DIFFERENCE
+        messages = chat_messages(template, double_brace)
+        if not any("{%" in m["content"] and "%}" in m["content"] for m in messages):
+            return messages, _REGISTRY_DIFFERENCE
     except Refused:
-        pass
-    written = [{"role": m.role, "content": jinja(m.segments)} for m in messages]
-    written[0]["content"] = f'{{% set judge = "{prompt.name}@{prompt.version}" %}}' + written[0]["content"]
-    return written, _JINJA_DIFFERENCE
+        pass  # braces that a pattern would read can be written in Jinja
+    messages = chat_messages(template, jinja)
+    messages[0]["content"] = f'{{% set judge = "{prompt.name}@{prompt.version}" %}}' + messages[0]["content"]
+    return messages, _JINJA_DIFFERENCE
 
 
 _PUSH = "from STEM_mlflow import push\nprint(push('.', uri))"
 TARGET = Target(
     name="mlflow",
     tool="MLflow 3.17",
-    write=_write,
-    probe="mlflow.py",
+    write=write,
+    check="mlflow.py",
     requires=("mlflow==3.17.2",),
     push=_PUSH,
 )

@@ -5,13 +5,12 @@ from __future__ import annotations
 import math
 from typing import Any
 
-import orjson
-
 from ...judges import OutputScale
 from .judge_module import raw_threshold
+from .source_text import json_text
 from .target import ExportContext, ExportedFiles, Target
 from .template_parts import template_messages
-from .template_syntaxes import double_brace
+from .template_syntaxes import chat_messages, double_brace
 
 MODEL = "MODEL"
 """Stands where the grading model goes; a judge gated on the simulated one names none."""
@@ -25,46 +24,49 @@ _DIFFERENCES = (
 )
 
 
-def write(handover: ExportContext) -> ExportedFiles:
+def write(context: ExportContext) -> ExportedFiles:
     """Write the grader, and an eval that uses it with the decision's threshold."""
-    prompt = handover.prompt
-    names = f"{prompt.name}.grader.json", f"{prompt.name}.eval.json"
-    grader = _grader(handover)
-    criterion = grader if grader["type"] == "label_model" else {**grader, "pass_threshold": _finite(handover)}
+    prompt = context.prompt
+    grader_file, eval_file = f"{prompt.name}.grader.json", f"{prompt.name}.eval.json"
+    grader = _grader(context)
+    criterion = dict(grader)
+    if grader["type"] == "score_model":
+        criterion["pass_threshold"] = _finite_threshold(context)
     fields = {field: {"type": "string"} for field in prompt.inputs}
     item = {"type": "object", "properties": fields, "required": list(prompt.inputs)}
-    whole = {
+    evaluation = {
         "name": f"{prompt.name}@{prompt.version}",
         "data_source_config": {"type": "custom", "item_schema": item, "include_sample_schema": False},
         "testing_criteria": [criterion],
-        "metadata": {"origin": handover.origin[:512], "rule": handover.rule.version},
+        "metadata": {"origin": context.origin[:512], "rule": context.rule.version},
     }
     usage = (
-        f'body = json.load(open("{names[1]}"))  # put the grading model in place of {MODEL}\n'
+        f'body = json.load(open("{eval_file}"))  # put the grading model in place of {MODEL}\n'
         "made = OpenAI().evals.create(**body)  # each item of the data has the fields "
         f"{', '.join(prompt.inputs)}"
     )
+    texts = [part for message in template_messages(prompt) for part in message.parts if isinstance(part, str)]
     return ExportedFiles(
-        files={names[0]: _json(grader), names[1]: _json(whole)},
+        files={grader_file: json_text(grader), eval_file: json_text(evaluation)},
         exact=False,
         calibrated=True,
-        carries=tuple(s for m in template_messages(prompt) for s in m.segments if isinstance(s, str)),
-        differences=(*_DIFFERENCES, *_passing(handover)),
+        carries=tuple(texts),
+        differences=(*_DIFFERENCES, _decision_difference(context)),
         usage=usage,
     )
 
 
-def _grader(handover: ExportContext) -> dict[str, Any]:  # Any: JSON
-    """A `label_model` where the judge answers with a label, else a `score_model` on the judge's own scale."""
-    prompt, scale = handover.prompt, handover.prompt.scale
+def _grader(context: ExportContext) -> dict[str, Any]:  # Any: JSON
+    """Return a `label_model` where the judge answers with a label, else a `score_model` on the judge's own scale."""
+    prompt, scale = context.prompt, context.prompt.scale
     rename = {name: f"item.{name}" for name in prompt.inputs}
     common = {
         "name": prompt.name,
-        "model": _model(handover),
-        "input": [{"role": m.role, "content": double_brace(m.segments, rename)} for m in template_messages(prompt)],
+        "model": _model(context),
+        "input": chat_messages(template_messages(prompt), double_brace, rename),
     }
     if _labelled(scale):
-        passing = [label for place, label in enumerate(scale.labels) if place >= handover.rule.threshold]
+        passing = [label for grade, label in enumerate(scale.labels) if grade >= context.rule.threshold]
         return {"type": "label_model", **common, "labels": list(scale.labels), "passing_labels": passing}
     sampling = {"temperature": 0}
     return {"type": "score_model", **common, "range": [scale.low, scale.high], "sampling_params": sampling}
@@ -75,29 +77,28 @@ def _labelled(scale: OutputScale) -> bool:
     return scale.kind == "choice" or (scale.kind == "binary" and bool(scale.labels))
 
 
-def _model(handover: ExportContext) -> str:
-    gated = str(handover.provenance.get("gated_on") or "").partition("@")[0]
-    return gated if gated and not handover.simulated else MODEL
+def _model(context: ExportContext) -> str:
+    model = str(context.provenance.get("gated_on") or "").partition("@")[0]
+    return MODEL if context.simulated or not model else model
 
 
-def _finite(handover: ExportContext) -> float:
-    """The threshold as JSON can write it; just above the scale where the rule takes nothing for positive."""
-    found = raw_threshold(handover)
-    return found if math.isfinite(found) else math.nextafter(handover.prompt.scale.high, math.inf)
+def _finite_threshold(context: ExportContext) -> float:
+    """Return the threshold as JSON can write it; just above the scale where the rule takes nothing for positive."""
+    threshold = raw_threshold(context)
+    if math.isfinite(threshold):
+        return threshold
+    return math.nextafter(context.prompt.scale.high, math.inf)
 
 
-def _passing(handover: ExportContext) -> tuple[str, ...]:
-    scale, calibrated = handover.prompt.scale, handover.rule.calibration is not None
+def _decision_difference(context: ExportContext) -> str:
+    scale, rule = context.prompt.scale, context.rule
     if _labelled(scale):
-        return ("The decision stands in `passing_labels`.",)
-    told = f"The decision stands in `pass_threshold` of the eval ({_finite(handover):.6g}); the grader alone has none."
-    if calibrated and scale.kind == "probability":
-        told += f" It is the raw probability from which the calibrated one reaches {handover.rule.threshold:g}."
-    return (told,)
+        return "The decision stands in `passing_labels`."
+    threshold = f"{_finite_threshold(context):.6g}"
+    sentence = f"The decision stands in `pass_threshold` of the eval ({threshold}); the grader alone has none."
+    if rule.calibration is not None and scale.kind == "probability":
+        sentence += f" It is the raw probability from which the calibrated one reaches {rule.threshold:g}."
+    return sentence
 
 
-def _json(body: object) -> str:
-    return orjson.dumps(body, option=orjson.OPT_INDENT_2).decode() + "\n"
-
-
-TARGET = Target(name="openai", tool="OpenAI graders (legacy)", write=write, probe="openai.py")
+TARGET = Target(name="openai", tool="OpenAI graders (legacy)", write=write, check="openai.py")

@@ -6,16 +6,20 @@ from string import Template
 
 from ...judges import response_format
 from .judge_module import calibration_difference, fill_module, stem
-from .langchain import python_value
+from .source_text import json_literal
 from .target import ExportContext, ExportedFiles, Refused, ScoreMap, Target
 
-_TAKEN = frozenset(
-    (
-        *("attachments", "config", "feedback_key", "langsmith_extra", "ls_framework"),
-        *("return_raw_outputs", "run_name", "scorer"),
-    )
+_RESERVED = (
+    "attachments",
+    "config",
+    "feedback_key",
+    "langsmith_extra",
+    "ls_framework",
+    "return_raw_outputs",
+    "run_name",
+    "scorer",
 )
-"""Names that openevals and LangSmith's tracing keep from the prompt."""
+"""Arguments of openevals and of LangSmith's tracing, which the prompt never sees."""
 
 _STRUCTURED = (
     "openevals asks for the reply as structured output: with the provider's JSON schema, or as a tool call where "
@@ -66,27 +70,29 @@ def evaluator(judge, **options):
 ''')
 
 
-def write(handover: ExportContext) -> ExportedFiles:
+def write(context: ExportContext) -> ExportedFiles:
     """Write the module.
 
     Raises:
         Refused: The judge replies in prose, or openevals takes one of its fields for itself.
     """
-    prompt, name = handover.prompt, f"{stem(handover.prompt)}_openevals"
+    prompt, name = context.prompt, f"{stem(context.prompt)}_openevals"
     form = response_format(prompt)
     if form is None:
         raise Refused("openevals asks every model for a JSON object; this judge replies in prose")
-    if taken := next((field for field in prompt.inputs if field in _TAKEN), None):
-        raise Refused(f"openevals keeps the field {taken!r} for itself")
-    what = {"title": "verdict", "description": f"The verdict of the judge {prompt.name}."}
-    text = fill_module(_MODULE, handover, schema=python_value(what | form["json_schema"]["schema"]))
+    for field in prompt.inputs:
+        if field in _RESERVED:
+            raise Refused(f"openevals keeps the field {field!r} for itself")
+    schema = {"title": "verdict", "description": f"The verdict of the judge {prompt.name}."}
+    schema |= form["json_schema"]["schema"]
+    text = fill_module(_MODULE, context, schema=json_literal(schema))
     fields = ", ".join(f"{field}=..." for field in prompt.inputs)
     return ExportedFiles(
         files={f"{name}.py": text},
         exact=True,
         calibrated=True,
         own_fences=True,
-        differences=(_STRUCTURED, *calibration_difference(handover)),
+        differences=(_STRUCTURED, *calibration_difference(context)),
         scores=ScoreMap(low=prompt.scale.low, high=prompt.scale.high, how="The score is the judge's own grade."),
         usage=(
             f"from langchain_openai import ChatOpenAI\n"
@@ -97,5 +103,5 @@ def write(handover: ExportContext) -> ExportedFiles:
 
 
 TARGET = Target(
-    name="openevals", tool="openevals 0.2", write=write, probe="openevals.py", requires=("openevals>=0.2.2,<0.3",)
+    name="openevals", tool="openevals 0.2", write=write, check="openevals.py", requires=("openevals>=0.2.2,<0.3",)
 )

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from string import Template
 
-import orjson
-
-from .judge_module import calibration_difference, fill_module, literal, prose_difference, stem
+from .judge_module import calibration_difference, fill_module, prose_difference, stem
+from .source_text import json_text, literal
 from .target import ExportContext, ExportedFiles, Refused, ScoreMap, Target
 from .template_parts import template_messages
-from .template_syntaxes import jinja
+from .template_syntaxes import chat_messages, jinja
 
 _MODULE = Template('''\
 """$origin
@@ -68,7 +67,7 @@ class Judge(base_metric.BaseMetric):
             grade, reasons = read_reply(reply.get("content") or "")
         except ValueError as problem:
             raise MetricComputationError(str(problem)) from problem
-        return score_result.ScoreResult(name=self.name, value=$value, reason=reasons, $told)
+        return score_result.ScoreResult(name=self.name, value=$value, reason=reasons, $details)
 
 
 def push(client=None, *, name=NAME, **options):
@@ -89,57 +88,59 @@ def push(client=None, *, name=NAME, **options):
 ''')
 
 
-def write(handover: ExportContext) -> ExportedFiles:
+def write(context: ExportContext) -> ExportedFiles:
     """Write the metric, and the chat prompt it can store.
 
     Raises:
         Refused: A field is `self`.
     """
-    prompt, scale = handover.prompt, handover.prompt.scale
+    prompt, scale = context.prompt, context.prompt.scale
     if "self" in prompt.inputs:
         raise Refused("a field 'self' cannot be given to Opik's score()")
-    name, choice = f"{stem(prompt)}_opik", scale.kind == "choice"
-    module = fill_module(
-        _MODULE,
-        handover,
-        low=str(scale.low),
-        high=str(scale.high),
-        ends="The places of the first and the last label; a score is the label's place."
-        if choice
-        else "The judge's lowest and highest grade; scores run from 0 to 1 between them.",
-        value="grade" if choice else "(grade - LOW) / (HIGH - LOW)",
-        told=f"category_name={literal(scale.labels)}[int(grade)]"
-        if choice
-        else 'metadata={"grade": grade, "positive": grade >= THRESHOLD}',
-        prompt_file=f"{name}.json",
-        origin_text=repr(handover.origin),
-    )
-    messages = [{"role": m.role, "content": jinja(m.segments)} for m in template_messages(prompt)]
-    files = {f"{name}.py": module, f"{name}.json": orjson.dumps(messages, option=orjson.OPT_INDENT_2).decode() + "\n"}
+    name = f"{stem(prompt)}_opik"
     differences = [
-        *calibration_difference(handover),
+        *calibration_difference(context),
         *prose_difference(prompt),
         f"{name}.json, which push() stores in Opik's prompt library, has fixed tags as fences; the metric has the "
         "judge's own. Opik shows a template that fails to render as it is, without an error.",
     ]
-    if choice:
+    if scale.kind == "choice":
+        parts = {
+            "ends": "The places of the first and the last label; a score is the label's place.",
+            "value": "grade",
+            "details": f"category_name={literal(scale.labels)}[int(grade)]",
+        }
+        high, how = float(scale.high), "The value is the place of the label, which stands in category_name."
         differences.append(
             "The value of a score is the place of the label in the judge's list, which has no order: read "
             "category_name, and do not average values."
         )
-    fields = ", ".join(f"{field}=..." for field in prompt.inputs)
-    how = (
-        "The value is the place of the label, which stands in category_name."
-        if choice
-        else "Scores run from 0 at the lowest grade to 1 at the highest; metadata hold the grade and the decision."
+    else:
+        parts = {
+            "ends": "The judge's lowest and highest grade; scores run from 0 to 1 between them.",
+            "value": "(grade - LOW) / (HIGH - LOW)",
+            "details": 'metadata={"grade": grade, "positive": grade >= THRESHOLD}',
+        }
+        high = 1.0
+        how = "Scores run from 0 at the lowest grade to 1 at the highest; metadata hold the grade and the decision."
+    module = fill_module(
+        _MODULE,
+        context,
+        low=str(scale.low),
+        high=str(scale.high),
+        prompt_file=f"{name}.json",
+        origin_text=repr(context.origin),
+        **parts,
     )
+    messages = chat_messages(template_messages(prompt), jinja)
+    fields = ", ".join(f"{field}=..." for field in prompt.inputs)
     return ExportedFiles(
-        files=files,
+        files={f"{name}.py": module, f"{name}.json": json_text(messages)},
         exact=True,
         calibrated=True,
         own_fences=True,
         differences=tuple(differences),
-        scores=ScoreMap(low=0.0, high=float(scale.high) if choice else 1.0, how=how),
+        scores=ScoreMap(low=0.0, high=high, how=how),
         usage=f'from {name} import Judge\nresult = Judge(model="openai/MODEL", api_base=URL).score({fields})',
     )
 
@@ -148,7 +149,7 @@ TARGET = Target(
     name="opik",
     tool="Opik 2.2",
     write=write,
-    probe="opik.py",
+    check="opik.py",
     requires=("opik==2.2.122",),
     push="import opik\nfrom STEM_opik import push\nprint(push(opik.Opik(host=uri)).commit)",
 )

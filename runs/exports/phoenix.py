@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from string import Template
 
-import orjson
-
-from .judge_module import calibration_difference, fill_module, literal, prose_difference, stem
+from .judge_module import calibration_difference, fill_module, prose_difference, stem
+from .source_text import json_text, literal
 from .target import ExportContext, ExportedFiles, Refused, ScoreMap, Target
 from .template_parts import template_messages
-from .template_syntaxes import double_brace
+from .template_syntaxes import chat_messages, double_brace
 
 _MODULE = Template('''\
 """$origin
@@ -20,7 +19,8 @@ A Phoenix evaluator written by Judgewright. $decision.
 import hashlib
 import json
 import re
-$imports
+${store_imports}
+from phoenix.evals import Evaluator, Score
 from pydantic import create_model
 
 $user_text
@@ -86,47 +86,53 @@ def push(model_name, *, client=None, model_provider="OPENAI", name=NAME):
     return (client or Client()).prompts.create(name=name, version=version)
 ''')
 
-ROLES = (
+_ROLES_DIFFERENCE = (
     "Phoenix's OpenAI adapter sends the system message in the role developer unless the model's name begins with gpt, "
     "and in the role user for o1-mini and o1-preview."
 )
 
 
-def write(handover: ExportContext) -> ExportedFiles:
+def write(context: ExportContext) -> ExportedFiles:
     """Write the evaluator, and beside it the prompt it can store, unless the prompt's own text would be read there."""
-    prompt, scale = handover.prompt, handover.prompt.scale
-    name, choice = f"{stem(prompt)}_phoenix", scale.kind == "choice"
-    differences = [ROLES, *calibration_difference(handover), *prose_difference(prompt)]
-    files, store = {}, ""
+    prompt, scale = context.prompt, context.prompt.scale
+    name = f"{stem(prompt)}_phoenix"
+    files, store, store_imports = {}, "", ""
+    differences = [_ROLES_DIFFERENCE, *calibration_difference(context), *prose_difference(prompt)]
     try:
-        messages = [{"role": m.role, "content": double_brace(m.segments)} for m in template_messages(prompt)]
-    except Refused as why:
-        differences.append(f"There is no prompt for Phoenix's store: {why}.")
+        messages = chat_messages(template_messages(prompt), double_brace)
+    except Refused as reason:
+        differences.append(f"There is no prompt for Phoenix's store: {reason}.")
     else:
-        files[f"{name}.json"] = orjson.dumps(messages, option=orjson.OPT_INDENT_2).decode() + "\n"
-        store = _STORE.substitute(prompt_file=f"{name}.json", origin_text=repr(handover.origin))
+        files[f"{name}.json"] = json_text(messages)
+        store = _STORE.substitute(prompt_file=f"{name}.json", origin_text=repr(context.origin))
+        store_imports = "from pathlib import Path\n"
         differences.append(
             f"{name}.json, which push() stores, has fixed tags as fences; the evaluator has the judge's own. Phoenix's "
             "client fills the stored prompt field by field, so that {{name}} in a row's text is filled too; the "
             "evaluator fills in one pass."
         )
+    if scale.kind == "choice":
+        direction, label = "neutral", f"{literal(scale.labels)}[int(grade)]"
+        how = "The score is the place of its label, which the score names too."
+    else:
+        direction, label = "maximize", '"positive" if grade >= THRESHOLD else "negative"'
+        how = "The score is the judge's grade, unaltered."
     module = fill_module(
         _MODULE,
-        handover,
-        imports=_imports(store=bool(store)),
-        direction="neutral" if choice else "maximize",
-        label=f"{literal(scale.labels)}[int(grade)]" if choice else '"positive" if grade >= THRESHOLD else "negative"',
+        context,
+        store_imports=store_imports,
+        direction=direction,
+        label=label,
         store=store,
     )
     row = ", ".join(f'"{field}": ...' for field in prompt.inputs)
-    how = "the place of its label, which the score names too" if choice else "the judge's grade, unaltered"
     return ExportedFiles(
         files={f"{name}.py": module, **files},
         exact=True,
         calibrated=True,
         own_fences=True,
         differences=tuple(differences),
-        scores=ScoreMap(low=float(scale.low), high=float(scale.high), how=f"The score is {how}."),
+        scores=ScoreMap(low=float(scale.low), high=float(scale.high), how=how),
         usage=(
             f"from phoenix.evals import LLM\nfrom {name} import Judge\n"
             f'[score] = Judge(LLM(provider="openai", model=MODEL, base_url=URL)).evaluate({{{row}}})'
@@ -134,15 +140,10 @@ def write(handover: ExportContext) -> ExportedFiles:
     )
 
 
-def _imports(*, store: bool) -> str:
-    imports = "\nfrom phoenix.evals import Evaluator, Score"
-    return "from pathlib import Path\n" + imports if store else imports
-
-
 TARGET = Target(
     name="phoenix",
     tool="Arize Phoenix evals 3",
     write=write,
-    probe="phoenix.py",
+    check="phoenix.py",
     requires=("arize-phoenix-evals==3.9.4", "arize-phoenix-client==3.5.0", "openai==3.52.0"),
 )

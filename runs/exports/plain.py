@@ -2,41 +2,43 @@
 
 from __future__ import annotations
 
+import re
+
 import orjson
 
 from ...judges import response_format
-from .python_text import one_line, plain
+from .source_text import comment_text, json_text, one_line
 from .target import ExportContext, ExportedFiles, Target
-from .template_parts import Field, fill, template_messages
-from .template_syntaxes import double_brace, jinja
+from .template_parts import fill, template_messages
+from .template_syntaxes import chat_messages, double_brace, jinja
 
 
-def _yaml(handover: ExportContext) -> ExportedFiles:
-    """The prompt file itself, which `JudgePrompt` reads back as the same version, under its origin and rule."""
-    told = {
-        **handover.provenance,
-        "rule": handover.rule.version,
-        "decides": orjson.dumps(handover.rule.to_json()).decode(),
+def _yaml(context: ExportContext) -> ExportedFiles:
+    """Write the prompt file itself, which `JudgePrompt` reads back as the same version, under its origin and rule."""
+    comments = {
+        **context.provenance,
+        "rule": context.rule.version,
+        "decides": orjson.dumps(context.rule.to_json()).decode(),
     }
-    lines = [one_line(f"# {key}: {value}") for key, value in told.items()]
-    text = "\n".join([*lines, handover.prompt.to_yaml()])
+    lines = [one_line(f"# {key}: {value}") for key, value in comments.items()]
+    name = _name(context, "yaml")
     return ExportedFiles(
-        files={_name(handover, "yaml"): text},
+        files={name: "\n".join([*lines, context.prompt.to_yaml()])},
         exact=True,
         own_fences=True,
-        usage=f"judgewright bench {_name(handover, 'yaml')} rows.jsonl --model MODEL",
+        usage=f"judgewright bench {name} rows.jsonl --model MODEL",
     )
 
 
-def _json(handover: ExportContext) -> ExportedFiles:
-    prompt, scale = handover.prompt, handover.prompt.scale
+def _json(context: ExportContext) -> ExportedFiles:
+    prompt, scale = context.prompt, context.prompt.scale
     body = {
         "schema_version": 1,
         "name": prompt.name,
         "version": prompt.version,
         "parent": prompt.parent,
         "note": prompt.note,
-        "rule": {**handover.rule.to_json(), "version": handover.rule.version, "asked_at": scale.threshold},
+        "rule": {**context.rule.to_json(), "version": context.rule.version, "asked_at": scale.threshold},
         "inputs": list(prompt.inputs),
         "scale": {
             "kind": scale.kind,
@@ -45,78 +47,73 @@ def _json(handover: ExportContext) -> ExportedFiles:
             "labels": list(scale.labels),
             "anchors": dict(scale.anchors),
         },
-        "messages": _placed(handover),
+        "messages": _open_messages(context),
         "response_format": response_format(prompt),
-        "provenance": dict(handover.provenance),
+        "provenance": dict(context.provenance),
     }
-    name = _name(handover, "json")
-    text = orjson.dumps(body, option=orjson.OPT_INDENT_2).decode() + "\n"
-    return ExportedFiles(files={name: text}, exact=True, usage=f'judge = json.load(open("{name}"))\n{_FILL}')
-
-
-def _messages(handover: ExportContext) -> ExportedFiles:
-    name = _name(handover, "messages.json")
-    text = orjson.dumps(_placed(handover), option=orjson.OPT_INDENT_2).decode() + "\n"
+    name = _name(context, "json")
     return ExportedFiles(
-        files={name: text}, exact=True, usage=f'judge = {{"messages": json.load(open("{name}"))}}\n{_FILL}'
+        files={name: json_text(body)}, exact=True, usage=f'judge = json.load(open("{name}"))\n{_HOW_TO_FILL}'
     )
 
 
-_FILL = """\
+def _messages(context: ExportContext) -> ExportedFiles:
+    name = _name(context, "messages.json")
+    return ExportedFiles(
+        files={name: json_text(_open_messages(context))},
+        exact=True,
+        usage=f'judge = {{"messages": json.load(open("{name}"))}}\n{_HOW_TO_FILL}',
+    )
+
+
+_HOW_TO_FILL = """\
 system, *_, user = judge["messages"]
 # Fill {{field}} in the last message with one re.sub over all fields, so that a row's own {{...}} stays what it is."""
 
 
-def _jinja(handover: ExportContext) -> ExportedFiles:
-    name = _name(handover, "jinja.json")
-    messages = [{"role": m.role, "content": jinja(m.segments)} for m in template_messages(handover.prompt)]
-    fields = ", ".join(f"{field}=..." for field in handover.prompt.inputs)
+def _jinja(context: ExportContext) -> ExportedFiles:
+    name = _name(context, "jinja.json")
+    fields = ", ".join(f"{field}=..." for field in context.prompt.inputs)
     usage = (
         f'templates = json.load(open("{name}"))\n'
         f'messages = [t | {{"content": jinja2.Template(t["content"]).render({fields})}} for t in templates]'
     )
-    return ExportedFiles(
-        files={name: orjson.dumps(messages, option=orjson.OPT_INDENT_2).decode() + "\n"}, exact=True, usage=usage
-    )
+    messages = chat_messages(template_messages(context.prompt), jinja)
+    return ExportedFiles(files={name: json_text(messages)}, exact=True, usage=usage)
 
 
-def _markdown(handover: ExportContext) -> ExportedFiles:
-    """What people read and paste; backquote fences are longer than any inside."""
-    prompt = handover.prompt
-    origin = plain(handover.origin).replace("`", "'")
-    parts = [f"# {prompt.name}", f"`{origin}`"]
+def _markdown(context: ExportContext) -> ExportedFiles:
+    """Write what people read and paste."""
+    prompt = context.prompt
+    origin = comment_text(context.origin).replace("`", "'")
+    sections = [f"# {prompt.name}", f"`{origin}`"]
+    placeholders = {name: f"{{{{{name}}}}}" for name in prompt.inputs}
     for message in template_messages(prompt):
-        text = "".join(f"{{{{{s.name}}}}}" if isinstance(s, Field) else s for s in message.segments)
-        fence = "`" * max(3, 1 + _longest_run(text))
-        parts.append(f"## {message.role.capitalize()}\n\n{fence}text\n{text}\n{fence}")
-    rule, scale = handover.rule, plain(prompt.scale.describe()).replace("`", "'")
-    parts.append(f"## Decision\n\nPositive at {rule.threshold:g} or above on the scale `{scale}`.")
-    name = _name(handover, "md")
-    return ExportedFiles(files={name: "\n\n".join(parts) + "\n"}, exact=False, carries=(), usage=f"less {name}")
+        text = message.text(placeholders)
+        # A fence closes at the first run of as many backquotes, so it is longer than any in the text.
+        longest = max(map(len, re.findall("`+", text)), default=0)
+        fence = "`" * max(3, longest + 1)
+        sections.append(f"## {message.role.capitalize()}\n\n{fence}text\n{text}\n{fence}")
+    scale = comment_text(prompt.scale.describe()).replace("`", "'")
+    sections.append(f"## Decision\n\nPositive at {context.rule.threshold:g} or above on the scale `{scale}`.")
+    name = _name(context, "md")
+    return ExportedFiles(files={name: "\n\n".join(sections) + "\n"}, exact=False, carries=(), usage=f"less {name}")
 
 
-def _longest_run(text: str) -> int:
-    longest = run = 0
-    for letter in text:
-        run = run + 1 if letter == "`" else 0
-        longest = max(longest, run)
-    return longest
+def _name(context: ExportContext, suffix: str) -> str:
+    return f"{context.prompt.name}.{suffix}"
 
 
-def _name(handover: ExportContext, suffix: str) -> str:
-    return f"{handover.prompt.name}.{suffix}"
-
-
-def _placed(handover: ExportContext) -> list[dict[str, str]]:
-    """The messages with `{{name}}` where a row's fields go; only the last one has any, and nothing else in braces."""
-    *fixed, last = template_messages(handover.prompt)
-    return [*fill(fixed, {}), {"role": last.role, "content": double_brace(last.segments)}]
+def _open_messages(context: ExportContext) -> list[dict[str, str]]:
+    """Return the messages with `{{name}}` where a row's fields go; only the last has any, the others are literal."""
+    *fixed, last = template_messages(context.prompt)
+    return [*fill(fixed, {}), *chat_messages([last], double_brace)]
 
 
 PLAIN = (
-    Target(name="yaml", tool="Judgewright", write=_yaml, probe="plain.py"),
-    Target(name="json", tool="any chat client", write=_json, probe="plain.py"),
-    Target(name="messages", tool="any chat client", write=_messages, probe="plain.py"),
-    Target(name="jinja", tool="Jinja2", write=_jinja, probe="plain.py"),
+    Target(name="yaml", tool="Judgewright", write=_yaml, check="plain.py"),
+    Target(name="json", tool="any chat client", write=_json, check="plain.py"),
+    Target(name="messages", tool="any chat client", write=_messages, check="plain.py"),
+    Target(name="jinja", tool="Jinja2", write=_jinja, check="plain.py"),
     Target(name="markdown", tool="people", write=_markdown),
 )

@@ -12,13 +12,13 @@ import yaml
 from ...judges import OutputScale, response_format
 from .judge_module import raw_threshold
 from .promptfoo_grader import promptfoo_grader
-from .python_text import plain
+from .source_text import comment_text, json_text
 from .target import ExportContext, ExportedFiles, Refused, ScoreMap, Target
 from .template_parts import template_messages
-from .template_syntaxes import nunjucks
+from .template_syntaxes import chat_messages, jinja
 
-_KEPT = frozenset(("output", "rubric", "env"))
-"""What promptfoo sets itself where a rubric is rendered."""
+_RESERVED = ("output", "rubric", "env")
+"""Variables that promptfoo sets itself where a rubric is rendered."""
 
 _DIFFERENCES = (
     "promptfoo changes a test's variables before the judge sees them: text that starts with `file://` is replaced by "
@@ -38,29 +38,30 @@ _CONFIG = Template("""\
 """)
 
 
-def write(handover: ExportContext) -> ExportedFiles:
+def write(context: ExportContext) -> ExportedFiles:
     """Write the configuration, the rubric and the grader.
 
     Raises:
         Refused: A field has a name that promptfoo sets itself.
     """
-    prompt, scale = handover.prompt, handover.prompt.scale
-    if taken := next((name for name in prompt.inputs if name in _KEPT), None):
-        raise Refused(f"promptfoo sets the variable {taken!r} itself; rename the field")
+    prompt = context.prompt
+    for field in prompt.inputs:
+        if field in _RESERVED:
+            raise Refused(f"promptfoo sets the variable {field!r} itself; rename the field")
     rubric, grader = f"{prompt.name}.rubric.json", f"{prompt.name}.grader.mjs"
     last = prompt.inputs[-1]
     rename = {last: f"{last} if {last} is defined else output"}
-    messages = [{"role": m.role, "content": nunjucks(m.segments, rename)} for m in template_messages(prompt)]
-    scores = ScoreMap(low=0.0, high=1.0, how=_how(scale))
+    messages = chat_messages(template_messages(prompt), jinja, rename)  # Nunjucks reads what Jinja reads
+    scores = ScoreMap(low=0.0, high=1.0, how=_how_scored(prompt.scale))
     return ExportedFiles(
         files={
-            "promptfooconfig.yaml": _config(handover, scores, rubric, grader),
-            rubric: orjson.dumps(messages, option=orjson.OPT_INDENT_2).decode() + "\n",
-            grader: promptfoo_grader(handover),
+            "promptfooconfig.yaml": _config(context, scores, rubric, grader),
+            rubric: json_text(messages),
+            grader: promptfoo_grader(context),
         },
         exact=True,
         calibrated=True,
-        differences=(*_DIFFERENCES, *_calibrated(handover)),
+        differences=(*_DIFFERENCES, *_calibration_difference(context)),
         scores=scores,
         usage=(
             "# in promptfooconfig.yaml: your prompts, providers and tests, and the model that judges\n"
@@ -70,23 +71,24 @@ def write(handover: ExportContext) -> ExportedFiles:
     )
 
 
-def _config(handover: ExportContext, scores: ScoreMap, rubric: str, grader: str) -> str:
-    prompt = handover.prompt
-    form = orjson.loads(
-        orjson.dumps(response_format(prompt))
-    )  # no part of it twice, which YAML would write as an alias
-    model: dict[str, Any] = {"temperature": 0} | ({"response_format": form} if form else {})  # Any: YAML
-    threshold = scores.of(raw_threshold(handover), prompt.scale)
+def _config(context: ExportContext, scores: ScoreMap, rubric: str, grader: str) -> str:
+    prompt = context.prompt
+    model: dict[str, Any] = {"temperature": 0}  # Any: YAML
+    form = response_format(prompt)
+    if form:
+        # Through JSON and back, so that no part is in it twice: YAML would write the second as an alias.
+        model["response_format"] = orjson.loads(orjson.dumps(form))
+    threshold = scores.tool_score(raw_threshold(context), prompt.scale)
     if not math.isfinite(threshold):
         threshold = math.nextafter(1.0, 2.0)  # promptfoo passes over a threshold that is not finite
-    judge = {
+    options = {
         "rubricPrompt": f"file://{rubric}",
         "provider": {
             "id": f"file://{grader}",
             "config": {"provider": {"id": "openai:chat:MODEL", "config": model}},
         },
     }
-    rule = {
+    assertion = {
         "type": "llm-rubric",
         "value": f"{prompt.name}@{prompt.version}",
         "metric": prompt.name,
@@ -96,18 +98,18 @@ def _config(handover: ExportContext, scores: ScoreMap, rubric: str, grader: str)
         "description": f"{prompt.name}@{prompt.version}",
         "prompts": [f"{{{{{prompt.inputs[-1]}}}}}"],
         "providers": ["echo"],
-        "defaultTest": {"options": judge, "assert": [rule]},
+        "defaultTest": {"options": options, "assert": [assertion]},
     }
     head = _CONFIG.substitute(
-        origin=plain(handover.origin),
-        how=plain(scores.how),
+        origin=comment_text(context.origin),
+        how=comment_text(scores.how),
         fields=", ".join(prompt.inputs),
         last=prompt.inputs[-1],
     )
     return head + yaml.safe_dump(body, sort_keys=False, allow_unicode=True, width=110)
 
 
-def _how(scale: OutputScale) -> str:
+def _how_scored(scale: OutputScale) -> str:
     if scale.kind == "probability":
         return "The score is the judge's own probability."
     if scale.kind == "graded":
@@ -117,9 +119,9 @@ def _how(scale: OutputScale) -> str:
     return f"The score is the label's place in {', '.join(scale.labels)}, brought to 0..1; it orders nothing else."
 
 
-def _calibrated(handover: ExportContext) -> tuple[str, ...]:
-    rule = handover.rule
-    if rule.calibration is None or handover.prompt.scale.kind != "probability":
+def _calibration_difference(context: ExportContext) -> tuple[str, ...]:
+    rule = context.rule
+    if rule.calibration is None or context.prompt.scale.kind != "probability":
         return ()
     return (f"The threshold is the raw probability from which the calibrated one reaches {rule.threshold:g}.",)
 
@@ -128,7 +130,7 @@ TARGET = Target(
     name="promptfoo",
     tool="promptfoo 0.123",
     write=write,
-    probe="promptfoo.mjs",
+    check="promptfoo.mjs",
     requires=("promptfoo@0.123.1", "node@22", "@libsql/linux-x64-gnu@0.5.29"),
     runtime="node",
 )

@@ -6,7 +6,8 @@ import json
 from string import Template
 
 from ...judges import OutputScale
-from .python_text import plain
+from .judge_module import score_names
+from .source_text import comment_text
 from .target import ExportContext
 
 _GRADER = Template("""\
@@ -121,18 +122,16 @@ function gradeOf(value) {
 """
 
 
-def promptfoo_grader(handover: ExportContext) -> str:
+def promptfoo_grader(context: ExportContext) -> str:
     """Return the grader's code; constants stand in it as JSON."""
-    prompt, scale = handover.prompt, handover.prompt.scale
+    prompt, scale = context.prompt, context.prompt.scale
     schema = prompt.reply_schema
-    plain_score = ("score",) if schema.get("score", "score") == "score" else ()
-    named = dict.fromkeys((*(name for name, kind in schema.items() if kind == "score"), *plain_score))
     words = grade_words(scale)
     return _GRADER.substitute(
-        origin=plain(handover.origin),
+        origin=comment_text(context.origin),
         judge=_js(f"{prompt.name}@{prompt.version}"),
         fields=_js(prompt.inputs),
-        scores=_js(list(named)),
+        scores=_js(score_names(prompt)),
         texts=_js([name for name, kind in schema.items() if kind == "text"]),
         ends=_js([scale.low, scale.high]),
         grades=_js(words),
@@ -147,12 +146,15 @@ def grade_words(scale: OutputScale) -> dict[str, float]:
         return {}
     if scale.kind == "graded":
         return {str(level): float(level) for level in range(scale.low, scale.high + 1)}
-    words = {label: float(place) for place, label in enumerate(scale.labels)}
+    words = {label: float(grade) for grade, label in enumerate(scale.labels)}
     lower = [label.lower() for label in scale.labels]
-    words |= {word: float(at) for at, word in enumerate(lower) if lower.count(word) == 1 and word not in words}
+    for grade, word in enumerate(lower):
+        if lower.count(word) == 1:
+            words.setdefault(word, float(grade))
     if scale.kind == "binary":
-        usual = (("no", "false", "0", "negative"), ("yes", "true", "1", "positive"))
-        words |= {word: float(grade) for grade in (0, 1) for word in usual[grade] if word not in words}
+        for grade, usual in enumerate((("no", "false", "0", "negative"), ("yes", "true", "1", "positive"))):
+            for word in usual:
+                words.setdefault(word, float(grade))
     return words
 
 

@@ -24,7 +24,7 @@ def push_export(folder: Path, stem: str, target: Target, uri: str, *, interprete
         interpreter: The Python that has the tool; our own unless given.
 
     Returns:
-        What the tool says it is called there.
+        What the tool calls it there.
 
     Raises:
         InputError: The target has no registry, or the interpreter does not run.
@@ -37,12 +37,13 @@ def push_export(folder: Path, stem: str, target: Target, uri: str, *, interprete
         program = str(Path(program).absolute())
     code = f"import sys\nsys.path.insert(0, '.')\nuri = sys.argv[1]\n{target.push.replace('STEM', stem)}"
     try:
-        ran = subprocess.run(  # noqa: S603  # our own lines, by the interpreter the user names
+        completed = subprocess.run(  # noqa: S603  # our own lines, by the interpreter the user names
             [program, "-c", code, uri], cwd=folder, capture_output=True, text=True, timeout=TIMEOUT, check=False
         )
     except (OSError, subprocess.TimeoutExpired) as error:
         raise InputError(f"{program} did not push to {target.tool}: {error}") from None
-    if ran.returncode != 0:
-        said = (ran.stderr.strip().splitlines() or ["it said nothing"])[-1][:500]
-        raise ModelError(f"{target.tool} did not take the export at {uri}: {said}")
-    return (ran.stdout.strip().splitlines() or [""])[-1]
+    if completed.returncode != 0:
+        lines = completed.stderr.strip().splitlines() or ["it said nothing"]
+        raise ModelError(f"{target.tool} did not take the export at {uri}: {lines[-1][:500]}")
+    lines = completed.stdout.strip().splitlines() or [""]
+    return lines[-1]

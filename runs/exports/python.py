@@ -8,7 +8,8 @@ from pprint import pformat
 from string import Template
 
 from ...judges import response_format
-from .judge_module import calibration_difference, fill_module, literal, prose_difference, stem
+from .judge_module import calibration_difference, fill_module, prose_difference, stem
+from .source_text import literal
 from .target import ExportContext, ExportedFiles, ScoreMap, Target
 
 _MODULE = Template('''\
@@ -35,20 +36,21 @@ def positive(grade):
 ''')
 
 
-def write(handover: ExportContext) -> ExportedFiles:
+def write(context: ExportContext) -> ExportedFiles:
     """Write the module."""
-    prompt, scale = handover.prompt, handover.prompt.scale
+    prompt, scale = context.prompt, context.prompt.scale
     name = stem(prompt)
     # A module of one of these names could not be imported, or would be imported in place of Python's own.
-    name = f"judge_{name}" if iskeyword(name) or name in sys.stdlib_module_names else name
+    if iskeyword(name) or name in sys.stdlib_module_names:
+        name = f"judge_{name}"
     form = pformat(response_format(prompt), sort_dicts=False, width=100)
     fields = ", ".join(f"{literal(field)}: ..." for field in prompt.inputs)
     return ExportedFiles(
-        files={f"{name}.py": fill_module(_MODULE, handover, response_format=form)},
+        files={f"{name}.py": fill_module(_MODULE, context, response_format=form)},
         exact=True,
         own_fences=True,
         calibrated=True,
-        differences=(*calibration_difference(handover), *prose_difference(prompt)),
+        differences=(*calibration_difference(context), *prose_difference(prompt)),
         scores=ScoreMap(low=float(scale.low), high=float(scale.high), how="`read_reply` returns the judge's grade."),
         usage=(
             f"import {name}\n"
@@ -58,4 +60,4 @@ def write(handover: ExportContext) -> ExportedFiles:
     )
 
 
-TARGET = Target(name="python", tool="Python", write=write, probe="plain.py")
+TARGET = Target(name="python", tool="Python", write=write, check="plain.py")

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from string import Template
 
-from .judge_module import calibration_difference, fill_module, literal, prose_difference, stem
+from .judge_module import calibration_difference, fill_module, prose_difference, stem
+from .source_text import literal
 from .target import ExportContext, ExportedFiles, Refused, ScoreMap, Target
 
 _MODULE = Template('''\
@@ -68,36 +69,43 @@ def positive(result):
 '''
 
 
-def write(handover: ExportContext) -> ExportedFiles:
+def write(context: ExportContext) -> ExportedFiles:
     """Write the metric.
 
     Raises:
         Refused: A field is `self`.
     """
-    prompt, scale = handover.prompt, handover.prompt.scale
+    prompt, scale = context.prompt, context.prompt.scale
     if "self" in prompt.inputs:
         raise Refused("a field 'self' cannot be given to Ragas' score()")
-    name, choice = f"{stem(prompt)}_ragas", scale.kind == "choice"
-    module = fill_module(
-        _MODULE,
-        handover,
-        validator="DiscreteValidator" if choice else "NumericValidator",
-        value_is="label" if choice else "grade",
-        allowed=f"field(default_factory=lambda: list({literal(scale.labels)}))"
-        if choice
-        else f"({scale.low}, {scale.high})",
-        value=f"{literal(scale.labels)}[int(grade)]" if choice else "grade",
-        positive="" if choice else _POSITIVE,
-    )
-    how = "its label; our grade is the place in the list" if choice else "the judge's grade, unaltered"
+    name = f"{stem(prompt)}_ragas"
+    if scale.kind == "choice":
+        labels = literal(scale.labels)
+        parts = {
+            "validator": "DiscreteValidator",
+            "value_is": "label",
+            "allowed": f"field(default_factory=lambda: list({labels}))",
+            "value": f"{labels}[int(grade)]",
+            "positive": "",
+        }
+        how = "The value of the result is its label; our grade is the place in the list."
+    else:
+        parts = {
+            "validator": "NumericValidator",
+            "value_is": "grade",
+            "allowed": f"({scale.low}, {scale.high})",
+            "value": "grade",
+            "positive": _POSITIVE,
+        }
+        how = "The value of the result is the judge's grade, unaltered."
     fields = ", ".join(f"{field}=..." for field in prompt.inputs)
     return ExportedFiles(
-        files={f"{name}.py": module},
+        files={f"{name}.py": fill_module(_MODULE, context, **parts)},
         exact=True,
         calibrated=True,
         own_fences=True,
-        differences=(*calibration_difference(handover), *prose_difference(prompt)),
-        scores=ScoreMap(low=float(scale.low), high=float(scale.high), how=f"The value of the result is {how}."),
+        differences=(*calibration_difference(context), *prose_difference(prompt)),
+        scores=ScoreMap(low=float(scale.low), high=float(scale.high), how=how),
         usage=(
             f"from openai import OpenAI\nfrom {name} import Judge\n"
             f"result = Judge(model=MODEL, client=OpenAI(base_url=URL)).score({fields})"
@@ -109,6 +117,6 @@ TARGET = Target(
     name="ragas",
     tool="Ragas 0.4",
     write=write,
-    probe="ragas.py",
+    check="ragas.py",
     requires=("ragas==0.4.3", "langchain-community<0.4"),
 )

@@ -1,16 +1,16 @@
-"""What an export is given, what it returns, and how its tool is known."""
+"""The contract of an export target: what it is given, what it returns, and how its tool is known."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Literal
 
 from ...judges import DecisionRule, InputError, JudgePrompt, OutputScale
 
 
 class Refused(InputError):
-    """A judge cannot be written for a tool without becoming another judge; the message says what cannot be carried."""
+    """A judge cannot be written for a tool without becoming another judge; the message says why."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -20,7 +20,7 @@ class ExportContext:
     prompt: JudgePrompt
     rule: DecisionRule
     provenance: Mapping[str, Any]  # Any: JSON
-    """As `finding.provenance` says it (run, gated_on, simulated, outcome, reason), and `verification` beside it."""
+    """Run, model it was gated on, whether that is simulated, outcome, reason, verification."""
 
     @property
     def simulated(self) -> bool:
@@ -30,36 +30,35 @@ class ExportContext:
     @property
     def origin(self) -> str:
         """One line for the head of a file: the version, the model it was gated on, the decision."""
-        name = f"{self.prompt.name}@{self.prompt.version}"
+        judge = f"{self.prompt.name}@{self.prompt.version}"
         model = self.provenance.get("gated_on")
         if not model:
-            return f"{name}, never gated"
-        shown = f"{model} [SIMULATED: says nothing about real models]" if self.simulated else str(model)
-        return f"{name}, gated on {shown}: {self.provenance.get('outcome')}"
+            return f"{judge}, never gated"
+        if self.simulated:
+            model = f"{model} [SIMULATED: says nothing about real models]"
+        return f"{judge}, gated on {model}: {self.provenance.get('outcome')}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScoreMap:
-    """How a tool's number stands for our grade: linear between the two ends."""
+    """How a tool's score stands for our grade: linear between the ends of the two scales."""
 
     low: float
-    """The tool's number for our lowest grade."""
+    """The tool's score for our lowest grade."""
     high: float
+    """The tool's score for our highest grade."""
     how: str
     """The same in a sentence."""
 
-    def of(self, grade: float, scale: OutputScale) -> float:
-        """Return the tool's number for a grade."""
-        return self.low + (grade - scale.low) / (scale.high - scale.low) * (self.high - self.low)
-
-    def grade(self, number: float, scale: OutputScale) -> float:
-        """Return our grade for the tool's number."""
-        return scale.low + (number - self.low) / (self.high - self.low) * (scale.high - scale.low)
+    def tool_score(self, grade: float, scale: OutputScale) -> float:
+        """Return the tool's score for a grade of ours."""
+        share = (grade - scale.low) / (scale.high - scale.low)
+        return self.low + share * (self.high - self.low)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExportedFiles:
-    """The files of one export and what has to be said about them."""
+    """The files of one export, and how the judge in them differs from ours."""
 
     files: Mapping[str, str]
     """Relative name to text; the first is the one people open."""
@@ -70,7 +69,7 @@ class ExportedFiles:
     differences: tuple[str, ...] = ()
     """What is not the same judge there, in whole sentences; those of fences and calibration are added on writing."""
     carries: tuple[str, ...] | None = None
-    """Where not exact: the texts that must stand unaltered in what the tool sends; system and criteria unless given."""
+    """Where not exact: texts that the tool must send unaltered; system text and criteria unless given."""
     calibrated: bool = False
     """Whether the rule's calibration is part of what is written."""
     scores: ScoreMap | None = None
@@ -81,17 +80,18 @@ class ExportedFiles:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Target:
-    """One tool a judge can be handed to."""
+    """One tool that a judge is exported to."""
 
     name: str
     """What `--to` calls it."""
     tool: str
     """What people call it, with the version that was tried."""
     write: Callable[[ExportContext], ExportedFiles]
-    probe: str | None = None
-    """A stand-alone script in `checks/` that loads the files in the real tool; None where no tool loads them."""
-    requires: tuple[str, ...] = field(default=())
-    """What pip, or npm for node, installs to run the probe; empty where our own environment has it."""
+    """Write the files; raises `Refused` where the tool cannot carry the judge."""
+    check: str | None = None
+    """The script in `checks/` that loads the files in the real tool; None where no tool loads them."""
+    requires: tuple[str, ...] = ()
+    """What pip, or npm for node, installs to run the check; empty where our own environment has it."""
     runtime: Literal["python", "node"] = "python"
     push: str | None = None
-    """Python that stores the export at `uri` and prints what it is called there; STEM is the judge's module name."""
+    """Python that stores the export at `uri` and prints its name there; STEM is the judge's module name."""

@@ -1,37 +1,30 @@
-"""The table of export targets: a new one is a file beside this one and a line here."""
+"""The table of export targets. A new one is a file in this folder with a `TARGET`, and its name in `TOOLS`."""
 
-from .deepeval import TARGET as DEEPEVAL
-from .dspy import TARGET as DSPY
-from .inspect import TARGET as INSPECT
-from .langchain import TARGET as LANGCHAIN
-from .langfuse import TARGET as LANGFUSE
-from .mlflow import TARGET as MLFLOW
-from .openai import TARGET as OPENAI
-from .openevals import TARGET as OPENEVALS
-from .opik import TARGET as OPIK
-from .phoenix import TARGET as PHOENIX
+from __future__ import annotations
+
+from importlib import import_module
+
 from .plain import PLAIN
-from .promptfoo import TARGET as PROMPTFOO
-from .python import TARGET as PYTHON
-from .ragas import TARGET as RAGAS
 from .target import Target
-from .trulens import TARGET as TRULENS
 
 TOOLS = (
-    DEEPEVAL,
-    DSPY,
-    INSPECT,
-    LANGCHAIN,
-    LANGFUSE,
-    MLFLOW,
-    OPENAI,
-    OPENEVALS,
-    OPIK,
-    PHOENIX,
-    PROMPTFOO,
-    PYTHON,
-    RAGAS,
-    TRULENS,
+    "deepeval",
+    "dspy",
+    "inspect",
+    "langchain",
+    "langfuse",
+    "mlflow",
+    "openai",
+    "openevals",
+    "opik",
+    "phoenix",
+    "promptfoo",
+    "python",
+    "ragas",
+    "trulens",
 )
-TARGETS: dict[str, Target] = {target.name: target for target in (*PLAIN, *TOOLS)}
+"""The files of this folder that hold one `TARGET` each, called as `--to` calls it."""
+
+TARGETS: dict[str, Target] = {target.name: target for target in PLAIN}
+TARGETS |= {name: import_module(f".{name}", __package__).TARGET for name in TOOLS}
 """Every target by the name that `--to` takes."""

@@ -1,14 +1,17 @@
-"""A judge's chat messages as literal text and fields, before any tool's dialect: what every export is held to."""
+"""A judge's chat messages as literal text and fields, before any tool's template syntax.
+
+Every export is compared with these messages.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 from ...judges import PLACEHOLDER, Example, JudgePrompt
 
-DIFFERENCE = (
+FENCE_DIFFERENCE = (
     "Fences around row text are fixed tags here; Judgewright derives them from prompt and row, so that row text "
     "cannot close them. Remove the closing tags from row text before filling the placeholders."
 )
@@ -30,17 +33,21 @@ class TemplateMessage:
     """One chat message in which fields are still open."""
 
     role: Literal["system", "user", "assistant"]
-    segments: tuple[TemplatePart, ...]
+    parts: tuple[TemplatePart, ...]
+
+    def text(self, inputs: Mapping[str, str]) -> str:
+        """Return the message's text for one row; KeyError where the row lacks a field."""
+        return "".join(inputs[part.name] if isinstance(part, Field) else part for part in self.parts)
 
 
 def template_messages(prompt: JudgePrompt) -> tuple[TemplateMessage, ...]:
     """Return the messages of a judge: the system text, its demonstrations, and the row to be judged."""
-    out = [TemplateMessage(role="system", segments=(prompt.system_text(),))]
+    messages = [TemplateMessage(role="system", parts=(prompt.system_text(),))]
     for example in prompt.examples:
-        out.append(TemplateMessage(role="user", segments=_joined(_user(prompt, example))))
-        out.append(TemplateMessage(role="assistant", segments=(example.reply,)))
-    out.append(TemplateMessage(role="user", segments=_joined(_user(prompt, None))))
-    return tuple(out)
+        messages.append(TemplateMessage(role="user", parts=join_literals(_user_parts(prompt, example))))
+        messages.append(TemplateMessage(role="assistant", parts=(example.reply,)))
+    messages.append(TemplateMessage(role="user", parts=join_literals(_user_parts(prompt, None))))
+    return tuple(messages)
 
 
 def fill(messages: Sequence[TemplateMessage], inputs: Mapping[str, str]) -> list[dict[str, str]]:
@@ -49,36 +56,40 @@ def fill(messages: Sequence[TemplateMessage], inputs: Mapping[str, str]) -> list
     Raises:
         KeyError: The row lacks a field.
     """
-    return [
-        {
-            "role": message.role,
-            "content": "".join(inputs[s.name] if isinstance(s, Field) else s for s in message.segments),
-        }
-        for message in messages
-    ]
+    return [{"role": message.role, "content": message.text(inputs)} for message in messages]
 
 
-def _user(prompt: JudgePrompt, example: Example | None) -> Iterator[TemplatePart]:
-    at = 0
-    for found in PLACEHOLDER.finditer(prompt.template):
-        name = found.group(1)
-        yield prompt.template[at : found.start()]
-        yield f"<{name}>\n"
-        yield Field(name) if example is None else example.inputs[name]
-        yield f"\n</{name}>"
-        at = found.end()
-    yield prompt.template[at:]
-    if prompt.reply.strip():
-        yield "\n\n" + prompt.reply.strip()
+def split_placeholders(template: str) -> Iterator[TemplatePart]:
+    """Cut a template of ours at its placeholders."""
+    end = 0
+    for match in PLACEHOLDER.finditer(template):
+        yield template[end : match.start()]
+        yield Field(match.group(1))
+        end = match.end()
+    yield template[end:]
 
 
-def _joined(segments: Iterator[TemplatePart]) -> tuple[TemplatePart, ...]:
-    """Join literals that stand side by side."""
-    out: list[TemplatePart] = []
-    for segment in segments:
-        last = out[-1] if out else None
-        if isinstance(segment, str) and isinstance(last, str):
-            out[-1] = last + segment
-        elif segment != "":
-            out.append(segment)
-    return tuple(out)
+def join_literals(parts: Iterable[TemplatePart]) -> tuple[TemplatePart, ...]:
+    """Join literals that stand side by side, and leave out empty ones."""
+    joined: list[TemplatePart] = []
+    for part in parts:
+        last = joined[-1] if joined else None
+        if isinstance(part, str) and isinstance(last, str):
+            joined[-1] = last + part
+        elif part != "":
+            joined.append(part)
+    return tuple(joined)
+
+
+def _user_parts(prompt: JudgePrompt, example: Example | None) -> Iterator[TemplatePart]:
+    """Cut the user message into parts; with an example, its inputs stand in the place of the fields."""
+    for part in split_placeholders(prompt.template):
+        if isinstance(part, Field):
+            yield f"<{part.name}>\n"
+            yield part if example is None else example.inputs[part.name]
+            yield f"\n</{part.name}>"
+        else:
+            yield part
+    reply = prompt.reply.strip()
+    if reply:
+        yield f"\n\n{reply}"

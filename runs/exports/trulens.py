@@ -6,19 +6,12 @@ import re
 from keyword import iskeyword
 from string import Template
 
-import orjson
-
 from ...judges import JudgePrompt
-from .judge_module import (
-    calibration_difference,
-    fill_module,
-    prose_difference,
-    stem,
-)
-from .python_text import plain
+from .judge_module import calibration_difference, fill_module, prose_difference, stem
+from .source_text import comment_text, json_text
 from .target import ExportContext, ExportedFiles, Refused, ScoreMap, Target
-from .template_parts import DIFFERENCE, template_messages
-from .template_syntaxes import double_brace
+from .template_parts import FENCE_DIFFERENCE, template_messages
+from .template_syntaxes import chat_messages, double_brace
 
 REGISTRY = "registry.json"
 _STATEMENT = re.compile(r"\{%.*?%\}", re.DOTALL)
@@ -100,35 +93,39 @@ def push(bundle, database_url, *, label=None):
 ''')
 
 
-def _write(handover: ExportContext) -> ExportedFiles:
-    prompt = handover.prompt
+def write(context: ExportContext) -> ExportedFiles:
+    """Write the metric, and the registry's entry unless the registry would read the prompt's own text.
+
+    Raises:
+        Refused: The judge chooses among labels, or a field cannot be an argument.
+    """
+    prompt = context.prompt
     _refuse(prompt)
-    name = f"{stem(prompt)}_trulens.py"
-    files = {name: _module(handover)}
-    told = [
+    module = f"{stem(prompt)}_trulens"
+    files = {f"{module}.py": _module(context)}
+    differences = [
         "TruLens sends no response format with the judge's own fields: the reply is asked for in words and read from "
         "its text.",
-        *calibration_difference(handover),
+        *calibration_difference(context),
         *prose_difference(prompt),
     ]
     try:
-        files[REGISTRY] = _registry(handover)
-        told.append(f"{REGISTRY}: {DIFFERENCE}")
+        files[REGISTRY] = _registry_entry(context)
+        differences.append(f"{REGISTRY}: {FENCE_DIFFERENCE}")
     except Refused as reason:
-        told.append(f"{REGISTRY} is not written: {reason}.")
-    module = name.removesuffix(".py")
-    first = prompt.inputs[0]
+        differences.append(f"{REGISTRY} is not written: {reason}.")
     return ExportedFiles(
         files=files,
         exact=True,
         own_fences=True,
         calibrated=True,
-        differences=tuple(told),
+        differences=tuple(differences),
         scores=ScoreMap(low=0.0, high=1.0, how="TruLens' score is the grade's place between the ends of the scale."),
         usage=f"import {module}\n"
         f"metric = {module}.make_metric(OpenAI(model_engine=MODEL))  # from trulens.providers.openai\n"
         f"score, reasons = metric({', '.join(f'{field}=...' for field in prompt.inputs)})\n"
-        f"# in an app: {module}.make_metric(provider, selectors={{{first!r}: Selector.select_record_input(), ...}})",
+        f"# in an app: {module}.make_metric(provider, "
+        f"selectors={{{prompt.inputs[0]!r}: Selector.select_record_input(), ...}})",
     )
 
 
@@ -139,15 +136,18 @@ def _refuse(prompt: JudgePrompt) -> None:
             "have no order",
             hint="export it to mlflow or dspy, which keep labels",
         )
-    if reserved := next((name for name in prompt.inputs if iskeyword(name) or name == "self"), None):
-        raise Refused(f"the field {reserved!r} is a word of Python's own and cannot be an argument of a TruLens metric")
+    for field in prompt.inputs:
+        if iskeyword(field) or field == "self":
+            raise Refused(
+                f"the field {field!r} is a word of Python's own and cannot be an argument of a TruLens metric"
+            )
 
 
-def _module(handover: ExportContext) -> str:
-    prompt = handover.prompt
+def _module(context: ExportContext) -> str:
+    prompt = context.prompt
     return fill_module(
         _MODULE,
-        handover,
+        context,
         title=prompt.name,
         low=str(prompt.scale.low),
         high=str(prompt.scale.high),
@@ -157,32 +157,34 @@ def _module(handover: ExportContext) -> str:
     )
 
 
-def _registry(handover: ExportContext) -> str:
-    """The arguments of `create_prompt` and `create_prompt_version`."""
-    prompt = handover.prompt
-    if reserved := sorted(_RENDER_ARGUMENTS.intersection(prompt.inputs)):
-        raise Refused(f"TruLens' registry cannot render the field {reserved[0]!r}")
-    messages = [{"role": m.role, "content": double_brace(m.segments)} for m in template_messages(prompt)]
+def _registry_entry(context: ExportContext) -> str:
+    """Return the arguments of `create_prompt` and `create_prompt_version` as JSON."""
+    prompt = context.prompt
+    for field in sorted(prompt.inputs):
+        if field in _RENDER_ARGUMENTS:
+            raise Refused(f"TruLens' registry cannot render the field {field!r}")
+    messages = chat_messages(template_messages(prompt), double_brace)
     for message in messages:
-        if found := _STATEMENT.search(message["content"]):
-            raise Refused(f"TruLens' registry refuses {found.group()[:60]!r} in a prompt")
+        statement = _STATEMENT.search(message["content"])
+        if statement:
+            raise Refused(f"TruLens' registry refuses {statement.group()[:60]!r} in a prompt")
     body = {
         "prompt": {"slug": prompt.name, "name": prompt.name, "prompt_type": "chat"},
         "version": {
             "messages": messages,
             "variables": list(prompt.inputs),
             "model_defaults": {"temperature": 0.0},
-            "change_note": plain(handover.origin),
+            "change_note": comment_text(context.origin),
         },
     }
-    return orjson.dumps(body, option=orjson.OPT_INDENT_2).decode() + "\n"
+    return json_text(body)
 
 
 TARGET = Target(
     name="trulens",
     tool="TruLens 2.16",
-    write=_write,
-    probe="trulens.py",
+    write=write,
+    check="trulens.py",
     requires=("trulens-core==2.16.0", "trulens-feedback==2.16.0", "trulens-providers-openai==2.16.0"),
     push="from STEM_trulens import push\nprint(push('.', uri))",
 )

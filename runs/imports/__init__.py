@@ -1,4 +1,4 @@
-"""Bring judges home: those that installed tools ship, those in files, and exports of ours, as prompts to compare with.
+"""Import judges that installed tools ship, that stand in files, or that we exported, as prompts to compare with ours.
 
 Their words are read from the user's own installation when the command runs; none of them ship with Judgewright.
 """

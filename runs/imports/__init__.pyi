@@ -1,24 +1,23 @@
-from .foreign_judge import Imported, Wishes
-from .installed import TOOLS, find_installed, list_installed
+from .foreign_judge import ImportedJudge, ImportOptions
+from .installed_tools import TOOLS, list_installed, read_installed
 from .our_exports import ReadBack, read_back
-from .source import SOURCES, import_judge
-from .template_syntaxes import joined, read_double_brace, read_f_string, read_jinja, read_loose, read_mustache
-from .tool_formats import ARTEFACTS
+from .sources import SOURCES, import_judge
+from .template_syntaxes import read_double_brace, read_f_string, read_jinja, read_loose, read_mustache
+from .tool_formats import TOOL_FORMATS
 
 __all__ = [
-    "ARTEFACTS",
     "SOURCES",
     "TOOLS",
-    "Imported",
+    "TOOL_FORMATS",
+    "ImportOptions",
+    "ImportedJudge",
     "ReadBack",
-    "Wishes",
-    "find_installed",
     "import_judge",
-    "joined",
     "list_installed",
     "read_back",
     "read_double_brace",
     "read_f_string",
+    "read_installed",
     "read_jinja",
     "read_loose",
     "read_mustache",

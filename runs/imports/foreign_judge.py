@@ -1,4 +1,4 @@
-"""A judge as a tool has it, and what its user wishes to be made of it."""
+"""A judge as a tool has it, what its user says about the import, and the judge of ours that is made of it."""
 
 from __future__ import annotations
 
@@ -10,15 +10,16 @@ from ..exports.template_parts import TemplateMessage
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Found:
+class ForeignJudge:
     """A judge read from a tool or a file, before it is one of ours."""
 
     tool: str
     """The tool with its version, or what the file is."""
     name: str
-    place: str
+    location: str
     """Where it was read: a path inside the installation, or the file."""
-    dialect: str
+    syntax: str
+    """How fields stand in its text."""
     messages: tuple[TemplateMessage, ...]
     """Under the tool's own names of fields."""
     scale: OutputScale | None = None
@@ -36,7 +37,7 @@ class Found:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Wishes:
+class ImportOptions:
     """What the user says about an import."""
 
     name: str | None = None
@@ -49,13 +50,13 @@ class Wishes:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Imported:
-    """A judge of ours, made of one found elsewhere."""
+class ImportedJudge:
+    """A judge of ours, made of a foreign one."""
 
     prompt: JudgePrompt
     tool: str
-    place: str
-    dialect: str
+    location: str
+    syntax: str
     fields: Mapping[str, str]
     """The tool's name of each field to ours."""
     differences: tuple[str, ...]

@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 from ...judges import InputError
 from ..exports.template_parts import Field, TemplateMessage, TemplatePart
-from .template_syntaxes import DIALECTS, Dialect
+from .template_syntaxes import LANGCHAIN_SYNTAXES, TemplateReader
 
 _ROLES: Mapping[str, Literal["system", "user", "assistant"]] = {
     "system": "system",
@@ -21,30 +21,32 @@ _ROLES: Mapping[str, Literal["system", "user", "assistant"]] = {
 }
 
 
-def read_messages(body: Any, dialect: Dialect, *, fixed: bool = False) -> tuple[TemplateMessage, ...]:  # Any: JSON
+def read_messages(
+    body: Any, read_template: TemplateReader, *, only_last: bool = False
+) -> tuple[TemplateMessage, ...]:  # Any: JSON
     """Read a list of `role` and `content`.
 
     Args:
         body: The list.
-        dialect: How fields stand in it.
-        fixed: Whether only the last message is a template.
+        read_template: Reads the syntax in which its fields stand.
+        only_last: Whether only the last message is a template and the others are literal.
 
     Raises:
         InputError: It is no such list.
     """
     if not isinstance(body, list) or not body:
         raise InputError("there is no list of messages")
-    out = []
-    for number, one in enumerate(body, start=1):
-        text = one.get("content") if isinstance(one, Mapping) else None
+    messages = []
+    for number, item in enumerate(body, start=1):
+        text = item.get("content") if isinstance(item, Mapping) else None
         if not isinstance(text, str):
             raise InputError(f"message {number} has no text as its content")
-        role = _ROLES.get(str(one.get("role")))
+        role = _ROLES.get(str(item.get("role")))
         if role is None:
-            raise InputError(f"message {number} has the role {one.get('role')!r:.40}")
-        literal = fixed and number < len(body)
-        out.append(TemplateMessage(role=role, segments=(text,) if literal else dialect(text)))
-    return tuple(out)
+            raise InputError(f"message {number} has the role {item.get('role')!r:.40}")
+        literal = only_last and number < len(body)
+        messages.append(TemplateMessage(role=role, parts=(text,) if literal else read_template(text)))
+    return tuple(messages)
 
 
 def read_langchain(text: str) -> tuple[TemplateMessage, ...]:
@@ -57,38 +59,46 @@ def read_langchain(text: str) -> tuple[TemplateMessage, ...]:
         body = json.loads(text)
         kind = _kind_of(body)
         if kind == "PromptTemplate":
-            return (TemplateMessage(role="user", segments=_template(body["kwargs"], {})),)
+            return (TemplateMessage(role="user", parts=_template_parts(body["kwargs"], {})),)
         if kind != "ChatPromptTemplate":
             raise InputError(f"the file holds {kind or 'no LangChain object'}, not a ChatPromptTemplate")
         partial = body["kwargs"].get("partial_variables") or {}
-        return tuple(_langchain_message(one, partial) for one in body["kwargs"]["messages"])
+        return tuple(_langchain_message(item, partial) for item in body["kwargs"]["messages"])
     except (KeyError, TypeError, ValueError) as error:
         raise InputError(f"the file is no LangChain prompt: {type(error).__name__}: {error}") from None
 
 
-def _langchain_message(one: Any, partial: Mapping[str, str]) -> TemplateMessage:  # Any: JSON
-    kind = _kind_of(one)
+def _langchain_message(item: Any, partial: Mapping[str, str]) -> TemplateMessage:  # Any: JSON
+    kind = _kind_of(item)
     role = _ROLES.get(re.sub(r"Message(?:PromptTemplate)?$", "", kind).lower())
     if role is None:
         raise InputError(f"a message is {kind or 'no LangChain object'}; system, human and AI messages are read")
-    if kind.endswith("PromptTemplate"):
-        if _kind_of(one["kwargs"].get("prompt")) != "PromptTemplate":
-            raise InputError(f"a {kind} holds parts other than text")
-        return TemplateMessage(role=role, segments=_template(one["kwargs"]["prompt"]["kwargs"], partial))
-    if not isinstance(one["kwargs"].get("content"), str):
-        raise InputError(f"a {kind} holds parts other than text")
-    return TemplateMessage(role=role, segments=(one["kwargs"]["content"],))
+    kwargs = item["kwargs"]
+    if kind.endswith("PromptTemplate") and _kind_of(kwargs.get("prompt")) == "PromptTemplate":
+        return TemplateMessage(role=role, parts=_template_parts(kwargs["prompt"]["kwargs"], partial))
+    if not kind.endswith("PromptTemplate") and isinstance(kwargs.get("content"), str):
+        return TemplateMessage(role=role, parts=(kwargs["content"],))
+    raise InputError(f"a {kind} holds parts other than text")
 
 
-def _template(kwargs: Mapping[str, Any], partial: Mapping[str, str]) -> tuple[TemplatePart, ...]:  # Any: JSON
-    name = kwargs.get("template_format", "f-string")
-    if name not in DIALECTS:
-        raise InputError(f"the template format {name!r:.40} is not read")
-    filled = {**partial, **(kwargs.get("partial_variables") or {})}
-    segments = DIALECTS[name](kwargs["template"])
-    return tuple(str(filled[s.name]) if isinstance(s, Field) and s.name in filled else s for s in segments)
+def _template_parts(kwargs: Mapping[str, Any], partial: Mapping[str, str]) -> tuple[TemplatePart, ...]:  # Any: JSON
+    syntax = kwargs.get("template_format", "f-string")
+    if syntax not in LANGCHAIN_SYNTAXES:
+        raise InputError(f"the template format {syntax!r:.40} is not read")
+    fills = {**partial, **(kwargs.get("partial_variables") or {})}
+    parts: list[TemplatePart] = []
+    for part in LANGCHAIN_SYNTAXES[syntax](kwargs["template"]):
+        if isinstance(part, Field) and part.name in fills:
+            parts.append(str(fills[part.name]))
+        else:
+            parts.append(part)
+    return tuple(parts)
 
 
 def _kind_of(body: Any) -> str:  # Any: JSON
-    known = isinstance(body, Mapping) and body.get("type") == "constructor" and isinstance(body.get("kwargs"), Mapping)
-    return str(body["id"][-1]) if known and body.get("id") else ""
+    """Return the class of an object that LangChain serialized; empty where it is none."""
+    if not isinstance(body, Mapping) or body.get("type") != "constructor":
+        return ""
+    if not isinstance(body.get("kwargs"), Mapping) or not body.get("id"):
+        return ""
+    return str(body["id"][-1])

@@ -12,14 +12,14 @@ from typing import Any
 import yaml
 
 from ...judges import InputError, OutputScale, read_small_text
-from ..exports.template_parts import Field, TemplateMessage, TemplatePart
-from .foreign_judge import Found
+from ..exports.template_parts import Field, TemplateMessage, TemplatePart, join_literals
+from .foreign_judge import ForeignJudge
 from .messages import read_langchain, read_messages
-from .template_syntaxes import joined, read_f_string, read_jinja, read_loose
+from .template_syntaxes import read_f_string, read_jinja, read_loose
 
-_GRADED = ("llm-rubric", "g-eval", "model-graded-closedqa", "factuality")
-MAX_FILE = 1_000_000
-"""Characters; a longer file is no prompt."""
+_GRADED_BY_MODEL = ("llm-rubric", "g-eval", "model-graded-closedqa", "factuality")
+MAX_CHARACTERS = 1_000_000
+"""A longer file is no prompt."""
 
 
 def read_text(path: Path) -> str:
@@ -32,40 +32,39 @@ def read_text(path: Path) -> str:
         text = read_small_text(path)
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(f"cannot read {str(path)!r}: {error}") from None
-    if len(text) > MAX_FILE:
+    if len(text) > MAX_CHARACTERS:
         raise InputError(f"{path} has {len(text):,} characters, which is no prompt")
     return text
 
 
-def find_file(path: Path) -> Found:
+def read_prompt_file(path: Path) -> ForeignJudge:
     """Read a plain text with `{{field}}` or `{field}`, or a JSON list of messages with such fields."""
-    text = read_text(path)
-    return Found(
+    return ForeignJudge(
         tool="a file",
         name=path.stem,
-        place=path.name,
-        dialect="{{field}} or {field}",
-        messages=_messages_or_text(text),
+        location=path.name,
+        syntax="{{field}} or {field}",
+        messages=_messages_or_text(read_text(path)),
     )
 
 
-def find_umbrela(path: Path) -> Found:
+def read_umbrela(path: Path) -> ForeignJudge:
     """Read an UMBRELA prompt: Python-format text, or YAML with `system_message` and `prefix_user`.
 
     Few-shot examples, which UMBRELA takes from judged pairs when it runs, are left out unless the user fills them.
     """
     text, system = read_text(path), ""
     if path.suffix in (".yaml", ".yml"):
-        body = _mapping(text, path)
+        body = _yaml_mapping(text, path)
         system, text = str(body.get("system_message") or ""), str(body.get("prefix_user") or "")
-    messages = [TemplateMessage(role="user", segments=read_f_string(text))]
+    messages = [TemplateMessage(role="user", parts=read_f_string(text))]
     if system:
-        messages.insert(0, TemplateMessage(role="system", segments=read_f_string(system)))
-    return Found(
+        messages.insert(0, TemplateMessage(role="system", parts=read_f_string(system)))
+    return ForeignJudge(
         tool="UMBRELA",
         name=path.stem,
-        place=path.name,
-        dialect="str.format",
+        location=path.name,
+        syntax="str.format",
         messages=tuple(messages),
         scale=OutputScale(low=0, high=3, threshold=2.0),
         reply_schema=_umbrela_reply(text),
@@ -73,23 +72,34 @@ def find_umbrela(path: Path) -> Found:
     )
 
 
-def find_langchain(path: Path) -> Found:
+def _umbrela_reply(text: str) -> dict[str, str] | None:
+    """Return the JSON fields of UMBRELA's steps M, T, and O, the grade; none for `##final score:`."""
+    if re.search(r"##\s*final score", text, re.IGNORECASE):
+        return {}
+    steps = [letter for letter in "MTO" if f"({letter})" in text]
+    if "JSON" in text and "O" in steps:
+        return dict.fromkeys(steps, "text") | {"O": "score"}
+    return None
+
+
+def read_langchain_file(path: Path) -> ForeignJudge:
     """Read a prompt as `langchain_core.load.dumpd` writes it; f-string, Mustache and Jinja templates."""
     text = read_text(path)
-    escapes = '"mustache"' in text
-    return Found(
+    syntax, notes = "f-string", ()
+    if '"mustache"' in text:
+        syntax = "mustache"
+        notes = ("LangChain's Mustache escapes HTML in the text of {{fields}}; here it comes through as it is.",)
+    return ForeignJudge(
         tool="LangChain",
         name=path.stem,
-        place=path.name,
-        dialect="mustache" if escapes else "f-string",
+        location=path.name,
+        syntax=syntax,
         messages=read_langchain(text),
-        notes=("LangChain's Mustache escapes HTML in the text of {{fields}}; here it comes through as it is.",)
-        if escapes
-        else (),
+        notes=notes,
     )
 
 
-def find_promptfoo(path: Path) -> Found:
+def read_promptfoo(path: Path) -> ForeignJudge:
     """Read the model-graded assertion of a promptfoo configuration, YAML or JSON.
 
     The grader's prompt is `rubricPrompt`, of the assertion or of `defaultTest.options`; `{{rubric}}` in it is the
@@ -98,18 +108,10 @@ def find_promptfoo(path: Path) -> Found:
     Raises:
         InputError: There is no such prompt (the tool then uses its own, which stands in no file), or no one assertion.
     """
-    body = _mapping(read_text(path), path)
-    default = body.get("defaultTest")
-    default = default if isinstance(default, Mapping) else {}
-    asserts = [*_asserts(default), *(one for test in _listed(body.get("tests")) for one in _asserts(test))]
-    graded = [one for one in asserts if one.get("type") in _GRADED]
-    distinct = {json.dumps([one.get("value"), one.get("rubricPrompt")]): one for one in graded}
-    if len(distinct) > 1:
-        raise InputError(f"{path} has {len(distinct)} model-graded assertions; leave the one to be imported")
-    assertion = next(iter(distinct.values()), {})
-    options = default.get("options")
-    shared = options.get("rubricPrompt") if isinstance(options, Mapping) else None
-    prompt = assertion.get("rubricPrompt") or shared
+    body = _yaml_mapping(read_text(path), path)
+    default = _mapping(body.get("defaultTest"))
+    assertion = _graded_assertion(body, default, path)
+    prompt = assertion.get("rubricPrompt") or _mapping(default.get("options")).get("rubricPrompt")
     if not prompt:
         raise InputError(
             f"{path} has no rubricPrompt: promptfoo then grades with words of its own, which stand in no file",
@@ -117,58 +119,70 @@ def find_promptfoo(path: Path) -> Found:
         )
     value, threshold = assertion.get("value"), assertion.get("threshold")
     rubric = read_jinja(value) if isinstance(value, str) else ()
-    decides = isinstance(threshold, int | float)
-    return Found(
+    notes = ()
+    if not isinstance(threshold, int | float):
+        threshold = 0.5
+        notes = ("Without a threshold promptfoo passes every reply it can read; here it is 0.5.",)
+    return ForeignJudge(
         tool="promptfoo",
         name=path.stem,
-        place=path.name,
-        dialect="nunjucks",
-        messages=tuple(_with_rubric(m, rubric) for m in _rubric(prompt, path)),
-        scale=OutputScale(kind="probability", threshold=float(threshold) if decides else 0.5),
-        notes=() if decides else ("Without a threshold promptfoo passes every reply it can read; here it is 0.5.",),
+        location=path.name,
+        syntax="nunjucks",
+        messages=tuple(_with_rubric(message, rubric) for message in _rubric_messages(prompt, path)),
+        scale=OutputScale(kind="probability", threshold=float(threshold)),
+        notes=notes,
     )
 
 
-def _umbrela_reply(text: str) -> dict[str, str] | None:
-    """The JSON fields an UMBRELA prompt asks for: its steps M, T, and O, the grade; none for `##final score:`."""
-    if re.search(r"##\s*final score", text, re.IGNORECASE):
-        return {}
-    steps = [letter for letter in "MTO" if f"({letter})" in text]
-    if "JSON" in text and "O" in steps:
-        return {letter: "score" if letter == "O" else "text" for letter in steps}
-    return None
+def _graded_assertion(
+    body: Mapping[str, Any], default: Mapping[str, Any], path: Path
+) -> Mapping[str, Any]:  # Any: YAML
+    """Return the one assertion that a model grades; empty where there is none."""
+    distinct: dict[str, Mapping[str, Any]] = {}
+    for test in (default, *_mappings(body.get("tests"))):
+        for assertion in _mappings(test.get("assert")):
+            if assertion.get("type") in _GRADED_BY_MODEL:
+                key = json.dumps([assertion.get("value"), assertion.get("rubricPrompt")])
+                distinct[key] = assertion
+    if len(distinct) > 1:
+        raise InputError(f"{path} has {len(distinct)} model-graded assertions; leave the one to be imported")
+    return next(iter(distinct.values()), {})
 
 
-def _rubric(prompt: Any, path: Path) -> tuple[TemplateMessage, ...]:  # Any: YAML
-    """The grader's messages: given in place or in a file, as text or as a list of messages."""
+def _rubric_messages(prompt: Any, path: Path) -> tuple[TemplateMessage, ...]:  # Any: YAML
+    """Return the grader's messages: given in place or in a file, as text or as a list of messages."""
     if isinstance(prompt, str) and prompt.startswith("file://"):
-        named = (path.parent / prompt.removeprefix("file://")).resolve()
-        if not named.is_relative_to(path.parent.resolve()):
+        file = (path.parent / prompt.removeprefix("file://")).resolve()
+        if not file.is_relative_to(path.parent.resolve()):
             raise InputError(f"rubricPrompt names {prompt!r}, which lies outside the folder of {path.name}")
-        prompt = read_text(named)
-    if isinstance(prompt, str):
+        prompt = read_text(file)
+    if isinstance(prompt, str) and prompt.lstrip().startswith(("[", "- role")):
         with suppress(yaml.YAMLError):
-            prompt = yaml.safe_load(prompt) if prompt.lstrip().startswith(("[", "- role")) else prompt
+            prompt = yaml.safe_load(prompt)
     if isinstance(prompt, str):
-        return (TemplateMessage(role="user", segments=read_jinja(prompt)),)
+        return (TemplateMessage(role="user", parts=read_jinja(prompt)),)
     return read_messages(prompt, read_jinja)
 
 
 def _with_rubric(message: TemplateMessage, rubric: tuple[TemplatePart, ...]) -> TemplateMessage:
-    out: list[TemplatePart] = []
-    for segment in message.segments:
-        out += rubric if rubric and segment == Field("rubric") else [segment]
-    return TemplateMessage(role=message.role, segments=joined(out))
+    """Put the assertion's value in the place of `{{rubric}}`."""
+    parts: list[TemplatePart] = []
+    for part in message.parts:
+        if rubric and part == Field("rubric"):
+            parts += rubric
+        else:
+            parts.append(part)
+    return TemplateMessage(role=message.role, parts=join_literals(parts))
 
 
 def _messages_or_text(text: str) -> tuple[TemplateMessage, ...]:
     if text.lstrip().startswith("["):
         with suppress(ValueError, InputError):
             return read_messages(json.loads(text), read_loose)
-    return (TemplateMessage(role="user", segments=read_loose(re.sub(r"\r\n?", "\n", text))),)
+    return (TemplateMessage(role="user", parts=read_loose(re.sub(r"\r\n?", "\n", text))),)
 
 
-def _mapping(text: str, path: Path) -> Mapping[str, Any]:  # Any: YAML
+def _yaml_mapping(text: str, path: Path) -> Mapping[str, Any]:  # Any: YAML
     try:
         body = yaml.safe_load(text)
     except yaml.YAMLError as error:
@@ -178,9 +192,9 @@ def _mapping(text: str, path: Path) -> Mapping[str, Any]:  # Any: YAML
     return body
 
 
-def _asserts(test: Any) -> list[Mapping[str, Any]]:  # Any: YAML
-    return _listed(test.get("assert")) if isinstance(test, Mapping) else []
+def _mapping(value: Any) -> Mapping[str, Any]:  # Any: YAML
+    return value if isinstance(value, Mapping) else {}
 
 
-def _listed(value: Any) -> list[Mapping[str, Any]]:  # Any: YAML
-    return [one for one in value if isinstance(one, Mapping)] if isinstance(value, list) else []
+def _mappings(value: Any) -> list[Mapping[str, Any]]:  # Any: YAML
+    return [item for item in value if isinstance(item, Mapping)] if isinstance(value, list) else []

@@ -1,4 +1,4 @@
-"""What each export of ours carries: which of its files hold the judge's messages, and how they are read back."""
+"""How the judge is read back from the files that our exports write for each tool."""
 
 from __future__ import annotations
 
@@ -12,158 +12,172 @@ from typing import Any
 from ...judges import Example, InputError, JudgePrompt, OutputScale, load_prompt
 from ..exports.template_parts import Field, TemplateMessage, TemplatePart
 from .messages import read_langchain, read_messages
-from .template_syntaxes import Dialect, read_double_brace, read_jinja
+from .template_syntaxes import TemplateReader, read_double_brace, read_jinja
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Carried:
-    """What an artefact carries of a judge; None is what it does not."""
+class FileContents:
+    """What a file of an export holds of the judge; None is what it does not."""
 
     system: str | None = None
     turns: tuple[tuple[str, str], ...] | None = None
     """The demonstrations as they are sent: user text and reply."""
     examples: tuple[Example, ...] | None = None
-    """The demonstrations as inputs and reply, where the artefact keeps them so."""
+    """The demonstrations as inputs and reply, where the file keeps them so."""
     user: tuple[TemplatePart, ...] | None = None
     """Template and reply clause as one."""
-    parts: tuple[str, str] | None = None
-    """Template and reply clause, where the artefact keeps them apart."""
+    template_and_reply: tuple[str, str] | None = None
+    """Template and reply clause, where the file keeps them apart."""
     scale: OutputScale | None = None
-    whole: JudgePrompt | None = None
-    """The judge itself, where the artefact is the prompt file."""
+    prompt: JudgePrompt | None = None
+    """The judge itself, where the file is the prompt file."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JudgeFile:
-    """One file of an export that carries the judge."""
+    """One file of an export that holds the judge."""
 
     ending: str
     """How its name ends."""
-    read: Callable[[str], Carried]
+    read: Callable[[str], FileContents]
 
 
-def carried(messages: tuple[TemplateMessage, ...]) -> Carried:
-    """Return what a list of messages carries.
+def contents_of(messages: tuple[TemplateMessage, ...]) -> FileContents:
+    """Return what a list of messages holds.
 
     Raises:
         InputError: They are not a system message, demonstrations and a user message, or a field stands elsewhere.
     """
-    system, *between, user = messages if len(messages) > 1 else (None, None)
-    roles = [m.role for m in messages]
-    if system is None or user is None or roles != ["system", *["user", "assistant"] * (len(between) // 2), "user"]:
+    roles = [message.role for message in messages]
+    turns = (len(roles) - 2) // 2
+    if roles != ["system", *["user", "assistant"] * turns, "user"]:
         raise InputError(f"the roles are {roles}: a judge has a system message, demonstrations, and a user message")
-    texts = [_literal(m) for m in (system, *between)]
-    turns = tuple(zip(texts[1::2], texts[2::2], strict=True))
-    return Carried(system=texts[0], turns=turns, user=user.segments)
+    system, *texts = [_literal_text(message) for message in messages[:-1]]
+    pairs = tuple(zip(texts[::2], texts[1::2], strict=True))
+    return FileContents(system=system, turns=pairs, user=messages[-1].parts)
 
 
-def _literal(message: TemplateMessage) -> str:
-    if field := next((s for s in message.segments if isinstance(s, Field)), None):
-        raise InputError(f"the field {field.name!r} stands in a {message.role} message; only the last one may have any")
-    return "".join(str(s) for s in message.segments)
+def _literal_text(message: TemplateMessage) -> str:
+    for part in message.parts:
+        if isinstance(part, Field):
+            raise InputError(f"the field {part.name!r} stands in a {message.role} message; only the last may have any")
+    return message.text({})
 
 
-def _listed(dialect: Dialect, *keys: str, fixed: bool = False, prefix: str = "") -> Callable[[str], Carried]:
-    """Read messages in a JSON file, under keys, with a prefix before the names of fields."""
+def _json_messages(
+    read_template: TemplateReader, *keys: str, only_last: bool = False, prefix: str = ""
+) -> Callable[[str], FileContents]:
+    """Return a reader of messages in a JSON file, under keys, with a prefix before the names of fields."""
 
-    def plain(segment: TemplatePart) -> TemplatePart:
-        return Field(segment.name.removeprefix(prefix)) if isinstance(segment, Field) else segment
+    def without_prefix(text: str) -> tuple[TemplatePart, ...]:
+        parts: list[TemplatePart] = []
+        for part in read_template(text):
+            parts.append(Field(part.name.removeprefix(prefix)) if isinstance(part, Field) else part)
+        return tuple(parts)
 
-    def unprefixed(text: str) -> tuple[TemplatePart, ...]:
-        return tuple(map(plain, dialect(text)))
-
-    def read(text: str) -> Carried:
+    def read(text: str) -> FileContents:
         body = json.loads(text)
         for key in keys:
             body = body[key]
-        return carried(read_messages(body, unprefixed, fixed=fixed))
+        return contents_of(read_messages(body, without_prefix, only_last=only_last))
 
     return read
 
 
-def _yaml(text: str) -> Carried:
-    return Carried(whole=load_prompt(text))
+def _yaml(text: str) -> FileContents:
+    return FileContents(prompt=load_prompt(text))
 
 
-def _json(text: str) -> Carried:
+def _json(text: str) -> FileContents:
     body = json.loads(text)
-    found = carried(read_messages(body["messages"], read_double_brace, fixed=True))
+    contents = contents_of(read_messages(body["messages"], read_double_brace, only_last=True))
     scale = body["scale"] | {"labels": tuple(body["scale"]["labels"]), "threshold": body["rule"]["asked_at"]}
-    return Carried(system=found.system, turns=found.turns, user=found.user, scale=OutputScale(**scale))
+    return FileContents(system=contents.system, turns=contents.turns, user=contents.user, scale=OutputScale(**scale))
 
 
 def _constants(text: str) -> dict[str, Any]:  # Any: whatever a literal is
-    """The literals that a Python module gives to names in capitals; nothing of it is run."""
-    found = {}
+    """Return the literals that a Python module gives to names in capitals; nothing of it is run."""
+    constants = {}
     for node in ast.parse(text).body:
-        if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name) and node.targets[0].id.isupper():
+        if not isinstance(node, ast.Assign) or not isinstance(node.targets[0], ast.Name):
+            continue
+        name = node.targets[0].id
+        if name.isupper():
             try:
-                found[node.targets[0].id] = ast.literal_eval(node.value)
+                constants[name] = ast.literal_eval(node.value)
             except ValueError:
                 continue
-    return found
+    return constants
 
 
-def _module(text: str) -> Carried:
-    found = _constants(text)
-    system, *between = (one["content"] for one in found["FIXED"])
-    turns = tuple(zip(between[::2], between[1::2], strict=True))
-    return Carried(system=system, turns=turns, parts=(found["TEMPLATE"], found["REPLY"].removeprefix("\n\n")))
+def _module(text: str) -> FileContents:
+    constants = _constants(text)
+    system, *texts = [message["content"] for message in constants["FIXED"]]
+    pairs = tuple(zip(texts[::2], texts[1::2], strict=True))
+    return FileContents(system=system, turns=pairs, template_and_reply=_template_and_reply(constants))
 
 
-def _dspy_module(text: str) -> Carried:
-    found = _constants(text)
-    return Carried(system=found["INSTRUCTIONS"], parts=(found["TEMPLATE"], found["REPLY"].removeprefix("\n\n")))
+def _dspy_module(text: str) -> FileContents:
+    constants = _constants(text)
+    return FileContents(system=constants["INSTRUCTIONS"], template_and_reply=_template_and_reply(constants))
 
 
-def _dspy_state(text: str) -> Carried:
-    """A state holds the system message and the demonstrations; what DSPy added of its own has no reply of ours."""
+def _template_and_reply(constants: Mapping[str, Any]) -> tuple[str, str]:  # Any: whatever a literal is
+    return constants["TEMPLATE"], constants["REPLY"].removeprefix("\n\n")
+
+
+def _dspy_state(text: str) -> FileContents:
+    """Read a state: the system message and the demonstrations; what DSPy added of its own has no reply of ours."""
     (body,) = (value for key, value in json.loads(text).items() if key != "metadata")
     examples = []
     for demo in body["demos"]:
-        if "judgewright_reply" not in demo:
+        reply = demo.pop("judgewright_reply", None)
+        if reply is None:
             raise InputError("a demonstration is one of DSPy's own: it has no judgewright_reply")
-        inputs = {name: value for name, value in demo.items() if isinstance(value, str) and name != "judgewright_reply"}
-        examples.append(Example(inputs=inputs, reply=demo["judgewright_reply"]))
-    return Carried(system=body["signature"]["instructions"], examples=tuple(examples))
+        inputs = {name: value for name, value in demo.items() if isinstance(value, str)}
+        examples.append(Example(inputs=inputs, reply=reply))
+    return FileContents(system=body["signature"]["instructions"], examples=tuple(examples))
 
 
-def _mlflow(text: str) -> Carried:
-    """MLflow reads Jinja as soon as a statement stands in a message; ours is one at the very start."""
+def _mlflow(text: str) -> FileContents:
+    """Read the registry's prompt: MLflow takes it for Jinja where our statement stands at the very start."""
     first, *others = json.loads(text)["template"]
-    started = re.sub(r'^\{% set judge = "[^"]*" %\}', "", first["content"])
-    dialect = read_double_brace if started == first["content"] else read_jinja
-    return carried(read_messages([first | {"content": started}, *others], dialect))
+    content = re.sub(r'^\{% set judge = "[^"]*" %\}', "", first["content"])
+    read_template = read_double_brace if content == first["content"] else read_jinja
+    return contents_of(read_messages([first | {"content": content}, *others], read_template))
 
 
-def _langchain(text: str) -> Carried:
-    return carried(read_langchain(text))
+def _langchain(text: str) -> FileContents:
+    return contents_of(read_langchain(text))
 
 
-ARTEFACTS: Mapping[str, tuple[JudgeFile, ...]] = {
+TOOL_FORMATS: Mapping[str, tuple[JudgeFile, ...]] = {
     "yaml": (JudgeFile(ending=".yaml", read=_yaml),),
     "json": (JudgeFile(ending=".json", read=_json),),
-    "messages": (JudgeFile(ending=".json", read=_listed(read_double_brace, fixed=True)),),
-    "jinja": (JudgeFile(ending=".json", read=_listed(read_jinja)),),
+    "messages": (JudgeFile(ending=".json", read=_json_messages(read_double_brace, only_last=True)),),
+    "jinja": (JudgeFile(ending=".json", read=_json_messages(read_jinja)),),
     "python": (JudgeFile(ending=".py", read=_module),),
     "trulens": (
         JudgeFile(ending="_trulens.py", read=_module),
-        JudgeFile(ending="registry.json", read=_listed(read_double_brace, "version", "messages")),
+        JudgeFile(ending="registry.json", read=_json_messages(read_double_brace, "version", "messages")),
     ),
     "mlflow": (JudgeFile(ending="_mlflow.py", read=_module), JudgeFile(ending="prompt.json", read=_mlflow)),
     "dspy": (JudgeFile(ending="_dspy.py", read=_dspy_module), JudgeFile(ending="state.json", read=_dspy_state)),
-    "promptfoo": (JudgeFile(ending=".rubric.json", read=_listed(read_jinja)),),
+    "promptfoo": (JudgeFile(ending=".rubric.json", read=_json_messages(read_jinja)),),
     "langchain": (JudgeFile(ending="_langchain.json", read=_langchain),),
     "openevals": (JudgeFile(ending="_openevals.py", read=_module),),
-    "langfuse": (JudgeFile(ending=".langfuse.json", read=_listed(read_double_brace, "prompt")),),
+    "langfuse": (JudgeFile(ending=".langfuse.json", read=_json_messages(read_double_brace, "prompt")),),
     "ragas": (JudgeFile(ending="_ragas.py", read=_module),),
     "deepeval": (JudgeFile(ending="_deepeval.py", read=_module),),
     "inspect": (JudgeFile(ending="_inspect.py", read=_module),),
     "phoenix": (
         JudgeFile(ending="_phoenix.py", read=_module),
-        JudgeFile(ending="_phoenix.json", read=_listed(read_double_brace)),
+        JudgeFile(ending="_phoenix.json", read=_json_messages(read_double_brace)),
     ),
-    "opik": (JudgeFile(ending="_opik.py", read=_module), JudgeFile(ending="_opik.json", read=_listed(read_jinja))),
-    "openai": (JudgeFile(ending=".grader.json", read=_listed(read_double_brace, "input", prefix="item.")),),
+    "opik": (
+        JudgeFile(ending="_opik.py", read=_module),
+        JudgeFile(ending="_opik.json", read=_json_messages(read_jinja)),
+    ),
+    "openai": (JudgeFile(ending=".grader.json", read=_json_messages(read_double_brace, "input", prefix="item.")),),
 }
-"""The files of each target that carry the judge; a target that is not here is read from its manifest alone."""
+"""The files of each target that hold the judge; a target that is not here is read from its manifest alone."""

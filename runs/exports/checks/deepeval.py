@@ -1,13 +1,12 @@
-"""Measure test cases with an export for DeepEval on fake models: `deepeval.py EXPORT CASES OUT`."""
+"""Measure test cases with an export for DeepEval on a fake client: `deepeval.py EXPORT CASES ANSWER`."""
 
 import asyncio
-import importlib.util
-import json
 import os
 import sys
 from importlib.metadata import version
-from pathlib import Path
 from types import SimpleNamespace
+
+from script_shared import load_module, read_cases, score_or_none, write_answer
 
 os.environ |= {"DEEPEVAL_TELEMETRY_OPT_OUT": "1", "DEEPEVAL_UPDATE_WARNING_OPT_IN": "0", "ERROR_REPORTING": "0"}
 
@@ -15,16 +14,8 @@ from deepeval.metrics.utils import copy_metrics
 from deepeval.test_case import LLMTestCase
 
 
-def load(file):
-    """Import a module from its file."""
-    spec = importlib.util.spec_from_file_location(file.stem, file)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
 def fake_client(sent, reply):
-    """Something shaped like an OpenAI client that keeps messages in `sent` and answers with `reply[0]`."""
+    """Return something shaped like an OpenAI client that keeps messages in `sent` and answers with `reply[0]`."""
 
     def create(*, messages, **parameters):
         sent.append(messages)
@@ -35,40 +26,41 @@ def fake_client(sent, reply):
 
 
 def test_case(row, places):
-    """A test case with each input in its place."""
-    given, metadata = {"input": "-"}, {}
+    """Return a test case with each input in its place."""
+    arguments, metadata = {"input": "-"}, {}
     for name, place in places.items():
         if place is None:
             metadata[name] = row[name]
         else:
-            given[place] = [row[name]] if place == "retrieval_context" else row[name]
-    return LLMTestCase(**given, metadata=metadata or None)
+            arguments[place] = [row[name]] if place == "retrieval_context" else row[name]
+    return LLMTestCase(**arguments, metadata=metadata or None)
+
+
+def check_decision(metric, score, scale, threshold):
+    """Stop unless DeepEval passes what the judge's rule takes for positive."""
+    grade = scale["low"] + score * (scale["high"] - scale["low"])
+    if metric.is_successful() != (grade >= threshold - 1e-9):
+        sys.exit(f"score {score} is decided otherwise than at {threshold}")
 
 
 def main():
-    """Write what was found as JSON."""
-    given, cases, out = map(Path, sys.argv[1:])
-    told = json.loads(cases.read_text(encoding="utf-8"))
-    judge, rows = told["judge"], told["rows"]
-    module = load(next(given.glob("*_deepeval.py")))
-    sent, reply = [], [told["replies"][0]]
+    """Check the metric."""
+    folder, cases = read_cases()
+    scale, rows = cases["judge"]["scale"], cases["rows"]
+    module = load_module(folder, "*_deepeval.py")
+    sent, reply = [], [cases["replies"][0]]
     (metric,) = copy_metrics([module.Judge("fake", client=fake_client(sent, reply))])  # as evaluate() does
     for row in rows:
         metric.measure(test_case(row, module.PLACES))
     rendered, scores = list(sent), []
-    for reply[0] in told["replies"]:
-        try:
-            score = asyncio.run(metric.a_measure(test_case(rows[0], module.PLACES)))
-        except ValueError:
-            score = None
+    # A calibration is folded into the module's threshold.
+    threshold = module.THRESHOLD if scale["kind"] == "probability" else scale["threshold"]
+    for reply[0] in cases["replies"]:
+        score = score_or_none(lambda: asyncio.run(metric.a_measure(test_case(rows[0], module.PLACES))))
         scores.append(score)
-        low, high, threshold = (judge["scale"][part] for part in ("low", "high", "threshold"))
-        if judge["scale"]["kind"] == "probability":
-            threshold = module.THRESHOLD  # a calibration is folded into it
-        if score is not None and metric.is_successful() != (low + score * (high - low) >= threshold - 1e-9):
-            sys.exit(f"score {score} is decided otherwise than at {threshold}")
-    found = {"tool": f"deepeval {version('deepeval')}", "rendered": rendered, "scores": scores, "notes": []}
-    out.write_text(json.dumps(found), encoding="utf-8")
+        if score is not None:
+            check_decision(metric, score, scale, threshold)
+    write_answer(f"deepeval {version('deepeval')}", rendered, scores)
 
 
 main()

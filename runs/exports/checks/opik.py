@@ -1,14 +1,12 @@
-"""Score rows with an export for Opik on a fake model, with no server: `opik.py EXPORT CASES OUT`."""
+"""Score rows with an export for Opik on a fake model, with no server: `opik.py EXPORT CASES ANSWER`."""
 
 import asyncio
-import importlib.util
-import json
 import logging
 import os
-import re
 import sys
 from importlib.metadata import version
-from pathlib import Path
+
+from script_shared import fixed_fences, load_module, read_cases, score_or_none, write_answer
 
 os.environ |= {"OPIK_TRACK_DISABLE": "true", "OPIK_ANALYTICS_ENABLE": "false", "OPIK_SENTRY_ENABLE": "false"}
 os.environ["LITELLM_LOCAL_MODEL_COST_MAP"] = "True"
@@ -41,58 +39,38 @@ class FakeModel(OpikBaseModel):
         return self.generate_chat_completion(messages)
 
 
-def load(file):
-    """Import a module from its file."""
-    spec = importlib.util.spec_from_file_location(file.stem, file)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+class FakeClient:
+    """Keeps the prompt that is pushed."""
+
+    def create_chat_prompt(self, **options):
+        self.options = options
 
 
-def fixed_fences(messages, inputs):
-    """The messages with fixed tags as fences; each that shows a row has a tag of its own."""
-    out = []
-    for message in messages:
-        found = re.search(f"<{inputs[0]}-([0-9a-f]{{8}})>\n", message["content"]) if message["role"] == "user" else None
-        tag = f"-{found.group(1)}>" if found else ">"
-        out.append(message | {"content": message["content"].replace(tag, ">")})
-    return out
-
-
-def check_prompt(module, told, rendered):
-    """Push to a client that only keeps what it is given, and render that in Opik's own template."""
-    kept = {}
-
-    class Client:
-        def create_chat_prompt(self, **options):
-            kept.update(options)
-
-    module.push(Client())
-    template = ChatPromptTemplate(kept["messages"], template_type=kept["type"])
-    for number, (row, messages) in enumerate(zip(told["rows"], rendered, strict=True), start=1):
-        if template.format(row) != fixed_fences(messages, told["judge"]["inputs"]):
+def check_prompt(module, cases, rendered):
+    """Push the prompt, and render it in Opik's own template."""
+    client = FakeClient()
+    module.push(client)
+    template = ChatPromptTemplate(client.options["messages"], template_type=client.options["type"])
+    for number, (row, messages) in enumerate(zip(cases["rows"], rendered, strict=True), start=1):
+        if template.format(row) != fixed_fences(messages, cases["judge"]["inputs"]):
             sys.exit(f"the stored prompt: row {number} renders as another text")
 
 
 def main():
-    """Write what was found as JSON."""
-    given, cases, out = map(Path, sys.argv[1:])
-    told = json.loads(cases.read_text(encoding="utf-8"))
-    rows, replies = told["rows"], told["replies"]
-    module = load(next(given.glob("*_opik.py")))
+    """Check the metric and the stored prompt."""
+    folder, cases = read_cases()
+    rows, replies = cases["rows"], cases["replies"]
+    module = load_module(folder, "*_opik.py")
     model = FakeModel(replies[0])
     metric = module.Judge(model, track=False)
     for row in rows:
         metric.score(**row, an_unknown_column="ignored")
     rendered, scores = list(model.sent), []
     for model.reply in replies:
-        try:
-            scores.append(asyncio.run(metric.ascore(**rows[0])).value)
-        except MetricComputationError:
-            scores.append(None)
-    check_prompt(module, told, rendered)
-    found = {"tool": f"opik {version('opik')}", "rendered": rendered, "scores": scores, "notes": []}
-    out.write_text(json.dumps(found), encoding="utf-8")
+        score = score_or_none(lambda: asyncio.run(metric.ascore(**rows[0])).value, refusal=MetricComputationError)
+        scores.append(score)
+    check_prompt(module, cases, rendered)
+    write_answer(f"opik {version('opik')}", rendered, scores)
 
 
 main()

@@ -1,4 +1,4 @@
-// Run a promptfoo export with promptfoo's own command line on a fake model: `promptfoo.mjs EXPORT CASES OUT`.
+// Run a promptfoo export with promptfoo's own command line on a fake model: `promptfoo.mjs EXPORT CASES ANSWER`.
 
 import { spawnSync } from 'node:child_process';
 import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -26,9 +26,9 @@ export default class Fake {
 }
 `;
 
-const [given, cases, out] = process.argv.slice(2);
+const [folder, cases, answer] = process.argv.slice(2);
 const { judge, rows, replies } = JSON.parse(readFileSync(cases, 'utf8'));
-const { rule } = JSON.parse(readFileSync(path.join(given, 'manifest.json'), 'utf8'));
+const { rule } = JSON.parse(readFileSync(path.join(folder, 'manifest.json'), 'utf8'));
 
 // promptfoo lies beside this node, or where NODE_PATH says
 const require = createRequire(process.execPath);
@@ -39,7 +39,7 @@ const { version } = JSON.parse(readFileSync(path.join(path.dirname(main), '..', 
 const scratch = mkdtempSync(path.join(tmpdir(), 'promptfoo-'));
 process.on('exit', () => rmSync(scratch, { recursive: true, force: true }));
 const at = (name) => path.join(scratch, name);
-cpSync(given, scratch, { recursive: true });
+cpSync(folder, scratch, { recursive: true });
 
 function promptfoo(...words) {
   const quiet = { PROMPTFOO_DISABLE_TELEMETRY: '1', PROMPTFOO_DISABLE_UPDATE: '1', PROMPTFOO_DISABLE_REMOTE_GENERATION: '1' };
@@ -55,19 +55,19 @@ if (valid.status !== 0) {
 
 // every row with the first reply, then the first row with every reply
 const tests = [...rows, ...replies.map(() => rows[0])].map((row, number) => ({ vars: { ...row, judgewright_case: number } }));
-const answers = [...rows.map(() => replies[0]), ...replies];
+const modelReplies = [...rows.map(() => replies[0]), ...replies];
 const config = load(readFileSync(at('promptfooconfig.yaml'), 'utf8'));
 writeFileSync(at('fake.mjs'), FAKE);
 writeFileSync(at('tests.json'), JSON.stringify(tests));
 config.tests = 'file://tests.json';
 config.defaultTest.options.provider.config.provider = {
   id: pathToFileURL(at('fake.mjs')).href,
-  config: { replies: answers, calls: at('calls.jsonl') },
+  config: { replies: modelReplies, calls: at('calls.jsonl') },
 };
 writeFileSync(at('verify.yaml'), dump(config));
-const ran = promptfoo('eval', '-c', 'verify.yaml', '--no-cache', '--no-write', '--no-table', '-o', 'out.json');
+const run = promptfoo('eval', '-c', 'verify.yaml', '--no-cache', '--no-write', '--no-table', '-o', 'out.json');
 if (!existsSync(at('out.json')) || !existsSync(at('calls.jsonl'))) {
-  throw new Error(`promptfoo did not judge: ${ran.stderr || ran.stdout}`);
+  throw new Error(`promptfoo did not judge: ${run.stderr || run.stdout}`);
 }
 
 const rendered = [];
@@ -84,18 +84,18 @@ const notes = [];
 const scores = replies.map(() => null);
 for (const { vars, gradingResult } of JSON.parse(readFileSync(at('out.json'), 'utf8')).results.results) {
   const number = vars.judgewright_case - rows.length;
-  const [found] = gradingResult?.componentResults ?? [];
-  if (number < 0 || !found || found.metadata?.graderError) {
+  const [result] = gradingResult?.componentResults ?? [];
+  if (number < 0 || !result || result.metadata?.graderError) {
     continue;
   }
-  const limit = found.assertion.threshold;
-  const wanted = found.score >= (rule.calibration ? limit : (threshold - low) / (high - low));
+  const limit = result.assertion.threshold;
+  const passes = result.score >= (rule.calibration ? limit : (threshold - low) / (high - low));
   if (typeof limit !== 'number') {
-    notes.push(`the score ${found.score} ${found.pass ? 'passes' : 'fails'}, and the rubric has no threshold`);
-  } else if (found.pass !== wanted) {
-    notes.push(`the score ${found.score} ${found.pass ? 'passes' : 'fails'}, unlike under the judge's rule`);
+    notes.push(`the score ${result.score} ${result.pass ? 'passes' : 'fails'}, and the rubric has no threshold`);
+  } else if (result.pass !== passes) {
+    notes.push(`the score ${result.score} ${result.pass ? 'passes' : 'fails'}, unlike under the judge's rule`);
   } else {
-    scores[number] = found.score;
+    scores[number] = result.score;
   }
 }
-writeFileSync(out, JSON.stringify({ tool: `promptfoo ${version}, node ${process.versions.node}`, rendered, scores, notes }));
+writeFileSync(answer, JSON.stringify({ tool: `promptfoo ${version}, node ${process.versions.node}`, rendered, scores, notes }));

@@ -1,4 +1,4 @@
-"""Tell what prompt a DeepEval metric judges with: `import_deepeval.py NAME OUT`; all names where NAME is empty."""
+"""Write what prompt a DeepEval metric judges with: `import_deepeval.py NAME ANSWER`; all names where it is empty."""
 
 import json
 import logging
@@ -37,14 +37,14 @@ MARKS = {
     "zqmark5zq": "truths",
     CRITERIA: "criteria",
 }
-FIELD = {name: mark for mark, name in MARKS.items()}
+MARK_OF = {field: mark for mark, field in MARKS.items()}
 
 
 class Fake(DeepEvalBaseLLM):
-    """Keeps what it is asked, and answers with marks, and with no verdicts."""
+    """Keeps its prompts with the fields of the reply, and answers with marks, and with no verdicts."""
 
     def __init__(self):
-        self.asked = []
+        self.requests = []
         super().__init__("fake")
 
     def load_model(self):
@@ -58,63 +58,78 @@ class Fake(DeepEvalBaseLLM):
 
     def generate(self, prompt, schema=None):
         names = list(schema.model_fields) if schema else []
-        self.asked.append((prompt, names))
-        given = {n: [FIELD[n]] if n in FIELD else [] if n == "verdicts" else 0 if n == "score" else "r" for n in names}
-        return schema(**given) if schema else "{}"
+        self.requests.append((prompt, names))
+        if schema is None:
+            return "{}"
+        values = dict.fromkeys(names, "r") | {"verdicts": [], "score": 0}
+        values |= {name: [MARK_OF[name]] for name in names if name in MARK_OF}
+        return schema(**{name: values[name] for name in names})
 
 
 def metric_of(name, model):
     """Return the metric, with marks where the user's own words would stand."""
     if name in PARAMETERS:
-        asked = {"evaluation_steps": [CRITERIA], "evaluation_params": list(PARAMETERS[name])}
-        return metrics.GEval(name="judge", model=model, async_mode=False, **asked)
+        steps, parameters = [CRITERIA], list(PARAMETERS[name])
+        return metrics.GEval(
+            name="judge", model=model, async_mode=False, evaluation_steps=steps, evaluation_params=parameters
+        )
     return METRICS[name](model=model, async_mode=False, include_reason=False)
 
 
-def main() -> None:
-    """Write what was found as JSON."""
-    name, out = sys.argv[1], Path(sys.argv[2])
+def main():
+    """Write the names, or one judge, as JSON."""
+    name, answer_path = sys.argv[1], Path(sys.argv[2])
     logging.disable(logging.CRITICAL)
     tool = f"deepeval {version('deepeval')}"
     if not name:
-        out.write_text(json.dumps({"tool": tool, "names": [*PARAMETERS, *METRICS]}), encoding="utf-8")
+        answer_path.write_text(json.dumps({"tool": tool, "names": [*PARAMETERS, *METRICS]}), encoding="utf-8")
         return
     if name not in PARAMETERS and name not in METRICS:
         raise SystemExit(f"DeepEval's metric {name!r} is not one that is read: {', '.join((*PARAMETERS, *METRICS))}")
     model = Fake()
     case = LLMTestCase(
-        input=FIELD["input"],
-        actual_output=FIELD["actual_output"],
-        context=[FIELD["retrieval_context"]],
-        retrieval_context=[FIELD["retrieval_context"]],
+        input=MARK_OF["input"],
+        actual_output=MARK_OF["actual_output"],
+        context=[MARK_OF["retrieval_context"]],
+        retrieval_context=[MARK_OF["retrieval_context"]],
     )
     metric = metric_of(name, model)
     try:
         metric.measure(case, _show_indicator=False)
     except Exception as error:  # noqa: BLE001  # what the metric makes of no verdicts does not matter here
         print(f"after the prompt: {error}", file=sys.stderr)
-    own = name in PARAMETERS
-    asked = [prompt for prompt, names in model.asked if ("score" in names if own else "verdicts" in names)]
-    if not asked:
+    is_geval = name in PARAMETERS
+    verdict_field = "score" if is_geval else "verdicts"
+    prompts = [prompt for prompt, names in model.requests if verdict_field in names]
+    if not prompts:
         raise SystemExit(f"DeepEval's {name} asked for no verdict")
-    text = asked[0]
-    used = {mark: field for mark, field in MARKS.items() if mark in text}
-    told = {
+    text = prompts[0]
+    answer = {
         "tool": tool,
         "name": name,
-        "place": f"{type(metric).__module__}.{type(metric).__name__}",
-        "dialect": "jinja2",
+        "location": f"{type(metric).__module__}.{type(metric).__name__}",
+        "syntax": "jinja2",
         "messages": [{"role": "user", "content": text}],
-        "marks": used,
-        "scale": {"kind": "graded", "low": 0, "high": 10} if own else {"kind": "binary", "labels": ["no", "yes"]},
-        "reply": {"reason": "text", "score": "score"} if own else None,
-        "unreadable": "" if own else "DeepEval asks for a list of verdicts, one for each piece",
-        "needs": {"criteria": "GEval judges by evaluation steps of yours"} if own else {},
-        "notes": ["DeepEval divides the score by 10, and weighs it by token probabilities where a model tells them."]
-        if own
-        else ["DeepEval breaks a text into pieces and reports the share with a good verdict; here a row is one piece."],
+        "marks": {mark: field for mark, field in MARKS.items() if mark in text},
     }
-    out.write_text(json.dumps(told), encoding="utf-8")
+    if is_geval:
+        answer |= {
+            "scale": {"kind": "graded", "low": 0, "high": 10},
+            "reply": {"reason": "text", "score": "score"},
+            "needs": {"criteria": "GEval judges by evaluation steps of yours"},
+            "notes": [
+                "DeepEval divides the score by 10, and weighs it by token probabilities where a model tells them."
+            ],
+        }
+    else:
+        answer |= {
+            "scale": {"kind": "binary", "labels": ["no", "yes"]},
+            "unreadable": "DeepEval asks for a list of verdicts, one for each piece",
+            "notes": [
+                "DeepEval breaks a text into pieces and reports the share with a good verdict; here a row is one piece."
+            ],
+        }
+    answer_path.write_text(json.dumps(answer), encoding="utf-8")
 
 
 main()

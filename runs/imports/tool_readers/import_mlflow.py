@@ -1,4 +1,4 @@
-"""Tell what prompt a judge built into MLflow sends: `import_mlflow.py NAME OUT`; all names where NAME is empty."""
+"""Write what prompt a judge built into MLflow sends: `import_mlflow.py NAME ANSWER`; all names where it is empty."""
 
 import importlib
 import inspect
@@ -30,38 +30,39 @@ def capture(name):
         text = write(**{n: mark for mark, n in marks.items()})
     except Exception:  # noqa: BLE001  # conversations, traces and lists of tools are no plain texts
         return None
-    whole = isinstance(text, str) and bool(marks) and all(mark in text for mark in marks)
-    return (text, marks, module) if whole else None
+    if not marks or not isinstance(text, str) or not all(mark in text for mark in marks):
+        return None
+    return text, marks, module
 
 
-def main() -> None:
-    """Write what was found as JSON."""
-    name, out = sys.argv[1], Path(sys.argv[2])
+def main():
+    """Write the names, or one judge, as JSON."""
+    name, answer_path = sys.argv[1], Path(sys.argv[2])
     logging.disable(logging.CRITICAL)
     warnings.simplefilter("ignore")
     tool = f"mlflow {version('mlflow')}"
-    names = sorted(found.name for found in pkgutil.iter_modules(prompts.__path__))
+    names = sorted(module.name for module in pkgutil.iter_modules(prompts.__path__))
     if not name:
-        known = [n for n in names if capture(n)]
-        out.write_text(json.dumps({"tool": tool, "names": known}), encoding="utf-8")
+        names = [n for n in names if capture(n)]
+        answer_path.write_text(json.dumps({"tool": tool, "names": names}), encoding="utf-8")
         return
-    found = capture(name) if name in names else None
-    if found is None:
+    captured = capture(name) if name in names else None
+    if captured is None:
         raise SystemExit(f"MLflow has no built-in judge {name!r} that is a prompt about plain texts")
-    text, marks, module = found
+    text, marks, module = captured
     yes_no = bool(re.search(r"\byes\|no\b|'yes'[^{}]*'no'", text))
     keys = '"rationale"' in text and '"result"' in text
-    told = {
+    answer = {
         "tool": tool,
         "name": name,
-        "place": f"{module.__name__}.get_prompt",
-        "dialect": "{{name}}",
+        "location": f"{module.__name__}.get_prompt",
+        "syntax": "{{name}}",
         "messages": [{"role": "user", "content": text}],
         "marks": marks,
         "scale": {"kind": "binary", "labels": ["no", "yes"]} if yes_no else None,
         "reply": {"rationale": "text", "result": "score"} if keys else None,
     }
-    out.write_text(json.dumps(told), encoding="utf-8")
+    answer_path.write_text(json.dumps(answer), encoding="utf-8")
 
 
 main()

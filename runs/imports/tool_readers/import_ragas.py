@@ -1,4 +1,4 @@
-"""Tell what prompt a judge that ships with Ragas sends: `import_ragas.py NAME OUT`; all names where NAME is empty."""
+"""Write what prompt a judge of Ragas sends: `import_ragas.py NAME ANSWER`; all names where it is empty."""
 
 import importlib
 import inspect
@@ -29,7 +29,7 @@ VERDICTS = ("rating", "score", "verdict", "equivalent")
 
 def shipped():
     """Return every prompt class of the metrics by its name, those of Ragas' own modules only."""
-    found = {}
+    classes = {}
     for one in pkgutil.iter_modules(collections.__path__):
         try:
             module = importlib.import_module(f"{collections.__name__}.{one.name}.util")
@@ -38,25 +38,25 @@ def shipped():
         for name, kind in inspect.getmembers(module, inspect.isclass):
             if issubclass(kind, BasePrompt) and kind.__module__ == module.__name__:
                 words = re.findall(r"[A-Z]+(?![a-z])|[A-Z][a-z0-9]+", name.removesuffix("Prompt"))
-                found["_".join(words).lower()] = kind
-    return found
+                classes["_".join(words).lower()] = kind
+    return classes
 
 
 def capture(kind):
     """Have a prompt written with marks for its texts; None where it takes anything else or gives no verdict."""
-    marks, given = {}, {}
+    marks, inputs = {}, {}
     for name, field in kind.input_model.model_fields.items():
         mark = f"zqmark{len(marks)}zq"
         marks[mark] = name
-        given[name] = [mark] if "list" in str(field.annotation).lower() else mark
+        inputs[name] = [mark] if "list" in str(field.annotation).lower() else mark
     try:
-        text = kind().to_string(kind.input_model(**given))
+        text = kind().to_string(kind.input_model(**inputs))
     except Exception:  # noqa: BLE001  # images and nested inputs are no plain texts
         return None
-    told = verdict(kind.output_model)
-    if not marks or told is None or not all(mark in text for mark in marks):
+    reply = verdict(kind.output_model)
+    if not marks or reply is None or not all(mark in text for mark in marks):
         return None
-    return text, marks, told
+    return text, marks, reply
 
 
 def verdict(model):
@@ -71,32 +71,31 @@ def verdict(model):
     return None
 
 
-def main() -> None:
-    """Write what was found as JSON."""
-    name, out = sys.argv[1], Path(sys.argv[2])
+def main():
+    """Write the names, or one judge, as JSON."""
+    name, answer_path = sys.argv[1], Path(sys.argv[2])
     logging.disable(logging.CRITICAL)
     tool, kinds = f"ragas {version('ragas')}", shipped()
     if not name:
-        found = {n: capture(kind) for n, kind in kinds.items()}
-        known = [n for n, one in sorted(found.items()) if one]
-        names = [n for n, whole in SHORT.items() if whole in known]
-        out.write_text(json.dumps({"tool": tool, "names": [*names, *known]}), encoding="utf-8")
+        names = [n for n, kind in sorted(kinds.items()) if capture(kind)]
+        short = [n for n, prompt in SHORT.items() if prompt in names]
+        answer_path.write_text(json.dumps({"tool": tool, "names": [*short, *names]}), encoding="utf-8")
         return
     kind = kinds.get(SHORT.get(name, name))
-    found = capture(kind) if kind else None
-    if found is None:
+    captured = capture(kind) if kind else None
+    if captured is None:
         raise SystemExit(f"Ragas has no prompt {name!r} that gives a verdict about plain texts")
-    text, marks, (reply, unreadable) = found
+    text, marks, (reply, unreadable) = captured
     notes = ["Ragas writes the row's texts as JSON strings; here they come through as they are."]
     if "judge" in SHORT.get(name, name):
         notes.append("Ragas asks two prompts and averages; this is one of them.")
     if unreadable:
         notes.append("Ragas breaks an answer into statements and reports the share that holds; here a row is one.")
-    told = {
+    answer = {
         "tool": tool,
         "name": name,
-        "place": f"{kind.__module__}.{kind.__name__}",
-        "dialect": "JSON after the instruction",
+        "location": f"{kind.__module__}.{kind.__name__}",
+        "syntax": "JSON after the instruction",
         "messages": [{"role": "user", "content": text}],
         "marks": marks,
         "scale": {"kind": "binary"} if unreadable else None,
@@ -104,7 +103,7 @@ def main() -> None:
         "unreadable": unreadable,
         "notes": notes,
     }
-    out.write_text(json.dumps(told), encoding="utf-8")
+    answer_path.write_text(json.dumps(answer), encoding="utf-8")
 
 
 main()

@@ -1,4 +1,4 @@
-"""Tell what prompt a TruLens feedback function sends: `import_trulens.py NAME OUT`; all names where NAME is empty."""
+"""Write what prompt a TruLens feedback function sends: `import_trulens.py NAME ANSWER`; all names where it is empty."""
 
 import inspect
 import json
@@ -42,12 +42,14 @@ def capture(provider, name):
         n for n, p in parameters.items() if p.default is p.empty and p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)
     ]
     marks = {f"zqmark{i}zq": n for i, n in enumerate(wanted)}
-    given = {n: mark for mark, n in marks.items()}
+    arguments = {n: mark for mark, n in marks.items()}
     if "groundedness_configs" in parameters:  # else nltk downloads
-        given["groundedness_configs"] = GroundednessConfigs(use_sent_tokenize=False, filter_trivial_statements=False)
+        arguments["groundedness_configs"] = GroundednessConfigs(
+            use_sent_tokenize=False, filter_trivial_statements=False
+        )
     SENT.clear()
     try:
-        function(**given)
+        function(**arguments)
     except Exception:  # noqa: BLE001  # the list of functions is TruLens' own, and some take no plain texts
         return None
     if not marks or len(SENT) != 1:
@@ -57,37 +59,37 @@ def capture(provider, name):
     return (messages, form, marks, parameters) if all(mark in text for mark in marks) else None
 
 
-def main() -> None:
-    """Write what was found as JSON."""
-    name, out = sys.argv[1], Path(sys.argv[2])
+def main():
+    """Write the names, or one judge, as JSON."""
+    name, answer_path = sys.argv[1], Path(sys.argv[2])
     logging.disable(logging.CRITICAL)
     warnings.simplefilter("ignore")
     provider = Provider(error_prob=0, loading_prob=0, freeze_prob=0, overloaded_prob=0, delay=0, rpm=1e6)
     functions = sorted(n for n, f in inspect.getmembers(LLMProvider, inspect.isfunction) if not n.startswith("_"))
     tool = f"trulens {version('trulens-feedback')}"
     if not name:
-        known = [n for n in functions if not n.startswith("generate_score") and capture(provider, n)]
-        out.write_text(json.dumps({"tool": tool, "names": [*SHORT, *known]}), encoding="utf-8")
+        names = [n for n in functions if not n.startswith("generate_score") and capture(provider, n)]
+        answer_path.write_text(json.dumps({"tool": tool, "names": [*SHORT, *names]}), encoding="utf-8")
         return
     function = SHORT.get(name, name)
-    found = capture(provider, function) if function in functions else None
-    if found is None:
+    captured = capture(provider, function) if function in functions else None
+    if captured is None:
         raise SystemExit(f"TruLens has no feedback function {name!r} that sends one prompt about plain texts")
-    messages, form, marks, parameters = found
+    messages, form, marks, parameters = captured
     low, high = (parameters[n].default if n in parameters else None for n in ("min_score_val", "max_score_val"))
     notes = ["TruLens reports the grade as a share of the scale, from 0 to 1."]
-    told = {
+    answer = {
         "tool": tool,
         "name": name,
-        "place": f"trulens.feedback.llm_provider.LLMProvider.{function}",
-        "dialect": "str.format",
+        "location": f"trulens.feedback.llm_provider.LLMProvider.{function}",
+        "syntax": "str.format",
         "messages": messages,
         "marks": marks,
         "scale": {"kind": "graded", "low": low, "high": high} if isinstance(high, int) else None,
         "reply": {n: "score" if n == "score" else "text" for n in form.model_fields},
         "notes": [*notes, *([NOTES[function]] if function in NOTES else [])],
     }
-    out.write_text(json.dumps(told), encoding="utf-8")
+    answer_path.write_text(json.dumps(answer), encoding="utf-8")
 
 
 main()

@@ -1,4 +1,4 @@
-"""Tell what a prompt of an installed UMBRELA says: `import_umbrela.py NAME OUT`; all names where NAME is empty.
+"""Write what an UMBRELA prompt says: `import_umbrela.py NAME ANSWER`; all names where it is empty.
 
 The package is found, never imported: it loads PyTorch and Pyserini, and its prompts are files.
 """
@@ -12,9 +12,9 @@ from pathlib import Path
 MARKS = {"zqmark0zq": "examples", "zqmark1zq": "query", "zqmark2zq": "passage"}
 
 
-def main() -> None:
-    """Write what was found as JSON."""
-    name, out = sys.argv[1], Path(sys.argv[2])
+def main():
+    """Write the names, or one judge, as JSON."""
+    name, answer_path = sys.argv[1], Path(sys.argv[2])
     spec = importlib.util.find_spec("umbrela")
     if spec is None or not spec.submodule_search_locations:
         raise SystemExit("the package umbrela is not installed there")
@@ -22,7 +22,7 @@ def main() -> None:
     prompts = {path.stem: path for path in sorted((folder / "prompts").glob("*.txt"))}
     tool = f"umbrela {version('umbrela')}"
     if not name:
-        out.write_text(json.dumps({"tool": tool, "names": list(prompts)}), encoding="utf-8")
+        answer_path.write_text(json.dumps({"tool": tool, "names": list(prompts)}), encoding="utf-8")
         return
     if name not in prompts:
         raise SystemExit(f"UMBRELA ships no prompt {name!r}: {', '.join(prompts)}")
@@ -33,11 +33,11 @@ def main() -> None:
         reply = {}
     elif "JSON" in text and "(O)" in text:  # the steps: how well it matches, how far it can be trusted, the grade
         reply = {letter: "score" if letter == "O" else "text" for letter in "MTO" if f"({letter})" in text}
-    told = {
+    answer = {
         "tool": tool,
         "name": name,
-        "place": f"umbrela/prompts/{prompts[name].name}",
-        "dialect": "str.format",
+        "location": f"umbrela/prompts/{prompts[name].name}",
+        "syntax": "str.format",
         "messages": [{"role": "user", "content": filled}],
         "marks": {mark: field for mark, field in MARKS.items() if mark in filled},
         "scale": {"kind": "graded", "low": 0, "high": 3},
@@ -47,7 +47,7 @@ def main() -> None:
         if "{examples}" in text
         else [],
     }
-    out.write_text(json.dumps(told), encoding="utf-8")
+    answer_path.write_text(json.dumps(answer), encoding="utf-8")
 
 
 main()

@@ -1,4 +1,4 @@
-"""What the tests of exports share: a handover, and verification in the tool's own environment."""
+"""What the tests of exports share: an export context, and verification in the tool's own environment."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ ENVIRONMENTS = Path(__file__).resolve().parents[3] / ".verify"
 Verify = Callable[[str, Path], Verification]
 
 
-def hand_over(prompt: JudgePrompt, **provenance: object) -> ExportContext:
+def export_context(prompt: JudgePrompt, **provenance: object) -> ExportContext:
     """A judge with its own rule, gated on the simulated model unless said otherwise."""
-    told = {"run": "r1", "gated_on": "simulated", "simulated": True, "outcome": "accepted", "reason": "it rose"}
-    return ExportContext(prompt=prompt, rule=prompt.rule, provenance=told | provenance)
+    origin = {"run": "r1", "gated_on": "simulated", "simulated": True, "outcome": "accepted", "reason": "it rose"}
+    return ExportContext(prompt=prompt, rule=prompt.rule, provenance=origin | provenance)
 
 
 def interpreter(target: str) -> str:
@@ -41,9 +41,9 @@ def interpreter(target: str) -> str:
 
 
 @pytest.fixture
-def handover() -> Callable[..., ExportContext]:
-    """See `hand_over`."""
-    return hand_over
+def context() -> Callable[..., ExportContext]:
+    """See `export_context`."""
+    return export_context
 
 
 @pytest.fixture
@@ -78,10 +78,10 @@ def mistaken(tmp_path: Path) -> Callable[[str, ExportContext, Callable[[str], st
         program, right = interpreter(target), TARGETS[target]
 
         def write(handed: ExportContext) -> ExportedFiles:
-            bundle = right.write(handed)
-            files = {name: edit(text) for name, text in bundle.files.items()}
-            assert files != dict(bundle.files)
-            return replace(bundle, files=files)
+            exported_files = right.write(handed)
+            files = {name: edit(text) for name, text in exported_files.files.items()}
+            assert files != dict(exported_files.files)
+            return replace(exported_files, files=files)
 
         wrong = replace(right, write=write)
         write_export(given, wrong, tmp_path / "mistaken")

@@ -63,9 +63,9 @@ def in_state(change):
     [*map(Registry().get, ("context_relevance", "diras", "diras_probability", "routing")), ODD, NAMED],
     ids=lambda prompt: f"{prompt.name}-{prompt.scale.kind}-{len(prompt.system)}",
 )
-def test_dspy_sends_our_messages_and_reads_our_replies(prompt: JudgePrompt, tmp_path: Path, handover) -> None:
+def test_dspy_sends_our_messages_and_reads_our_replies(prompt: JudgePrompt, tmp_path: Path, context) -> None:
     """Demonstrations, labels, probabilities, prose and hostile text, over hostile rows."""
-    write_export(handover(prompt), TARGET, tmp_path)
+    write_export(context(prompt), TARGET, tmp_path)
     found = verify_export(tmp_path, TARGETS)
     assert found.problems == ()
     assert found.tool.startswith("dspy 3.4")
@@ -74,62 +74,62 @@ def test_dspy_sends_our_messages_and_reads_our_replies(prompt: JudgePrompt, tmp_
 
 
 @pytest.mark.parametrize("change", [reverse_fields, drop_field])
-def test_a_state_whose_fields_are_not_the_signatures_fails(change, handover, mistaken) -> None:
+def test_a_state_whose_fields_are_not_the_signatures_fails(change, context, mistaken) -> None:
     """DSPy would load it without a word and describe each field by another's text."""
-    found = mistaken("dspy", handover(Registry().get("groundedness")), in_state(change))
+    found = mistaken("dspy", context(Registry().get("groundedness")), in_state(change))
     assert "in this order" in " ".join(found.problems)
 
 
-def test_other_instructions_in_the_state_fail(handover, mistaken) -> None:
+def test_other_instructions_in_the_state_fail(context, mistaken) -> None:
     """What is saved is what DSPy sends."""
-    given = handover(Registry().get("groundedness"))
+    given = context(Registry().get("groundedness"))
     found = mistaken("dspy", given, in_state(lambda signature: signature.update(instructions="Be kind.")))
     assert "instructions" in " ".join(found.problems)
 
 
 @pytest.mark.parametrize("name", Registry().names())
-def test_every_shipped_judge_is_written(name: str, handover) -> None:
+def test_every_shipped_judge_is_written(name: str, context) -> None:
     """As a module that parses and a state with inputs before outputs."""
     prompt = Registry().get(name)
-    bundle = TARGET.write(handover(prompt))
-    (module, state) = bundle.files
-    ast.parse(bundle.files[module])
-    saved = json.loads(bundle.files[state])["judge"]
+    exported_files = TARGET.write(context(prompt))
+    (module, state) = exported_files.files
+    ast.parse(exported_files.files[module])
+    saved = json.loads(exported_files.files[state])["judge"]
     outputs = list(prompt.reply_schema)
     prefixes = [field["prefix"] for field in saved["signature"]["fields"]]
     assert prefixes == [n.replace("_", " ").title() + ":" for n in (*prompt.inputs, *outputs)]
     assert saved["signature"]["instructions"] == prompt.system_text()
     assert [demo["judgewright_reply"] for demo in saved["demos"]] == [e.reply for e in prompt.examples]
-    assert module in f"{bundle.usage.split()[1]}.py"
+    assert module in f"{exported_files.usage.split()[1]}.py"
 
 
-def test_threshold_and_origin_arrive(handover) -> None:
+def test_threshold_and_origin_arrive(context) -> None:
     """The rule's own threshold, and at the top where it was gated."""
-    given = replace(handover(Registry().get("groundedness")), rule=DecisionRule(threshold=3))
+    given = replace(context(Registry().get("groundedness")), rule=DecisionRule(threshold=3))
     text = next(iter(TARGET.write(given).files.values()))
     assert "THRESHOLD = 3.0\n" in text
     assert "gated on simulated [SIMULATED" in ast.get_docstring(ast.parse(text))
 
 
 @pytest.mark.parametrize("name", ["class", "json", "signature", "str", "model_id"])
-def test_a_field_that_a_signature_cannot_have_is_refused(name: str, handover) -> None:
+def test_a_field_that_a_signature_cannot_have_is_refused(name: str, context) -> None:
     """By the name that it cannot have."""
     with pytest.raises(Refused, match=name):
-        TARGET.write(handover(replace(Registry().get("groundedness"), template=f"{{{{{name}}}}}")))
+        TARGET.write(context(replace(Registry().get("groundedness"), template=f"{{{{{name}}}}}")))
 
 
-def test_a_field_of_row_and_reply_is_refused(handover) -> None:
+def test_a_field_of_row_and_reply_is_refused(context) -> None:
     """A signature would have it once."""
     with pytest.raises(Refused, match="evidence"):
-        TARGET.write(handover(replace(Registry().get("groundedness"), template="{{evidence}}")))
+        TARGET.write(context(replace(Registry().get("groundedness"), template="{{evidence}}")))
 
 
 @pytest.mark.parametrize("name", ["first reason", "_reason", "1st"])
-def test_a_field_of_the_reply_that_is_no_identifier_is_refused(name: str, handover) -> None:
+def test_a_field_of_the_reply_that_is_no_identifier_is_refused(name: str, context) -> None:
     """JSON takes any name, Python does not."""
     prompt = replace(Registry().get("groundedness"), reply_schema={name: "text", "score": "score"})
     with pytest.raises(Refused, match=name):
-        TARGET.write(handover(prompt))
+        TARGET.write(context(prompt))
 
 
 def test_every_name_of_a_signature_class_is_reserved() -> None:

@@ -13,7 +13,7 @@ def shipped(name: str) -> JudgePrompt:
     return Registry().get(name)
 
 
-def test_the_rule_in_force_stands_in_the_module(handover) -> None:
+def test_the_rule_in_force_stands_in_the_module(context) -> None:
     """Not the threshold the prompt was asked at."""
-    given_over = replace(handover(shipped("groundedness")), rule=DecisionRule(threshold=3))
-    assert "THRESHOLD = 3.0\n" in TARGET.write(given_over).files["groundedness_inspect.py"]
+    changed_context = replace(context(shipped("groundedness")), rule=DecisionRule(threshold=3))
+    assert "THRESHOLD = 3.0\n" in TARGET.write(changed_context).files["groundedness_inspect.py"]

@@ -64,8 +64,8 @@ def import_text(text: str) -> ModuleType:
 
 def module_of(prompt: JudgePrompt, rule: DecisionRule | None = None) -> ModuleType:
     """The shared parts of a judge's module, imported."""
-    handover = ExportContext(prompt=prompt, rule=rule or prompt.rule, provenance={})
-    return import_text("\n\n".join([HEAD, user_text_part(prompt), messages_part(prompt), reading_part(handover)]))
+    context = ExportContext(prompt=prompt, rule=rule or prompt.rule, provenance={})
+    return import_text("\n\n".join([HEAD, user_text_part(prompt), messages_part(prompt), reading_part(context)]))
 
 
 def ours(prompt: JudgePrompt, inputs: dict[str, str]) -> list[dict[str, str]]:
@@ -183,12 +183,12 @@ def test_a_calibrated_rule_decides_the_same_by_its_raw_threshold(
 
 
 def test_a_rule_that_takes_nothing_for_positive_arrives_as_infinity() -> None:
-    """The module says so in Python's words, and the difference is told."""
+    """The module says so in Python's words, and the difference is said."""
     rule = DecisionRule(threshold=0.9, calibration=Platt(slope=0.0, intercept=0.0))
     prompt = Registry().get("diras_probability")
     assert math.inf == module_of(prompt, rule).THRESHOLD
-    (told,) = calibration_difference(ExportContext(prompt=prompt, rule=rule, provenance={}))
-    assert "raw probabilities" in told
+    (sentence,) = calibration_difference(ExportContext(prompt=prompt, rule=rule, provenance={}))
+    assert "raw probabilities" in sentence
 
 
 def test_a_threshold_of_ones_own_arrives() -> None:

@@ -29,11 +29,11 @@ def written(given: ExportContext) -> tuple[dict, dict]:
 
 
 @pytest.mark.parametrize("name", Registry().names())
-def test_every_shipped_judge_is_verified(name: str, handover, exported) -> None:
+def test_every_shipped_judge_is_verified(name: str, context, exported) -> None:
     """The client's types know every part of it; filled by replacement it is our messages."""
-    found: Verification = exported("openai", handover(shipped(name)))
+    found: Verification = exported("openai", context(shipped(name)))
     assert found.problems == ()
-    assert any("servers" in told for told in found.differences)
+    assert any("servers" in sentence for sentence in found.differences)
 
 
 @given(text=TEXT)
@@ -52,24 +52,24 @@ def test_any_text_comes_back_or_is_refused(text: str) -> None:
     assert filled == [m["content"] for m in fill(template_messages(prompt), row)]
 
 
-def test_hostile_prompt_text_round_trips(handover, exported) -> None:
+def test_hostile_prompt_text_round_trips(context, exported) -> None:
     """All but double braces arrives."""
     prompt = replace(shipped("groundedness"), system=HOSTILE, criteria=HOSTILE, reply=HOSTILE)
-    assert exported("openai", handover(prompt)).problems == ()
+    assert exported("openai", context(prompt)).problems == ()
 
 
-def test_a_graded_judge_is_scored_on_its_own_scale(handover) -> None:
+def test_a_graded_judge_is_scored_on_its_own_scale(context) -> None:
     """0..3 with the rule's threshold; the grader alone has no place for it."""
-    given = replace(handover(shipped("groundedness")), rule=DecisionRule(threshold=3))
+    given = replace(context(shipped("groundedness")), rule=DecisionRule(threshold=3))
     grader, criterion = written(given)
     assert (grader["type"], grader["range"], criterion["pass_threshold"]) == ("score_model", [0, 3], 3.0)
     assert "pass_threshold" not in grader
 
 
-def test_labels_pass_from_the_threshold_on(handover) -> None:
+def test_labels_pass_from_the_threshold_on(context) -> None:
     """Binary words and choices are labels, those at or above the threshold pass."""
-    assert written(handover(shipped("answerability")))[0]["passing_labels"] == ["yes"]
-    assert written(handover(shipped("routing")))[0]["passing_labels"] == ["inventory", "support", "staff"]
+    assert written(context(shipped("answerability")))[0]["passing_labels"] == ["yes"]
+    assert written(context(shipped("routing")))[0]["passing_labels"] == ["inventory", "support", "staff"]
 
 
 @pytest.mark.parametrize(
@@ -80,24 +80,24 @@ def test_labels_pass_from_the_threshold_on(handover) -> None:
         (Isotonic(x=(0.5,), y=(0.1,)), 1.0),
     ],
 )
-def test_a_calibrated_rule_passes_what_it_passed(calibration, threshold: float, handover, exported) -> None:
+def test_a_calibrated_rule_passes_what_it_passed(calibration, threshold: float, context, exported) -> None:
     """The threshold is brought back to raw probabilities; where nothing is positive it lies above 1."""
     rule = DecisionRule(threshold=0.5, calibration=calibration)
-    given = replace(handover(shipped("diras_probability")), rule=rule)
+    given = replace(context(shipped("diras_probability")), rule=rule)
     found = written(given)[1]["pass_threshold"]
     assert found == pytest.approx(threshold)
     assert (found > 1.0) == (calibration(1.0) < 0.5)
     assert exported("openai", given).problems == ()
 
 
-def test_the_gated_model_is_named_unless_it_was_simulated(handover) -> None:
+def test_the_gated_model_is_named_unless_it_was_simulated(context) -> None:
     """A name in the JSON must not pretend to a gate that was none."""
-    assert written(handover(shipped("routing")))[0]["model"] == "MODEL"
-    real = handover(shipped("routing"), gated_on="gpt-4o@https://api.openai.com/v1", simulated=False)
+    assert written(context(shipped("routing")))[0]["model"] == "MODEL"
+    real = context(shipped("routing"), gated_on="gpt-4o@https://api.openai.com/v1", simulated=False)
     assert written(real)[0]["model"] == "gpt-4o"
 
 
-def test_an_eval_without_its_threshold_fails(handover, mistaken) -> None:
+def test_an_eval_without_its_threshold_fails(context, mistaken) -> None:
     """Every score would pass."""
 
     def edit(text: str) -> str:
@@ -106,4 +106,4 @@ def test_an_eval_without_its_threshold_fails(handover, mistaken) -> None:
             del criterion["pass_threshold"]
         return json.dumps(body)
 
-    assert "passes at None" in " ".join(mistaken("openai", handover(shipped("groundedness")), edit).problems)
+    assert "passes at None" in " ".join(mistaken("openai", context(shipped("groundedness")), edit).problems)

@@ -21,57 +21,57 @@ def shipped(name: str) -> JudgePrompt:
 
 
 @pytest.mark.parametrize("name", Registry().names())
-def test_every_shipped_judge_is_a_module(name: str, handover) -> None:
+def test_every_shipped_judge_is_a_module(name: str, context) -> None:
     """The module compiles and its schema has the reply's fields in their order."""
     prompt = shipped(name)
-    bundle = TARGETS["openevals"].write(handover(prompt))
-    ((module, code),) = bundle.files.items()
+    exported_files = TARGETS["openevals"].write(context(prompt))
+    ((module, code),) = exported_files.files.items()
     compile(code, module, "exec")
     places = [code.index(f'"{field}": {{', code.index("SCHEMA = ")) for field in prompt.reply_schema]
     assert places == sorted(places)
-    assert bundle.own_fences
+    assert exported_files.own_fences
 
 
-def test_a_judge_that_replies_in_prose_is_refused(handover) -> None:
+def test_a_judge_that_replies_in_prose_is_refused(context) -> None:
     """openevals would make it answer in JSON, which is another judge."""
     prompt = replace(shipped("groundedness"), reply="End with a line Score: N.", reply_schema={})
     with pytest.raises(Refused, match="prose"):
-        TARGETS["openevals"].write(handover(prompt))
+        TARGETS["openevals"].write(context(prompt))
 
 
 @pytest.mark.parametrize("name", ["attachments", "config", "scorer"])
-def test_a_field_that_openevals_keeps_is_refused(name: str, handover) -> None:
+def test_a_field_that_openevals_keeps_is_refused(name: str, context) -> None:
     """It would be gone from the row, or taken for something else."""
     prompt = replace(shipped("groundedness"), template=f"{{{{source}}}} {{{{{name}}}}}")
     with pytest.raises(Refused, match=name):
-        TARGETS["openevals"].write(handover(prompt))
+        TARGETS["openevals"].write(context(prompt))
 
 
 @pytest.mark.parametrize("name", KINDS)
-def test_it_is_verified_in_openevals(name: str, handover, exported) -> None:
+def test_it_is_verified_in_openevals(name: str, context, exported) -> None:
     """A LangChain model and an OpenAI client are sent our messages over hostile rows, and each grade is read."""
-    found: Verification = exported("openevals", handover(shipped(name)))
+    found: Verification = exported("openevals", context(shipped(name)))
     assert found.problems == ()
     assert found.replies >= 3
 
 
-def test_openevals_own_names_can_be_fields(handover, exported) -> None:
+def test_openevals_own_names_can_be_fields(context, exported) -> None:
     """`inputs`, `outputs` and `reference_outputs` arrive as they are."""
     prompt = replace(shipped("groundedness"), template="{{inputs}}\n{{outputs}}\n{{reference_outputs}}")
-    assert exported("openevals", handover(prompt)).problems == ()
+    assert exported("openevals", context(prompt)).problems == ()
 
 
-def test_hostile_prompt_text_round_trips_in_openevals(handover, exported) -> None:
-    """Braces of every dialect, quotes, line breaks and twenty thousand letters arrive."""
+def test_hostile_prompt_text_round_trips_in_openevals(context, exported) -> None:
+    """Braces of every template syntax, quotes, line breaks and twenty thousand letters arrive."""
     prompt = replace(shipped("groundedness"), system=HOSTILE, criteria=HOSTILE, reply=HOSTILE)
-    assert exported("openevals", handover(prompt)).problems == ()
+    assert exported("openevals", context(prompt)).problems == ()
 
 
-def test_a_scale_of_another_width_fails(handover, mistaken) -> None:
+def test_a_scale_of_another_width_fails(context, mistaken) -> None:
     """Grades brought to 0..1 are not the grades that the manifest says."""
     found = mistaken(
         "openevals",
-        handover(shipped("groundedness")),
+        context(shipped("groundedness")),
         lambda text: text.replace('"score": score,', '"score": score / 3,'),
     )
     assert any("grade 3 is read as 1" in problem for problem in found.problems)

@@ -13,7 +13,7 @@ from judgewright.runs.exports import ExportContext, fill, template_messages
 from judgewright.runs.exports.opik import TARGET
 
 TEXT = st.text() | st.text(alphabet="{}%#\\\"'$ \n\rxy_-")
-"""Any text, and texts full of what dialects read."""
+"""Any text, and texts full of what template syntaxes read."""
 
 
 def shipped(name: str) -> JudgePrompt:
@@ -29,23 +29,23 @@ def test_the_stored_prompt_renders_to_our_messages(text: str, source: str, state
 
     prompt = replace(shipped("groundedness"), criteria=text, reply=text)
     row = {"source": source, "statement": statement}
-    given_over = ExportContext(prompt=prompt, rule=prompt.rule, provenance={})
-    messages = json.loads(TARGET.write(given_over).files["groundedness_opik.json"])
+    changed_context = ExportContext(prompt=prompt, rule=prompt.rule, provenance={})
+    messages = json.loads(TARGET.write(changed_context).files["groundedness_opik.json"])
     got = [m | {"content": jinja2.Template(m["content"]).render(**row)} for m in messages]
     assert got == fill(template_messages(prompt), row)
 
 
-def test_a_stored_prompt_that_is_another_text_fails(handover, mistaken) -> None:
+def test_a_stored_prompt_that_is_another_text_fails(context, mistaken) -> None:
     """Opik would show a broken template as it is, without an error."""
 
     def edit(text: str) -> str:
         return text.replace("{{ statement }}", "{{ statement") if text.startswith("[") else text
 
-    found = mistaken("opik", handover(shipped("groundedness")), edit)
+    found = mistaken("opik", context(shipped("groundedness")), edit)
     assert "row 1 renders as another text" in " ".join(found.problems)
 
 
-def test_the_rule_in_force_stands_in_the_module(handover) -> None:
+def test_the_rule_in_force_stands_in_the_module(context) -> None:
     """Not the threshold the prompt was asked at."""
-    given_over = replace(handover(shipped("groundedness")), rule=DecisionRule(threshold=3))
-    assert "THRESHOLD = 3.0\n" in TARGET.write(given_over).files["groundedness_opik.py"]
+    changed_context = replace(context(shipped("groundedness")), rule=DecisionRule(threshold=3))
+    assert "THRESHOLD = 3.0\n" in TARGET.write(changed_context).files["groundedness_opik.py"]

@@ -30,40 +30,40 @@ def shipped(name: str) -> JudgePrompt:
 
 @pytest.mark.parametrize("name", Registry().names())
 @pytest.mark.parametrize("target", ["yaml", "json", "messages", "jinja", "python"])
-def test_every_shipped_judge_is_verified(target: str, name: str, handover, exported) -> None:
+def test_every_shipped_judge_is_verified(target: str, name: str, context, exported) -> None:
     """The messages are ours byte for byte over hostile rows."""
-    found: Verification = exported(target, handover(shipped(name)))
+    found: Verification = exported(target, context(shipped(name)))
     assert found.problems == ()
     assert found.rows >= 8
 
 
 @pytest.mark.parametrize("part", ["system", "criteria", "reply"])
 @pytest.mark.parametrize("target", ["yaml", "jinja", "python"])
-def test_hostile_prompt_text_round_trips(target: str, part: str, handover, exported) -> None:
-    """Braces of every dialect, quotes, line breaks and twenty thousand letters arrive."""
+def test_hostile_prompt_text_round_trips(target: str, part: str, context, exported) -> None:
+    """Braces of every template syntax, quotes, line breaks and twenty thousand letters arrive."""
     prompt = replace(shipped("groundedness"), **{part: HOSTILE})
-    assert exported(target, handover(prompt)).problems == ()
+    assert exported(target, context(prompt)).problems == ()
 
 
 @pytest.mark.parametrize("target", ["json", "messages"])
-def test_what_would_be_read_as_a_place_is_refused(target: str, handover) -> None:
+def test_what_would_be_read_as_a_place_is_refused(target: str, context) -> None:
     """`{{source}}` in the reply clause is text to us and would be a place to whoever fills the messages."""
     prompt = replace(shipped("groundedness"), reply="write {{source}}")
     with pytest.raises(Refused, match="source"):
-        TARGETS[target].write(handover(prompt))
+        TARGETS[target].write(context(prompt))
 
 
-def test_fields_of_any_name_reach_the_module(handover, exported) -> None:
+def test_fields_of_any_name_reach_the_module(context, exported) -> None:
     """Words of Python, and names that the module uses itself."""
     prompt = replace(shipped("groundedness"), template="{{class}} {{json}} {{tag}} {{fields}}")
-    assert exported("python", handover(prompt)).problems == ()
+    assert exported("python", context(prompt)).problems == ()
 
 
-def test_the_manifest_tells_everything(tmp_path: Path, handover) -> None:
+def test_the_manifest_tells_everything(tmp_path: Path, context) -> None:
     """Version, rule, where it was gated, simulated, differences, hashes; and the judge reads back as itself."""
     prompt = shipped("groundedness")
     rule = DecisionRule(threshold=3, calibration=Platt(slope=0.5, intercept=0.0))
-    write_export(replace(handover(prompt), rule=rule), TARGETS["json"], tmp_path / "out")
+    write_export(replace(context(prompt), rule=rule), TARGETS["json"], tmp_path / "out")
     body = json.loads((tmp_path / "out" / "manifest.json").read_text())
     assert body["judge"]["version"] == prompt.version
     assert load_prompt(body["judge"]["yaml"]).version == prompt.version
@@ -75,9 +75,9 @@ def test_the_manifest_tells_everything(tmp_path: Path, handover) -> None:
 
 
 @pytest.mark.parametrize("target", ["json", "messages", "jinja", "python"])
-def test_a_changed_file_fails(target: str, tmp_path: Path, handover, verify) -> None:
+def test_a_changed_file_fails(target: str, tmp_path: Path, context, verify) -> None:
     """One word of the criteria, edited by hand."""
-    export = write_export(handover(shipped("groundedness")), TARGETS[target], tmp_path / "out")
+    export = write_export(context(shipped("groundedness")), TARGETS[target], tmp_path / "out")
     file = export.folder / next(iter(export.body["files"]))
     file.write_text(file.read_text().replace("Indirect evidence counts", "Indirect evidence never counts"))
     found = verify(target, tmp_path / "out")
@@ -86,25 +86,25 @@ def test_a_changed_file_fails(target: str, tmp_path: Path, handover, verify) -> 
 
 
 @pytest.mark.parametrize("target", ["json", "messages", "jinja", "python"])
-def test_another_word_in_the_criteria_is_noticed(target: str, handover, mistaken) -> None:
+def test_another_word_in_the_criteria_is_noticed(target: str, context, mistaken) -> None:
     """Row by row, where the hashes agree."""
-    given: ExportContext = handover(shipped("groundedness"))
+    given: ExportContext = context(shipped("groundedness"))
     found = mistaken(target, given, lambda text: text.replace("Indirect evidence counts", "Indirect evidence never"))
     assert any(problem.startswith("row 1:") for problem in found.problems)
 
 
-def test_one_file_lies_beside_its_manifest(tmp_path: Path, handover, verify) -> None:
+def test_one_file_lies_beside_its_manifest(tmp_path: Path, context, verify) -> None:
     """A name with a suffix is a file."""
-    write_export(handover(shipped("groundedness")), TARGETS["messages"], tmp_path / "g.json")
+    write_export(context(shipped("groundedness")), TARGETS["messages"], tmp_path / "g.json")
     assert {p.name for p in tmp_path.iterdir()} == {"g.json", "g.json.manifest.json"}
     assert verify("messages", tmp_path / "g.json").passed
 
 
-def test_bad_exports_are_named(tmp_path: Path, handover, verify) -> None:
+def test_bad_exports_are_named(tmp_path: Path, context, verify) -> None:
     """No manifest, a broken one, a judge that was edited in it, a file that is gone or lies elsewhere."""
     with pytest.raises(InputError, match="no export"):
         read_export(tmp_path)
-    export = write_export(handover(shipped("groundedness")), TARGETS["yaml"], tmp_path / "out")
+    export = write_export(context(shipped("groundedness")), TARGETS["yaml"], tmp_path / "out")
     place = tmp_path / "out" / "manifest.json"
     good = json.loads(place.read_text())
     place.write_text(json.dumps(good | {"files": {"../x": ""}}))
@@ -122,17 +122,17 @@ def test_bad_exports_are_named(tmp_path: Path, handover, verify) -> None:
         verify("yaml", tmp_path / "out")
 
 
-def test_markdown_survives_its_own_fences(handover) -> None:
+def test_markdown_survives_its_own_fences(context) -> None:
     """Backquotes in the prompt do not close the block it stands in."""
     prompt = replace(shipped("groundedness"), system="```\nx\n````")
-    given: ExportContext = handover(prompt)
+    given: ExportContext = context(prompt)
     (text,) = TARGETS["markdown"].write(given).files.values()
     assert "`````text\n" in text
 
 
-def test_an_export_with_a_file_that_is_no_longer_written_says_what_to_do(tmp_path: Path, handover) -> None:
+def test_an_export_with_a_file_that_is_no_longer_written_says_what_to_do(tmp_path: Path, context) -> None:
     """Older versions wrote a second file for make_judge: one line says to export again, and nothing is run."""
-    write_export(handover(shipped("groundedness")), TARGETS["mlflow"], tmp_path / "out")
+    write_export(context(shipped("groundedness")), TARGETS["mlflow"], tmp_path / "out")
     second, place = tmp_path / "out" / "groundedness_make_judge.py", tmp_path / "out" / "manifest.json"
     second.write_text("")
     body = json.loads(place.read_text())

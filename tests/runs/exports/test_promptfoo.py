@@ -36,13 +36,16 @@ def threshold(given: ExportContext) -> float:
 
 
 @pytest.mark.parametrize("name", Registry().names())
-def test_every_shipped_judge_has_a_configuration_and_a_rubric(name: str, handover) -> None:
+def test_every_shipped_judge_has_a_configuration_and_a_rubric(name: str, context) -> None:
     """Names in the configuration are the files', the rubric is the judge's messages, nothing in it is an alias."""
     prompt = shipped(name)
-    bundle = TARGETS["promptfoo"].write(handover(prompt))
-    text, messages, _ = written(handover(prompt))
+    exported_files = TARGETS["promptfoo"].write(context(prompt))
+    text, messages, _ = written(context(prompt))
     body = yaml.safe_load(text)["defaultTest"]["options"]
-    assert [f"file://{file}" for file in list(bundle.files)[1:]] == [body["rubricPrompt"], body["provider"]["id"]]
+    assert [f"file://{file}" for file in list(exported_files.files)[1:]] == [
+        body["rubricPrompt"],
+        body["provider"]["id"],
+    ]
     assert "SIMULATED" in text.splitlines()[0]
     assert "&id" not in text
     row = {field: f"<<{field}>>" for field in prompt.inputs}
@@ -54,14 +57,14 @@ def test_every_shipped_judge_has_a_configuration_and_a_rubric(name: str, handove
     ("name", "positive", "brought"),
     [("groundedness", 2, 2 / 3), ("groundedness", 3, 1.0), ("answerability", 1, 1.0), ("diras_probability", 0.4, 0.4)],
 )
-def test_the_threshold_is_brought_to_0_to_1(name: str, positive: float, brought: float, handover) -> None:
+def test_the_threshold_is_brought_to_0_to_1(name: str, positive: float, brought: float, context) -> None:
     """As the grader computes it, to the last digit: 2 of 0..3 must not fall below 2/3."""
-    assert threshold(replace(handover(shipped(name)), rule=DecisionRule(threshold=positive))) == brought
+    assert threshold(replace(context(shipped(name)), rule=DecisionRule(threshold=positive))) == brought
 
 
-def test_a_calibrated_rule_arrives(handover) -> None:
+def test_a_calibrated_rule_arrives(context) -> None:
     """As a raw probability; where nothing is positive it is finite, for promptfoo passes over an infinite one."""
-    given = handover(shipped("diras_probability"))
+    given = context(shipped("diras_probability"))
     rule = DecisionRule(threshold=0.5, calibration=Platt(slope=1.0, intercept=-1.0))
     assert threshold(replace(given, rule=rule)) == pytest.approx(0.7310585786)
     never = DecisionRule(threshold=0.5, calibration=Isotonic(x=(0.5,), y=(0.1,)))
@@ -69,38 +72,38 @@ def test_a_calibrated_rule_arrives(handover) -> None:
 
 
 @pytest.mark.parametrize("name", ["output", "rubric", "env"])
-def test_a_field_that_promptfoo_sets_is_refused(name: str, handover) -> None:
+def test_a_field_that_promptfoo_sets_is_refused(name: str, context) -> None:
     """The judge would be shown something else."""
     with pytest.raises(Refused, match=name):
-        TARGETS["promptfoo"].write(handover(replace(shipped("groundedness"), template=f"{{{{{name}}}}}")))
+        TARGETS["promptfoo"].write(context(replace(shipped("groundedness"), template=f"{{{{{name}}}}}")))
 
 
 @pytest.mark.parametrize("name", KINDS)
-def test_it_is_verified_in_promptfoo(name: str, handover, exported) -> None:
+def test_it_is_verified_in_promptfoo(name: str, context, exported) -> None:
     """The grader is sent our messages over hostile rows, reads every grade, and passes what the rule passes."""
-    found: Verification = exported("promptfoo", handover(shipped(name)))
+    found: Verification = exported("promptfoo", context(shipped(name)))
     assert found.problems == ()
     assert found.notes == ()
     assert found.replies >= 3
 
 
-def test_hostile_prompt_text_round_trips_in_promptfoo(handover, exported) -> None:
-    """Braces of every dialect, quotes, line breaks and twenty thousand letters arrive; the reply is prose here."""
+def test_hostile_prompt_text_round_trips_in_promptfoo(context, exported) -> None:
+    """Braces, quotes, line breaks and twenty thousand letters arrive; the reply is prose here."""
     prompt = replace(shipped("groundedness"), system=HOSTILE, criteria=HOSTILE, reply=HOSTILE, reply_schema={})
-    assert exported("promptfoo", handover(prompt)).problems == ()
+    assert exported("promptfoo", context(prompt)).problems == ()
 
 
-def test_a_rubric_without_threshold_fails(handover, mistaken) -> None:
+def test_a_rubric_without_threshold_fails(context, mistaken) -> None:
     """promptfoo lets every score pass then, the lowest too."""
-    given = handover(shipped("groundedness"))
+    given = context(shipped("groundedness"))
     found = mistaken("promptfoo", given, lambda text: re.sub(r" +threshold: .*\n", "", text))
     assert not found.passed
     assert "the score 0 passes, and the rubric has no threshold" in found.notes
 
 
-def test_a_threshold_on_the_judges_own_scale_fails(handover, mistaken) -> None:
+def test_a_threshold_on_the_judges_own_scale_fails(context, mistaken) -> None:
     """2 on a score of 0..1 lets nothing pass."""
-    given = handover(shipped("groundedness"))
+    given = context(shipped("groundedness"))
     found = mistaken("promptfoo", given, lambda text: re.sub(r"threshold: .*\n", "threshold: 2\n", text))
     assert not found.passed
     assert any("the score 1 fails, unlike" in note for note in found.notes)

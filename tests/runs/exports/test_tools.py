@@ -27,11 +27,11 @@ def in_chat() -> JudgePrompt:
 
 @pytest.mark.parametrize("name", Registry().names())
 @pytest.mark.parametrize("target", TOOLS)
-def test_every_shipped_judge_is_written(target: str, name: str, handover) -> None:
+def test_every_shipped_judge_is_written(target: str, name: str, context) -> None:
     """Modules compile and say where the judge was gated, data are JSON; only a choice among labels may be refused."""
     prompt = Registry().get(name)
     try:
-        files = TARGETS[target].write(handover(prompt)).files
+        files = TARGETS[target].write(context(prompt)).files
     except Refused:
         assert name in LABELLED
         return
@@ -45,29 +45,29 @@ def test_every_shipped_judge_is_written(target: str, name: str, handover) -> Non
 
 @pytest.mark.parametrize("name", ["groundedness", "answerability", "routing", "diras_probability"])
 @pytest.mark.parametrize("target", IN_MODULES)
-def test_each_kind_of_scale_is_verified(target: str, name: str, handover, exported) -> None:
+def test_each_kind_of_scale_is_verified(target: str, name: str, context, exported) -> None:
     """The tool sends our messages and reads our grades: graded, yes or no, labels, probabilities."""
     if (target, name) == ("deepeval", "routing"):
         with pytest.raises(Refused, match="number against a threshold"):
-            TARGETS[target].write(handover(Registry().get(name)))
+            TARGETS[target].write(context(Registry().get(name)))
         return
-    found = exported(target, handover(Registry().get(name)))
+    found = exported(target, context(Registry().get(name)))
     assert found.problems == ()
     assert found.replies > 2
 
 
 @pytest.mark.parametrize("target", IN_MODULES)
-def test_hostile_prompt_text_arrives(target: str, handover, exported) -> None:
-    """Braces of every dialect, quotes, line breaks and twenty thousand letters stand in every part."""
+def test_hostile_prompt_text_arrives(target: str, context, exported) -> None:
+    """Braces of every template syntax, quotes, line breaks and twenty thousand letters stand in every part."""
     prompt = replace(Registry().get("groundedness"), system=HOSTILE, criteria=HOSTILE, reply=HOSTILE)
-    found = exported(target, handover(prompt))
+    found = exported(target, context(prompt))
     assert found.problems == ()
-    assert any("no prompt for Phoenix's store" in told for told in found.differences) == (target == "phoenix")
+    assert any("no prompt for Phoenix's store" in sentence for sentence in found.differences) == (target == "phoenix")
 
 
 @pytest.mark.parametrize("target", IN_MODULES)
-def test_demonstrations_and_prose_replies_arrive(target: str, handover, exported) -> None:
+def test_demonstrations_and_prose_replies_arrive(target: str, context, exported) -> None:
     """A judge with turns of a chat before the row, and a reply that is no JSON."""
-    found = exported(target, handover(in_chat()))
+    found = exported(target, context(in_chat()))
     assert found.problems == ()
-    assert any("prose" in told for told in found.differences)
+    assert any("prose" in sentence for sentence in found.differences)

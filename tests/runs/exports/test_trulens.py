@@ -16,9 +16,9 @@ HOSTILE = 'Tabs\t{a} {{B}} {% raw %} {{ cycler }} "q" \'\'\'""" \\n $x \r\n æ¼¢å
 SHIPPED = [name for name in Registry().names() if name != "routing"]
 
 
-def write(prompt: JudgePrompt, handover):
-    """The bundle of a judge gated on the simulated model."""
-    return TARGET.write(handover(prompt))
+def write(prompt: JudgePrompt, context):
+    """The exported files of a judge gated on the simulated model."""
+    return TARGET.write(context(prompt))
 
 
 def constants(text: str) -> dict[str, object]:
@@ -34,47 +34,47 @@ def constants(text: str) -> dict[str, object]:
 
 
 @pytest.mark.parametrize("name", ["groundedness", "context_relevance", "diras_probability"])
-def test_trulens_sends_our_messages_and_scales_our_grades(name: str, handover, exported) -> None:
+def test_trulens_sends_our_messages_and_scales_our_grades(name: str, context, exported) -> None:
     """Three kinds of judge through a provider of TruLens' own; the registry as the manifest says."""
-    found = exported("trulens", handover(Registry().get(name)))
+    found = exported("trulens", context(Registry().get(name)))
     assert found.problems == ()
     assert any(note.startswith(REGISTRY) for note in found.notes)
 
 
-def test_hostile_text_arrives_in_trulens(handover, exported) -> None:
+def test_hostile_text_arrives_in_trulens(context, exported) -> None:
     """The metric has no template to escape; the registry, which cannot escape it, is left out and that is said."""
     prompt = replace(Registry().get("groundedness"), criteria=HOSTILE, name="2nd-try")
-    found = exported("trulens", handover(prompt))
+    found = exported("trulens", context(prompt))
     assert found.problems == ()
     assert any(text.startswith(f"{REGISTRY} is not written") and "{{" in text for text in found.differences)
 
 
 @pytest.mark.parametrize("name", SHIPPED)
-def test_every_judge_with_an_order_is_written(name: str, handover) -> None:
+def test_every_judge_with_an_order_is_written(name: str, context) -> None:
     """Modules parse, the header says where it was gated, the registry's messages name every field once."""
     prompt = Registry().get(name)
-    bundle = write(prompt, handover)
-    for file, text in bundle.files.items():
+    exported_files = write(prompt, context)
+    for file, text in exported_files.files.items():
         if file.endswith(".py"):
             assert "[SIMULATED" in ast.get_docstring(ast.parse(text))
-    entry = json.loads(bundle.files[REGISTRY])
+    entry = json.loads(exported_files.files[REGISTRY])
     assert entry["version"]["variables"] == list(prompt.inputs)
     last = entry["version"]["messages"][-1]["content"]
     assert [last.count(f"{{{{{field}}}}}") for field in prompt.inputs] == [1] * len(prompt.inputs)
     assert len(entry["version"]["messages"]) == 2 + 2 * len(prompt.examples)
-    assert (bundle.scores.low, bundle.scores.high) == (0.0, 1.0)
+    assert (exported_files.scores.low, exported_files.scores.high) == (0.0, 1.0)
 
 
-def test_labels_without_an_order_are_refused(handover) -> None:
+def test_labels_without_an_order_are_refused(context) -> None:
     """A mean of warehouse and staff is nothing."""
     with pytest.raises(Refused, match="no order"):
-        write(Registry().get("routing"), handover)
+        write(Registry().get("routing"), context)
 
 
-def test_a_word_of_python_is_no_argument(handover) -> None:
+def test_a_word_of_python_is_no_argument(context) -> None:
     """A TruLens selector names an argument of the metric."""
     with pytest.raises(Refused, match="'class'"):
-        write(replace(Registry().get("groundedness"), template="{{class}}"), handover)
+        write(replace(Registry().get("groundedness"), template="{{class}}"), context)
 
 
 @pytest.mark.parametrize(
@@ -82,31 +82,31 @@ def test_a_word_of_python_is_no_argument(handover) -> None:
     [{"criteria": "{{B}}"}, {"reply": "{% if x %}"}, {"system": "{%\n%}"}, {"criteria": "ends with {{"}],
     ids=["variable", "statement", "two lines", "open"],
 )
-def test_what_the_registry_would_read_is_not_stored(change: dict[str, str], handover) -> None:
+def test_what_the_registry_would_read_is_not_stored(change: dict[str, str], context) -> None:
     """Statements and double braces cannot be escaped there: the entry is left out and that is said."""
-    bundle = write(replace(Registry().get("groundedness"), **change), handover)
-    assert REGISTRY not in bundle.files
-    assert any(told.startswith(f"{REGISTRY} is not written") for told in bundle.differences)
+    exported_files = write(replace(Registry().get("groundedness"), **change), context)
+    assert REGISTRY not in exported_files.files
+    assert any(sentence.startswith(f"{REGISTRY} is not written") for sentence in exported_files.differences)
 
 
 @pytest.mark.parametrize("text", ["{a}", "{% only opened", "a { b } c"])
-def test_single_braces_are_stored_as_they_are(text: str, handover) -> None:
+def test_single_braces_are_stored_as_they_are(text: str, context) -> None:
     """TruLens' registry leaves them alone."""
-    bundle = write(replace(Registry().get("groundedness"), criteria=text), handover)
-    assert f"\n{text}\n" in json.loads(bundle.files[REGISTRY])["version"]["messages"][0]["content"]
+    exported_files = write(replace(Registry().get("groundedness"), criteria=text), context)
+    assert f"\n{text}\n" in json.loads(exported_files.files[REGISTRY])["version"]["messages"][0]["content"]
 
 
-def test_a_field_that_the_registry_takes_for_an_argument_is_not_stored(handover) -> None:
+def test_a_field_that_the_registry_takes_for_an_argument_is_not_stored(context) -> None:
     """`render(strict=...)` is TruLens' own."""
-    bundle = write(replace(Registry().get("groundedness"), template="{{strict}}"), handover)
-    assert REGISTRY not in bundle.files
-    assert any("'strict'" in told for told in bundle.differences)
+    exported_files = write(replace(Registry().get("groundedness"), template="{{strict}}"), context)
+    assert REGISTRY not in exported_files.files
+    assert any("'strict'" in sentence for sentence in exported_files.differences)
 
 
-def test_a_calibrated_threshold_arrives_as_a_raw_one(handover) -> None:
+def test_a_calibrated_threshold_arrives_as_a_raw_one(context) -> None:
     """Scores stay raw, the decision is the calibrated rule's, and both are said."""
     rule = DecisionRule(threshold=0.5, calibration=Platt(slope=1.0, intercept=-1.0))
-    bundle = TARGET.write(replace(handover(Registry().get("diras_probability")), rule=rule))
-    threshold = constants(bundle.files["diras_probability_trulens.py"])["THRESHOLD"]
+    exported_files = TARGET.write(replace(context(Registry().get("diras_probability")), rule=rule))
+    threshold = constants(exported_files.files["diras_probability_trulens.py"])["THRESHOLD"]
     assert threshold == pytest.approx(1 / (1 + 2.718281828459045**-1.0))
-    assert any("raw probabilities" in told for told in bundle.differences)
+    assert any("raw probabilities" in sentence for sentence in exported_files.differences)

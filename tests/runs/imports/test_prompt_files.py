@@ -9,7 +9,7 @@ import pytest
 
 from judgewright.judges import Completion, InputError, OutputScale, Verdict, load_prompt, read_reply
 from judgewright.runs.exports import TARGETS, ExportContext, write_export
-from judgewright.runs.imports import Wishes, import_judge, read_back
+from judgewright.runs.imports import ImportOptions, import_judge, read_back
 
 TEXT = """\
 You compare a claim with a document.
@@ -61,38 +61,39 @@ def test_an_imported_judge_goes_out_and_comes_home(target: str, tmp_path: Path) 
 def test_a_reply_nobody_can_read_is_replaced_and_said(tmp_path: Path) -> None:
     """Our clause comes last; the file's words before it stay, and the note says so."""
     text = TEXT.replace('the line "Score: N", N being a whole number from 1 to 5.', "a drawing.")
-    prompt = import_judge("file", written(tmp_path, text), wishes=Wishes(scale=OutputScale(low=1, high=5))).prompt
+    options = ImportOptions(scale=OutputScale(low=1, high=5))
+    prompt = import_judge("file", written(tmp_path, text), options=options).prompt
     assert prompt.reply.startswith("Answer with a drawing.")
     assert "Reply clause replaced" in prompt.note
     assert verdict(prompt, '{"reason": "r", "score": 4}') == 4.0
 
 
-def test_wishes_name_fields_fill_them_and_set_the_scale(tmp_path: Path) -> None:
+def test_options_name_fields_fill_them_and_set_the_scale(tmp_path: Path) -> None:
     """A filled field is literal text in every row; names and scale are as said."""
-    wishes = Wishes(
+    options = ImportOptions(
         name="mine", fields={"claim": "sentence"}, fills={"document": "The sky."}, scale=OutputScale(low=0, high=9)
     )
-    prompt = import_judge("file", written(tmp_path, TEXT), wishes=wishes).prompt
+    prompt = import_judge("file", written(tmp_path, TEXT), options=options).prompt
     assert (prompt.name, prompt.inputs, prompt.scale.high) == ("mine", ("sentence",), 9)
     assert "The sky." in prompt.criteria + prompt.template
 
 
 @pytest.mark.parametrize(
-    ("text", "wishes", "told"),
+    ("text", "options", "reason"),
     [
-        ("No field. Score: 0 to 3", Wishes(), "no field for a row"),
-        ("How good is {answer}?", Wishes(), "on what scale"),
-        (TEXT, Wishes(fields={"nothing": "x"}), "no field 'nothing'"),
-        (TEXT, Wishes(fills={"nothing": "x"}), "no field 'nothing'"),
-        (TEXT, Wishes(fields={"claim": "source", "document": "source"}), "both be 'source'"),
-        (TEXT, Wishes(fields={"claim": "A b"}), "cannot be the name of a field"),
-        (TEXT, Wishes(fills={"claim": "{{x}}"}), "braces that would be read as fields"),
+        ("No field. Score: 0 to 3", ImportOptions(), "no field for a row"),
+        ("How good is {answer}?", ImportOptions(), "on what scale"),
+        (TEXT, ImportOptions(fields={"nothing": "x"}), "no field 'nothing'"),
+        (TEXT, ImportOptions(fills={"nothing": "x"}), "no field 'nothing'"),
+        (TEXT, ImportOptions(fields={"claim": "source", "document": "source"}), "both be 'source'"),
+        (TEXT, ImportOptions(fields={"claim": "A b"}), "cannot be the name of a field"),
+        (TEXT, ImportOptions(fills={"claim": "{{x}}"}), "braces that would be read as fields"),
     ],
 )
-def test_what_cannot_be_a_judge_is_refused(text: str, wishes: Wishes, told: str, tmp_path: Path) -> None:
+def test_what_cannot_be_a_judge_is_refused(text: str, options: ImportOptions, reason: str, tmp_path: Path) -> None:
     """The reason says what is missing."""
-    with pytest.raises(InputError, match=told):
-        import_judge("file", written(tmp_path, text), wishes=wishes)
+    with pytest.raises(InputError, match=reason):
+        import_judge("file", written(tmp_path, text), options=options)
 
 
 @pytest.mark.parametrize(
@@ -174,20 +175,20 @@ def test_a_promptfoo_rubric_without_threshold_says_so(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "told"),
+    ("old", "new", "reason"),
     [("rubricPrompt", "other", "no rubricPrompt"), ("rubricPrompt: |-", "rubricPrompt: file://../x.json", "outside")],
 )
-def test_a_promptfoo_file_without_a_prompt_of_its_own_is_refused(old, new, told, tmp_path: Path) -> None:
+def test_a_promptfoo_file_without_a_prompt_of_its_own_is_refused(old, new, reason, tmp_path: Path) -> None:
     """promptfoo's own words stand in no file; a file outside the folder is not read."""
     text = PROMPTFOO.replace(old, new)
     if "file://" in new:
         text = text.split("      You grade")[0] + "  assert: []\n"
-    with pytest.raises(InputError, match=told):
+    with pytest.raises(InputError, match=reason):
         import_judge("promptfoo", written(tmp_path, text, "c.yaml"))
 
 
 def test_a_prompt_file_of_ours_is_itself(tmp_path: Path) -> None:
-    """YAML of ours needs no adopting."""
+    """YAML of ours needs no converting."""
     prompt = import_judge("file", written(tmp_path, TEXT)).prompt
     assert import_judge("file", written(tmp_path, prompt.to_yaml(), "p.yaml")).prompt == prompt
     assert load_prompt(prompt.to_yaml()) == prompt

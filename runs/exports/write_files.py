@@ -1,25 +1,49 @@
-"""Put the files of an export where the user asked: whole, and over nothing but an earlier export of ours.
+"""Write an export where the user asked: whole, and over nothing but an earlier export of ours.
 
 A kill leaves the files that were there, or the new ones; between the renames of several files it may leave some of
-each, which the next export to the same place mends. What it leaves beside them the next export removes.
+each, which the next export to the same folder repairs. It also removes the draft that a killed export left.
 """
 
 from __future__ import annotations
 
-import hashlib
 import os
 import shutil
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 
-import orjson
+from ...judges import InputError, load_prompt
+from .manifest import MANIFEST_NAME, Export, build_manifest, file_digest, text_digest, written_digests
+from .source_text import json_text
+from .target import ExportContext, Target
 
-from ...judges import InputError
 
-MOST_BYTES = 16_000_000
-"""Of a manifest; the longest prompt and its provenance take a fraction of it."""
+def write_export(context: ExportContext, target: Target, out: Path, *, force: bool = False) -> Export:
+    """Write a judge for a tool: into the folder `out`, or, where it is one file and `out` has a suffix, as that file.
+
+    An earlier export there is overwritten; any other file only with `force`.
+
+    Raises:
+        Refused: The tool cannot carry the judge.
+        InputError: Several files cannot be written as one, or a file is there that is not ours.
+        OSError: A file cannot be written.
+    """
+    # Verification has only the judge's YAML, so what is written starts from the YAML too.
+    context = replace(context, prompt=load_prompt(context.prompt.to_yaml()))
+    exported = target.write(context)
+    files = dict(exported.files)
+    if out.suffix and not out.is_dir():
+        if len(files) > 1:
+            raise InputError(f"--to {target.name} writes {len(files)} files, {out} is one", hint="name a folder")
+        files = {out.name: next(iter(files.values()))}
+        destination = Destination.of_file(out, MANIFEST_NAME)
+    else:
+        destination = Destination.of_folder(out, MANIFEST_NAME)
+    body = build_manifest(context, target, replace(exported, files=files))
+    files[destination.manifest] = json_text(body)
+    put_files(files, destination, force=force)
+    return Export(folder=destination.folder, body=body)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,10 +59,10 @@ class Destination:
     @classmethod
     def of_folder(cls, out: Path, manifest: str) -> Destination:
         """Return the destination of an export that is a folder."""
-        # In a folder that is there, because it may be a link to another file system; else beside it, to be renamed.
-        draft = (
-            out / ".judgewright-export.tmp" if out.is_dir() else out.with_name(f".{out.name}.judgewright-export.tmp")
-        )
+        if out.is_dir():
+            draft = out / ".judgewright-export.tmp"  # inside: `out` may be a link to another file system
+        else:
+            draft = out.with_name(f".{out.name}.judgewright-export.tmp")
         return cls(folder=out, manifest=manifest, draft=draft)
 
     @classmethod
@@ -48,7 +72,7 @@ class Destination:
         return cls(folder=out.parent, manifest=f"{out.name}.{manifest}", draft=draft)
 
 
-def put(files: Mapping[str, str], destination: Destination, *, force: bool) -> None:
+def put_files(files: Mapping[str, str], destination: Destination, *, force: bool) -> None:
     """Write the files of an export.
 
     Args:
@@ -68,45 +92,31 @@ def put(files: Mapping[str, str], destination: Destination, *, force: bool) -> N
         if not destination.folder.exists():
             draft.rename(destination.folder)
             return
-        # The manifest last: until then files of the earlier one are known by it.
+        # The manifest last: until then files of the earlier export are known by the old one.
         for name in sorted(files, key=lambda name: name == destination.manifest):
-            place = destination.folder / PurePosixPath(name)
-            place.parent.mkdir(parents=True, exist_ok=True)
-            (draft / PurePosixPath(name)).replace(place)
+            path = destination.folder / PurePosixPath(name)
+            path.parent.mkdir(parents=True, exist_ok=True)
+            (draft / PurePosixPath(name)).replace(path)
 
 
 def _require_ours(files: Mapping[str, str], destination: Destination) -> None:
     """Refuse to overwrite a file that is neither what is to be written nor what an earlier export wrote."""
-    earlier = _earlier(destination.folder / destination.manifest)
+    earlier = written_digests(destination.folder / destination.manifest)
     strangers: list[str] = []
     for name, text in files.items():
-        place = destination.folder / PurePosixPath(name)
+        path = destination.folder / PurePosixPath(name)
         if name == destination.manifest:
             ours = earlier is not None
         else:
-            ours = place.is_file() and file_digest(place) in {text_digest(text), (earlier or {}).get(name)}
-        if os.path.lexists(place) and (place.is_symlink() or not ours):
-            strangers.append(str(place))
+            ours = path.is_file() and file_digest(path) in {text_digest(text), (earlier or {}).get(name)}
+        if os.path.lexists(path) and (path.is_symlink() or not ours):
+            strangers.append(str(path))
     if strangers:
         more = f" (and {len(strangers) - 1} more)" if len(strangers) > 1 else ""
         raise InputError(
             f"{strangers[0]}{more} is there already, and it is not an export as it was written; nothing was changed",
             hint="name another place with --out, or overwrite with --force",
         )
-
-
-def _earlier(manifest: Path) -> Mapping[str, str] | None:
-    """Return the files of the export that a manifest tells of, with their digests; None where it is no manifest."""
-    # A pipe would never end, and whoever made the folder may have put one there.
-    if not manifest.is_file() or manifest.stat().st_size > MOST_BYTES:
-        return None
-    try:
-        body = orjson.loads(manifest.read_bytes())
-    except orjson.JSONDecodeError:
-        return None
-    if not isinstance(body, dict) or not {"schema_version", "target", "judge", "files"} <= body.keys():
-        return None
-    return body["files"] if isinstance(body["files"], dict) else None
 
 
 @contextmanager
@@ -137,14 +147,3 @@ def _write(path: Path, text: str) -> None:
         file.write(text)
         file.flush()
         os.fsync(file.fileno())
-
-
-def file_digest(path: Path) -> str:
-    """Return the SHA-256 of a file, in hexadecimal."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
-
-
-def text_digest(text: str) -> str:
-    """Return the SHA-256 of a text as it is written, in hexadecimal."""
-    return hashlib.sha256(text.encode()).hexdigest()

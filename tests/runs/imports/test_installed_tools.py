@@ -12,7 +12,7 @@ import pytest
 
 from judgewright.judges import InputError, JudgePrompt, load_dataset, parse_label_scale
 from judgewright.runs.exports import TARGETS, ExportContext, Field, Refused, write_export
-from judgewright.runs.imports import Wishes, find_installed, import_judge, list_installed, read_back
+from judgewright.runs.imports import ImportOptions, import_judge, list_installed, read_back, read_installed
 
 DATA = Path(__file__).resolve().parents[3] / "../shared/data"
 SHIPPED = [
@@ -31,9 +31,9 @@ SHIPPED = [
 FILLS = {"g_eval_groundedness": {"criteria": "Mind the quokka."}}
 
 
-def wishes(name: str) -> Wishes:
+def options_for(name: str) -> ImportOptions:
     """What a judge needs from its user."""
-    return Wishes(fills=FILLS.get(name, {}))
+    return ImportOptions(fills=FILLS.get(name, {}))
 
 
 def digest(text: str) -> str:
@@ -43,11 +43,11 @@ def digest(text: str) -> str:
 
 def sent_by(tool: str, name: str, python: str, fields: dict[str, str]) -> str:
     """Everything that the tool sends, in its order, with our placeholders where the row's texts stand."""
-    found = find_installed(tool, name, python)
-    fills = {**found.fills, **wishes(name).fills}
+    found = read_installed(tool, name, python)
+    fills = {**found.fills, **options_for(name).fills}
     return "\n".join(
         "".join(
-            fills.get(s.name, f"{{{{{fields.get(s.name)}}}}}") if isinstance(s, Field) else s for s in message.segments
+            fills.get(s.name, f"{{{{{fields.get(s.name)}}}}}") if isinstance(s, Field) else s for s in message.parts
         )
         for message in found.messages
     )
@@ -65,7 +65,7 @@ def test_every_word_of_the_tool_stands_in_its_place(tool, name, inputs, ends, re
     A list of verdicts is not one verdict: there a clause of ours asks, and the note says so.
     """
     python = python_with(tool)
-    found = import_judge(tool, name, wishes=wishes(name), interpreter=python)
+    found = import_judge(tool, name, options=options_for(name), interpreter=python)
     prompt, replaced = found.prompt, reply == "replaced"
     assert prompt.inputs == inputs
     assert (prompt.scale.low, prompt.scale.high) == ends
@@ -102,8 +102,8 @@ def test_an_imported_judge_goes_out_and_comes_home(tool, name, python_with, tmp_
     refused = []
     for target in TARGETS:
         try:
-            handover = ExportContext(prompt=prompt, rule=prompt.rule, provenance={})
-            write_export(handover, TARGETS[target], tmp_path / target)
+            context = ExportContext(prompt=prompt, rule=prompt.rule, provenance={})
+            write_export(context, TARGETS[target], tmp_path / target)
         except Refused:
             refused.append(target)
             continue

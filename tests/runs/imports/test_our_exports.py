@@ -1,4 +1,4 @@
-"""Exports read back: import after export is the same version, and words edited in an artefact come home."""
+"""Exports read back: import after export is the same version, and words edited in a file come home."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from judgewright.judges import DecisionRule, Example, InputError, JudgePrompt, OutputScale, Registry
 from judgewright.runs.exports import TARGETS, ExportContext, Refused, write_export
-from judgewright.runs.imports import ARTEFACTS, import_judge, read_back
+from judgewright.runs.imports import TOOL_FORMATS, import_judge, read_back
 
 PLAIN = ("yaml", "json", "messages", "jinja", "python")
 TEXTS = st.text(alphabet="{}%#\"'\\ \n\r\tabc.漢", min_size=1, max_size=30)
@@ -20,9 +20,9 @@ TEXTS = st.text(alphabet="{}%#\"'\\ \n\r\tabc.漢", min_size=1, max_size=30)
 
 def export(prompt: JudgePrompt, target: str, folder: Path, rule: DecisionRule | None = None) -> Path:
     """Write a judge for a target; the test ends where the target cannot carry it."""
-    handover = ExportContext(prompt=prompt, rule=rule or prompt.rule, provenance={"gated_on": "simulated"})
+    context = ExportContext(prompt=prompt, rule=rule or prompt.rule, provenance={"gated_on": "simulated"})
     try:
-        write_export(handover, TARGETS[target], folder)
+        write_export(context, TARGETS[target], folder)
     except Refused as why:
         pytest.skip(f"{target} refuses {prompt.name}: {why}")
     return folder
@@ -58,25 +58,23 @@ def test_import_after_export_is_the_same_version(target: str, name: str, tmp_pat
 @settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(system=TEXTS, criteria=TEXTS, reply=TEXTS, shown=TEXTS)
 def test_hostile_words_come_home(tmp_path: Path, target, system, criteria, reply, shown) -> None:
-    """Braces of every dialect, white space at the ends and line breaks survive, or the export was refused."""
+    """Braces of every template syntax, white space at the ends and line breaks survive, or the export was refused."""
     example = Example(inputs={"query": shown, "passage": shown[::-1]}, reply=shown)
     prompt = marked(system=system, criteria=criteria, reply=reply, examples=(example,))
-    handover = ExportContext(prompt=prompt, rule=prompt.rule, provenance={})
+    context = ExportContext(prompt=prompt, rule=prompt.rule, provenance={})
     try:
-        write_export(handover, TARGETS[target], tmp_path / target)
+        write_export(context, TARGETS[target], tmp_path / target)
     except Refused:
         return
     assert read_back(tmp_path / target).prompt == prompt
 
 
-EDITABLE = sorted(
-    (target, artefact.ending) for target, artefacts in ARTEFACTS.items() for artefact in artefacts if target != "yaml"
-)
+EDITABLE = sorted((target, file.ending) for target, files in TOOL_FORMATS.items() for file in files if target != "yaml")
 
 
 @pytest.mark.parametrize("word", ["quokka", "wombat", "bilby"])
 @pytest.mark.parametrize(("target", "ending"), EDITABLE)
-def test_words_edited_in_the_artefact_come_home(target: str, ending: str, word: str, tmp_path: Path) -> None:
+def test_words_edited_in_a_file_come_home(target: str, ending: str, word: str, tmp_path: Path) -> None:
     """What the tool's file says counts before the manifest, part by part; the rest is as it was."""
     prompt = marked()
     folder = export(prompt, target, tmp_path)
@@ -119,7 +117,7 @@ def test_the_yaml_may_be_edited_as_any_prompt_file(tmp_path: Path) -> None:
     assert read_back(folder).prompt.criteria == marked().criteria.replace("wombat", "drop bear")
 
 
-def test_two_artefacts_edited_apart_are_refused(tmp_path: Path) -> None:
+def test_two_files_edited_apart_are_refused(tmp_path: Path) -> None:
     """Nobody can tell which of two judges is meant."""
     folder = export(marked(), "mlflow", tmp_path)
     for name, word in (("marked_mlflow.py", "dingo"), ("prompt.json", "emu")):
@@ -139,7 +137,7 @@ def test_two_artefacts_edited_apart_are_refused(tmp_path: Path) -> None:
         (lambda m: m[1].update(content="What?"), "demonstration"),
     ],
 )
-def test_an_artefact_that_is_no_judge_any_more_is_refused(change, told: str, tmp_path: Path) -> None:
+def test_a_file_that_is_no_judge_any_more_is_refused(change, told: str, tmp_path: Path) -> None:
     """The reason names the file and what is missing."""
     folder = export(marked(), "messages", tmp_path)
     file = folder / "marked.messages.json"

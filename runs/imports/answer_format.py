@@ -1,10 +1,11 @@
-"""What a prompt's own words say of the answer: the scale, and the form of the reply."""
+"""What a prompt's own words say of the answer: its scale, and the form of the reply."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping
 from importlib.resources import files
+from typing import Any
 
 import yaml
 
@@ -34,51 +35,62 @@ _LISTED = re.compile(
 
 
 def read_scale(text: str) -> OutputScale | None:
-    """Read the scale from a prompt's words; None where they tell of none."""
-    if listed := _LISTED.search(text):
-        grades = [int(n) for n in re.findall(r"[0-9]+", listed.group("all"))]
-        return _scale(min(grades), max(grades))
-    if found := _RANGE.search(text):
-        low, high = found.group("low"), found.group("high")
-        if (float(low), float(high)) == (0.0, 1.0) and ("." in low + high or "between" in found.group().lower()):
+    """Read the scale from a prompt's words; None where they name none."""
+    listed = _LISTED.search(text)
+    if listed:
+        grades = [int(number) for number in re.findall(r"[0-9]+", listed.group("all"))]
+        return _whole_number_scale(min(grades), max(grades))
+    match = _RANGE.search(text)
+    if match:
+        low, high = float(match.group("low")), float(match.group("high"))
+        with_decimals = "." in match.group("low") + match.group("high")
+        # "from 0 to 1" may be two grades; "0.0 to 1.0" and "between 0 and 1" are probabilities.
+        if (low, high) == (0.0, 1.0) and (with_decimals or "between" in match.group().lower()):
             return OutputScale(kind="probability", threshold=0.5)
-        if float(low) < float(high):
-            return _scale(int(float(low)), int(float(high)))
+        if low < high:
+            return _whole_number_scale(int(low), int(high))
     if _YES_NO.search(text):
         return OutputScale(kind="binary", labels=("no", "yes"), threshold=1.0)
     return None
 
 
-def _scale(low: int, high: int) -> OutputScale:
+def _whole_number_scale(low: int, high: int) -> OutputScale:
     if (low, high) == (0, 1):
         return OutputScale(kind="binary", threshold=1.0)
-    return OutputScale(low=low, high=high, threshold=float(-(-(low + high) // 2)))
+    middle = float(-(-(low + high) // 2))  # rounded up
+    return OutputScale(low=low, high=high, threshold=middle)
 
 
 def read_reply_schema(text: str) -> dict[str, str] | None:
     """Read the form of the reply from a prompt's words: JSON fields, empty for prose, None where they do not tell."""
-    keys = list(dict.fromkeys(key for key in _KEY.findall(text) if key == key.strip()))
-    score = next((key for name in _SCORES for key in keys if key.lower().replace(" ", "_") == name), None)
-    if score is not None:
-        return {
-            key: "score" if key == score else "confidence" if key.lower() == "confidence" else "text" for key in keys
-        }
-    return {} if _PROSE.search(text) else None
+    keys = [key for key in dict.fromkeys(_KEY.findall(text)) if key == key.strip()]
+    by_name = {key.lower().replace(" ", "_"): key for key in reversed(keys)}
+    score = next((by_name[name] for name in _SCORES if name in by_name), None)
+    if score is None:
+        return {} if _PROSE.search(text) else None
+    schema = dict.fromkeys(keys, "text")
+    for key in keys:
+        if key.lower() == "confidence":
+            schema[key] = "confidence"
+    schema[score] = "score"
+    return schema
 
 
 def reply_clause(scale: OutputScale) -> tuple[str, Mapping[str, str]]:
     """Return a clause of our own for a scale, and the JSON fields it asks for."""
-    text = files("judgewright.runs.imports").joinpath("reply_clauses.yaml").read_text(encoding="utf-8")
-    clauses = yaml.safe_load(text)
-    labels = scale.labels or ("no", "yes")
-    values = {"low": scale.low, "high": scale.high, "labels": ", ".join(f'"{label}"' for label in labels)}
+    clauses = _clauses()
     value = clauses["values"][scale.kind]
-    for name, shown in values.items():
-        value = value.replace(f"<{name}>", str(shown))
+    labels = ", ".join(f'"{label}"' for label in scale.labels or ("no", "yes"))
+    for name, text in {"low": str(scale.low), "high": str(scale.high), "labels": labels}.items():
+        value = value.replace(f"<{name}>", text)
     return clauses["clause"].replace("<value>", value).strip(), {"reason": "text", "score": "score"}
 
 
 def own_words() -> Mapping[str, str]:
     """Return the words of ours that stand where a tool's prompt has none."""
-    text = files("judgewright.runs.imports").joinpath("reply_clauses.yaml").read_text(encoding="utf-8")
-    return yaml.safe_load(text)["stand_ins"]
+    return _clauses()["stand_ins"]
+
+
+def _clauses() -> dict[str, Any]:  # Any: YAML
+    path = files("judgewright.runs.imports") / "reply_clauses.yaml"
+    return yaml.safe_load(path.read_text(encoding="utf-8"))

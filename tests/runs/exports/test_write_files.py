@@ -12,7 +12,7 @@ from click.testing import CliRunner
 
 from judgewright.judges import InputError
 from judgewright.runs.cli import cli
-from judgewright.runs.exports import Destination, put, text_digest
+from judgewright.runs.exports import Destination, put_files, text_digest
 
 NAME = "manifest.json"
 
@@ -23,7 +23,7 @@ def export(out: Path, text: str, *, force: bool = False) -> None:
     first = Destination.of_folder(out, NAME)
     digests = {name: text_digest(content) for name, content in files.items()}
     manifest = orjson.dumps({"schema_version": 1, "target": "t", "judge": {}, "files": digests}).decode()
-    put({**files, NAME: manifest}, first, force=force)
+    put_files({**files, NAME: manifest}, first, force=force)
 
 
 def tree(folder: Path) -> dict[str, str]:
@@ -86,11 +86,12 @@ def test_what_a_killed_export_leaves_the_next_one_removes(tmp_path: Path, earlie
     script = """
 import os, signal, sys
 from pathlib import Path
-from judgewright.runs.exports.writing import Destination, put
+from judgewright.runs.exports import Destination, put_files
 writes = iter([None])
 flush = os.fsync
 os.fsync = lambda file: flush(file) if next(writes, 9) is None else os.kill(os.getpid(), signal.SIGKILL)
-put({"judge.py": "two", "manifest.json": "{}"}, Destination.of_folder(Path(sys.argv[1]), "manifest.json"), force=True)
+place = Destination.of_folder(Path(sys.argv[1]), "manifest.json")
+put_files({"judge.py": "two", "manifest.json": "{}"}, place, force=True)
 """
     killed = subprocess.run([sys.executable, "-c", script, str(place)], check=False)
     assert killed.returncode == -signal.SIGKILL

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import jinja2
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -16,7 +17,7 @@ from judgewright.runs.exports import (
     f_string,
     fill,
     jinja,
-    mustache,
+    join_literals,
     template_messages,
 )
 
@@ -27,18 +28,7 @@ ROW = '<{{a}}> {x} {% b %}\r\n"quoted" {# c #}'
 ENVIRONMENT = jinja2.Environment(autoescape=False)
 
 
-def joined(parts: list[TemplatePart]) -> list[TemplatePart]:
-    """Literals that stand side by side are one, as `template_messages` makes them."""
-    out: list[TemplatePart] = []
-    for part in parts:
-        if isinstance(part, str) and out and isinstance(out[-1], str):
-            out[-1] += part
-        else:
-            out.append(part)
-    return out
-
-
-def wanted(parts: list[TemplatePart]) -> str:
+def expected(parts: Sequence[TemplatePart]) -> str:
     """What every renderer has to make of it."""
     return "".join(ROW if isinstance(part, Field) else part for part in parts)
 
@@ -46,35 +36,28 @@ def wanted(parts: list[TemplatePart]) -> str:
 @given(TEXTS)
 def test_jinja_gives_back_what_went_in(parts: list[TemplatePart]) -> None:
     """Jinja's own lexer, carriage returns and the last newline included."""
-    parts = joined(parts)
-    assert ENVIRONMENT.from_string(jinja(parts)).render(x=ROW) == wanted(parts)
+    parts = join_literals(parts)
+    assert ENVIRONMENT.from_string(jinja(parts)).render(x=ROW) == expected(parts)
 
 
 @given(TEXTS)
 def test_format_strings_give_back_what_went_in(parts: list[TemplatePart]) -> None:
     """`str.format` over doubled braces."""
-    parts = joined(parts)
-    assert f_string(parts).format(x=ROW) == wanted(parts)
-    assert f_string(parts, {"x": "inputs"}).format(inputs=ROW) == wanted(parts)
+    parts = join_literals(parts)
+    assert f_string(parts).format(x=ROW) == expected(parts)
+    assert f_string(parts, {"x": "inputs"}).format(inputs=ROW) == expected(parts)
 
 
 @given(TEXTS)
 def test_replaced_names_give_back_what_went_in_or_are_refused(parts: list[TemplatePart]) -> None:
     """One replace of `{{x}}`; text that holds it, or a brace that would join it, is refused."""
-    parts = joined(parts)
+    parts = join_literals(parts)
     try:
         text = double_brace(parts)
     except Refused:
         assert any("{{" in p or p.startswith("}") or p.endswith("{") for p in parts if isinstance(p, str))
     else:
-        assert ROW.join(text.split("{{x}}")) == wanted(parts)
-
-
-def test_mustache_escapes_no_html() -> None:
-    """Three braces; two would turn < into &lt;."""
-    assert mustache(["a < ", Field("x")]) == "a < {{{x}}}"
-    with pytest.raises(Refused, match="Mustache"):
-        mustache(["a {{b}}"])
+        assert ROW.join(text.split("{{x}}")) == expected(parts)
 
 
 def test_the_reference_is_the_prompt_but_for_the_fences() -> None:
