@@ -12,7 +12,7 @@ from judgewright.judges.metrics import compare, point, rows_needed
 from judgewright.optimize.holdout import Decision, decide
 from judgewright.optimize.losses import read_objective
 
-ORACLES = Path(__file__).resolve().parents[2].parent / "shared" / "data" / "oracles.json"
+ORACLES = Path(__file__).resolve().parents[3].parent / "shared" / "data" / "oracles.json"
 OBJECTIVE = read_objective("improve precision", target="precision", guards=("recall:-0.05",))
 
 
