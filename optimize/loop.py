@@ -11,9 +11,9 @@ from dataclasses import asdict, dataclass, replace
 
 from ..judges import Dataset, InputError, JudgedDataset, JudgePrompt, Splits, by_column, measure, split_dataset
 from ..slices import Predicate, choose_target, find_slices, parse_predicate
-from ..slices.inspect_slice import why_no_target
-from ..slices.outputs import BY_NAME, named_outputs
+from ..slices.column_names import BY_NAME, named_outputs
 from ..slices.slice import ALL_ROWS
+from ..slices.target_selection import why_no_target
 from .ablation import measure_hunks
 from .context import RunContext, Services, judge_rows, open_rows
 from .events import (

@@ -1,26 +1,27 @@
 from .audit import SliceAudit, apply_marks, audit_slice
 from .column import MAX_VALUES, encode, readable_edges
+from .column_names import convention_reason, names_an_output
 from .consistency import Consistency
 from .effect import Cells, Parts, decompose, expected_gain
 from .error_annotation import KEYS, annotate_errors, show_error, write_marks
 from .features import read_features
-from .find import FoundSlice, Limits, SliceReport, find_in_frame, find_slices, search_slices
-from .inspect_slice import MeasuredSlice, measure_slice, members, rows_in_slice, why_no_target
+from .find import find_in_frame, find_slices, search_slices
+from .inspect_slice import MeasuredSlice, measure_slice, members, rows_in_slice
 from .languages import FUNCTION_WORDS
-from .leaks import convention_reason, leak_reason, uncertainty_coefficient
+from .leaks import bins_reason, leak_reason, uncertainty_coefficient
+from .limits import Limits
 from .outcomes import Outcomes
-from .outputs import bins_reason, names_an_output
 from .refine import MIN_ROWS, refine
 from .regression import Regression, RegressionReport, find_regressions, sign_flip_tail
 from .saved import SavedSlice, load_saved_slice, load_slice, read_slice, save_slice
 from .search import Rows, propose
-from .search_result import HeldOut
+from .search_result import FoundSlice, HeldOut, SliceReport
 from .significance import compare, one_direction, rows_to_find, scan_llr, share_interval
 from .slice import Contains, Equals, Interval, Missing, Predicate, parse_predicate, text_of
 from .target import TARGETS, of_bad_share, target_of
-from .target_selection import choose_target
+from .target_selection import choose_target, why_no_target
 from .text import Columns, feature_names, feature_rank, is_column, read_columns
-from .tokens import LIKELY, Likely, read_vocabulary
+from .tokens import LIKELY, LikelyWords, read_vocabulary
 from .topics import Topic, Topics, add_topics, fit_topics, load_embeddings
 
 __all__ = [
@@ -38,7 +39,7 @@ __all__ = [
     "FoundSlice",
     "HeldOut",
     "Interval",
-    "Likely",
+    "LikelyWords",
     "Limits",
     "MeasuredSlice",
     "Missing",

@@ -8,7 +8,7 @@ be looked at are to be given to this file: of a run, the open ones.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -22,7 +22,7 @@ from ..judges.reliability import Finding, LabelAudit, Suspect, disagreements, me
 from .effect import Direction
 from .outcomes import Outcomes
 from .slice import Predicate
-from .target import Target, target_of
+from .target import Target, estimate_on, target_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -63,14 +63,14 @@ class SliceAudit:
 
     def describe(self) -> str:
         """Say in a sentence how many wrong labels would explain the gap."""
-        kind, found = _NAMES[self.direction], self.errors.found
-        there = f"{self.metric} {_figure(self.value)} in the slice, {_figure(self.rest)} elsewhere"
+        errors = f"{self.errors.found} {_NAMES[self.direction]}"
+        gap = f"{self.metric} {_figure(self.value)} in the slice, {_figure(self.rest)} elsewhere"
         if self.needed == 0:
-            return f"{there}: there is no gap to explain"
+            return f"{gap}: there is no gap to explain"
         if self.needed is None:
-            return f"{there}: the gap would stay if the labels of all its {found} {kind} were wrong"
+            return f"{gap}: the gap would stay if the labels of all its {errors} were wrong"
         return (
-            f"{there}: {self.needed:.0%} of its {found} {kind} would have to be wrong labels for the gap to vanish, "
+            f"{gap}: {self.needed:.0%} of its {errors} would have to be wrong labels for the gap to vanish, "
             "the labels elsewhere being right"
         )
 
@@ -90,7 +90,7 @@ class AuditedSlice:
     notes: tuple[str, ...]
 
     def describe(self) -> str:
-        """Tell the metric before and after, and what the marks say about the gap."""
+        """Describe the metric before and after, and what the marks say about the gap."""
         moved = f"{self.audit.metric} on {self.audit.predicate}: {_figure(self.before)} as labelled"
         marked = sum(self.marks.values())
         if not marked:
@@ -128,17 +128,23 @@ def audit_slice(
     target = target_of(metric)
     if metric in _INSTEAD:
         raise InputError(
-            f"an audit turns labels that the judge's decision contradicts, which need not mend {metric}",
+            f"an audit turns labels that the judge's decision contradicts, which need not improve {metric}",
             hint=f"audit the slice for {_INSTEAD[metric]}",
         )
     direction = direction or _OWN.get(metric)
     outcomes, member = Outcomes.of(judged), predicate.mask(judged.rows)
-    value, rest = (_estimate(target, outcomes, side) for side in (member, ~member))
+    value = estimate_on(target, outcomes, member, n=int(member.sum()))
+    rest = estimate_on(target, outcomes, ~member, n=int((~member).sum()))
     if value.value is None or rest.value is None:
-        where = "inside" if value.value is None else "outside"
-        raise InputError(f"{metric} is undefined {where} the slice {str(predicate)!r}")
-    inside = {row.id for row, within in zip(judged.rows, member, strict=True) if within}
-    errors = [s for s in disagreements(judged) if s.row.id in inside and _goes(s, direction)]
+        side = "inside" if value.value is None else "outside"
+        raise InputError(f"{metric} is undefined {side} the slice {str(predicate)!r}")
+    positions = {row.id: i for i, row in enumerate(judged.rows)}
+    errors: list[Suspect] = []
+    for suspect in disagreements(judged):
+        kind: Direction = "fp" if suspect.verdict.positive else "fn"
+        if member[positions[suspect.row.id]] and direction in (None, kind):
+            errors.append(suspect)
+    turned = np.array([positions[suspect.row.id] for suspect in errors], np.int64)
     return SliceAudit(
         predicate=predicate,
         metric=metric,
@@ -146,57 +152,42 @@ def audit_slice(
         errors=_listed(judged, member, errors, limit, seed),
         value=value,
         rest=rest,
-        needed=_share_needed(target, outcomes, member, _places(judged, errors), rest.value),
+        needed=_share_needed(target, outcomes, member, turned, rest.value),
     )
-
-
-def _goes(suspect: Suspect, direction: Direction | None) -> bool:
-    return direction is None or suspect.verdict.positive == (direction == "fp")
 
 
 def _listed(judged: JudgedDataset, member: BoolArray, errors: list[Suspect], limit: int, seed: int) -> LabelAudit:
     """Each group's surest error first, then each group's second; as a list to be written and read back."""
-    seen: Counter[str] = Counter()
-    turns = []
+    listed: Counter[str] = Counter()
+    turns: list[tuple[int, Suspect]] = []
     for suspect in errors:
         group = suspect.row.group or f"\0{suspect.row.id}"
-        turns.append(seen[group])
-        seen[group] += 1
-    spread = sorted(zip(turns, errors, strict=True), key=lambda turn: (turn[0], -turn[1].strength))
+        turns.append((listed[group], suspect))
+        listed[group] += 1
+    turns.sort(key=lambda turn: (turn[0], -turn[1].strength))
     ids = {suspect.row.id for suspect in errors}
     wrong = np.array([row.id in ids for row in judged.rows], np.float64)
-    share = mean_over_rows(wrong[member], judged.groups[member], missing=NO_ROWS, seed=seed)
     return LabelAudit(
-        suspects=tuple(suspect for _, suspect in spread[:limit]),
+        suspects=tuple(suspect for _, suspect in turns[:limit]),
         found=len(errors),
         n=int(member.sum()),
-        at_most=share,
+        at_most=mean_over_rows(wrong[member], judged.groups[member], missing=NO_ROWS, seed=seed),
         confident=None,
         notes=(),
     )
 
 
-def _estimate(target: Target, outcomes: Outcomes, member: BoolArray) -> Estimate:
-    n, value = int(member.sum()), target.value(outcomes, member)
-    if value is None:
-        return Estimate.undefined(n, f"no row is in the denominator of {target.name}")
-    low, high = target.interval(outcomes, member) or (None, None)
-    return Estimate(value=value, low=low, high=high, n=n, reason="" if low is not None else "the rows are one group")
-
-
-def _places(judged: JudgedDataset, errors: Sequence[Suspect]) -> IntArray:
-    """Where the errors stand among the scored rows, in their own order."""
-    place = {row.id: i for i, row in enumerate(judged.rows)}
-    return np.array([place[suspect.row.id] for suspect in errors], np.int64)
-
-
 def _share_needed(target: Target, outcomes: Outcomes, member: BoolArray, errors: IntArray, goal: float) -> float | None:
-    """The smallest share of the errors whose turned labels lift the slice to a goal, to one part in a hundred."""
+    """Return the smallest share of the errors whose turned labels lift the slice to a goal, in steps of 1 %."""
+    # Every step is tried: a metric need not rise with each label that is turned.
     for count in np.unique(np.ceil(np.linspace(0, len(errors), 101)).astype(np.int64)).tolist():
         positive, turned = outcomes.positive.copy(), errors[:count]
         positive[turned] = outcomes.predicted[turned]
         value = target.value(replace(outcomes, positive=positive), member)
-        if value is not None and (value >= goal if target.lower_is_worse else value <= goal):
+        if value is None:
+            continue
+        reached = value >= goal if target.lower_is_worse else value <= goal
+        if reached:
             return count / len(errors) if count else 0.0
     return None
 
@@ -224,21 +215,18 @@ def apply_marks(
             f"{audit.errors.found - marked} of the slice's {audit.errors.found} {_NAMES[audit.direction]} are not "
             "marked; those that are were the most telling, and likelier to be wrong labels than the others"
         )
+    interval = wilson(wrong, marked)
+    share = Estimate.undefined(0, "no error is marked")
+    if interval is not None:
+        share = Estimate(value=wrong / marked, low=interval[0], high=interval[1], n=marked)
     return AuditedSlice(
         audit=audit,
         before=again.before.metrics[audit.metric],
         after=again.after.metrics[audit.metric],
-        wrong=_wrong_share(wrong, marked),
+        wrong=share,
         marks=again.marks,
         notes=tuple(notes),
     )
-
-
-def _wrong_share(wrong: int, marked: int) -> Estimate:
-    interval = wilson(wrong, marked)
-    if interval is None:
-        return Estimate.undefined(0, "no error is marked")
-    return Estimate(value=wrong / marked, low=interval[0], high=interval[1], n=marked)
 
 
 def _figure(estimate: Estimate) -> str:

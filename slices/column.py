@@ -1,17 +1,17 @@
-"""One column as codes: values of a category, deciles of a number, and what each code says."""
+"""One column as codes: values of a category, deciles of a number, and the condition that each code stands for."""
 
 from __future__ import annotations
 
 import itertools
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
-from ..judges import FloatArray, IntArray
+from ..judges import BoolArray, FloatArray, IntArray
 from ..judges.rows import Scalar
 from .slice import Condition, Equals, Interval, Missing, is_missing, is_number, text_of
 
@@ -39,12 +39,17 @@ class Column:
     ordered: int = 0
     """The first so many codes are intervals in ascending order, and their unions are searched as well."""
 
+    def only(self, chosen: BoolArray) -> Column:
+        """Return the column of the chosen rows; chosen has shape (n,)."""
+        return replace(self, codes=self.codes[chosen])
+
 
 def encode(name: str, values: Sequence[Scalar] | pd.Series) -> Column:
-    """Encode one metadata column; numbers are binned by quantile, a missing value is a value of its own."""
+    """Encode one column; numbers are binned by quantile, a missing value is a value of its own."""
     position, distinct = _factorize(values)
     present = [value for value in distinct if not is_missing(value)]
-    if present and all(is_number(value) for value in present) and len({text_of(v) for v in present}) > FEW_NUMBERS:
+    different = {text_of(value) for value in present}
+    if len(different) > FEW_NUMBERS and all(is_number(value) for value in present):
         return _numeric(name, position, distinct)
     return _categorical(name, position, distinct)
 
@@ -52,14 +57,14 @@ def encode(name: str, values: Sequence[Scalar] | pd.Series) -> Column:
 def _factorize(values: Sequence[Scalar] | pd.Series) -> tuple[IntArray, list[Scalar]]:
     """Return each row's position among the distinct values, and those; True, 1 and "1" are three of them."""
     if isinstance(values, Sequence):
-        known: dict[tuple[type, Scalar], int] = {}
-        position = np.array([known.setdefault((type(value), value), len(known)) for value in values], np.int64)
-        return position, [value for _, value in known]
+        # The type is part of the key because Python holds True, 1 and 1.0 to be equal.
+        positions: dict[tuple[type, Scalar], int] = {}
+        codes = [positions.setdefault((type(value), value), len(positions)) for value in values]
+        return np.array(codes, np.int64), [value for _, value in positions]
     import pandas as pd
 
-    position, found = pd.factorize(values, use_na_sentinel=False)
-    cells = [None if pd.isna(value) else value for value in found.tolist()]
-    return np.asarray(position, np.int64), cells
+    codes, distinct = pd.factorize(values, use_na_sentinel=False)
+    return np.asarray(codes, np.int64), [None if pd.isna(value) else value for value in distinct.tolist()]
 
 
 def _categorical(name: str, position: IntArray, distinct: Sequence[Scalar]) -> Column:
@@ -82,31 +87,36 @@ def _categorical(name: str, position: IntArray, distinct: Sequence[Scalar]) -> C
 
 
 def _numeric(name: str, position: IntArray, distinct: Sequence[Scalar]) -> Column:
-    numbers = np.array([float(v) if is_number(v) else math.nan for v in distinct], np.float64)  # type: ignore[arg-type]  # a number
+    numbers = np.full(len(distinct), math.nan)
+    for i, value in enumerate(distinct):
+        if is_number(value):
+            numbers[i] = float(value)  # type: ignore[arg-type]  # a number
     rows = numbers[position]
     edges = readable_edges(rows[np.isfinite(rows)])
-    bounds = (-math.inf, *edges, math.inf)
-    conditions: list[Condition | None] = [Interval(column=name, low=a, high=b) for a, b in itertools.pairwise(bounds)]
+    bounds = itertools.pairwise((-math.inf, *edges, math.inf))
+    conditions: list[Condition | None] = [Interval(column=name, low=a, high=b) for a, b in bounds]
     codes = np.searchsorted(np.array(edges), numbers, side="right").astype(np.uint8)
     ordered = len(conditions)
     missing = np.isnan(numbers)
     if missing.any():
-        codes[missing] = len(conditions)
+        codes[missing] = ordered
         conditions.append(Missing(column=name))
     return Column(name=name, codes=codes[position], conditions=tuple(conditions), ordered=ordered)
 
 
-def readable_edges(known: FloatArray) -> tuple[float, ...]:
+def readable_edges(values: FloatArray) -> tuple[float, ...]:
     """Return the inner quantile edges, rounded to as few digits as keep them apart and every bin filled."""
-    exact = np.unique(np.quantile(known, np.linspace(0, 1, BINS + 1)[1:-1], method="higher"))
-    exact = exact[exact > known.min()]
+    quantiles = np.quantile(values, np.linspace(0, 1, BINS + 1)[1:-1], method="higher")
+    exact = np.unique(quantiles)
+    exact = exact[exact > values.min()]
     for digits in (2, 3, 4):
         rounded = np.array([float(f"{edge:.{digits}g}") for edge in exact])
-        if len(np.unique(rounded)) == len(exact) and _filled(known, rounded):
-            return tuple(float(edge) for edge in rounded)
-    return tuple(float(edge) for edge in exact)
+        if len(np.unique(rounded)) == len(exact) and _fills_bins(values, rounded):
+            return tuple(rounded.tolist())
+    return tuple(exact.tolist())
 
 
-def _filled(known: FloatArray, edges: FloatArray) -> bool:
-    counts = np.bincount(np.searchsorted(edges, known, side="right"), minlength=len(edges) + 1)
-    return bool(counts.min() * 2 * (len(edges) + 1) >= len(known))
+def _fills_bins(values: FloatArray, edges: FloatArray) -> bool:
+    """Whether every bin has at least half the rows of an even share."""
+    counts = np.bincount(np.searchsorted(edges, values, side="right"), minlength=len(edges) + 1)
+    return bool(counts.min() * 2 * (len(edges) + 1) >= len(values))

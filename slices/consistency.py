@@ -1,4 +1,4 @@
-"""Whether a slice's errors go one way everywhere: in both halves, and for each origin of the rows."""
+"""Which way a slice's errors go, and whether they do so everywhere: in both halves, and for each origin of the rows."""
 
 from __future__ import annotations
 
@@ -11,11 +11,12 @@ from ..judges import BoolArray
 from .column import Column
 from .effect import Direction
 from .outcomes import Outcomes
+from .significance import ALPHA, one_direction
 
 ORIGIN_NAMES = frozenset({"dataset", "source", "model", "generator", "task_type", "domain", "language", "topic"})
 """Last parts of the names of columns that say where rows come from."""
 ORIGIN_ERRORS = 5
-"""Errors that an origin must have in the slice to be heard."""
+"""Errors that an origin must have in the slice to count."""
 AGREEING = 0.8
 """Share of origins that must agree with the slice's direction."""
 
@@ -44,30 +45,48 @@ def is_origin(column: str) -> bool:
     return column.lower().rsplit(".", 1)[-1] in ORIGIN_NAMES
 
 
+def prevailing_errors(outcomes: Outcomes, rows: BoolArray) -> tuple[Direction | None, float | None, float]:
+    """Return which errors prevail among some rows, the share of false positives among errors, and p.
+
+    The direction is None unless one kind prevails with p < .05; the share is None without errors.
+
+    Args:
+        outcomes: What people and judge decided; n rows.
+        rows: Which rows count; shape (n,).
+    """
+    fp = outcomes.predicted & ~outcomes.positive & rows
+    fn = ~outcomes.predicted & outcomes.positive & rows
+    share, p = one_direction(fp, fn, outcomes.groups)
+    if share is None or p >= ALPHA:
+        return None, share, p
+    return ("fp" if share > 0.5 else "fn"), share, p
+
+
 def check_consistency(
     outcomes: Outcomes, member: BoolArray, direction: Direction, half: BoolArray, origins: Sequence[Column]
 ) -> Consistency:
     """Look for halves and origins in which the slice's errors go the other way.
 
     Args:
-        outcomes: What people and judge said; n rows.
+        outcomes: What people and judge decided; n rows.
         member: Which rows are in the slice; shape (n,).
         direction: Which errors prevail in it.
         half: In which half each row lies; shape (n,).
         origins: The columns of origins.
     """
     sign = outcomes.predicted.astype(np.float64) - outcomes.positive
-    sign = np.where(member, sign if direction == "fp" else -sign, 0.0)
-    halves = all(sign[half == side].sum() > 0 for side in (False, True))
-    worst: tuple[float, str, int] | None = None
+    if direction == "fn":
+        sign = -sign
+    sign = np.where(member, sign, 0.0)
+    worst = Consistency(
+        halves=bool(sign[half].sum() > 0 and sign[~half].sum() > 0), origin=None, origins=0, agreeing=None
+    )
     for column in origins:
-        errors = np.bincount(column.codes, np.abs(sign))
-        heard = errors >= ORIGIN_ERRORS
-        if heard.sum() < 2:
+        enough = np.bincount(column.codes, np.abs(sign)) >= ORIGIN_ERRORS
+        # One origin alone has nothing to agree with.
+        if enough.sum() < 2:
             continue
-        agreeing = float((np.bincount(column.codes, sign)[heard] >= 0).mean())
-        if worst is None or agreeing < worst[0]:
-            worst = (agreeing, column.name, int(heard.sum()))
-    if worst is None:
-        return Consistency(halves=halves, origin=None, origins=0, agreeing=None)
-    return Consistency(halves=halves, origin=worst[1], origins=worst[2], agreeing=worst[0])
+        agreeing = float((np.bincount(column.codes, sign)[enough] >= 0).mean())
+        if worst.agreeing is None or agreeing < worst.agreeing:
+            worst = Consistency(halves=worst.halves, origin=column.name, origins=int(enough.sum()), agreeing=agreeing)
+    return worst

@@ -1,4 +1,4 @@
-"""What a slice's gap is made of, and what mending it would gain."""
+"""What a slice's gap is made of, and what closing it would gain."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Parts:
     def judges_doing(self, direction: Direction) -> bool:
         """Whether errors of this direction lower the metric in the slice, and by more than the base rate does."""
         own = self.fpr if direction == "fp" else self.tpr
-        return own < 0 and -own > -min(self.prevalence, 0.0)
+        return own < 0 and own < self.prevalence
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,7 +55,9 @@ class Cells:
     def rates(self) -> tuple[float, float, float]:
         """Prevalence, TPR and FPR, with half a row added to each cell where one is empty."""
         cells = np.array([self.tp, self.fp, self.fn, self.tn], np.float64)
-        tp, fp, fn, tn = (float(cell) for cell in (cells + 0.5 if (cells == 0).any() else cells))
+        if (cells == 0).any():
+            cells += 0.5
+        tp, fp, fn, tn = cells.tolist()
         return (tp + fn) / (tp + fp + fn + tn), tp / (tp + fn), fp / (fp + tn)
 
 
@@ -66,6 +68,7 @@ def decompose(metric: str, inside: Cells, rest: Cells) -> Parts | None:
         return None
     here, there = inside.rates, rest.rates
     shares = [0.0, 0.0, 0.0]
+    # Shapley: a rate's share is its mean effect over all six orders in which the three can change.
     for order in itertools.permutations(range(3)):
         mixed = list(there)
         for factor in order:
@@ -95,28 +98,40 @@ def expected_gain(
         return 0.0
     if metric == "precision":
         # A false positive that becomes a true negative leaves the denominator as well.
-        mended = n * (share - (1 - share) * rest / (1 - rest))
+        fixed = n * (share - (1 - share) * rest / (1 - rest))
         judged_positive = everything.tp + everything.fp
-        return everything.tp / max(judged_positive - mended, everything.tp) - everything.tp / judged_positive
+        return everything.tp / max(judged_positive - fixed, everything.tp) - everything.tp / judged_positive
     if metric == "f1":
-        mended = _share_to_mend(inside, share, rest)
-        errors = everything.fp + everything.fn - mended * (inside.fp + inside.fn)
-        found = everything.tp + mended * inside.fn
-        return 2 * found / (2 * found + errors) - _f1(everything)
+        fixed = _share_to_fix(inside, share, rest)
+        errors = everything.fp + everything.fn - fixed * (inside.fp + inside.fn)
+        tp = everything.tp + fixed * inside.fn
+        before = 2 * everything.tp / (2 * everything.tp + everything.fp + everything.fn)
+        return 2 * tp / (2 * tp + errors) - before
     return n * (share - rest) / total
 
 
-def _share_to_mend(inside: Cells, share: float, rest: float) -> float:
-    """Share of the slice's errors to mend so that TP / (TP + FP + FN) rises to that of the rest."""
+def gain_of(metric: str, outcomes: Outcomes, member: BoolArray, inside: BoolArray, share: float, rest: float) -> float:
+    """Return `expected_gain` of a slice of these rows.
+
+    Args:
+        metric: The metric searched.
+        outcomes: What people and judge decided; n rows.
+        member: Which rows are in the slice; shape (n,).
+        inside: Which rows are in the metric's denominator; shape (n,).
+        share, rest: Mean loss in the slice and in the rest.
+    """
+    everything = Cells.of(outcomes, np.ones(len(outcomes), np.bool_))
+    n, total = int((member & inside).sum()), int(inside.sum())
+    return expected_gain(metric, everything, Cells.of(outcomes, member), n, total, share, rest)
+
+
+def _share_to_fix(inside: Cells, share: float, rest: float) -> float:
+    """Return the share of the slice's errors to fix so that TP / (TP + FP + FN) rises to that of the rest."""
     n = inside.tp + inside.fp + inside.fn
     fn = n * share * inside.fn / max(inside.fp + inside.fn, 1)
     fp = n * share - fn
     goal = 1.0 - rest
     return min(1.0, (goal * n - (n - fn - fp)) / (fn + goal * fp))
-
-
-def _f1(cells: Cells) -> float:
-    return 2 * cells.tp / (2 * cells.tp + cells.fp + cells.fn)
 
 
 def _precision(prevalence: float, tpr: float, fpr: float) -> float:

@@ -1,4 +1,4 @@
-"""Marking a slice's errors: each shown in two columns and asked about, the marks kept as JSONL."""
+"""Mark a slice's errors: each is shown in two columns and asked about, and the marks are written as JSONL."""
 
 from __future__ import annotations
 
@@ -28,17 +28,20 @@ def show_error(suspect: Suspect, labels: OutputScale) -> str:
     """
     row, verdict = suspect.row, suspect.verdict
     sure = "" if suspect.confidence is None else f", confidence {suspect.confidence:.2f}"
-    left = [line for name, text in row.inputs.items() for line in (*_wrapped(f"{name}: {text}"), "")]
+    left: list[str] = []
+    for name, text in row.inputs.items():
+        left += [*_wrapped(f"{name}: {text}"), ""]
     right = [
         f"people: {row.label:g} ({_word(suspect.labelled)})",
         f"judge:  {verdict.score:g} ({_word(verdict.positive)}){sure}",
         "",
         *_wrapped(verdict.rationale or "the judge gave no reason"),
     ]
-    head = f"row {row.id}" + (f", group {row.group}" if row.group else "") + f"; labels are {labels.describe()}"
-    return "\n".join(
-        (head, *(f"  {a:<{_COLUMN}}  {b}".rstrip() for a, b in zip_longest(left[:-1], right, fillvalue="")))
-    )
+    group = f", group {row.group}" if row.group else ""
+    lines = [f"row {row.id}{group}; labels are {labels.describe()}"]
+    for a, b in zip_longest(left[:-1], right, fillvalue=""):
+        lines.append(f"  {a:<{_COLUMN}}  {b}".rstrip())
+    return "\n".join(lines)
 
 
 def annotate_errors(
@@ -65,13 +68,14 @@ def annotate_errors(
 
 
 def _answer(ask: Callable[[str], str], show: Callable[[str], None]) -> str:
-    words = {mark: key for key, mark in KEYS.items()}
+    """Ask what an error is until the answer is a key, or a mark written out."""
+    keys = {mark: key for key, mark in KEYS.items()}
     while True:
-        said = ask(QUESTION).strip().casefold()
-        key = words.get(said, said)
+        answer = ask(QUESTION).strip().casefold()
+        key = keys.get(answer, answer)
         if key in ("", "q", *KEYS):
             return key
-        show(f"{said[:40]!r} is none of these")
+        show(f"{answer[:40]!r} is none of these")
 
 
 def _right_label(ask: Callable[[str], str], show: Callable[[str], None], labels: OutputScale) -> float | None:
@@ -79,14 +83,14 @@ def _right_label(ask: Callable[[str], str], show: Callable[[str], None], labels:
     if labels.kind == "binary":
         return None
     while True:
-        said = ask(f"the right label ({labels.describe()}): ").strip()
+        answer = ask(f"the right label ({labels.describe()}): ").strip()
         try:
-            right = float(said)
+            right = float(answer)
         except ValueError:
             right = float("nan")
         if labels.contains(right):
             return right
-        show(f"{said[:40]!r} is not on the scale")
+        show(f"{answer[:40]!r} is not on the scale")
 
 
 def write_marks(audit: SliceAudit, findings: Mapping[str, Finding], path: Path) -> None:
@@ -103,8 +107,9 @@ def write_marks(audit: SliceAudit, findings: Mapping[str, Finding], path: Path) 
 def _wrapped(text: str) -> list[str]:
     """Break a text into lines of a column, cut where it is long."""
     flat = " ".join(text.split())
-    cut = flat if len(flat) <= SHOWN else f"{flat[:SHOWN]} … ({len(flat) - SHOWN:,} more characters)"
-    return textwrap.wrap(cut, _COLUMN) or [""]
+    if len(flat) > SHOWN:
+        flat = f"{flat[:SHOWN]} … ({len(flat) - SHOWN:,} more characters)"
+    return textwrap.wrap(flat, _COLUMN) or [""]
 
 
 def _word(positive: bool) -> str:

@@ -1,4 +1,7 @@
-"""Which columns of a table may be sliced on, and why the others are left out."""
+"""Which columns of a table may be sliced on, and why the others are left out.
+
+The order below it: `column` encodes, `column_names` guesses by the name, `leaks` looks at the data, this file decides.
+"""
 
 from __future__ import annotations
 
@@ -13,19 +16,28 @@ import numpy as np
 from ..judges import FloatArray, InputError, IntArray, JudgedDataset
 from ..judges.rows import Scalar
 from .column import Codes, Column, encode
-from .leaks import convention_reason, entropy, leak_reason, text_leak_reason
+from .column_names import BY_NAME, NAME_REASON, convention_reason, names_an_output
+from .leaks import bins_reason, entropy, leak_reason, text_leak_reason
 from .outcomes import Outcomes, count_groups
-from .outputs import BY_NAME, KNOWN_REASON, NAME_REASON, OutputColumn, bins_reason, names_an_output, own_outputs
 from .slice import Equals
 from .text import feature_names, feature_rank, is_column, read_columns
 
 if TYPE_CHECKING:
     import pandas as pd
 
+KNOWN_REASON = "what a judge said: it stands beside the score in the file"
 ALIKE = 0.95
 """Correlation of the bins of two numeric columns above which a feature of the texts is left out beside the other."""
 SAME = 0.10
 """Share of their joint entropy that two columns must keep to themselves for a feature of the texts to stay."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OutputColumn:
+    """A column that holds what a judge said, and how that is known."""
+
+    column: Column
+    reason: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,7 +49,7 @@ class Features:
     fields: tuple[str, ...] = ()
     """The texts whose single words may be searched as well."""
     outputs: tuple[OutputColumn, ...] = ()
-    """Of those left out, the ones that hold what a judge evidence."""
+    """Of those left out, the ones that hold what a judge said."""
     own: Mapping[str, FloatArray] = field(default_factory=dict)
     """This judge's score and confidence by name; shape (n,) each."""
     notes: tuple[str, ...] = ()
@@ -47,11 +59,11 @@ class Features:
 class _OutputEvidence:
     """What is known of judges' outputs before a column is looked at."""
 
-    known: frozenset[str] = frozenset()
-    """Columns that are known to hold some."""
-    own: Mapping[str, FloatArray] = field(default_factory=dict)
+    declared: frozenset[str]
+    """Columns that the file itself says hold some."""
+    own: Mapping[str, FloatArray]
     """This judge's by name; shape (n,) each."""
-    keep: frozenset[str] = frozenset()
+    keep: frozenset[str]
     """Columns whose names are not to be judged by."""
 
 
@@ -83,25 +95,29 @@ def read_features(
     names = sorted({name for row in rows for name in row.meta})
     values: dict[str, Sequence[Scalar]] = {name: [row.meta.get(name) for row in rows] for name in names}
     inputs = sorted({name for row in rows for name in row.inputs}.difference(names))
-    offered = feature_names(rows) if text and columns is None else ()
-    offered = [name for name in offered if name.rpartition(":")[0] not in exclude]
-    asked = [name for name in (*(columns or ()), *exclude) if feature_rank(name) and name not in inputs]
-    known = [name for name in asked if any(is_column(row, name) for row in rows)]
-    texts = read_columns(
-        rows, [name for name in dict.fromkeys((*offered, *known)) if name not in values], progress=progress
-    )
-    found = choose_columns(
+    wanted: list[str] = []
+    if text and columns is None:
+        wanted = [name for name in feature_names(rows) if name.rpartition(":")[0] not in exclude]
+    for name in (*(columns or ()), *exclude):
+        if feature_rank(name) and name not in inputs and any(is_column(row, name) for row in rows):
+            wanted.append(name)
+    features = [name for name in dict.fromkeys(wanted) if name not in values]
+    own = {"score": judged.score, "confidence": judged.confidence}
+    chosen = choose_columns(
         values,
         Outcomes.of(judged),
-        texts=texts,
+        texts=read_columns(rows, features, progress=progress),
         columns=None if columns is None else [name for name in columns if name not in inputs],
         exclude=[name for name in exclude if name not in inputs],
         keep=keep,
-        known_outputs=judged.outputs,
-        own=own_outputs(judged),
+        declared_outputs=judged.outputs,
+        own={name: scores for name, scores in own.items() if np.isfinite(scores).any()},
     )
-    fields = inputs if text and columns is None else [name for name in inputs if name in (columns or ())]
-    return replace(found, fields=tuple(name for name in fields if name not in exclude))
+    if columns is not None:
+        fields = [name for name in inputs if name in columns]
+    else:
+        fields = inputs if text else []
+    return replace(chosen, fields=tuple(name for name in fields if name not in exclude))
 
 
 def choose_columns(
@@ -112,19 +128,19 @@ def choose_columns(
     columns: Sequence[str] | None = None,
     exclude: Sequence[str] = (),
     keep: Sequence[str] = (),
-    known_outputs: Sequence[str] = (),
+    declared_outputs: Sequence[str] = (),
     own: Mapping[str, FloatArray] | None = None,
 ) -> Features:
     """Encode the columns that may be sliced on, in the order of their names; see `read_features`.
 
     Args:
         values: The values of each column, in the order of the outcomes.
-        outcomes: What people and judge evidence.
+        outcomes: What people and judge said.
         texts: The same for features of the texts, which give way to a metadata column that tells the same.
         columns: The only columns to consider.
         exclude: Columns to leave out.
         keep: Columns not to be judged by their names.
-        known_outputs: Columns known to hold what a judge evidence.
+        declared_outputs: Columns that the file says hold what a judge said.
         own: This judge's score and confidence by name, in the order of the outcomes.
 
     Raises:
@@ -132,60 +148,74 @@ def choose_columns(
     """
     texts = texts or {}
     everything = {**values, **texts}
-    _require_known((*(columns or ()), *exclude, *keep), sorted(values), everything)
-    evidence = _OutputEvidence(known=frozenset(known_outputs), own=own or {}, keep=frozenset(keep))
-    kept: list[Column] = []
+    _require_columns((*(columns or ()), *exclude, *keep), sorted(values), everything)
+    evidence = _OutputEvidence(declared=frozenset(declared_outputs), own=own or {}, keep=frozenset(keep))
+    searched: list[Column] = []
     left_out: dict[str, str] = {}
     outputs: list[OutputColumn] = []
     by_name: list[str] = []
     seen: dict[bytes, str] = {}
-    for name in sorted(everything if columns is None else set(columns), key=lambda n: (n in texts, feature_rank(n), n)):
+    # Metadata first, so that of two columns that tell the same the feature of a text is the one that goes.
+    names = sorted(everything if columns is None else set(columns), key=lambda n: (n in texts, feature_rank(n), n))
+    for name in names:
         if name in exclude:
             left_out[name] = "left out on request"
             continue
+        is_text = name in texts
         column = encode(name, everything[name])
-        constant = _constant_reason(column)
-        if constant and name in texts and columns is None:
-            continue  # a column nobody made is not missed
-        if constant or name in texts:
-            reason = constant or text_leak_reason(column, outcomes)
+        if np.count_nonzero(np.bincount(column.codes)) < 2:
+            # Nobody misses a feature that we offered ourselves.
+            if not is_text or columns is not None:
+                left_out[name] = "has one value only"
+            continue
+        if is_text:
+            reason = text_leak_reason(column, outcomes)
         else:
             reason = _reason(column, outcomes, evidence)
             if reason is not None and reason in (NAME_REASON, convention_reason(name)):
                 by_name.append(name)
-            if how := _output_reason(column, evidence):
-                outputs.append(OutputColumn(column=column, reason=NAME_REASON if name in by_name else how))
+            if output_reason := _output_reason(column, evidence):
+                outputs.append(OutputColumn(column=column, reason=NAME_REASON if name in by_name else output_reason))
         if reason is None:
             twin = seen.setdefault(_partition(column.codes), name)
-            reason = f"parts the rows exactly as {twin!r} does" if twin != name else None
-        if reason is None and name in texts and columns is None:
-            reason = _alike_reason(column, kept)
+            if twin != name:
+                reason = f"parts the rows exactly as {twin!r} does"
+        if reason is None and is_text and columns is None:
+            reason = _alike_reason(column, searched)
         if reason is None:
-            kept.append(column)
+            searched.append(column)
         else:
             left_out[name] = reason
+    notes: list[str] = []
+    if by_name:
+        notes.append(
+            "left out for their names alone, as what people or judges said of a row: "
+            f"{', '.join(by_name)}; one that tells of the row itself is searched with --keep {by_name[0]}"
+        )
     return Features(
-        columns=tuple(sorted(kept, key=lambda column: column.name)),
+        columns=tuple(sorted(searched, key=lambda column: column.name)),
         left_out=left_out,
         outputs=tuple(outputs),
         own=evidence.own,
-        notes=_notes_of(by_name),
+        notes=tuple(notes),
     )
 
 
 def _reason(column: Column, outcomes: Outcomes, evidence: _OutputEvidence) -> str | None:
     """Say why a column of the metadata is left out; None where it is searched."""
-    if column.name in evidence.known:
+    if column.name in evidence.declared:
         return KNOWN_REASON
     reason = leak_reason(column, outcomes) or bins_reason(column.codes, evidence.own)
     if reason is None and column.name not in evidence.keep:
-        reason = convention_reason(column.name) or (NAME_REASON if names_an_output(column.name) else None)
+        reason = convention_reason(column.name)
+        if reason is None and names_an_output(column.name):
+            reason = NAME_REASON
     return reason or _scatter_reason(column, outcomes.groups)
 
 
 def _output_reason(column: Column, evidence: _OutputEvidence) -> str | None:
     """Say how it is known that a column holds what a judge said; None where nothing speaks for it."""
-    if column.name in evidence.known:
+    if column.name in evidence.declared:
         return KNOWN_REASON
     reason = bins_reason(column.codes, evidence.own)
     if reason is None and column.name not in evidence.keep and names_an_output(column.name):
@@ -193,28 +223,15 @@ def _output_reason(column: Column, evidence: _OutputEvidence) -> str | None:
     return reason
 
 
-def _notes_of(by_name: Sequence[str]) -> tuple[str, ...]:
-    """Say which columns only their names speak against, and how to have them searched."""
-    if not by_name:
-        return ()
-    return (
-        f"left out for their names alone, as what people or judges said of a row: {', '.join(by_name)}; one that tells "
-        f"of the row itself is searched with --keep {by_name[0]}",
-    )
-
-
-def _require_known(asked: Sequence[str], names: Sequence[str], known: Container[str]) -> None:
-    for name in asked:
-        if name not in known:
-            near = difflib.get_close_matches(name, names, n=3)
-            raise InputError(
-                f"there is no column {name!r}" + (f"; near: {', '.join(near)}" if near else ""),
-                hint="the columns are: " + (", ".join(names) or "none"),
-            )
-
-
-def _constant_reason(column: Column) -> str | None:
-    return "has one value only" if np.count_nonzero(np.bincount(column.codes)) < 2 else None
+def _require_columns(names: Sequence[str], metadata: Sequence[str], columns: Container[str]) -> None:
+    for name in names:
+        if name in columns:
+            continue
+        near = difflib.get_close_matches(name, metadata, n=3)
+        suggestion = f"; near: {', '.join(near)}" if near else ""
+        raise InputError(
+            f"there is no column {name!r}{suggestion}", hint="the columns are: " + (", ".join(metadata) or "none")
+        )
 
 
 def _scatter_reason(column: Column, groups: IntArray) -> str | None:
@@ -234,12 +251,13 @@ def _scatter_reason(column: Column, groups: IntArray) -> str | None:
 def _alike_reason(column: Column, others: Sequence[Column]) -> str | None:
     """Say which other column tells nearly the same; both ways, since what is coarser than another is not the same."""
     a = column.codes.astype(np.int64)
+    own_entropy = entropy(np.bincount(a).astype(np.float64))
     for other in others:
-        b = other.codes.astype(np.int64)
         if _rank_correlation(column, other) >= ALIKE:
             return f"orders the rows nearly as {other.name!r} does"
+        b = other.codes.astype(np.int64)
         joint = entropy(np.bincount(a * (int(b.max(initial=0)) + 1) + b).astype(np.float64))
-        apart = 2 * joint - sum(entropy(np.bincount(codes).astype(np.float64)) for codes in (a, b))
+        apart = 2 * joint - (own_entropy + entropy(np.bincount(b).astype(np.float64)))
         if apart <= SAME * joint:
             return f"parts the rows nearly as {other.name!r} does"
     return None
@@ -255,7 +273,7 @@ def _rank_correlation(one: Column, other: Column) -> float:
 
 
 def _partition(codes: Codes) -> bytes:
-    """A key equal for columns that part the rows alike, whatever the values are called."""
+    """Return a key that is equal for columns that part the rows alike, whatever the values are called."""
     first = np.full(int(codes.max(initial=0)) + 1, len(codes))
     np.minimum.at(first, codes, np.arange(len(codes)))
     rank = np.argsort(np.argsort(first, kind="stable")).astype(np.uint8)

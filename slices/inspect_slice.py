@@ -1,33 +1,30 @@
-"""Look closer at one slice: its numbers where a person chose it, its rows, and why it is nothing for a prompt.
+"""Look closer at one slice that a person chose: its numbers and its rows.
 
 Nothing here is held out: what a person tries is tested on all rows as if it were the only thing tried, and says so.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from ..judges import BoolArray, Dataset, Estimate, InputError, JudgedDataset, Row
 from ..judges.notebook_display import html_table
 from ..judges.rows import hash_rows
-from .effect import Cells, Direction, Parts, decompose, expected_gain
+from .consistency import prevailing_errors
+from .effect import Cells, Direction, Parts, decompose, gain_of
 from .outcomes import Outcomes, compress, count_groups
-from .search_result import FoundSlice
-from .significance import ALPHA, compare, one_direction
+from .significance import compare
 from .slice import Predicate
-from .target import Target, target_of
+from .target import estimate_on, target_of
 from .text import is_column
 
 if TYPE_CHECKING:
     import pandas as pd
 
 WITHOUT_GAIN = ("ece",)
-"""Metrics that are no mean over rows, so that the gap of one slice does not say what mending it would gain."""
+"""Metrics that are no mean over rows, so that the gap of one slice does not say what closing it would gain."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,7 +71,8 @@ class MeasuredSlice:
     @property
     def fp_share(self) -> float | None:
         """Share of false positives among the errors; None without errors."""
-        return self.fp / (self.fp + self.fn) if self.fp + self.fn else None
+        errors = self.fp + self.fn
+        return self.fp / errors if errors else None
 
     def to_json(self) -> dict[str, Any]:  # Any: JSON
         """Return the slice, and that it was chosen by hand."""
@@ -105,23 +103,18 @@ def measure_slice(judged: JudgedDataset, predicate: Predicate, *, metric: str) -
     target, outcomes = target_of(metric), Outcomes.of(judged)
     member = members(judged.rows, predicate)
     inside, loss = target.losses(outcomes)
-    fp, fn = outcomes.predicted & ~outcomes.positive, ~outcomes.predicted & outcomes.positive
-    share, direction_p = one_direction(fp & member, fn & member, outcomes.groups)
-    direction: Direction | None = None
-    if share is not None and direction_p < ALPHA:
-        direction = "fp" if share > 0.5 else "fn"
+    direction, _, direction_p = prevailing_errors(outcomes, member)
     tested = target.test(outcomes, member)
     cells, rest = Cells.of(outcomes, member), Cells.of(outcomes, ~member)
     compared = compare(loss[inside], member[inside], compress(outcomes.groups[inside]))
     gain = None
     if compared is not None and tested is not None and metric not in WITHOUT_GAIN:
-        everything, total = Cells.of(outcomes, np.ones(len(outcomes), np.bool_)), int(inside.sum())
-        gain = expected_gain(metric, everything, cells, compared.n, total, compared.inside, compared.rest)
+        gain = gain_of(metric, outcomes, member, inside, compared.inside, compared.rest)
     return MeasuredSlice(
         predicate=predicate,
         metric=metric,
-        value=estimate_inside(target, outcomes, member, inside),
-        rest=estimate_inside(target, outcomes, ~member, inside),
+        value=estimate_on(target, outcomes, member, n=int((member & inside).sum())),
+        rest=estimate_on(target, outcomes, ~member, n=int((~member & inside).sum())),
         support=int(member.sum()),
         groups=count_groups(outcomes.groups[member]),
         fp=int(cells.fp),
@@ -155,8 +148,8 @@ def require_columns(rows: Sequence[Row], predicate: Predicate) -> None:
     """
     for column in predicate.columns:
         if not any(is_column(row, column) for row in rows):
-            known = sorted({name for row in rows for name in (*row.meta, *row.inputs)})
-            raise InputError(f"no row has a column {column!r}", hint=f"columns: {', '.join(known) or 'none'}")
+            columns = sorted({name for row in rows for name in (*row.meta, *row.inputs)})
+            raise InputError(f"no row has a column {column!r}", hint=f"columns: {', '.join(columns) or 'none'}")
 
 
 def rows_in_slice(dataset: Dataset, predicate: Predicate) -> Dataset:
@@ -169,43 +162,3 @@ def rows_in_slice(dataset: Dataset, predicate: Predicate) -> Dataset:
     rows = tuple(row for row, inside in zip(dataset.rows, member, strict=True) if inside)
     note = f"only the slice {predicate}: {len(rows):,} of {len(dataset):,} rows"
     return replace(dataset, rows=rows, content_hash=hash_rows(rows), notes=(*dataset.notes, note))
-
-
-def why_no_target(found: FoundSlice) -> str:
-    """Say in a clause why a slice is nothing for a prompt to mend; empty where it is a prompt target."""
-    if found.prompt_target:
-        return ""
-    if not found.confirmed:
-        return "not confirmed on the held-out rows"
-    if found.direction is None:
-        return "neither kind of error surely prevails" if found.fp_share is not None else "no errors on held-out rows"
-    kind = "false positives" if found.direction == "fp" else "false negatives"
-    spread = found.consistency
-    if spread is not None and not spread.halves:
-        return f"its {kind} prevail in one half of the rows only"
-    if spread is not None and not spread.holds:
-        return (
-            f"its {kind} prevail in only {spread.agreeing or 0:.0%} of the {spread.origins} values of {spread.origin}"
-        )
-    if found.parts is not None and found.parts.prevalence <= min(found.parts.tpr, found.parts.fpr):
-        return "the gap is mostly the base rate's, not the judge's"
-    return f"its {kind} are not what lowers it"
-
-
-def estimate_inside(target: Target, outcomes: Outcomes, member: BoolArray, inside: BoolArray) -> Estimate:
-    """Return a metric on the rows marked with its clustered interval, and how many of them it is about.
-
-    Args:
-        target: The metric.
-        outcomes: What people and judge said; n rows.
-        member: Which rows are marked; shape (n,).
-        inside: Which rows the metric is about; shape (n,).
-    """
-    n = int((member & inside).sum())
-    value = target.value(outcomes, member) if n else None
-    if value is None or not math.isfinite(value):
-        return Estimate.undefined(n, f"no row is in the denominator of {target.name}" if not n else "it has no value")
-    interval = target.interval(outcomes, member)
-    if interval is None:
-        return Estimate(value=value, low=None, high=None, n=n, reason="all rows are one group")
-    return Estimate(value=value, low=interval[0], high=interval[1], n=n)

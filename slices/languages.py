@@ -66,13 +66,15 @@ def guess_language(text: str, distinct: Set[str]) -> str:
         text: The text.
         distinct: Its different words.
     """
-    script = None if text.isascii() else _script(text[:LETTERS_READ])
-    if script is not None:
-        return script
+    if not text.isascii():
+        script = _script(text[:LETTERS_READ])
+        if script is not None:
+            return script
     carrying = distinct & _ANY_FUNCTION_WORD
     hits = {language: len(words & carrying) for language, words in FUNCTION_WORDS.items()}
     best = max(hits, key=lambda language: hits[language])  # the first of equals, which is English
-    return best if hits[best] > (best != "en") else "unknown"
+    fewest = 1 if best == "en" else 2
+    return best if hits[best] >= fewest else "unknown"
 
 
 def _script(text: str) -> str | None:

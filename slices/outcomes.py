@@ -1,4 +1,4 @@
-"""What people and judge said of each scored row: all that a search for slices reads beside the columns."""
+"""What people and judge decided about each scored row: all that a search for slices reads beside the columns."""
 
 from __future__ import annotations
 
@@ -9,6 +9,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..judges import BoolArray, FloatArray, InputError, IntArray, JudgedDataset
+
+NO_GROUPS = "the rows have no group: each is taken to be independent of the others"
+"""The note of every search on rows without groups."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,14 +40,15 @@ class Outcomes:
     @classmethod
     def of(cls, judged: JudgedDataset) -> Outcomes:
         """Take the scored rows of a table."""
+        # The order of `judged.groups`: a row without a group is a group of its own.
         names = dict.fromkeys(row.group or f"\0{row.id}" for row in judged.rows)
-        scores = judged.scale.kind == "probability"
+        probability = judged.score if judged.scale.kind == "probability" else judged.probability
         return cls(
             positive=judged.positive,
             predicted=judged.predicted,
             groups=judged.groups,
             group_names=tuple(names),
-            probability=judged.score if scores else judged.probability,
+            probability=probability,
             distance=np.abs(judged.label - judged.score) if judged.same_scale else None,
         )
 
@@ -69,14 +73,13 @@ class Outcomes:
 
     def halves(self, seed: int) -> BoolArray:
         """Cut the groups in two, by a hash of their names, so that the order of rows does not matter; shape (n,)."""
-        key = str(seed).encode() + b"\0"
-        digests = [
-            hashlib.blake2b(key + name.encode("utf-8", "surrogatepass"), digest_size=8).digest()
-            for name in self.group_names
-        ]
-        ranked = np.argsort(np.frombuffer(b"".join(digests), ">u8"), kind="stable")
-        side = np.empty(len(digests), np.bool_)
-        side[ranked] = np.arange(len(digests)) % 2
+        digests = bytearray()
+        for name in self.group_names:
+            key = f"{seed}\0{name}".encode("utf-8", "surrogatepass")
+            digests += hashlib.blake2b(key, digest_size=8).digest()
+        ranked = np.argsort(np.frombuffer(digests, ">u8"), kind="stable")
+        side = np.empty(len(ranked), np.bool_)
+        side[ranked] = np.arange(len(ranked)) % 2
         return side[self.groups]
 
 

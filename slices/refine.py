@@ -1,4 +1,4 @@
-"""Narrow a slice: the next conditions under which it is poorer still.
+"""Narrow a slice: further conditions under which it is poorer still.
 
 The p-values are corrected for every condition looked at, but not for the slice itself, which was often found on the
 same rows; so a refinement is a hint where to look, not a finding.
@@ -7,23 +7,24 @@ same rows; so a refinement is a hint where to look, not a finding.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from ..judges import BoolArray, Estimate, FloatArray, JudgedDataset
 from .column import Column
-from .inspect_slice import MeasuredSlice, estimate_inside, measure_slice, members
+from .inspect_slice import MeasuredSlice, measure_slice, members
 from .outcomes import Outcomes
-from .significance import gaussian_llr, scan_llr
-from .slice import Condition, Interval, Predicate
-from .target import Target, target_of
+from .search import neighbouring_spans
+from .significance import LossScan
+from .slice import Condition, Predicate, join
+from .target import Target, estimate_on, target_of
 
 MIN_ROWS = 10
-"""Rows of the metric's denominator that a refinement needs, unless told otherwise."""
+"""Rows of the metric's denominator that a refinement needs unless the caller says otherwise."""
 REFINEMENTS = 10
-"""Refinements that are kept."""
+"""Refinements that are listed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,19 +89,22 @@ def refine(
     part = outcomes.only(member)
     inside, loss = target.losses(part)
     least = max(1, MIN_ROWS if min_rows is None else min_rows)
-    named = set(predicate.columns)
-    narrower = [replace(c, codes=c.codes[member]) for c in columns if c.name not in named]
-    found: list[tuple[Condition, BoolArray]] = []
+    candidates: list[tuple[Condition, BoolArray]] = []
     looked_at = 0
-    for column in narrower:
-        poorer, count = _poorer(column, inside, loss, least)
-        found += poorer
-        looked_at += count
-    tested = [_refined(target, part, predicate, condition, chosen, looked_at) for condition, chosen in found]
-    ranked = sorted((r for r in tested if r is not None), key=lambda r: (r.p, r.value.value, str(r.condition)))
+    for column in columns:
+        if column.name not in predicate.columns:
+            poorer, count = _poorer(column.only(member), inside, loss, least)
+            candidates += poorer
+            looked_at += count
+    refinements: list[Refinement] = []
+    for condition, chosen in candidates:
+        refinement = _refined(target, part, predicate, condition, chosen, looked_at)
+        if refinement is not None:
+            refinements.append(refinement)
+    refinements.sort(key=lambda one: (one.p, one.value.value, str(one.condition)))
     return Tree(
         root=measure_slice(judged, predicate, metric=metric),
-        refinements=tuple(ranked[:REFINEMENTS]),
+        refinements=tuple(refinements[:REFINEMENTS]),
         looked_at=looked_at,
     )
 
@@ -108,46 +112,39 @@ def refine(
 def _poorer(
     column: Column, inside: BoolArray, loss: BoolArray | FloatArray, least: int
 ) -> tuple[list[tuple[Condition, BoolArray]], int]:
-    """The conditions of one column under which losses gather, with their rows, and how many were looked at."""
+    """Return the conditions of one column under which losses gather, with their rows, and how many were looked at."""
     size = len(column.conditions)
     n = np.bincount(column.codes[inside], minlength=size).astype(np.float64)
     lost = np.bincount(column.codes[inside], loss[inside].astype(np.float64), size)
-    total, spread = float(n.sum()), float(loss[inside].var()) if inside.any() else 0.0
-    if spread == 0:
+    total, variance = float(n.sum()), float(loss[inside].var()) if inside.any() else 0.0
+    if variance == 0:
         return [], 0
-    runs = [(a, b) for a in range(column.ordered) for b in range(a + 1, column.ordered + 1)]
-    runs += [(code, code + 1) for code in range(column.ordered, size) if column.conditions[code] is not None]
-    starts, stops = np.array(runs, np.int64).reshape(-1, 2).T
-    rows, losses = (np.concatenate([[0.0], np.cumsum(counts)]) for counts in (n, lost))
-    rows, losses = rows[stops] - rows[starts], losses[stops] - losses[starts]
+    spans = [span for span in neighbouring_spans(column.ordered, size) if column.conditions[span[0]] is not None]
+    starts, stops = np.array(spans, np.int64).reshape(-1, 2).T
+    # Sums over neighbours are differences of running sums.
+    n_below, lost_below = np.append(0.0, np.cumsum(n)), np.append(0.0, np.cumsum(lost))
+    rows, losses = n_below[stops] - n_below[starts], lost_below[stops] - lost_below[starts]
     enough = (rows >= least) & (total - rows >= least)
-    if loss.dtype == np.bool_:
-        score = scan_llr(rows, losses, total, float(lost.sum()))
-    else:
-        score = gaussian_llr(rows, losses, total, float(lost.sum()) / total, spread)
-    score = np.where(enough, np.round(score, 9), 0.0)
+    scan = LossScan(total, float(lost.sum()), None if loss.dtype == np.bool_ else variance)
+    score = np.where(enough, np.round(scan.llr(rows, losses), 9), 0.0)
     ordered = stops <= column.ordered
     best = int(np.argmax(np.where(ordered, score, 0.0))) if ordered.any() else -1
-    kept = [i for i in np.flatnonzero(score > 0).tolist() if not ordered[i] or i == best]
-    found = []
-    for i in kept:
-        condition = _joined(column.conditions[starts[i]], column.conditions[stops[i] - 1])
-        if condition is not None:
-            found.append((condition, (column.codes >= starts[i]) & (column.codes < stops[i])))
-    return found, int(enough.sum())
-
-
-def _joined(first: Condition | None, last: Condition | None) -> Condition | None:
-    if isinstance(first, Interval) and isinstance(last, Interval):
-        return Interval(column=first.column, low=first.low, high=last.high)
-    return first
+    poorer = []
+    for i in np.flatnonzero(score > 0).tolist():
+        first, last = column.conditions[starts[i]], column.conditions[stops[i] - 1]
+        # Overlapping intervals tell of one weakness: only the strongest of a column is listed.
+        if first is not None and last is not None and (not ordered[i] or i == best):
+            poorer.append((join(first, last), (column.codes >= starts[i]) & (column.codes < stops[i])))
+    return poorer, int(enough.sum())
 
 
 def _refined(
     target: Target, part: Outcomes, slice_: Predicate, condition: Condition, chosen: BoolArray, looked_at: int
 ) -> Refinement | None:
+    """Test one more condition against the slice's other rows; None where the metric is no poorer under it."""
     tested, rest = target.test(part, chosen), target.value(part, ~chosen)
-    value = estimate_inside(target, part, chosen, target.losses(part)[0])
+    inside, _ = target.losses(part)
+    value = estimate_on(target, part, chosen, n=int((chosen & inside).sum()))
     if tested is None or rest is None or value.value is None:
         return None
     if (value.value >= rest) == target.lower_is_worse:

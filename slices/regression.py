@@ -2,7 +2,7 @@
 
 A slice counts as a regression where two things are confirmed on rows that did not propose it: it lost more than the
 other rows did, and within it more verdicts went wrong than were mended. So a slice that merely gains less is none.
-It is looked for where newly wrong rows gather, and not by the net loss: a prompt that mends one slice would make
+It is looked for where newly wrong rows gather, and not by the net loss: a prompt that fixes one slice would make
 all that lies outside it look like a loss, and hide what was really lost there.
 """
 
@@ -19,8 +19,9 @@ from ..judges import BoolArray, Change, FloatArray, InputError, IntArray, Judged
 from ..judges import compare as compare_judged
 from ..judges.notebook_display import html_table
 from .features import read_features
-from .find import Limits, search_slices
-from .outcomes import Outcomes, compress, count_groups
+from .find import search_slices
+from .limits import Limits
+from .outcomes import NO_GROUPS, Outcomes, compress, count_groups
 from .significance import MIN_GROUPS, Comparison
 from .significance import compare as compare_loss
 from .slice import Predicate
@@ -61,10 +62,10 @@ class Regression:
         }
 
     def describe(self) -> str:
-        """Tell the regression in a sentence."""
-        there = f"accuracy {self.change.before:.3f} -> {self.change.after:.3f} ({_interval(self.change)})"
+        """Describe the regression in a sentence."""
+        inside = f"accuracy {self.change.before:.3f} -> {self.change.after:.3f} ({_interval(self.change)})"
         return (
-            f"{self.predicate}: {there}, {self.broken} rows newly wrong and {self.mended} mended of {self.change.n}; "
+            f"{self.predicate}: {inside}, {self.broken} rows newly wrong and {self.mended} mended of {self.change.n}; "
             f"elsewhere {self.elsewhere.difference:+.3f} ({_interval(self.elsewhere)}); "
             f"confirmed on held-out rows, p = {self.p:.2g}"
         )
@@ -82,9 +83,11 @@ class RegressionReport:
     notes: tuple[str, ...]
 
     def __repr__(self) -> str:
-        overall = "undefined" if self.overall is None else f"{self.overall.difference:+.3f} ({_interval(self.overall)})"
-        n = 0 if self.overall is None else self.overall.n
-        return f"RegressionReport(accuracy {overall}, n={n:,}; {len(self.slices)} slices got worse)"
+        worse = f"{len(self.slices)} slices got worse"
+        if self.overall is None:
+            return f"RegressionReport(accuracy undefined, n=0; {worse})"
+        overall = f"{self.overall.difference:+.3f} ({_interval(self.overall)}), n={self.overall.n:,}"
+        return f"RegressionReport(accuracy {overall}; {worse})"
 
     def _repr_html_(self) -> str:
         return html_table(self.to_frame(), title=repr(self), notes=self.notes)
@@ -95,8 +98,7 @@ class RegressionReport:
 
         columns = ("predicate", "before", "after", "difference", "low", "high", "n", "groups", "broken", "mended")
         lines = [
-            {**found.to_json(), **_change_json(found.change), "elsewhere": found.elsewhere.difference}
-            for found in self.slices
+            {**one.to_json(), **_change_json(one.change), "elsewhere": one.elsewhere.difference} for one in self.slices
         ]
         return pd.DataFrame(lines, columns=[*columns, "elsewhere", "p"])
 
@@ -105,7 +107,7 @@ class RegressionReport:
         return {
             "schema_version": 1,
             "overall": self.overall and _change_json(self.overall),
-            "slices": [found.to_json() for found in self.slices],
+            "slices": [one.to_json() for one in self.slices],
             "left_out": dict(self.left_out),
             "notes": list(self.notes),
         }
@@ -127,7 +129,7 @@ def find_regressions(
 
     Args:
         before, after: Two answers to the same dataset, rows in the same order.
-        columns: Metadata columns to search; all honest ones unless given.
+        columns: Metadata columns to search; all that do not leak the label unless given.
         exclude: Metadata columns to leave out.
         max_depth: The most conditions of a slice, 1 to 3.
         min_support: The fewest rows of a slice; 30 or half a per cent unless given.
@@ -146,17 +148,19 @@ def find_regressions(
     features = read_features(old, columns=columns, exclude=exclude)
     report = search_slices(_rights(old, new), features, _TARGET, limits, notes=_notes(before, after, old))
     overall = compare_judged("accuracy", old, new)
-    confirmed = [_describe(s.predicate, s.p, old, new) for s in report.slices if s.confirmed]
-    regressions = sorted(
-        (r for r in confirmed if r is not None and r.broken > r.mended), key=lambda r: (r.p, str(r.predicate))
-    )
+    regressions: list[Regression] = []
+    for one in report.slices:
+        regression = _describe(one.predicate, one.p, old, new) if one.confirmed else None
+        if regression is not None and regression.broken > regression.mended:
+            regressions.append(regression)
+    regressions.sort(key=lambda one: (one.p, str(one.predicate)))
     return RegressionReport(slices=tuple(regressions), overall=overall, left_out=report.left_out, notes=report.notes)
 
 
 def _notes(before: JudgedDataset, after: JudgedDataset, old: JudgedDataset) -> list[str]:
     notes = ["an error is here a row that was judged right before and is judged wrong now"]
     if not any(row.group for row in old.rows):
-        notes.append("the rows have no group: each is taken to be independent of the others")
+        notes.append(NO_GROUPS)
     alone = max(len(before.scored), len(after.scored)) - len(old.scored)
     if alone:
         notes.append(f"{alone} rows that only one side answered are left out")
@@ -179,8 +183,10 @@ def _rights(old: JudgedDataset, new: JudgedDataset) -> Outcomes:
 
 
 def _describe(predicate: Predicate, p: float, old: JudgedDataset, new: JudgedDataset) -> Regression | None:
+    """Measure a slice before and after; None where either side of it has no rows."""
     member = predicate.mask(old.dataset.rows)
-    inside, elsewhere = (compare_judged("accuracy", old, new, keep=side) for side in (member, ~member))
+    inside = compare_judged("accuracy", old, new, keep=member)
+    elsewhere = compare_judged("accuracy", old, new, keep=~member)
     if inside is None or elsewhere is None:
         return None
     was, now = old.positive == old.predicted, new.positive == new.predicted
@@ -223,21 +229,23 @@ class _NetLoss:
 
     def value(self, outcomes: Outcomes, member: BoolArray) -> float | None:
         """See `Target.value`."""
-        return float(_loss(outcomes)[member].mean()) if member.any() else None
+        if not member.any():
+            return None
+        return float(_loss(outcomes)[member].mean())
 
     def interval(self, outcomes: Outcomes, member: BoolArray) -> Interval | None:
-        """See `Target.interval`; the report tells its own."""
+        """See `Target.interval`; the report has its own."""
         return None
 
     def test(self, outcomes: Outcomes, member: BoolArray) -> Comparison | None:
         """See `Target.test`: the larger p of two claims, that the slice lost, and more than the rest did."""
         loss, groups = _loss(outcomes), compress(outcomes.groups)
-        found = compare_loss(loss, member, groups)
-        if found is None:
+        compared = compare_loss(loss, member, groups)
+        if compared is None:
             return None
-        more = _lost_more(loss, member, groups, found.gap)
+        more = _lost_more(loss, member, groups, compared.gap)
         lost = sign_flip_tail(np.bincount(groups[member], loss[member]).round().astype(np.int64))
-        return replace(found, p=max(found.p, more, lost))
+        return replace(compared, p=max(compared.p, more, lost))
 
 
 _TARGET = _NetLoss()
@@ -259,8 +267,8 @@ def _lost_more(loss: FloatArray, member: BoolArray, groups: IntArray, gap: float
 
     n, inside = len(loss), int(member.sum())
     centred = np.where(member, loss - loss[member].mean(), loss[~member].mean() - loss)
-    pull = n * centred / np.where(member, inside, n - inside)
-    se = max(clustered_se(pull, groups), clustered_se(pull, np.arange(n)))
+    influence = n * centred / np.where(member, inside, n - inside)
+    se = max(clustered_se(influence, groups), clustered_se(influence, np.arange(n)))
     sizes = np.bincount(groups[member]).astype(np.float64)
     effective = float(sizes.sum()) ** 2 / float((sizes**2).sum())
     freedom = min(float(count_groups(groups[member & (loss != 0)])), effective) - 1.0
@@ -284,6 +292,7 @@ def sign_flip_tail(losses: IntArray) -> float:
     from scipy.stats import binom
 
     sizes, counts = np.unique(np.abs(losses[losses != 0]), return_counts=True)
+    # Groups of one size toss together: a binomial each, and the sum of all sizes by convolution.
     chance = np.ones(1)
     for size, count in zip(sizes.tolist(), counts.tolist(), strict=True):
         tosses = np.zeros(size * count + 1)

@@ -5,7 +5,7 @@ The predicate is what commands use; the numbers are for the reader, and stay tho
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Literal
 
@@ -61,10 +61,11 @@ class SavedSlice:
         """Take a slice's numbers, and where they come from."""
         by_hand = isinstance(chosen, MeasuredSlice)
         if by_hand:
-            n, value, low, high = chosen.value.n, chosen.value.value, chosen.value.low, chosen.value.high
-            rest = chosen.rest.value
+            n, value, rest = chosen.value.n, chosen.value.value, chosen.rest.value
+            low, high = chosen.value.low, chosen.value.high
         else:
-            n, value, low, high, rest = chosen.n, chosen.value, chosen.low, chosen.high, chosen.rest
+            n, value, rest = chosen.n, chosen.value, chosen.rest
+            low, high = chosen.low, chosen.high
         return cls(
             predicate=chosen.predicate,
             metric=chosen.metric,
@@ -89,40 +90,20 @@ class SavedSlice:
 
     def to_yaml(self) -> str:
         """Write the slice as YAML; what is unknown is left out."""
-        numbers = {
-            "metric": self.metric,
-            "n": self.n,
-            "support": self.support,
-            "value": self.value,
-            "low": self.low,
-            "high": self.high,
-            "rest": self.rest,
-            "p": self.p,
-            "chosen_by_hand": self.chosen_by_hand,
-            "confirmed": self.confirmed,
-            "prompt_target": self.prompt_target,
-            "direction": self.direction,
-        }
-        origin = {
-            "data": self.data,
-            "data_hash": self.data_hash,
-            "judge": self.judge,
-            "model": self.model,
-            "simulated": self.simulated,
-            "saved_at": self.saved_at,
-        }
+        fields = asdict(self)
+        numbers = {name: fields[name] for name in _Numbers.model_fields if fields[name] is not None}
         body: dict[str, Any] = {  # Any: YAML nodes
             "format": FORMAT,
             "slice": str(self.predicate),
-            "found": {name: value for name, value in numbers.items() if value is not None},
-            "origin": origin,
+            "found": numbers,
+            "origin": {name: fields[name] for name in _Origin.model_fields},
         }
         # YAML reads U+0085 and its like as line ends where they stand as they are, so all of it is escaped then.
         plain = all(text.isprintable() for text in (str(self.predicate), self.data, self.judge, self.model))
         return yaml.safe_dump(body, sort_keys=False, allow_unicode=plain, width=110)
 
 
-class _Found(BaseModel):
+class _Numbers(BaseModel):
     model_config = ConfigDict(extra="forbid")
     metric: str
     n: int
@@ -152,7 +133,7 @@ class _File(BaseModel):
     model_config = ConfigDict(extra="forbid")
     format: Literal["1"]
     slice: str
-    found: _Found
+    found: _Numbers
     origin: _Origin
 
 
@@ -178,9 +159,9 @@ def load_saved_slice(path: Path) -> SavedSlice:
         parsed = _parse(read_small_text(path))
     except ValidationError as error:
         first = error.errors()[0]
-        where = ".".join(str(part) for part in first["loc"]) or "the file"
+        field = ".".join(map(str, first["loc"])) or "the file"
         raise InputError(
-            f"{path}: {where}: {first['msg']} (got {first['input']!r:.80})", hint="judgewright slices --save writes one"
+            f"{path}: {field}: {first['msg']} (got {first['input']!r:.80})", hint="judgewright slices --save writes one"
         ) from None
     except (OSError, yaml.YAMLError, RecursionError, ValueError, TypeError) as error:
         reason = next(iter(str(error).splitlines()), type(error).__name__)
@@ -207,21 +188,19 @@ def read_slice(text: str) -> Predicate:
     Raises:
         InputError: It is neither.
     """
-    if _is_file(text):
+    try:
+        is_file = Path(text).is_file()
+    except OSError:  # a predicate may be longer than a file's name can be
+        is_file = False
+    if is_file:
         return load_slice(Path(text))
     if text.strip().endswith(SUFFIXES) and not any(sign in text for sign in "=<>["):
         raise InputError(f"there is no slice file {text!r}", hint="judgewright slices --save writes one")
     return parse_predicate(text)
 
 
-def _is_file(text: str) -> bool:
-    try:
-        return Path(text).is_file()
-    except OSError:  # a predicate may be longer than a file's name can be
-        return False
-
-
 def _parse(text: str) -> _File:
     if len(text) > MAX_CHARACTERS:
         raise ValueError(f"a slice file over {MAX_CHARACTERS:,} characters is not read")
+    # The base loader builds text and nothing else, so that a file cannot run anything.
     return _File.model_validate(yaml.load(text, Loader=yaml.BaseLoader))  # noqa: S506  # text and nothing else

@@ -22,9 +22,9 @@ import numpy.typing as npt
 
 from ..judges import BoolArray, FloatArray, IntArray
 from .column import Column
-from .significance import MIN_GROUPS, Clustered, gaussian_llr, scan_llr
-from .slice import Condition, Contains, Interval, Predicate
-from .tokens import Likely
+from .significance import MIN_GROUPS, Clustered, LossScan
+from .slice import Condition, Contains, Interval, Predicate, join
+from .tokens import LikelyWords
 
 Bits = npt.NDArray[np.uint8]
 """Whether each row is inside, eight rows a byte."""
@@ -50,7 +50,7 @@ class Rows:
     loss: BoolArray | FloatArray
     """What each row costs; booleans mark bad rows. Shape (n,)."""
     groups: IntArray
-    words: Likely = field(default_factory=Likely)
+    words: LikelyWords = field(default_factory=LikelyWords)
     """The words to search beside the columns."""
     within: dict[Condition, BoolArray] = field(default_factory=dict)
     """For each condition met so far, whether a row of each code of its column is inside."""
@@ -60,60 +60,33 @@ class Rows:
 
     def only(self, chosen: BoolArray) -> Rows:
         """Return the chosen rows; chosen has shape (n,)."""
-        columns, words = (
-            tuple(replace(c, codes=c.codes[chosen]) for c in every) for every in (self.columns, self.words.columns)
-        )
-        kept = replace(self.words, columns=words)
-        return replace(self, columns=columns, words=kept, loss=self.loss[chosen], groups=self.groups[chosen])
+        words = replace(self.words, columns=tuple(column.only(chosen) for column in self.words.columns))
+        columns = tuple(column.only(chosen) for column in self.columns)
+        return replace(self, columns=columns, words=words, loss=self.loss[chosen], groups=self.groups[chosen])
 
     def member(self, predicate: Predicate) -> BoolArray:
         """Return whether each row is inside, by its codes; shape (n,)."""
         by_name = {column.name: column for column in (*self.columns, *self.words.columns)}
-        holds = []
+        inside = np.ones(len(self), np.bool_)
         for condition in predicate.conditions:
+            # A word is a column of its own, named by its condition.
             column = by_name[str(condition) if isinstance(condition, Contains) else condition.column]
             if condition not in self.within:
-                self.within[condition] = np.array([_within(part, condition) for part in column.conditions])
-            holds.append(self.within[condition][column.codes])
-        return np.logical_and.reduce(holds) if holds else np.ones(len(self), np.bool_)
+                self.within[condition] = np.array([_implies(part, condition) for part in column.conditions])
+            inside &= self.within[condition][column.codes]
+        return inside
 
 
-def _within(part: Condition | None, whole: Condition) -> bool:
+def _implies(part: Condition | None, condition: Condition) -> bool:
     """Whether the rows of one code all meet a condition."""
-    if isinstance(part, Interval) and isinstance(whole, Interval):
-        return whole.low <= part.low and part.high <= whole.high
-    return part == whole
-
-
-@dataclass(frozen=True, slots=True)
-class _Score:
-    """How a cell's rows and losses become a likelihood ratio."""
-
-    total: float
-    loss: float
-    variance: float | None
-    """Of one row's loss; None where losses are bad rows."""
-
-    @classmethod
-    def of(cls, loss: BoolArray | FloatArray) -> _Score:
-        binary = loss.dtype == np.bool_
-        return cls(float(len(loss)), float(loss.sum()), None if binary else float(loss.var()))
-
-    @property
-    def possible(self) -> bool:
-        """Whether rows differ at all."""
-        return 0 < self.loss < self.total if self.variance is None else self.variance > 0
-
-    def llr(self, n: FloatArray, loss: FloatArray) -> FloatArray:
-        """Score cells; shapes (cells,)."""
-        if self.variance is None:
-            return scan_llr(n, loss, self.total, self.loss)
-        return gaussian_llr(n, loss, self.total, self.loss / self.total, self.variance)
+    if isinstance(part, Interval) and isinstance(condition, Interval):
+        return condition.low <= part.low and part.high <= condition.high
+    return part == condition
 
 
 @dataclass(frozen=True, slots=True)
 class _Axis:
-    """The candidates of one column, or of several side by side: runs of neighbouring codes."""
+    """The candidates of one column, or of several side by side: spans of neighbouring codes."""
 
     size: int
     """Codes 0..size-1; code 0 of each column is that of its rare values."""
@@ -122,9 +95,9 @@ class _Axis:
     stops: IntArray
     """One past its last code."""
     conditions: tuple[Condition, ...]
-    """What each candidate says."""
+    """Of each candidate."""
 
-    def runs(self, counts: FloatArray, along: int) -> FloatArray:
+    def sums(self, counts: FloatArray, along: int) -> FloatArray:
         """Sum counts over each candidate's codes, from prefix sums along one axis."""
         below = np.cumsum(counts, axis=along)
         return below.take(self.stops - 1, axis=along) - below.take(self.starts - 1, axis=along)
@@ -172,48 +145,54 @@ def propose(rows: Rows, *, depth: int, min_rows: int) -> tuple[list[Predicate], 
         member = rows.member(cell.predicate)
         inside = np.flatnonzero(member)
         bits = np.packbits(member)
-        same = bits.tobytes()
-        if same in seen or len(inside) == len(rows) or clustered.groups_in(inside) < MIN_GROUPS:
+        # Two predicates may hold for the same rows; the first, which scores no less, speaks for both.
+        if bits.tobytes() in seen or len(inside) == len(rows) or clustered.groups_in(inside) < MIN_GROUPS:
             continue
-        seen.add(same)
+        seen.add(bits.tobytes())
         shortlist.append(replace(cell, design=clustered.design(inside)))
         packed.append(bits)
     return _cover(shortlist, packed, rows.loss, min_rows), looked_at
 
 
 def _best_cells(rows: Rows, depth: int, min_rows: int) -> tuple[list[_Cell], int]:
-    """The best cells before their design effects are known, in order of score and name, and how many there are."""
-    score = _Score.of(rows.loss)
-    if not score.possible:
+    """Return the best cells before their design effects are known, in order of score and name, and the cell count."""
+    scan = LossScan.of(rows.loss)
+    if not scan.possible:
         return [], 0
     counter = _Counter.of(rows, min_rows)
-    found: list[_Cell] = []
+    best: list[_Cell] = []
     looked_at = 0
     for level, of_words in itertools.product(range(1, depth + 1), (False, True)):
         cubes = list(counter.word_cubes(level) if of_words else counter.cubes(level))
         if not cubes:
             continue
-        n, lost = (np.concatenate(parts) for parts in ([c.n for c in cubes], [c.loss for c in cubes]))
-        cells = max(len(n), round(len(n) * counter.words_each)) if of_words else len(n)
+        n = np.concatenate([cube.n for cube in cubes])
+        loss = np.concatenate([cube.loss for cube in cubes])
+        cells = len(n)
+        if of_words:
+            # The words were chosen from many more, which count as looked at.
+            cells = max(cells, round(cells * counter.words_each))
         looked_at += cells
         price = math.log(cells)
         # Rounded, so that the order of rows cannot decide between equals.
-        scores = np.round(score.llr(n, lost) - price, 9)
+        scores = np.round(scan.llr(n, loss) - price, 9)
         ends = np.cumsum([len(cube.n) for cube in cubes])
-        for at in np.flatnonzero(scores >= _least_kept(scores)).tolist():
-            which = int(np.searchsorted(ends, at, side="right"))
-            cube = cubes[which]
-            predicate = cube.predicate(at - int(ends[which]) + len(cube.n))
-            found.append(_Cell(predicate, price, float(scores[at])))
-    return sorted(found, key=lambda cell: (-cell.score, str(cell.predicate)))[:SHORTLIST], looked_at
+        for at in np.flatnonzero(scores >= _lowest_listed(scores)).tolist():
+            position = int(np.searchsorted(ends, at, side="right"))
+            cube = cubes[position]
+            predicate = cube.predicate(at - int(ends[position]) + len(cube.n))
+            best.append(_Cell(predicate, price, float(scores[at])))
+    best.sort(key=lambda cell: (-cell.score, str(cell.predicate)))
+    return best[:SHORTLIST], looked_at
 
 
-def _least_kept(scores: FloatArray) -> float:
-    """The score of the last cell that can come on the shortlist; ties with it are kept."""
+def _lowest_listed(scores: FloatArray) -> float:
+    """Return the score of the last cell that can come on the shortlist; ties with it are listed."""
     floor = float(np.nextafter(PROPOSE_ABOVE, math.inf))
-    if len(scores) <= SHORTLIST:
+    rank = len(scores) - SHORTLIST
+    if rank <= 0:
         return floor
-    return max(floor, float(np.partition(scores, len(scores) - SHORTLIST)[len(scores) - SHORTLIST]))
+    return max(floor, float(np.partition(scores, rank)[rank]))
 
 
 @dataclass(frozen=True, slots=True)
@@ -240,18 +219,23 @@ class _Counter:
                 axes.append(axis)
                 codes.append(code[column.codes])
                 plain += not any(isinstance(part, Contains) for part in column.conditions)
-        stacked = np.stack(codes, axis=1) if codes else np.zeros((len(rows), 0), np.int64)
+        stacked = np.zeros((len(rows), 0), np.int64)
+        if codes:
+            stacked = np.stack(codes, axis=1)
         each = rows.words.considered / max(1, len(axes) - plain)
         return cls(tuple(axes), stacked, rows.loss, min_rows, plain, each)
 
     def cubes(self, level: int) -> Iterator[_Cube]:
         """Yield the candidates with enough rows of every combination of so many columns."""
         for head in itertools.combinations(range(self.plain), level - 1):
-            yield from self._cube(head, slice(head[-1] + 1 if head else 0, self.plain))
+            start = head[-1] + 1 if head else 0
+            yield from self._cube(head, slice(start, self.plain))
 
     def word_cubes(self, level: int) -> Iterator[_Cube]:
         """Yield the same of every word, alone and with one condition beside it."""
-        for head in itertools.combinations(range(self.plain), level - 1) if level <= WORD_DEPTH else ():
+        if level > WORD_DEPTH:
+            return
+        for head in itertools.combinations(range(self.plain), level - 1):
             yield from self._cube(head, slice(self.plain, len(self.axes)))
 
     def _cube(self, head: tuple[int, ...], tail: slice) -> Iterator[_Cube]:
@@ -259,12 +243,12 @@ class _Counter:
         if not self.axes[tail]:
             return
         axes = (*(self.axes[i] for i in head), _side_by_side(self.axes[tail]))
-        n, lost = self._counts(head, tail, [axis.size for axis in axes])
+        n, loss = self._counts(head, tail, [axis.size for axis in axes])
         for along, axis in enumerate(axes):
-            n, lost = axis.runs(n, along), axis.runs(lost, along)
+            n, loss = axis.sums(n, along), axis.sums(loss, along)
         enough = np.flatnonzero(n >= self.min_rows)
         if len(enough):
-            yield _Cube(axes, enough, n.ravel()[enough], lost.ravel()[enough])
+            yield _Cube(axes, enough, n.ravel()[enough], loss.ravel()[enough])
 
     def _counts(self, head: tuple[int, ...], tail: slice, sizes: list[int]) -> tuple[FloatArray, FloatArray]:
         """Count rows and losses by the head's codes and, side by side, those of every column in the tail."""
@@ -280,6 +264,7 @@ class _Counter:
             cell = ((key * sizes[-1])[:, None] + (block[:, tail] + offsets)).ravel()
             n += np.bincount(cell, minlength=cells)
             if binary:
+                # Bad rows are few: counting them alone is quicker than weighting every row.
                 lost += np.bincount(cell.reshape(len(block), -1)[np.flatnonzero(loss)].ravel(), minlength=cells)
             else:
                 lost += np.bincount(cell, np.repeat(loss, len(cell) // len(block)), cells)
@@ -289,31 +274,38 @@ class _Counter:
 def _axis(column: Column, min_rows: int) -> tuple[_Axis, IntArray]:
     """Return a column's candidates, and the code on their axis for each code of the column; shape (codes,)."""
     frequent = np.bincount(column.codes, minlength=len(column.conditions)) >= min_rows
-    # A rare bin may still be part of a run of bins.
+    # A rare bin may still be part of a span of bins.
     frequent[: column.ordered] = True
-    usable = frequent & np.array([condition is not None for condition in column.conditions])
-    kept = [c for c, use in zip(column.conditions, usable, strict=True) if c is not None and use]
-    runs = [(a, b) for a in range(column.ordered) for b in range(a + 1, column.ordered + 1)]
-    runs = [run for run in runs if run != (0, column.ordered)]
-    runs += [(code, code + 1) for code in range(column.ordered, len(kept))]
-    starts, stops = np.array(runs, np.int64).reshape(-1, 2).T + 1
-    conditions = tuple(_joined(kept[a], kept[b - 1]) for a, b in runs)
-    return _Axis(len(kept) + 1, starts, stops, conditions), np.where(usable, np.cumsum(usable), 0)
+    parts: list[Condition] = []
+    usable = np.zeros(len(column.conditions), np.bool_)
+    for code, condition in enumerate(column.conditions):
+        if condition is not None and frequent[code]:
+            usable[code] = True
+            parts.append(condition)
+    spans = neighbouring_spans(column.ordered, len(parts))
+    # All bins together say no more than that the column has a value.
+    spans = [span for span in spans if span != (0, column.ordered)]
+    starts, stops = np.array(spans, np.int64).reshape(-1, 2).T + 1
+    conditions = tuple(join(parts[start], parts[stop - 1]) for start, stop in spans)
+    return _Axis(len(parts) + 1, starts, stops, conditions), np.where(usable, np.cumsum(usable), 0)
 
 
-def _joined(first: Condition, last: Condition) -> Condition:
-    if isinstance(first, Interval) and isinstance(last, Interval):
-        return Interval(column=first.column, low=first.low, high=last.high)
-    return first
+def neighbouring_spans(ordered: int, size: int) -> list[tuple[int, int]]:
+    """Return every span of neighbours among the first `ordered` of `size` codes, and each code after them by itself."""
+    spans = [(start, stop) for start in range(ordered) for stop in range(start + 1, ordered + 1)]
+    return spans + [(code, code + 1) for code in range(ordered, size)]
 
 
 def _side_by_side(axes: Sequence[_Axis]) -> _Axis:
-    offsets = np.cumsum([0, *(axis.size for axis in axes[:-1])])
-    starts, stops = (
-        np.concatenate([ends + offset for ends, offset in zip(parts, offsets, strict=True)])
-        for parts in ([axis.starts for axis in axes], [axis.stops for axis in axes])
-    )
-    return _Axis(sum(axis.size for axis in axes), starts, stops, tuple(c for axis in axes for c in axis.conditions))
+    size = 0
+    starts, stops = [], []
+    conditions: list[Condition] = []
+    for axis in axes:
+        starts.append(axis.starts + size)
+        stops.append(axis.stops + size)
+        conditions += axis.conditions
+        size += axis.size
+    return _Axis(size, np.concatenate(starts), np.concatenate(stops), tuple(conditions))
 
 
 def _cover(
@@ -324,14 +316,16 @@ def _cover(
     alive = np.ones(len(loss), np.bool_)
     price, design = np.array([(cell.price, cell.design) for cell in shortlist]).reshape(-1, 2).T
     while shortlist and len(chosen) < PROPOSALS:
-        score = _Score.of(loss[alive])
-        if not score.possible:
+        scan = LossScan.of(loss[alive])
+        if not scan.possible:
             break
         n = _counts(packed, alive)
-        lost = (
-            _counts(packed, alive & (loss > 0)) if loss.dtype == np.bool_ else _sums(packed, np.where(alive, loss, 0.0))
-        )
-        scores = np.where(n >= min_rows, np.round(score.llr(n, lost) / design - price, 9), -math.inf)
+        if loss.dtype == np.bool_:
+            lost = _counts(packed, alive & (loss > 0))
+        else:
+            weight = np.where(alive, loss, 0.0)
+            lost = np.array([np.unpackbits(mask, count=len(weight)) @ weight for mask in packed], np.float64)
+        scores = np.where(n >= min_rows, np.round(scan.llr(n, lost) / design - price, 9), -math.inf)
         best = int(np.argmax(scores))  # the shortlist is in order of score and name, so ties have one answer
         if scores[best] <= PROPOSE_ABOVE:
             break
@@ -344,11 +338,6 @@ def _counts(packed: Sequence[Bits], marked: BoolArray) -> FloatArray:
     """Count the marked rows of each mask, without unpacking it."""
     bits = np.packbits(marked)
     return np.array([_ONES[mask & bits].sum(dtype=np.int64) for mask in packed], np.float64)
-
-
-def _sums(packed: Sequence[Bits], weight: FloatArray) -> FloatArray:
-    """Sum the weights of each mask's rows."""
-    return np.array([np.unpackbits(mask, count=len(weight)) @ weight for mask in packed], np.float64)
 
 
 def still_poor(
@@ -365,18 +354,19 @@ def still_poor(
     gone = np.zeros(len(rows), np.bool_)
     for predicate in after:
         gone |= rows.member(predicate)
-    left, waiting, kept = rows.only(~gone), list(predicates), []
+    left, waiting = rows.only(~gone), list(predicates)
+    poor: list[Predicate] = []
     while waiting:
-        score = _Score.of(left.loss)
+        scan = LossScan.of(left.loss)
+        if not scan.possible:
+            break
         members = [left.member(predicate) for predicate in waiting]
         n = np.array([np.count_nonzero(member) for member in members], np.float64)
         lost = np.array([left.loss[member].sum() for member in members], np.float64)
-        if not score.possible:
-            break
-        ratio = np.where(n >= min_rows, np.round(score.llr(n, lost), 9), 0.0)
+        ratio = np.where(n >= min_rows, np.round(scan.llr(n, lost), 9), 0.0)
         best = min(range(len(waiting)), key=lambda i: (-ratio[i], str(waiting[i])))
         if ratio[best] < RESIDUE:
             break
-        kept.append(waiting.pop(best))
+        poor.append(waiting.pop(best))
         left = left.only(~members[best])
-    return kept
+    return poor

@@ -1,4 +1,4 @@
-"""What a search for slices found."""
+"""The result of a search for slices: each slice, the columns left out, and what judges said of the rows."""
 
 from __future__ import annotations
 
@@ -79,14 +79,15 @@ class FoundSlice:
 
     @property
     def prompt_target(self) -> bool:
-        """Whether a prompt could mend it: confirmed, errors of one kind everywhere, not only the base rate's doing."""
-        if not self.confirmed or self.direction is None or not (self.consistency and self.consistency.holds):
+        """Whether a prompt could fix it: confirmed, errors of one kind everywhere, not only the base rate's doing."""
+        if not self.confirmed or self.direction is None:
+            return False
+        if self.consistency is None or not self.consistency.holds:
             return False
         return self.parts is None or self.parts.judges_doing(self.direction)
 
     def to_json(self) -> dict[str, Any]:  # Any: JSON
         """Return the slice with the keys of the command's contract."""
-        parts = self.parts and {"prevalence": self.parts.prevalence, "tpr": self.parts.tpr, "fpr": self.parts.fpr}
         return {
             "predicate": str(self.predicate),
             "n": self.n,
@@ -98,7 +99,7 @@ class FoundSlice:
             "high": self.high,
             "p": self.p,
             "direction": self.direction,
-            "parts": parts,
+            "parts": self.parts and asdict(self.parts),
             "expected_gain": self.expected_gain,
             "consistency": self.consistency and asdict(self.consistency),
             "confirmed": self.confirmed,
@@ -106,14 +107,14 @@ class FoundSlice:
         }
 
     def describe(self) -> str:
-        """Tell the slice in a sentence."""
-        share = (
-            "no errors held out" if self.fp_share is None else f"{self.fp_share:.0%} of its errors are false positives"
-        )
-        state = f"confirmed, p = {self.p:.2g}" if self.confirmed else f"not confirmed, p = {self.p:.2g}"
+        """Describe the slice in a sentence."""
+        share = "no errors held out"
+        if self.fp_share is not None:
+            share = f"{self.fp_share:.0%} of its errors are false positives"
+        state = "confirmed" if self.confirmed else "not confirmed"
         return (
             f"{self.predicate}: {self.metric} {self.value:.3f} against {self.rest:.3f} elsewhere "
-            f"(n = {self.n}; {share}; {state})"
+            f"(n = {self.n}; {share}; {state}, p = {self.p:.2g})"
         )
 
 
@@ -128,7 +129,7 @@ class OutputLevel:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JudgeOutput:
-    """What a judge said of the rows, and the metric at its values: calibration, and never a slice to mend."""
+    """What a judge said of the rows, and the metric at its values: calibration, and never a slice to fix."""
 
     column: str
     reason: str
@@ -156,7 +157,7 @@ class SliceReport:
     """What judges said of the rows, this one's own outputs first; never searched."""
 
     def __repr__(self) -> str:
-        confirmed = sum(found.confirmed for found in self.slices)
+        confirmed = sum(one.confirmed for one in self.slices)
         overall = f"{self.metric} {self.overall}, n={self.overall.n:,}"
         return f"SliceReport({overall}; slices={len(self.slices)}, confirmed={confirmed})"
 
@@ -171,11 +172,10 @@ class SliceReport:
         import pandas as pd
 
         columns = ("output", "predicate", "metric", "value", "low", "high", "n")
-        lines = [
-            {"output": output.column, "metric": self.metric, **level}
-            for output in self.judge_outputs
-            for level in output.to_json()["levels"]
-        ]
+        lines: list[dict[str, object]] = []
+        for output in self.judge_outputs:
+            for level in output.to_json()["levels"]:
+                lines.append({"output": output.column, "metric": self.metric, **level})
         return pd.DataFrame(lines, columns=list(columns))
 
     def to_frame(self) -> pd.DataFrame:
@@ -183,7 +183,7 @@ class SliceReport:
         import pandas as pd
 
         columns = ("predicate", "metric", "value", "low", "high", "n", "support", "rest", "p", "direction")
-        lines = [found.to_json() for found in self.slices]
+        lines = [one.to_json() for one in self.slices]
         return pd.DataFrame(lines, columns=[*columns, "expected_gain", "confirmed", "prompt_target"])
 
     def to_json(self) -> dict[str, Any]:  # Any: JSON
@@ -192,7 +192,7 @@ class SliceReport:
             "schema_version": 1,
             "metric": self.metric,
             "overall": self.overall.to_json(),
-            "slices": [found.to_json() for found in self.slices],
+            "slices": [one.to_json() for one in self.slices],
             "left_out": dict(self.left_out),
             "judge_outputs": [output.to_json() for output in self.judge_outputs],
             "notes": list(self.notes),

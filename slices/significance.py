@@ -101,7 +101,9 @@ class Clustered:
 
     def groups_in(self, rows: IntArray) -> int:
         """Return how many groups some rows belong to."""
-        return len(rows) if self.rows_of.max() <= 1 else count_groups(self.groups[rows])
+        if self.rows_of.max() <= 1:
+            return len(rows)
+        return count_groups(self.groups[rows])
 
     def design(self, rows: IntArray) -> float:
         """Return the design effect of the slice with these rows, see `design_effect`; rows are positions."""
@@ -124,8 +126,9 @@ class Clustered:
             centre = (total + prior * pooled) / (n + prior)
             residual += sign * (sum_of - centre * n_of) / n
             single += max(0.0, square - 2 * centre * total + n * centre**2) / n**2
-        present = int(np.count_nonzero(self.rows_of))
-        return max(1.0, _spread_of(residual, present) / single) if single > 1e-15 else 1.0
+        if single <= 1e-15:
+            return 1.0
+        return max(1.0, _spread_of(residual, int(np.count_nonzero(self.rows_of))) / single)
 
 
 def _exact_tail(hits: int, n: int, bad: int, total: int) -> float:
@@ -151,6 +154,7 @@ def one_direction(fp: BoolArray, fn: BoolArray, groups: IntArray) -> tuple[float
     if not errors:
         return None, 1.0
     by_group = np.bincount(groups, sign)
+    # Degrees of freedom come from groups with errors: the others say nothing about a direction.
     touched = int((np.bincount(groups, np.abs(sign)) > 0).sum())
     share = float(fp.sum() / errors)
     if touched < MIN_GROUPS:
@@ -170,8 +174,43 @@ def share_interval(good: BoolArray, groups: IntArray, level: float = 0.95) -> tu
     share = float(good.mean())
     present = count_groups(groups)
     independent = share * (1 - share) / n
-    design = max(1.0, _group_variance((good - share) / n, groups) / independent) if independent else n / present
+    if independent:
+        by_group = np.bincount(groups, (good - share) / n).astype(np.float64)
+        design = max(1.0, _spread_of(by_group, present) / independent)
+    else:
+        design = n / present
     return wilson(float(good.sum()) / design, n / design, level)
+
+
+@dataclass(frozen=True, slots=True)
+class LossScan:
+    """How the rows and losses of a cell become a log-likelihood ratio against all rows."""
+
+    total: float
+    """All rows."""
+    loss: float
+    """Their summed loss."""
+    variance: float | None
+    """Of one row's loss; None where losses are bad rows."""
+
+    @classmethod
+    def of(cls, loss: BoolArray | FloatArray) -> LossScan:
+        """Take the losses of all rows, shape (n,); booleans mark bad rows."""
+        variance = None if loss.dtype == np.bool_ else float(loss.var())
+        return cls(float(len(loss)), float(loss.sum()), variance)
+
+    @property
+    def possible(self) -> bool:
+        """Whether rows differ at all."""
+        if self.variance is None:
+            return 0 < self.loss < self.total
+        return self.variance > 0
+
+    def llr(self, n: FloatArray, loss: FloatArray) -> FloatArray:
+        """Score cells by their rows and summed losses; shapes (cells,)."""
+        if self.variance is None:
+            return scan_llr(n, loss, self.total, self.loss)
+        return gaussian_llr(n, loss, self.total, self.loss / self.total, self.variance)
 
 
 def scan_llr(n: FloatArray, bad: FloatArray, total: float, total_bad: float) -> FloatArray:
@@ -212,8 +251,10 @@ def rows_to_find(share: float, base: float, candidates: int) -> float:
     """
     if not 0 < base < 1 or share <= base:
         return math.inf
-    other = 0.0 if share >= 1 else (1 - share) * math.log((1 - share) / (1 - base))
-    return (math.log(max(candidates, 1)) + 3.0) / (share * math.log(share / base) + other)
+    divergence = share * math.log(share / base)
+    if share < 1:
+        divergence += (1 - share) * math.log((1 - share) / (1 - base))
+    return (math.log(max(candidates, 1)) + 3.0) / divergence
 
 
 def _log_likelihood(n: FloatArray | float, bad: FloatArray | float) -> FloatArray:
@@ -224,10 +265,8 @@ def _log_likelihood(n: FloatArray | float, bad: FloatArray | float) -> FloatArra
     return xlogy(bad, np.divide(bad, safe)) + xlogy(good, np.divide(good, safe))
 
 
-def _group_variance(residual: FloatArray, groups: IntArray) -> float:
-    """Variance of the sum of residuals, summed by group, with the small-sample factor G / (G - 1)."""
-    return _spread_of(np.bincount(groups, residual).astype(np.float64), count_groups(groups))
-
-
 def _spread_of(sums: FloatArray, present: int) -> float:
-    return float((sums**2).sum() * present / (present - 1)) if present > 1 else math.inf
+    """Return the variance of a sum of residuals from its sums by group, with the small-sample factor G / (G - 1)."""
+    if present < 2:
+        return math.inf
+    return float((sums**2).sum() * present / (present - 1))

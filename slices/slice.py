@@ -98,18 +98,26 @@ class Contains:
         if is_missing(value):
             return False
         wanted, text = split_words(self.word), text_of(value)
-        if text.isascii() and wanted[0] not in text.lower():  # spares most texts being taken apart
+        # A cheap look first: most texts do not have the word and need not be taken apart.
+        if text.isascii() and wanted[0] not in text.lower():
             return False
-        found = split_words(text)
+        words = split_words(text)
         if len(wanted) == 1:
-            return wanted[0] in found
-        return any(found[start : start + len(wanted)] == wanted for start in range(len(found)))
+            return wanted[0] in words
+        return any(words[start : start + len(wanted)] == wanted for start in range(len(words)))
 
     def __str__(self) -> str:
         return f"{_quoted(self.column)} contains {_quoted(self.word)}"
 
 
 Condition = Equals | Missing | Interval | Contains
+
+
+def join(first: Condition, last: Condition) -> Condition:
+    """Return the interval from the first to the last of neighbouring ones; any other condition stands alone."""
+    if isinstance(first, Interval) and isinstance(last, Interval):
+        return Interval(column=first.column, low=first.low, high=last.high)
+    return first
 
 
 @dataclass(frozen=True, slots=True, init=False)
@@ -134,8 +142,8 @@ class Predicate:
         columns = Columns()
         inside = np.ones(len(rows), np.bool_)
         for condition in self.conditions:
-            name, holds = condition.column, condition.holds
-            inside &= np.fromiter((holds(columns.value(row, name)) for row in rows), np.bool_, len(rows))
+            values = (columns.value(row, condition.column) for row in rows)
+            inside &= np.fromiter(map(condition.holds, values), np.bool_, len(rows))
         return inside
 
     def __str__(self) -> str:
@@ -156,15 +164,18 @@ def text_of(value: Scalar) -> str:
     """Return the text by which a metadata value is compared and shown."""
     if isinstance(value, bool):
         return "true" if value else "false"
-    if isinstance(value, int | float):
-        return number_text(float(value)) if abs(value) < 2**53 else str(value)
+    # Beyond 2**53 a float no longer holds every whole number.
+    if isinstance(value, int | float) and abs(value) < 2**53:
+        return number_text(float(value))
     return str(value)
 
 
 def number_text(value: float) -> str:
     """Write a number as short as it reads back exactly, whole ones without a point."""
     exact = float(value)
-    return str(int(exact)) if exact.is_integer() and abs(exact) < 1e15 else repr(exact)
+    if exact.is_integer() and abs(exact) < 1e15:
+        return str(int(exact))
+    return repr(exact)
 
 
 def parse_predicate(text: str) -> Predicate:
@@ -194,16 +205,16 @@ def parse_predicate(text: str) -> Predicate:
 
 def _tokens(text: str) -> list[str]:
     if len(text) > _MAX_TEXT:
-        raise InputError(f"a slice of {len(text):,} characters is not read; {_MAX_TEXT:,} are")
-    found: list[str] = []
+        raise InputError(f"the slice has {len(text):,} characters; at most {_MAX_TEXT:,} are read")
+    tokens: list[str] = []
     position, end = 0, len(text.rstrip())
     while position < end:
         token = _TOKEN.match(text, position)
         if token is None:
             raise _unreadable(text, f"cannot read {text[position : position + 10]!r}")
-        found.append(token[1])
+        tokens.append(token[1])
         position = token.end()
-    return found
+    return tokens
 
 
 def _condition(tokens: list[str], text: str) -> tuple[Condition, list[str]]:
@@ -216,12 +227,15 @@ def _condition(tokens: list[str], text: str) -> tuple[Condition, list[str]]:
             return Equals(column=_unquoted(column, text), value=_unquoted(value, text)), rest
         case [column, "in", "[", low, ",", high, ")", *rest]:
             return Interval(column=_unquoted(column, text), low=_number(low, text), high=_number(high, text)), rest
-        case [column, ">=" | ">" as sign, low, *rest]:
-            bound = _number(low, text)
-            return Interval(column=_unquoted(column, text), low=bound if sign == ">=" else _next(bound)), rest
-        case [column, "<" | "<=" as sign, high, *rest]:
-            bound = _number(high, text)
-            return Interval(column=_unquoted(column, text), high=bound if sign == "<" else _next(bound)), rest
+        case [column, ">=", low, *rest]:
+            return Interval(column=_unquoted(column, text), low=_number(low, text)), rest
+        case [column, "<", high, *rest]:
+            return Interval(column=_unquoted(column, text), high=_number(high, text)), rest
+        # An interval is closed below and open above, so the other two begin or end at the next number.
+        case [column, ">", low, *rest]:
+            return Interval(column=_unquoted(column, text), low=_next(_number(low, text))), rest
+        case [column, "<=", high, *rest]:
+            return Interval(column=_unquoted(column, text), high=_next(_number(high, text))), rest
     raise _unreadable(
         text,
         "expected `column = value`, `column is missing`, `column contains word`, `column in [low, high)` "
@@ -244,7 +258,9 @@ def _number(token: str, text: str) -> float:
 
 
 def _quoted(word: str) -> str:
-    return word if _BARE.fullmatch(word) and word not in _WORDS else orjson.dumps(word).decode()
+    if _BARE.fullmatch(word) and word not in _WORDS:
+        return word
+    return orjson.dumps(word).decode()
 
 
 def _unquoted(token: str, text: str) -> str:
@@ -258,8 +274,8 @@ def _unquoted(token: str, text: str) -> str:
         raise _unreadable(text, f"{token} is not a quoted text") from None
 
 
-def _unreadable(text: str, why: str) -> InputError:
+def _unreadable(text: str, reason: str) -> InputError:
     return InputError(
-        f"slice {text[:200]!r} cannot be read: {why}",
+        f"slice {text[:200]!r} cannot be read: {reason}",
         hint="for example: dataset = RAGTruth and source_words in [150, 400)",
     )

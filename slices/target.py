@@ -1,7 +1,7 @@
 """What a metric means for a search: which rows it is about, what each of them costs, and how it is compared.
 
-There are three kinds. A *share* metric is one minus a share of bad rows, or a monotone map of it. A *pulled* metric
-has no rows of its own, so each row costs what it pulls the metric down (minus its influence function). A
+There are three kinds. A *share* metric is one minus a share of bad rows, or a monotone map of it. A metric *by
+influence* has no rows of its own, so each row costs minus its value of the metric's influence function. A
 *probability* metric scores the judge's probability, and is poor where it is high.
 """
 
@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 import numpy as np
 
-from ..judges import BoolArray, FloatArray, InputError, clustered_se, influence, point
+from ..judges import BoolArray, Estimate, FloatArray, InputError, IntArray, clustered_se, influence, point
 from ..judges.metrics.calibration import bins_of, calibration_intervals, ece
 from .outcomes import Outcomes, compress, count_groups
 from .significance import MIN_GROUPS, Comparison, compare, share_interval
@@ -89,14 +89,21 @@ class Share:
         """See `Target.value`."""
         inside, bad = self.losses(outcomes)
         chosen = member & inside
-        return of_bad_share(self.name, float(bad[chosen].mean())) if chosen.any() else None
+        if not chosen.any():
+            return None
+        return of_bad_share(self.name, float(bad[chosen].mean()))
 
     def interval(self, outcomes: Outcomes, member: BoolArray) -> Interval | None:
         """See `Target.interval`; Wilson's, on as many rows as the groups are worth."""
         inside, bad = self.losses(outcomes)
         chosen = member & inside
-        found = share_interval(~bad[chosen], compress(outcomes.groups[chosen])) if chosen.any() else None
-        return found and (of_bad_share(self.name, 1 - found[0]), of_bad_share(self.name, 1 - found[1]))
+        if not chosen.any():
+            return None
+        interval = share_interval(~bad[chosen], compress(outcomes.groups[chosen]))
+        if interval is None:
+            return None
+        low, high = interval
+        return of_bad_share(self.name, 1 - low), of_bad_share(self.name, 1 - high)
 
     def test(self, outcomes: Outcomes, member: BoolArray) -> Comparison | None:
         """See `Target.test`."""
@@ -111,16 +118,16 @@ def of_bad_share(metric: str, share: float) -> float:
 
 
 @dataclass(frozen=True, slots=True)
-class Pulled:
+class ByInfluence:
     """Kappa, MCC, balanced accuracy: searched through the influence function, tested as themselves."""
 
     name: str
     lower_is_worse: bool = True
 
     def losses(self, outcomes: Outcomes) -> tuple[BoolArray, FloatArray]:
-        """See `Target.losses`; a loss is minus the row's pull on the metric."""
-        pull = influence(self.name, outcomes.positive, outcomes.predicted)
-        return np.ones(len(pull), np.bool_), -pull
+        """See `Target.losses`; a loss is minus the row's influence on the metric."""
+        influences = influence(self.name, outcomes.positive, outcomes.predicted)
+        return np.ones(len(influences), np.bool_), -influences
 
     def value(self, outcomes: Outcomes, member: BoolArray) -> float | None:
         """See `Target.value`."""
@@ -140,23 +147,27 @@ class Pulled:
         """See `Target.test`: the metric inside against the metric outside, each with its clustered error."""
         from scipy.special import stdtr
 
-        (here, se, groups), (there, other, others) = (self._measured(outcomes, m) for m in (member, ~member))
-        if here is None or there is None:
+        inside, inside_se, inside_groups = self._measured(outcomes, member)
+        rest, rest_se, rest_groups = self._measured(outcomes, ~member)
+        if inside is None or rest is None:
             return None
-        spread = math.hypot(se, other)
-        fewest = min(groups, others)
-        known = 0 < spread < math.inf and fewest >= MIN_GROUPS
-        p = float(stdtr(fewest - 1, (here - there) / spread)) if known else 1.0
-        return Comparison(n=int(member.sum()), inside=-here, rest=-there, se=spread, p=p, design=1.0)
+        se = math.hypot(inside_se, rest_se)
+        fewest = min(inside_groups, rest_groups)
+        p = 1.0
+        if 0 < se < math.inf and fewest >= MIN_GROUPS:
+            p = float(stdtr(fewest - 1, (inside - rest) / se))
+        # Negated, because a comparison is of losses.
+        return Comparison(n=int(member.sum()), inside=-inside, rest=-rest, se=se, p=p, design=1.0)
 
     def _measured(self, outcomes: Outcomes, member: BoolArray) -> tuple[float | None, float, int]:
-        """The metric on some rows, its standard error and their groups."""
+        """Return the metric on some rows, its standard error and how many groups they are of."""
         part = outcomes.only(member)
         value = self.value(outcomes, member)
         if value is None:
             return None, math.inf, 0
         groups = compress(part.groups)
-        return value, clustered_se(influence(self.name, part.positive, part.predicted), groups), count_groups(groups)
+        se = clustered_se(influence(self.name, part.positive, part.predicted), groups)
+        return value, se, count_groups(groups)
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,15 +179,15 @@ class OfProbability:
 
     def losses(self, outcomes: Outcomes) -> tuple[BoolArray, FloatArray]:
         """See `Target.losses`; a loss is the squared error of the probability."""
-        known = np.isfinite(outcomes.probability)
-        if not known.any():
+        stated = np.isfinite(outcomes.probability)
+        if not stated.any():
             raise InputError(f"{self.name} needs the judge's confidence", hint="name its column with --confidence")
-        return known, np.where(known, (outcomes.probability - outcomes.positive) ** 2, 0.0)
+        return stated, np.where(stated, (outcomes.probability - outcomes.positive) ** 2, 0.0)
 
     def value(self, outcomes: Outcomes, member: BoolArray) -> float | None:
         """See `Target.value`."""
-        known, loss = self.losses(outcomes)
-        chosen = member & known
+        stated, loss = self.losses(outcomes)
+        chosen = member & stated
         if not chosen.any():
             return None
         if self.name == "brier":
@@ -185,25 +196,30 @@ class OfProbability:
 
     def interval(self, outcomes: Outcomes, member: BoolArray) -> Interval | None:
         """See `Target.interval`; groups are resampled."""
-        part = outcomes.only(member & self.losses(outcomes)[0])
-        groups = compress(part.groups)
-        return calibration_intervals(part.positive, part.probability, groups)[self.name][1] if len(part) else None
+        stated, _ = self.losses(outcomes)
+        part = outcomes.only(member & stated)
+        if not len(part):
+            return None
+        return calibration_intervals(part.positive, part.probability, compress(part.groups))[self.name][1]
 
     def test(self, outcomes: Outcomes, member: BoolArray) -> Comparison | None:
         """See `Target.test`; ECE, which is biased on few rows, is compared with random sets of as many groups."""
-        known, loss = self.losses(outcomes)
-        part, member = outcomes.only(known), member[known]
+        stated, loss = self.losses(outcomes)
+        part, member = outcomes.only(stated), member[stated]
         groups = compress(part.groups)
-        found = compare(loss[known], member, groups)
-        if found is None or self.name == "brier":
-            return found
-        here, there = (float(ece(part.positive[m], part.probability[m])) for m in (member, ~member))
-        p = _permuted(part, member, groups, here - there) if found.p < 1 else 1.0
-        return Comparison(n=found.n, inside=here, rest=there, se=found.se, p=p, design=found.design)
+        brier = compare(loss[stated], member, groups)
+        if brier is None or self.name == "brier":
+            return brier
+        inside = float(ece(part.positive[member], part.probability[member]))
+        rest = float(ece(part.positive[~member], part.probability[~member]))
+        p = 1.0
+        if brier.p < 1:
+            p = _permutation_p(part, member, groups, inside - rest)
+        return replace(brier, inside=inside, rest=rest, p=p)
 
 
-def _permuted(part: Outcomes, member: BoolArray, groups: np.ndarray, gap: float) -> float:
-    """Share of random sets of groups, as large as the slice, whose ECE exceeds the others' by at least as much."""
+def _permutation_p(part: Outcomes, member: BoolArray, groups: IntArray, gap: float) -> float:
+    """Return the share of random sets of groups, as large as the slice, whose ECE exceeds the others' by `gap`."""
     rng = np.random.default_rng(0)
     bins = bins_of(part.probability, 10, "linspace")
     total = count_groups(groups)
@@ -213,16 +229,18 @@ def _permuted(part: Outcomes, member: BoolArray, groups: np.ndarray, gap: float)
     beyond = 0
     for _ in range(PERMUTATIONS):
         order = rng.permutation(total)
-        taken = order[: max(1, int(np.searchsorted(np.cumsum(rows[order]), size, side="right")))]
-        inside, drawn = wrong[taken].sum(0), int(rows[taken].sum())
-        there = float(np.abs(everything - inside).sum()) / max(n - drawn, 1)
-        beyond += float(np.abs(inside).sum()) / drawn - there >= gap - 1e-12
+        fitting = int(np.searchsorted(np.cumsum(rows[order]), size, side="right"))
+        drawn = order[: max(1, fitting)]
+        inside, n_drawn = wrong[drawn].sum(0), int(rows[drawn].sum())
+        rest = float(np.abs(everything - inside).sum()) / max(n - n_drawn, 1)
+        beyond += float(np.abs(inside).sum()) / n_drawn - rest >= gap - 1e-12
+    # The slice itself counts as one draw, so that p is never 0.
     return (1 + beyond) / (1 + PERMUTATIONS)
 
 
 TARGETS: Mapping[str, Target] = {
     **{name: Share(name) for name in ("precision", "recall", "specificity", "f1", "accuracy", "off_by_one")},
-    **{name: Pulled(name) for name in ("balanced_accuracy", "kappa", "mcc")},
+    **{name: ByInfluence(name) for name in ("balanced_accuracy", "kappa", "mcc")},
     **{name: OfProbability(name) for name in ("brier", "ece")},
 }
 """Every metric whose slices can be searched."""
@@ -237,3 +255,24 @@ def target_of(metric: str) -> Target:
     if metric not in TARGETS:
         raise InputError(f"slices cannot be searched for {metric!r}", hint="metrics: " + ", ".join(TARGETS))
     return TARGETS[metric]
+
+
+def estimate_on(target: Target, outcomes: Outcomes, member: BoolArray, *, n: int) -> Estimate:
+    """Return a metric on the rows marked, with its clustered interval.
+
+    Args:
+        target: The metric.
+        outcomes: What people and judge decided.
+        member: Which rows are marked; shape (n,).
+        n: The number of rows to state with it: all that are marked, or those in the metric's denominator.
+    """
+    value = target.value(outcomes, member) if member.any() else None
+    if value is None or not math.isfinite(value):
+        inside, _ = target.losses(outcomes)
+        if (member & inside).any():
+            return Estimate.undefined(n, "it has no value")
+        return Estimate.undefined(n, f"no row is in the denominator of {target.name}")
+    interval = target.interval(outcomes, member)
+    if interval is None:
+        return Estimate(value=value, low=None, high=None, n=n, reason="all rows are one group")
+    return Estimate(value=value, low=interval[0], high=interval[1], n=n)

@@ -1,9 +1,11 @@
-"""Which slice to optimize on, and why that one."""
+"""Which slice to optimize on, why that one, and why not another."""
 
 from __future__ import annotations
 
 from .effect import Direction
 from .search_result import FoundSlice, SliceReport
+
+_ERRORS: dict[Direction, str] = {"fp": "false positives", "fn": "false negatives"}
 
 
 def choose_target(report: SliceReport, direction: Direction | None) -> tuple[FoundSlice | None, str]:
@@ -16,14 +18,11 @@ def choose_target(report: SliceReport, direction: Direction | None) -> tuple[Fou
         report: The slices found.
         direction: Which errors the objective fights; None for either.
     """
-    fitting = [s for s in report.slices if direction is None or s.direction == direction]
-    targets = [s for s in fitting if s.prompt_target]
+    targets = [s for s in report.slices if s.prompt_target and direction in (None, s.direction)]
     if targets:
         best = max(targets, key=lambda s: (s.held_out.gain_low, -s.p))
-        return (
-            best,
-            f"the confirmed slice that promises the largest gain; {best.describe()}{_passed_over(report, best)}",
-        )
+        reason = f"the confirmed slice that promises the largest gain; {best.describe()}"
+        return best, f"{reason}{_passed_over(report, best)}"
     leaning = [s for s in report.slices if _leans(s, direction)]
     if leaning:
         best = min(leaning, key=lambda s: (s.p, -s.expected_gain))
@@ -33,24 +32,50 @@ def choose_target(report: SliceReport, direction: Direction | None) -> tuple[Fou
     return None, f"no slice stands out with a poorer {report.metric} than elsewhere"
 
 
-def _leans(found: FoundSlice, direction: Direction | None) -> bool:
+def why_no_target(candidate: FoundSlice) -> str:
+    """Explain why a prompt change cannot fix this slice; empty if it can."""
+    if candidate.prompt_target:
+        return ""
+    if not candidate.confirmed:
+        return "not confirmed on the held-out rows"
+    if candidate.direction is None:
+        return "no errors on held-out rows" if candidate.fp_share is None else "neither kind of error surely prevails"
+    errors = _ERRORS[candidate.direction]
+    spread = candidate.consistency
+    if spread is not None and not spread.halves:
+        return f"its {errors} prevail in one half of the rows only"
+    if spread is not None and not spread.holds:
+        share = f"{spread.agreeing or 0:.0%} of the {spread.origins} values of {spread.origin}"
+        return f"its {errors} prevail in only {share}"
+    if _is_base_rate(candidate):
+        return "the gap is mostly the base rate's, not the judge's"
+    return f"its {errors} are not what lowers it"
+
+
+def _leans(candidate: FoundSlice, direction: Direction | None) -> bool:
     """Whether most errors of a slice go the objective's way and are what lowers the metric."""
-    if found.fp_share is None or found.fp_share == 0.5:
+    if candidate.fp_share is None or candidate.fp_share == 0.5:
         return False
-    own: Direction = "fp" if found.fp_share > 0.5 else "fn"
-    return direction in (None, own) and (found.parts is None or found.parts.judges_doing(own))
+    own: Direction = "fp" if candidate.fp_share > 0.5 else "fn"
+    return direction in (None, own) and (candidate.parts is None or candidate.parts.judges_doing(own))
 
 
 def _passed_over(report: SliceReport, best: FoundSlice) -> str:
-    """Say why a slice with a lower headline number was not chosen."""
+    """Say why a slice with a lower headline number was not chosen; empty where there is none."""
     lower = [s for s in report.slices if s.confirmed and not s.prompt_target and s.value < best.value]
     if not lower:
         return ""
     worst = min(lower, key=lambda s: s.value)
     if worst.direction is None:
         reason = "its errors have no one direction"
-    elif worst.parts is not None and worst.parts.prevalence <= min(worst.parts.tpr, worst.parts.fpr):
+    elif _is_base_rate(worst):
         reason = "that gap is mostly the base rate's, not the judge's"
     else:
-        reason = f"its {'false positives' if worst.direction == 'fp' else 'false negatives'} are not what lowers it"
+        reason = f"its {_ERRORS[worst.direction]} are not what lowers it"
     return f". {worst.predicate} is lower at {worst.value:.3f}, but {reason}"
+
+
+def _is_base_rate(candidate: FoundSlice) -> bool:
+    """Whether more of the gap comes from how many rows are positive than from either kind of error."""
+    parts = candidate.parts
+    return parts is not None and parts.prevalence <= min(parts.tpr, parts.fpr)

@@ -19,7 +19,7 @@ from .languages import FUNCTION_WORDS, NEGATIONS, guess_language
 
 TOPIC = ":topic"
 """How the name of a column of topics ends; `topics.py` writes it as metadata."""
-KEPT = 256
+CACHED_TEXTS = 256
 """Texts whose words are remembered at a time: rows of one group often share a source."""
 MAX_FIELDS = 6
 """Fields that are read; of more, those with the most characters."""
@@ -52,8 +52,8 @@ _ASKING_YES_NO = frozenset(
 )
 
 
-class _Seen:
-    """One text, each of whose parts and features is found once, when it is asked for."""
+class _Text:
+    """One text, each of whose parts and features is worked out once, when it is first needed."""
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -85,43 +85,47 @@ class _Seen:
     @functools.cached_property
     def numbers(self) -> frozenset[str]:
         """Its numbers as digits: 1,000 as 1000 and 2.50 as 2.5."""
-        return frozenset(_plain_number(found) for found in _NUMBER.findall(self.text))
+        return frozenset(map(_plain_number, _NUMBER.findall(self.text)))
 
     @functools.cached_property
     def names(self) -> frozenset[str]:
         """The words of its capitalised words, but for those that begin a sentence and the English I."""
-        found = {word for word in _IN_SENTENCE.findall(self.text) if word[0].isupper()}
-        return frozenset(part for word in found for part in split_words(word)) - {"i", "m", "s", "ll", "ve", "d", "re"}
+        names: set[str] = set()
+        for word in set(_IN_SENTENCE.findall(self.text)):
+            if word[0].isupper():
+                names.update(split_words(word))
+        # What is left of I, I'm, I'll and the like.
+        return frozenset(names - {"i", "m", "s", "ll", "ve", "d", "re"})
 
 
 def _plain_number(text: str) -> str:
-    whole, point, fraction = text.replace(",", "").rpartition(".")
+    integer, point, fraction = text.replace(",", "").rpartition(".")
     if not point:
         return fraction.lstrip("0") or "0"
-    if "." in whole:  # a date or a version
+    if "." in integer:  # a date or a version
         return text
-    plain = f"{whole.lstrip('0') or '0'}.{fraction}".rstrip("0")
-    return plain.rstrip(".")
+    return f"{integer.lstrip('0') or '0'}.{fraction}".rstrip("0").rstrip(".")
 
 
-def _question_word(seen: _Seen) -> str:
+def _question_word(text: _Text) -> str:
     """The word that asks; `yes_no` where a verb does, `none` where nothing does."""
-    opening = seen.words[:8]
-    asking = next((word for word in opening if word in _ASKING), None)
-    if asking is not None:
-        return asking
+    opening = text.words[:8]
+    for word in opening:
+        if word in _ASKING:
+            return word
     return "yes_no" if opening and opening[0] in _ASKING_YES_NO else "none"
 
 
-def _has_negation(seen: _Seen) -> bool:
-    negations = NEGATIONS.get(seen.language, NEGATIONS["en"])
-    if not negations.isdisjoint(seen.distinct):
+def _has_negation(text: _Text) -> bool:
+    negations = NEGATIONS.get(text.language, NEGATIONS["en"])
+    if not negations.isdisjoint(text.distinct):
         return True
-    return any(mark in seen.text for mark in "'’") and _NOT.search(seen.text) is not None
+    # `don't` is two words to the splitter, so its short form is looked for in the text itself.
+    return _NOT.search(text.text) is not None
 
 
-def _shape(seen: _Seen) -> str:
-    text = seen.text.strip()
+def _shape(unstripped: _Text) -> str:
+    text = unstripped.text.strip()
     lines = text.count("\n") + 1
     if not text:
         return "empty"
@@ -143,44 +147,49 @@ def _counts_to_three(text: str) -> bool:
         return False
     start = 0
     for number in _NUMBERS_IN_LINE:
-        found = number.search(text, start)
-        if found is None:
+        match = number.search(text, start)
+        if match is None:
             return False
-        start = found.end() - 1
+        start = match.end() - 1
     return True
 
 
-def _words_in(seen: _Seen, other: _Seen) -> float | None:
-    content = seen.content
-    return round(len(content & other.distinct) / len(content), 2) if content else None
+def _words_in(text: _Text, other: _Text) -> float | None:
+    if not text.content:
+        return None
+    return round(len(text.content & other.distinct) / len(text.content), 2)
 
 
-def _numbers_in(seen: _Seen, other: _Seen) -> bool | None:
-    missing = seen.numbers - other.numbers
-    return all(_SPELT.get(number) in other.distinct for number in missing) if seen.numbers else None
+def _numbers_in(text: _Text, other: _Text) -> bool | None:
+    if not text.numbers:
+        return None
+    missing = text.numbers - other.numbers
+    return all(_SPELT.get(number) in other.distinct for number in missing)
 
 
-def _names_in(seen: _Seen, other: _Seen) -> bool | None:
-    return seen.names <= other.distinct if seen.names else None
+def _names_in(text: _Text, other: _Text) -> bool | None:
+    if not text.names:
+        return None
+    return text.names <= other.distinct
 
 
 # In the order of their turn where rows are few: what most often trips a judge comes first.
-BESIDE: Mapping[str, Callable[[_Seen, _Seen], Scalar]] = {
+COMPARED: Mapping[str, Callable[[_Text, _Text], Scalar]] = {
     "words_in_": _words_in,
     "numbers_in_": _numbers_in,
     "names_in_": _names_in,
 }
 """Features of a field beside another, whose name follows: the share of its content words found there; whether all its
 numbers are, and all its names, missing where it has none."""
-ALONE: Mapping[str, Callable[[_Seen], Scalar]] = {
-    "words": lambda seen: len(seen.words),
+ALONE: Mapping[str, Callable[[_Text], Scalar]] = {
+    "words": lambda text: len(text.words),
     "has_negation": _has_negation,
-    "has_number": lambda seen: bool(seen.numbers),
+    "has_number": lambda text: bool(text.numbers),
     "question_word": _question_word,
     "shape": _shape,
-    "language": lambda seen: seen.language,
-    "damaged": lambda seen: bool(find_suspicions(seen.text)),
-    "characters": lambda seen: len(seen.text),
+    "language": lambda text: text.language,
+    "damaged": lambda text: bool(find_suspicions(text.text)),
+    "characters": lambda text: len(text.text),
 }
 """Features of one field."""
 
@@ -189,7 +198,7 @@ class Columns:
     """Reads columns of rows: a metadata column, a feature of the texts, or a text itself, whichever has the name."""
 
     def __init__(self) -> None:
-        self._see = functools.lru_cache(maxsize=KEPT)(_Seen)
+        self._read = functools.lru_cache(maxsize=CACHED_TEXTS)(_Text)
 
     def value(self, row: Row, name: str) -> Scalar:
         """Return a row's value in a column; None where it has none."""
@@ -199,11 +208,11 @@ class Columns:
         if not colon or field not in row.inputs:
             return row.inputs.get(name)
         if feature in ALONE:
-            return self._see(row.inputs[field]).feature(feature)
-        for start, compare in BESIDE.items():
-            other = row.inputs.get(feature.removeprefix(start)) if feature.startswith(start) else None
-            if other is not None:
-                return compare(self._see(row.inputs[field]), self._see(other))
+            return self._read(row.inputs[field]).feature(feature)
+        for prefix, compare in COMPARED.items():
+            other = feature.removeprefix(prefix)
+            if feature.startswith(prefix) and other in row.inputs:
+                return compare(self._read(row.inputs[field]), self._read(row.inputs[other]))
         return row.inputs.get(name)
 
 
@@ -212,15 +221,17 @@ def is_column(row: Row, name: str) -> bool:
     if name in row.meta or name in row.inputs:
         return True
     field, _, feature = name.rpartition(":")
-    beside = (feature.removeprefix(start) for start in BESIDE if feature.startswith(start))
-    return field in row.inputs and (feature in ALONE or any(other in row.inputs for other in beside))
+    if field not in row.inputs:
+        return False
+    others = [feature.removeprefix(prefix) for prefix in COMPARED if feature.startswith(prefix)]
+    return feature in ALONE or any(other in row.inputs for other in others)
 
 
 def feature_rank(name: str) -> int:
     """Return 0 for metadata; for a feature of texts the later its turn where rows are few, the more."""
     feature = name.rpartition(":")[2] if ":" in name else ""
-    for rank, start in enumerate((*BESIDE, *ALONE), 1):
-        if feature == start or (start in BESIDE and feature.startswith(start)):
+    for rank, candidate in enumerate((*COMPARED, *ALONE), 1):
+        if feature == candidate or (candidate in COMPARED and feature.startswith(candidate)):
             return rank
     return 0
 
@@ -234,10 +245,12 @@ def feature_names(rows: Sequence[Row]) -> tuple[str, ...]:
     for row in rows:
         for field, text in row.inputs.items():
             sizes[field] = sizes.get(field, 0) + len(text)
-    fields = sorted((field for field in sizes if sizes[field]), key=lambda field: (sizes[field], field))[-MAX_FIELDS:]
-    pairs = [f"{short}:{start}{long}" for short, long in itertools.combinations(fields, 2) for start in BESIDE]
-    alone = [f"{field}:{feature}" for field in fields for feature in ALONE]
-    return tuple(sorted((*pairs, *alone), key=lambda name: (feature_rank(name), name)))
+    filled = [field for field, size in sizes.items() if size]
+    fields = sorted(filled, key=lambda field: (sizes[field], field))[-MAX_FIELDS:]
+    names = [f"{field}:{feature}" for field in fields for feature in ALONE]
+    for shorter, longer in itertools.combinations(fields, 2):
+        names += [f"{shorter}:{prefix}{longer}" for prefix in COMPARED]
+    return tuple(sorted(names, key=lambda name: (feature_rank(name), name)))
 
 
 def read_columns(

@@ -16,7 +16,7 @@ import numpy as np
 from ..judges import BoolArray, FloatArray, Row
 from ..judges.annotation import words
 from .column import Column
-from .significance import gaussian_llr, scan_llr
+from .significance import LossScan
 from .slice import Contains
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ LIKELY = 50
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Likely:
+class LikelyWords:
     """The words that a half's losses point to, as columns over all rows."""
 
     columns: tuple[Column, ...] = ()
@@ -43,11 +43,11 @@ class Vocabulary:
     present: csr_matrix
     """1 where the row's text has the word; shape (rows, words)."""
 
-    def likely(self, loss: BoolArray | FloatArray, rows: BoolArray, *, min_rows: int) -> Likely:
+    def likely(self, loss: BoolArray | FloatArray, rows: BoolArray, *, min_rows: int) -> LikelyWords:
         """Choose the words in whose rows losses gather most, one word at a time.
 
         The losses of other rows are not looked at. So a word that was chosen because it is poor here is no more likely
-        than any other to be poor there, and the test on the other half stays honest.
+        than any other to be poor there, and the test on the other half stays valid.
 
         Args:
             loss: What each row costs; booleans mark bad rows. Shape (n,).
@@ -57,23 +57,21 @@ class Vocabulary:
         part, lost = self.present[rows], loss[rows].astype(np.float64)
         n = np.asarray(part.sum(axis=0), np.float64).ravel()
         in_word = np.asarray(part.T @ lost, np.float64).ravel()
-        total, spread = float(len(lost)), float(lost.var()) if len(lost) else 0.0
-        enough = (n >= min_rows) & (n < total)
-        if spread == 0 or not enough.any():
-            return Likely()
-        if loss.dtype == np.bool_:
-            score = scan_llr(n, in_word, total, float(lost.sum()))
-        else:
-            score = gaussian_llr(n, in_word, total, float(lost.mean()), spread)
-        score = np.where(enough, np.round(score, 9), 0.0)
+        enough = (n >= min_rows) & (n < len(lost))
+        if not enough.any():
+            return LikelyWords()
+        scan = LossScan.of(loss[rows])
+        if not scan.possible:
+            return LikelyWords()
+        score = np.where(enough, np.round(scan.llr(n, in_word), 9), 0.0)
+        columns = []
         # Ties are in the order of the words, so that the order of rows cannot decide.
-        best = [i for i in np.argsort(-score, kind="stable")[:LIKELY].tolist() if score[i] > 0]
-        return Likely(columns=tuple(self._column(i) for i in best), considered=int(enough.sum()))
-
-    def _column(self, word: int) -> Column:
-        condition = self.conditions[word]
-        codes = self.present[:, [word]].toarray().ravel().astype(np.uint8)
-        return Column(name=str(condition), codes=codes, conditions=(None, condition))
+        for word in np.argsort(-score, kind="stable")[:LIKELY].tolist():
+            if score[word] > 0:
+                condition = self.conditions[word]
+                codes = self.present[:, [word]].toarray().ravel().astype(np.uint8)
+                columns.append(Column(name=str(condition), codes=codes, conditions=(None, condition)))
+        return LikelyWords(columns=tuple(columns), considered=int(enough.sum()))
 
 
 def read_vocabulary(rows: Sequence[Row], fields: Sequence[str], *, min_rows: int) -> Vocabulary | None:
@@ -105,12 +103,13 @@ def _count_words(texts: Sequence[str], min_rows: int) -> tuple[list[str], csr_ma
     from scipy.sparse import csr_matrix
 
     different: dict[str, int] = {}
-    which = np.array([different.setdefault(text, len(different)) for text in texts], np.int64)
+    text_of = np.array([different.setdefault(text, len(different)) for text in texts], np.int64)
     ids = _Numbers()
     word_ids = [list(map(ids.__getitem__, set(words(text)))) for text in different]
+    # The sparse table by hand (columns and row ends), as scikit-learn's counting takes several times as long.
     ends = np.cumsum([0, *map(len, word_ids)])
     columns = np.fromiter(itertools.chain.from_iterable(word_ids), np.int64, int(ends[-1]))
-    shared = np.repeat(np.bincount(which, minlength=len(word_ids)), np.diff(ends))
+    shared = np.repeat(np.bincount(text_of, minlength=len(word_ids)), np.diff(ends))
     n = np.bincount(columns, shared, minlength=len(ids)).astype(np.int64)
     frequent = (n >= min_rows) & (n <= len(texts) - min_rows)
     chosen = sorted(word for word, i in ids.items() if frequent[i])
@@ -121,7 +120,7 @@ def _count_words(texts: Sequence[str], min_rows: int) -> tuple[list[str], csr_ma
     ones = np.ones(int(inside.sum()), np.int64)
     table = csr_matrix((ones, column_of[columns[inside]], ends), shape=(len(word_ids), len(chosen)))
     table.sort_indices()
-    return chosen, csr_matrix(table[which])
+    return chosen, csr_matrix(table[text_of])
 
 
 class _Numbers(dict[str, int]):

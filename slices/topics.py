@@ -1,7 +1,7 @@
 """What texts are about: clusters named by their typical words, which any further text can be sorted into.
 
 TF-IDF, a truncated SVD (latent semantic analysis, Deerwester et al. 1990) and k-means find the clusters, without a look
-at labels or verdicts. What is kept of each is a short list of weighted words; a text belongs to the topic whose words
+at labels or verdicts. Of each a short list of weighted words is stored; a text belongs to the topic whose words
 it has most of. So topics can be written down, read elsewhere, and give every text the same topic there.
 """
 
@@ -66,8 +66,8 @@ class Topics:
         for i, topic in enumerate(self.topics):
             for word, weight in topic.weights.items():
                 speaks_for.setdefault(word, []).append((i, weight))
-        known = {text: self._nearest(text, speaks_for) for text in set(texts)}
-        return [known[text] for text in texts]
+        names = {text: self._nearest(text, speaks_for) for text in set(texts)}
+        return [names[text] for text in texts]
 
     def _nearest(self, text: str, speaks_for: Mapping[str, Sequence[tuple[int, float]]]) -> str | None:
         scores = [0.0] * len(self.topics)
@@ -76,7 +76,9 @@ class Topics:
                 scores[i] += (1 + math.log(times)) * weight
         # Rounded, and the first of equals, so that the order of words in a text cannot decide.
         best = max(range(len(scores)), key=lambda i: (round(scores[i], 9), -i), default=None)
-        return self.topics[best].name if best is not None and scores[best] > 0 else None
+        if best is None or scores[best] <= 0:
+            return None
+        return self.topics[best].name
 
     def to_json(self) -> bytes:
         """Write the topics down."""
@@ -94,8 +96,8 @@ class Topics:
             parsed = _File.model_validate_json(body)
         except pydantic.ValidationError as error:
             first = error.errors()[0]
-            where = ".".join(map(str, first["loc"])) or "the whole"
-            raise DataError(f"these are no topics: {where}: {first['msg']}") from None
+            field = ".".join(map(str, first["loc"])) or "the file"
+            raise DataError(f"these are no topics: {field}: {first['msg']}") from None
         return cls(field=parsed.field, topics=tuple(Topic(name=t.name, weights=t.weights) for t in parsed.topics))
 
 
@@ -129,18 +131,20 @@ def fit_topics(
     """
     if count < 2:
         raise InputError(f"{count!r} topics part nothing; two are the least")
-    known = sorted({name for row in rows for name in row.inputs})
+    inputs = sorted({name for row in rows for name in row.inputs})
     for name in fields:
-        if name not in known:
-            raise InputError(f"there is no text {name!r}", hint="the texts are: " + (", ".join(known) or "none"))
-    found = []
-    for name in fields or known:
+        if name not in inputs:
+            raise InputError(f"there is no text {name!r}", hint="the texts are: " + (", ".join(inputs) or "none"))
+    fitted = []
+    for name in fields or inputs:
         # Sorted and each once, so that neither the order nor the number of a text's rows decides.
         texts = sorted({row.inputs.get(name, "") for row in rows})
-        topics = _fit(texts, count, encode, seed) if len(texts) >= TEXTS_EACH * count else ()
+        if len(texts) < TEXTS_EACH * count:
+            continue
+        topics = _fit(texts, count, encode, seed)
         if len(topics) > 1:
-            found.append(Topics(field=name, topics=topics))
-    return tuple(found)
+            fitted.append(Topics(field=name, topics=topics))
+    return tuple(fitted)
 
 
 def add_topics(judged: JudgedDataset, topics: Sequence[Topics]) -> JudgedDataset:
@@ -148,13 +152,12 @@ def add_topics(judged: JudgedDataset, topics: Sequence[Topics]) -> JudgedDataset
 
     The content hash stays: metadata is no part of it.
     """
-    columns = {
-        found.column: found.assign([row.inputs.get(found.field, "") for row in judged.dataset.rows]) for found in topics
-    }
-    rows = tuple(
-        replace(row, meta={**row.meta, **{name: values[i] for name, values in columns.items()}})
-        for i, row in enumerate(judged.dataset.rows)
-    )
+    rows = judged.dataset.rows
+    for of_field in topics:
+        names = of_field.assign([row.inputs.get(of_field.field, "") for row in rows])
+        rows = tuple(
+            replace(row, meta={**row.meta, of_field.column: name}) for row, name in zip(rows, names, strict=True)
+        )
     return replace(judged, dataset=replace(judged.dataset, rows=rows))
 
 
@@ -188,7 +191,10 @@ def _fit(texts: Sequence[str], count: int, encode: Encode | None, seed: int) -> 
         table = csr_matrix(vectorizer.fit_transform(texts))
     except ValueError:  # no two texts share a word
         return ()
-    points = _project(table, seed) if encode is None else _directions(encode(texts))
+    if encode is None:
+        points = _project(table, seed)
+    else:
+        points = _directions(encode(texts))
     if len(np.unique(points, axis=0)) < count:
         return ()
     means = KMeans(count, n_init=STARTS, random_state=seed)  # pyright: ignore[reportArgumentType]  # a number may be
@@ -218,14 +224,15 @@ def _directions(vectors: FloatArray) -> FloatArray:
 
 
 def _describe(table: csr_matrix, cluster: IntArray, idf: FloatArray, names: Sequence[str]) -> tuple[Topic, ...]:
-    """Keep of each cluster the words it has more of than all texts have, the largest cluster first."""
+    """Describe each cluster by the words it has more of than all texts have, the largest cluster first."""
     mean = np.asarray(table.mean(axis=0), np.float64).ravel()
     topics: list[Topic] = []
     taken: set[str] = set()
     sizes = np.bincount(cluster)
     for code in np.argsort(-sizes, kind="stable").tolist():
         typical = np.asarray(table[cluster == code].mean(axis=0), np.float64).ravel() - mean
-        order: list[int] = [i for i in np.argsort(-typical, kind="stable")[:TYPICAL_WORDS].tolist() if typical[i] > 0]
+        order: list[int] = np.argsort(-typical, kind="stable")[:TYPICAL_WORDS].tolist()
+        order = [i for i in order if typical[i] > 0]
         if not order:
             continue
         length = float(np.linalg.norm(typical[order]))

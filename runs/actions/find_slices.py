@@ -22,10 +22,11 @@ from ...slices import (
 )
 from ...slices.error_annotation import annotate_errors, write_marks
 from ...slices.features import read_features
-from ...slices.inspect_slice import MeasuredSlice, why_no_target
+from ...slices.inspect_slice import MeasuredSlice
 from ...slices.refine import Tree, refine
 from ...slices.saved import SavedSlice, read_slice, save_slice
 from ...slices.significance import MIN_GROUPS
+from ...slices.target_selection import why_no_target
 from ...slices.topics import add_topics, fit_topics
 from ..store.journal import find_run
 from ..store.sealed_rows import enter_look, require_shown, seal_of, version_of

@@ -8,9 +8,10 @@ from collections.abc import Sequence
 from ...judges import Estimate, JudgedDataset
 from ...slices import FoundSlice, SliceReport
 from ...slices.effect import Parts
-from ...slices.inspect_slice import WITHOUT_GAIN, MeasuredSlice, why_no_target
+from ...slices.inspect_slice import WITHOUT_GAIN, MeasuredSlice
 from ...slices.refine import Refinement, Tree
 from ...slices.slice_rows import SliceRow, SliceRows
+from ...slices.target_selection import why_no_target
 from ..actions.find_slices import advise
 from ..terminal import inline, say, say_table
 from .numbers import number

@@ -13,7 +13,7 @@ from judgewright.judges import BINARY, Dataset, JudgedDataset, Row, Verdict
 from judgewright.judges.annotation.retrieval import _WORD
 from judgewright.slices import (
     LIKELY,
-    Likely,
+    LikelyWords,
     Rows,
     encode,
     find_slices,
@@ -84,7 +84,7 @@ def test_the_other_half_has_no_say_in_the_choice() -> None:
         chosen = [vocabulary.likely(each, half, min_rows=15) for each in (one, other)]
         assert [c.name for c in chosen[0].columns] == [c.name for c in chosen[1].columns]
         assert chosen[0].columns
-    assert vocabulary.likely(np.zeros(400, np.bool_), half, min_rows=15) == Likely()
+    assert vocabulary.likely(np.zeros(400, np.bool_), half, min_rows=15) == LikelyWords()
 
 
 def test_frequent_and_rare_words_are_no_conditions() -> None:
