@@ -32,8 +32,7 @@ from .events import (
     read_as,
 )
 from .goal import Goal, Target
-from .holdout.decision import Decision
-from .holdout.final_comparison import final_changes
+from .holdout.decision import Decision, final_changes
 from .holdout.gate import gate, open_for_report
 from .holdout.ledger import remember_split
 from .hunks import split_hunks

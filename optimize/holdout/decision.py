@@ -1,12 +1,13 @@
-"""What the gate decided, with its evidence."""
+"""What the gate decided, with its evidence; and what an accepted prompt changed on the final rows."""
 
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
-from ...judges import Change
+from ...judges import Change, JudgedDataset, compare
 from ...judges.notebook_display import SIMULATED, html_table
+from ..losses.objective import Objective
 from .guards import GuardResult
 from .unanswered import AskedAgain
 
@@ -50,23 +51,25 @@ class Decision:
     """The rounds in which rows that one side left unanswered were asked again, on both sides."""
 
     def __repr__(self) -> str:
-        looked = f"look {self.look}, alpha {self.alpha:.4f}, n={self.n:,}{SIMULATED * self.simulated}"
-        return f"Decision({self.outcome}: {self.reason!r}; {looked})"
+        simulated = SIMULATED if self.simulated else ""
+        look = f"look {self.look}, alpha {self.alpha:.4f}, n={self.n:,}{simulated}"
+        return f"Decision({self.outcome}: {self.reason!r}; {look})"
 
     def _repr_html_(self) -> str:
-        title = f"{self.outcome.upper()}{SIMULATED * self.simulated}"
+        simulated = SIMULATED if self.simulated else ""
+        title = f"{self.outcome.upper()}{simulated}"
         answered = f"rows answered: {self.coverage_before:.1%} before, {self.coverage_after:.1%} after"
-        looked = f"look {self.look} at this holdout, alpha {self.alpha:.4f}"
-        return html_table(self.to_frame(), title=title, notes=(self.reason, answered, looked))
+        look = f"look {self.look} at this holdout, alpha {self.alpha:.4f}"
+        return html_table(self.to_frame(), title=title, notes=(self.reason, answered, look))
 
     def to_frame(self) -> pd.DataFrame:
         """Return one line a comparison: the target, each guard and the slice, those that are undefined left out."""
         import pandas as pd
 
-        changes = [("target", self.target), *((f"guard, {guard.state}", guard.change) for guard in self.guards)]
-        lines = [
-            {"role": role, **asdict(change)} for role, change in (*changes, ("slice", self.slice_change)) if change
-        ]
+        changes = [("target", self.target)]
+        changes += [(f"guard, {guard.state}", guard.change) for guard in self.guards]
+        changes.append(("slice", self.slice_change))
+        lines = [{"role": role, **asdict(change)} for role, change in changes if change is not None]
         columns = ("role", "metric", "before", "after", "difference", "low", "high", "p", "n", "groups")
         return pd.DataFrame(lines, columns=[*columns, "changed_groups"])
 
@@ -82,3 +85,21 @@ class Decision:
             **asdict(self),
             "worst_case": list(self.worst_case) if self.worst_case else None,
         }
+
+
+def final_changes(before: JudgedDataset, after: JudgedDataset, objective: Objective) -> dict[str, Any]:  # Any: JSON
+    """Compare target and guards on the final rows, paired, with their intervals; nothing is decided by them.
+
+    Args:
+        before, after: Answers to the final rows.
+        objective: Which metrics, and how far a guarded one might have fallen.
+    """
+
+    def change(metric: str) -> dict[str, Any] | None:  # Any: JSON
+        compared = compare(metric, before, after)
+        return None if compared is None else asdict(compared)
+
+    guards = [
+        {"metric": guard.metric, "margin": guard.margin, "change": change(guard.metric)} for guard in objective.guards
+    ]
+    return {"target": change(objective.target), "guards": guards}

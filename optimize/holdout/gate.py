@@ -78,9 +78,13 @@ def decide(
     outcome, reason, more = weighed.outcome, weighed.reason, weighed.more
     if more is not None:
         reason = f"{reason}; {more}"
-    target, veto = evidence.target, None
-    if outcome == "accepted" and (veto := _find_veto(before, after, exclude)) is not None:
-        outcome, reason = "refused", f"{reason}; but where {veto}, more verdicts went wrong than were mended"
+    target = evidence.target
+    veto: str | None = None
+    # Looked for last: only an accept can be vetoed, and the search tells a predicate of sealed rows.
+    if outcome == "accepted":
+        veto = _find_veto(before, after, exclude)
+        if veto is not None:
+            outcome, reason = "refused", f"{reason}; but where {veto}, more verdicts went wrong than were fixed"
     return Decision(
         outcome=outcome,
         reason=reason,
@@ -111,12 +115,12 @@ def _find_veto(before: JudgedDataset, after: JudgedDataset, exclude: Collection[
 
     A slice of few rows, or of few groups that count, is passed over: it could not decide, and would tell single rows.
     """
-    known = {name for row in before.rows for name in row.meta}
-    report = find_regressions(before, after, exclude=sorted(known & set(exclude)), max_depth=2)
-    for found in report.slices:
-        inside = found.change
+    columns = {name for row in before.rows for name in row.meta}
+    report = find_regressions(before, after, exclude=sorted(columns & set(exclude)), max_depth=2)
+    for regression in report.slices:
+        inside = regression.change
         if min(inside.n, inside.groups) >= MIN_GROUPS and inside.effective_groups >= MIN_EFFECTIVE:
-            return str(found.predicate)
+            return str(regression.predicate)
     return None
 
 
@@ -140,18 +144,18 @@ def _weigh(evidence: _Evidence, alpha: float) -> _Weighed:
     target, guards, slice_change = evidence.target, evidence.guards, evidence.slice_change
     if target is None:
         return _Weighed("undecided", "the target metric is undefined on the holdout (no positive rows or verdicts)")
-    name, moved = target.metric, _moved(target.before, target.after)
+    name, values = target.metric, _values(target)
     if evidence.coverage < MIN_COVERAGE:
         few = f"only {evidence.coverage:.1%} of the rows were answered"
         return _Weighed("undecided", f"{few}; {MIN_COVERAGE:.0%} are needed")
     if target.changed_groups == 0 and target.difference == 0:
         return _Weighed("refused", f"no verdict that matters to {name} changed on the holdout")
     if target.difference <= 0:
-        return _Weighed("refused", f"{name} did not improve on the holdout ({moved})")
+        return _Weighed("refused", f"{name} did not improve on the holdout ({values})")
     for guard in guards:
         if guard.state == "broken" and guard.change is not None:
-            fall = f"{guard.metric} moved by {guard.change.difference:+.3f}"
-            return _Weighed("refused", f"{fall}, the guard allows a loss under {guard.margin:.3f}")
+            change = f"{guard.metric} moved by {guard.change.difference:+.3f}"
+            return _Weighed("refused", f"{change}, the guard allows a loss under {guard.margin:.3f}")
     more = project(target, guards, alpha)
     if target.bearing_groups < MIN_GROUPS:
         few = f"only {target.bearing_groups} groups of the holdout bear on {name}"
@@ -161,30 +165,34 @@ def _weigh(evidence: _Evidence, alpha: float) -> _Weighed:
         return _Weighed("undecided", f"{few}; fewer than {MIN_EFFECTIVE} cannot decide")
     if target.p > alpha:
         chance = f"p = {target.p:.3f} is above the {alpha:.3f} this look may spend"
-        return _Weighed("undecided", f"{name} rose {moved}, but {chance}", more)
-    silent = f"{evidence.unanswered:,} unanswered {'row' if evidence.unanswered == 1 else 'rows'}"
-    if evidence.unanswered and (evidence.worst is None or evidence.worst.p > alpha):
-        worst = evidence.worst
-        against = "is undefined" if worst is None else f"is {_moved(worst.before, worst.after)} ({_p(worst.p)})"
+        return _Weighed("undecided", f"{name} rose {values}, but {chance}", more)
+    worst = evidence.worst
+    unanswered = f"{evidence.unanswered:,} unanswered {'row' if evidence.unanswered == 1 else 'rows'}"
+    if evidence.unanswered and (worst is None or worst.p > alpha):
+        against = "is undefined" if worst is None else f"is {_values(worst)} ({_p(worst.p)})"
         return _Weighed(
-            "undecided", f"{name} rose {moved}, but with {silent} counted against the new prompt it {against}"
+            "undecided", f"{name} rose {values}, but with {unanswered} counted against the new prompt it {against}"
         )
     if evidence.in_slice and slice_change is None:
         few = "too few rows were answered"
         return _Weighed("undecided", f"{name} cannot be compared on the slice that was optimized: {few}")
     if slice_change is not None and _fell(slice_change):
-        fall = f"{name} fell on the slice that was optimized ({_moved(slice_change.before, slice_change.after)}"
+        fall = f"{name} fell on the slice that was optimized ({_values(slice_change)}"
         return _Weighed("refused", f"{fall}; by more than chance explains)")
     for guard in guards:
-        if guard.state == "undecided" and not guard.wants_rows:
-            loss = f"a loss of {guard.margin:.3f} in {guard.metric} is not ruled out"
-            return _Weighed("undecided", f"{name} rose {moved}, but {loss} where {silent} count against the new prompt")
-        if guard.state == "undecided":
-            loss = f"a loss of {guard.margin:.3f} in {guard.metric} is not ruled out"
-            return _Weighed("undecided", f"{name} rose {moved}, but {loss}", more)
-    held = "".join(f"; {_held(guard)}" for guard in guards)
-    gained = f"{name} rose {moved} on the holdout ({_p(target.p)}, alpha {alpha:.4f})"
-    return _Weighed("accepted", f"{gained}{held}{_slice_told(slice_change)}")
+        if guard.state != "undecided":
+            continue
+        reason = f"{name} rose {values}, but a loss of {guard.margin:.3f} in {guard.metric} is not ruled out"
+        if guard.wants_rows:
+            return _Weighed("undecided", reason, more)
+        return _Weighed("undecided", f"{reason} where {unanswered} count against the new prompt")
+    reasons = [f"{name} rose {values} on the holdout ({_p(target.p)}, alpha {alpha:.4f})"]
+    for guard in guards:
+        bound = "no bound" if guard.low is None else f"at least {guard.low:+.3f} with 95 % confidence"
+        reasons.append(f"{guard.metric} held ({bound}, {-guard.margin:+.3f} allowed)")
+    if slice_change is not None and slice_change.difference < 0:
+        reasons.append(_slice_fall(slice_change))
+    return _Weighed("accepted", "; ".join(reasons))
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,37 +205,30 @@ class _Weighed:
     """Where a number of rows could decide: which."""
 
 
-def _held(guard: GuardResult) -> str:
-    bound = "no bound" if guard.low is None else f"at least {guard.low:+.3f} with 95 % confidence"
-    return f"{guard.metric} held ({bound}, {-guard.margin:+.3f} allowed)"
-
-
 def _fell(change: Change) -> bool:
     """Whether a change on the slice is a fall beyond chance: its one-sided 95 % upper bound lies below 0."""
     high = _upper_bound(change)
     return high is not None and high < 0
 
 
-def _slice_told(change: Change | None) -> str:
-    """Tell of a fall on the slice that chance explains; empty where there is none."""
-    if change is None or change.difference >= 0:
-        return ""
+def _slice_fall(change: Change) -> str:
+    """Describe a fall on the slice that chance explains."""
     high = _upper_bound(change)
     bound = "no bound is known" if high is None else f"at most {high:+.3f} with 95 % confidence"
-    fall = f"{change.metric} {_moved(change.before, change.after)}"
-    return f"; on the slice that was optimized {fall}, not shown to be a fall ({bound})"
+    fall = f"{change.metric} {_values(change)}"
+    return f"on the slice that was optimized {fall}, not shown to be a fall ({bound})"
 
 
 def _p(p: float) -> str:
     return "p < 0.0001" if p < 0.0001 else f"p = {p:.4f}"
 
 
-def _moved(before: float, after: float) -> str:
+def _values(change: Change) -> str:
     """Write both values with as many digits, from three on, as it takes to see them differ."""
     digits = 3
-    while digits < 6 and f"{before:.{digits}f}" == f"{after:.{digits}f}":
+    while digits < 6 and f"{change.before:.{digits}f}" == f"{change.after:.{digits}f}":
         digits += 1
-    return f"{before:.{digits}f} -> {after:.{digits}f}"
+    return f"{change.before:.{digits}f} -> {change.after:.{digits}f}"
 
 
 def _upper_bound(change: Change) -> float | None:
@@ -241,29 +242,29 @@ def _upper_bound(change: Change) -> float | None:
 
 def _worst_case(metric: str, before: JudgedDataset, after: JudgedDataset) -> tuple[float, float] | None:
     """Bound the change when each row that one side left unscored is counted against that side, then for it."""
-    labelled = np.array([i for i, row in enumerate(before.dataset.rows) if row.label is not None], np.int64)
-    if len(labelled) == 0 or metric == "off_by_one":
+    rows = before.dataset.rows
+    labelled = np.array([row.label is not None for row in rows], np.bool_)
+    # Off-by-one has no row that is simply right or wrong.
+    if not labelled.any() or metric == "off_by_one":
         return None
-    truth = np.array([before.dataset.positive(before.dataset.rows[i]) for i in labelled], np.bool_)
+    truth = np.array([row.label is not None and before.dataset.positive(row) for row in rows], np.bool_)
 
     def value(side: JudgedDataset, *, right: bool) -> float | None:
         predicted = truth.copy() if right else ~truth
-        place = {int(row): k for k, row in enumerate(labelled)}
-        for row, said in zip(side.scored, side.predicted, strict=True):
-            predicted[place[int(row)]] = said
-        return point(metric, truth, predicted)
+        predicted[side.scored] = side.predicted
+        return point(metric, truth[labelled], predicted[labelled])
 
-    ends = value(after, right=False), value(before, right=True), value(after, right=True), value(before, right=False)
-    if None in ends:
+    low_before, high_before = value(before, right=False), value(before, right=True)
+    low_after, high_after = value(after, right=False), value(after, right=True)
+    if low_before is None or high_before is None or low_after is None or high_after is None:
         return None
-    low_after, high_before, high_after, low_before = (float(v) for v in ends if v is not None)
     return low_after - high_before, high_after - low_before
 
 
 def open_for_report(
     parts: Splits, before: JudgePrompt, after: JudgePrompt, decision: Decision, *, ledger: Ledger, run_id: str
 ) -> tuple[Dataset, int]:
-    """Open every row for the closing report, the final rows last, and say how often those were opened so far.
+    """Open every row for the closing report, the final rows last, and count how often those were opened so far.
 
     It comes after an accept and never else, and what leaves it are aggregates: no proposer runs after it. On the
     holdout it goes on with the gate's look; opening the final rows is a look of its own in the ledger.

@@ -16,11 +16,12 @@ MIN_EFFECTIVE = 10
 """A standard error is not to be trusted either where a few large groups dominate: all weigh as much as so many equal
 ones."""
 GUARD_ALPHA = 0.05
+GuardState = Literal["held", "broken", "undecided"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GuardResult:
-    """What became of one guard."""
+    """How one guard came out."""
 
     metric: str
     margin: float
@@ -28,7 +29,7 @@ class GuardResult:
     change: Change | None
     low: float | None
     """One-sided 95 % lower bound of the change; it must lie above minus the margin."""
-    state: Literal["held", "broken", "undecided"]
+    state: GuardState
     p: float | None = None
     """One-sided p-value against a loss of the margin or more; None where there is no standard error."""
     worst_low: float | None = None
@@ -59,15 +60,20 @@ def hold_guard(
     clear = _is_clear(change, low, guard.margin)
     if worst is not None:
         against = compare(guard.metric, worst.before, worst.after)
-        worst_low = None if against is None else _non_inferiority(against, guard.margin)[0]
-        clear = clear and against is not None and _is_clear(against, worst_low, guard.margin)
-    broken = change.difference <= -guard.margin
+        if against is None:
+            clear = False
+        else:
+            worst_low, _ = _non_inferiority(against, guard.margin)
+            clear = clear and _is_clear(against, worst_low, guard.margin)
+    state: GuardState = "held" if clear else "undecided"
+    if change.difference <= -guard.margin:
+        state = "broken"
     return GuardResult(
         metric=guard.metric,
         margin=guard.margin,
         change=change,
         low=low,
-        state="broken" if broken else "held" if clear else "undecided",
+        state=state,
         p=p,
         worst_low=worst_low,
     )
@@ -78,7 +84,8 @@ def _non_inferiority(change: Change, margin: float) -> tuple[float | None, float
     from scipy.stats import t as student
 
     if change.changed_groups == 0:
-        return change.difference - 3.0 / max(change.bearing_rows, 1), None  # rule of three: no flip among so many
+        # The rule of three: where none of n rows flipped, up to 3 / n of all rows still may.
+        return change.difference - 3.0 / max(change.bearing_rows, 1), None
     if change.freedom <= 0 or change.se is None:
         return None, None
     low = change.difference - float(student.ppf(1 - GUARD_ALPHA, change.freedom)) * change.se
@@ -92,7 +99,7 @@ def _is_clear(change: Change, low: float | None, margin: float) -> bool:
 
 
 def guard_could_hold(change: Change, guard: Guard, *, rows: int) -> bool:
-    """Say whether a change of this size would pass its guard's test on `rows` rows.
+    """Whether a change of this size would pass its guard's test on `rows` rows.
 
     The standard error is scaled from the rows it was seen on; used to keep hopeless candidates from the gate.
     """

@@ -19,16 +19,16 @@ from typing import Protocol
 from ...judges import Splits
 from .look import ALPHA, MAX_LOOKS, SHARED, History, Look, LookOutcome, LookRecord, Measured, SeenRows
 from .look_counting import (
-    LookAsked,
+    LookRequest,
     alpha_of_look,
     find_look,
     find_memory,
-    look_asked,
     remember_rows,
+    requested_look,
     require_allowed,
     require_open,
 )
-from .row_fingerprints import RowFingerprints, known_sealed
+from .row_fingerprints import RowFingerprints, sealed_fingerprints
 
 __all__ = [
     "ALPHA",
@@ -36,14 +36,14 @@ __all__ = [
     "SHARED",
     "Ledger",
     "Look",
-    "LookAsked",
     "LookOutcome",
     "LookRecord",
+    "LookRequest",
     "MemoryLedger",
     "SeenRows",
     "alpha_of_look",
-    "look_asked",
     "remember_split",
+    "requested_look",
 ]
 
 
@@ -98,17 +98,17 @@ class Ledger(Protocol):
         ...
 
     def measured(self, version: str, rows: RowFingerprints, *, by: str) -> None:
-        """Enter that a prompt's figures on some rows were seen; saying the same again does nothing.
+        """Enter that a prompt's figures on some rows were seen; entering the same again does nothing.
 
         Args:
             version: Of the prompt, or of a verdict file.
             rows: What it was measured on.
-            by: Which command told the figures.
+            by: Which command showed the figures.
         """
         ...
 
     def conclude(self, look: Look, *, outcome: LookOutcome, reason: str) -> None:
-        """Enter what the look decided; saying the same again does nothing.
+        """Enter what the look decided; entering the same again does nothing.
 
         Raises:
             WorkspaceError: The look was never begun, or was concluded otherwise.
@@ -122,7 +122,7 @@ class Ledger(Protocol):
 
 def remember_split(ledger: Ledger, run_id: str, parts: Splits, *, allow_opened: bool = False) -> SeenRows:
     """Enter a run's split: training and validation are open, holdout and final sealed. See `Ledger.remember`."""
-    sealed = {part.content_hash: known_sealed(part) for part in (parts.holdout, parts.final) if len(part)}
+    sealed = {part.content_hash: sealed_fingerprints(part) for part in (parts.holdout, parts.final) if len(part)}
     opened = RowFingerprints.of(parts.train, parts.validation)
     return ledger.remember(run_id, open=opened, sealed=sealed, allow_opened=allow_opened)
 
@@ -135,9 +135,6 @@ class MemoryLedger:
         self._records: list[LookRecord] = []
         self._memories: list[SeenRows] = []
         self._measured: list[Measured] = []
-
-    def _history(self) -> History:
-        return History(records=self._records, memories=self._memories, measured=self._measured)
 
     def remember(
         self, run_id: str, *, open: RowFingerprints, sealed: Mapping[str, RowFingerprints], allow_opened: bool = False
@@ -161,7 +158,7 @@ class MemoryLedger:
         known_as: tuple[str, ...] = (),
     ) -> Look:
         """See `Ledger.begin`."""
-        asked = LookAsked(
+        request = LookRequest(
             holdout=holdout,
             run_id=run_id,
             before=before,
@@ -170,7 +167,8 @@ class MemoryLedger:
             line=line,
             known_as=known_as,
         )
-        look = look_asked(self._history(), asked)
+        history = History(records=self._records, memories=self._memories, measured=self._measured)
+        look = requested_look(history, request)
         if find_look(self._records, look) is None:
             require_allowed(look, self._max_looks)
             self._records.append(LookRecord(look=look))
@@ -179,7 +177,8 @@ class MemoryLedger:
     def measured(self, version: str, rows: RowFingerprints, *, by: str) -> None:
         """See `Ledger.measured`."""
         looks = len(self._records)
-        if not any((one.version, one.rows.hash, one.looks) == (version, rows.hash, looks) for one in self._measured):
+        entered = {(one.version, one.rows.hash, one.looks) for one in self._measured}
+        if (version, rows.hash, looks) not in entered:
             self._measured.append(Measured(version=version, by=by, rows=rows, looks=looks))
 
     def conclude(self, look: Look, *, outcome: LookOutcome, reason: str) -> None:

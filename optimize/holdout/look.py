@@ -50,17 +50,17 @@ class Look:
 
     @property
     def cautions(self) -> tuple[str, ...]:
-        """What has to be said with the decision."""
-        said = []
+        """What the decision has to say beside its reason."""
+        cautions = []
         if self.opened:
-            said.append(f"{self.opened}, as was allowed: the figures flatter a prompt that was tuned on them")
+            cautions.append(f"{self.opened}, as was allowed: the figures flatter a prompt that was tuned on them")
         if self.carried:
             looks = f"{self.carried} {'look' if self.carried == 1 else 'looks'}"
-            said.append(f"{looks} at other holdouts with some of these rows counted as looks at this one")
+            cautions.append(f"{looks} at other holdouts with some of these rows counted as looks at this one")
         if self.measured:
             prompts = "1 other prompt was" if self.measured == 1 else f"{self.measured} other prompts were"
-            said.append(f"{prompts} measured on these rows before; each counted as a look")
-        return (*said, *self.alike)
+            cautions.append(f"{prompts} measured on these rows before; each counted as a look")
+        return (*cautions, *self.alike)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,4 +1,4 @@
-"""How looks are counted: which earlier looks, measurements and opened rows bear on a holdout that is asked for.
+"""How looks are counted: which earlier looks, measurements and opened rows count for a holdout that is to be opened.
 
 A holdout is its rows and not its name. What counts is the share of it that is met again, or the share of the other one
 that is: neither a cut nor filler makes a fresh holdout of old rows. A smaller overlap is told and not counted.
@@ -24,8 +24,8 @@ def alpha_of_look(number: int, *, alpha: float = ALPHA) -> float:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LookAsked:
-    """A look that is asked for; its fields are those of `Look`."""
+class LookRequest:
+    """A look that is wanted; its fields are those of `Look`."""
 
     holdout: str
     run_id: str
@@ -37,87 +37,100 @@ class LookAsked:
     """Other versions under which either prompt may have been measured, such as those of its verdict file."""
 
 
-def look_asked(history: History, asked: LookAsked) -> Look:
-    """Return the look that is asked for: the one this run has begun with these prompts, else the next.
+def requested_look(history: History, request: LookRequest) -> Look:
+    """Return the look that is wanted: the one this run has begun with these prompts, else the next.
 
     Looks are counted anew only where the old prompt is one that this holdout accepted: what was tried before
     that was about another prompt. A look that goes on from any other prompt counts all earlier ones. Of other
     holdouts with the same rows that one counts which has had the most looks. Each other prompt that was measured on
     these rows counts as a look of its own; the one in use and the candidate itself do not.
     """
-    identity = (asked.run_id, asked.before, asked.after, asked.purpose, asked.line)
+    identity = (request.holdout, request.run_id, request.before, request.after, request.purpose, request.line)
     for record in history.records:
         look = record.look
-        known = (look.run_id, look.before, look.after, look.purpose, look.line)
-        if look.holdout == asked.holdout and known == identity:
+        if (look.holdout, look.run_id, look.before, look.after, look.purpose, look.line) == identity:
             return look
-    sharing = _sharing(history, asked.holdout)
-    counted = [other.holdout for other in sharing if other.counts]
-    own, carried = _spent(history.records, asked, asked.holdout)
-    most = max([own + carried, *(sum(_spent(history.records, asked, other)) for other in counted)])
-    measured = len(_measured(history, asked, {asked.holdout, *counted}))
-    memory = find_memory(history.memories, asked.run_id)
-    alike = [memory.alike[asked.holdout]] if memory and asked.holdout in memory.alike else []
+    opened = ""
+    alike: list[str] = []
+    memory = find_memory(history.memories, request.run_id)
+    if memory is not None:
+        opened = memory.opened.get(request.holdout, "")
+        if request.holdout in memory.alike:
+            alike.append(memory.alike[request.holdout])
+    own, carried = _spent(history.records, request, request.holdout)
+    looks = own + carried
+    holdouts = {request.holdout}
+    for other in _sharing(history, request.holdout):
+        if other.counts:
+            holdouts.add(other.holdout)
+            looks = max(looks, sum(_spent(history.records, request, other.holdout)))
+        else:
+            alike.append(other.describe())
+    measured = len(_measured(history, request, holdouts))
+    number = looks + measured + 1
     return Look(
-        holdout=asked.holdout,
-        number=most + measured + 1,
-        alpha=alpha_of_look(most + measured + 1),
-        run_id=asked.run_id,
-        purpose=asked.purpose,
-        before=asked.before,
-        after=asked.after,
-        line=asked.line,
-        carried=most - own,
+        holdout=request.holdout,
+        number=number,
+        alpha=alpha_of_look(number),
+        run_id=request.run_id,
+        purpose=request.purpose,
+        before=request.before,
+        after=request.after,
+        line=request.line,
+        carried=looks - own,
         measured=measured,
-        opened=memory.opened.get(asked.holdout, "") if memory else "",
-        alike=(*alike, *(other.told for other in sharing if not other.counts)),
+        opened=opened,
+        alike=tuple(alike),
     )
 
 
-def _spent(records: Iterable[LookRecord], asked: LookAsked, holdout: str) -> tuple[int, int]:
-    """Count the looks at one holdout that bear on what is asked, and those that it took over itself."""
+def _spent(records: Iterable[LookRecord], request: LookRequest, holdout: str) -> tuple[int, int]:
+    """Count the looks at one holdout that count for the one wanted, and those that it took over itself."""
     count = carried = 0
     for record in records:
         look = record.look
-        if look.line != asked.line:
+        # A recheck on another model has a line of its own, which spends nothing of this one.
+        if look.line != request.line:
             continue
-        if _starts_anew(record, asked, {holdout, asked.holdout}):
+        if _starts_anew(record, request, {holdout, request.holdout}):
             count = carried = 0
         elif look.holdout == holdout:
             count, carried = count + 1, max(carried, look.carried)
     return count, carried
 
 
-def _starts_anew(record: LookRecord, asked: LookAsked, holdouts: set[str]) -> bool:
-    """Say whether the prompt in use was accepted by this look at one of the holdouts."""
+def _starts_anew(record: LookRecord, request: LookRequest, holdouts: set[str]) -> bool:
+    """Whether the prompt in use was accepted by this look at one of the holdouts."""
     look = record.look
-    return look.holdout in holdouts and record.outcome == "accepted" and look.after == asked.before
+    return look.holdout in holdouts and record.outcome == "accepted" and look.after == request.before
 
 
-def _measured(history: History, asked: LookAsked, holdouts: set[str]) -> set[str]:
+def _measured(history: History, request: LookRequest, holdouts: set[str]) -> set[str]:
     """Return the versions of other prompts that were measured on the holdout's rows since the last accept.
 
     A prompt that was in use at an earlier look, or has had one, is counted there. A recheck on another model is on a
     line of its own, of which nothing was measured.
     """
-    if asked.line:
+    if request.line:
         return set()
     since = 0
-    looked = {asked.before, asked.after, *asked.known_as}
+    counted = {request.before, request.after, *request.known_as}
     for number, record in enumerate(history.records, 1):
-        if _starts_anew(record, asked, holdouts):
+        if _starts_anew(record, request, holdouts):
             since = number
         if record.look.holdout in holdouts:
-            looked |= {record.look.before, record.look.after}
-    mine = _sealed(history.memories, asked.holdout)
-    later = [one for one in history.measured if one.looks >= since and one.version not in looked]
+            counted |= {record.look.before, record.look.after}
+    mine = _sealed(history.memories, request.holdout)
     # A prompt may have been measured piece by piece; three rows to try an endpoint are no look.
-    pieces = {(one.version, one.rows.hash): one.rows for one in later}
-    met = {rows.hash: mine.shared_with(rows).rows for rows in pieces.values()}
-    seen = Counter[str]()
-    for version, rows in pieces:
-        seen[version] += met[rows]
-    return {version for version, rows in seen.items() if rows > SHARED * mine.rows}
+    pieces: dict[tuple[str, bytes], RowFingerprints] = {}
+    for one in history.measured:
+        if one.looks >= since and one.version not in counted:
+            pieces[one.version, one.rows.hash] = one.rows
+    overlaps = {rows.hash: mine.shared_with(rows).rows for rows in pieces.values()}
+    shared = Counter[str]()
+    for version, rows_hash in pieces:
+        shared[version] += overlaps[rows_hash]
+    return {version for version, rows in shared.items() if rows > SHARED * mine.rows}
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,8 +141,8 @@ class _Sharing:
     overlap: Overlap
     counts: bool
 
-    @property
-    def told(self) -> str:
+    def describe(self) -> str:
+        """Say that the overlap is too small to count."""
         rows = f"{self.overlap.rows:,} {'row' if self.overlap.rows == 1 else 'rows'}"
         return f"{rows} of a holdout that was looked at before stand here, maybe edited: too few to count those looks"
 
@@ -140,26 +153,29 @@ def _sharing(history: History, holdout: str) -> list[_Sharing]:
     A group that stands in what the same run sealed beside the other holdout is not held by that one.
     """
     mine = _sealed(history.memories, holdout)
-    looked = {record.look.holdout for record in history.records} - {holdout}
-    found: dict[str, _Sharing] = {}
+    looked_at = {record.look.holdout for record in history.records} - {holdout}
+    sharing: dict[str, _Sharing] = {}
     for memory in history.memories:
-        for name in sorted((looked & memory.sealed.keys()) - found.keys()):
+        for name in sorted((looked_at & memory.sealed.keys()) - sharing.keys()):
             theirs = memory.sealed[name]
-            beside = [part for other, part in memory.sealed.items() if other != name]
-            overlap = mine.shared_with(theirs, unless=beside)
+            sealed_too = [part for other, part in memory.sealed.items() if other != name]
+            overlap = mine.shared_with(theirs, unless=sealed_too)
             if overlap.rows:
-                found[name] = _Sharing(name, overlap, counts(overlap, mine, theirs))
-    return list(found.values())
+                sharing[name] = _Sharing(name, overlap, counts(overlap, mine, theirs))
+    return list(sharing.values())
 
 
 def counts(overlap: Overlap, mine: RowFingerprints, theirs: RowFingerprints) -> bool:
-    """Say whether what two parts share is more than a few of either's rows or groups."""
+    """Whether what two parts share is more than a few of either's rows or groups."""
     rows, groups = min(mine.rows, theirs.rows), min(len(mine.groups), len(theirs.groups))
     return overlap.rows > SHARED * rows or overlap.groups > SHARED * groups
 
 
 def _sealed(memories: Iterable[SeenRows], holdout: str) -> RowFingerprints:
-    return next((memory.sealed[holdout] for memory in memories if holdout in memory.sealed), RowFingerprints())
+    for memory in memories:
+        if holdout in memory.sealed:
+            return memory.sealed[holdout]
+    return RowFingerprints()
 
 
 def find_memory(memories: Iterable[SeenRows], run_id: str) -> SeenRows | None:
@@ -183,11 +199,13 @@ def remember_rows(
     opened: dict[str, str] = {}
     alike: dict[str, str] = {}
     for name, rows in sealed.items():
-        worst = max((_Opened.of_memory(rows, memory) for memory in memories), default=None, key=lambda one: one.rank)
-        if worst is not None and worst.refused:
-            opened[name] = worst.told
-        elif worst is not None and worst.overlap.rows:
-            alike[name] = worst.told
+        if not memories:
+            continue
+        worst = max((_Opened.of_memory(rows, memory) for memory in memories), key=lambda one: one.rank)
+        if worst.refused:
+            opened[name] = worst.describe()
+        elif worst.overlap.rows:
+            alike[name] = worst.describe()
     if opened and not allow_opened:
         raise InputError(
             f"{next(iter(opened.values()))}; a prompt may have been tuned on them",
@@ -222,8 +240,8 @@ class _Opened:
     def rank(self) -> tuple[bool, int]:
         return self.refused, self.overlap.rows
 
-    @property
-    def told(self) -> str:
+    def describe(self) -> str:
+        """Say how many rows were open to which run."""
         groups = f"{self.overlap.groups:,} {'group' if self.overlap.groups == 1 else 'groups'}"
         seen = "were open to" if not self.edited else "are, though edited, rows that were open to"
         return f"{self.overlap.rows:,} of the {self.of:,} sealed rows (in {groups}) {seen} run {self.run_id}"

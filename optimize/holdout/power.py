@@ -29,7 +29,7 @@ EXACT, SWAPS = 8, 300
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GuardNeed:
-    """The rows that a guard wants, where an edit flips verdicts as it is taken to."""
+    """The rows that a guard wants, where an edit flips as many verdicts as assumed."""
 
     metric: str
     margin: float
@@ -51,20 +51,20 @@ def smallest_gain(
 ) -> float | None:
     """Return the smallest gain that the gate's test on rows like these shows with 80 % power.
 
-    An edit is drawn that mends a share of the wrong verdicts and breaks as many right ones, and mends some more on
+    An edit is drawn that fixes a share of the wrong verdicts and breaks as many right ones, and fixes some more on
     top: the gain. The number of these is sought at which four of five holdouts pass the test.
 
     Args:
         metric: A metric of decisions.
         judged: The judge as it is, on open rows.
-        churn: Share of the wrong verdicts that are mended while as many right ones are broken.
+        churn: Share of the wrong verdicts that are fixed while as many right ones are broken.
         alpha: Of the one-sided test.
         rows: As many rows as the test will have.
         groups: As many groups; in proportion to the rows unless given.
         seed: Of the edits and the holdouts.
 
     Returns:
-        None where the metric is undefined, or where not even mending every wrong verdict beside the churn is shown.
+        None where the metric is undefined, or where not even fixing every wrong verdict beside the churn is shown.
 
     Raises:
         InputError: The metric is not one of decisions.
@@ -72,29 +72,35 @@ def smallest_gain(
     if metric not in BINARY_METRICS:
         raise InputError(f"the detectable gain is known for metrics of decisions, and {metric} is not one")
     edits = _Edits(metric=metric, judged=judged, churn=churn, alpha=alpha, rows=rows, groups=groups, seed=seed)
-    low, high = 0, edits.most
-    if high == 0 or (over := edits.tried(high)) is None or over.power < POWER:
+    low, high = 0, edits.fixable
+    if high == 0:
         return None
-    under = edits.tried(low)
+    over = edits.test(high)
+    if over is None or over.power < POWER:
+        return None
+    under = edits.test(low)
     while high - low > 1:
         middle = (low + high) // 2
-        found = edits.tried(middle)
-        if found is None or found.power < POWER:
-            low, under = middle, found
+        result = edits.test(middle)
+        if result is None or result.power < POWER:
+            low, under = middle, result
         else:
-            high, over = middle, found
+            high, over = middle, result
     if under is None or under.power >= POWER:
         return over.gain
+    # Between two whole numbers of verdicts the gain is interpolated.
     return under.gain + (POWER - under.power) / (over.power - under.power) * (over.gain - under.gain)
 
 
 def perfect_gain(
     metric: str, judged: JudgedDataset, *, alpha: float, rows: int, groups: int | None = None, seed: int = 0
 ) -> float | None:
-    """Return the gain of an edit that mends every wrong verdict and breaks none; None where not even that is shown."""
+    """Return the gain of an edit that fixes every wrong verdict and breaks none; None where not even that is shown."""
     edits = _Edits(metric=metric, judged=judged, churn=0.0, alpha=alpha, rows=rows, groups=groups, seed=seed)
-    found = edits.tried(edits.most)
-    return None if found is None or found.power < POWER else found.gain
+    result = edits.test(edits.fixable)
+    if result is None or result.power < POWER:
+        return None
+    return result.gain
 
 
 def guard_needs(
@@ -107,7 +113,7 @@ def guard_needs(
     Args:
         guards: Metrics with their margins.
         judged: The judge as it is, on open rows.
-        churn: Share of the wrong verdicts that an edit mends while it breaks as many right ones.
+        churn: Share of the wrong verdicts that an edit fixes while it breaks as many right ones.
         seed: Of the edits.
     """
     from scipy.stats import norm
@@ -118,18 +124,19 @@ def guard_needs(
         if guard.metric not in BINARY_METRICS:
             continue
         edits = _Edits(metric=guard.metric, judged=judged, churn=churn, alpha=GUARD_ALPHA, rows=1, seed=seed)
-        se = edits.scatter()
+        se = edits.standard_error()
         if se is None:
             continue
-        at_none, at_half = (
-            math.ceil(len(judged.scored) * (z * se / room) ** 2) or None for room in (guard.margin, guard.margin / 2)
+        rows = math.ceil(len(judged.scored) * (z * se / guard.margin) ** 2)
+        rows_at_half = math.ceil(len(judged.scored) * (z * se / (guard.margin / 2)) ** 2)
+        needs.append(
+            GuardNeed(metric=guard.metric, margin=guard.margin, rows=rows or None, rows_at_half=rows_at_half or None)
         )
-        needs.append(GuardNeed(metric=guard.metric, margin=guard.margin, rows=at_none, rows_at_half=at_half))
     return tuple(needs)
 
 
 @dataclass(frozen=True, slots=True)
-class _Tried:
+class _EditTest:
     """What became of edits of one size."""
 
     gain: float
@@ -140,7 +147,7 @@ class _Tried:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Edits:
-    """Made-up edits of one judge, that differ in how many wrong verdicts they mend beyond the churn."""
+    """Made-up edits of one judge, that differ in how many wrong verdicts they fix beyond the churn."""
 
     metric: str
     judged: JudgedDataset
@@ -162,80 +169,87 @@ class _Edits:
         return min(max(1, round(self.churn * wrong)), wrong, len(self.judged.scored) - wrong)
 
     @property
-    def most(self) -> int:
+    def fixable(self) -> int:
         """Wrong verdicts that the churn leaves."""
         return len(self._wrong) - self._flips
 
-    def scatter(self) -> float | None:
+    def standard_error(self) -> float | None:
         """Return the standard error of the change on all open rows by edits that only churn; None where undefined."""
-        rng, variances = np.random.default_rng(self.seed), []
+        rng = np.random.default_rng(self.seed)
+        variances: list[float] = []
         label, before = self.judged.positive, self.judged.predicted
         for _ in range(RANDOM_EDITS):
             after = self._edited(0, rng)
             if point(self.metric, label, before) is None or point(self.metric, label, after) is None:
                 continue
-            pull = influence(self.metric, label, after) - influence(self.metric, label, before)
-            variances.append(clustered_se(pull, self.judged.groups) ** 2)
+            difference = influence(self.metric, label, after) - influence(self.metric, label, before)
+            variances.append(clustered_se(difference, self.judged.groups) ** 2)
         if not variances or not np.isfinite(variances).all():
             return None
         return math.sqrt(float(np.mean(variances)))
 
-    def tried(self, mended: int) -> _Tried | None:
-        """Put edits that mend so many more to the test; None where the metric is undefined on all of them."""
-        rng, before = np.random.default_rng(self.seed), point(self.metric, self.judged.positive, self.judged.predicted)
+    def test(self, fixed: int) -> _EditTest | None:
+        """Put edits that fix so many more to the test; None where the metric is undefined on all of them."""
+        # The same seed for every size, so that power rises with the number fixed and not by luck.
+        rng = np.random.default_rng(self.seed)
+        before = point(self.metric, self.judged.positive, self.judged.predicted)
         gains: list[float] = []
         passed: list[bool] = []
         for _ in range(RANDOM_EDITS):
-            after = self._edited(mended, rng)
+            after = self._edited(fixed, rng)
             value = point(self.metric, self.judged.positive, after)
             if before is None or value is None:
                 continue
             gains.append(value - before)
-            passed += self._test(after, rng)
-        return _Tried(gain=float(np.mean(gains)), power=float(np.mean(passed))) if gains else None
+            passed += self._passes(after, rng)
+        if not gains:
+            return None
+        return _EditTest(gain=float(np.mean(gains)), power=float(np.mean(passed)))
 
-    def _edited(self, mended: int, rng: np.random.Generator) -> BoolArray:
+    def _edited(self, fixed: int, rng: np.random.Generator) -> BoolArray:
         """Return the verdicts of an edit; shape (n,)."""
         right = np.flatnonzero(self.judged.predicted == self.judged.positive)
         after = self.judged.predicted.copy()
-        after[rng.permutation(self._wrong)[: self._flips + mended]] ^= True
+        after[rng.permutation(self._wrong)[: self._flips + fixed]] ^= True
         after[rng.permutation(right)[: self._flips]] ^= True
         return after
 
-    def _test(self, after: BoolArray, rng: np.random.Generator) -> list[bool]:
-        """Say of each drawn holdout whether the gate's test of the target passes on it.
+    def _passes(self, after: BoolArray, rng: np.random.Generator) -> list[bool]:
+        """Return for each drawn holdout whether the gate's test of the target passes on it.
 
-        Groups with the same counts before and after are one kind; a holdout is how many of each kind it has. What a row
-        pulls is taken from all open rows, the rest from the holdout.
+        Groups with the same counts before and after are one kind; a holdout is how many of each kind it has. The
+        influence of a row is taken from all open rows, the rest from the holdout.
         """
         from scipy.special import stdtr
 
         old = _count(self.judged.positive, self.judged.predicted, self.judged.groups)
         new = _count(self.judged.positive, after, self.judged.groups)
-        pulls = cell_influence(self.metric, old.sum(0)), cell_influence(self.metric, new.sum(0))
-        if pulls[0] is None or pulls[1] is None:
+        old_influence = cell_influence(self.metric, old.sum(0))
+        new_influence = cell_influence(self.metric, new.sum(0))
+        if old_influence is None or new_influence is None:
             return [False] * HOLDOUTS
         kinds, counts = _kinds(np.hstack([old, new]))
         groups = self.groups or max(2, round(self.rows * len(old) / len(self.judged.scored)))
         many = rng.multinomial(groups, counts / len(old), size=HOLDOUTS)
         old, new = kinds[:, :4], kinds[:, 4:]
         gains = _values(self.metric, many @ new) - _values(self.metric, many @ old)
-        pull = new @ pulls[1][1] - old @ pulls[0][1]
-        squares = np.maximum(many @ pull**2 - (many @ pull) ** 2 / groups, 1e-12)
+        difference = new @ new_influence[1] - old @ old_influence[1]
+        squares = np.maximum(many @ difference**2 - (many @ difference) ** 2 / groups, 1e-12)
         se = np.sqrt(groups / (groups - 1) * squares) / (many @ old).sum(1)
-        reads = list(METRICS[self.metric].cells)
-        bearing = [side[:, reads].sum(1) for side in (old, new)]
-        sizes = np.maximum(*bearing)
+        cells = list(METRICS[self.metric].cells)
+        old_rows, new_rows = old[:, cells].sum(1), new[:, cells].sum(1)  # those in the metric's denominator
+        sizes = np.maximum(old_rows, new_rows)
         effective = (many @ sizes) ** 2 / np.maximum(many @ sizes**2, 1)
-        moved = many[:, np.abs(pull) > UNMOVED].sum(1)
-        enough = np.minimum(*(many[:, side > 0].sum(1) for side in bearing)) >= MIN_GROUPS
+        moved = many[:, np.abs(difference) > UNMOVED].sum(1)
+        enough = np.minimum(many[:, old_rows > 0].sum(1), many[:, new_rows > 0].sum(1)) >= MIN_GROUPS
         freedom = np.maximum(np.minimum(moved, effective) - 1.0, 1.0)
         passed = enough & (effective >= MIN_EFFECTIVE) & (moved >= 2) & (gains > 0)
         passed &= stdtr(freedom, -gains / se) <= self.alpha
         few = many[:, changed_groups(self.metric, old, new)].sum(1) < FEW_GROUPS
+        # The swap test is slow, so it is asked only where the gate would and the other test has passed.
         for i in np.flatnonzero(passed & few):
-            holdout = [np.repeat(side, many[i], axis=0) for side in (old, new)]
-            passed[i] = permutation_p(self.metric, *holdout, exact=EXACT, draws=SWAPS) <= self.alpha
+            before, now = np.repeat(old, many[i], axis=0), np.repeat(new, many[i], axis=0)
+            passed[i] = swap_test(self.metric, before, now, exact=EXACT, draws=SWAPS) <= self.alpha
         return passed.tolist()
 
 

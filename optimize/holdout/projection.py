@@ -13,8 +13,8 @@ from ...judges import Change, rows_needed
 from .guards import GUARD_ALPHA, MIN_GROUPS, GuardResult
 
 MOST_TIMES = 10
-"""A projection beyond so many times the rows at hand is not told. It rests on a change of less than .9 standard errors,
-whose very sign is not known: the number would be as good as any other."""
+"""A projection beyond so many times the rows at hand is not given. It rests on a change of less than .9 standard
+errors, whose very sign is not known: the number would be as good as any other."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,16 +42,20 @@ def project(target: Change, guards: Sequence[GuardResult], alpha: float) -> Proj
     """
     needs = [_rows_for_groups(target)]
     if target.p > alpha:
-        seen = rows_needed(target, alpha)
-        if seen is None or seen > MOST_TIMES * target.n:
+        rows = rows_needed(target, alpha)
+        if rows is None or rows > MOST_TIMES * target.n:
             return Projection(reason="more rows will hardly decide: the measured gain is small beside its error")
-        needs.append(seen)
+        needs.append(rows)
     for guard in guards:
         if guard.change is None or not guard.wants_rows:
             continue
         rows = _guard_rows(guard, guard.change)
         if rows is None or rows > MOST_TIMES * target.n:
-            return Projection(reason=_hopeless(guard, guard.change))
+            if guard.change.difference <= -guard.margin / 2:
+                drop = f"the measured drop in {guard.metric} is about as large as the guard"
+                return Projection(reason=f"more rows will hardly decide: {drop}")
+            times = f"more than {MOST_TIMES} times these rows"
+            return Projection(reason=f"{times} would be needed for the guard of {guard.metric}")
         needs.append(rows)
     per_group = target.n / target.groups
     groups = math.ceil(max(*needs, target.n + 1) / per_group)
@@ -59,26 +63,23 @@ def project(target: Change, guards: Sequence[GuardResult], alpha: float) -> Proj
 
 
 def _rows_for_groups(change: Change) -> int:
-    """Rows that have as many groups that bear on the metric as a test wants; 0 where there are enough."""
+    """Return the rows whose groups in the metric's denominator are enough for a test; 0 where there are enough."""
     if change.bearing_groups >= MIN_GROUPS:
         return 0
     return math.ceil(change.n * MIN_GROUPS / max(change.bearing_groups, 1))
 
 
 def _guard_rows(guard: GuardResult, change: Change) -> int | None:
-    """Rows on which the guard would be found to hold with 80 % power; None where the drop is as large as the guard."""
+    """Return the rows on which the guard would hold with 80 % power; None where the drop is as large as the guard."""
     room = change.difference + guard.margin
     if room <= 0:
         return None
     if change.changed_groups == 0:
-        bearing = 3.0 / guard.margin  # the rule of three, by which a guard without a flip is held
-        rows = math.floor(change.n * bearing / max(change.bearing_rows, 1)) + 1
+        # The rule of three, by which a guard without a flip is held.
+        in_denominator = 3.0 / guard.margin
+        rows = math.floor(change.n * in_denominator / max(change.bearing_rows, 1)) + 1
     else:
         rows = rows_needed(replace(change, difference=room), GUARD_ALPHA)
-    return None if rows is None else max(rows, _rows_for_groups(change))
-
-
-def _hopeless(guard: GuardResult, change: Change) -> str:
-    if change.difference <= -guard.margin / 2:
-        return f"more rows will hardly decide: the measured drop in {guard.metric} is about as large as the guard"
-    return f"more than {MOST_TIMES} times these rows would be needed for the guard of {guard.metric}"
+    if rows is None:
+        return None
+    return max(rows, _rows_for_groups(change))

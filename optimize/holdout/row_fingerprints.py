@@ -66,39 +66,38 @@ class RowFingerprints:
         for dataset in datasets:
             for row in dataset.rows:
                 members[row.group or f"\0{row.id}"].append(_keys(row, dataset, words))
-        holders = Counter(text for rows in members.values() for text in {t for _, texts in rows for t in texts})
-        groups = (
-            GroupFingerprints(
-                len(rows),
-                frozenset(key for key, _ in rows),
-                frozenset(text for _, texts in rows for text in texts if holders[text] == 1),
-            )
-            for rows in members.values()
-        )
-        return cls(tuple(sorted(groups, key=lambda group: sorted(group.rows))), Fingerprints.of(*datasets))
+        texts_of = {name: frozenset[bytes]().union(*(texts for _, texts in rows)) for name, rows in members.items()}
+        holders = Counter(text for texts in texts_of.values() for text in texts)
+        groups: list[GroupFingerprints] = []
+        for name, rows in members.items():
+            # A text that two groups have, such as a common question, does not tell which group it is.
+            own = frozenset(text for text in texts_of[name] if holders[text] == 1)
+            groups.append(GroupFingerprints(len(rows), frozenset(key for key, _ in rows), own))
+        groups.sort(key=lambda group: sorted(group.rows))
+        return cls(tuple(groups), Fingerprints.of(*datasets))
 
     @classmethod
     def from_bytes(cls, body: bytes, prints: Fingerprints | None = None) -> RowFingerprints:
         """Read what `to_bytes` wrote; the fingerprints stand beside it."""
-        groups, place = [], 0
-        while place < len(body):
-            size, *counts = _HEAD.unpack_from(body, place)
-            place += _HEAD.size
-            kinds = []
+        groups, start = [], 0
+        while start < len(body):
+            size, *counts = _HEAD.unpack_from(body, start)
+            start += _HEAD.size
+            keys = []
             for count in counts:
-                end = place + count * _BYTES
-                kinds.append(frozenset(body[i : i + _BYTES] for i in range(place, end, _BYTES)))
-                place = end
-            groups.append(GroupFingerprints(size, *kinds))
+                end = start + count * _BYTES
+                keys.append(frozenset(body[i : i + _BYTES] for i in range(start, end, _BYTES)))
+                start = end
+            groups.append(GroupFingerprints(size, *keys))
         return cls(tuple(groups), prints)
 
     def to_bytes(self) -> bytes:
         """Write the keys, always in the same order; the fingerprints are not among them."""
-        return b"".join(
-            _HEAD.pack(group.size, len(group.rows), len(group.texts))
-            + b"".join((*sorted(group.rows), *sorted(group.texts)))
-            for group in self.groups
-        )
+        parts: list[bytes] = []
+        for group in self.groups:
+            parts.append(_HEAD.pack(group.size, len(group.rows), len(group.texts)))
+            parts += (*sorted(group.rows), *sorted(group.texts))
+        return b"".join(parts)
 
     @property
     def hash(self) -> bytes:
@@ -120,12 +119,13 @@ class RowFingerprints:
         """
         keys = {key for group in other.groups for key in (*group.rows, *group.texts)}
         apart = {key for part in unless for group in part.groups for key in group.rows}
-        met = [
-            group
-            for group in self.groups
-            if not (keys.isdisjoint(group.rows) and keys.isdisjoint(group.texts)) and not group.rows <= apart
-        ]
-        return Overlap(rows=sum(group.size for group in met), groups=len(met))
+        rows = groups = 0
+        for group in self.groups:
+            met = not keys.isdisjoint(group.rows) or not keys.isdisjoint(group.texts)
+            if met and not group.rows <= apart:
+                rows += group.size
+                groups += 1
+        return Overlap(rows=rows, groups=groups)
 
     def shared_with(self, other: RowFingerprints, *, unless: Sequence[RowFingerprints] = ()) -> Overlap:
         """Count the rows and groups that two parts have in common, edited ones too; never more than either has.
@@ -142,17 +142,18 @@ class RowFingerprints:
         if self.prints is None or other.prints is None:
             return Overlap(rows=0, groups=0)
         here, there = self.prints.met_in(other.prints), other.prints.met_in(self.prints)
-        apart = [self.prints.met_in(part.prints).whole for part in unless if part.prints is not None]
-        here = here.without(np.logical_or.reduce(apart)) if apart else here
-        ways = ((here.same, there.touched), (here.touched, there.same))
-        rows = max(int(min(mine.sum(), theirs.sum())) for mine, theirs in ways)
-        groups = max(
-            min(len(np.unique(here.groups[mine])), len(np.unique(there.groups[theirs]))) for mine, theirs in ways
-        )
+        apart = [self.prints.met_in(part.prints).complete for part in unless if part.prints is not None]
+        if apart:
+            here = here.without(np.logical_or.reduce(apart))
+        rows = groups = 0
+        # A row that was cut is the same on its own side and only touched on the other, so both ways are counted.
+        for mine, theirs in ((here.same, there.touched), (here.touched, there.same)):
+            rows = max(rows, int(min(mine.sum(), theirs.sum())))
+            groups = max(groups, min(len(np.unique(here.groups[mine])), len(np.unique(there.groups[theirs]))))
         return Overlap(rows=rows, groups=groups)
 
 
-def known_sealed(part: SealedRows) -> RowFingerprints:
+def sealed_fingerprints(part: SealedRows) -> RowFingerprints:
     """Take the keys of a sealed part; only hashes leave it."""
     return RowFingerprints.of(part.open(_Hashing(part.content_hash)))
 
@@ -166,17 +167,17 @@ class _Hashing:
 
 def _keys(row: Row, dataset: Dataset, words: dict[str, tuple[bytes, int]]) -> tuple[bytes, frozenset[bytes]]:
     """Return the key of a whole row, and those of its longer texts."""
-    found = [_text_key(text, words) for text in row.inputs.values() if text.strip()]
-    if not found and (key := _written_key(row)):
-        return key, frozenset()
-    if not found:
-        # Without texts a name has to do; a mere line number is a name within its own file only.
-        within = dataset.content_hash if row.id.isdecimal() else ""
-        return _digest([b"name", *(part.encode("utf-8", "surrogatepass") for part in (within, row.group, row.id))]), (
-            frozenset()
-        )
-    # Sorted, so that renaming or exchanging columns makes no other row.
-    return _digest(sorted(key for key, _ in found)), frozenset(key for key, n in found if n >= LEAST_WORDS)
+    texts = [_text_key(text, words) for text in row.inputs.values() if text.strip()]
+    if texts:
+        # Sorted, so that renaming or exchanging columns makes no other row.
+        return _digest(sorted(key for key, _ in texts)), frozenset(key for key, n in texts if n >= LEAST_WORDS)
+    written = row.meta.get(KEY_COLUMN)
+    if isinstance(written, str) and _KEY.fullmatch(written):
+        return bytes.fromhex(written), frozenset()
+    # Without texts a name has to do; a mere line number is a name within its own file only.
+    within = dataset.content_hash if row.id.isdecimal() else ""
+    names = [part.encode("utf-8", "surrogatepass") for part in (within, row.group, row.id)]
+    return _digest([b"name", *names]), frozenset()
 
 
 def row_keys(dataset: Dataset) -> list[bytes]:
@@ -185,20 +186,13 @@ def row_keys(dataset: Dataset) -> list[bytes]:
     return [_keys(row, dataset, words)[0] for row in dataset.rows]
 
 
-def _written_key(row: Row) -> bytes | None:
-    written = row.meta.get(KEY_COLUMN)
-    if isinstance(written, str) and _KEY.fullmatch(written):
-        return bytes.fromhex(written)
-    return None
-
-
 def _text_key(text: str, words: dict[str, tuple[bytes, int]]) -> tuple[bytes, int]:
     """Return the key of a text and how many words it has."""
-    known = words.get(text)
-    if known is None:
-        found = words_of(text)
-        known = words[text] = _digest(word.encode("utf-8", "surrogatepass") for word in found), len(found)
-    return known
+    # Rows of one group often share a long text, which is taken apart once.
+    if text not in words:
+        split = words_of(text)
+        words[text] = _digest(word.encode("utf-8", "surrogatepass") for word in split), len(split)
+    return words[text]
 
 
 def _digest(parts: Iterable[bytes]) -> bytes:

@@ -37,7 +37,7 @@ MET, FEW = 0.5, 3
 HINTS = 5
 """Fingerprints that make a text touched: much was added to it, or it was added to much."""
 COMMON = 0.02
-"""Share of a part's groups beyond which a fingerprint tells nothing; of small parts see `_most`."""
+"""Share of a part's groups beyond which a fingerprint tells nothing; of small parts see `_most_groups`."""
 
 _HEAD = struct.Struct(">IIII")
 _EMPTY = -1
@@ -53,7 +53,7 @@ class _Arrays(NamedTuple):
     """Text by text."""
     ends: Prints
     """Where each text's end among them."""
-    wholes: Prints
+    letters: Prints
     """A hash of each text's letters."""
     holders: Prints
     """Rows, each with one of its texts in `texts`."""
@@ -78,7 +78,7 @@ class Fingerprints:
         """Take the fingerprints of the rows of some datasets, as one part."""
         texts: dict[str, int] = {}
         prints: list[Prints] = []
-        wholes: list[int] = []
+        letter_hashes: list[int] = []
         holders: list[tuple[int, int]] = []
         groups: dict[str, int] = {}
         group_of: list[int] = []
@@ -88,14 +88,17 @@ class Fingerprints:
                 for text in texts_of(row):
                     if text not in texts:
                         letters = letters_of(text)
-                        texts[text] = len(prints) if letters else _EMPTY
-                        prints += [winnow(letters)] if letters else []
-                        wholes += [_hash32(letters)] if letters else []
+                        texts[text] = _EMPTY
+                        if letters:
+                            texts[text] = len(prints)
+                            prints.append(winnow(letters))
+                            letter_hashes.append(_hash32(letters))
                     if texts[text] != _EMPTY:
                         holders.append((len(group_of), texts[text]))
                 group_of.append(groups.setdefault(row.group or f"\0{row.id}", len(groups)))
-                names.append(_name(row))
-        return cls(_pack(prints, wholes, holders, group_of, names))
+                # A mere line number, which every file has, is no name.
+                names.append(0 if row.id.isdecimal() else _hash32(row.id) or 1)
+        return cls(_pack(prints, letter_hashes, holders, group_of, names))
 
     @property
     def hash(self) -> bytes:
@@ -124,27 +127,25 @@ class Fingerprints:
     def _spread(self) -> tuple[Prints, IntArray]:
         """Every different print, sorted, and how many groups have it."""
         mine = self._arrays
+        # Pairs of two 32-bit numbers as one of 64 bits: sorting numbers is far quicker than sorting pairs.
         held = np.unique(mine.texts.astype(np.uint64) << np.uint64(32) | mine.groups[mine.holders])
-        starts = np.searchsorted(self._of_text, (held >> np.uint64(32)).astype(np.int64))
-        ends = np.searchsorted(self._of_text, (held >> np.uint64(32)).astype(np.int64), side="right")
-        lengths = ends - starts
+        texts, groups = (held >> np.uint64(32)).astype(np.int64), held & np.uint64(0xFFFFFFFF)
+        starts = np.searchsorted(self._of_text, texts)
+        lengths = np.searchsorted(self._of_text, texts, side="right") - starts
         # The prints of each text, once for each group that has it.
-        places = (
-            np.arange(lengths.sum()) - np.repeat(np.cumsum(lengths) - lengths, lengths) + np.repeat(starts, lengths)
-        )
-        pairs = np.unique(
-            mine.prints[places].astype(np.uint64) << np.uint64(32) | np.repeat(held & np.uint64(0xFFFFFFFF), lengths)
-        )
+        offsets = np.arange(lengths.sum()) - np.repeat(np.cumsum(lengths) - lengths, lengths)
+        prints = mine.prints[offsets + np.repeat(starts, lengths)].astype(np.uint64)
+        pairs = np.unique(prints << np.uint64(32) | np.repeat(groups, lengths))
         return np.unique((pairs >> np.uint64(32)).astype(np.uint32), return_counts=True)
 
     def common(self, prints: Prints) -> BoolArray:
-        """Say of each print whether it stands in so many groups that it tells nothing; shape (k,)."""
+        """Return whether each print stands in so many groups that it tells nothing; shape (k,)."""
         different, counts = self._spread
-        frequent = different[counts > _most(len(np.unique(self._arrays.groups)))]
-        return np.isin(prints, frequent) if len(frequent) else np.zeros(len(prints), np.bool_)
+        frequent = different[counts > _most_groups(len(np.unique(self._arrays.groups)))]
+        return np.isin(prints, frequent)
 
     def met_in(self, other: Fingerprints) -> Met:
-        """Say which of these rows are met again in another part."""
+        """Return which of these rows are met again in another part."""
         return _met(self, other)
 
 
@@ -156,7 +157,7 @@ class Met:
     """Half of some text of the row stands there, or its name where one side has no texts."""
     touched: BoolArray
     """The same, or at least a few stretches of it stand there."""
-    whole: BoolArray
+    complete: BoolArray
     """Half of each of its texts stands there; also where it has texts, but none that tells."""
     groups: IntArray
     """The number of each row's group."""
@@ -170,10 +171,10 @@ class Met:
 def _met(one: Fingerprints, other: Fingerprints) -> Met:
     """See `Fingerprints.met_in`; many runs hold the same parts, so answers are kept."""
     mine, theirs, n = one._arrays, other._arrays, one.rows
-    total, found = _tell(one, other)
-    equal = np.isin(mine.wholes, theirs.wholes)
+    total, shared = _telling_prints(one, other)
+    equal = np.isin(mine.letters, theirs.letters)
     long = total >= FEW
-    same_text = long & (found >= MET * total)
+    same_text = long & (shared >= MET * total)
 
     def any_text(of_text: BoolArray) -> BoolArray:
         of_row = np.zeros(n, np.bool_)
@@ -182,32 +183,35 @@ def _met(one: Fingerprints, other: Fingerprints) -> Met:
 
     named, bare = _named(one, other), ~any_text(np.ones(len(total), np.bool_))
     all_equal = ~bare & ~any_text(~equal)
-    by_row = [np.bincount(mine.holders, weights=count[mine.texts], minlength=n) for count in (total, found)]
-    all_short = ~any_text(long) & (by_row[0] >= FEW) & (by_row[0] == by_row[1])
+    row_total = np.bincount(mine.holders, weights=total[mine.texts], minlength=n)
+    row_shared = np.bincount(mine.holders, weights=shared[mine.texts], minlength=n)
+    all_short = ~any_text(long) & (row_total >= FEW) & (row_total == row_shared)
     same = any_text(same_text) | all_equal | all_short | named
     return Met(
         same=same,
-        touched=same | any_text(found >= HINTS),
-        whole=np.where(bare, named, ~any_text(~same_text & ~equal & (found < total))),
+        touched=same | any_text(shared >= HINTS),
+        complete=np.where(bare, named, ~any_text(~same_text & ~equal & (shared < total))),
         groups=mine.groups.astype(np.int64),
     )
 
 
-def _tell(one: Fingerprints, other: Fingerprints) -> tuple[IntArray, IntArray]:
+def _telling_prints(one: Fingerprints, other: Fingerprints) -> tuple[IntArray, IntArray]:
     """Count the fingerprints of each text that tell which it is, and those of them that stand there; shape (texts,)."""
     prints = one._arrays.prints
-    there = np.isin(prints, other._spread[0])
+    shared = np.isin(prints, other._spread[0])
     common = one.common(prints)
-    telling = np.where(there, ~(common & other.common(prints)), ~common)
+    # A phrase of a template is common in both parts; a source that only this part quotes often still tells.
+    telling = ~common | (shared & ~other.common(prints))
     texts = len(one._arrays.ends)
-    return tuple(np.bincount(one._of_text[kept], minlength=texts) for kept in (telling, telling & there))  # type: ignore[return-value]
+    total = np.bincount(one._of_text[telling], minlength=texts)
+    return total, np.bincount(one._of_text[telling & shared], minlength=texts)
 
 
 def _named(one: Fingerprints, other: Fingerprints) -> BoolArray:
-    """Say which rows have the name of a row there, where one of the two has no texts to tell by."""
+    """Return which rows have the name of a row there, where one of the two has no texts to tell by."""
     mine, theirs = one._arrays.names, other._arrays.names
-    known = np.where(_bare(one), np.isin(mine, theirs), np.isin(mine, theirs[_bare(other)]))
-    return known & (mine != 0)
+    same_name = np.where(_bare(one), np.isin(mine, theirs), np.isin(mine, theirs[_bare(other)]))
+    return same_name & (mine != 0)
 
 
 def _bare(part: Fingerprints) -> BoolArray:
@@ -222,7 +226,9 @@ def texts_of(row: Row) -> Iterable[str]:
     A verdict file may hold the texts under any name.
     """
     yield from row.inputs.values()
-    yield from (value for value in row.meta.values() if isinstance(value, str) and len(value) >= LEAST_LETTERS)
+    for value in row.meta.values():
+        if isinstance(value, str) and len(value) >= LEAST_LETTERS:
+            yield value
 
 
 def winnow(letters: str) -> Prints:
@@ -231,7 +237,10 @@ def winnow(letters: str) -> Prints:
     if len(codes) < LETTERS:
         return np.empty(0, np.uint32)
     hashes = _rolling(codes)
-    lowest = _lowest(hashes) if len(hashes) > WINDOW else hashes.min(keepdims=True)
+    if len(hashes) > WINDOW:
+        lowest = _lowest(hashes)
+    else:
+        lowest = hashes.min(keepdims=True)
     # What is lowest in its window lies low: scattered anew, so that 32 bits tell it apart.
     return np.unique((mix(lowest) >> np.uint64(32)).astype(np.uint32))
 
@@ -253,16 +262,9 @@ def _lowest(hashes: Hashes) -> Hashes:
     return np.minimum(lowest[: len(hashes) - WINDOW + 1], lowest[WINDOW - 32 :])
 
 
-def _most(groups: int) -> float:
+def _most_groups(groups: int) -> float:
     """Return how many groups may share a text that still tells one row from another: up to 20, a quarter of a few."""
     return max(COMMON * groups, min(20.0, groups / 4))
-
-
-def _name(row: Row) -> int:
-    """Return the hash of a row's id; 0 for a mere line number, which every file has."""
-    if row.id.isdecimal():
-        return 0
-    return _hash32(row.id) or 1
 
 
 def _hash32(text: str) -> int:
@@ -270,10 +272,14 @@ def _hash32(text: str) -> int:
 
 
 def _pack(
-    prints: list[Prints], wholes: list[int], holders: list[tuple[int, int]], group_of: list[int], names: list[int]
+    prints: list[Prints],
+    letter_hashes: list[int],
+    holders: list[tuple[int, int]],
+    group_of: list[int],
+    names: list[int],
 ) -> bytes:
     flat = np.concatenate(prints) if prints else np.empty(0, np.uint32)
     pairs = np.array(holders, np.int64).reshape(-1, 2)
-    parts = (flat, np.cumsum([len(p) for p in prints]), wholes, pairs[:, 0], pairs[:, 1], group_of, names)
+    parts = (flat, np.cumsum([len(p) for p in prints]), letter_hashes, pairs[:, 0], pairs[:, 1], group_of, names)
     head = _HEAD.pack(len(flat), len(prints), len(pairs), len(group_of))
     return head + b"".join(np.asarray(part).astype("<u4").tobytes() for part in parts)

@@ -41,7 +41,7 @@ def ask_again(
         ask_before, ask_after: Ask the prompt of that side.
 
     Returns:
-        Both sides with what was learnt, and what each round came to.
+        Both sides with the answers that came, and the count of each round.
     """
     sides = list(before.answers), list(after.answers)
     rounds: list[AskedAgain] = []
@@ -55,19 +55,21 @@ def ask_again(
             _take(sides, i, old, new)
         left = len(_silent(before.dataset.rows, *sides))
         rounds.append(AskedAgain(repeat=repeat, rows=len(silent), left=left))
-    old_side, new_side = (
-        replace(judged, answers=tuple(answers)) for judged, answers in zip((before, after), sides, strict=True)
+    old_answers, new_answers = sides
+    return (
+        replace(before, answers=tuple(old_answers)),
+        replace(after, answers=tuple(new_answers)),
+        tuple(rounds),
     )
-    return old_side, new_side, tuple(rounds)
 
 
 def _silent(rows: Sequence[Row], old: Sequence[Answer], new: Sequence[Answer]) -> list[int]:
     """Return the positions of labelled rows without a verdict on either side, but for those too long to be sent."""
-    return [
-        i
-        for i, (row, a, b) in enumerate(zip(rows, old, new, strict=True))
-        if row.label is not None and (_may_answer(a) or _may_answer(b))
-    ]
+    silent = []
+    for i, (row, old_answer, new_answer) in enumerate(zip(rows, old, new, strict=True)):
+        if row.label is not None and (_may_answer(old_answer) or _may_answer(new_answer)):
+            silent.append(i)
+    return silent
 
 
 def _may_answer(answer: Answer) -> bool:
@@ -75,6 +77,7 @@ def _may_answer(answer: Answer) -> bool:
 
 
 def _take(sides: tuple[list[Answer], list[Answer]], i: int, old: Answer, new: Answer) -> None:
+    """Enter a round's answers for row i, where they stand; see `ask_again`."""
     both = isinstance(old, Verdict) and isinstance(new, Verdict)
     for answers, reply in zip(sides, (old, new), strict=True):
         if both or not isinstance(answers[i], Verdict):
@@ -114,7 +117,8 @@ def _filled(side: JudgedDataset, positions: Sequence[int] | IntArray, *, right: 
         row = side.dataset.rows[i]
         positive = side.dataset.positive(row) == right
         score = side.scale.high if positive else side.scale.low
+        # A right verdict is right in the grade, too, which off-by-one reads.
         if right and side.same_scale and row.label is not None:
-            score = row.label  # right in the grade, too
+            score = row.label
         answers[i] = Verdict(row_id=row.id, score=float(score), positive=positive)
     return replace(side, answers=tuple(answers))

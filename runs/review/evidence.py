@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from ...optimize.holdout.ledger import MAX_LOOKS, LookAsked, LookRecord, look_asked
+from ...optimize.holdout.ledger import MAX_LOOKS, LookRecord, LookRequest, requested_look
 from ..reports.gate_sentences import describe_guard, describe_unanswered
 from ..reports.numbers import number
 from ..store.ledger import HoldoutLedger
@@ -35,8 +35,8 @@ def looks_at(place: Workspace, view: RunView) -> Looks:
     ledger = HoldoutLedger(place.database)
     records = ledger.looks(holdout)
     before = RunConfig.from_json(view.info.config).judge.version
-    asked = LookAsked(holdout=holdout, run_id="", before=before, after="", purpose="gate", line="")
-    look = look_asked(ledger.history(), asked)
+    request = LookRequest(holdout=holdout, run_id="", before=before, after="", purpose="gate", line="")
+    look = requested_look(ledger.history(), request)
     return Looks(records=records, left=max(0, MAX_LOOKS - look.number + 1), next_alpha=look.alpha)
 
 

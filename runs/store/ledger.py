@@ -22,11 +22,11 @@ from typing import Any
 from ...judges import WorkspaceError, write_beside
 from ...optimize.holdout.look import MAX_LOOKS, History, Look, LookOutcome, LookRecord, Measured, SeenRows
 from ...optimize.holdout.look_counting import (
-    LookAsked,
+    LookRequest,
     find_look,
     find_memory,
-    look_asked,
     remember_rows,
+    requested_look,
     require_allowed,
     require_open,
 )
@@ -91,7 +91,7 @@ class HoldoutLedger:
         known_as: tuple[str, ...] = (),
     ) -> Look:
         """See `Ledger.begin`."""
-        asked = LookAsked(
+        request = LookRequest(
             holdout=holdout,
             run_id=run_id,
             before=before,
@@ -104,7 +104,7 @@ class HoldoutLedger:
         def enter(connection: sqlite3.Connection) -> tuple[Look, _Head]:
             entries, head = self._read(connection)
             history = _history(entries, _Bodies.read(connection.execute))
-            look = look_asked(history, asked)
+            look = requested_look(history, request)
             if find_look(history.records, look) is None:
                 require_allowed(look, self._max_looks)
                 head = _append(connection, head, {"entry": "begin", **asdict(look)})

@@ -436,7 +436,7 @@ def test_a_slice_that_is_confirmed_broken_is_a_veto() -> None:
     assert decision.target.p < 0.0001
     assert [guard.state for guard in decision.guards] == ["held"]
     assert (decision.outcome, decision.veto) == ("refused", "language = 2")
-    assert decision.reason.endswith("; but where language = 2, more verdicts went wrong than were mended")
+    assert decision.reason.endswith("; but where language = 2, more verdicts went wrong than were fixed")
     assert decision.to_json()["veto"] == "language = 2"
     assert decide(*sides, WIDE, alpha=0.03) == decision
     without = np.flatnonzero(language != 2)
