@@ -21,13 +21,13 @@ from .critique import Critique, critique_batch, minibatch
 from .events import ProposalRecord, StepTaken
 from .invariants import Violation, check_candidate
 from .proposers import Attempt, NoProposal, Proposal, Trial, Unanswered, Workbench
-from .racing.race import RaceResult, Why, race
+from .racing.race import DropReason, RaceResult, race
 from .racing.schedule import RaceSettings
 from .search_state import Candidate, SearchState
 
 UNTRIED = "not tried"
 """The result of a proposal until the step has one for it."""
-_LOST: Mapping[Why, str] = {
+_LOST: Mapping[DropReason, str] = {
     "cannot win": "worse: it cannot win, shown on {rows} of {of} validation rows",
     "behind when calls ran short": "behind another candidate on {rows} of {of} validation rows",
     "behind in the screening": "behind other candidates with the screening model",

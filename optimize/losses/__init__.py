@@ -1,4 +1,8 @@
-"""An objective, and the loss that is written for it."""
+"""An objective, and the loss that is written for it.
+
+Read `objective` first, then `loss`. `expression` is the language of losses over `outcomes`; `axioms` and `costs` try a
+loss on the made-up rows of `grid`.
+"""
 
 import lazy_loader
 

@@ -1,5 +1,5 @@
 from .axioms import axiom_faults, check_axioms, cost_table
-from .costs import BANDS, MOST_DISTANCES, cost_lines
+from .costs import BANDS, MAX_DISTANCES, cost_lines
 from .expression import FUNCTIONS, NAMES, Expression, compile_expression
 from .loss import (
     TARGET_SLICE,
@@ -17,7 +17,7 @@ from .outcomes import Outcomes, outcomes
 __all__ = [
     "BANDS",
     "FUNCTIONS",
-    "MOST_DISTANCES",
+    "MAX_DISTANCES",
     "NAMES",
     "TARGETS",
     "TARGET_SLICE",

@@ -44,7 +44,7 @@ Axiom = Literal[
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """One broken axiom: its name, and a sentence with a place where it breaks."""
+    """One broken axiom: its name, and a sentence with a case in which it breaks."""
 
     axiom: Axiom
     detail: str
@@ -52,7 +52,7 @@ class Fault:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CostRow:
-    """What each outcome costs in one place: the 2x2 table people review, at one confidence."""
+    """What each outcome costs inside or outside a slice: the 2x2 table people review, at one confidence."""
 
     place: str
     """`in slice target`, or `in no slice`."""
@@ -114,18 +114,19 @@ def axiom_faults(
         LossError: A scale leaves no right and wrong.
     """
     first = first_positive(levels, positive_from)
-    found: dict[str, Fault] = {}
+    faults: dict[str, Fault] = {}
     for judge in judge_axes(levels, first):
         grids = [make_grid(expression, levels, judge, judge)]
         if labels is not None:
             people = people_axis(labels, levels or 2)
-            grids += [] if people.same_as(judge) else [make_grid(expression, levels, people, judge)]
+            if not people.same_as(judge):
+                grids.append(make_grid(expression, levels, people, judge))
         for grid in grids:
             for fault in _grid_faults(expression, grid, declares):
-                found.setdefault(fault.axiom, fault)
-    if labels is None and not found:
-        found |= {fault.axiom: fault for fault in _between_faults(expression, levels, first)}
-    return tuple(found.values())
+                faults.setdefault(fault.axiom, fault)
+    if labels is None and not faults:
+        return tuple(_between_faults(expression, levels, first))
+    return tuple(faults.values())
 
 
 def cost_table(expression: Expression, *, levels: int = 4, positive_from: float | None = None) -> list[CostRow]:
@@ -141,40 +142,42 @@ def cost_table(expression: Expression, *, levels: int = 4, positive_from: float 
     last = len(axis.ranks) - 1
     over = int(np.argmax(axis.positive))
     near = over - 1
-    return [
-        CostRow(
-            place=grid.place(m),
-            confidence=float(confidence),
-            tp=float(costs[c, m, last, last]),
-            fp=float(costs[c, m, 0, last]),
-            fn=float(costs[c, m, last, 0]),
-            tn=float(costs[c, m, 0, 0]),
-            fp_near=float(costs[c, m, near, over]),
-            fn_near=float(costs[c, m, over, near]),
-        )
-        for m in range(len(grid.memberships))
-        for c, confidence in enumerate(grid.confidences)
-    ]
+    table: list[CostRow] = []
+    for m in range(len(grid.memberships)):
+        for c, confidence in enumerate(grid.confidences.tolist()):
+            cost = costs[c, m]
+            table.append(
+                CostRow(
+                    place=grid.describe_membership(m),
+                    confidence=confidence,
+                    tp=float(cost[last, last]),
+                    fp=float(cost[0, last]),
+                    fn=float(cost[last, 0]),
+                    tn=float(cost[0, 0]),
+                    fp_near=float(cost[near, over]),
+                    fn_near=float(cost[over, near]),
+                )
+            )
+    return table
 
 
 def _grid_faults(expression: Expression, grid: Grid, declares: Mapping[str, bool]) -> Iterator[Fault]:
-    broken, costs = _range_faults(expression, grid)
-    yield from broken
-    if costs is not None:
+    costs = _evaluate(expression, grid)
+    if isinstance(costs, Fault):
+        yield costs
+    else:
         yield from _order_faults(costs, grid)
         yield from _declaration_faults(costs, grid, declares)
 
 
-def _range_faults(expression: Expression, grid: Grid) -> tuple[list[Fault], FloatArray | None]:
-    """Return what is out of range, and the costs of all cells where nothing is."""
-    broken: list[Fault] = []
-    costs: FloatArray | None = None
+def _evaluate(expression: Expression, grid: Grid) -> FloatArray | Fault:
+    """Return the costs of all cells, or the fault where one is out of range; abstentions are tried as well."""
     try:
         costs = expression.evaluate(grid.outcomes(expression.slices)).reshape(grid.shape)
         expression.evaluate(grid.abstentions(expression.slices))
     except LossError as error:
-        broken.append(Fault("out of range", str(error)))
-    return broken, None if broken else costs
+        return Fault("out of range", str(error))
+    return costs
 
 
 def _between_faults(expression: Expression, levels: int, first: float) -> list[Fault]:
@@ -187,12 +190,13 @@ def _between_faults(expression: Expression, levels: int, first: float) -> list[F
     quarters = np.arange(4 * levels - 3) / 4.0
     people, judge = Axis(ranks=quarters, positive=quarters >= first), judge_axes(levels, first)[0]
     grid = make_grid(expression, levels, people, judge)
-    broken, costs = _range_faults(expression, grid)
-    if costs is None:
-        return broken
+    costs = _evaluate(expression, grid)
+    if isinstance(costs, Fault):
+        return [costs]
     free = ~grid.right & (costs <= _SAME)
-    where = f"a wrong answer costs nothing: {grid.cell(free)}" if free.any() else ""
-    return [Fault("free error between grades", where)] if where else []
+    if not free.any():
+        return []
+    return [Fault("free error between grades", f"a wrong answer costs nothing: {grid.cell(free)}")]
 
 
 def _order_faults(costs: FloatArray, grid: Grid) -> Iterator[Fault]:
@@ -215,16 +219,16 @@ def _order_faults(costs: FloatArray, grid: Grid) -> Iterator[Fault]:
         free = mask & (costs < perfect + EXTRA)
         if free.any():
             share = free.any(axis=0).sum() / (mask.sum() * len(grid.memberships))
-            told = f"a {kind} costs nothing extra in {share:.0%} of the places, for example: {grid.cell(free)}"
-            yield Fault(kinds[kind], told)
+            detail = f"a {kind} costs nothing extra in {share:.0%} of the cases, for example: {grid.cell(free)}"
+            yield Fault(kinds[kind], detail)
     cheaper = np.zeros(costs.shape, np.bool_)
     cheaper[1:] = ~right[1:] & (np.diff(costs, axis=0) < -_SAME)
     if cheaper.any():
-        told = f"a wrong answer costs less when the judge is surer of it: {grid.cell(cheaper)}"
-        yield Fault("surer is cheaper", told)
+        detail = f"a wrong answer costs less when the judge is surer of it: {grid.cell(cheaper)}"
+        yield Fault("surer is cheaper", detail)
     if perfect.max() > PERFECT + _SAME:
-        told = f"a perfect answer costs {perfect.max():.3g}; at most {PERFECT:g} is allowed"
-        yield Fault("perfect is dear", told)
+        detail = f"a perfect answer costs {perfect.max():.3g}; at most {PERFECT:g} is allowed"
+        yield Fault("perfect is dear", detail)
 
 
 def _declaration_faults(costs: FloatArray, grid: Grid, declares: Mapping[str, bool]) -> Iterator[Fault]:
@@ -236,13 +240,16 @@ def _declaration_faults(costs: FloatArray, grid: Grid, declares: Mapping[str, bo
         yield Fault("declaration", "it declares both that false positives and that false negatives cost more")
         return
     for key in claimed:
-        dear, cheap = ("false positive", "false negative")
+        dear, cheap = "false positive", "false negative"
         if key == "fn_costs_more_than_fp":
             dear, cheap = cheap, dear
-        against = _swapped_against(costs, grid, dear) if grid.square else _unlike_against(costs, grid, dear, cheap)
+        if grid.square:
+            against = _swapped_against(costs, grid, dear)
+        else:
+            against = _unlike_against(costs, grid, dear, cheap)
         if against.any():
-            told = f"it declares that {DECLARATIONS[key]}, which does not hold: {grid.cell(against)}"
-            yield Fault("declaration", told)
+            detail = f"it declares that {DECLARATIONS[key]}, which does not hold: {grid.cell(against)}"
+            yield Fault("declaration", detail)
 
 
 def _swapped_against(costs: FloatArray, grid: Grid, dear: str) -> BoolArray:
@@ -254,10 +261,11 @@ def _swapped_against(costs: FloatArray, grid: Grid, dear: str) -> BoolArray:
 
 def _unlike_against(costs: FloatArray, grid: Grid, dear: str, cheap: str) -> BoolArray:
     """Mark the dear errors that cost less than a cheap one at the same distance or a smaller one."""
-    distance, at = grid.distance, grid.errors[cheap]
-    order = np.argsort(distance[at], kind="stable")
-    near = distance[at][order]
-    dearest_so_far = np.maximum.accumulate(costs[:, :, at][:, :, order], axis=2)
-    places = np.searchsorted(near, distance + _SAME, side="right") - 1
-    rival = np.where(places >= 0, dearest_so_far[:, :, np.maximum(places, 0)], -np.inf)
+    distance, cheap_cells = grid.distance, grid.errors[cheap]
+    order = np.argsort(distance[cheap_cells], kind="stable")
+    near = distance[cheap_cells][order]
+    # By distance, so that one search finds the dearest of all cheap errors that are no farther off.
+    dearest_so_far = np.maximum.accumulate(costs[:, :, cheap_cells][:, :, order], axis=2)
+    last = np.searchsorted(near, distance + _SAME, side="right") - 1
+    rival = np.where(last >= 0, dearest_so_far[:, :, np.maximum(last, 0)], -np.inf)
     return grid.errors[dear] & (costs < rival - _SAME)

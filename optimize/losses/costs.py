@@ -11,18 +11,18 @@ import numpy as np
 
 from ...judges import BoolArray, FloatArray, LossError, OutputScale
 from .expression import Expression
-from .grid import Axis, Grid, confidences_of, first_positive, judge_axes, make_grid, people_axis
+from .grid import Grid, confidences_of, first_positive, judge_axes, make_grid, people_axis
 
 BANDS: tuple[tuple[float, float], ...] = ((0.0, 0.2), (0.2, 0.4), (0.4, 0.6), (0.6, 0.8), (0.8, 1.0))
 """The confidence bands; each holds its lower end, the last both."""
-MOST_DISTANCES = 6
+MAX_DISTANCES = 6
 """Distances with a line of their own; where there are more, four bands of distance share them."""
 _CONFIDENCES = 501
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CostLine:
-    """What one kind of outcome costs in one place, from the cheapest to the dearest, for each confidence band."""
+    """What one kind of outcome costs inside or outside a slice, from cheapest to dearest, for each confidence band."""
 
     place: str
     """`in slice target`, or `in no slice`."""
@@ -44,7 +44,8 @@ class CostLine:
 
     def cells(self) -> tuple[str, ...]:
         """Return the line as text: place, outcome, distance, then a cost a band."""
-        return self.place, self.outcome, _span(self.distance, "g") if self.distance else "", *map(_span, self.costs)
+        distance = _span(self.distance, "g") if self.distance else ""
+        return self.place, self.outcome, distance, *map(_span, self.costs)
 
 
 def cost_lines(
@@ -69,17 +70,18 @@ def cost_lines(
     abstained = expression.evaluate(grid.abstentions(expression.slices)).reshape((*grid.shape[:2], 2))
     lines: list[CostLine] = []
     for m in range(len(grid.memberships)):
+        place = grid.describe_membership(m)
         for outcome, distance, cells in _outcomes(grid):
             bands = _by_band(costs[:, m][:, cells], confidences)
-            lines.append(CostLine(place=grid.place(m), outcome=outcome, distance=distance, costs=bands))
+            lines.append(CostLine(place=place, outcome=outcome, distance=distance, costs=bands))
         bands = _by_band(abstained[:, m], confidences)
-        lines.append(CostLine(place=grid.place(m), outcome="no verdict", distance=None, costs=bands))
+        lines.append(CostLine(place=place, outcome="no verdict", distance=None, costs=bands))
     return tuple(lines)
 
 
 def _outcomes(grid: Grid) -> Iterator[tuple[str, tuple[float, float] | None, BoolArray]]:
     """Yield each kind of outcome at each distance, with its cells of shape (P, J)."""
-    binary = _two(grid.people) and _two(grid.judge)
+    binary = len(grid.people.ranks) == len(grid.judge.ranks) == 2
     kinds = {"right": grid.perfect, "right, other grade": grid.right & ~grid.perfect, **grid.errors}
     for outcome, cells in kinds.items():
         if binary and cells.any():
@@ -90,14 +92,10 @@ def _outcomes(grid: Grid) -> Iterator[tuple[str, tuple[float, float] | None, Boo
             yield outcome, (low, high), cells & within
 
 
-def _two(axis: Axis) -> bool:
-    return len(axis.ranks) == 2
-
-
-def _distances(found: FloatArray) -> list[tuple[float, float]]:
+def _distances(distances: FloatArray) -> list[tuple[float, float]]:
     """Return each distance that occurs, or the ends of those that fall into four bands of equal width."""
-    each = np.unique(found)
-    if len(each) <= MOST_DISTANCES:
+    each = np.unique(distances)
+    if len(each) <= MAX_DISTANCES:
         return [(float(d), float(d)) for d in each]
     edges = np.linspace(each[0], each[-1], 5)
     edges[0] = -np.inf
@@ -109,7 +107,9 @@ def _by_band(costs: FloatArray, confidences: FloatArray) -> tuple[tuple[float, f
     """Return the least and the most of costs, shape (C, cells), in each band."""
     spans = []
     for low, high in BANDS:
-        inside = (confidences >= low) & ((confidences < high) if high < 1.0 else (confidences <= high))
+        # The last band is closed: a confidence of 1 has to be in one.
+        below = confidences < high if high < 1.0 else confidences <= high
+        inside = (confidences >= low) & below
         if not inside.any():
             raise LossError(f"no confidence between {low:g} and {high:g} was tried")
         spans.append((float(costs[inside].min()), float(costs[inside].max())))

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import ast
 import difflib
+import functools
 import hashlib
 import re
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -105,10 +106,12 @@ class Expression:
 
     @property
     def constants(self) -> tuple[float, ...]:
-        """The numbers written in the expression, ascending; the places where it may change its mind."""
-        written = (node.value for node in ast.walk(self.tree) if isinstance(node, ast.Constant))
-        found = {float(value) for value in written if isinstance(value, int | float)}
-        return tuple(sorted(found))
+        """The numbers written in the expression, ascending; its value may jump at them."""
+        numbers: set[float] = set()
+        for node in ast.walk(self.tree):
+            if isinstance(node, ast.Constant) and isinstance(node.value, int | float):
+                numbers.add(float(node.value))
+        return tuple(sorted(numbers))
 
     def evaluate(self, outcomes: Outcomes) -> FloatArray:
         """Return the loss of each row, shape (n,), each in [0, 1].
@@ -129,9 +132,10 @@ class Expression:
 
     def evaluate_unchecked(self, outcomes: Outcomes) -> FloatArray:
         """Return the raw value of each row, shape (n,), infinities and NaN included."""
-        missing = [name for name in _asked_slices(self.tree) if name not in outcomes.slices]
-        if missing:
-            raise LossError(f"the loss asks about slice {missing[0]!r}, whose rows were not given")
+        for node in ast.walk(self.tree):
+            # The only texts of the language are names of slices.
+            if isinstance(node, ast.Constant) and isinstance(node.value, str) and node.value not in outcomes.slices:
+                raise LossError(f"the loss asks about slice {node.value!r}, whose rows were not given")
         with np.errstate(all="ignore"):
             value = _value(self.tree, outcomes.columns(), outcomes.slices)
         return np.array(np.broadcast_to(value, (len(outcomes),)), np.float64)
@@ -173,8 +177,8 @@ def _parse(text: str) -> ast.expr:
     try:
         return ast.parse(text, mode="eval").body
     except (SyntaxError, ValueError, RecursionError, MemoryError, SyntaxWarning) as error:
-        why = error.msg if isinstance(error, SyntaxError) else "it is nested too deeply"
-        raise LossError(f"{text[:80]!r} is not one expression: {why}") from None
+        reason = error.msg if isinstance(error, SyntaxError) else "it is nested too deeply"
+        raise LossError(f"{text[:80]!r} is not one expression: {reason}") from None
 
 
 def _check_size(tree: ast.expr) -> None:
@@ -188,8 +192,9 @@ def _check_size(tree: ast.expr) -> None:
             raise LossError(f"the expression has more than {MAX_NODES} parts")
         if depth > MAX_DEPTH:
             raise LossError(f"the expression is nested more than {MAX_DEPTH} deep")
-        parts = (child for child in ast.iter_child_nodes(node) if isinstance(child, ast.expr | ast.keyword))
-        waiting.extend((part, depth + 1) for part in parts)
+        for child in ast.iter_child_nodes(node):
+            if isinstance(child, ast.expr | ast.keyword):
+                waiting.append((child, depth + 1))
 
 
 def _check(node: ast.expr, slices: frozenset[str]) -> None:
@@ -234,30 +239,26 @@ def _check_call(node: ast.Call, slices: frozenset[str]) -> None:
         called = ast.unparse(node.func)[:60]
         raise LossError(f"{called!r} is not a function of the language{_near(called, FUNCTIONS)}")
     name = node.func.id
-    fewest, most = FUNCTIONS[name]
-    if node.keywords or not fewest <= len(node.args) <= most:
-        wanted = str(fewest) if fewest == most else f"{fewest} to {most}"
-        raise LossError(f"{name} takes {wanted} plain arguments")
+    at_least, at_most = FUNCTIONS[name]
+    if node.keywords or not at_least <= len(node.args) <= at_most:
+        number = str(at_least) if at_least == at_most else f"{at_least} to {at_most}"
+        raise LossError(f"{name} takes {number} plain arguments")
     if name != "in_slice":
         for argument in node.args:
             _check(argument, slices)
         return
-    asked = node.args[0]
-    if not (isinstance(asked, ast.Constant) and isinstance(asked.value, str)):
+    argument = node.args[0]
+    if not (isinstance(argument, ast.Constant) and isinstance(argument.value, str)):
         raise LossError("in_slice takes the name of a slice in quotes")
-    if asked.value not in slices:
-        raise LossError(f"there is no slice {asked.value!r}; there is: {', '.join(sorted(slices)) or 'none'}")
+    if argument.value not in slices:
+        raise LossError(f"there is no slice {argument.value!r}; there is: {', '.join(sorted(slices)) or 'none'}")
 
 
-def _near(name: str, known: Collection[str]) -> str:
-    close = difflib.get_close_matches(name, sorted(known), n=3)
-    return f"; near: {', '.join(close)}" if close else f"; there are: {', '.join(known)}"
-
-
-def _asked_slices(tree: ast.expr) -> Iterator[str]:
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Constant) and isinstance(node.value, str):
-            yield node.value
+def _near(name: str, names: Collection[str]) -> str:
+    close = difflib.get_close_matches(name, sorted(names), n=3)
+    if close:
+        return f"; near: {', '.join(close)}"
+    return f"; there are: {', '.join(names)}"
 
 
 def _value(node: ast.expr, columns: Mapping[str, FloatArray], slices: Mapping[str, BoolArray]) -> FloatArray:
@@ -269,16 +270,20 @@ def _value(node: ast.expr, columns: Mapping[str, FloatArray], slices: Mapping[st
             return columns[name]
         case ast.BinOp(left=left, op=op, right=right):
             return _ARITHMETIC[type(op)](_value(left, columns, slices), _value(right, columns, slices))
-        case ast.UnaryOp(op=op, operand=operand):
-            inner = _value(operand, columns, slices)
-            return np.equal(inner, 0.0).astype(np.float64) if isinstance(op, ast.Not) else _signed(op, inner)
+        case ast.UnaryOp(op=ast.Not(), operand=operand):
+            return np.equal(_value(operand, columns, slices), 0.0).astype(np.float64)
+        case ast.UnaryOp(op=ast.USub(), operand=operand):
+            return np.negative(_value(operand, columns, slices))
+        case ast.UnaryOp(operand=operand):
+            return _value(operand, columns, slices)
         case ast.BoolOp(op=op, values=parts):
+            join = np.logical_and if isinstance(op, ast.And) else np.logical_or
             truths = [np.not_equal(_value(part, columns, slices), 0.0) for part in parts]
-            return _fold(np.logical_and if isinstance(op, ast.And) else np.logical_or, truths).astype(np.float64)
+            return functools.reduce(join, truths).astype(np.float64)
         case ast.Compare(left=left, ops=ops, comparators=others):
             values = [_value(side, columns, slices) for side in (left, *others)]
-            held = [_COMPARISONS[type(op)](a, b) for op, a, b in zip(ops, values, values[1:], strict=False)]
-            return _fold(np.logical_and, held).astype(np.float64)
+            truths = [_COMPARISONS[type(op)](a, b) for op, a, b in zip(ops, values, values[1:], strict=False)]
+            return functools.reduce(np.logical_and, truths).astype(np.float64)
         case ast.IfExp(test=test, body=body, orelse=orelse):
             chosen = np.not_equal(_value(test, columns, slices), 0.0)
             return np.where(chosen, _value(body, columns, slices), _value(orelse, columns, slices))
@@ -289,23 +294,9 @@ def _value(node: ast.expr, columns: Mapping[str, FloatArray], slices: Mapping[st
     raise LossError(f"{type(node).__name__} is not part of the language")
 
 
-def _signed(op: ast.unaryop, value: FloatArray) -> FloatArray:
-    return np.negative(value) if isinstance(op, ast.USub) else value
-
-
-def _fold(join: np.ufunc, parts: list[BoolArray]) -> BoolArray:
-    whole = parts[0]
-    for part in parts[1:]:
-        whole = join(whole, part)
-    return np.asarray(whole, np.bool_)
-
-
 def _call(name: str, values: list[FloatArray]) -> FloatArray:
     if name in ("min", "max"):
-        whole = values[0]
-        for value in values[1:]:
-            whole = np.minimum(whole, value) if name == "min" else np.maximum(whole, value)
-        return whole
+        return functools.reduce(np.minimum if name == "min" else np.maximum, values)
     if name == "clip":
         return np.minimum(np.maximum(values[0], values[1]), values[2])
     return {"abs": np.abs, "sqrt": np.sqrt, "log": np.log, "exp": np.exp}[name](values[0])

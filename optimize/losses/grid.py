@@ -13,10 +13,9 @@ from .outcomes import Outcomes
 
 FINE_RANKS, FEW_RANKS = 101, 11
 NO_SLICE = "in no slice"
-"""The place of rows outside every slice that a loss may ask about."""
+"""How rows outside every slice that a loss may ask about are named."""
 _CELLS = 400_000
 _STEPS = (10_001, 5001, 2001, 1001, 501, 201, 101, 51, 21, 11, 5)
-# A loss could be blind between even steps; it cannot know these.
 _OFFSETS = 2000
 _SEED = 20240519
 
@@ -107,19 +106,23 @@ class Grid:
     def _inside(self, slices: tuple[str, ...], m: IntArray) -> dict[str, BoolArray]:
         return {name: np.array([name in inside for inside in self.memberships])[m] for name in slices}
 
-    def place(self, m: int) -> str:
-        """Name a membership."""
-        return f"in slice {', '.join(self.memberships[m])}" if self.memberships[m] else NO_SLICE
+    def describe_membership(self, m: int) -> str:
+        """Name the slices of a membership, such as `in slice target`."""
+        if not self.memberships[m]:
+            return NO_SLICE
+        return f"in slice {', '.join(self.memberships[m])}"
 
-    def cell(self, where: BoolArray) -> str:
+    def cell(self, marked: BoolArray) -> str:
         """Describe the first marked cell, with the confidences at which its kind of row is marked."""
-        first = int(np.argmax(where.any(axis=0).ravel()))
+        first = int(np.argmax(marked.any(axis=0).ravel()))
         m, human, judge = (int(i) for i in np.unravel_index(first, self.shape[1:]))
-        at = self.confidences[where[:, m, human, judge]]
-        band = f"confidence {at[0]:.4g}" if len(at) == 1 else f"confidence {at[0]:.4g} to {at[-1]:.4g}"
+        confidences = self.confidences[marked[:, m, human, judge]]
+        band = f"confidence {confidences[0]:.4g}"
+        if len(confidences) > 1:
+            band += f" to {confidences[-1]:.4g}"
         return (
             f"people's grade rank {self.people.ranks[human]:g}, judge's {self.judge.ranks[judge]:g} "
-            f"(distance {self.distance[human, judge]:g}), {band}, {self.place(m)}"
+            f"(distance {self.distance[human, judge]:g}), {band}, {self.describe_membership(m)}"
         )
 
 
@@ -150,7 +153,9 @@ def first_positive(levels: int, positive_from: float | None) -> float:
 
 def positive_rank(scale: OutputScale) -> float:
     """Return the first rank of a judge's scale that its threshold calls positive."""
-    return float(sum(not scale.positive(grade) for grade in scale.levels)) if scale.levels else scale.threshold
+    if not scale.levels:
+        return scale.threshold
+    return float(sum(not scale.positive(grade) for grade in scale.levels))
 
 
 def judge_axes(levels: int, first: float) -> tuple[Axis, ...]:
@@ -170,13 +175,13 @@ def judge_axes(levels: int, first: float) -> tuple[Axis, ...]:
 def people_axis(labels: OutputScale, n_levels: int) -> Axis:
     """Return the grades of the labels' own scale, stretched onto `n_levels` ranks of the judge's as `outcomes` does."""
     grades = np.array(labels.levels) if labels.levels else np.linspace(0.0, 1.0, FINE_RANKS)
-    kept = _thinned(grades, labels.threshold, FINE_RANKS)
-    ranks = (kept - grades[0]) * (n_levels - 1) / (grades[-1] - grades[0])
-    return Axis(ranks=ranks, positive=kept >= labels.threshold)
+    thinned = _thinned(grades, labels.threshold, FINE_RANKS)
+    ranks = (thinned - grades[0]) * (n_levels - 1) / (grades[-1] - grades[0])
+    return Axis(ranks=ranks, positive=thinned >= labels.threshold)
 
 
 def confidences_of(expression: Expression, room: int) -> FloatArray:
-    """Even steps over [0, 1], points off those steps, and both sides of every number a confidence may be held against.
+    """Return even steps over [0, 1], points off those steps, and both sides of every number in the expression.
 
     At most `room` points, but never fewer than five.
     """
@@ -186,24 +191,30 @@ def confidences_of(expression: Expression, room: int) -> FloatArray:
     edges = np.concatenate([edges, edges - 1e-6, edges + 1e-6, between])
     left = max(room - len(edges), _STEPS[-1])
     steps = np.linspace(0.0, 1.0, next(size for size in _STEPS if size <= left))
+    # A loss may be blind between even steps; points that it cannot foresee find that out.
     offsets = np.random.default_rng(_SEED).random(min(max(left - len(steps), 0), _OFFSETS))
     points = np.unique(np.concatenate([steps, edges, offsets]))
     points = points[(points >= 0.0) & (points <= 1.0)]
-    return points if len(points) <= room else points[np.linspace(0, len(points) - 1, room).astype(np.int64)]
+    if len(points) <= room:
+        return points
+    return points[np.linspace(0, len(points) - 1, room).astype(np.int64)]
 
 
-def _thinned(values: FloatArray, threshold: float, most: int) -> FloatArray:
-    """Return at most `most` of the values, evenly spread, and always the two beside the threshold."""
-    if len(values) <= most:
+def _thinned(values: FloatArray, threshold: float, size: int) -> FloatArray:
+    """Return about `size` of the values, evenly spread, and always the two beside the threshold."""
+    if len(values) <= size:
         return values
     edge = int(np.searchsorted(values, threshold))
-    beside = [i for i in (edge - 1, edge) if 0 <= i < len(values)]
-    spread = np.round(np.linspace(0, len(values) - 1, most)).astype(np.int64)
-    return values[np.unique([*spread, *beside])]
+    neighbours = [i for i in (edge - 1, edge) if 0 <= i < len(values)]
+    spread = np.round(np.linspace(0, len(values) - 1, size)).astype(np.int64)
+    return values[np.unique([*spread, *neighbours])]
 
 
 def _memberships(slices: tuple[str, ...]) -> tuple[tuple[str, ...], ...]:
-    """Every combination of up to three slices; beyond that none, each alone, and all."""
-    if len(slices) <= 3:
-        return tuple(c for size in range(len(slices) + 1) for c in itertools.combinations(slices, size))
-    return ((), *((name,) for name in slices), slices)
+    """Return every combination of up to three slices; beyond that none, each alone, and all."""
+    if len(slices) > 3:
+        return ((), *((name,) for name in slices), slices)
+    combinations: list[tuple[str, ...]] = []
+    for size in range(len(slices) + 1):
+        combinations += itertools.combinations(slices, size)
+    return tuple(combinations)

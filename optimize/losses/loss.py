@@ -92,7 +92,9 @@ class Loss:
         return f"Loss({str(self.expression)!r}, written by {self.written_by!r})"
 
     def _repr_html_(self) -> str:
-        notes = ("on a scale of four grades", f"written by {self.written_by}", *([self.reason] if self.reason else []))
+        notes = ["on a scale of four grades", f"written by {self.written_by}"]
+        if self.reason:
+            notes.append(self.reason)
         return html_table(self.to_frame(), title=str(self.expression), notes=notes)
 
     def to_frame(self, *, levels: int = 4, positive_from: float | None = None) -> pd.DataFrame:
@@ -136,17 +138,18 @@ def default_loss(objective: Objective) -> Loss:
     For a target on the grades themselves, half of the cost is the distance between the two grades. A right answer on
     the right grade costs nothing.
     """
+    declares: dict[str, bool] = {}
     if objective.target in _GRADED:
-        error, declares = "(0.5 * (1 - correct) + 0.5 * rank_distance / (n_levels - 1))", ""
+        error = "(0.5 * (1 - correct) + 0.5 * rank_distance / (n_levels - 1))"
     elif objective.direction is None:
-        error, declares = "(1 - correct)", ""
+        error = "(1 - correct)"
     else:
-        kinds = "(fp + 0.4 * fn)" if objective.direction == "fp" else "(fn + 0.4 * fp)"
-        error, declares = kinds, _DIRECTION_DECLARES[objective.direction]
+        error = "(fp + 0.4 * fn)" if objective.direction == "fp" else "(fn + 0.4 * fp)"
+        declares = {_DIRECTION_DECLARES[objective.direction]: True}
     text = f"{error} * (1 if in_slice('{TARGET_SLICE}') else 0.6) * (0.6 + 0.4 * confidence)"
     return Loss(
         expression=compile_expression(text, slices=(TARGET_SLICE,)),
-        declares={declares: True} if declares else {},
+        declares=declares,
         reason=f"The default loss for: {objective.describe()}",
         written_by="default",
     )
@@ -165,9 +168,9 @@ def loss_request(objective: Objective, slice_description: str, refusals: Sequenc
         f"Read as: {objective.describe()}",
         f"Slice under repair (in_slice('{TARGET_SLICE}')): {slice_description}",
     ]
-    wanted = _required(objective)
-    if wanted:
-        lines.append(f"The loss must declare {wanted}: {DECLARATIONS[wanted]}.")
+    required = _required(objective)
+    if required:
+        lines.append(f"The loss must declare {required}: {DECLARATIONS[required]}.")
     if refusals:
         lines.append("Earlier answers were refused:")
         lines.extend(f"{number}. {reason}" for number, reason in enumerate(refusals, 1))
@@ -194,8 +197,8 @@ def parse_loss(reply_text: str, *, slices: Sequence[str] = (TARGET_SLICE,), writ
         raise LossError(f"the reply is not one JSON object: {error.msg}") from None
     except ValidationError as error:
         first = error.errors()[0]
-        where = ".".join(str(part) for part in first["loc"]) or "the reply"
-        raise LossError(f"{where}: {first['msg']}") from None
+        field = ".".join(map(str, first["loc"])) or "the reply"
+        raise LossError(f"{field}: {first['msg']}") from None
     return Loss(
         expression=compile_expression(parsed.expression, slices=slices),
         declares=parsed.declares.model_dump(),
@@ -265,10 +268,10 @@ def check_loss(
 
 def missing_declaration(loss: Loss, objective: Objective) -> str | None:
     """Say which declaration the objective needs and the loss does not make; None where nothing is missing."""
-    wanted = _required(objective)
-    if wanted is None or loss.declares.get(wanted):
+    required = _required(objective)
+    if required is None or loss.declares.get(required):
         return None
-    return f"the objective needs a loss that declares {wanted}: {DECLARATIONS[wanted]}"
+    return f"the objective needs a loss that declares {required}: {DECLARATIONS[required]}"
 
 
 def row_losses(loss: Loss, judged: JudgedDataset, membership: Mapping[str, BoolArray]) -> FloatArray:
@@ -296,7 +299,9 @@ def _read(completion: Completion) -> Loss:
 
 
 def _required(objective: Objective) -> str | None:
-    return _DIRECTION_DECLARES[objective.direction] if objective.direction else None
+    if objective.direction is None:
+        return None
+    return _DIRECTION_DECLARES[objective.direction]
 
 
 def _without_fence(text: str) -> str:
@@ -307,13 +312,13 @@ def _without_fence(text: str) -> str:
 
 
 def _system_text() -> str:
-    def call(name: str, fewest: int, most: int) -> str:
-        return f"{name}({', '.join('xyz'[:fewest])}{', ...' * (most > fewest)})"
-
-    functions = ", ".join(call(name, *arguments) for name, arguments in FUNCTIONS.items())
+    functions = []
+    for name, (at_least, at_most) in FUNCTIONS.items():
+        more = ", ..." if at_most > at_least else ""
+        functions.append(f"{name}({', '.join('xyz'[:at_least])}{more})")
     return _SYSTEM.format(
         power=MAX_POWER,
-        functions=functions,
+        functions=", ".join(functions),
         names="\n".join(f"- {name}: {meaning}" for name, meaning in NAMES.items()),
         characters=MAX_CHARACTERS,
         nodes=MAX_NODES,

@@ -1,4 +1,4 @@
-"""What a person wants of a judge, read from a sentence by rules of our own.
+"""What a person wants of a judge, read from a sentence by fixed rules.
 
 No model is asked: the target metric, the direction of the errors and the guards are found by words, read back
 in plain language, and overruled by flags where the two disagree. A positive verdict means grounded, relevant,
@@ -10,7 +10,7 @@ from __future__ import annotations
 import difflib
 import math
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -115,15 +115,16 @@ class Objective:
     """Which errors the target is about; None where it is about both kinds."""
     guards: tuple[Guard, ...] = ()
     notes: tuple[str, ...] = ()
-    """What was assumed or overruled while reading, to be said aloud."""
+    """What was assumed or overruled while reading, for the person to see."""
 
     def describe(self) -> str:
         """Read the objective back in plain words."""
-        what = f"Raise {self.target}"
+        wishes = [f"Raise {self.target}"]
         if self.direction:
-            what += f" by making fewer {_ERRORS[self.direction]}"
-        kept = [f"{g.metric} may fall by at most {100 * g.margin:g} points" for g in self.guards]
-        return "; ".join([what, *kept]) + "."
+            wishes[0] += f" by making fewer {_ERRORS[self.direction]}"
+        for guard in self.guards:
+            wishes.append(f"{guard.metric} may fall by at most {100 * guard.margin:g} points")
+        return "; ".join(wishes) + "."
 
     def to_json(self) -> dict[str, Any]:  # Any: JSON
         """Return the objective, as it was put and as it was read."""
@@ -138,7 +139,7 @@ class Objective:
 
 
 def read_objective(text: str, *, target: str | None = None, guards: Sequence[str] = ()) -> Objective:
-    """Read an objective from a sentence; what the flags say beats what the text says, and a note tells so.
+    """Read an objective from a sentence; a flag overrules the text, and a note says so.
 
     Args:
         text: What the person wants, such as `precision matters most; do not lose more than 3 points of recall`.
@@ -155,10 +156,9 @@ def read_objective(text: str, *, target: str | None = None, guards: Sequence[str
         raise InputError("the objective is empty", hint="say what should improve, or name a metric with --target")
     clauses = _clauses(text)
     notes: list[str] = []
-    asked, direction = _read_target(clauses)
-    chosen = _settle_target(asked, direction, target, notes)
-    named = [read_guard(guard) for guard in guards]
-    kept = _settle_guards(list(_read_guards(clauses, notes)), named, chosen, notes)
+    named_target, direction = _read_target(clauses)
+    chosen = _choose_target(named_target, direction, target, notes)
+    chosen_guards = _choose_guards(_read_guards(clauses, notes), map(read_guard, guards), chosen, notes)
     if any(_ABSTAIN.search(clause) for clause in clauses):
         notes.append("rows without a verdict are unscored: they enter no mean and no loss, and their share is reported")
         if any(_ABSTAIN.search(clause) and _CHARGED.search(clause) for clause in clauses):
@@ -168,13 +168,13 @@ def read_objective(text: str, *, target: str | None = None, guards: Sequence[str
     own = _DIRECTIONS.get(chosen) or direction
     if direction and own and direction != own:
         notes.append(f"the text speaks of {_ERRORS[direction]}; the target {chosen} is about {_ERRORS[own]}")
-    return Objective(text=text, target=chosen, direction=own, guards=kept, notes=tuple(notes))
+    return Objective(text=text, target=chosen, direction=own, guards=chosen_guards, notes=tuple(notes))
 
 
 def _clauses(text: str) -> list[str]:
     """Split a text into clauses; where one raises a metric and goes on to what may be lost, it is two."""
     plain = _AT_ANY_COST.sub(" ", text.lower())
-    plain = _NUMBER_WORD.sub(lambda found: str(_NUMBER_WORDS[found[1]]), plain)
+    plain = _NUMBER_WORD.sub(lambda match: str(_NUMBER_WORDS[match[1]]), plain)
     clauses: list[str] = []
     for clause in _CLAUSE.split(plain):
         wish, allowance = _RAISING.search(clause), _ALLOWANCE.search(clause)
@@ -216,22 +216,27 @@ def metric_name(text: str) -> str:
     if match is not None and match.lastgroup:
         return match.lastgroup
     near = difflib.get_close_matches(plain.replace("-", "_"), TARGETS, n=3, cutoff=0.5)
+    suggestion = f": near are {', '.join(near)}" if near else ""
     raise InputError(
-        f"{text!r} is not a metric an objective can have{': near are ' + ', '.join(near) if near else ''}",
+        f"{text!r} is not a metric an objective can have{suggestion}",
         hint="it can be " + ", ".join(TARGETS),
     )
 
 
 def _read_target(clauses: Sequence[str]) -> tuple[str | None, Direction | None]:
     """Return the first metric named as a wish, and the direction of errors complained of."""
-    wishes = [c for c in clauses if not _UNIMPORTANT.search(c) and not _guarding(c)]
-    named = next((m.lastgroup for c in wishes if (m := _METRIC.search(c))), None)
-    complaints: list[Direction] = [found for found in map(_complaint, wishes) if found is not None]
-    return named, complaints[0] if complaints else None
-
-
-def _guarding(clause: str) -> bool:
-    return bool(_METRIC.search(clause) and _ALLOWANCE.search(clause))
+    named: str | None = None
+    direction: Direction | None = None
+    for clause in clauses:
+        metric = _METRIC.search(clause)
+        is_guard = metric is not None and _ALLOWANCE.search(clause)
+        if is_guard or _UNIMPORTANT.search(clause):
+            continue
+        if named is None and metric is not None:
+            named = metric.lastgroup
+        if direction is None:
+            direction = _complaint(clause)
+    return named, direction
 
 
 def _complaint(clause: str) -> Direction | None:
@@ -258,17 +263,18 @@ def _complaint(clause: str) -> Direction | None:
     return None
 
 
-def _settle_target(asked: str | None, direction: Direction | None, flag: str | None, notes: list[str]) -> str:
-    implied = asked or {"fp": "precision", "fn": "recall", None: None}[direction]
+def _choose_target(named: str | None, direction: Direction | None, flag: str | None, notes: list[str]) -> str:
+    """Return the flag's metric, else the text's, else the one its complaint is about, else f1."""
+    implied = named or {"fp": "precision", "fn": "recall", None: None}[direction]
     if flag is not None:
         chosen = metric_name(flag)
         if implied is not None and implied != chosen:
-            notes.append(f"the text asks for {implied}; the target given beside it, {chosen}, is followed")
+            notes.append(f"the text asks for {implied}; the target given with it, {chosen}, is followed")
         return chosen
     if implied is None:
         notes.append("the text names no metric and no kind of error: the target is f1")
         return "f1"
-    if asked is None:
+    if named is None:
         notes.append(f"the text complains of {_ERRORS[direction or 'fp']}: the target is {implied}")
     return implied
 
@@ -277,10 +283,10 @@ def _read_guards(clauses: Sequence[str], notes: list[str]) -> Iterator[Guard]:
     for clause in clauses:
         if not _ALLOWANCE.search(clause):
             continue
-        named = dict.fromkeys(found.lastgroup for found in _METRIC.finditer(clause) if found.lastgroup)
+        metrics = dict.fromkeys(match.lastgroup for match in _METRIC.finditer(clause) if match.lastgroup)
         # The metric's own digit (f1, off by 1) is not the amount.
         rest = _METRIC.sub(" ", clause)
-        for metric in named:
+        for metric in metrics:
             if _FLOOR.search(rest):
                 notes.append(
                     f"{clause!r} names a floor, which is not a guard: {metric} may fall by at most "
@@ -296,26 +302,31 @@ def _margin(clause: str) -> float:
     if amount is None:
         return DEFAULT_MARGIN
     number = float(amount["number"])
-    points = amount["unit"] is not None or number >= 1.0
-    return min(number / 100.0 if points else number, 0.99)
+    # Without a unit, 3 is three points and 0.03 is a fraction.
+    if amount["unit"] is not None or number >= 1.0:
+        number /= 100.0
+    return min(number, 0.99)
 
 
-def _settle_guards(read: list[Guard], named: list[Guard], target: str, notes: list[str]) -> tuple[Guard, ...]:
-    settled: dict[str, Guard] = {}
-    for guard in read:
-        settled.setdefault(guard.metric, guard)
-    for guard in named:
-        before = settled.get(guard.metric)
+def _choose_guards(
+    from_text: Iterable[Guard], from_flags: Iterable[Guard], target: str, notes: list[str]
+) -> tuple[Guard, ...]:
+    """Let flags overrule the text, drop a guard on the target, and guard its counterpart where nothing does."""
+    guards: dict[str, Guard] = {}
+    for guard in from_text:
+        guards.setdefault(guard.metric, guard)
+    for guard in from_flags:
+        before = guards.get(guard.metric)
         if before is not None and before.margin != guard.margin:
             notes.append(
                 f"the text lets {guard.metric} fall by {100 * before.margin:g} points; "
-                f"the guard given beside it, {100 * guard.margin:g} points, is followed"
+                f"the guard given with it, {100 * guard.margin:g} points, is followed"
             )
-        settled[guard.metric] = guard
-    if settled.pop(target, None) is not None:
+        guards[guard.metric] = guard
+    if guards.pop(target, None) is not None:
         notes.append(f"a guard on the target {target} itself says nothing and is left out")
     counterpart = _COUNTERPARTS.get(target)
-    if counterpart and counterpart not in settled:
-        settled[counterpart] = Guard(metric=counterpart, margin=DEFAULT_MARGIN)
+    if counterpart and counterpart not in guards:
+        guards[counterpart] = Guard(metric=counterpart, margin=DEFAULT_MARGIN)
         notes.append(f"no guard on {counterpart} was given: it may fall by at most {100 * DEFAULT_MARGIN:g} points")
-    return tuple(settled.values())
+    return tuple(guards.values())

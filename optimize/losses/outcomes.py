@@ -34,16 +34,16 @@ class Outcomes:
     def columns(self) -> dict[str, FloatArray]:
         """Return every name of the language with its column, shape (n,)."""
         answered = 1.0 - self.abstained
-        label, said = self.label, self.prediction
+        label, prediction = self.label, self.prediction
         return {
-            "correct": (label == said) * answered,
-            "fp": (1.0 - label) * said * answered,
-            "fn": label * (1.0 - said) * answered,
-            "tp": label * said * answered,
-            "tn": (1.0 - label) * (1.0 - said) * answered,
+            "correct": (label == prediction) * answered,
+            "fp": (1.0 - label) * prediction * answered,
+            "fn": label * (1.0 - prediction) * answered,
+            "tp": label * prediction * answered,
+            "tn": (1.0 - label) * (1.0 - prediction) * answered,
             "abstained": self.abstained,
             "label": label,
-            "prediction": said,
+            "prediction": prediction,
             "label_rank": self.label_rank,
             "pred_rank": self.pred_rank,
             "rank_distance": np.abs(self.label_rank - self.pred_rank),
@@ -53,13 +53,16 @@ class Outcomes:
 
     def describe(self, position: int) -> str:
         """Name the outcome of one row in words."""
-        label, said = bool(self.label[position]), bool(self.prediction[position])
-        kind = f"{'true' if label == said else 'false'} {'positive' if said else 'negative'}"
-        inside = [name for name, member in self.slices.items() if member[position]]
+        label, prediction = bool(self.label[position]), bool(self.prediction[position])
+        correct = "true" if label == prediction else "false"
+        outcome = f"{correct} {'positive' if prediction else 'negative'}"
+        if self.abstained[position]:
+            outcome = "no verdict"
+        names = [name for name, member in self.slices.items() if member[position]]
+        membership = f"in slice {', '.join(names)}" if names else "in no slice"
         return (
-            f"{'no verdict' if self.abstained[position] else kind}, confidence {self.confidence[position]:.4g}, "
-            f"label rank {self.label_rank[position]:g}, predicted rank {self.pred_rank[position]:g}, "
-            + (f"in slice {', '.join(inside)}" if inside else "in no slice")
+            f"{outcome}, confidence {self.confidence[position]:.4g}, label rank {self.label_rank[position]:g}, "
+            f"predicted rank {self.pred_rank[position]:g}, {membership}"
         )
 
 

@@ -29,19 +29,24 @@ class Demonstration:
     error: ErrorType
     """What the judge made of the row without it."""
 
+    @property
+    def group(self) -> str:
+        """The row's group; its id where it has none."""
+        return self.row.group or self.row.id
+
 
 def demonstrations(prompt: JudgePrompt, train: Trial) -> list[Demonstration]:
     """Return every training row that can be shown, the costliest of each error type first."""
     judged = train.judged
     order = sorted(range(len(judged.rows)), key=lambda i: (-train.losses[i], judged.rows[i].id))
-    found = []
+    demonstrations: list[Demonstration] = []
     for i in order:
         row, verdict = judged.rows[i], judged.verdicts[i]
         example = demonstrate(prompt, row, judged, verdict)
         if example is not None:
             error = _error_type(positive=bool(judged.positive[i]), predicted=bool(judged.predicted[i]))
-            found.append(Demonstration(row=row, example=example, error=error))
-    return found
+            demonstrations.append(Demonstration(row=row, example=example, error=error))
+    return demonstrations
 
 
 def demonstrate(prompt: JudgePrompt, row: Row, judged: JudgedDataset, verdict: Verdict) -> Example | None:
@@ -60,6 +65,7 @@ def demonstrate(prompt: JudgePrompt, row: Row, judged: JudgedDataset, verdict: V
     grade = people_s_grade(row.label, judged.dataset.labels, prompt.scale)
     own = verdict.rationale if grade == verdict.score else ""
     reply = write_reply(prompt, fields_of(prompt, grade, own, SURE))
+    # A demonstration that the judge's own reader misreads would teach a wrong reply.
     if grade_of(prompt, reply) != grade:
         return None
     return Example(inputs={name: row.inputs[name] for name in prompt.inputs}, reply=reply)
@@ -76,19 +82,21 @@ def fields_of(prompt: JudgePrompt, grade: float, rationale: str, confidence: flo
     """Return the fields of a reply in the order of the prompt's schema, the grade as the schema writes it."""
     texts = [name for name, kind in prompt.reply_schema.items() if kind == "text"]
     lines = rationale.split("\n")
-    said = lines if len(lines) == len(texts) and all(map(str.strip, lines)) else [PEOPLE] * len(texts)
+    # The rationale of a verdict is its text fields, a line each; anything else cannot be put back.
+    if len(lines) != len(texts) or not all(map(str.strip, lines)):
+        lines = [PEOPLE] * len(texts)
     scale = prompt.scale
-    written: object = grade if scale.kind == "probability" else int(grade)
+    score: object = grade if scale.kind == "probability" else int(grade)
     if scale.labels and scale.kind in ("binary", "choice"):
-        written = scale.labels[int(grade)]
-    values: Mapping[str, object] = {
-        "score": written,
-        "confidence": SURE if confidence is None else confidence,
-    }
-    texts_in_order = iter(said)
-    return {
-        name: next(texts_in_order) if kind == "text" else values[kind] for name, kind in prompt.reply_schema.items()
-    } or {"score": written}
+        score = scale.labels[int(grade)]
+    if not prompt.reply_schema:
+        return {"score": score}
+    values: dict[str, object] = {"score": score, "confidence": SURE if confidence is None else confidence}
+    texts_in_order = iter(lines)
+    fields: dict[str, object] = {}
+    for name, kind in prompt.reply_schema.items():
+        fields[name] = next(texts_in_order) if kind == "text" else values[kind]
+    return fields
 
 
 def write_reply(prompt: JudgePrompt, fields: Mapping[str, object]) -> str:
@@ -98,25 +106,22 @@ def write_reply(prompt: JudgePrompt, fields: Mapping[str, object]) -> str:
     return f"Score: {fields['score']}"
 
 
-def pool(found: Sequence[Demonstration], size: int) -> list[Demonstration]:
+def pool(choices: Sequence[Demonstration], size: int) -> list[Demonstration]:
     """Return at most `size` demonstrations, in turn one of each error type that there is, one of a group."""
-    queues = [[d for d in found if d.error == kind] for kind in ERROR_TYPES]
+    queues = [[one for one in choices if one.error == kind] for kind in ERROR_TYPES]
     taken: list[Demonstration] = []
     groups: set[str] = set()
     while any(queues):
         for queue in queues:
-            while queue and _group(queue[0]) in groups:  # a row that must be passed over costs its type no turn
+            # A row that must be passed over costs its type no turn.
+            while queue and queue[0].group in groups:
                 queue.pop(0)
             if queue and len(taken) < size:
-                groups.add(_group(queue[0]))
+                groups.add(queue[0].group)
                 taken.append(queue.pop(0))
         if len(taken) >= size:
             break
     return taken
-
-
-def _group(one: Demonstration) -> str:
-    return one.row.group or one.row.id
 
 
 def _error_type(*, positive: bool, predicted: bool) -> ErrorType:

@@ -48,7 +48,7 @@ def load_dspy() -> Any:  # Any: classes that exist only once DSPy is imported
             key = tuple(str(inputs[name]) for name in search.prompt.inputs)
             row = next(row for row in search.bench.rows if same_inputs(search.prompt, row) == key)
             search.judge(prompt, [row])
-            verdict, _ = search.found[prompt.version, row.id]
+            verdict, _ = search.results[prompt.version, row.id]
             if verdict is None:
                 fields = dict.fromkeys(outputs_of(prompt), "no verdict could be read")
             else:
@@ -75,18 +75,18 @@ def load_dspy() -> Any:  # Any: classes that exist only once DSPy is imported
             self.search = search
 
         def complete(self, request: Any) -> Any:  # Any: lm15's
-            self.search.asked += 1
+            self.search.own_requests += 1
             messages = [Message(m.role, _plain(m.parts)) for m in request.messages]
             if request.system:
                 messages.insert(0, Message("system", _plain(request.system)))
-            asked = Request(
+            own = Request(
                 messages=tuple(messages),
                 temperature=request.config.temperature,
                 max_tokens=request.config.max_tokens,
-                repeat=1_000 * self.search.step + self.search.asked,
+                repeat=1_000 * self.search.step + self.search.own_requests,
                 purpose="optimizer",
             )
-            text = self.search.ask([asked])[0].text or " "
+            text = self.search.ask([own])[0].text or " "
             message = lm15.Message.assistant(text)
             return lm15.Response(
                 id="judgewright", model=request.model, message=message, finish_reason="stop", usage=lm15.Usage()
@@ -111,7 +111,9 @@ def load_dspy() -> Any:  # Any: classes that exist only once DSPy is imported
 
 
 def _plain(content: Any) -> str:  # Any: lm15's text or parts
-    return content if isinstance(content, str) else "".join(str(getattr(part, "text", "")) for part in content or ())
+    if isinstance(content, str):
+        return content
+    return "".join(str(getattr(part, "text", "")) for part in content or ())
 
 
 @contextlib.contextmanager

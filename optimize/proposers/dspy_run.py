@@ -1,4 +1,4 @@
-"""Running one of DSPy's optimizers on training rows: the metric it climbs, the examples it sees, what comes of it."""
+"""Running one of DSPy's optimizers on training rows: the metric it raises, the examples it sees, the proposal."""
 
 from __future__ import annotations
 
@@ -57,14 +57,17 @@ def run_search(search: Search, compile_with: Callable[[Any, Any], None]) -> None
 
 def refuse_names(prompt: JudgePrompt) -> NoProposal | None:
     """Say why DSPy cannot hold this judge; None where it can."""
-    clash = sorted((RESERVED & {*prompt.inputs}) | ({*prompt.inputs} & {*outputs_of(prompt)}))
-    return NoProposal(f"DSPy cannot take a judge with an input named {clash[0]!r}") if clash else None
+    # DSPy holds inputs and outputs in one namespace.
+    clash = sorted({*prompt.inputs} & {*RESERVED, *outputs_of(prompt)})
+    if not clash:
+        return None
+    return NoProposal(f"DSPy cannot take a judge with an input named {clash[0]!r}")
 
 
 def row_example(search: Search, row: Row) -> Any:  # Any: a dspy.Example
     """Return a training row as DSPy's example, with the fields of the reply a good judge gives."""
     judged = search.bench.train.judged
-    verdict, _ = search.found.get((search.prompt.version, row.id), (None, 1.0))
+    verdict, _ = search.results.get((search.prompt.version, row.id), (None, 1.0))
     grade = people_s_grade(row.label or 0.0, judged.dataset.labels, search.prompt.scale)
     own = verdict.rationale if verdict is not None and verdict.score == grade else ""
     inputs = {name: row.inputs[name] for name in search.prompt.inputs}
@@ -80,11 +83,12 @@ def metric(search: Search) -> Callable[..., Any]:
     def score(gold: Any, pred: Any, trace: Any = None, pred_name: Any = None, pred_trace: Any = None) -> Any:
         row, prompt = rows[gold[ROW]], search.prompts[pred[VERSION]]
         search.judge(prompt, [row])
-        verdict, cost = search.found[prompt.version, row.id]
+        verdict, cost = search.results[prompt.version, row.id]
         positive = search.bench.train.judged.dataset.positive(row)
         right = verdict is not None and verdict.positive == positive
         if pred_name is not None:
-            return kit.dspy.Prediction(score=1.0 - cost, feedback=_feedback(row, verdict, positive=positive, cost=cost))
+            feedback = _feedback(row, verdict, positive=positive, cost=cost)
+            return kit.dspy.Prediction(score=1.0 - cost, feedback=feedback)
         # With a trace it is asked whether the reply may stand as a demonstration.
         return right if trace is not None else 1.0 - cost
 
@@ -102,11 +106,12 @@ def _feedback(row: Row, verdict: Verdict | None, *, positive: bool, cost: float)
 def conclude(search: Search, *, name: str) -> Proposal | NoProposal:
     """Propose what ranked first on the training rows, or say why nothing did."""
     best = search.best()
-    tried = sum(search.cost(version) is not None for version in search.prompts) - 1
+    # The current prompt is ranked too, and is no candidate.
+    candidates = sum(search.cost(version) is not None for version in search.prompts) - 1
     if best is None:
-        why = f"none of {max(tried, 0)} prompts did better on {len(search.rows)} training rows"
-        return NoProposal("; ".join(dict.fromkeys((why, *search.reasons))))
+        reason = f"none of {max(candidates, 0)} prompts did better on {len(search.rows)} training rows"
+        return NoProposal("; ".join(dict.fromkeys((reason, *search.reasons))))
     prompt, cost, before = best
-    ranked = f"loss {before:.4f} to {cost:.4f} on {len(search.rows)} training rows, {tried} prompts ranked"
+    ranked = f"loss {before:.4f} to {cost:.4f} on {len(search.rows)} training rows, {candidates} prompts ranked"
     note = f"{name} step {search.step}: {ranked}, {search.spent} calls; {NOTE}"
     return Proposal(prompt=replace(prompt, parent=search.prompt.version, note=note), gradient=note)

@@ -31,16 +31,16 @@ class Search:
     prompt: JudgePrompt
     bench: Workbench
     calls: int
-    """Requests of judge and optimizer model at most, those answered from the record included."""
+    """Requests of judge and optimizer model at most, cached replies included."""
     rows: Sequence[Row]
     """The rows that prompts are ranked on."""
     step: int
     examples: tuple[Example, ...] = ()
     """Demonstrations that stay in front of those DSPy chooses."""
     spent: int = 0
-    asked: int = 0
+    own_requests: int = 0
     """Requests of DSPy's own to the optimizer model so far; makes equal ones different."""
-    found: dict[tuple[str, str], tuple[Verdict | None, float]] = field(default_factory=dict)
+    results: dict[tuple[str, str], tuple[Verdict | None, float]] = field(default_factory=dict)
     """Verdict and cost by prompt version and row id."""
     prompts: dict[str, JudgePrompt] = field(default_factory=dict)
     reasons: list[str] = field(default_factory=list)
@@ -54,19 +54,21 @@ class Search:
 
     def judge(self, prompt: JudgePrompt, rows: Sequence[Row]) -> None:
         """Have rows judged at once, those that this prompt has not judged yet."""
-        open_rows = [row for row in rows if (prompt.version, row.id) not in self.found]
         self.prompts.setdefault(prompt.version, prompt)
-        if open_rows and (reason := too_long(self.prompt, self.prompt.criteria, prompt.criteria)):
-            self.reasons.append(reason)
-            self.found |= {(prompt.version, row.id): (None, 1.0) for row in open_rows}
-            return
+        open_rows = [row for row in rows if (prompt.version, row.id) not in self.results]
         if not open_rows:
+            return
+        if reason := too_long(self.prompt, self.prompt.criteria, prompt.criteria):
+            # It could never be proposed, so it costs the most and no call.
+            self.reasons.append(reason)
+            self.results |= {(prompt.version, row.id): (None, 1.0) for row in open_rows}
             return
         self.spend(len(open_rows))
         with _ending():
             trial = self.bench.try_out(prompt, open_rows)
         for row, answer, cost in zip(open_rows, trial.judged.answers, trial.costs.tolist(), strict=True):
-            self.found[prompt.version, row.id] = (None if isinstance(answer, Unscored) else answer, cost)
+            verdict = None if isinstance(answer, Unscored) else answer
+            self.results[prompt.version, row.id] = (verdict, cost)
 
     def ask(self, requests: Sequence[Request]) -> list[Completion]:
         """Ask the optimizer model; see `Workbench.ask`."""
@@ -76,18 +78,28 @@ class Search:
 
     def cost(self, version: str) -> float | None:
         """The mean cost of a prompt on the ranking rows; None unless it judged all of them."""
-        costs = [self.found.get((version, row.id)) for row in self.rows]
-        known = [cost[1] for cost in costs if cost is not None]
-        return sum(known) / len(known) if known and len(known) == len(costs) else None
+        costs: list[float] = []
+        for row in self.rows:
+            result = self.results.get((version, row.id))
+            if result is None:
+                return None
+            costs.append(result[1])
+        return sum(costs) / len(costs) if costs else None
 
     def best(self) -> tuple[JudgePrompt, float, float] | None:
         """The prompt of the lowest cost, that cost, and the current prompt's; None where none is lower."""
         before = self.cost(self.prompt.version)
-        ranked = [(cost, version) for version in self.prompts if (cost := self.cost(version)) is not None]
-        if before is None or not ranked or min(ranked)[0] >= before:
+        if before is None:
             return None
-        cost, version = min(ranked)
-        return self.prompts[version], cost, before
+        ranked: list[tuple[float, str]] = []
+        for version in self.prompts:
+            cost = self.cost(version)
+            if cost is not None:
+                ranked.append((cost, version))
+        lowest, version = min(ranked)
+        if lowest >= before:
+            return None
+        return self.prompts[version], lowest, before
 
 
 def outputs_of(prompt: JudgePrompt) -> tuple[str, ...]:
@@ -98,12 +110,11 @@ def outputs_of(prompt: JudgePrompt) -> tuple[str, ...]:
 def prompt_from(search: Search, criteria: str, demos: Sequence[Any]) -> JudgePrompt:  # Any: DSPy's examples
     """Return the judge prompt that DSPy's instructions and demonstrations stand for."""
     prompt = search.prompt
-    shown = []
+    shown: list[Example] = []
     for demo in demos:
+        inputs = {name: str(demo[name]) for name in prompt.inputs}
         fields = {name: demo[name] for name in outputs_of(prompt)}
-        shown.append(
-            Example(inputs={name: str(demo[name]) for name in prompt.inputs}, reply=write_reply(prompt, fields))
-        )
+        shown.append(Example(inputs=inputs, reply=write_reply(prompt, fields)))
     # DSPy may take off the white space around instructions that it never changed.
     same = criteria.strip() == prompt.criteria.strip()
     return replace(prompt, criteria=prompt.criteria if same else criteria, examples=(*search.examples, *shown))

@@ -7,6 +7,7 @@ types, so that every set tried is balanced. Requests equal to earlier ones come 
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
@@ -30,11 +31,11 @@ STARTUP = 5
 class FewShot:
     """Searches a set of demonstrations that lowers the training loss."""
 
-    most: int = 6
+    max_examples: int = 6
     """Demonstrations shown at most."""
     choose_from: int = 16
     calls: int = 200
-    """Judge calls of one step at most, those answered from the record included."""
+    """Judge calls of one step at most, cached replies included."""
 
     @property
     def name(self) -> str:
@@ -53,25 +54,27 @@ class FewShot:
         choices = pool(demonstrations(prompt, bench.train), self.choose_from)
         if not choices:
             return NoProposal("no training row can be shown as a demonstration")
-        rows = tuning_rows(bench, {one.row.group or one.row.id for one in choices}, most=self.calls // 10)
+        rows = tuning_rows(bench, {one.group for one in choices}, limit=self.calls // 10)
         if len(rows) < LEAST_ROWS:
             return NoProposal(f"only {len(rows)} training rows are left to try demonstrations on")
         before = bench.try_out(prompt, rows).cost
-        kept = shipped(prompt, bench.rows)
+        own = shipped(prompt, bench.rows)
 
         def cost_of(chosen: Sequence[Demonstration]) -> float:
-            candidate = replace(prompt, examples=(*kept, *(one.example for one in chosen)))
+            candidate = replace(prompt, examples=(*own, *(one.example for one in chosen)))
             return bench.try_out(candidate, rows).cost
 
-        tried = self._search(choices, cost_of, sets=self.calls // len(rows) - 1, seed=bench.seed)
-        lowest, best = min(tried, key=lambda found: found[0])
+        results = self._search(choices, cost_of, sets=self.calls // len(rows) - 1, seed=bench.seed)
+        lowest, best = min(results, key=lambda result: result[0])
         if lowest >= before:
-            return NoProposal(f"none of {len(tried)} sets of demonstrations did better on {len(rows)} training rows")
-        note = f"fewshot step {step}: {_counted(best)}; loss {before:.4f} to {lowest:.4f} on {len(rows)} training rows"
-        examples = (*kept, *(one.example for one in best))
+            return NoProposal(f"none of {len(results)} sets of demonstrations did better on {len(rows)} training rows")
+        kinds = Counter(one.error for one in best)
+        counts = ", ".join(f"{n} {kind}" for kind, n in kinds.items())
+        note = f"fewshot step {step}: {counts}; loss {before:.4f} to {lowest:.4f} on {len(rows)} training rows"
+        examples = (*own, *(one.example for one in best))
         return Proposal(
             prompt=replace(prompt, examples=examples, parent=prompt.version, note=note),
-            gradient=f"{len(tried)} sets tried; {note}",
+            gradient=f"{len(results)} sets tried; {note}",
         )
 
     def _search(
@@ -85,41 +88,40 @@ class FewShot:
         """Try at most `sets` different sets, and return each with its cost, in the order they were tried."""
         import optuna
 
-        tried: dict[tuple[str, ...], tuple[float, list[Demonstration]]] = {}
+        results: dict[tuple[str, ...], tuple[float, list[Demonstration]]] = {}
         verbosity = optuna.logging.get_verbosity()
         optuna.logging.set_verbosity(optuna.logging.ERROR)
         try:
             study = optuna.create_study(sampler=optuna.samplers.TPESampler(seed=seed, n_startup_trials=STARTUP))
+            # The sampler draws some sets again, so there are more draws than sets.
             for _ in range(4 * sets):
                 trial = study.ask()
-                size = trial.suggest_int("size", 1, min(self.most, len(choices)))
+                size = trial.suggest_int("size", 1, min(self.max_examples, len(choices)))
                 wishes = [trial.suggest_float(f"wish {one.row.id}", 0.0, 1.0) for one in choices]
                 order = sorted(range(len(choices)), key=lambda i: (-wishes[i], i))
                 chosen = pool([choices[i] for i in order], size)
                 ids = tuple(one.row.id for one in chosen)
-                if ids not in tried and len(tried) >= sets:
-                    break
-                tried[ids] = tried.get(ids) or (cost_of(chosen), chosen)
-                study.tell(trial, tried[ids][0])
+                if ids not in results:
+                    if len(results) >= sets:
+                        break
+                    results[ids] = (cost_of(chosen), chosen)
+                study.tell(trial, results[ids][0])
         finally:
             optuna.logging.set_verbosity(verbosity)
-        return list(tried.values())
+        return list(results.values())
 
 
-def tuning_rows(bench: Workbench, groups: set[str], *, most: int) -> list[Row]:
+def tuning_rows(bench: Workbench, groups: set[str], *, limit: int) -> list[Row]:
     """Draw labelled training rows that belong to none of these groups, in the order of the table."""
     left = [row for row in bench.rows if row.label is not None and (row.group or row.id) not in groups]
-    size = min(TUNING_ROWS, most, len(left))
-    drawn = np.random.default_rng(bench.seed).choice(len(left), size=size, replace=False) if left else []
-    return [left[i] for i in sorted(int(i) for i in drawn)]
+    if not left:
+        return []
+    size = min(TUNING_ROWS, limit, len(left))
+    drawn = np.random.default_rng(bench.seed).choice(len(left), size=size, replace=False)
+    return [left[i] for i in np.sort(drawn).tolist()]
 
 
 def shipped(prompt: JudgePrompt, rows: Sequence[Row]) -> tuple[Example, ...]:
     """Return the prompt's demonstrations that are not training rows: those it came with, which stay."""
-    known = {same_inputs(prompt, row) for row in rows}
-    return tuple(e for e in prompt.examples if tuple(e.inputs[name] for name in prompt.inputs) not in known)
-
-
-def _counted(chosen: Sequence[Demonstration]) -> str:
-    kinds = [one.error for one in chosen]
-    return ", ".join(f"{kinds.count(kind)} {kind}" for kind in dict.fromkeys(kinds))
+    training = {same_inputs(prompt, row) for row in rows}
+    return tuple(e for e in prompt.examples if tuple(e.inputs[name] for name in prompt.inputs) not in training)

@@ -24,7 +24,7 @@ class Gepa:
     """Runs GEPA on training rows and proposes the criteria that ranked first there."""
 
     calls: int = 120
-    """Requests of one step at most, those answered from the record included."""
+    """Requests of one step at most, cached replies included."""
     learn_from: int = 40
     """Training rows to reflect on, drawn by their loss."""
     rewrite: Rewrite = Rewrite()  # noqa: RUF009  # frozen
@@ -46,16 +46,17 @@ class Gepa:
         """See `Proposer.propose`."""
         if refused := refuse_names(prompt):
             return refused
-        rows = tuning_rows(bench, set(), most=self.calls // 5)
+        rows = tuning_rows(bench, set(), limit=self.calls // 5)
         if len(rows) < LEAST_ROWS:
             return NoProposal(f"only {len(rows)} training rows; {LEAST_ROWS} are needed")
         seed, ranked = bench.seed, {row.id for row in rows}
-        known = [
+        labelled = [
             (row, cost)
             for row, cost in zip(bench.rows, bench.train.costs.tolist(), strict=True)
             if row.label is not None
         ]
-        left = [pair for pair in known if pair[0].id not in ranked] or known
+        # Rows to learn from are not those that rank, unless there are no others.
+        left = [pair for pair in labelled if pair[0].id not in ranked] or labelled
         drawn = minibatch(range(len(left)), [cost for _, cost in left], self.learn_from, seed=seed)
         learned = [left[i][0] for i in drawn]
         search = Search(prompt=prompt, bench=bench, calls=self.calls, rows=rows, step=step, examples=prompt.examples)
@@ -96,22 +97,22 @@ class Gepa:
     ) -> str:
         """Return new criteria for the errors of a few rows; the old ones where there is no error or no usable reply."""
         feedback = [str(record["Feedback"]) for record in records]
-        wrong = [said for said in feedback if said.startswith("Example ")]
+        wrong = [text for text in feedback if text.startswith("Example ")]
         if not wrong:
             return criteria
-        search.asked += 1
+        search.own_requests += 1
         shown = replace(
             critique,
             examples=tuple(wrong),
             n=len(feedback),
-            false_positives=sum(", false positive," in said for said in wrong),
-            false_negatives=sum(", false negative," in said for said in wrong),
+            false_positives=sum(", false positive," in text for text in wrong),
+            false_negatives=sum(", false negative," in text for text in wrong),
         )
         written = self.rewrite.write(
             replace(search.prompt, criteria=criteria),
             shown.text(),
             search.ask,
-            repeat=1_000 * search.step + search.asked,
+            repeat=1_000 * search.step + search.own_requests,
         )
         if written.text is None:
             search.reasons.append(f"no usable text after {written.tries} replies: {written.reason}")

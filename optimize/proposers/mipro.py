@@ -21,7 +21,7 @@ class Mipro:
     """Runs MIPROv2 on training rows and proposes the criteria and demonstrations that ranked first there."""
 
     calls: int = 120
-    """Requests of one step at most, those answered from the record included."""
+    """Requests of one step at most, cached replies included."""
     candidates: int = 4
     """Instructions, and sets of demonstrations, that are combined."""
     demonstrations: int = 3
@@ -46,15 +46,15 @@ class Mipro:
         if refused := refuse_names(prompt):
             return refused
         choices = [one.row for one in pool(demonstrations(prompt, bench.train), self.choose_from)]
-        rows = tuning_rows(bench, {row.group or row.id for row in choices}, most=self.calls // 8)
+        rows = tuning_rows(bench, {row.group or row.id for row in choices}, limit=self.calls // 8)
         if not choices or len(rows) < LEAST_ROWS:
             return NoProposal(f"only {len(rows)} training rows beside {len(choices)} demonstrations")
         # What is left after bootstrapping two sets and writing the instructions, each of them asked twice at worst.
         trials = (self.calls - 2 * len(choices) - 2 * self.candidates) // len(rows) - 1
         if trials < 1:
             return NoProposal(f"{self.calls} calls leave nothing to try after the preparations")
-        kept = shipped(prompt, bench.rows)
-        search = Search(prompt=prompt, bench=bench, calls=self.calls, rows=rows, step=step, examples=kept)
+        own = shipped(prompt, bench.rows)
+        search = Search(prompt=prompt, bench=bench, calls=self.calls, rows=rows, step=step, examples=own)
 
         def compile_with(kit: Any, module: Any) -> None:
             optimizer = kit.dspy.MIPROv2(

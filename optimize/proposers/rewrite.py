@@ -78,12 +78,12 @@ class Rewrite:
             repeat: Makes equal requests different.
         """
         rules = "\n".join(f"- {rule}" for rule in constraints(prompt, "criteria"))
-        asked = _USER.format(criteria=prompt.criteria, rest=rest_of(prompt, "criteria"), critique=critique, rules=rules)
+        user = _USER.format(criteria=prompt.criteria, rest=rest_of(prompt, "criteria"), critique=critique, rules=rules)
 
         def request(reason: str) -> Request:
             again = f"\n\nYour last answer could not be used: {reason}." if reason else ""
             return Request(
-                messages=(Message("system", _SYSTEM.format(tag=TAG)), Message("user", asked + again)),
+                messages=(Message("system", _SYSTEM.format(tag=TAG)), Message("user", user + again)),
                 temperature=self.temperature,
                 max_tokens=self.max_tokens,
                 repeat=repeat,

@@ -28,14 +28,17 @@ def with_text(prompt: JudgePrompt, part: Part, text: str) -> tuple[JudgePrompt |
     """Return the prompt with a new text of a part, or None and why it cannot be one."""
     if part != "examples":
         return replace(prompt, **{part: text}), ""
-    found = _HEAD.split(text)
-    numbers, replies = found[1::2], [reply.strip() for reply in found[2::2]]
+    parts = _HEAD.split(text)
+    numbers, replies = parts[1::2], [reply.strip() for reply in parts[2::2]]
     if numbers != [str(i) for i in range(1, len(prompt.examples) + 1)]:
         return None, f"it has the replies {', '.join(numbers) or 'none'}; 1 to {len(prompt.examples)} are needed"
-    for number, (example, reply) in enumerate(zip(prompt.examples, replies, strict=True), 1):
-        if grade_of(prompt, reply) is None or grade_of(prompt, reply) != grade_of(prompt, example.reply):
+    examples: list[Example] = []
+    for number, example, reply in zip(numbers, prompt.examples, replies, strict=True):
+        grade = grade_of(prompt, reply)
+        # The grade is people's; only the words around it may be rewritten.
+        if grade is None or grade != grade_of(prompt, example.reply):
             return None, f"reply {number} does not give the grade of the old one in the judge's format"
-    examples = (Example(inputs=e.inputs, reply=r) for e, r in zip(prompt.examples, replies, strict=True))
+        examples.append(Example(inputs=example.inputs, reply=reply))
     return replace(prompt, examples=tuple(examples)), ""
 
 
@@ -62,7 +65,7 @@ def rest_of(prompt: JudgePrompt, part: Part) -> str:
 
 def constraints(prompt: JudgePrompt, part: Part) -> list[str]:
     """Return what a new text must keep, in words; `check_candidate` refuses what does not."""
-    kept = [
+    rules = [
         "Keep what is right in the text; change or add as little as the feedback calls for.",
         "Write general rules; never quote or describe a particular example.",
         f"Do not change the scale ({prompt.scale.describe()}) or the reply format, and use no placeholders.",
@@ -70,11 +73,11 @@ def constraints(prompt: JudgePrompt, part: Part) -> list[str]:
     ]
     if part == "reply":
         fields = ", ".join(prompt.reply_schema) or "nothing but the grade"
-        kept[2] = f"Do not change the scale ({prompt.scale.describe()}); the reply holds, in this order: {fields}."
+        rules[2] = f"Do not change the scale ({prompt.scale.describe()}); the reply holds, in this order: {fields}."
     if part == "examples":
-        kept[1] = "Change only what the replies say beside the grade; quote nothing but the reply's own row."
-        kept[3] = 'Keep each reply in its format, under its line "Reply N:".'
-    return kept
+        rules[1] = "Change only what the replies say beside the grade; quote nothing but the reply's own row."
+        rules[3] = 'Keep each reply in its format, under its line "Reply N:".'
+    return rules
 
 
 def same_inputs(prompt: JudgePrompt, row: Row) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""TextGrad behind the Proposer seam; the graph and what is mended in it stand in `textgrad_graph`."""
+"""TextGrad behind the Proposer seam; the graph and what is corrected in it stand in `textgrad_graph`."""
 
 from __future__ import annotations
 
@@ -57,35 +57,36 @@ class TextGrad:
             list(texts.values()), value, lambda text: [_context(prompt, text, share, value) for share in shares]
         )
         loss.backward(engine)
-        spoken = {part: [g for g in _gradients(text) if g.strip()] for part, text in texts.items()}
-        parts = [part for part in parts if spoken[part]]
+        feedback = {part: _gradients(text) for part, text in texts.items()}
+        parts = [part for part in parts if feedback[part]]
         if not parts:
             return NoProposal("the optimizer model gave no feedback")
         optimizer = graph.Optimizer(
             parameters=list(texts.values()), engine=engine, new_variable_tags=[OPEN_TAG, CLOSE_TAG]
         )
         system = str(optimizer.optimizer_system_prompt)
-        tried = {part: _tried(past, part) for part in parts}
-        asked = {part: optimizer.request(texts[part], constraints(prompt, part), tried[part]) for part in parts}
-        wanted = [self._wanted(prompt, part, asked[part], system, step) for part in parts]
+        wanted: list[Wanted] = []
+        for part in parts:
+            request = optimizer.request(texts[part], constraints(prompt, part), _past_texts(past, part))
+            wanted.append(self._wanted(prompt, part, request, system, step))
         written = write_texts(wanted, bench.ask, retries=self.retries)
         new = prompt
-        for part, found in zip(parts, written, strict=True):
-            if found.text is not None:
-                new = with_text(new, part, found.text)[0] or new
-        if all(found.text is None for found in written):
-            reasons = "; ".join(dict.fromkeys(found.reason for found in written))
+        for part, result in zip(parts, written, strict=True):
+            if result.text is not None:
+                new = with_text(new, part, result.text)[0] or new
+        if all(result.text is None for result in written):
+            reasons = "; ".join(dict.fromkeys(result.reason for result in written))
             return NoProposal(f"no usable text after {self.retries + 1} replies: {reasons}")
         return Proposal(
             prompt=replace(new, parent=prompt.version, note=f"textgrad step {step}"),
-            gradient="\n".join(g for part in parts for g in spoken[part]).strip(),
-            tries=max(found.tries for found in written),
+            gradient="\n".join(g for part in parts for g in feedback[part]).strip(),
+            tries=max(result.tries for result in written),
         )
 
-    def _wanted(self, prompt: JudgePrompt, part: Part, asked: str, system: str, step: int) -> Wanted:
+    def _wanted(self, prompt: JudgePrompt, part: Part, text: str, system: str, step: int) -> Wanted:
         def request(reason: str) -> Request:
             again = f"\n\nYour last answer could not be used: {reason}." if reason else ""
-            return self._request(asked + again, system, step)
+            return self._request(text + again, system, step)
 
         return Wanted(request=request, read=lambda reply: _usable(prompt, part, reply))
 
@@ -99,7 +100,7 @@ class TextGrad:
         )
 
 
-def _tried(past: Sequence[Attempt], part: Part) -> list[str]:
+def _past_texts(past: Sequence[Attempt], part: Part) -> list[str]:
     """Show the last earlier texts of a part: what TextGrad calls momentum."""
     return [
         f"\nLoss {attempt.loss:.4f}, {attempt.result}:\n{text_of(attempt.prompt, part)}\n"
@@ -114,7 +115,9 @@ def _variable(graph: Any, prompt: JudgePrompt, part: Part) -> Any:  # Any: TextG
 
 
 def _gradients(text: Any) -> list[str]:  # Any: a TextGrad variable
-    return sorted(str(gradient.value) for gradient in text.gradients)
+    """Return what the optimizer model said of a text, sorted, as TextGrad keeps it in a set."""
+    gradients = sorted(str(gradient.value) for gradient in text.gradients)
+    return [gradient for gradient in gradients if gradient.strip()]
 
 
 def _context(prompt: JudgePrompt, text: Any, critique: Critique, value: str) -> str:  # Any: a TextGrad variable

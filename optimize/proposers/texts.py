@@ -36,20 +36,20 @@ class Written:
 def write_texts(wanted: list[Wanted], ask: Ask, *, retries: int) -> list[Written]:
     """Ask for all texts at once, and again for those that came back unusable, at most `retries` times."""
     written: list[Written] = [Written(text=None, tries=0) for _ in wanted]
-    for tried in range(1, retries + 2):
-        left = [i for i, found in enumerate(written) if found.text is None]
+    for attempt in range(1, retries + 2):
+        left = [i for i, one in enumerate(written) if one.text is None]
         if not left:
             break
-        replies = ask([_another(wanted[i].request(written[i].reason), tried) for i in left])
+        replies = ask([_another(wanted[i].request(written[i].reason), attempt) for i in left])
         for i, reply in zip(left, replies, strict=True):
             text, reason = wanted[i].read(reply.text)
-            written[i] = Written(text=text, reason=reason, tries=tried)
+            written[i] = Written(text=text, reason=reason, tries=attempt)
     return written
 
 
-def _another(request: Request, tried: int) -> Request:
+def _another(request: Request, attempt: int) -> Request:
     """Make a later try another request: the same reason twice would otherwise be answered by the same reply."""
-    return replace(request, repeat=request.repeat + (tried - 1) * _TRY)
+    return replace(request, repeat=request.repeat + (attempt - 1) * _TRY)
 
 
 def read_tagged(reply: str, tag: str) -> tuple[str | None, str]:
@@ -65,12 +65,15 @@ def read_tagged(reply: str, tag: str) -> tuple[str | None, str]:
         return None, "the closing tag is missing" if opening in text else f"it has no {opening} tags"
     start = opened + len(opening)
     new = text[start : text.find(closing, start)].strip()
-    return (new, "") if new else (None, "the text between the tags is empty")
+    if not new:
+        return None, "the text between the tags is empty"
+    return new, ""
 
 
 def too_long(prompt: JudgePrompt, old: str, new: str) -> str:
     """Say that a text would take the prompt over its cap of tokens, and by how much; empty where it would not."""
-    most = token_cap(prompt) - estimate_tokens(f"{prompt.system}\n{prompt.criteria}\n{prompt.reply}")
-    most += estimate_tokens(old)
-    tokens = estimate_tokens(new)
-    return f"it has about {len(new.split()):,} words; about {most:,} tokens fit" if tokens > most else ""
+    others = estimate_tokens(f"{prompt.system}\n{prompt.criteria}\n{prompt.reply}") - estimate_tokens(old)
+    room = token_cap(prompt) - others
+    if estimate_tokens(new) <= room:
+        return ""
+    return f"it has about {len(new.split()):,} words; about {room:,} tokens fit"

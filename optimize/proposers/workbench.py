@@ -10,7 +10,7 @@ import numpy as np
 from ...judges import Completion, FloatArray, JudgedDataset, JudgePrompt, ModelError, OutputScale, Request, Row
 
 Ask = Callable[[Sequence[Request]], list[Completion]]
-"""Asks the optimizer model several things at once, through the client: record, budget and retries included."""
+"""Asks the optimizer model several things at once, through the client: its cache, budget and retries included."""
 
 
 class Unanswered(ModelError):
@@ -39,7 +39,9 @@ class Trial:
     @property
     def cost(self) -> float:
         """The mean of `costs`; 1 for no rows."""
-        return float(self.costs.mean()) if len(self.judged.dataset.rows) else 1.0
+        if not self.judged.dataset.rows:
+            return 1.0
+        return float(self.costs.mean())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,7 +54,7 @@ class Workbench:
     """The target's training rows with their last known verdicts and losses; a row that no minibatch drew since the
     prompt changed still has an earlier prompt's."""
     try_out: Callable[[JudgePrompt, Sequence[Row]], Trial]
-    """Judges training rows with a prompt, through the judge's client, budget and record."""
+    """Judges training rows with a prompt, through the judge's client, budget and cache."""
     seed: int
     """Of everything a proposer draws in this step."""
 

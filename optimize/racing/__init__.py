@@ -1,4 +1,4 @@
-"""Candidates race on validation rows."""
+"""Candidates race on validation rows: `schedule` plans, `race` runs, `confidence_sequence` is the bound."""
 
 import lazy_loader
 

@@ -21,7 +21,7 @@ ROUNDING = 1e-9
 
 
 class ConfidenceSequence:
-    """The wealth of a bet against every ordered pair of candidates.
+    """An e-process against every ordered pair of candidates: the wealth of a bet.
 
     Args:
         candidates: How many there are.
@@ -49,7 +49,8 @@ class ConfidenceSequence:
         mean = -self._sum / (self.units - self.seen)
         # The difference is at least -1: a stake of 1 / (1 + mean) loses all there, and only there.
         room = 1.0 + mean
-        spent = room <= ROUNDING  # only -1 on every unit that is left makes up for what was seen
+        # Where room is gone, only -1 on every unit that is left makes up for what was seen.
+        spent = room <= ROUNDING
         certain = pairs & spent & (costs - mean > ROUNDING)
         share = (costs - mean) / np.where(spent, 1.0, room)
         gain = STAKES * np.where(spent, 0.0, np.maximum(share, -1.0))[..., None]

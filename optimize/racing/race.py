@@ -1,9 +1,10 @@
 """Candidates race on the validation rows: paired batches that grow, and an end for those that can no longer win.
 
 All candidates see the same rows in the same order, drawn by the seed. After each batch a candidate is dropped for
-good reason where the bets of `betting` say, at level alpha over all opponents and all looks together, that it costs
-more over all rows than another one. Where the bound is too slow for the calls that may be spent, the field is cut by
-halves as in sequential halving (Karnin, Koren and Somekh 2013); such a drop proves nothing and is named for what it is.
+good reason where the e-process of `confidence_sequence` says, at level alpha over all opponents and all looks
+together, that it costs more over all rows than another one. Where the bound is too slow for the calls that may be
+spent, the field is cut by halves as in sequential halving (Karnin, Koren and Somekh 2013); such a drop proves nothing
+and is named for what it is.
 """
 
 from __future__ import annotations
@@ -20,10 +21,10 @@ from .confidence_sequence import ConfidenceSequence
 from .schedule import RaceSettings, Schedule, lay_out, plan_stops
 
 JudgeBatch = Callable[[JudgePrompt, Dataset], JudgedDataset]
-"""Judges some rows, through the client; what was asked before is answered from its record."""
+"""Judges some rows, through the client; what was asked before comes from its cache."""
 LossOf = Callable[[JudgedDataset], FloatArray]
 """The loss of each scored row, in [0, 1]."""
-Why = Literal[
+DropReason = Literal[
     "cannot win",
     "behind when calls ran short",
     "leaves rows unscored",
@@ -46,7 +47,7 @@ class Standing:
     """Mean loss over those that it and the winner answered; None where there are none."""
     behind: float | None
     """That mean minus the winner's on the same rows: a standing and no estimate, since the winner was chosen by it."""
-    dropped: Why | None
+    dropped: DropReason | None
     """None for the winner."""
 
 
@@ -60,9 +61,9 @@ class RaceResult:
     proven: bool
     """Whether every other candidate was dropped because it cannot win, or because it leaves rows unscored."""
     asked: int
-    """Verdicts looked at, those from the record included, the screening's not."""
+    """Verdicts looked at, cached ones included, the screening's not."""
     screened: int
-    """Verdicts that the screening gave, those from the record included."""
+    """Verdicts that the screening gave, cached ones included."""
     calls: int
     """Calls made for them."""
     screening_calls: int
@@ -114,141 +115,146 @@ def race(
     distinct = len({prompt.version for prompt in candidates})
     if not distinct or distinct < len(candidates):
         raise InputError(f"{len(candidates)} candidates, {distinct} of them distinct, cannot race")
-    runners = _Runners(candidates=tuple(candidates), course=lay_out(rows, settings), loss_of=loss_of)
-    counted = [0, calls() if calls else 0]
+    arms = _Arms(candidates=tuple(candidates), schedule=lay_out(rows, settings), loss_of=loss_of)
+
+    def calls_so_far() -> int:
+        return arms.verdicts if calls is None else calls()
+
+    at_start = calls_so_far()
     if screen is not None and len(candidates) > 2:
-        runners.screen(screen, settings.screening)
-    screened = runners.asked
-    counted.append(calls() if calls else screened)
-    _run(runners, judge_batch, settings)
-    counted.append(calls() if calls else runners.asked)
+        arms.screen(screen, settings.screening)
+    screened, after_screening = arms.verdicts, calls_so_far()
+    _run(arms, judge_batch, settings)
     return RaceResult(
-        winner=candidates[int(np.flatnonzero(runners.running)[0])],
-        standings=runners.standings(),
-        proven=set(runners.dropped.values()) <= {"cannot win", "leaves rows unscored"},
-        asked=runners.asked - screened,
+        winner=candidates[int(np.flatnonzero(arms.running)[0])],
+        standings=arms.standings(),
+        proven=set(arms.dropped.values()) <= {"cannot win", "leaves rows unscored"},
+        asked=arms.verdicts - screened,
         screened=screened,
-        calls=counted[3] - counted[2],
-        screening_calls=counted[2] - counted[1],
-        rows=len(runners.course.rows),
-        full_calls=len(candidates) * len(runners.course.rows),
+        calls=calls_so_far() - after_screening,
+        screening_calls=after_screening - at_start,
+        rows=len(arms.schedule.rows),
+        full_calls=len(candidates) * len(arms.schedule.rows),
     )
 
 
-def _run(runners: _Runners, judge_batch: JudgeBatch, settings: RaceSettings) -> None:
+def _run(arms: _Arms, judge_batch: JudgeBatch, settings: RaceSettings) -> None:
     """Race until one is left."""
-    entrants = int(runners.running.sum())
-    bets = ConfidenceSequence(len(runners.candidates), len(runners.course.sizes))
-    for stop in plan_stops(runners.course, entrants, settings):
-        if runners.running.sum() == 1:
+    entrants = int(arms.running.sum())
+    evidence = ConfidenceSequence(len(arms.candidates), len(arms.schedule.sizes))
+    for stop in plan_stops(arms.schedule, entrants, settings):
+        if arms.running.sum() == 1:
             return
-        runners.judge_up_to(stop.rows, judge_batch, bets)
-        runners.drop_silent(runners.losses[:, : runners.seen], "leaves rows unscored")
+        arms.judge_up_to(stop.rows, judge_batch, evidence)
+        arms.drop_silent(arms.losses[:, : arms.seen], "leaves rows unscored")
         # Every opponent gets its share of alpha, so that the best one meets all of them at level alpha.
-        _drop_hopeless(runners, bets.peak, math.log((entrants - 1) / settings.alpha))
-        if runners.seen == len(runners.course.rows):
-            runners.cut(1, runners.losses, "cannot win")
+        arms.drop_hopeless(evidence.peak, math.log((entrants - 1) / settings.alpha))
+        if arms.seen == len(arms.schedule.rows):
+            arms.cut(1, arms.losses, "cannot win")
         else:
-            runners.cut(stop.most, runners.losses[:, : runners.seen], "behind when calls ran short")
-
-
-def _drop_hopeless(runners: _Runners, evidence: FloatArray, bar: float) -> None:
-    """Drop, the surest first, who by the evidence costs more than one that still ran at this stop; keep one."""
-    against = np.where(runners.running[None, :], evidence, -np.inf).max(1)
-    for k in np.argsort(-against, kind="stable"):
-        if runners.running[k] and against[k] >= bar and runners.running.sum() > 1:
-            runners.drop(int(k), "cannot win")
+            arms.cut(stop.survivors, arms.losses[:, : arms.seen], "behind when calls ran short")
 
 
 @dataclass(slots=True, kw_only=True)
-class _Runners:
-    """The candidates on their way."""
+class _Arms:
+    """The candidates, which of them still run, and their losses so far."""
 
     candidates: tuple[JudgePrompt, ...]
-    course: Schedule
+    schedule: Schedule
     loss_of: LossOf
     seen: int = 0
     """Rows that the running ones have behind them."""
-    asked: int = 0
+    verdicts: int = 0
     running: BoolArray = field(init=False)
     losses: FloatArray = field(init=False)
     """Of each candidate on each row; NaN where it was not judged or gave no verdict. Shape (K, rows)."""
     reached: IntArray = field(init=False)
     """Rows that each was judged on; shape (K,)."""
-    dropped: dict[int, Why] = field(default_factory=dict)
+    dropped: dict[int, DropReason] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         k = len(self.candidates)
         self.running = np.ones(k, np.bool_)
-        self.losses = np.full((k, len(self.course.rows)), np.nan)
+        self.losses = np.full((k, len(self.schedule.rows)), np.nan)
         self.reached = np.zeros(k, np.int64)
 
-    def judge_up_to(self, stop: int, judge_batch: JudgeBatch, bets: ConfidenceSequence) -> None:
-        """Judge the rows from where the race stands up to `stop`, and bet on them unit by unit."""
+    def judge_up_to(self, stop: int, judge_batch: JudgeBatch, evidence: ConfidenceSequence) -> None:
+        """Judge the rows from where the race stands up to `stop`, and update the evidence unit by unit."""
         for k in np.flatnonzero(self.running):
             self.losses[k, self.seen : stop] = self._judge(int(k), judge_batch, self.seen, stop)
             self.reached[k] = stop
-        largest = int(self.course.sizes.max())
-        for end, size in zip(self.course.ends, self.course.sizes, strict=True):
+        largest = int(self.schedule.sizes.max())
+        for end, size in zip(self.schedule.ends, self.schedule.sizes, strict=True):
             if self.seen < end <= stop:
                 part = self.losses[:, end - size : end]
                 # A row that one of two left unscored says nothing about the pair.
                 more = np.nan_to_num(part[:, None, :] - part[None, :, :]).sum(-1)
-                bets.watch(more / largest, self.running)
+                evidence.watch(more / largest, self.running)
         self.seen = stop
 
     def screen(self, judge_batch: JudgeBatch, rows: int) -> None:
         """Keep the better half by another judge's verdicts on the first rows; they count for nothing afterwards."""
-        stop = min(rows, len(self.course.rows))
+        stop = min(rows, len(self.schedule.rows))
         losses = np.array([self._judge(k, judge_batch, 0, stop) for k in range(len(self.candidates))])
         self.drop_silent(losses, "leaves rows unscored in the screening")
         self.cut(math.ceil(len(self.candidates) / 2), losses, "behind in the screening")
 
-    def drop_silent(self, losses: FloatArray, why: Why) -> None:
+    def drop_silent(self, losses: FloatArray, reason: DropReason) -> None:
         """Drop who leaves many more rows unscored than another; losses have shape (K, rows seen)."""
         answered = np.isfinite(losses).mean(1)
         for k in np.flatnonzero(self.running & (answered < answered[self.running].max() - FEWER_ANSWERS)):
-            self.drop(int(k), why)
+            self.drop(int(k), reason)
 
-    def cut(self, most: int, losses: FloatArray, why: Why) -> None:
+    def drop_hopeless(self, evidence: FloatArray, bar: float) -> None:
+        """Drop, the surest first, who by the evidence costs more than one that still ran at this stop; keep one."""
+        against = np.where(self.running[None, :], evidence, -np.inf).max(1)
+        for k in np.argsort(-against, kind="stable"):
+            if self.running[k] and against[k] >= bar and self.running.sum() > 1:
+                self.drop(int(k), "cannot win")
+
+    def cut(self, survivors: int, losses: FloatArray, reason: DropReason) -> None:
         """Keep at most so many of those that run, the ones of least loss; losses have shape (K, rows seen)."""
         running = np.flatnonzero(self.running)
-        for place in _ranked(losses[running])[most:]:
-            self.drop(int(running[place]), why)
+        for position in _ranked(losses[running])[survivors:]:
+            self.drop(int(running[position]), reason)
 
-    def drop(self, k: int, why: Why) -> None:
+    def drop(self, k: int, reason: DropReason) -> None:
         """Take a candidate out."""
         self.running[k] = False
-        self.dropped[k] = why
+        self.dropped[k] = reason
 
     def standings(self) -> tuple[Standing, ...]:
         """Return how far each came, beside the one that still runs."""
         best = self.losses[int(np.flatnonzero(self.running)[0])]
-        found = []
+        standings: list[Standing] = []
         for k, prompt in enumerate(self.candidates):
             both = np.isfinite(self.losses[k]) & np.isfinite(best)
-            loss = float(self.losses[k, both].mean()) if both.any() else None
-            behind = None if loss is None else loss - float(best[both].mean())
-            standing = Standing(
-                version=prompt.version,
-                rows=int(self.reached[k]),
-                loss=loss,
-                behind=behind,
-                dropped=self.dropped.get(k),
+            loss: float | None = None
+            behind: float | None = None
+            if both.any():
+                loss = float(self.losses[k, both].mean())
+                behind = loss - float(best[both].mean())
+            standings.append(
+                Standing(
+                    version=prompt.version,
+                    rows=int(self.reached[k]),
+                    loss=loss,
+                    behind=behind,
+                    dropped=self.dropped.get(k),
+                )
             )
-            found.append(standing)
-        return tuple(found)
+        return tuple(standings)
 
     def _judge(self, k: int, judge_batch: JudgeBatch, start: int, stop: int) -> FloatArray:
         """Return one candidate's losses on rows from `start` to `stop`, NaN for a row without a verdict."""
-        rows = self.course.rows
+        rows = self.schedule.rows
         judged = judge_batch(self.candidates[k], replace(rows, rows=rows.rows[start:stop]))
-        found = self.loss_of(judged)
-        if found.shape != judged.scored.shape or not ((found >= 0) & (found <= 1)).all():
-            raise LossError(f"{len(found)} losses for {len(judged.scored)} scored rows, each to be in [0, 1]")
+        scored = self.loss_of(judged)
+        if scored.shape != judged.scored.shape or not ((scored >= 0) & (scored <= 1)).all():
+            raise LossError(f"{len(scored)} losses for {len(judged.scored)} scored rows, each to be in [0, 1]")
         losses = np.full(stop - start, np.nan)
-        losses[judged.scored] = found
-        self.asked += stop - start
+        losses[judged.scored] = scored
+        self.verdicts += stop - start
         return losses
 
 
@@ -262,9 +268,9 @@ def _ranked(losses: FloatArray) -> list[int]:
         losses: NaN where a row has no verdict; shape (candidates, rows).
     """
     answered = np.isfinite(losses)
-    known = np.where(answered, losses, 0.0)
+    filled = np.where(answered, losses, 0.0)
     in_common = answered.astype(np.float64) @ answered.T
-    own = known @ answered.T  # [i, j]: what i cost on the rows that j answered too
+    own = filled @ answered.T  # [i, j]: what i cost on the rows that j answered too
     differences = (own - own.T) / np.maximum(in_common, 1.0)  # 0 for two without a row in common
     # Rounded, so that the order of summation cannot part equals.
     return [int(k) for k in np.argsort(np.round(differences.mean(1), 9), kind="stable")]

@@ -1,4 +1,4 @@
-"""The course of a race: the rows in an order that is the same for all, and where to stop and look.
+"""The schedule of a race: the rows in an order that is the same for all, and where to stop and look.
 
 Rows are drawn one by one, also from groups whose rows depend on each other: the race asks which candidate costs least
 on these very rows, and for that a draw of rows is fair whatever depends on what. Groups can be kept whole; but then the
@@ -47,7 +47,7 @@ class Stop:
 
     rows: int
     """Rows seen by then."""
-    most: int
+    survivors: int
     """How many candidates may go on."""
 
 
@@ -70,8 +70,12 @@ def lay_out(rows: Dataset, settings: RaceSettings) -> Schedule:
     """
     units: dict[str, list[int]] = {}
     for i, row in enumerate(rows.rows):
-        if row.label is not None:
-            units.setdefault((row.group if settings.whole_groups else "") or f"\0{row.id}", []).append(i)
+        if row.label is None:
+            continue
+        unit = f"\0{row.id}"
+        if settings.whole_groups and row.group:
+            unit = row.group
+        units.setdefault(unit, []).append(i)
     if not units:
         raise InputError("no row has a label: there is nothing to race on")
     members = list(units.values())
@@ -81,32 +85,32 @@ def lay_out(rows: Dataset, settings: RaceSettings) -> Schedule:
     return Schedule(rows=replace(rows, rows=laid), sizes=sizes, ends=np.cumsum(sizes))
 
 
-def plan_stops(course: Schedule, entrants: int, settings: RaceSettings) -> list[Stop]:
+def plan_stops(schedule: Schedule, entrants: int, settings: RaceSettings) -> list[Stop]:
     """Return where to look, each after whole units.
 
     The batches double. Where a share of the calls is set, the candidates are halved until one is left, every round
     spending an equal part of what is allowed: the fewer run in it, the more rows it sees.
     """
-    n = len(course.rows)
+    n = len(schedule.rows)
     looks: dict[int, int] = {}
     if settings.share is not None:
         left, reached, running = settings.share * n * entrants, 0, entrants
         for rounds in range(math.ceil(math.log2(entrants)), 0, -1):
             wanted = max(reached + left / rounds / running, settings.first)
-            stop = max(reached, _whole_units(course, wanted))
+            stop = max(reached, _whole_units(schedule, wanted))
             left = max(0.0, left - (stop - reached) * running)
             reached, running = stop, math.ceil(running / 2)
             looks[stop] = running
     last = max(looks, default=n)
     rows = settings.first
     while rows < last:
-        looks.setdefault(_whole_units(course, rows), entrants)
+        looks.setdefault(_whole_units(schedule, rows), entrants)
         rows *= 2
     looks.setdefault(last, entrants)
-    return [Stop(rows=rows, most=most) for rows, most in sorted(looks.items())]
+    return [Stop(rows=rows, survivors=survivors) for rows, survivors in sorted(looks.items())]
 
 
-def _whole_units(course: Schedule, rows: float) -> int:
+def _whole_units(schedule: Schedule, rows: float) -> int:
     """The most rows in whole units that are no more than asked for; the first unit at least."""
-    fitting = int(np.searchsorted(course.ends, rows + 1e-9, side="right"))
-    return int(course.ends[max(0, fitting - 1)])
+    fitting = int(np.searchsorted(schedule.ends, rows + 1e-9, side="right"))
+    return int(schedule.ends[max(0, fitting - 1)])

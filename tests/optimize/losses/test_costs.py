@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from judgewright.judges import LossError, parse_label_scale
-from judgewright.optimize.losses import BANDS, MOST_DISTANCES, Outcomes, compile_expression, cost_lines
+from judgewright.optimize.losses import BANDS, MAX_DISTANCES, Outcomes, compile_expression, cost_lines
 
 ASYMMETRIC = "(fp + 0.4 * fn) * (0.4 + 0.2 * rank_distance) * (1 if in_slice('target') else 0.6) * confidence"
 
@@ -78,7 +78,7 @@ def test_many_distances_share_a_line_and_two_grades_need_none() -> None:
     """A probability has bands of distance; a binary judge of binary labels shows no distance at all."""
     lines = cost_lines(compile_expression("0.5 * (1 - correct) + 0.5 * rank_distance"), levels=0)
     false = [line for line in lines if line.place == "in no slice" and line.outcome == "false positive"]
-    assert 1 < len(false) <= MOST_DISTANCES
+    assert 1 < len(false) <= MAX_DISTANCES
     assert all(a.distance[1] < b.distance[0] for a, b in itertools.pairwise(false) if a.distance and b.distance)
     binary = cost_lines(compile_expression("1 - correct"), levels=2, labels=parse_label_scale("binary"))
     assert {line.distance for line in binary} == {None}

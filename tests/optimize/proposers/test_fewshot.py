@@ -115,7 +115,7 @@ def test_demonstrations_the_judge_came_with_stay_and_chosen_ones_are_replaced(de
     FewShot(calls=200).propose(prompt, desk.critique, desk.bench, past=(), step=2)
     later = [tried for tried, _ in desk.tried if tried.examples[:1] == (own,) and tried.version != prompt.version]
     assert later
-    assert all(len(tried.examples) <= 1 + FewShot().most for tried in later)
+    assert all(len(tried.examples) <= 1 + FewShot().max_examples for tried in later)
 
 
 def test_rows_without_a_verdict_count_against_a_prompt_in_the_search() -> None:
@@ -140,7 +140,7 @@ def test_too_few_training_rows_are_no_proposal(desk: Any) -> None:
     desk.train = Trial(judged=few, losses=desk.train.losses[:3])
     assert isinstance(FewShot().propose(desk.prompt, desk.critique, desk.bench, past=(), step=1), NoProposal)
     assert desk.tried == []
-    assert tuning_rows(desk.bench, {row.group for row in few.rows}, most=10) == []
+    assert tuning_rows(desk.bench, {row.group for row in few.rows}, limit=10) == []
 
 
 def test_optuna_says_nothing_and_keeps_its_level(desk: Any, capfd: pytest.CaptureFixture[str]) -> None:

@@ -156,11 +156,11 @@ def test_the_planned_stops_cost_no_more_than_the_share(k: int, n: int, share: fl
     course = lay_out(rows(n), chosen)
     stops = plan_stops(course, k, chosen)
     assert [stop.rows for stop in stops] == sorted({stop.rows for stop in stops})
-    assert stops[-1].most == 1
+    assert stops[-1].survivors == 1
     cost, seen, running = 0, 0, k
     for stop in stops:
         cost += (stop.rows - seen) * running
-        seen, running = stop.rows, min(running, stop.most)
+        seen, running = stop.rows, min(running, stop.survivors)
     assert cost <= max(share * k * n + 1e-6, 5 * k)
 
 
