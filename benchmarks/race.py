@@ -29,7 +29,7 @@ from judgewright.judges import (
 )
 from judgewright.optimize import default_loss, read_objective, row_losses
 from judgewright.optimize.losses import TARGET_SLICE
-from judgewright.optimize.racing import RaceResult, race
+from judgewright.optimize.racing import RaceResult, run_race
 from judgewright.optimize.racing.race import RaceSettings
 
 SENTENCES = (
@@ -77,7 +77,7 @@ def run(
 ) -> RaceResult:
     """Race with an empty record."""
     with Client(Simulated()) as client:
-        return race(
+        return run_race(
             field,
             rows,
             lambda prompt, batch: judge(prompt, batch, client),

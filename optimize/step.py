@@ -21,7 +21,7 @@ from .critique import Critique, critique_batch, minibatch
 from .events import ProposalRecord, StepTaken
 from .invariants import Violation, check_candidate
 from .proposers import Attempt, NoProposal, Proposal, Trial, Unanswered, Workbench
-from .racing.race import DropReason, RaceResult, race
+from .racing.race import DropReason, RaceResult, run_race
 from .racing.schedule import RaceSettings
 from .search_state import Candidate, SearchState
 
@@ -157,7 +157,7 @@ class Step:
 
         prompts = [entry.prompt for entry in candidates if entry.prompt is not None]
         share = RaceSettings().share if len(prompts) > 1 else None
-        return race(
+        return run_race(
             [self.state.current.prompt, *prompts],
             self.run.parts.validation,
             lambda prompt, rows: self._judge("race", prompt, rows),

@@ -11,7 +11,7 @@ from .languages import FUNCTION_WORDS
 from .leaks import bins_reason, leak_reason, uncertainty_coefficient
 from .limits import Limits
 from .outcomes import Outcomes
-from .refine import MIN_ROWS, refine
+from .refine import MIN_ROWS, refine_slice
 from .regression import Regression, RegressionReport, find_regressions, sign_flip_tail
 from .saved import SavedSlice, load_saved_slice, load_slice, read_slice, save_slice
 from .search import Rows, propose
@@ -88,7 +88,7 @@ __all__ = [
     "read_slice",
     "read_vocabulary",
     "readable_edges",
-    "refine",
+    "refine_slice",
     "rows_in_slice",
     "rows_to_find",
     "save_slice",

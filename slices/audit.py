@@ -1,8 +1,8 @@
 """Whether a slice's errors are the judge's: its most telling ones beside their labels, for a person to mark.
 
-People who label miss things too, and where they missed one kind of thing again and again, a good judge makes a
-poor slice. So before a prompt is written against a slice, somebody looks at twenty of its errors. Only rows that may
-be looked at are to be given to this file: of a run, the open ones.
+People who label miss things too, and where they missed one kind of thing again and again, a good
+judge makes a poor slice. So before a prompt is written against a slice, somebody looks at twenty of
+its errors. Only rows that may be looked at are to be given to this file: of a run, the open ones.
 """
 
 from __future__ import annotations
@@ -42,14 +42,16 @@ class SliceAudit:
     direction: Direction | None
     """Which errors are looked at; None for both kinds."""
     errors: LabelAudit
-    """The errors to mark, at most one of a group before a second one of any; `write_audit` takes it."""
+    """The errors to mark, at most one of a group before a second one of any; `write_audit` takes
+    it."""
     value: Estimate
     """The metric on the slice, as labelled."""
     rest: Estimate
     """The metric on the other rows."""
     needed: float | None
-    """Share of the slice's errors of this direction, the most telling first, whose labels would have to be wrong for
-    the metric to be as good as on the other rows; 0 where it is anyway, None where all of them would not do."""
+    """Share of the slice's errors of this direction, the most telling first, whose labels would
+    have to be wrong for the metric to be as good as on the other rows; 0 where it is anyway, None
+    where all of them would not do."""
 
     def __repr__(self) -> str:
         return f"SliceAudit({str(self.predicate)!r}: {self.describe()})"
@@ -112,7 +114,8 @@ def audit_slice(
 ) -> SliceAudit:
     """Choose the errors of a slice that tell most, and say how many wrong labels its gap would take.
 
-    The errors the judge is surest of come first, spread over groups: each group's first before any group's second.
+    The errors the judge is surest of come first, spread over groups: each group's first before any
+    group's second.
 
     Args:
         judged: Rows that may be looked at, inside the slice and outside.
@@ -204,7 +207,8 @@ def apply_marks(
         seed: Of the resamples behind the intervals.
 
     Raises:
-        InputError: A marked row is not one of the slice's, or a right label is missing or not on the scale.
+        InputError: A marked row is not one of the slice's, or a right label is missing or not on
+            the scale.
     """
     inside = judged.only(np.flatnonzero(audit.predicate.mask(judged.dataset.rows)))
     again = remeasure(inside, findings, seed=seed)

@@ -60,8 +60,9 @@ def convention_reason(name: str) -> str | None:
 def names_an_output(name: str) -> bool:
     """Whether a column's name alone says that a judge gave its values.
 
-    The last word counts, but for words such as `bin`: `gpt4_score` and `confidence_bin` are outputs; `score_type` and
-    `confidence_of_source` are not. So is everything inside an object of that name, such as `verdicts.gpt4`.
+    The last word counts, but for words such as `bin`: `gpt4_score` and `confidence_bin` are
+    outputs; `score_type` and `confidence_of_source` are not. So is everything inside an object of
+    that name, such as `verdicts.gpt4`.
     """
     parts = name.split(".")
     lower = [part.lower() for part in parts]

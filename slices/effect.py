@@ -21,8 +21,8 @@ Direction = Literal["fp", "fn"]
 class Parts:
     """What a gap between slice and rest is made of; the three add up to the gap.
 
-    For precision they are parts of its log-odds (exact: the log-odds of the prevalence, plus log TPR, minus log FPR);
-    for every other metric they are Shapley shares of the difference itself.
+    For precision they are parts of its log-odds (exact: the log-odds of the prevalence, plus log
+    TPR, minus log FPR); for every other metric they are Shapley shares of the difference itself.
     """
 
     prevalence: float

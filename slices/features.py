@@ -1,6 +1,7 @@
 """Which columns of a table may be sliced on, and why the others are left out.
 
-The order below it: `column` encodes, `column_names` guesses by the name, `leaks` looks at the data, this file decides.
+The order below it: `column` encodes, `column_names` guesses by the name, `leaks` looks at the data,
+this file decides.
 """
 
 from __future__ import annotations
@@ -27,9 +28,11 @@ if TYPE_CHECKING:
 
 KNOWN_REASON = "what a judge said: it stands beside the score in the file"
 ALIKE = 0.95
-"""Correlation of the bins of two numeric columns above which a feature of the texts is left out beside the other."""
+"""Correlation of the bins of two numeric columns above which a feature of the texts is left out
+beside the other."""
 SAME = 0.10
-"""Share of their joint entropy that two columns must keep to themselves for a feature of the texts to stay."""
+"""Share of their joint entropy that two columns must keep to themselves for a feature of the texts
+to stay."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,11 +83,12 @@ def read_features(
 
     Args:
         judged: The table.
-        columns: The only columns to consider: metadata, features of the texts, or texts, whose words are meant; all
-            unless given. A column that gives the label away, or holds what a judge said, is left out even so.
+        columns: The only columns to consider: metadata, features of the texts, or texts, whose
+            words are meant; all unless given. A column that gives the label away, or holds what a
+            judge said, is left out even so.
         exclude: Columns to leave out; with a text go its words and features.
-        keep: Columns that tell of the row itself though their names sound like a label's or a judge's output. What is
-            known to be one, or seen in the data, is left out even so.
+        keep: Columns that tell of the row itself though their names sound like a label's or a
+            judge's output. What is known to be one, or seen in the data, is left out even so.
         text: Whether to search the features and words of the texts where no columns are named.
         progress: Called with how many rows' texts are read, and of how many.
 
@@ -136,7 +140,8 @@ def choose_columns(
     Args:
         values: The values of each column, in the order of the outcomes.
         outcomes: What people and judge said.
-        texts: The same for features of the texts, which give way to a metadata column that tells the same.
+        texts: The same for features of the texts, which give way to a metadata column that tells
+            the same.
         columns: The only columns to consider.
         exclude: Columns to leave out.
         keep: Columns not to be judged by their names.
@@ -155,7 +160,8 @@ def choose_columns(
     outputs: list[OutputColumn] = []
     by_name: list[str] = []
     seen: dict[bytes, str] = {}
-    # Metadata first, so that of two columns that tell the same the feature of a text is the one that goes.
+    # Metadata first, so that of two columns that tell the same the feature of a text is the one
+    # that goes.
     names = sorted(everything if columns is None else set(columns), key=lambda n: (n in texts, feature_rank(n), n))
     for name in names:
         if name in exclude:

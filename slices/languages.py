@@ -59,8 +59,9 @@ NEGATIONS: Mapping[str, frozenset[str]] = {language: frozenset(words.split()) fo
 def guess_language(text: str, distinct: Set[str]) -> str:
     """Return a language's code, the name of its script where that is all that shows, or `unknown`.
 
-    Latin letters are told apart by the function words among the text's different words. Another language than English
-    needs two of them, and more than English has: one alone, such as `in`, is at home in several.
+    Latin letters are told apart by the function words among the text's different words. Another
+    language than English needs two of them, and more than English has: one alone, such as `in`, is
+    at home in several.
 
     Args:
         text: The text.

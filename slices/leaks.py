@@ -1,7 +1,8 @@
 """Columns that give the label or the verdict away, found from the data alone, held out by group.
 
-A column that gives the human label away would make a perfect and useless slice. A column made of this judge's own score
-says that the judge errs where it is unsure, and nothing that a prompt could use.
+A column that gives the human label away would make a perfect and useless slice. A column made of
+this judge's own score says that the judge errs where it is unsure, and nothing that a prompt could
+use.
 """
 
 from __future__ import annotations
@@ -17,8 +18,9 @@ from .outcomes import Outcomes, count_groups
 from .slice import Missing
 
 LABEL_LEAK = 0.30
-"""Share of the label's entropy a column may explain on held-out groups; ordinary columns of the reference data stay
-under .22, copies of the label lie above .9, second annotators' verdicts above .4."""
+"""Share of the label's entropy a column may explain on held-out groups; ordinary columns of the
+reference data stay under .22, copies of the label lie above .9, second annotators' verdicts above
+.4."""
 VERDICT_LEAK = 0.80
 """The same for the judge's verdict, which an ordinary column such as the length may well drive."""
 PRESENCE_LEAK = 0.40
@@ -26,10 +28,12 @@ PRESENCE_LEAK = 0.40
 PRESENCE_ROWS = 30
 PRESENCE_GROUPS = 5
 FLAG_GROUPS = 10
-"""Groups in which one side of a two-valued column must hold nothing but the rarer label to be taken for a leak; labels
-that are constant within groups come out so by chance once in a thousand at most."""
+"""Groups in which one side of a two-valued column must hold nothing but the rarer label to be taken
+for a leak; labels that are constant within groups come out so by chance once in a thousand at
+most."""
 OUTPUT_SHARE = 0.9
-"""Share of the rows that must have a score or confidence before a column is taken for bins of it."""
+"""Share of the rows that must have a score or confidence before a column is taken for bins of
+it."""
 OUTPUT_ROWS = 30
 """Rows that must have one."""
 
@@ -37,8 +41,9 @@ OUTPUT_ROWS = 30
 def leak_reason(column: Column, outcomes: Outcomes) -> str | None:
     """Say how a column gives the label or the verdict away; None where it does not.
 
-    The share of entropy explained is Theil's uncertainty coefficient, with each row's probability taken from
-    the rows of *other* groups that hold the same value, so that a column cannot leak by naming its groups.
+    The share of entropy explained is Theil's uncertainty coefficient, with each row's probability
+    taken from the rows of *other* groups that hold the same value, so that a column cannot leak by
+    naming its groups.
     """
     codes, label, groups = column.codes, outcomes.positive, outcomes.groups
     explained = _explained_at_least(LABEL_LEAK, codes, label, groups)
@@ -70,8 +75,9 @@ def leak_reason(column: Column, outcomes: Outcomes) -> str | None:
 def text_leak_reason(column: Column, outcomes: Outcomes) -> str | None:
     """Say that a feature of the texts holds the label itself; None where it does not.
 
-    The judge has read the same texts, so what they tell of the label, as overlap with the source does, is no leak: on
-    MTRAG it explains 45 %. Only a text that *is* the label or the verdict is left out.
+    The judge has read the same texts, so what they tell of the label, as overlap with the source
+    does, is no leak: on MTRAG it explains 45 %. Only a text that *is* the label or the verdict is
+    left out.
     """
     for name, outcome in (("label", outcomes.positive), ("verdict", outcomes.predicted)):
         share = _explained_at_least(VERDICT_LEAK, column.codes, outcome, outcomes.groups)
@@ -83,8 +89,8 @@ def text_leak_reason(column: Column, outcomes: Outcomes) -> str | None:
 def bins_reason(codes: Codes, own: Mapping[str, FloatArray]) -> str | None:
     """Say of which output of this judge a column holds bins; None where it does of none.
 
-    Bins are ranges that do not overlap: in the order of the output each value of the column comes up in one stretch.
-    Nothing that was not made of the output does so on thirty rows.
+    Bins are ranges that do not overlap: in the order of the output each value of the column comes
+    up in one stretch. Nothing that was not made of the output does so on thirty rows.
 
     Args:
         codes: The column's values as codes; shape (n,).

@@ -12,7 +12,8 @@ from .features import Features
 from .text import TOPIC, feature_rank
 
 FEW_ROWS = 2000
-"""Below so many rows in the denominator, slices have at most two conditions and eight columns are searched."""
+"""Below so many rows in the denominator, slices have at most two conditions and eight columns are
+searched."""
 FEW_COLUMNS = 8
 
 
@@ -70,8 +71,8 @@ def narrow(features: Features, inside: BoolArray, support: int, limits: Limits) 
     # Topics were asked for by their number, so they are never dropped.
     names = [name for name in evenness if not name.endswith(TOPIC)]
     if len(names) > FEW_COLUMNS and not limits.named:
-        # Metadata first, then what most often matters in texts; of metadata, what parts the rows most evenly. Chosen
-        # without a look at the errors, so it costs no significance.
+        # Metadata first, then what most often matters in texts; of metadata, what parts the rows
+        # most evenly. Chosen without a look at the errors, so it costs no significance.
         names.sort(key=lambda name: (feature_rank(name), -evenness[name], name))
         dropped = names[FEW_COLUMNS:]
         texts = [name for name in dropped if feature_rank(name)]

@@ -1,9 +1,9 @@
 """How a metric moves with what judges said of the rows: calibration, not a cause.
 
-Where a judge is less sure it errs more. A slice such as `confidence < 0.9` says so and nothing else: no prompt can be
-written for the rows in it, since which rows they are is known only once the judge has answered. So columns that hold
-outputs, of this judge or of another one, are left out of the search (`features.py`), and the metric at their values is
-shown by itself.
+Where a judge is less sure it errs more. A slice such as `confidence < 0.9` says so and nothing
+else: no prompt can be written for the rows in it, since which rows they are is known only once the
+judge has answered. So columns that hold outputs, of this judge or of another one, are left out of
+the search (`features.py`), and the metric at their values is shown by itself.
 """
 
 from __future__ import annotations
@@ -56,7 +56,8 @@ def describe_outputs(
             if n:
                 value = estimate_on(target, outcomes, member, n=n)
                 levels.append(OutputLevel(predicate=Predicate([condition]), value=value))
-        # Verdicts alone have one value where precision looks; bins of what is listed already say nothing new.
+        # Verdicts alone have one value where precision looks; bins of what is listed already say
+        # nothing new.
         partition = np.unique(codes, return_inverse=True)[1].tobytes()
         if len(levels) > 1 and partition not in seen and _says_something(codes, outcomes, target):
             outputs.append(JudgeOutput(column=output.column.name, reason=output.reason, levels=tuple(levels)))

@@ -1,7 +1,7 @@
 """Narrow a slice: further conditions under which it is poorer still.
 
-The p-values are corrected for every condition looked at, but not for the slice itself, which was often found on the
-same rows; so a refinement is a hint where to look, not a finding.
+The p-values are corrected for every condition looked at, but not for the slice itself, which was
+often found on the same rows; so a refinement is a hint where to look, not a finding.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ class Tree:
         }
 
 
-def refine(
+def refine_slice(
     judged: JudgedDataset, predicate: Predicate, columns: Sequence[Column], *, metric: str, min_rows: int | None = None
 ) -> Tree:
     """Find the next conditions that make a slice poorer than its other rows: any value, one interval a column.
@@ -77,9 +77,11 @@ def refine(
     Args:
         judged: The table.
         predicate: The slice.
-        columns: What to narrow it by, encoded on the scored rows; those the slice names are passed over.
+        columns: What to narrow it by, encoded on the scored rows; those the slice names are passed
+            over.
         metric: A name of `TARGETS`.
-        min_rows: The fewest rows of the metric's denominator that a refinement keeps, and leaves behind.
+        min_rows: The fewest rows of the metric's denominator that a refinement keeps, and leaves
+            behind.
 
     Raises:
         InputError: No scored row is inside, a column does not exist, or the metric cannot be used.

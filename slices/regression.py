@@ -1,9 +1,10 @@
 """Slices that a new prompt made worse: rows that were judged right before and are judged wrong now, gathered.
 
-A slice counts as a regression where two things are confirmed on rows that did not propose it: it lost more than the
-other rows did, and within it more verdicts went wrong than were mended. So a slice that merely gains less is none.
-It is looked for where newly wrong rows gather, and not by the net loss: a prompt that fixes one slice would make
-all that lies outside it look like a loss, and hide what was really lost there.
+A slice counts as a regression where two things are confirmed on rows that did not propose it: it
+lost more than the other rows did, and within it more verdicts went wrong than were mended. So a
+slice that merely gains less is none. It is looked for where newly wrong rows gather, and not by the
+net loss: a prompt that fixes one slice would make all that lies outside it look like a loss, and
+hide what was really lost there.
 """
 
 from __future__ import annotations
@@ -38,7 +39,8 @@ class Regression:
 
     predicate: Predicate
     change: Change
-    """Accuracy on the slice's rows, before and after; all rows, those that proposed the slice included."""
+    """Accuracy on the slice's rows, before and after; all rows, those that proposed the slice
+    included."""
     elsewhere: Change
     """The same on the other rows."""
     broken: int
@@ -46,7 +48,8 @@ class Regression:
     mended: int
     """Rows that were wrong before and are right now."""
     p: float
-    """That the slice lost, and lost more than the rest: on held-out rows, corrected for all proposals."""
+    """That the slice lost, and lost more than the rest: on held-out rows, corrected for all
+    proposals."""
 
     def to_json(self) -> dict[str, Any]:  # Any: JSON
         """Return the slice with its counts, and the change of accuracy inside and elsewhere."""
@@ -125,7 +128,8 @@ def find_regressions(
 ) -> RegressionReport:
     """Find the slices in which `after` is wrong where `before` was right.
 
-    A row loses (before right) - (after right), which is -1, 0 or 1. Only rows that both answered count.
+    A row loses (before right) - (after right), which is -1, 0 or 1. Only rows that both answered
+    count.
 
     Args:
         before, after: Two answers to the same dataset, rows in the same order.
@@ -259,9 +263,10 @@ def _loss(outcomes: Outcomes) -> FloatArray:
 def _lost_more(loss: FloatArray, member: BoolArray, groups: IntArray, gap: float) -> float:
     """One-sided p that the slice lost more than the rest, by Student's t with a variance of its own on either side.
 
-    Noise may be louder inside than outside, which the pooled variance of `significance.compare` takes for a loss. The
-    standard error is clustered and never below that of independent rows; the degrees of freedom are the slice's groups
-    that changed, or the effective number of all its groups where a few dominate, less one.
+    Noise may be louder inside than outside, which the pooled variance of `significance.compare`
+    takes for a loss. The standard error is clustered and never below that of independent rows; the
+    degrees of freedom are the slice's groups that changed, or the effective number of all its
+    groups where a few dominate, less one.
     """
     from scipy.special import stdtr
 
@@ -282,8 +287,8 @@ def _lost_more(loss: FloatArray, member: BoolArray, groups: IntArray, gap: float
 def sign_flip_tail(losses: IntArray) -> float:
     """Return the chance of a sum at least as high if every group's loss had its sign from the toss of a coin.
 
-    Exact where the two prompts are alike: before and after could then change places in any group. With one row a group
-    it is McNemar's exact test, one-sided.
+    Exact where the two prompts are alike: before and after could then change places in any group.
+    With one row a group it is McNemar's exact test, one-sided.
 
     Args:
         losses: Net loss of each group, whole numbers; shape (G,).

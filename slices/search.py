@@ -1,13 +1,14 @@
 """Exhaustive search for the cells of a table where losses gather.
 
-Every combination of up to `depth` columns is counted in one pass, whatever the number of values: for each choice of
-all columns but the last, one `bincount` holds the cells of every column after them. Prefix sums give every union of
-neighbouring bins of an ordered column. A cell is scored by the one-sided scan likelihood ratio, shrunk by its own
-design effect, less the log of how many cells of its depth were looked at: a price for complexity and a Bonferroni
-correction in one. What is left after taking a slice's rows away decides the next (greedy cover).
+Every combination of up to `depth` columns is counted in one pass, whatever the number of values:
+for each choice of all columns but the last, one `bincount` holds the cells of every column after
+them. Prefix sums give every union of neighbouring bins of an ordered column. A cell is scored by
+the one-sided scan likelihood ratio, shrunk by its own design effect, less the log of how many cells
+of its depth were looked at: a price for complexity and a Bonferroni correction in one. What is left
+after taking a slice's rows away decides the next (greedy cover).
 
-Words of the texts are counted alone and with one condition beside them, and pay for all the words that they were
-chosen from.
+Words of the texts are counted alone and with one condition beside them, and pay for all the words
+that they were chosen from.
 """
 
 from __future__ import annotations
@@ -37,9 +38,11 @@ PROPOSALS = 5
 WORD_DEPTH = 2
 """The most conditions of a slice of which one is a word."""
 RESIDUE = 2.0
-"""Likelihood ratio, in logs, that a slice must keep once the rows of stronger ones are gone: one-sided 2.5 %."""
+"""Likelihood ratio, in logs, that a slice must keep once the rows of stronger ones are gone:
+one-sided 2.5 %."""
 PROPOSE_ABOVE = -2.0
-"""A weak proposal costs little: confirmation on the other half decides, corrected for all proposals."""
+"""A weak proposal costs little: confirmation on the other half decides, corrected for all
+proposals."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -145,7 +148,8 @@ def propose(rows: Rows, *, depth: int, min_rows: int) -> tuple[list[Predicate], 
         member = rows.member(cell.predicate)
         inside = np.flatnonzero(member)
         bits = np.packbits(member)
-        # Two predicates may hold for the same rows; the first, which scores no less, speaks for both.
+        # Two predicates may hold for the same rows; the first, which scores no less, speaks for
+        # both.
         if bits.tobytes() in seen or len(inside) == len(rows) or clustered.groups_in(inside) < MIN_GROUPS:
             continue
         seen.add(bits.tobytes())

@@ -1,7 +1,8 @@
 """Whether a gap between a slice and the rest is more than chance, when rows come in groups.
 
-Rows of one document or query err together. Treating them as independent finds slices in pure noise, so every
-standard error here sums over groups first and is never smaller than that of independent rows.
+Rows of one document or query err together. Treating them as independent finds slices in pure noise,
+so every standard error here sums over groups first and is never smaller than that of independent
+rows.
 """
 
 from __future__ import annotations
@@ -43,9 +44,9 @@ class Comparison:
 def compare(loss: BoolArray | FloatArray, member: BoolArray, groups: IntArray) -> Comparison | None:
     """Test whether rows lose more inside a slice; None where slice or rest is empty.
 
-    A score test with the pooled variance, multiplied by the design effect of the groups, referred to Student's t with
-    as many degrees of freedom as the side with fewer groups has groups, less one; for bad rows never below the
-    p-value of Fisher's exact test, which knows no groups.
+    A score test with the pooled variance, multiplied by the design effect of the groups, referred
+    to Student's t with as many degrees of freedom as the side with fewer groups has groups, less
+    one; for bad rows never below the p-value of Fisher's exact test, which knows no groups.
 
     Args:
         loss: What each row costs; booleans mark bad rows. Shape (n,).
@@ -66,7 +67,8 @@ def compare(loss: BoolArray | FloatArray, member: BoolArray, groups: IntArray) -
     if se > 0 and fewest >= MIN_GROUPS:
         p = float(stdtr(fewest - 1, -(inside - rest) / se))
         if loss.dtype == np.bool_:
-            # The exact tail takes over where the slice is small and errors are rare, which Student's t flatters.
+            # The exact tail takes over where the slice is small and errors are rare, which
+            # Student's t flatters.
             p = max(p, _exact_tail(int(loss[member].sum()), n, int(loss.sum()), total))
     return Comparison(n=n, inside=inside, rest=rest, se=se, p=p, design=design)
 
@@ -74,7 +76,8 @@ def compare(loss: BoolArray | FloatArray, member: BoolArray, groups: IntArray) -
 def design_effect(loss: BoolArray | FloatArray, member: BoolArray, groups: IntArray) -> float:
     """Return how many times the gap's variance exceeds that of independent rows; at least 1.
 
-    Sums of residuals by group over residuals of single rows, for a slice that is neither empty nor everything.
+    Sums of residuals by group over residuals of single rows, for a slice that is neither empty nor
+    everything.
     """
     return Clustered.of(loss, groups).design(np.flatnonzero(member))
 
@@ -121,7 +124,8 @@ class Clustered:
         )
         for sign, n_of, sum_of, square in sides:
             n, total = float(n_of.sum()), float(sum_of.sum())
-            # One group's worth of pooled rows, so that a slice whose rows all err is not taken to have no spread.
+            # One group's worth of pooled rows, so that a slice whose rows all err is not taken to
+            # have no spread.
             prior = n / np.count_nonzero(n_of)
             centre = (total + prior * pooled) / (n + prior)
             residual += sign * (sum_of - centre * n_of) / n
@@ -145,7 +149,8 @@ def _exact_tail(hits: int, n: int, bad: int, total: int) -> float:
 def one_direction(fp: BoolArray, fn: BoolArray, groups: IntArray) -> tuple[float | None, float]:
     """Return the share of false positives among errors, and the two-sided p that it is one half.
 
-    A sign test over errors, with the sum of signs by group, never less variable than independent signs.
+    A sign test over errors, with the sum of signs by group, never less variable than independent
+    signs.
     """
     from scipy.special import stdtr
 
@@ -166,7 +171,8 @@ def one_direction(fp: BoolArray, fn: BoolArray, groups: IntArray) -> tuple[float
 def share_interval(good: BoolArray, groups: IntArray, level: float = 0.95) -> tuple[float, float] | None:
     """Return Wilson's interval for a share, on the number of independent rows that the groups are worth.
 
-    The rows are divided by the design effect (Kish 1965); where all rows agree, groups are counted instead of rows.
+    The rows are divided by the design effect (Kish 1965); where all rows agree, groups are counted
+    instead of rows.
     """
     n = len(good)
     if n == 0:

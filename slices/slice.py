@@ -1,8 +1,9 @@
 """A slice: the rows for which a readable predicate over their columns holds.
 
-A column is one of metadata, a feature of the texts such as `statement:words` (`text.py`), or a text itself. A predicate
-is a conjunction. Its text, such as `dataset = RAGTruth and source_words in [150, 400) and statement contains refund`,
-is how it is shown, stored and typed, and parses back to an equal predicate.
+A column is one of metadata, a feature of the texts such as `statement:words` (`text.py`), or a text
+itself. A predicate is a conjunction. Its text, such as `dataset = RAGTruth and source_words in
+[150, 400) and statement contains refund`, is how it is shown, stored and typed, and parses back to
+an equal predicate.
 """
 
 from __future__ import annotations
@@ -137,7 +138,8 @@ class Predicate:
     def mask(self, rows: Sequence[Row]) -> BoolArray:
         """Return whether each row is inside; shape (rows,).
 
-        Features of texts are worked out here. A topic is not one of them: `topics.add_topics` writes it as metadata.
+        Features of texts are worked out here. A topic is not one of them: `topics.add_topics`
+        writes it as metadata.
         """
         columns = Columns()
         inside = np.ones(len(rows), np.bool_)
@@ -181,10 +183,10 @@ def number_text(value: float) -> str:
 def parse_predicate(text: str) -> Predicate:
     """Read a predicate: conditions joined by `and`.
 
-    A condition is `column = value`, `column is missing`, `column contains word`, `column in [low, high)`, or a column
-    compared with a number by `>=`, `>`, `<` or `<=`. Names and values that hold spaces, brackets or operators stand in
-    double quotes, as in JSON.
-    `all rows` is the predicate without conditions.
+    A condition is `column = value`, `column is missing`, `column contains word`, `column in [low,
+    high)`, or a column compared with a number by `>=`, `>`, `<` or `<=`. Names and values that hold
+    spaces, brackets or operators stand in double quotes, as in JSON. `all rows` is the predicate
+    without conditions.
 
     Raises:
         InputError: The text is none of that.
@@ -231,7 +233,8 @@ def _condition(tokens: list[str], text: str) -> tuple[Condition, list[str]]:
             return Interval(column=_unquoted(column, text), low=_number(low, text)), rest
         case [column, "<", high, *rest]:
             return Interval(column=_unquoted(column, text), high=_number(high, text)), rest
-        # An interval is closed below and open above, so the other two begin or end at the next number.
+        # An interval is closed below and open above, so the other two begin or end at the next
+        # number.
         case [column, ">", low, *rest]:
             return Interval(column=_unquoted(column, text), low=_next(_number(low, text))), rest
         case [column, "<=", high, *rest]:

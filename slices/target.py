@@ -1,8 +1,9 @@
 """What a metric means for a search: which rows it is about, what each of them costs, and how it is compared.
 
-There are three kinds. A *share* metric is one minus a share of bad rows, or a monotone map of it. A metric *by
-influence* has no rows of its own, so each row costs minus its value of the metric's influence function. A
-*probability* metric scores the judge's probability, and is poor where it is high.
+There are three kinds. A *share* metric is one minus a share of bad rows, or a monotone map of it. A
+metric *by influence* has no rows of its own, so each row costs minus its value of the metric's
+influence function. A *probability* metric scores the judge's probability, and is poor where it is
+high.
 """
 
 from __future__ import annotations
@@ -264,7 +265,8 @@ def estimate_on(target: Target, outcomes: Outcomes, member: BoolArray, *, n: int
         target: The metric.
         outcomes: What people and judge decided.
         member: Which rows are marked; shape (n,).
-        n: The number of rows to state with it: all that are marked, or those in the metric's denominator.
+        n: The number of rows to state with it: all that are marked, or those in the metric's
+            denominator.
     """
     value = target.value(outcomes, member) if member.any() else None
     if value is None or not math.isfinite(value):

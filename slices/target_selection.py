@@ -11,8 +11,9 @@ _ERRORS: dict[Direction, str] = {"fp": "false positives", "fn": "false negatives
 def choose_target(report: SliceReport, direction: Direction | None) -> tuple[FoundSlice | None, str]:
     """Choose the slice to optimize on, and say why in a sentence.
 
-    Preferred is the prompt target with the largest lower bound of the gain whose errors go the objective's way; then
-    the unconfirmed slice with the smallest p whose errors lean that way, named as unconfirmed; then none.
+    Preferred is the prompt target with the largest lower bound of the gain whose errors go the
+    objective's way; then the unconfirmed slice with the smallest p whose errors lean that way,
+    named as unconfirmed; then none.
 
     Args:
         report: The slices found.

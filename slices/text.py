@@ -1,7 +1,8 @@
 """What a row's texts are like, worked out from the texts alone: columns to slice by that nobody had to fill in.
 
-`statement:words` is a feature of one field, `statement:numbers_in_source` one of a field beside another. Because a
-feature needs nothing but its own row, a predicate over it holds or does not for any row, now or later.
+`statement:words` is a feature of one field, `statement:numbers_in_source` one of a field beside
+another. Because a feature needs nothing but its own row, a predicate over it holds or does not for
+any row, now or later.
 """
 
 from __future__ import annotations
@@ -27,7 +28,8 @@ MAX_FIELDS = 6
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
 _IN_SENTENCE = re.compile(r"(?<=[^\s.!?:;\"“”'‘(\[*•–—-] )[^\W\d_][\w'’.-]*")
 _NOT = re.compile(r"n['’]t\b", re.IGNORECASE)
-# Within a line only, so that a text of many blank or unfinished lines is not read once for each of them.
+# Within a line only, so that a text of many blank or unfinished lines is not read once for each of
+# them.
 _FENCE = re.compile(r"^[ \t]*(?:```|~~~)", re.MULTILINE)
 _CODE_LINE = re.compile(
     r"(?:[;{}]|\)[ \t]*:)[ \t]*$|^[ \t]*(?:def |class |import |from \w+ import |#include|function |return\b"
@@ -179,8 +181,8 @@ COMPARED: Mapping[str, Callable[[_Text, _Text], Scalar]] = {
     "numbers_in_": _numbers_in,
     "names_in_": _names_in,
 }
-"""Features of a field beside another, whose name follows: the share of its content words found there; whether all its
-numbers are, and all its names, missing where it has none."""
+"""Features of a field beside another, whose name follows: the share of its content words found
+there; whether all its numbers are, and all its names, missing where it has none."""
 ALONE: Mapping[str, Callable[[_Text], Scalar]] = {
     "words": lambda text: len(text.words),
     "has_negation": _has_negation,
@@ -239,7 +241,8 @@ def feature_rank(name: str) -> int:
 def feature_names(rows: Sequence[Row]) -> tuple[str, ...]:
     """Return the features that rows have, in the order of `feature_rank`.
 
-    Of two fields, the one with fewer characters in all is looked for in the other, as a statement is in its source.
+    Of two fields, the one with fewer characters in all is looked for in the other, as a statement
+    is in its source.
     """
     sizes: dict[str, int] = {}
     for row in rows:
@@ -265,8 +268,8 @@ def read_columns(
     """
     columns = Columns()
     table: list[list[Scalar]] = [[] for _ in rows]
-    # Row by row, so that each text is taken apart once for all of its features; rows that share their longest text one
-    # after the other, so that it is once for all of those.
+    # Row by row, so that each text is taken apart once for all of its features; rows that share
+    # their longest text one after the other, so that it is once for all of those.
     order = sorted(range(len(rows)), key=lambda i: max(rows[i].inputs.values(), key=len, default=""))
     for done, i in enumerate(order, 1):
         table[i] = [columns.value(rows[i], name) for name in names]

@@ -1,8 +1,9 @@
 """What texts are about: clusters named by their typical words, which any further text can be sorted into.
 
-TF-IDF, a truncated SVD (latent semantic analysis, Deerwester et al. 1990) and k-means find the clusters, without a look
-at labels or verdicts. Of each a short list of weighted words is stored; a text belongs to the topic whose words
-it has most of. So topics can be written down, read elsewhere, and give every text the same topic there.
+TF-IDF, a truncated SVD (latent semantic analysis, Deerwester et al. 1990) and k-means find the
+clusters, without a look at labels or verdicts. Of each a short list of weighted words is stored; a
+text belongs to the topic whose words it has most of. So topics can be written down, read elsewhere,
+and give every text the same topic there.
 """
 
 from __future__ import annotations
@@ -123,7 +124,8 @@ def fit_topics(
         rows: The rows; their labels and groups are not looked at, nor is their order.
         count: How many topics.
         fields: The texts; all that are in the rows unless given.
-        encode: Turns texts into the vectors to cluster by, in place of the words; `load_embeddings` gives one.
+        encode: Turns texts into the vectors to cluster by, in place of the words; `load_embeddings`
+            gives one.
         seed: Of the projection and of k-means.
 
     Raises:

@@ -1,14 +1,15 @@
 """The holdout gate: the only place where sealed rows are opened, and the decision about a prompt.
 
 The test is the metric itself, paired by row: the influence function of the metric is taken for both
-prompts on the rows both answered, its difference is summed by group, and the difference of the metrics is
-compared with its group-clustered standard error. Student's t with one degree of freedom less than the
-groups that changed keeps a handful of flips from looking certain; where few groups changed an exact test by group
-swaps has to agree. Guards are tests of non-inferiority.
-A row without a verdict is asked again, on both sides; one that only one side answered is then counted against the new
-prompt, and the tests have to hold with it as well. What passes all that may still have broken a part of the rows for
-the sake of the others: a slice in which that is confirmed is a veto. Of it only the predicate leaves the holdout: no
-row, no count and no rate. "Undecided" is an answer of its own, with the number of rows it would take.
+prompts on the rows both answered, its difference is summed by group, and the difference of the
+metrics is compared with its group-clustered standard error. Student's t with one degree of freedom
+less than the groups that changed keeps a handful of flips from looking certain; where few groups
+changed an exact test by group swaps has to agree. Guards are tests of non-inferiority. A row
+without a verdict is asked again, on both sides; one that only one side answered is then counted
+against the new prompt, and the tests have to hold with it as well. What passes all that may still
+have broken a part of the rows for the sake of the others: a slice in which that is confirmed is a
+veto. Of it only the predicate leaves the holdout: no row, no count and no rate. "Undecided" is an
+answer of its own, with the number of rows it would take.
 """
 
 from __future__ import annotations
@@ -80,7 +81,8 @@ def decide(
         reason = f"{reason}; {more}"
     target = evidence.target
     veto: str | None = None
-    # Looked for last: only an accept can be vetoed, and the search tells a predicate of sealed rows.
+    # Looked for last: only an accept can be vetoed, and the search tells a predicate of sealed
+    # rows.
     if outcome == "accepted":
         veto = _find_veto(before, after, exclude)
         if veto is not None:
@@ -113,7 +115,8 @@ def _compare_target(metric: str, before: JudgedDataset, after: JudgedDataset) ->
 def _find_veto(before: JudgedDataset, after: JudgedDataset, exclude: Collection[str]) -> str | None:
     """Return the predicate of the surest slice that the new prompt made worse, in at most two conditions.
 
-    A slice of few rows, or of few groups that count, is passed over: it could not decide, and would tell single rows.
+    A slice of few rows, or of few groups that count, is passed over: it could not decide, and would
+    tell single rows.
     """
     columns = {name for row in before.rows for name in row.meta}
     report = find_regressions(before, after, exclude=sorted(columns & set(exclude)), max_depth=2)
@@ -133,7 +136,8 @@ class _Evidence:
     in_slice: bool
     slice_change: Change | None
     worst: Change | None
-    """The target's change with every row that one side alone answered counted against the new prompt."""
+    """The target's change with every row that one side alone answered counted against the new
+    prompt."""
     unanswered: int
     """How many such rows there are."""
     coverage: float
@@ -266,8 +270,9 @@ def open_for_report(
 ) -> tuple[Dataset, int]:
     """Open every row for the closing report, the final rows last, and count how often those were opened so far.
 
-    It comes after an accept and never else, and what leaves it are aggregates: no proposer runs after it. On the
-    holdout it goes on with the gate's look; opening the final rows is a look of its own in the ledger.
+    It comes after an accept and never else, and what leaves it are aggregates: no proposer runs
+    after it. On the holdout it goes on with the gate's look; opening the final rows is a look of
+    its own in the ledger.
 
     Raises:
         ValueError: The decision was no accept.
@@ -300,7 +305,8 @@ def gate(
     Rows that either leaves unanswered are asked again, see `ask_again`.
 
     Args:
-        judge: Asks one prompt about rows, for the first time (0) or again; it is called for `before`, then for `after`.
+        judge: Asks one prompt about rows, for the first time (0) or again; it is called for
+            `before`, then for `after`.
         member: Says which rows belong to the optimized slice.
         exclude: Metadata columns whose values make no slices.
 

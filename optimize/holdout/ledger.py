@@ -1,14 +1,15 @@
 """The ledger of looks: how often a holdout has been opened, what each look may spend, and which rows were open before.
 
-Every decision on a holdout teaches something about it. So that many tries do not add up to an accident,
-look t since the last accept is tested at alpha_t = alpha * 6 / (pi^2 t^2); over all t these sum to alpha
-(alpha spending by the Basel series). An accept starts the count anew: the accepted prompt is a new
-null hypothesis. A look is entered before the rows are opened, so that one that was cut off counts too.
+Every decision on a holdout teaches something about it. So that many tries do not add up to an
+accident, look t since the last accept is tested at alpha_t = alpha * 6 / (pi^2 t^2); over all t
+these sum to alpha (alpha spending by the Basel series). An accept starts the count anew: the
+accepted prompt is a new null hypothesis. A look is entered before the rows are opened, so that one
+that was cut off counts too.
 
-A holdout is its rows and not its name: each run says which rows it sees and which are sealed to it. Rows that some
-run saw are no holdout any more, and looks at other holdouts with more than a few of the same groups count here too.
-A look is any prompt other than the one in use measured on sealed rows: `bench` and its like say which they measured,
-and each counts when the next prompt is gated.
+A holdout is its rows and not its name: each run says which rows it sees and which are sealed to it.
+Rows that some run saw are no holdout any more, and looks at other holdouts with more than a few of
+the same groups count here too. A look is any prompt other than the one in use measured on sealed
+rows: `bench` and its like say which they measured, and each counts when the next prompt is gated.
 """
 
 from __future__ import annotations
@@ -59,7 +60,8 @@ class Ledger(Protocol):
             run_id: The run; asking again for it changes nothing.
             open: The rows anybody in it may look at, such as training and validation.
             sealed: The rows of each sealed part, by its content hash.
-            allow_opened: Whether sealed parts may hold rows that an earlier run saw; the decision then says so.
+            allow_opened: Whether sealed parts may hold rows that an earlier run saw; the decision
+                then says so.
 
         Raises:
             InputError: They do, and that was not allowed; nothing is entered.
@@ -89,7 +91,8 @@ class Ledger(Protocol):
             after: Version of the candidate.
             purpose: Which command looks.
             line: Whose looks it is counted among.
-            known_as: Other versions under which either was measured, which are then no other prompts.
+            known_as: Other versions under which either was measured, which are then no other
+                prompts.
 
         Raises:
             InputError: The looks on this holdout are spent; fresh labels are needed.

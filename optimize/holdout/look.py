@@ -38,13 +38,15 @@ class Look:
     after: str
     """Version of the candidate."""
     line: str = ""
-    """Whose looks it is counted among: a model's own where an accepted prompt is rechecked on it, else all others."""
+    """Whose looks it is counted among: a model's own where an accepted prompt is rechecked on it,
+    else all others."""
     carried: int = 0
     """Looks at other holdouts with the same rows that are counted in `number`."""
     measured: int = 0
     """Other prompts that were measured on these rows before, which are counted in `number`."""
     opened: str = ""
-    """How many of the rows were open to an earlier run, where that was allowed; empty where none were."""
+    """How many of the rows were open to an earlier run, where that was allowed; empty where none
+    were."""
     alike: tuple[str, ...] = ()
     """Of which earlier rows there are too few here to count, edited ones included."""
 
@@ -83,7 +85,8 @@ class SeenRows:
     opened: Mapping[str, str]
     """What is to be said of sealed parts with rows that were open before, by their content hash."""
     alike: Mapping[str, str] = field(default_factory=dict)
-    """The same of a few rows that were not refused, as they are only much like rows that were open."""
+    """The same of a few rows that were not refused, as they are only much like rows that were
+    open."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

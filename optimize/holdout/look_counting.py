@@ -1,7 +1,8 @@
 """How looks are counted: which earlier looks, measurements and opened rows count for a holdout that is to be opened.
 
-A holdout is its rows and not its name. What counts is the share of it that is met again, or the share of the other one
-that is: neither a cut nor filler makes a fresh holdout of old rows. A smaller overlap is told and not counted.
+A holdout is its rows and not its name. What counts is the share of it that is met again, or the
+share of the other one that is: neither a cut nor filler makes a fresh holdout of old rows. A
+smaller overlap is told and not counted.
 """
 
 from __future__ import annotations
@@ -34,16 +35,18 @@ class LookRequest:
     purpose: str
     line: str
     known_as: tuple[str, ...] = ()
-    """Other versions under which either prompt may have been measured, such as those of its verdict file."""
+    """Other versions under which either prompt may have been measured, such as those of its verdict
+    file."""
 
 
 def requested_look(history: History, request: LookRequest) -> Look:
     """Return the look that is wanted: the one this run has begun with these prompts, else the next.
 
-    Looks are counted anew only where the old prompt is one that this holdout accepted: what was tried before
-    that was about another prompt. A look that goes on from any other prompt counts all earlier ones. Of other
-    holdouts with the same rows that one counts which has had the most looks. Each other prompt that was measured on
-    these rows counts as a look of its own; the one in use and the candidate itself do not.
+    Looks are counted anew only where the old prompt is one that this holdout accepted: what was
+    tried before that was about another prompt. A look that goes on from any other prompt counts all
+    earlier ones. Of other holdouts with the same rows that one counts which has had the most looks.
+    Each other prompt that was measured on these rows counts as a look of its own; the one in use
+    and the candidate itself do not.
     """
     identity = (request.holdout, request.run_id, request.before, request.after, request.purpose, request.line)
     for record in history.records:
@@ -108,8 +111,8 @@ def _starts_anew(record: LookRecord, request: LookRequest, holdouts: set[str]) -
 def _measured(history: History, request: LookRequest, holdouts: set[str]) -> set[str]:
     """Return the versions of other prompts that were measured on the holdout's rows since the last accept.
 
-    A prompt that was in use at an earlier look, or has had one, is counted there. A recheck on another model is on a
-    line of its own, of which nothing was measured.
+    A prompt that was in use at an earlier look, or has had one, is counted there. A recheck on
+    another model is on a line of its own, of which nothing was measured.
     """
     if request.line:
         return set()
@@ -150,7 +153,8 @@ class _Sharing:
 def _sharing(history: History, holdout: str) -> list[_Sharing]:
     """Return the other holdouts looked at that hold some of the same rows.
 
-    A group that stands in what the same run sealed beside the other holdout is not held by that one.
+    A group that stands in what the same run sealed beside the other holdout is not held by that
+    one.
     """
     mine = _sealed(history.memories, holdout)
     looked_at = {record.look.holdout for record in history.records} - {holdout}

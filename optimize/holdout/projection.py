@@ -13,8 +13,8 @@ from ...judges import Change, rows_needed
 from .guards import GUARD_ALPHA, MIN_GROUPS, GuardResult
 
 MOST_TIMES = 10
-"""A projection beyond so many times the rows at hand is not given. It rests on a change of less than .9 standard
-errors, whose very sign is not known: the number would be as good as any other."""
+"""A projection beyond so many times the rows at hand is not given. It rests on a change of less
+than .9 standard errors, whose very sign is not known: the number would be as good as any other."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

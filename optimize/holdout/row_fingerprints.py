@@ -1,10 +1,11 @@
 """Rows known again: which rows a part holds, as hashes of what they say, so that the same rows are met again later.
 
-A row is known by its texts and not by its id, label or file, and a text by its words: neither `--limit` nor another
-label, name, spelling of spaces or capitals makes a fresh row of one that was tuned on. A group is met again where any
-of its rows is, or any text of five words or more that no other group of its part has: one edited sentence does not
-hide a row whose source stayed. Texts that were edited, and ids without texts, are known by the fingerprints beside
-these keys, which rows remembered by earlier versions lack. Nothing of the texts can be read back.
+A row is known by its texts and not by its id, label or file, and a text by its words: neither
+`--limit` nor another label, name, spelling of spaces or capitals makes a fresh row of one that was
+tuned on. A group is met again where any of its rows is, or any text of five words or more that no
+other group of its part has: one edited sentence does not hide a row whose source stayed. Texts that
+were edited, and ids without texts, are known by the fingerprints beside these keys, which rows
+remembered by earlier versions lack. Nothing of the texts can be read back.
 """
 
 from __future__ import annotations
@@ -70,7 +71,8 @@ class RowFingerprints:
         holders = Counter(text for texts in texts_of.values() for text in texts)
         groups: list[GroupFingerprints] = []
         for name, rows in members.items():
-            # A text that two groups have, such as a common question, does not tell which group it is.
+            # A text that two groups have, such as a common question, does not tell which group it
+            # is.
             own = frozenset(text for text in texts_of[name] if holders[text] == 1)
             groups.append(GroupFingerprints(len(rows), frozenset(key for key, _ in rows), own))
         groups.sort(key=lambda group: sorted(group.rows))
@@ -114,8 +116,8 @@ class RowFingerprints:
 
         Args:
             other: The other part.
-            unless: A group all of whose rows stand here, word for word, is not counted; a part sealed beside `other`
-                may share a text with it.
+            unless: A group all of whose rows stand here, word for word, is not counted; a part
+                sealed beside `other` may share a text with it.
         """
         keys = {key for group in other.groups for key in (*group.rows, *group.texts)}
         apart = {key for part in unless for group in part.groups for key in group.rows}
@@ -146,7 +148,8 @@ class RowFingerprints:
         if apart:
             here = here.without(np.logical_or.reduce(apart))
         rows = groups = 0
-        # A row that was cut is the same on its own side and only touched on the other, so both ways are counted.
+        # A row that was cut is the same on its own side and only touched on the other, so both ways
+        # are counted.
         for mine, theirs in ((here.same, there.touched), (here.touched, there.same)):
             rows = max(rows, int(min(mine.sum(), theirs.sum())))
             groups = max(groups, min(len(np.unique(here.groups[mine])), len(np.unique(there.groups[theirs]))))

@@ -1,14 +1,15 @@
 """Rows known again although their texts were edited: fingerprints of stretches of text.
 
-Fingerprints are chosen by winnowing (Schleimer, Wilkerson and Aiken, 2003, "Winnowing: local algorithms for document
-fingerprinting"): of the hashes of every 20 letters the lowest in each window of 48. Which are chosen depends on the
-text around them alone, so that what was put before, behind or between leaves the others standing: two texts that share
-67 letters share a fingerprint. Letters are compared as they are drawn (`letters_of`). Nothing of the texts can be read
-back.
+Fingerprints are chosen by winnowing (Schleimer, Wilkerson and Aiken, 2003, "Winnowing: local
+algorithms for document fingerprinting"): of the hashes of every 20 letters the lowest in each
+window of 48. Which are chosen depends on the text around them alone, so that what was put before,
+behind or between leaves the others standing: two texts that share 67 letters share a fingerprint.
+Letters are compared as they are drawn (`letters_of`). Nothing of the texts can be read back.
 
-A fingerprint tells which text it is from unless it stands in many groups of both parts, as a phrase of a template does.
-A row is met again where half of the telling fingerprints of a text of it stand in the other part, or, where all of its
-texts are short, all of them do; and where each of its texts stands there letter for letter.
+A fingerprint tells which text it is from unless it stands in many groups of both parts, as a phrase
+of a template does. A row is met again where half of the telling fingerprints of a text of it stand
+in the other part, or, where all of its texts are short, all of them do; and where each of its texts
+stands there letter for letter.
 """
 
 from __future__ import annotations
@@ -33,11 +34,13 @@ WINDOW = 48
 LEAST_LETTERS = 40
 """A shorter column beside the inputs, such as a topic, is no text; a shorter input tells no row."""
 MET, FEW = 0.5, 3
-"""Share of a text's telling fingerprints that make it the same, and how many it must have for that."""
+"""Share of a text's telling fingerprints that make it the same, and how many it must have for
+that."""
 HINTS = 5
 """Fingerprints that make a text touched: much was added to it, or it was added to much."""
 COMMON = 0.02
-"""Share of a part's groups beyond which a fingerprint tells nothing; of small parts see `_most_groups`."""
+"""Share of a part's groups beyond which a fingerprint tells nothing; of small parts see
+`_most_groups`."""
 
 _HEAD = struct.Struct(">IIII")
 _EMPTY = -1
@@ -127,7 +130,8 @@ class Fingerprints:
     def _spread(self) -> tuple[Prints, IntArray]:
         """Every different print, sorted, and how many groups have it."""
         mine = self._arrays
-        # Pairs of two 32-bit numbers as one of 64 bits: sorting numbers is far quicker than sorting pairs.
+        # Pairs of two 32-bit numbers as one of 64 bits: sorting numbers is far quicker than sorting
+        # pairs.
         held = np.unique(mine.texts.astype(np.uint64) << np.uint64(32) | mine.groups[mine.holders])
         texts, groups = (held >> np.uint64(32)).astype(np.int64), held & np.uint64(0xFFFFFFFF)
         starts = np.searchsorted(self._of_text, texts)
@@ -200,7 +204,8 @@ def _telling_prints(one: Fingerprints, other: Fingerprints) -> tuple[IntArray, I
     prints = one._arrays.prints
     shared = np.isin(prints, other._spread[0])
     common = one.common(prints)
-    # A phrase of a template is common in both parts; a source that only this part quotes often still tells.
+    # A phrase of a template is common in both parts; a source that only this part quotes often
+    # still tells.
     telling = ~common | (shared & ~other.common(prints))
     texts = len(one._arrays.ends)
     total = np.bincount(one._of_text[telling], minlength=texts)

@@ -1,7 +1,8 @@
 """Rows without a verdict: asked again on both sides, and what stays unanswered counted against the new prompt.
 
-A prompt whose wrong verdicts cannot be read looks better on the rows that are left. So silence may win nothing: it is
-asked again a few times, as a reply may be garbled by chance, and then the worst is taken to be true.
+A prompt whose wrong verdicts cannot be read looks better on the rows that are left. So silence may
+win nothing: it is asked again a few times, as a reply may be garbled by chance, and then the worst
+is taken to be true.
 """
 
 from __future__ import annotations
@@ -33,8 +34,8 @@ def ask_again(
 ) -> tuple[JudgedDataset, JudgedDataset, tuple[AskedAgain, ...]]:
     """Ask both prompts again about the labelled rows that either left unanswered, up to `ROUNDS` times.
 
-    A round in which both answer stands for the row on both sides, so that neither has had a better try at it; where
-    only one does, it stands for a side that had no answer yet.
+    A round in which both answer stands for the row on both sides, so that neither has had a better
+    try at it; where only one does, it stands for a side that had no answer yet.
 
     Args:
         before, after: Answers to the same dataset, rows in the same order.
@@ -97,8 +98,8 @@ class WorstCase:
 def count_against(before: JudgedDataset, after: JudgedDataset) -> WorstCase | None:
     """Take the new prompt to be wrong where it alone gave no verdict, and the old one right where it alone gave none.
 
-    Rows that neither answered say nothing about a difference and are left out on both sides. None where no row is
-    answered by one side alone.
+    Rows that neither answered say nothing about a difference and are left out on both sides. None
+    where no row is answered by one side alone.
     """
     old, new = set(before.scored.tolist()), set(after.scored.tolist())
     if old == new:

@@ -1,7 +1,7 @@
 """An objective, and the loss that is written for it.
 
-Read `objective` first, then `loss`. `expression` is the language of losses over `outcomes`; `axioms` and `costs` try a
-loss on the made-up rows of `grid`.
+Read `objective` first, then `loss`. `expression` is the language of losses over `outcomes`;
+`axioms` and `costs` try a loss on the made-up rows of `grid`.
 """
 
 import lazy_loader

@@ -12,7 +12,7 @@ from .loss import (
     write_loss,
 )
 from .objective import TARGETS, Guard, metric_name, read_guard, read_objective
-from .outcomes import Outcomes, outcomes
+from .outcomes import Outcomes, outcomes_of
 
 __all__ = [
     "BANDS",
@@ -34,7 +34,7 @@ __all__ = [
     "loss_request",
     "metric_name",
     "missing_declaration",
-    "outcomes",
+    "outcomes_of",
     "parse_loss",
     "read_guard",
     "read_objective",

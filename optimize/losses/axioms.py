@@ -1,8 +1,8 @@
 """What every loss must satisfy before anything is spent on it, tried on a grid of made-up rows.
 
-The language keeps a loss harmless; the axioms keep it meaningful. A loss that rewards the wrong answer, or
-is blind in some corner, would steer the whole optimization there, so each cell of confidence x slice
-membership x human grade x judge's grade is looked at.
+The language keeps a loss harmless; the axioms keep it meaningful. A loss that rewards the wrong
+answer, or is blind in some corner, would steer the whole optimization there, so each cell of
+confidence x slice membership x human grade x judge's grade is looked at.
 """
 
 from __future__ import annotations
@@ -95,18 +95,21 @@ def axiom_faults(
 ) -> tuple[Fault, ...]:
     """Return every axiom that a loss breaks, each once; none where it may be used.
 
-    The axioms: every cost is a finite number in [0, 1], on abstentions too; the loss is not constant; at the same
-    confidence and slice membership a right answer never costs more than a wrong one; a wrong answer costs at least
-    `EXTRA` more than a perfect one in every cell; being surer of a wrong answer is never cheaper; a perfect answer
-    costs at most `PERFECT`; what the loss declares about false positives and false negatives holds, like compared
-    with like (the same two grades swapped). Where people grade on a scale of their own, all of it holds on their
-    grades too; grades that cannot be swapped are alike there if the cheaper error is no farther off. Where their
-    scale is not known, a wrong answer must at least cost something where their grade lies between two ranks.
+    The axioms: every cost is a finite number in [0, 1], on abstentions too; the loss is not
+    constant; at the same confidence and slice membership a right answer never costs more than a
+    wrong one; a wrong answer costs at least `EXTRA` more than a perfect one in every cell; being
+    surer of a wrong answer is never cheaper; a perfect answer costs at most `PERFECT`; what the
+    loss declares about false positives and false negatives holds, like compared with like (the same
+    two grades swapped). Where people grade on a scale of their own, all of it holds on their grades
+    too; grades that cannot be swapped are alike there if the cheaper error is no farther off. Where
+    their scale is not known, a wrong answer must at least cost something where their grade lies
+    between two ranks.
 
     Args:
         expression: The compiled loss.
         declares: For each key of `DECLARATIONS`, whether the loss claims it.
-        levels: How many grades the judge's scale has; 0 for a probability, whose ranks run from 0 to 1.
+        levels: How many grades the judge's scale has; 0 for a probability, whose ranks run from 0
+            to 1.
         positive_from: The first rank that counts as positive; the upper half where it is not given.
         labels: The scale people graded on.
 
@@ -183,7 +186,8 @@ def _evaluate(expression: Expression, grid: Grid) -> FloatArray | Fault:
 def _between_faults(expression: Expression, levels: int, first: float) -> list[Fault]:
     """Look at people's grades between two ranks, which a label on an unknown scale may have.
 
-    There a loss by distance has no perfect answer to start from, so a wrong one must only cost something.
+    There a loss by distance has no perfect answer to start from, so a wrong one must only cost
+    something.
     """
     if not 2 <= levels <= FEW_RANKS:
         return []
@@ -219,7 +223,7 @@ def _order_faults(costs: FloatArray, grid: Grid) -> Iterator[Fault]:
         free = mask & (costs < perfect + EXTRA)
         if free.any():
             share = free.any(axis=0).sum() / (mask.sum() * len(grid.memberships))
-            detail = f"a {kind} costs nothing extra in {share:.0%} of the cases, for example: {grid.cell(free)}"
+            detail = f"a {kind} costs nothing extra in {share:.0%} of the places, for example: {grid.cell(free)}"
             yield Fault(kinds[kind], detail)
     cheaper = np.zeros(costs.shape, np.bool_)
     cheaper[1:] = ~right[1:] & (np.diff(costs, axis=0) < -_SAME)

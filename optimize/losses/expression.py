@@ -1,8 +1,9 @@
 """The language losses are written in: one arithmetic expression over what happened to a row.
 
-A loss comes from a language model, so nothing of it is ever run as Python. The text is scanned, parsed to a
-syntax tree, every node of the tree is checked against a list of what is allowed, and our own evaluator
-walks the tree over NumPy columns. All arithmetic is float64, and the work is bounded by nodes x rows.
+A loss comes from a language model, so nothing of it is ever run as Python. The text is scanned,
+parsed to a syntax tree, every node of the tree is checked against a list of what is allowed, and
+our own evaluator walks the tree over NumPy columns. All arithmetic is float64, and the work is
+bounded by nodes x rows.
 """
 
 from __future__ import annotations
@@ -117,7 +118,8 @@ class Expression:
         """Return the loss of each row, shape (n,), each in [0, 1].
 
         Raises:
-            LossError: Some row's loss is not a finite number in [0, 1]; nothing is clipped silently.
+            LossError: Some row's loss is not a finite number in [0, 1]; nothing is clipped
+                silently.
         """
         values = self.evaluate_unchecked(outcomes)
         bad = ~((values >= 0.0) & (values <= 1.0))

@@ -1,7 +1,7 @@
 """A loss for one objective: written by a model, checked before use, frozen by its hash for the run.
 
-The loss says what each outcome of a row costs. It weights the minibatches, speaks in the critique and ranks
-candidates on validation; it never decides acceptance, which belongs to the metric itself.
+The loss says what each outcome of a row costs. It weights the minibatches, speaks in the critique
+and ranks candidates on validation; it never decides acceptance, which belongs to the metric itself.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from .expression import (
     compile_expression,
 )
 from .objective import Objective
-from .outcomes import outcomes
+from .outcomes import outcomes_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -43,7 +43,8 @@ MAX_REPLY = 20_000
 _GRADED = ("off_by_one",)
 _DIRECTION_DECLARES = {"fp": "fp_costs_more_than_fn", "fn": "fn_costs_more_than_fp"}
 
-# Kept here rather than in a file: the tables above are the language, and what the model reads must follow them.
+# Kept here rather than in a file: the tables above are the language, and what the model reads must
+# follow them.
 _SYSTEM = """\
 You write a loss for improving an LLM judge. Given an objective, write a loss: one expression that says what each \
 row's outcome costs, from 0 (nothing) to 1 (the worst).
@@ -133,10 +134,10 @@ class _Reply(BaseModel):
 def default_loss(objective: Objective) -> Loss:
     """Return the loss used where no model wrote an acceptable one.
 
-    The error the objective fights costs 1, the other kind 0.4 (both 1 where it fights neither); outside the target
-    slice everything costs 0.6 of that, and an answer given without any confidence 0.6 of one given with certainty.
-    For a target on the grades themselves, half of the cost is the distance between the two grades. A right answer on
-    the right grade costs nothing.
+    The error the objective fights costs 1, the other kind 0.4 (both 1 where it fights neither);
+    outside the target slice everything costs 0.6 of that, and an answer given without any
+    confidence 0.6 of one given with certainty. For a target on the grades themselves, half of the
+    cost is the distance between the two grades. A right answer on the right grade costs nothing.
     """
     declares: dict[str, bool] = {}
     if objective.target in _GRADED:
@@ -161,7 +162,8 @@ def loss_request(objective: Objective, slice_description: str, refusals: Sequenc
     Args:
         objective: What the person wants.
         slice_description: The predicate of the slice under repair, or what stands for it.
-        refusals: Why earlier answers were refused, the oldest first; they make each request a different one.
+        refusals: Why earlier answers were refused, the oldest first; they make each request a
+            different one.
     """
     lines = [
         f"Objective, in the person's words: {objective.text.strip() or objective.describe()}",
@@ -187,7 +189,8 @@ def parse_loss(reply_text: str, *, slices: Sequence[str] = (TARGET_SLICE,), writ
     """Read a model's reply: one JSON object, a Markdown fence around it allowed, nothing else.
 
     Raises:
-        LossError: It is too long, not JSON, has an unknown or missing key, or the expression is outside the language.
+        LossError: It is too long, not JSON, has an unknown or missing key, or the expression is
+            outside the language.
     """
     if len(reply_text) > MAX_REPLY:
         raise LossError(f"the reply has {len(reply_text):,} characters; {MAX_REPLY:,} are read")
@@ -226,7 +229,8 @@ def write_loss(
         levels: How many grades the judge's scale has; 0 for a probability.
         positive_from: The first rank that counts as positive; the upper half where it is not given.
         labels: The scale people graded on, so that the loss is tried on their grades.
-        trial: Tries an accepted loss, on the verdicts at hand for one; a LossError from it refuses the loss.
+        trial: Tries an accepted loss, on the verdicts at hand for one; a LossError from it refuses
+            the loss.
     """
     refusals: list[str] = []
     for _ in range(1 + RETURNS):
@@ -280,12 +284,13 @@ def row_losses(loss: Loss, judged: JudgedDataset, membership: Mapping[str, BoolA
     Args:
         loss: The loss to apply.
         judged: The table.
-        membership: For each slice name the loss may ask about, whether each scored row is in it; shape (n,).
+        membership: For each slice name the loss may ask about, whether each scored row is in it;
+            shape (n,).
 
     Raises:
         LossError: Some row's loss is not in [0, 1], or a slice is missing.
     """
-    return loss.expression.evaluate(outcomes(judged, membership))
+    return loss.expression.evaluate(outcomes_of(judged, membership))
 
 
 def _read(completion: Completion) -> Loss:

@@ -1,8 +1,8 @@
 """What a person wants of a judge, read from a sentence by fixed rules.
 
-No model is asked: the target metric, the direction of the errors and the guards are found by words, read back
-in plain language, and overruled by flags where the two disagree. A positive verdict means grounded, relevant,
-correct; a false positive is a bad row that was let through.
+No model is asked: the target metric, the direction of the errors and the guards are found by words,
+read back in plain language, and overruled by flags where the two disagree. A positive verdict means
+grounded, relevant, correct; a false positive is a bad row that was let through.
 """
 
 from __future__ import annotations
@@ -142,13 +142,14 @@ def read_objective(text: str, *, target: str | None = None, guards: Sequence[str
     """Read an objective from a sentence; a flag overrules the text, and a note says so.
 
     Args:
-        text: What the person wants, such as `precision matters most; do not lose more than 3 points of recall`.
+        text: What the person wants, such as `precision matters most; do not lose more than 3 points
+            of recall`.
         target: The metric to raise, where the caller names it.
         guards: Guards the caller names, each `METRIC:-MARGIN`, such as `recall:-0.05`.
 
     Raises:
-        InputError: A metric is unknown (near names are given), a guard cannot be read, or there is neither text nor
-            target.
+        InputError: A metric is unknown (near names are given), a guard cannot be read, or there is
+            neither text nor target.
     """
     if len(text) > MAX_CHARACTERS:
         raise InputError(f"the objective has {len(text):,} characters; {MAX_CHARACTERS:,} are read")
@@ -252,7 +253,8 @@ def _complaint(clause: str) -> Direction | None:
     if never and _PASSING.search(clause):
         return "fp"
     if never and _FAILING.search(clause):
-        # Missing something bad is letting it through; missing or rejecting anything else loses a good row.
+        # Missing something bad is letting it through; missing or rejecting anything else loses a
+        # good row.
         return "fp" if "bad" in worths and re.search(r"\b(?:miss|overlook)", clause) else "fn"
     if _FINDING.search(clause):
         return "fp" if "bad" in worths else "fn"

@@ -66,12 +66,12 @@ class Outcomes:
         )
 
 
-def outcomes(judged: JudgedDataset, membership: Mapping[str, BoolArray]) -> Outcomes:
+def outcomes_of(judged: JudgedDataset, membership: Mapping[str, BoolArray]) -> Outcomes:
     """Describe the scored rows of a table in the language's terms.
 
-    Ranks count from the lowest level of the judge's scale. People's grades are stretched onto it, so a
-    binary label becomes its lowest or its highest rank; on a probability scale ranks run from 0 to 1. A
-    verdict without a confidence counts as given with certainty.
+    Ranks count from the lowest level of the judge's scale. People's grades are stretched onto it,
+    so a binary label becomes its lowest or its highest rank; on a probability scale ranks run from
+    0 to 1. A verdict without a confidence counts as given with certainty.
 
     Args:
         judged: The table; its unscored rows are left out.

@@ -1,4 +1,4 @@
-from .demonstrations import PEOPLE, demonstrate, demonstrations, people_s_grade, pool
+from .demonstrations import PEOPLE, demonstrate, human_grade, list_demonstrations, pool
 from .dspy_kit import ROW, VERSION, load_dspy
 from .dspy_run import metric, refuse_names, row_example, run_search
 from .dspy_search import Search, prompt_from
@@ -34,10 +34,10 @@ __all__ = [
     "Unanswered",
     "Workbench",
     "demonstrate",
-    "demonstrations",
+    "human_grade",
+    "list_demonstrations",
     "load_dspy",
     "metric",
-    "people_s_grade",
     "pool",
     "prompt_from",
     "read_tagged",

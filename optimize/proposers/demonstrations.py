@@ -16,7 +16,8 @@ ERROR_TYPES: tuple[ErrorType, ...] = ("false positive", "false negative", "right
 MAX_CHARS = 4_000
 """Characters of a demonstration's inputs; a longer row would crowd out the row that is judged."""
 PEOPLE = "as people graded this row"
-"""What stands in a text field that nobody filled: a reason made up by us would teach the judge to make up reasons."""
+"""What stands in a text field that nobody filled: a reason made up by us would teach the judge to
+make up reasons."""
 SURE = 1.0
 
 
@@ -35,7 +36,7 @@ class Demonstration:
         return self.row.group or self.row.id
 
 
-def demonstrations(prompt: JudgePrompt, train: Trial) -> list[Demonstration]:
+def list_demonstrations(prompt: JudgePrompt, train: Trial) -> list[Demonstration]:
     """Return every training row that can be shown, the costliest of each error type first."""
     judged = train.judged
     order = sorted(range(len(judged.rows)), key=lambda i: (-train.losses[i], judged.rows[i].id))
@@ -52,7 +53,8 @@ def demonstrations(prompt: JudgePrompt, train: Trial) -> list[Demonstration]:
 def demonstrate(prompt: JudgePrompt, row: Row, judged: JudgedDataset, verdict: Verdict) -> Example | None:
     """Return a row with the reply a good judge gives; None where the row is too long or the reply cannot be written.
 
-    The grade is the one people gave. The reasons are the judge's own where it gave that grade, and left out elsewhere.
+    The grade is the one people gave. The reasons are the judge's own where it gave that grade, and
+    left out elsewhere.
 
     Args:
         prompt: Whose reply format is filled.
@@ -62,7 +64,7 @@ def demonstrate(prompt: JudgePrompt, row: Row, judged: JudgedDataset, verdict: V
     """
     if row.label is None or sum(map(len, same_inputs(prompt, row))) > MAX_CHARS:
         return None
-    grade = people_s_grade(row.label, judged.dataset.labels, prompt.scale)
+    grade = human_grade(row.label, judged.dataset.labels, prompt.scale)
     own = verdict.rationale if grade == verdict.score else ""
     reply = write_reply(prompt, fields_of(prompt, grade, own, SURE))
     # A demonstration that the judge's own reader misreads would teach a wrong reply.
@@ -71,7 +73,7 @@ def demonstrate(prompt: JudgePrompt, row: Row, judged: JudgedDataset, verdict: V
     return Example(inputs={name: row.inputs[name] for name in prompt.inputs}, reply=reply)
 
 
-def people_s_grade(label: float, labels: OutputScale, scale: OutputScale) -> float:
+def human_grade(label: float, labels: OutputScale, scale: OutputScale) -> float:
     """Return the grade on the judge's scale that a label stands for: itself, or the end of the scale it lies toward."""
     if scale.contains(label) and (scale.levels == labels.levels or scale.kind == "probability"):
         return label

@@ -1,10 +1,12 @@
 """The judge as a DSPy module, and DSPy kept to our client; the only file that imports DSPy.
 
-DSPy 3.4 (Khattab et al., 2024) supplies the optimizers. The judge becomes a predictor with its own inputs and reply
-fields; its criteria are the signature's instructions, its demonstrations the predictor's. An adapter of ours renders
-every trial as the judge's own messages and reads it with the judge's own reader, so that what is tried is what will
-be sent, and what DSPy's ChatAdapter would have sent (its `[[ ## field ## ]]` headers) never is. What the optimizers ask
-of a model besides goes through an engine that asks the workbench. No litellm, no cache, no history, no terminal.
+DSPy 3.4 (Khattab et al., 2024) supplies the optimizers. The judge becomes a predictor with its own
+inputs and reply fields; its criteria are the signature's instructions, its demonstrations the
+predictor's. An adapter of ours renders every trial as the judge's own messages and reads it with
+the judge's own reader, so that what is tried is what will be sent, and what DSPy's ChatAdapter
+would have sent (its `[[ ## field ## ]]` headers) never is. What the optimizers ask of a model
+besides goes through an engine that asks the workbench. No litellm, no cache, no history, no
+terminal.
 """
 
 from __future__ import annotations

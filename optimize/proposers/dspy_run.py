@@ -9,7 +9,7 @@ from typing import Any
 
 from ...judges import JudgePrompt, JudgewrightError, Row, Verdict
 from ..critique import describe_error
-from .demonstrations import SURE, fields_of, people_s_grade
+from .demonstrations import SURE, fields_of, human_grade
 from .dspy_kit import ROW, VERSION, load_dspy, quietly
 from .dspy_search import Search, Stop, outputs_of
 from .proposer import NoProposal, Proposal
@@ -68,7 +68,7 @@ def row_example(search: Search, row: Row) -> Any:  # Any: a dspy.Example
     """Return a training row as DSPy's example, with the fields of the reply a good judge gives."""
     judged = search.bench.train.judged
     verdict, _ = search.results.get((search.prompt.version, row.id), (None, 1.0))
-    grade = people_s_grade(row.label or 0.0, judged.dataset.labels, search.prompt.scale)
+    grade = human_grade(row.label or 0.0, judged.dataset.labels, search.prompt.scale)
     own = verdict.rationale if verdict is not None and verdict.score == grade else ""
     inputs = {name: row.inputs[name] for name in search.prompt.inputs}
     fields = fields_of(search.prompt, grade, own, SURE)

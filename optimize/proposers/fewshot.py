@@ -1,8 +1,9 @@
 """Which demonstrations to show, and how many: searched with Optuna on training rows.
 
-Optuna 5 (Akiba et al., 2019) supplies the seeded TPE sampler; the study lives in memory and logs nothing. What it
-draws is how many demonstrations there are and how much each is wanted; they are then taken in turn from the error
-types, so that every set tried is balanced. Requests equal to earlier ones come from the record.
+Optuna 5 (Akiba et al., 2019) supplies the seeded TPE sampler; the study lives in memory and logs
+nothing. What it draws is how many demonstrations there are and how much each is wanted; they are
+then taken in turn from the error types, so that every set tried is balanced. Requests equal to
+earlier ones come from the record.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ import numpy as np
 
 from ...judges import Example, JudgePrompt, Row
 from ..critique import Critique
-from .demonstrations import Demonstration, demonstrations, pool
+from .demonstrations import Demonstration, list_demonstrations, pool
 from .proposer import Attempt, NoProposal, Part, Proposal
 from .shown import same_inputs
 from .workbench import Workbench
@@ -51,7 +52,7 @@ class FewShot:
         self, prompt: JudgePrompt, critique: Critique, bench: Workbench, *, past: Sequence[Attempt], step: int
     ) -> Proposal | NoProposal:
         """See `Proposer.propose`."""
-        choices = pool(demonstrations(prompt, bench.train), self.choose_from)
+        choices = pool(list_demonstrations(prompt, bench.train), self.choose_from)
         if not choices:
             return NoProposal("no training row can be shown as a demonstration")
         rows = tuning_rows(bench, {one.group for one in choices}, limit=self.calls // 10)

@@ -8,7 +8,7 @@ from typing import Any
 
 from ...judges import JudgePrompt
 from ..critique import Critique
-from .demonstrations import demonstrations, pool
+from .demonstrations import list_demonstrations, pool
 from .dspy_run import conclude, metric, refuse_names, row_example, run_search
 from .dspy_search import Search
 from .fewshot import LEAST_ROWS, shipped, tuning_rows
@@ -45,11 +45,12 @@ class Mipro:
         """See `Proposer.propose`."""
         if refused := refuse_names(prompt):
             return refused
-        choices = [one.row for one in pool(demonstrations(prompt, bench.train), self.choose_from)]
+        choices = [one.row for one in pool(list_demonstrations(prompt, bench.train), self.choose_from)]
         rows = tuning_rows(bench, {row.group or row.id for row in choices}, limit=self.calls // 8)
         if not choices or len(rows) < LEAST_ROWS:
             return NoProposal(f"only {len(rows)} training rows beside {len(choices)} demonstrations")
-        # What is left after bootstrapping two sets and writing the instructions, each of them asked twice at worst.
+        # What is left after bootstrapping two sets and writing the instructions, each of them asked
+        # twice at worst.
         trials = (self.calls - 2 * len(choices) - 2 * self.candidates) // len(rows) - 1
         if trials < 1:
             return NoProposal(f"{self.calls} calls leave nothing to try after the preparations")
@@ -73,7 +74,8 @@ class Mipro:
                 valset=[row_example(search, row) for row in rows],
                 num_trials=trials,
                 minibatch=False,
-                # Both would show the model our own source and a summary of rows instead of the judge.
+                # Both would show the model our own source and a summary of rows instead of the
+                # judge.
                 program_aware_proposer=False,
                 data_aware_proposer=False,
             )

@@ -24,7 +24,8 @@ class TextGrad:
 
     parts: tuple[Part, ...] = ("criteria",)
     gradients: int = 1
-    """How many gradients a part gets, each from its share of the critique's examples, all asked for at once."""
+    """How many gradients a part gets, each from its share of the critique's examples, all asked for
+    at once."""
     temperature: float | None = 0.7
     max_tokens: int | None = 2000
     retries: int = 2

@@ -1,9 +1,10 @@
 """TextGrad's graph with what it gets wrong closed in subclasses; the only file that imports it.
 
-TextGrad 0.1.8 (Yuksekgonul et al., 2024) supplies the graph, the backward pass and the optimizer prompts. Closed
-here: its own engines (we send every request through our client), the shortened view of the variable (the whole text
-is shown), one request at a time (all gradients are asked for at once), unordered gradients (order decides the
-request, and so the record), momentum that never reaches the prompt, and its log file of every prompt (switched off).
+TextGrad 0.1.8 (Yuksekgonul et al., 2024) supplies the graph, the backward pass and the optimizer
+prompts. Closed here: its own engines (we send every request through our client), the shortened view
+of the variable (the whole text is shown), one request at a time (all gradients are asked for at
+once), unordered gradients (order decides the request, and so the record), momentum that never
+reaches the prompt, and its log file of every prompt (switched off).
 """
 
 from __future__ import annotations

@@ -10,7 +10,8 @@ import numpy as np
 from ...judges import Completion, FloatArray, JudgedDataset, JudgePrompt, ModelError, OutputScale, Request, Row
 
 Ask = Callable[[Sequence[Request]], list[Completion]]
-"""Asks the optimizer model several things at once, through the client: its cache, budget and retries included."""
+"""Asks the optimizer model several things at once, through the client: its cache, budget and
+retries included."""
 
 
 class Unanswered(ModelError):
@@ -29,8 +30,8 @@ class Trial:
     def costs(self) -> FloatArray:
         """What each row costs in a search, shape (rows,): its loss, and 1 where no verdict could be read.
 
-        A search that left unread rows out would come to like prompts that make hard rows unreadable. No figure that
-        people see is made of this.
+        A search that left unread rows out would come to like prompts that make hard rows
+        unreadable. No figure that people see is made of this.
         """
         costs = np.ones(len(self.judged.dataset.rows))
         costs[self.judged.scored] = self.losses
@@ -51,8 +52,8 @@ class Workbench:
     ask: Ask
     """Raises `Unanswered` where one request failed for good and others would not."""
     train: Trial
-    """The target's training rows with their last known verdicts and losses; a row that no minibatch drew since the
-    prompt changed still has an earlier prompt's."""
+    """The target's training rows with their last known verdicts and losses; a row that no minibatch
+    drew since the prompt changed still has an earlier prompt's."""
     try_out: Callable[[JudgePrompt, Sequence[Row]], Trial]
     """Judges training rows with a prompt, through the judge's client, budget and cache."""
     seed: int

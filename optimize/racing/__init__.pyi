@@ -1,5 +1,5 @@
 from .confidence_sequence import STAKES, ConfidenceSequence
-from .race import RaceResult, race
+from .race import RaceResult, run_race
 from .schedule import RaceSettings, lay_out, plan_stops
 
 __all__ = [
@@ -9,5 +9,5 @@ __all__ = [
     "RaceSettings",
     "lay_out",
     "plan_stops",
-    "race",
+    "run_race",
 ]

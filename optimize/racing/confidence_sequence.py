@@ -1,12 +1,13 @@
 """Evidence that one candidate costs more than another over all rows, valid whenever one looks.
 
-For an ordered pair (c, a) the claim is that c costs no more than a over all U units: rows, or groups of them. They
-come in random order without replacement, so that under the claim the next one's difference has a mean of at most
-mu = -(sum so far) / (units left). A stake on "more than mu" that cannot be lost wholly makes a wealth that is a
-nonnegative supermartingale from 1: with probability at least 1 - alpha it never reaches 1 / alpha (Ville 1939).
-Betting against a mean without replacement is from Waudby-Smith and Ramdas (2020; 2024, "Estimating means of bounded
-random variables by betting", section 5). Here the wealth is split evenly over stakes that are fixed shares of the
-highest one allowed.
+For an ordered pair (c, a) the claim is that c costs no more than a over all U units: rows, or
+groups of them. They come in random order without replacement, so that under the claim the next
+one's difference has a mean of at most mu = -(sum so far) / (units left). A stake on "more than mu"
+that cannot be lost wholly makes a wealth that is a nonnegative supermartingale from 1: with
+probability at least 1 - alpha it never reaches 1 / alpha (Ville 1939). Betting against a mean
+without replacement is from Waudby-Smith and Ramdas (2020; 2024, "Estimating means of bounded random
+variables by betting", section 5). Here the wealth is split evenly over stakes that are fixed shares
+of the highest one allowed.
 """
 
 from __future__ import annotations
@@ -33,7 +34,8 @@ class ConfidenceSequence:
         self.units = units
         self.seen = 0
         self.peak: FloatArray = np.zeros(shape)
-        """Log of the highest wealth against "row costs no more than column" so far; shape (K, K)."""
+        """Log of the highest wealth against "row costs no more than column" so far; shape (K,
+        K)."""
         self._sum: FloatArray = np.zeros(shape)
         self._wealth: FloatArray = np.zeros((*shape, len(STAKES)))
 
@@ -41,9 +43,10 @@ class ConfidenceSequence:
         """See the next unit.
 
         Args:
-            costs: For row c and column a, what c cost more than a in it, in [-1, 1]; shape (K, K). Units of several
-                rows are all to be on one scale, such as the rows of the largest.
-            running: Which candidates are still looked at; bets on the others stand still. Shape (K,).
+            costs: For row c and column a, what c cost more than a in it, in [-1, 1]; shape (K, K).
+                Units of several rows are all to be on one scale, such as the rows of the largest.
+            running: Which candidates are still looked at; bets on the others stand still. Shape
+                (K,).
         """
         pairs = np.outer(running, running)
         mean = -self._sum / (self.units - self.seen)

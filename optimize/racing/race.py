@@ -1,10 +1,10 @@
 """Candidates race on the validation rows: paired batches that grow, and an end for those that can no longer win.
 
-All candidates see the same rows in the same order, drawn by the seed. After each batch a candidate is dropped for
-good reason where the e-process of `confidence_sequence` says, at level alpha over all opponents and all looks
-together, that it costs more over all rows than another one. Where the bound is too slow for the calls that may be
-spent, the field is cut by halves as in sequential halving (Karnin, Koren and Somekh 2013); such a drop proves nothing
-and is named for what it is.
+All candidates see the same rows in the same order, drawn by the seed. After each batch a candidate
+is dropped for good reason where the e-process of `confidence_sequence` says, at level alpha over
+all opponents and all looks together, that it costs more over all rows than another one. Where the
+bound is too slow for the calls that may be spent, the field is cut by halves as in sequential
+halving (Karnin, Koren and Somekh 2013); such a drop proves nothing and is named for what it is.
 """
 
 from __future__ import annotations
@@ -33,7 +33,8 @@ DropReason = Literal[
 ]
 
 FEWER_ANSWERS = 0.2
-"""A candidate that answers so much smaller a share of the rows than another is dropped: its loss is over easy rows."""
+"""A candidate that answers so much smaller a share of the rows than another is dropped: its loss is
+over easy rows."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,7 +47,8 @@ class Standing:
     loss: float | None
     """Mean loss over those that it and the winner answered; None where there are none."""
     behind: float | None
-    """That mean minus the winner's on the same rows: a standing and no estimate, since the winner was chosen by it."""
+    """That mean minus the winner's on the same rows: a standing and no estimate, since the winner
+    was chosen by it."""
     dropped: DropReason | None
     """None for the winner."""
 
@@ -59,7 +61,8 @@ class RaceResult:
     standings: tuple[Standing, ...]
     """In the order of the candidates."""
     proven: bool
-    """Whether every other candidate was dropped because it cannot win, or because it leaves rows unscored."""
+    """Whether every other candidate was dropped because it cannot win, or because it leaves rows
+    unscored."""
     asked: int
     """Verdicts looked at, cached ones included, the screening's not."""
     screened: int
@@ -86,7 +89,7 @@ class RaceResult:
         }
 
 
-def race(
+def run_race(
     candidates: Sequence[JudgePrompt],
     rows: Dataset,
     judge_batch: JudgeBatch,
@@ -104,8 +107,10 @@ def race(
         judge_batch: The judge.
         loss_of: What a verdict costs.
         settings: See `RaceSettings`.
-        screen: A cheaper judge that looks at the first rows alone; the better half by it goes into the race.
-        calls: Counts the calls made so far, such as `lambda: client.stats.calls`; without it every verdict counts.
+        screen: A cheaper judge that looks at the first rows alone; the better half by it goes into
+            the race.
+        calls: Counts the calls made so far, such as `lambda: client.stats.calls`; without it every
+            verdict counts.
 
     Raises:
         InputError: There is no candidate or no labelled row, or two candidates are the same.
@@ -147,7 +152,8 @@ def _run(arms: _Arms, judge_batch: JudgeBatch, settings: RaceSettings) -> None:
             return
         arms.judge_up_to(stop.rows, judge_batch, evidence)
         arms.drop_silent(arms.losses[:, : arms.seen], "leaves rows unscored")
-        # Every opponent gets its share of alpha, so that the best one meets all of them at level alpha.
+        # Every opponent gets its share of alpha, so that the best one meets all of them at level
+        # alpha.
         arms.drop_hopeless(evidence.peak, math.log((entrants - 1) / settings.alpha))
         if arms.seen == len(arms.schedule.rows):
             arms.cut(1, arms.losses, "cannot win")
@@ -167,7 +173,8 @@ class _Arms:
     verdicts: int = 0
     running: BoolArray = field(init=False)
     losses: FloatArray = field(init=False)
-    """Of each candidate on each row; NaN where it was not judged or gave no verdict. Shape (K, rows)."""
+    """Of each candidate on each row; NaN where it was not judged or gave no verdict. Shape (K,
+    rows)."""
     reached: IntArray = field(init=False)
     """Rows that each was judged on; shape (K,)."""
     dropped: dict[int, DropReason] = field(default_factory=dict)
@@ -261,8 +268,9 @@ class _Arms:
 def _ranked(losses: FloatArray) -> list[int]:
     """Return the positions in order of loss, the least first, equals as given.
 
-    Two candidates are compared on the rows that both answered, and each is placed by the mean of its differences to
-    the others: were all compared on the rows that *everyone* answered, a few with gaps of their own would leave no row.
+    Two candidates are compared on the rows that both answered, and each is placed by the mean of
+    its differences to the others: were all compared on the rows that *everyone* answered, a few
+    with gaps of their own would leave no row.
 
     Args:
         losses: NaN where a row has no verdict; shape (candidates, rows).

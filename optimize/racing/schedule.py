@@ -1,8 +1,9 @@
 """The schedule of a race: the rows in an order that is the same for all, and where to stop and look.
 
-Rows are drawn one by one, also from groups whose rows depend on each other: the race asks which candidate costs least
-on these very rows, and for that a draw of rows is fair whatever depends on what. Groups can be kept whole; but then the
-bound has one observation a group, on the scale of the largest, and hardly ever drops anyone.
+Rows are drawn one by one, also from groups whose rows depend on each other: the race asks which
+candidate costs least on these very rows, and for that a draw of rows is fair whatever depends on
+what. Groups can be kept whole; but then the bound has one observation a group, on the scale of the
+largest, and hardly ever drops anyone.
 """
 
 from __future__ import annotations
@@ -20,11 +21,14 @@ class RaceSettings:
     """How carefully to race, and how much may be spent."""
 
     alpha: float = 0.05
-    """The chance, over the whole race, that the bound drops the candidate that full validation would pick."""
+    """The chance, over the whole race, that the bound drops the candidate that full validation
+    would pick."""
     share: float | None = 1 / 3
-    """Share of a full validation's calls that the race may spend; None lets only the bound drop candidates."""
+    """Share of a full validation's calls that the race may spend; None lets only the bound drop
+    candidates."""
     first: int = 20
-    """Rows of the first batch, the fewest that anything is decided on; each batch doubles the rows seen."""
+    """Rows of the first batch, the fewest that anything is decided on; each batch doubles the rows
+    seen."""
     screening: int = 80
     """Rows that a screening judge looks at."""
     whole_groups: bool = False
@@ -88,8 +92,9 @@ def lay_out(rows: Dataset, settings: RaceSettings) -> Schedule:
 def plan_stops(schedule: Schedule, entrants: int, settings: RaceSettings) -> list[Stop]:
     """Return where to look, each after whole units.
 
-    The batches double. Where a share of the calls is set, the candidates are halved until one is left, every round
-    spending an equal part of what is allowed: the fewer run in it, the more rows it sees.
+    The batches double. Where a share of the calls is set, the candidates are halved until one is
+    left, every round spending an equal part of what is allowed: the fewer run in it, the more rows
+    it sees.
     """
     n = len(schedule.rows)
     looks: dict[int, int] = {}

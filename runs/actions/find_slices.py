@@ -23,7 +23,7 @@ from ...slices import (
 from ...slices.error_annotation import annotate_errors, write_marks
 from ...slices.features import read_features
 from ...slices.inspect_slice import MeasuredSlice
-from ...slices.refine import Tree, refine
+from ...slices.refine import Tree, refine_slice
 from ...slices.saved import SavedSlice, read_slice, save_slice
 from ...slices.significance import MIN_GROUPS
 from ...slices.target_selection import why_no_target
@@ -175,7 +175,7 @@ def narrow(judged: JudgedDataset, wanted: Search, predicate: Predicate) -> Tree:
     """Find the refinements of a slice."""
     columns, text = wanted.columns or None, _reads_texts(judged, wanted)
     features = read_features(judged, columns=columns, exclude=wanted.exclude, keep=wanted.keep, text=text)
-    return refine(judged, predicate, features.columns, metric=wanted.metric, min_rows=wanted.min_support)
+    return refine_slice(judged, predicate, features.columns, metric=wanted.metric, min_rows=wanted.min_support)
 
 
 def audit_named(judged: JudgedDataset, wanted: Search, text: str) -> SliceAudit:

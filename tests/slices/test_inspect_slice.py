@@ -23,7 +23,7 @@ from judgewright.slices import (
     members,
     parse_predicate,
     read_features,
-    refine,
+    refine_slice,
     rows_in_slice,
     why_no_target,
 )
@@ -153,7 +153,7 @@ def test_the_condition_that_was_planted_is_the_first_refinement() -> None:
     """One interval a column, on another column than the slice, the surest first."""
     judged = planted()
     columns = read_features(judged).columns
-    tree = refine(judged, parse_predicate("kind = a"), columns, metric="specificity")
+    tree = refine_slice(judged, parse_predicate("kind = a"), columns, metric="specificity")
     first = tree.refinements[0]
     assert first.condition.column == "words"
     assert parse_predicate("kind = a and words >= 60").mask(judged.rows)[first.predicate.mask(judged.rows)].mean() > 0.8
@@ -169,7 +169,7 @@ def test_a_refinement_can_be_recomputed_from_its_predicate(metric: str) -> None:
     """Its value, n and p, times the conditions looked at, are those of the slice's rows alone."""
     judged = planted(1500, seed=1, alone=False)
     root = parse_predicate("words >= 20")
-    tree = refine(judged, root, read_features(judged).columns, metric=metric)
+    tree = refine_slice(judged, root, read_features(judged).columns, metric=metric)
     assert tree.refinements
     alone = judged.only(np.flatnonzero(root.mask(judged.rows)).tolist())
     for found in tree.refinements:
@@ -190,7 +190,7 @@ def test_noise_has_no_sure_refinement() -> None:
         n = 600
         columns: dict[str, list[Scalar]] = {name: rng.integers(0, 50, n).tolist() for name in ("a", "b", "c")}
         judged = table(columns, rng.random(n) < 0.5, rng.random(n) < 0.5, np.arange(n))
-        tree = refine(judged, Predicate(), read_features(judged).columns, metric="accuracy")
+        tree = refine_slice(judged, Predicate(), read_features(judged).columns, metric="accuracy")
         sure += any(r.p < 0.05 for r in tree.refinements)
     assert sure <= 5
 

@@ -20,7 +20,7 @@ from judgewright.judges import (
     Unscored,
     Verdict,
 )
-from judgewright.optimize.losses import FUNCTIONS, NAMES, Outcomes, check_axioms, compile_expression, outcomes
+from judgewright.optimize.losses import FUNCTIONS, NAMES, Outcomes, check_axioms, compile_expression, outcomes_of
 
 HOSTILE = {
     "import": "__import__('os').system('id')",
@@ -245,7 +245,7 @@ def table(label_scale: OutputScale, judge_scale: OutputScale, pairs, confidence=
 def test_a_binary_label_takes_the_outermost_ranks_of_a_graded_judge() -> None:
     """0 becomes the lowest and 1 the highest rank; unscored rows are absent and missing confidence is certainty."""
     judged = table(BINARY, OutputScale(low=1, high=4, threshold=3), [(0, 1), (0, 4), (1, 3), (1, 2)])
-    found = outcomes(judged, {"target": np.array([True, False, True, False])})
+    found = outcomes_of(judged, {"target": np.array([True, False, True, False])})
     assert found.label_rank.tolist() == [0, 0, 3, 3]
     assert found.pred_rank.tolist() == [0, 3, 2, 1]
     assert found.columns()["fp"].tolist() == [0, 1, 0, 0]
@@ -259,26 +259,26 @@ def test_equal_scales_keep_their_ranks_exactly() -> None:
     """A grade of the same scale is its rank, without rounding."""
     scale = OutputScale(low=0, high=49, threshold=25)
     judged = table(scale, scale, [(g, 49 - g) for g in range(50)], confidence=0.25)
-    found = outcomes(judged, {})
+    found = outcomes_of(judged, {})
     assert found.label_rank.tolist() == list(range(50))
     assert found.confidence.tolist() == [0.25] * 50
 
 
 def test_a_probability_scale_ranks_from_zero_to_one() -> None:
     """Without levels the probability itself is the rank."""
-    found = outcomes(table(BINARY, PROBABILITY, [(1, 0.25)]), {})
+    found = outcomes_of(table(BINARY, PROBABILITY, [(1, 0.25)]), {})
     assert (found.label_rank[0], found.pred_rank[0], found.n_levels) == (1.0, 0.25, 2)
 
 
 def test_membership_of_the_wrong_length_is_refused() -> None:
     """A slice must cover the scored rows, not all rows."""
     with pytest.raises(LossError, match="4 scored rows"):
-        outcomes(table(BINARY, BINARY, [(0, 1)] * 4), {"target": np.ones(5, np.bool_)})
+        outcomes_of(table(BINARY, BINARY, [(0, 1)] * 4), {"target": np.ones(5, np.bool_)})
 
 
 def test_a_slice_that_was_not_given_is_named() -> None:
     """Evaluating over rows that lack the slice says which one."""
-    rows = outcomes(table(BINARY, BINARY, [(0, 1)]), {})
+    rows = outcomes_of(table(BINARY, BINARY, [(0, 1)]), {})
     with pytest.raises(LossError, match="'target'"):
         compile_expression("in_slice('target') * fp").evaluate(rows)
 

@@ -17,8 +17,8 @@ from judgewright.optimize.proposers import (
     Proposal,
     Trial,
     demonstrate,
-    demonstrations,
-    people_s_grade,
+    human_grade,
+    list_demonstrations,
     pool,
     tuning_rows,
 )
@@ -59,12 +59,12 @@ def test_a_label_on_another_scale_is_the_end_it_lies_toward(
     label: float, labels: OutputScale, scale: OutputScale, grade: float
 ) -> None:
     """Equal scales keep the grade; a yes on a graded scale is its highest grade."""
-    assert people_s_grade(label, labels, scale) == grade
+    assert human_grade(label, labels, scale) == grade
 
 
 def test_reasons_are_the_judges_own_only_where_it_gave_that_grade(desk: Any) -> None:
     """Elsewhere the fields say that people graded the row: no reason is made up."""
-    found = demonstrations(desk.prompt, desk.train)
+    found = list_demonstrations(desk.prompt, desk.train)
     grades = {v.row_id: v.score for v in desk.train.judged.verdicts}
     assert {one.error for one in found} >= {"false positive", "right positive", "right negative"}
     for one in found:
@@ -75,7 +75,7 @@ def test_reasons_are_the_judges_own_only_where_it_gave_that_grade(desk: Any) -> 
 
 def test_a_pool_is_balanced_over_error_types_and_has_one_row_of_a_group(desk: Any) -> None:
     """In turn one of each type; no type is more than one ahead of another that still has rows."""
-    found = demonstrations(desk.prompt, desk.train)
+    found = list_demonstrations(desk.prompt, desk.train)
     chosen = pool(found, 6)
     counts = Counter(one.error for one in chosen)
     left = Counter(one.error for one in found)

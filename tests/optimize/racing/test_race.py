@@ -26,7 +26,7 @@ from judgewright.judges import (
     Verdict,
     judge,
 )
-from judgewright.optimize.racing import RaceResult, RaceSettings, lay_out, plan_stops, race
+from judgewright.optimize.racing import RaceResult, RaceSettings, lay_out, plan_stops, run_race
 
 PROMPT = JudgePrompt(name="j", system="s", criteria="c", template="{{x}}", reply="r", scale=OutputScale())
 
@@ -66,7 +66,7 @@ def errors(judged: JudgedDataset) -> np.ndarray:
 
 def run(table: Table, n: int, **chosen: object) -> RaceResult:
     """Race a table's candidates."""
-    return race(table.candidates, rows(n), table, errors, settings=RaceSettings(**chosen))
+    return run_race(table.candidates, rows(n), table, errors, settings=RaceSettings(**chosen))
 
 
 def drawn(rng: np.random.Generator, n: int, shares: Sequence[float]) -> np.ndarray:
@@ -104,7 +104,7 @@ def test_without_a_limit_that_binds_the_last_one_standing_is_the_best_of_those_c
     wrong = np.random.default_rng(seed).random((k, n)) < 0.3
     table = Table(wrong)
     dataset = rows(n, per_group=3)
-    found = race(table.candidates, dataset, table, errors, settings=RaceSettings(share=None, whole_groups=whole))
+    found = run_race(table.candidates, dataset, table, errors, settings=RaceSettings(share=None, whole_groups=whole))
     totals = wrong.sum(1)
     winner = [p.version for p in table.candidates].index(found.winner.version)
     rivals = [i for i, s in enumerate(found.standings) if s.rows == n and i != winner]
@@ -142,7 +142,7 @@ def test_groups_stay_whole_where_that_is_asked() -> None:
     """No group is seen in part at any look."""
     table = Table(drawn(np.random.default_rng(4), 300, [0.1, 0.2, 0.3]))
     dataset = rows(300, per_group=7)
-    race(table.candidates, dataset, table, errors, settings=RaceSettings(whole_groups=True))
+    run_race(table.candidates, dataset, table, errors, settings=RaceSettings(whole_groups=True))
     of = {row.id: row.group for row in dataset.rows}
     for _, ids in table.batches:
         groups = {of[i] for i in ids}
@@ -185,7 +185,7 @@ def test_a_screening_judge_keeps_the_better_half_and_is_counted_apart() -> None:
     """The cheap judge sees the first rows only; who falls there is never asked of the judge itself."""
     wrong = drawn(np.random.default_rng(6), 400, [0.0, 0.3, 0.05, 0.3])
     table, cheap = Table(wrong), Table(wrong)
-    found = race(table.candidates, rows(400), table, errors, screen=cheap)
+    found = run_race(table.candidates, rows(400), table, errors, screen=cheap)
     assert found.screening_calls == found.screened == 4 * 80
     assert found.asked == sum(len(ids) for _, ids in table.batches)
     assert [standing.dropped == "behind in the screening" for standing in found.standings] == [False, True, False, True]
@@ -202,7 +202,7 @@ def test_a_silent_candidate_does_not_blind_the_screening(silent_at: int) -> None
     silent = np.zeros_like(wrong)
     silent[silent_at] = True
     table = Table(wrong, silent)
-    found = race(table.candidates, rows(400), table, errors, screen=Table(wrong, silent))
+    found = run_race(table.candidates, rows(400), table, errors, screen=Table(wrong, silent))
     assert found.winner.criteria == f"version {shares.index(0.06)}"
     assert found.standings[silent_at].dropped == "leaves rows unscored in the screening"
     behind = {k for k, standing in enumerate(found.standings) if standing.dropped == "behind in the screening"}
@@ -214,7 +214,7 @@ def test_candidates_with_gaps_of_their_own_are_ranked_on_the_rows_two_have_in_co
     wrong = np.random.default_rng(8).random((8, 480)) < np.array([0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.05, 0.5])[:, None]
     silent = np.arange(480) % 8 == np.arange(8)[:, None]
     table = Table(wrong, silent)
-    found = race(table.candidates, rows(480), table, errors, screen=Table(wrong, silent))
+    found = run_race(table.candidates, rows(480), table, errors, screen=Table(wrong, silent))
     assert found.winner.criteria == "version 6"
 
 
@@ -243,7 +243,7 @@ def test_what_the_record_holds_costs_nothing() -> None:
     field = [prompt, prompt.edited(criteria=prompt.criteria + "\nBe strict."), prompt.edited(criteria="Accept all.")]
     with Client(Simulated()) as client, Client(Simulated()) as cheap:
         found = [
-            race(
+            run_race(
                 field,
                 dataset,
                 lambda p, b: judge(p, b, client),
@@ -267,13 +267,13 @@ def test_a_race_needs_distinct_candidates_labelled_rows_and_losses_in_range() ->
     """Each lack has its own sentence."""
     table = Table(np.zeros((2, 10), bool))
     with pytest.raises(InputError, match="distinct"):
-        race([PROMPT, PROMPT], rows(10), table, errors)
+        run_race([PROMPT, PROMPT], rows(10), table, errors)
     with pytest.raises(InputError, match="distinct"):
-        race([], rows(10), table, errors)
+        run_race([], rows(10), table, errors)
     with pytest.raises(InputError, match="no row has a label"):
-        race(table.candidates, Dataset.of([Row(id="r0", inputs={"x": "x"})], labels=BINARY), table, errors)
+        run_race(table.candidates, Dataset.of([Row(id="r0", inputs={"x": "x"})], labels=BINARY), table, errors)
     with pytest.raises(LossError, match="each to be in"):
-        race(table.candidates, rows(10), table, lambda judged: errors(judged) + 2)
+        run_race(table.candidates, rows(10), table, lambda judged: errors(judged) + 2)
     with pytest.raises(InputError, match="alpha"):
         RaceSettings(alpha=0)
 
