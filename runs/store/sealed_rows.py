@@ -172,8 +172,8 @@ def _rows_of_run(keys: list[bytes], fingerprints: RowFingerprints, memory: SeenR
     alike = np.logical_or.reduce([met.same for met in matches]) if matches else np.zeros(len(keys), np.bool_)
     if memory.open.prints is not None:
         met = fingerprints.prints.met_in(memory.open.prints)
-        opened = opened | (met.same & met.whole & ~sealed & ~alike)
-        alike = alike & ~(met.same & met.whole)
+        opened = opened | (met.same & met.complete & ~sealed & ~alike)
+        alike = alike & ~(met.same & met.complete)
     return sealed | (alike & ~opened), opened
 
 
