@@ -255,7 +255,7 @@ class _Edits:
         # passed.
         for i in np.flatnonzero(passed & few):
             before, now = np.repeat(old, many[i], axis=0), np.repeat(new, many[i], axis=0)
-            passed[i] = swap_test(self.metric, before, now, exact=EXACT, draws=SWAPS) <= self.alpha
+            passed[i] = permutation_p(self.metric, before, now, exact=EXACT, draws=SWAPS) <= self.alpha
         return passed.tolist()
 
 
