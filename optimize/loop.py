@@ -140,7 +140,7 @@ def find_target(baseline: JudgedDataset, objective: Objective, services: Service
     report = find_slices(
         baseline,
         metric=objective.target,
-        columns=settings.columns or None,
+        columns=settings.slice_columns or None,
         exclude=settings.exclude,
         keep=settings.keep,
         seed=settings.seed,

@@ -51,7 +51,6 @@ class _Lazy(click.Group):
         module, _, attribute = COMMANDS[cmd_name][0].partition(":")
         command = getattr(import_module(f".commands.{module}", __package__), attribute)
         assert isinstance(command, click.Command)
-        _keep_examples_whole(command)
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -69,14 +68,6 @@ def _retired_command(name: str) -> click.Command:
 
     any_arguments = {"ignore_unknown_options": True, "allow_extra_args": True}
     return click.Command(name, callback=refuse, context_settings=any_arguments, add_help_option=False)
-
-
-def _keep_examples_whole(command: click.Command) -> None:
-    """Print examples on one line, however narrow the terminal: a line that was broken would be pasted in parts."""
-    if command.epilog and not command.epilog.startswith("\b"):
-        command.epilog = f"\b\n{command.epilog}"
-    for inner in command.commands.values() if isinstance(command, click.Group) else ():
-        _keep_examples_whole(inner)
 
 
 @click.group(cls=_Lazy, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})

@@ -26,10 +26,12 @@ from ...judges.annotation import (
 from ...judges.annotation.material import Sources, read_material
 from ..actions.annotate import Annotation, Asking, run_annotation, write_annotations
 from ..config.environment import parse_budget
+from ..config.options import ModelOptions
 from ..terminal import progress_on_stderr, say, say_json, say_table
 from .failure import error_body, report_failure
+from .help import Command
 from .model_access import asking_environment
-from .options import column_map, json_option, model_options, no_wait_option, open_workspace, workspace_option
+from .options import column_map, json_option, no_wait_option, open_workspace, options_of, workspace_option
 from .output_paths import OutFile
 
 SHOWN = 10
@@ -37,8 +39,9 @@ SHOWN = 10
 
 
 @click.command(
+    cls=Command,
     epilog="Example:  judgewright annotate queries.jsonl passages.jsonl --judge context_relevance "
-    "--model gpt-4o-mini --k 5 --per-query 10 --out annotations.jsonl"
+    "--model gpt-4o-mini --k 5 --per-query 10 --out annotations.jsonl",
 )
 @click.argument("queries", type=click.Path(path_type=Path))
 @click.argument("corpus", type=click.Path(path_type=Path))
@@ -71,7 +74,7 @@ SHOWN = 10
 @click.option("--column", "columns", multiple=True, metavar="INPUT=COLUMN", help="Read a judge's input from there.")
 @click.option("--query-id", help="Column of the query's id [default: query_id, qid, else id].")
 @click.option("--document-id", help="Column of the document's id [default: document_id, doc_id, ..., else id].")
-@model_options
+@options_of(models=ModelOptions)
 @workspace_option
 @no_wait_option
 @json_option
@@ -94,10 +97,7 @@ def annotate(
     columns: tuple[str, ...],
     query_id: str | None,
     document_id: str | None,
-    model: str,
-    concurrency: int,
-    budget: str | None,
-    max_tokens: int,
+    models: ModelOptions,
     workspace: Path | None,
     no_wait: bool,
     as_json: bool,
@@ -123,11 +123,11 @@ def annotate(
     plan = SamplePlan(k=k, per_query=per_query, outside=cast("Outside", outside), seed=seed)
     with open_workspace(workspace, wait=not no_wait) as place, progress_on_stderr(quiet=as_json) as watch:
         asking = Asking(
-            model=model,
-            environment=asking_environment(place.root, model),
-            allowance=parse_budget(budget),
-            concurrency=concurrency,
-            settings=JudgeSettings(max_tokens=max_tokens),
+            model=models.model,
+            environment=asking_environment(place.root, models.model),
+            allowance=parse_budget(models.budget),
+            concurrency=models.concurrency,
+            settings=JudgeSettings(max_tokens=models.max_tokens),
         )
         prompt = place.registry.get(judge_name)
         material = read_material(prompt, sources)

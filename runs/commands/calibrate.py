@@ -2,82 +2,66 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 import click
 
-from ...judges import JudgeSettings, parse_shares
-from ...judges.calibrate import METHODS
+from ...judges import JudgeSettings
+from ...judges.calibrate import METHODS, Method
 from ...judges.metrics import BINARY_METRICS
+from ...optimize.options import option
 from ..actions.bench import describe_spending
 from ..actions.calibrate import run_calibration
 from ..config.environment import parse_budget
+from ..config.options import ConfidenceOptions, ModelOptions, RowOptions
 from ..reports.calibration_report import say_calibration
+from ..store.run_config import read_rows
 from ..terminal import progress_on_stderr, say, say_json
+from .help import Command
 from .model_access import asking_environment
-from .options import (
-    data_options,
-    json_option,
-    model_options,
-    no_wait_option,
-    open_workspace,
-    read_rows,
-    workspace_option,
-)
+from .options import json_option, no_wait_option, open_workspace, options_of, workspace_option
+
+if TYPE_CHECKING:
+    from ...judges import Shares
+
+
+_fit = partial(option, "Calibration")
+
+
+@dataclass(frozen=True, kw_only=True)
+class CalibrateOptions(ConfidenceOptions):
+    """What is fitted, and on which rows."""
+
+    metric: str = _fit("f1", "What the threshold maximises.", choices=tuple(BINARY_METRICS))
+    method: Method = _fit("isotonic", "How confidence is calibrated; platt needs fewer rows.", choices=METHODS)
+    threshold_only: bool = _fit(False, "Choose the threshold and leave confidence alone (--method none).")
+    shares: Shares = option(
+        "Data", (30, 20, 30, 20), "Per cent for training/validation/holdout/final.", kind="shares", flag="--split"
+    )
 
 
 @click.command(
-    epilog="Example:  judgewright calibrate groundedness rows.jsonl --model gpt-4o-mini --metric f1 --method isotonic"
+    cls=Command,
+    epilog="Example:  judgewright calibrate groundedness rows.jsonl --model gpt-4o-mini --metric f1 --method isotonic",
 )
 @click.argument("judge")
 @click.argument("data", type=click.Path(path_type=Path))
-@model_options
-@data_options
-@click.option(
-    "--metric",
-    default="f1",
-    show_default=True,
-    type=click.Choice(list(BINARY_METRICS)),
-    help="What the threshold maximises.",
-)
-@click.option(
-    "--method",
-    default="isotonic",
-    show_default=True,
-    type=click.Choice(METHODS),
-    help="How confidence is calibrated; platt needs fewer rows.",
-)
-@click.option("--threshold-only", is_flag=True, help="Choose the threshold and leave confidence alone (--method none).")
-@click.option(
-    "--confidence",
-    default="ask",
-    show_default=True,
-    type=click.Choice(["ask", "tok"]),
-    help="ask: as the judge states it; tok: from the log-probabilities of its verdict.",
-)
-@click.option(
-    "--split", default="30/20/30/20", show_default=True, help="Per cent for training/validation/holdout/final."
-)
+@options_of(rows=RowOptions, models=ModelOptions, options=CalibrateOptions)
 @workspace_option
 @no_wait_option
 @json_option
 def calibrate(
     judge: str,
     data: Path,
-    model: str,
-    concurrency: int,
-    budget: str | None,
-    max_tokens: int,
-    metric: str,
-    method: Any,  # Any: click has checked it against METHODS
-    threshold_only: bool,
-    confidence: Any,  # Any: click has checked it
-    split: str,
+    rows: RowOptions,
+    models: ModelOptions,
+    options: CalibrateOptions,
     workspace: Path | None,
     no_wait: bool,
     as_json: bool,
-    **reading: Any,  # Any: the options of data_options, handed on
 ) -> None:
     """Fit JUDGE's decision rule on the validation rows of DATA, show before and after, and keep it with the judge.
 
@@ -86,19 +70,19 @@ def calibrate(
     """
     with open_workspace(workspace, wait=not no_wait) as place, progress_on_stderr(quiet=as_json) as watch:
         prompt = place.registry.get(judge)
-        dataset = read_rows(prompt, data, **reading)
+        dataset = read_rows(prompt, data, rows)
         result = run_calibration(
             place,
             prompt,
             dataset,
-            model=model,
-            environment=asking_environment(place.root, model),
-            allowance=parse_budget(budget),
-            concurrency=concurrency,
-            settings=JudgeSettings(max_tokens=max_tokens, confidence=confidence),
-            metric=metric,
-            method="none" if threshold_only else method,
-            shares=parse_shares(split),
+            model=models.model,
+            environment=asking_environment(place.root, models.model),
+            allowance=parse_budget(models.budget),
+            concurrency=models.concurrency,
+            settings=JudgeSettings(max_tokens=models.max_tokens, confidence=options.confidence),
+            metric=options.metric,
+            method="none" if options.threshold_only else options.method,
+            shares=options.shares,
             watch=watch,
         )
     if as_json:

@@ -17,11 +17,12 @@ from ..actions.make_data import import_rows, split_file
 from ..config.environment import read_environment
 from ..reports.data_report import say_data_report, say_import
 from ..terminal import say, say_json, say_table
+from .help import Group
 from .options import json_option, open_workspace, workspace_option
 from .output_paths import OutFile, OutFolder
 
 
-@click.group()
+@click.group(cls=Group)
 def data() -> None:
     """Look at a data file, split it into files, or make one from a published release."""
 

@@ -15,11 +15,12 @@ from ..reports.gate_report import say_gated
 from ..reports.run_report import say_found
 from ..store.workspace import Workspace
 from ..terminal import inline, progress_on_stderr, say, say_json
+from .help import Command
 from .model_access import allow_origin_option, asking_environment
 from .options import F, json_option, named_run, names, no_wait_option, open_workspace, workspace_option
 
 
-@click.command(epilog="Example:  judgewright diff 20261121-031502-a1b2c3")
+@click.command(cls=Command, epilog="Example:  judgewright diff 20261121-031502-a1b2c3")
 @click.argument("run")
 @workspace_option
 @json_option
@@ -81,7 +82,9 @@ def decision_options(command: F) -> F:
     return command
 
 
-@click.command(epilog='Example:  judgewright accept 20261121-031502-a1b2c3 --hunks 1,3 --comment "reads well"')
+@click.command(
+    cls=Command, epilog='Example:  judgewright accept 20261121-031502-a1b2c3 --hunks 1,3 --comment "reads well"'
+)
 @click.argument("run")
 @click.option("--hunks", help="Adopt these hunks alone, such as 1,3: what they make goes through the gate first.")
 @click.option("--budget", help="With --hunks: a new budget for the run, what it has spent included.")
@@ -121,7 +124,9 @@ def accept(
     _finish(choice, as_json=as_json)
 
 
-@click.command(epilog='Example:  judgewright reject 20261121-031502-a1b2c3 --comment "rule 3 is too narrow"')
+@click.command(
+    cls=Command, epilog='Example:  judgewright reject 20261121-031502-a1b2c3 --comment "rule 3 is too narrow"'
+)
 @click.argument("run")
 @decision_options
 def reject(run: str, who: str | None, comment: str, workspace: Path | None, no_wait: bool, as_json: bool) -> None:

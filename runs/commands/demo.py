@@ -15,6 +15,7 @@ from ..reports.terminal_report import say_event, say_nothing, say_verdict
 from ..store.run_config import RunConfig
 from ..store.workspace import Workspace
 from ..terminal import progress_on_stderr, say, say_json
+from .help import Command
 from .optimize import say_end
 from .options import json_option
 from .output_paths import OutFolder
@@ -26,7 +27,7 @@ OBJECTIVE = (
 )
 
 
-@click.command(epilog="Example:  judgewright demo --dir demo")
+@click.command(cls=Command, epilog="Example:  judgewright demo --dir demo")
 @click.option(
     "--dir",
     "folder",

@@ -14,11 +14,12 @@ from ..actions.export import export_context
 from ..exports import TARGETS, build_manifest, push_export, read_export, verify_export, write_export
 from ..exports.judge_module import stem
 from ..terminal import inline, say, say_json
+from .help import Group
 from .options import json_option, open_workspace, workspace_option
 from .output_paths import OutFile
 
 
-class _WriteUnlessNamed(click.Group):
+class _WriteUnlessNamed(Group):
     """`export JUDGE --to T` writes; `export verify PATH` verifies."""
 
     def resolve_command(

@@ -10,10 +10,11 @@ from ...judges import InputError, parse_label_scale, read_small_text, write_besi
 from ..actions.gate_decision import verification
 from ..imports import SOURCES, TOOLS, ImportedJudge, ImportOptions, import_judge, list_installed
 from ..terminal import inline, say, say_diff, say_json, say_table
+from .help import Group
 from .options import json_option, open_workspace, workspace_option
 from .output_paths import OutFile
 
-IMPORTS = """\b
+IMPORTS = """\
 Example:    judgewright judges import trulens groundedness --with .venvs/trulens/bin/python --out trulens.yaml
 No NAME:    judgewright judges import mlflow --with .venvs/mlflow/bin/python
 A file:     judgewright judges import umbrela qrel_zeroshot_bing.txt --as umbrela
@@ -21,7 +22,7 @@ Of ours:    judgewright judges import export handover
 """
 
 
-@click.group()
+@click.group(cls=Group)
 def judges() -> None:
     """List, show, compare and import judge prompts."""
 

@@ -1,71 +1,162 @@
-"""Options that several commands share, and what they are turned into."""
+"""Options that several commands share, and how a dataclass of options becomes options of a command."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from functools import partial
+from dataclasses import MISSING, Field
+from functools import partial, wraps
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from ...judges import Dataset, InputError, JudgePrompt, load_dataset, parse_label_scale
-from ..actions.reliability import ReliabilityOptions
-from ..config.environment import read_environment
-from ..store.journal import find_run
-from ..store.workspace import Workspace, find_workspace
+from ...judges.errors import InputError
+from ...optimize.options import Kind, Option, option_fields, shares_text, spelling
 from ..terminal import say_waiting
+from .help import GroupedOption
 from .output_paths import OutFile
 
+if TYPE_CHECKING:
+    from ..store.workspace import Workspace
+
 F = TypeVar("F", bound=Callable[..., Any])  # Any: click passes whatever a command declares
+T = TypeVar("T")
+output_option = partial(click.option, cls=GroupedOption, group="Output")
 
 
-def json_option(command: F) -> F:
-    """Add `--json`."""
-    return click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of text.")(command)
+def options_of(**classes: type) -> Callable[[Callable[..., T]], Callable[..., T]]:
+    """Give a command an option for each field of some dataclasses, and hand it one object of each.
+
+    Args:
+        classes: Dataclasses of `option`s, by the command's parameter that takes the object.
+    """
+
+    def decorate(command: Callable[..., T]) -> Callable[..., T]:
+        @wraps(command)
+        def call(**values: Any) -> T:  # Any: what click read
+            for name, options in classes.items():
+                own = {field.name: values.pop(field.name) for field, _ in option_fields(options)}
+                values[name] = options(**own)
+            return command(**values)
+
+        # The decorator that is applied last is shown first.
+        for options in reversed(classes.values()):
+            for field, option in reversed(list(option_fields(options))):
+                call = _click_option(field, option)(call)
+        return call
+
+    return decorate
 
 
-def workspace_option(command: F) -> F:
-    """Add `--workspace`."""
-    text = "Folder of the workspace [default: the nearest with .judgewright/, else here]."
-    return click.option("--workspace", type=click.Path(path_type=Path, file_okay=False), help=text)(command)
+def _click_option(field: Field[Any], option: Option) -> Callable[[F], F]:  # Any: a field of any type
+    settings: dict[str, Any] = {"group": option.group, "help": option.help, "metavar": option.metavar or _METAVARS.get(option.kind)}
+    settings["type"] = _click_type(option)
+    settings["multiple"] = option.kind in ("repeated", "pairs")
+    if option.kind == "flag":  # with is_flag=False click would not take a value that begins with a dash
+        settings["is_flag"] = True
+    if option.kind == "model":
+        settings["help"] += "  [required]"
+    elif field.default is MISSING and field.default_factory is MISSING:
+        settings["required"] = True
+    elif field.default not in (None, (), MISSING) and field.default is not False:
+        shares = option.kind == "shares"
+        settings["default"] = shares_text(field.default) if shares else field.default
+    settings["show_default"] = bool(str(settings.get("default", "")))
+    if option.kind in _READERS:
+        settings["callback"] = partial(_read_value, _READERS[option.kind])
+    return click.option(spelling(field), field.name, cls=GroupedOption, **settings)
 
 
-def all_option(command: F) -> F:
-    """Add `--all`."""
-    text = "Show single rows that are sealed to a run too: that opens its holdout, and the ledger says so."
-    return click.option("--all", "show_all", is_flag=True, help=text)(command)
+_METAVARS: Mapping[Kind, str] = {"integer": "INTEGER", "number": "NUMBER"}
+"""Instead of click's `INTEGER RANGE`; the range stands behind the help."""
 
 
-def data_options(command: F) -> F:
-    """Add the options that say how rows are read."""
-    options = (
-        click.option("--label", help="Column of the human label [default: label]."),
-        click.option("--id", "id_", help="Column of the row id [default: id, else the line number]."),
-        click.option(
-            "--group", help="Column whose rows stay on one side of a split [default: group_id, else the longest input]."
-        ),
-        click.option(
-            "--column",
-            "columns",
-            multiple=True,
-            metavar="INPUT=COLUMN",
-            help="Read a judge's input from another column.",
-        ),
-        click.option(
-            "--label-scale",
-            help="Scale of the labels: binary, probability, or LOW..HIGH@THRESHOLD [default: read from them].",
-        ),
-        click.option("--limit", type=click.IntRange(min=1), help="Read only the first rows."),
-        click.option("--skip-incomplete", is_flag=True, help="Leave out rows that lack an input, and say how many."),
-    )
-    for option in reversed(options):
-        command = option(command)
-    return command
+def _click_type(option: Option) -> click.ParamType | None:
+    if option.choices:
+        return click.Choice(option.choices)
+    limited = option.low is not None or option.high is not None
+    match option.kind:
+        case "integer":
+            return click.IntRange(option.low, option.high) if limited else click.INT
+        case "number":
+            return click.FloatRange(option.low, option.high) if limited else click.FLOAT
+        case "edit":
+            return click.Path(path_type=Path, dir_okay=False, exists=True)
+        case "file":
+            return click.Path(path_type=Path, dir_okay=False)
+        case "out":
+            return OutFile()
+        case _:
+            return None
+
+
+def _read_value(read: Callable[[Any], Any], context: click.Context, _: click.Parameter, value: Any) -> Any:
+    """Turn what was typed into what the field holds; Any: as its kind has it."""
+    return value if context.resilient_parsing else read(value)
+
+
+def _read_shares(text: str) -> tuple[float, ...]:
+    from ...judges import parse_shares
+
+    return parse_shares(text)
+
+
+def _read_slice(text: str) -> str:
+    from ...slices import read_slice
+
+    return text if text in ("auto", "all") else str(read_slice(text))
+
+
+def _read_edit(path: Path | None) -> str | None:
+    from ...judges import read_prompt
+
+    return None if path is None else read_prompt(path).to_yaml()
+
+
+def _read_loss(text: str | None) -> str | None:
+    import orjson
+
+    from ..actions.write_loss import read_loss
+
+    return None if text is None else orjson.dumps(read_loss(text).to_json()).decode()
+
+
+def column_map(columns: tuple[str, ...]) -> dict[str, str]:
+    """Read `INPUT=COLUMN` pairs.
+
+    Raises:
+        InputError: One of them is not such a pair.
+    """
+    return read_pairs(columns, "--column", "INPUT=COLUMN")
+
+
+def read_pairs(pairs: tuple[str, ...], option: str, form: str) -> dict[str, str]:
+    """Read pairs that an option was given.
+
+    Args:
+        pairs: What was typed.
+        option: The option, for the message.
+        form: How a pair is written, for the message.
+
+    Raises:
+        InputError: One of them is not such a pair.
+    """
+    values: dict[str, str] = {}
+    for pair in pairs:
+        name, _, value = pair.partition("=")
+        if not name or not value:
+            raise InputError(f"{option} {pair!r} is not {form}")
+        values[name] = value
+    return values
+
+
+def names(text: str | None) -> tuple[str, ...]:
+    """Read comma-separated names; nothing gives none."""
+    return tuple(part.strip() for part in text.split(",") if part.strip()) if text else ()
 
 
 def require_model(model: str | None) -> str:
-    """Return the model that was named: a forgotten one would ask a stand-in, or pay somebody.
+    """Return the model that was named: without one a run would call a stand-in, or cost somebody money.
 
     Raises:
         InputError: None was.
@@ -75,49 +166,38 @@ def require_model(model: str | None) -> str:
     return model
 
 
-def model_option(command: F, *, required: bool = True) -> F:
-    """Add `--model`, which has no default."""
-
-    def named(context: click.Context, _: click.Parameter, model: str | None) -> str | None:
-        return require_model(model) if required and not context.resilient_parsing else model
-
-    text = "simulated (made up, no key), NAME, or NAME@https://host/v1."
-    return click.option("--model", callback=named, help=text + "  [required]" * required)(command)
-
-
-def model_options(command: F, *, required: bool = True) -> F:
-    """Add the options that say who is asked, how fast, and for how much."""
-    options = (
-        partial(model_option, required=required),
-        click.option(
-            "--concurrency",
-            default=64,
-            show_default=True,
-            type=click.IntRange(1, 1000),
-            help="Calls in flight at most.",
-        ),
-        click.option("--budget", help="Dollars such as 5.00, or tokens such as 200000tokens."),
-        click.option(
-            "--max-tokens", default=512, show_default=True, type=click.IntRange(min=1), help="Tokens of one verdict."
-        ),
-    )
-    for option in reversed(options):
-        command = option(command)
-    return command
+_READERS: Mapping[Kind, Callable[[Any], Any]] = {  # Any: as each kind has it
+    "names": names,
+    "pairs": column_map,
+    "shares": _read_shares,
+    "slice": _read_slice,
+    "edit": _read_edit,
+    "loss": _read_loss,
+    "model": require_model,
+}
 
 
-def ceiling_options(command: F) -> F:
-    """Add the options that say how far to trust the figures."""
-    file = click.Path(path_type=Path, dir_okay=False)
-    options = (
-        click.option("--annotators", help="Comma-separated columns of single annotators, or one column of lists."),
-        click.option("--gain", type=float, help="The gain you are after, such as 0.02, to be held against the noise."),
-        click.option("--audit", type=OutFile(), help="Write likely label errors as JSONL, to be marked."),
-        click.option("--audited", type=file, help="Such a file with marks: measure with the labels it corrects."),
-    )
-    for option in reversed(options):
-        command = option(command)
-    return command
+def json_option(command: F) -> F:
+    """Add `--json`."""
+    return output_option("--json", "as_json", is_flag=True, help="Print one JSON object instead of text.")(command)
+
+
+def workspace_option(command: F) -> F:
+    """Add `--workspace`."""
+    text = "Folder of the workspace [default: the nearest with .judgewright/, else here]."
+    return output_option("--workspace", type=click.Path(path_type=Path, file_okay=False), help=text)(command)
+
+
+def all_option(command: F) -> F:
+    """Add `--all`."""
+    text = "Show single rows that are sealed to a run too: that opens its holdout, and the ledger says so."
+    return output_option("--all", "show_all", is_flag=True, help=text)(command)
+
+
+def no_wait_option(command: F) -> F:
+    """Add `--no-wait`, for commands that write to the workspace."""
+    text = "Leave with 3 where another run writes to the workspace, instead of waiting for its end."
+    return output_option("--no-wait", is_flag=True, help=text)(command)
 
 
 def retired_option(name: str, instead: str) -> Callable[[F], F]:
@@ -131,21 +211,18 @@ def retired_option(name: str, instead: str) -> Callable[[F], F]:
     return click.option(name, is_flag=True, hidden=True, is_eager=True, expose_value=False, callback=refuse)
 
 
-def no_wait_option(command: F) -> F:
-    """Add `--no-wait`, for commands that write to the workspace."""
-    text = "Leave with 3 where another run writes to the workspace, instead of waiting for its end."
-    return click.option("--no-wait", is_flag=True, help=text)(command)
-
-
-def open_workspace(given: Path | None, *, wait: bool = False) -> Workspace:
+def open_workspace(folder: Path | None, *, wait: bool = False) -> Workspace:
     """Return the workspace a command works in.
 
     Args:
-        given: The option's value.
+        folder: The option's value.
         wait: Whether a write waits, and says so, while another run writes; a command that only reads never has to.
     """
+    from ..config.environment import read_environment
+    from ..store.workspace import find_workspace
+
     on_wait = say_waiting if wait else None
-    return find_workspace(Path.cwd(), given=given or read_environment().workspace, on_wait=on_wait)
+    return find_workspace(Path.cwd(), given=folder or read_environment().workspace, on_wait=on_wait)
 
 
 def named_run(workspace: Workspace, name: str, *, kind: str | None = "optimize") -> str:
@@ -154,65 +231,8 @@ def named_run(workspace: Workspace, name: str, *, kind: str | None = "optimize")
     Raises:
         InputError: There is no workspace or no such run, or there are several.
     """
+    from ..store.journal import find_run
+
     if not workspace.exists:
         raise InputError(f"there is no workspace at {workspace.root}", hint="give --workspace, or start a run here")
     return find_run(workspace.database, name, kind=kind)
-
-
-def read_rows(
-    prompt: JudgePrompt,
-    data: Path,
-    *,
-    label: str | None,
-    id_: str | None,
-    group: str | None,
-    columns: tuple[str, ...],
-    label_scale: str | None,
-    limit: int | None,
-    skip_incomplete: bool,
-) -> Dataset:
-    """Read a data file with the options of `data_options`."""
-    return load_dataset(
-        data,
-        inputs=prompt.inputs,
-        scale=prompt.scale,
-        label=label,
-        id=id_,
-        group=group,
-        columns=column_map(columns),
-        label_scale=parse_label_scale(label_scale) if label_scale else None,
-        limit=limit,
-        skip_incomplete=skip_incomplete,
-    )
-
-
-def column_map(columns: tuple[str, ...]) -> dict[str, str]:
-    """Read `INPUT=COLUMN` pairs.
-
-    Raises:
-        InputError: One of them is not such a pair.
-    """
-    for pair in columns:
-        if not all(pair.partition("=")):
-            raise InputError(f"--column {pair!r} is not INPUT=COLUMN")
-    return {pair.partition("=")[0]: pair.partition("=")[2] for pair in columns}
-
-
-def ceiling_questions(
-    *,
-    metric: str,
-    annotators: str | None,
-    gain: float | None,
-    audit: Path | None,
-    audited: Path | None,
-    words: Mapping[str, float] | None = None,
-) -> ReliabilityOptions:
-    """Read the options of `ceiling_options`."""
-    return ReliabilityOptions(
-        metric=metric, gain=gain, annotators=names(annotators), words=words, audit=audit, audited=audited
-    )
-
-
-def names(text: str | None) -> tuple[str, ...]:
-    """Read comma-separated names; nothing gives none."""
-    return tuple(part.strip() for part in text.split(",") if part.strip()) if text else ()

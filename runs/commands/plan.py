@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
-from ...judges.reliability import CHURN
+from ..config.options import OptimizeOptions
 from ..terminal import inline, progress_on_stderr, say, say_json, say_table
-from .model_access import asking_environment
-from .optimize import optimize, read_config
-from .options import open_workspace
+from .help import Command
+from .options import json_option, no_wait_option, open_workspace, options_of, output_option, workspace_option
 
 if TYPE_CHECKING:
     from ...optimize.holdout.power import GuardNeed
@@ -20,38 +19,44 @@ if TYPE_CHECKING:
 
 
 @click.command(
+    cls=Command,
     epilog='Example:  judgewright plan groundedness rows.jsonl --objective "precision first; lose at most 3 points of '
     'recall" --model gpt-4o-mini --steps 10',
 )
-@click.option(
+@click.argument("judge")
+@click.argument("data", type=click.Path(path_type=Path))
+@options_of(options=OptimizeOptions)
+@output_option(
     "--pilot", is_flag=True, help="Judge 200 open rows, and again with a reworded prompt, to measure the churn."
 )
+@workspace_option
+@no_wait_option
+@json_option
 def plan(
     judge: str,
+    data: Path,
+    options: OptimizeOptions,
+    pilot: bool,
     workspace: Path | None,
     no_wait: bool,
-    pilot: bool,
     as_json: bool,
-    **options: Any,  # Any: the options of `read_config`
 ) -> None:
     """Say what optimizing JUDGE on DATA would ask and cost, and which gain the gate could show, before it is spent.
 
     It takes the options of `judgewright optimize`. Nothing is spent without --pilot.
     """
     from ..actions.plan import plan_run
+    from ..store.run_config import RunConfig
+    from .model_access import asking_environment
 
     with open_workspace(workspace, wait=not no_wait) as place, progress_on_stderr(quiet=as_json) as watch:
-        config = read_config(place.registry.get(judge), **options)
+        config = RunConfig(prompt=place.registry.get(judge).to_yaml(), data=str(data), **vars(options))
         environment = asking_environment(place.root, *config.named_models)
         planned = plan_run(place, config, environment, pilot=pilot, watch=watch)
     if as_json:
         say_json(planned.to_json())
     else:
         say_plan(planned)
-
-
-# A plan of other options would be the plan of another walk.
-plan.params = [*optimize.params, *plan.params]
 
 
 def say_plan(planned: Plan) -> None:
@@ -85,6 +90,8 @@ def say_plan(planned: Plan) -> None:
 
 
 def _say_detectable(found: MinimumDetectableEffect) -> None:
+    from ...judges.reliability import CHURN
+
     where = f"{found.rows:,} holdout rows in {found.groups:,} groups, look {found.look}, alpha {found.alpha:.4f}"
     say(f"\nThe smallest gain of {found.metric} that the gate shows with 80 % power ({where})")
     if found.size is None:

@@ -9,27 +9,23 @@ import click
 from ..actions.gate import Asking
 from ..actions.recheck import recheck as decide_again
 from ..config.environment import parse_budget
+from ..config.options import ModelOptions
 from ..terminal import progress_on_stderr
 from .gate import finish
+from .help import Command
 from .model_access import asking_environment
-from .options import json_option, model_option, no_wait_option, open_workspace, workspace_option
+from .options import json_option, no_wait_option, open_workspace, options_of, workspace_option
 
 
-@click.command(epilog="Example:  judgewright recheck groundedness --model gpt-4o-mini --budget 1.00")
+@click.command(cls=Command, epilog="Example:  judgewright recheck groundedness --model gpt-4o-mini --budget 1.00")
 @click.argument("judge")
-@model_option
-@click.option("--concurrency", default=64, show_default=True, type=click.IntRange(1, 1000), help="Calls in flight.")
-@click.option("--budget", help="Dollars such as 5.00, or tokens such as 200000tokens.")
-@click.option("--max-tokens", default=512, show_default=True, type=click.IntRange(min=1), help="Tokens of one verdict.")
+@options_of(models=ModelOptions)
 @workspace_option
 @no_wait_option
 @json_option
 def recheck(
     judge: str,
-    model: str,
-    concurrency: int,
-    budget: str | None,
-    max_tokens: int,
+    models: ModelOptions,
     workspace: Path | None,
     no_wait: bool,
     as_json: bool,
@@ -41,11 +37,11 @@ def recheck(
     """
     with open_workspace(workspace, wait=not no_wait) as place, progress_on_stderr(quiet=as_json) as watch:
         asking = Asking(
-            model=model,
-            environment=asking_environment(place.root, model),
-            allowance=parse_budget(budget),
-            concurrency=concurrency,
-            max_tokens=max_tokens,
+            model=models.model,
+            environment=asking_environment(place.root, models.model),
+            allowance=parse_budget(models.budget),
+            concurrency=models.concurrency,
+            max_tokens=models.max_tokens,
             watch=watch,
         )
         gated = decide_again(place, place.registry.get(judge), asking)

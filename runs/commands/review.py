@@ -12,13 +12,14 @@ import click
 
 from ...judges import InputError
 from ..terminal import say, say_json
+from .help import Command
 from .model_access import allow_origin_option, asking_environment
 from .options import json_option, open_workspace, workspace_option
 
 HOST = "127.0.0.1"
 
 
-@click.command(epilog="Example:  judgewright review --port 8377")
+@click.command(cls=Command, epilog="Example:  judgewright review --port 8377")
 @click.option(
     "--port",
     default=8377,

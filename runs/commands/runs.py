@@ -20,13 +20,14 @@ from ..reports.terminal_report import say_event, say_nothing
 from ..store.calls import CallStore
 from ..store.journal import RunJournal, get_run, list_runs
 from ..terminal import progress_on_stderr, say, say_json, say_table
+from .help import Group
 from .model_access import allow_origin_option, asking_environment
 from .optimize import finish
 from .options import json_option, named_run, no_wait_option, open_workspace, workspace_option
 from .output_paths import OutFolder
 
 
-@click.group()
+@click.group(cls=Group)
 def runs() -> None:
     """List, show and resume runs.
 

@@ -12,7 +12,7 @@ import click
 from ...judges import InputError, JudgedDataset, parse_label_scale
 from ...judges.files import GradeMap, VerdictColumns, parse_grade_map, require_aggregate
 from ...judges.published import STATUSES, all_agree, check_expected, load_published
-from ..actions.reliability import check_reliability
+from ..actions.reliability import ReliabilityOptions, check_reliability
 from ..actions.score import (
     TEXT_METRIC,
     Score,
@@ -23,14 +23,16 @@ from ..actions.score import (
     score_texts,
     to_json,
 )
+from ..config.options import TrustOptions
 from ..reports.reliability_report import say_reliability
 from ..reports.score_tables import say_expected, say_leaderboard, say_score, say_text_score
 from ..store.sealed_rows import seal_judges
 from ..terminal import say_json
-from .options import all_option, ceiling_options, ceiling_questions, json_option, open_workspace, workspace_option
+from .help import Command
+from .options import all_option, json_option, open_workspace, options_of, workspace_option
 from .output_paths import OutFile
 
-EXAMPLES = """\b
+EXAMPLES = """\
 Example:  judgewright score verdicts.jsonl --score verdict --confidence confidence --group query_id
 Several:  judgewright score ours.jsonl theirs.jsonl --published groundedness
 Matrix:   judgewright score matrix.jsonl --score 'verdicts.*' --scale 0..3 --metric kappa
@@ -40,7 +42,7 @@ Check:    judgewright score --expected expected.json FOLDER
 """
 
 
-@click.command(epilog=EXAMPLES)
+@click.command(cls=Command, epilog=EXAMPLES)
 @click.argument("files", nargs=-1, type=click.Path(path_type=Path), metavar="[FILES]...")
 @click.option("--label", default="label", show_default=True, help="Column of the human label.")
 @click.option(
@@ -79,7 +81,7 @@ Check:    judgewright score --expected expected.json FOLDER
     "--expected", type=click.Path(path_type=Path), help="Compute every figure of this file from the verdicts in FOLDER."
 )
 @click.option("--verbose", is_flag=True, help="With --expected: print the figures' definitions.")
-@ceiling_options
+@options_of(trust=TrustOptions)
 @click.option("--html", type=OutFile(), help="Write a page about one judge too.")
 @click.option("--seed", default=0, show_default=True, help="Seed of the draws behind the interval of ECE.")
 @all_option
@@ -95,6 +97,7 @@ def score(
     verbose: bool,
     html: Path | None,
     seed: int,
+    trust: TrustOptions,
     show_all: bool,
     workspace: Path | None,
     as_json: bool,
@@ -115,10 +118,9 @@ def score(
             )
         _score_texts(files, reading, as_json=as_json)
         return
-    questions = {name: reading.pop(name) for name in ("annotators", "gain", "audit", "audited")}
     columns = read_columns(**reading)
     words = {word: grade for word, grade in columns.label_map.items() if grade is not None}
-    trust = ceiling_questions(metric=metric, words=words or None, **questions)
+    reliability = ReliabilityOptions(metric=metric, words=words or None, **vars(trust))
     by = None if columns.aggregate else next(iter(reading["by"]), None)
     asked = ScoreOptions(by=by, at=at or (10,), uncertain=uncertain, seed=seed)
     figures = load_published(published) if published else ()
@@ -131,14 +133,14 @@ def score(
         (seal,) = seals
         one = measure_one(next(iter(judges.values())), asked).noting(*seal.notes(), *seal.look_note())
         _write_page(html, one, title=files[0].name, shown=seal.shown(one.judged))
-        ceilings = check_reliability([one.judged], trust, shown=seal.shown)
+        ceilings = check_reliability([one.judged], reliability, shown=seal.shown)
         if as_json:
             say_json(one.to_json() | ceilings.to_json())
         else:
             say_score(one, title=files[0].name)
             say_reliability(ceilings, audit=trust.audit)
         return
-    alone = {"--by": by, "--html": html} | {f"--{name}": value for name, value in questions.items()}
+    alone = {"--by": by, "--html": html} | {f"--{name}": value for name, value in vars(trust).items()}
     if given := [option for option, value in alone.items() if value]:
         raise InputError(f"{given[0]} is for one judge", hint="name one file, and one --score column")
     judges = {

@@ -9,10 +9,11 @@ import click
 from ...judges import Simulated
 from ...judges.simulated.faults import Faults
 from ..terminal import say, say_json
+from .help import Command
 from .options import json_option
 
 
-@click.command(epilog="Example:  judgewright simulate --port 8399 --faults 429=0.10,503=0.05,garbage=0.05")
+@click.command(cls=Command, epilog="Example:  judgewright simulate --port 8399 --faults 429=0.10,503=0.05,garbage=0.05")
 @click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
 @click.option(
     "--port",

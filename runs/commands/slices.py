@@ -31,10 +31,11 @@ from ..actions.find_slices import (
 from ..reports.slice_plots import plot_found, plot_measured, write_picture
 from ..reports.slice_report import say_measured, say_rows, say_slices, say_tree
 from ..terminal import counting_on_stderr, say, say_json
+from .help import Command
 from .options import all_option, json_option, names, open_workspace, workspace_option
 from .output_paths import NumberedOutFile, OutFile
 
-EXAMPLES = """\b
+EXAMPLES = """\
 Example:  judgewright slices verdicts.jsonl --metric precision --threshold 2 --group metadata.query_id
 Closer:   judgewright slices verdicts.jsonl --tree 1
 Rows:     judgewright slices verdicts.jsonl --rows 'dataset = ragtruth' --errors --limit 5
@@ -42,7 +43,7 @@ Own:      judgewright slices verdicts.jsonl --where 'source_words >= 400' --save
 """
 
 
-@click.command(epilog=EXAMPLES)
+@click.command(cls=Command, epilog=EXAMPLES)
 @click.argument("run_or_verdicts")
 @click.option(
     "--metric",

@@ -1,20 +1,19 @@
-"""The command line that walks the way of a run again."""
+"""The command line that starts a run of the same configuration again."""
 
 from __future__ import annotations
 
 import shlex
+from dataclasses import MISSING
 from pathlib import Path
+from typing import Any
 
 from ...optimize import parse_loss
+from ...optimize.options import Kind, option_fields, shares_text, spelling
+from ..config.options import OptimizeOptions
 from .run_config import RunConfig
 
-_OPTIONS = (
-    *("objective", "target", "proposer", "model", "optimizer_model", "steps", "batch", "slice", "by", "seed"),
-    *("candidates", "screen_model", "temperature"),
-    *("label", "group", "label_scale", "limit", "max_tokens", "hunks", "gradients", "step_calls", "budget"),
-)
-"""Settings of a run that `optimize` takes as an option of the same name."""
-_FLAGS = ("unguided", "skip_incomplete", "allow_opened")
+_LEFT_OUT = ("concurrency",)
+"""Options that change how fast a run is, not what it finds."""
 
 
 def command_of(config: RunConfig) -> str:
@@ -23,30 +22,32 @@ def command_of(config: RunConfig) -> str:
     An edited prompt, and a loss that declares something, are files: EDITED.yaml and LOSS.json stand for them.
     """
     judge = config.judge
-    plain = RunConfig(prompt="", data="", objective="", model="")
     words = ["judgewright", "optimize", f"{judge.name}@{judge.version}", Path(config.data).name]
-    for name in _OPTIONS:
-        if (value := getattr(config, name)) != getattr(plain, name):
-            words += [f"--{name.replace('_', '-')}", str(value)]
-    for flag in _FLAGS:
-        if getattr(config, flag):
-            words.append(f"--{flag.replace('_', '-')}")
-    for option, several in (("--guard", config.guards), ("--column", [f"{k}={v}" for k, v in config.columns.items()])):
-        words += [word for value in several for word in (option, value)]
-    for option, listed in (
-        ("--parts", config.parts),
-        ("--columns", config.slice_columns),
-        ("--exclude", config.exclude),
-        ("--keep", config.keep),
-    ):
-        words += [option, ",".join(listed)] if listed else []
-    words += ["--id", config.id_] if config.id_ else []
-    words += ["--split", "/".join(f"{s:g}" for s in config.shares)] if config.shares != plain.shares else []
-    words += ["--edit", "EDITED.yaml"] if config.edit else []
-    words += [] if config.loss is None else ["--loss", _loss_word(config.loss)]
+    for field, option in option_fields(OptimizeOptions):
+        value = getattr(config, field.name)
+        default = {} if field.default_factory is not MISSING else field.default
+        if value != default and field.name not in _LEFT_OUT:
+            words += _option_words(spelling(field), option.kind, value)
     return shlex.join(words)
 
 
-def _loss_word(written: str) -> str:
-    loss = parse_loss(written, written_by="person")
-    return "LOSS.json" if any(loss.declares.values()) else str(loss.expression)
+def _option_words(name: str, kind: Kind, value: Any) -> list[str]:  # Any: what a field of this kind holds
+    """Return an option and its value as they are typed."""
+    match kind:
+        case "flag":
+            return [name]
+        case "repeated":
+            return [word for one in value for word in (name, one)]
+        case "pairs":
+            return [word for column, source in value.items() for word in (name, f"{column}={source}")]
+        case "names":
+            return [name, ",".join(value)]
+        case "shares":
+            return [name, shares_text(value)]
+        case "edit":
+            return [name, "EDITED.yaml"]
+        case "loss":
+            loss = parse_loss(value, written_by="person")
+            return [name, "LOSS.json" if any(loss.declares.values()) else str(loss.expression)]
+        case _:
+            return [name, str(value)]

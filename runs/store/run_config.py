@@ -1,9 +1,9 @@
-"""What a run depends on, as it is kept with the run, and which proposer it asks for."""
+"""What a run depends on, as it is stored with the run, and which proposer it uses."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, field, replace
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +13,6 @@ from ...judges import (
     InputError,
     JudgePrompt,
     JudgeSettings,
-    Shares,
     load_dataset,
     load_prompt,
     parse_label_scale,
@@ -31,14 +30,16 @@ from ...optimize import (
     TextGrad,
     parse_loss,
 )
+from ...optimize.options import GateOptions, SearchOptions, option_fields, spelling
+from ..config.options import PROPOSERS, OptimizeOptions, ProposerOptions, RowOptions
 
-TEMPERATURE = 0.7
-"""Of TextGrad and rewrite, unless given."""
 
+@dataclass(frozen=True, kw_only=True)
+class RunConfig(OptimizeOptions):
+    """Everything a run depends on but the replies; written when it starts, read when it is resumed.
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RunConfig:
-    """Everything a walk depends on but the answers; written when the run starts, read when it is resumed."""
+    The edit is stored as the text of its YAML file, the loss as JSON.
+    """
 
     prompt: str
     """The judge's YAML."""
@@ -46,82 +47,29 @@ class RunConfig:
     """The decision rule kept for the judge when the run started; it decides for every version in the run."""
     data: str
     data_hash: str = ""
-    objective: str
-    target: str | None = None
-    guards: tuple[str, ...] = ()
-    model: str
-    optimizer_model: str | None = None
-    """The judge's model unless given."""
-    proposer: str = "textgrad"
-    parts: tuple[str, ...] = ()
-    """Parts of the prompt that TextGrad may change; the criteria unless given."""
-    gradients: int = 1
-    """Gradients of each part in one step of TextGrad."""
-    temperature: float = TEMPERATURE
-    """At which TextGrad and rewrite sample the optimizer model."""
-    step_calls: int | None = None
-    """Calls that one step of fewshot, gepa or mipro may make; its own default unless given."""
-    edit: str | None = None
-    """The YAML of a person's edit."""
-    loss: str | None = None
-    """A person's loss, as JSON."""
-    unguided: bool = False
-    hunks: int = 0
-    allow_opened: bool = False
-    budget: str | None = None
-    concurrency: int = 64
-    label: str | None = None
-    id_: str | None = None
-    group: str | None = None
-    columns: Mapping[str, str] = field(default_factory=dict)
-    label_scale: str | None = None
-    limit: int | None = None
-    skip_incomplete: bool = False
-    steps: int = 15
-    batch: int = 8
-    candidates: int = 1
-    screen_model: str | None = None
-    """A cheaper judge that looks at several candidates before they race."""
-    slice: str = "auto"
-    slice_columns: tuple[str, ...] = ()
-    exclude: tuple[str, ...] = ()
-    keep: tuple[str, ...] = ()
-    """Columns to slice by though their names sound like a label's or a judge's output."""
-    shares: Shares = (30, 20, 30, 20)
-    by: str | None = None
-    seed: int = 0
-    max_tokens: int = 512
 
     @classmethod
     def from_json(cls, body: Mapping[str, Any]) -> RunConfig:  # Any: JSON
         """Read what `to_json` wrote."""
-        tuples = {
-            name: tuple(body[name])
-            for name in ("guards", "slice_columns", "exclude", "keep", "shares", "parts")
-            if name in body
-        }
-        return cls(**{**body, **tuples})
+        values = dict(body)
+        for name, value in body.items():
+            if isinstance(value, list):  # JSON has no tuples
+                values[name] = tuple(value)
+        return cls(**values)
 
     def for_edit(self, edit: str) -> RunConfig:
         """Return the configuration of a run that tries a person's edit on the same terms.
 
-        What belongs to another proposer, or to a choice among several candidates, is as it is unless given.
+        What belongs to another proposer, or to a choice among several candidates, goes back to its default.
 
         Args:
             edit: The edited judge's YAML.
         """
-        return replace(
-            self,
-            proposer="human",
-            edit=edit,
-            steps=1,
-            parts=(),
-            gradients=1,
-            temperature=TEMPERATURE,
-            step_calls=None,
-            candidates=1,
-            screen_model=None,
-        )
+        others: dict[str, Any] = {"candidates": 1, "screen_model": None}  # Any: each field has its own type
+        for field, option in option_fields(ProposerOptions):
+            if option.proposers and "human" not in option.proposers:
+                others[field.name] = field.default
+        return replace(self, **{**others, "proposer": "human", "edit": edit, "steps": 1})
 
     def to_json(self) -> dict[str, Any]:  # Any: JSON
         """Return the configuration as JSON; it holds no key."""
@@ -134,7 +82,7 @@ class RunConfig:
 
     @property
     def named_models(self) -> tuple[str, ...]:
-        """The models that the run may ask, each once: the judge's, the optimizer's, the screening one."""
+        """The models that the run may call, each once: the judge's, the optimizer's, the screening one."""
         names = (self.model, self.optimizer_model, self.screen_model)
         return tuple(dict.fromkeys(name for name in names if name is not None))
 
@@ -144,95 +92,99 @@ class RunConfig:
         return None if self.rule is None else DecisionRule.from_json(self.rule)
 
     def settings(self) -> RunSettings:
-        """The walk's settings."""
+        """Return what the optimizer needs of it."""
+        chosen: dict[str, Any] = {}  # Any: each field has its own type
+        for options in (SearchOptions, GateOptions):
+            for field, _ in option_fields(options):
+                chosen[field.name] = getattr(self, field.name)
+        if self.proposer == "human":
+            chosen["steps"] = min(self.steps, 1)
         return RunSettings(
-            steps=min(self.steps, 1) if self.proposer == "human" else self.steps,
+            **chosen,
             loss=None if self.loss is None else parse_loss(self.loss, written_by="person"),
-            unguided=self.unguided,
-            hunks=self.hunks,
-            allow_opened=self.allow_opened,
-            batch=self.batch,
-            candidates=self.candidates,
-            slice=self.slice,
-            columns=self.slice_columns,
-            exclude=self.exclude,
-            keep=self.keep,
-            shares=self.shares,
-            by=self.by,
-            seed=self.seed,
             judge=JudgeSettings(max_tokens=self.max_tokens),
             rule=self.decision_rule,
         )
 
     def dataset(self) -> Dataset:
         """Read the rows, and make sure they are still the ones the run started with."""
-        prompt = self.judge
-        rows = load_dataset(
-            Path(self.data),
-            inputs=prompt.inputs,
-            scale=prompt.scale,
-            label=self.label,
-            id=self.id_,
-            group=self.group,
-            columns=self.columns,
-            label_scale=parse_label_scale(self.label_scale) if self.label_scale else None,
-            limit=self.limit,
-            skip_incomplete=self.skip_incomplete,
-        )
+        rows = read_rows(self.judge, Path(self.data), self)
         if self.data_hash and rows.content_hash != self.data_hash:
             raise InputError(f"{self.data} has changed since the run started", hint="start a new run on the new rows")
         return rows
 
 
-def _open_textgrad(config: RunConfig) -> Proposer:
-    parts: tuple[Part, ...] = tuple(part for part in PARTS if part in (config.parts or ("criteria",)))
-    return TextGrad(parts=parts, gradients=config.gradients, temperature=config.temperature)
+def read_rows(prompt: JudgePrompt, data: Path, options: RowOptions) -> Dataset:
+    """Read the rows that a judge is to be asked about.
 
-
-def _open_human(config: RunConfig) -> Proposer:
-    return HumanEdit(edit=load_prompt(config.edit or "", origin="the edit"))
-
-
-def _capped(proposer: FewShot | Gepa | Mipro, config: RunConfig) -> Proposer:
-    return proposer if config.step_calls is None else replace(proposer, calls=config.step_calls)
-
-
-PROPOSERS: Mapping[str, Callable[[RunConfig], Proposer]] = {
-    "textgrad": _open_textgrad,
-    "rewrite": lambda config: Rewrite(temperature=config.temperature),
-    "fewshot": lambda config: _capped(FewShot(), config),
-    "gepa": lambda config: _capped(Gepa(), config),
-    "mipro": lambda config: _capped(Mipro(), config),
-    "human": _open_human,
-}
+    Raises:
+        InputError: The file cannot be read, or lacks a column.
+    """
+    return load_dataset(
+        data,
+        inputs=prompt.inputs,
+        scale=prompt.scale,
+        label=options.label,
+        id=options.id_,
+        group=options.group,
+        columns=options.columns,
+        label_scale=parse_label_scale(options.label_scale) if options.label_scale else None,
+        limit=options.limit,
+        skip_incomplete=options.skip_incomplete,
+    )
 
 
 def open_proposer(config: RunConfig) -> Proposer:
-    """Return the proposer a run asks for.
+    """Return the proposer that a run uses.
 
     Raises:
         InputError: There is none of that name, or a setting does not belong to it.
     """
+    _require_sense(config)
+    match config.proposer:
+        case "textgrad":
+            changeable = config.parts or ("criteria",)
+            parts: tuple[Part, ...] = tuple(part for part in PARTS if part in changeable)
+            return TextGrad(parts=parts, gradients=config.gradients, temperature=config.temperature)
+        case "rewrite":
+            return Rewrite(temperature=config.temperature)
+        case "fewshot":
+            return _with_calls(FewShot(), config.step_calls)
+        case "gepa":
+            return _with_calls(Gepa(), config.step_calls)
+        case "mipro":
+            return _with_calls(Mipro(), config.step_calls)
+        case _:
+            return HumanEdit(edit=load_prompt(config.edit or "", origin="the edit"))
+
+
+def _with_calls(proposer: FewShot | Gepa | Mipro, calls: int | None) -> Proposer:
+    return proposer if calls is None else replace(proposer, calls=calls)
+
+
+def _require_sense(config: RunConfig) -> None:
+    """Refuse options that would have no effect.
+
+    Raises:
+        InputError: One of them is given, or one is missing.
+    """
     if config.proposer not in PROPOSERS:
         raise InputError(f"proposer {config.proposer!r} is none of {', '.join(PROPOSERS)}")
-    for given, name, owners in (
-        (config.edit is not None, "--edit", ("human",)),
-        (bool(config.parts) or config.gradients != 1, "--parts and --gradients", ("textgrad",)),
-        (config.temperature != TEMPERATURE, "--temperature", ("textgrad", "rewrite")),
-        (config.step_calls is not None, "--step-calls", ("fewshot", "gepa", "mipro")),
-    ):
-        if given and config.proposer not in owners:
-            raise InputError(f"{name} belongs to --proposer {' or '.join(owners)}, not to {config.proposer}")
+    for field, option in option_fields(ProposerOptions):
+        changed = getattr(config, field.name) != field.default
+        if changed and option.proposers and config.proposer not in option.proposers:
+            owners = " or ".join(option.proposers)
+            raise InputError(f"{spelling(field)} belongs to --proposer {owners}, not to {config.proposer}")
     if config.proposer == "human" and config.edit is None:
         raise InputError("--proposer human needs the edited prompt", hint="give its YAML file with --edit FILE")
-    if unknown := sorted({*config.parts} - {*PARTS}):
+    unknown = sorted({*config.parts} - {*PARTS})
+    if unknown:
         raise InputError(f"--parts {unknown[0]!r} is not a part that may change", hint=f"parts are {', '.join(PARTS)}")
     if config.screen_model is not None and config.candidates < 2:
-        raise InputError("--screen-model looks at several candidates of a step; ask for them with --candidates")
+        raise InputError("--screen-model compares several candidates of a step; ask for them with --candidates")
     if config.proposer == "human" and config.candidates > 1:
-        raise InputError("there is one edit: --candidates says nothing with --proposer human")
+        raise InputError("--proposer human has one edit, so --candidates has no effect")
     if config.unguided and config.slice != "auto":
-        raise InputError("--unguided works on all rows, so that --slice says nothing")
+        raise InputError("--unguided uses all rows, so --slice has no effect")
     if config.unguided and config.loss is not None:
-        raise InputError("--unguided has a loss of its own, so that --loss says nothing")
-    return PROPOSERS[config.proposer](config)
+        raise InputError("--unguided has its own loss, so --loss has no effect")

@@ -1,0 +1,121 @@
+"""What a person may choose about a run: a field here is a setting of the run and an option of the command line.
+
+A new setting is one line in one of the classes of options, here or in `runs/config/options.py`. Nothing heavy is
+imported here, so that `--help` stays quick.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import Field, dataclass, field, fields
+from functools import partial
+from typing import Any, Literal, TypeAlias
+
+Kind: TypeAlias = Literal[
+    "text", "integer", "number", "flag", "names", "repeated", "pairs",
+    "shares", "slice", "edit", "loss", "model", "file", "out",
+]  # fmt: skip
+"""How an option is spelled: `names` are comma-separated, `repeated` and `pairs` are given once for each value."""
+_KINDS: Mapping[type, Kind] = {bool: "flag", int: "integer", float: "number"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Option:
+    """How the command line offers a field."""
+
+    group: str
+    """The heading under which `--help` shows it."""
+    help: str
+    kind: Kind = "text"
+    flag: str | None = None
+    """Its spelling where that is not the field's name."""
+    low: int | None = None
+    high: int | None = None
+    choices: tuple[str, ...] = ()
+    metavar: str | None = None
+    proposers: tuple[str, ...] = ()
+    """The proposers that it is for; all unless given."""
+
+
+def option(group: str, default: object, help: str, *, kind: Kind | None = None, **details: Any) -> Any:
+    """Make a field with a default that is an option too; Any: the field's type is its annotation.
+
+    Args:
+        group: The heading under which `--help` shows it.
+        default: The default value.
+        help: What `--help` says.
+        kind: How it is spelled; read from the type of the default unless given.
+        details: The other fields of `Option`.
+    """
+    kind = kind or _KINDS.get(type(default), "text")
+    return field(default=default, metadata=described(group, help, kind=kind, **details))
+
+
+def described(group: str, help: str, **details: Any) -> Mapping[str, Option]:  # Any: as in `option`
+    """Return the metadata of a field that is an option; without a default the option is required."""
+    return {"option": Option(group=group, help=help, **details)}
+
+
+def option_fields(options: type) -> Iterator[tuple[Field[Any], Option]]:  # Any: fields of every type
+    """Yield the fields of a dataclass that are options, in order."""
+    for one in fields(options):
+        if "option" in one.metadata:
+            yield one, one.metadata["option"]
+
+
+def spelling(one: Field[Any]) -> str:  # Any: a field of any type
+    """Return an option as it is typed, such as `--max-tokens`."""
+    return one.metadata["option"].flag or f"--{one.name.replace('_', '-')}"
+
+
+def shares_text(shares: Iterable[float]) -> str:
+    """Write shares as `--split` takes them, such as `30/20/30/20`."""
+    return "/".join(f"{share:g}" for share in shares)
+
+
+_search = partial(option, "Search")
+_gate = partial(option, "Gate")
+
+
+@dataclass(frozen=True, kw_only=True)
+class SearchOptions:
+    """How long to search, on which rows, and what is measured on the way."""
+
+    steps: int = _search(15, "Optimizer steps.", low=0, high=1000)
+    batch: int = _search(8, "Training rows in a minibatch.", low=1, high=256)
+    candidates: int = _search(
+        1,
+        "Proposals in a step; they race on validation rows, and those that cannot win are dropped early.",
+        low=1,
+        high=16,
+    )
+    slice: str = _search(
+        "auto", "auto, all, a saved slice's file, or a predicate such as 'dataset = ragtruth'.", kind="slice"
+    )
+    slice_columns: tuple[str, ...] = _search(
+        (),
+        "Comma-separated columns to search slices over [default: all columns that do not leak the label].",
+        kind="names",
+        flag="--columns",
+    )
+    exclude: tuple[str, ...] = _search((), "Comma-separated columns never to slice by.", kind="names")
+    keep: tuple[str, ...] = _search(
+        (), "Comma-separated columns to slice by though named like a label or a judge's output.", kind="names"
+    )
+    unguided: bool = _search(False, "Minibatches of all training rows and a plain 0/1 loss, no slice.")
+    hunks: int = _search(
+        0, "Split the diff of the new prompt into so many hunks at most, and measure each on validation.",
+        low=0, high=20,
+    )  # fmt: skip
+    seed: int = _search(0, "Seed of minibatches and resamples; never of the split.")
+
+
+@dataclass(frozen=True, kw_only=True)
+class GateOptions:
+    """Which rows are sealed for the gate, and which table closes the run."""
+
+    shares: tuple[float, float, float, float] = _gate(
+        (30, 20, 30, 20), "Per cent for training/validation/holdout/final.", kind="shares", flag="--split"
+    )
+    allow_opened: bool = _gate(False, "Seal rows that an earlier run had open all the same; the decision says so.")
+    by: str | None = option("Output", None, "Column of the closing table [default: dataset, if there is one].")

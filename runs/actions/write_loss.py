@@ -1,0 +1,131 @@
+"""Have a model write a loss for an objective, or check one that a person wrote, and list what every outcome costs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ...judges import ClientStats, InputError, LossError, OutputScale, read_small
+from ...judges.models import Budget
+from ...optimize import Loss, Objective, compile_expression, parse_loss, read_objective, write_loss
+from ...optimize.losses.axioms import axiom_faults
+from ...optimize.losses.costs import CostLine, cost_lines
+from ...optimize.losses.grid import positive_rank
+from ...optimize.losses.loss import WrittenLoss, missing_declaration
+from ..config.environment import Environment, open_client, parse_budget
+from ..store.calls import CallStore
+from ..store.journal import create_run, run_session
+from ..store.workspace import Workspace
+
+_MAX_FILE = 100_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LossGrades:
+    """The grades on which a loss is tried."""
+
+    grades: OutputScale
+    """The judge's."""
+    labels: OutputScale | None = None
+    """People's, where they are others."""
+
+    def checks(self) -> dict[str, Any]:
+        """Return the arguments that say this to the checks of a loss; Any: of several types."""
+        positive_from = positive_rank(self.grades)
+        return {"levels": len(self.grades.levels), "positive_from": positive_from, "labels": self.labels}
+
+    def costs(self, loss: Loss) -> tuple[CostLine, ...]:
+        """Return what every outcome costs."""
+        return tuple(cost_lines(loss.expression, **self.checks()))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelLoss:
+    """A loss that a model wrote, and what that took."""
+
+    written: WrittenLoss
+    stats: ClientStats
+    simulated: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CheckedLoss:
+    """A loss that somebody wrote, and every reason against it."""
+
+    loss: Loss | None
+    """None where it cannot be read."""
+    refusals: tuple[Mapping[str, str], ...]
+    """The broken axiom, and how it is broken."""
+
+
+def ask_for_loss(
+    workspace: Workspace,
+    objective: Objective,
+    slice_name: str,
+    grades: LossGrades,
+    *,
+    model: str,
+    budget: str | None,
+    environment: Environment,
+) -> ModelLoss:
+    """Have the model write a loss, in a run of its own with every reply recorded.
+
+    Raises:
+        WorldError: The endpoint, the budget or the disk stopped it.
+    """
+    allowance = parse_budget(budget)
+    run_id = create_run(workspace.database, "loss", {"objective": objective.text, "model": model})
+    record = CallStore(workspace.database, run_id)
+    spending = Budget(money=allowance.money, tokens=allowance.tokens, spent=record.spending())
+    with (
+        run_session(workspace.database, run_id),
+        open_client(model, environment, record=record, budget=spending, concurrency=1) as client,
+    ):
+        written = write_loss(objective, slice_name, client.ask_one, **grades.checks())
+        return ModelLoss(written=written, stats=client.stats, simulated=client.model.simulated)
+
+
+def check_loss(expression: str, declares: str | None, objective: str | None, grades: LossGrades) -> CheckedLoss:
+    """Check a loss against the axioms, and against the errors that an objective cares about.
+
+    Args:
+        expression: As `read_loss` takes it.
+        declares: The error, `fp` or `fn`, that it claims to charge more for.
+        objective: An objective whose direction of errors it must declare.
+        grades: The grades on which it is tried.
+    """
+    try:
+        loss = read_loss(expression, declares)
+    except LossError as error:
+        return CheckedLoss(loss=None, refusals=({"axiom": "language", "reason": str(error)},))
+    faults = axiom_faults(loss.expression, declares=loss.declares, **grades.checks())
+    refusals = [{"axiom": fault.axiom, "reason": fault.detail} for fault in faults]
+    missing = missing_declaration(loss, read_objective(objective)) if objective else None
+    if missing:
+        refusals.append({"axiom": "objective", "reason": missing})
+    return CheckedLoss(loss=loss, refusals=tuple(refusals))
+
+
+def read_loss(expression: str, declares: str | None = None) -> Loss:
+    """Read a loss: an expression, or the .json file that `loss write --out` wrote.
+
+    Raises:
+        LossError: It is outside the language.
+        InputError: The file cannot be read.
+    """
+    if not expression.strip().endswith(".json"):
+        other = "fn" if declares == "fp" else "fp"
+        claims = {f"{declares}_costs_more_than_{other}": True} if declares else {}
+        return Loss(expression=compile_expression(expression), declares=claims)
+    if declares:
+        raise InputError("--declares is for an expression; a file says itself what it declares")
+    path = Path(expression.strip())
+    try:
+        content = read_small(path, limit=_MAX_FILE)
+        return parse_loss(content.decode(), written_by="person")
+    except OSError as error:
+        raise InputError(f"the loss {str(path)!r} cannot be read: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise InputError(f"the loss {str(path)!r} is not UTF-8 text") from error

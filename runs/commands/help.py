@@ -1,0 +1,68 @@
+"""How `--help` looks: options of long commands under headings, an example on one line at the end."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+LONG = 12
+"""Options from which a command's help is in groups."""
+WIDTH = 26
+"""Columns of an option's name; a longer name has a line of its own."""
+GROUPS = (
+    *("Goal", "Data", "Verdict files", "Model", "Judging", "Calibration", "Slices"),
+    *("Search", "Gate", "Trust", "Output"),
+)
+"""Headings, in the order in which they are shown."""
+
+
+class GroupedOption(click.Option):
+    """An option under a heading."""
+
+    def __init__(self, *args: Any, group: str, **kwargs: Any) -> None:  # Any: what click.Option takes
+        super().__init__(*args, **kwargs)
+        self.group = group
+
+
+class Command(click.Command):
+    """A command whose help is in groups where it has many options."""
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the options, under their headings where there are many."""
+        options = [param for param in self.get_params(ctx) if isinstance(param, click.Option) and not param.hidden]
+        if len(options) < LONG:
+            super().format_options(ctx, formatter)
+            return
+        groups: dict[str, list[tuple[str, str]]] = {name: [] for name in GROUPS}
+        for param in options:
+            record = param.get_help_record(ctx)
+            if record is not None:
+                groups[param.group if isinstance(param, GroupedOption) else GROUPS[-1]].append(record)
+        for name, records in groups.items():
+            if records:
+                with formatter.section(name):
+                    # Padded, so that the texts of all groups begin in one column.
+                    formatter.write_dl([(option.ljust(WIDTH), text) for option, text in records], col_max=WIDTH)
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the examples, each on its line."""
+        _write_examples(self.epilog, formatter)
+
+
+class Group(click.Group):
+    """A command with commands of its own, of the same looks."""
+
+    command_class = Command
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the examples, each on its line."""
+        _write_examples(self.epilog, formatter)
+
+
+def _write_examples(epilog: str | None, formatter: click.HelpFormatter) -> None:
+    # Not wrapped: half a command pasted is another command.
+    if epilog:
+        formatter.write_paragraph()
+        for line in epilog.splitlines():
+            formatter.write(f"  {line}\n")

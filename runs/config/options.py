@@ -1,0 +1,180 @@
+"""What a person may choose about rows, models and a run; each field is an option of the command line too."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import Literal
+
+from ...optimize.options import GateOptions, SearchOptions, described, option
+
+PROPOSERS = ("textgrad", "rewrite", "fewshot", "gepa", "mipro", "human")
+LABEL_SCALE = "Scale of the labels: binary, probability, or LOW..HIGH@THRESHOLD [default: read from them]."
+MODEL = "simulated (made up, no key), NAME, or NAME@https://host/v1."
+
+_goal = partial(option, "Goal")
+_data = partial(option, "Data")
+_model = partial(option, "Model")
+_search = partial(option, "Search")
+
+
+@dataclass(frozen=True, kw_only=True)
+class GoalOptions:
+    """What a better prompt is."""
+
+    objective: str = field(metadata=described("Goal", "What to improve, in a sentence."))
+    target: str | None = _goal(None, "The metric to improve; beats what the objective says.")
+    guards: tuple[str, ...] = _goal(
+        (), "A metric that must not fall by this much.", kind="repeated", flag="--guard", metavar="METRIC:-MARGIN"
+    )
+    loss: str | None = _goal(
+        None,
+        "Your own loss: an expression, or the file of `loss write --out` [default: the model writes one].",
+        kind="loss",
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class RowOptions:
+    """How the rows of a data file are read."""
+
+    label: str | None = _data(None, "Column of the human label [default: label].")
+    id_: str | None = _data(None, "Column of the row id [default: id, else the line number].", flag="--id")
+    group: str | None = _data(
+        None, "Column whose rows stay on one side of a split [default: group_id, else the longest input]."
+    )
+    columns: Mapping[str, str] = field(
+        default_factory=dict,
+        metadata=described(
+            "Data",
+            "Read a judge's input from another column.",
+            kind="pairs",
+            flag="--column",
+            metavar="INPUT=COLUMN",
+        ),
+    )
+    label_scale: str | None = _data(None, LABEL_SCALE)
+    limit: int | None = _data(None, "Read only the first rows.", kind="integer", low=1)
+    skip_incomplete: bool = _data(False, "Leave out rows that lack an input, and say how many.")
+
+
+@dataclass(frozen=True, kw_only=True)
+class CallOptions:
+    """Which model is called, how fast, and for how much."""
+
+    model: str | None = _model(None, MODEL)
+    concurrency: int = _model(64, "Calls in flight at most.", low=1, high=1000)
+    budget: str | None = _model(None, "Dollars such as 5.00, or tokens such as 200000tokens.")
+    max_tokens: int = _model(512, "Tokens of one verdict.", kind="integer", low=1)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ModelOptions(CallOptions):
+    """The same for a command that cannot do without a model."""
+
+    model: str = field(metadata=described("Model", MODEL, kind="model"))
+
+
+@dataclass(frozen=True, kw_only=True)
+class ProposerOptions:
+    """Who writes the new prompts, and with which models' help."""
+
+    proposer: str = _search("textgrad", "Who writes the new prompt.", choices=PROPOSERS)
+    parts: tuple[str, ...] = _search(
+        (),
+        "Comma-separated parts TextGrad may change: criteria, system, examples, reply [criteria].",
+        kind="names",
+        proposers=("textgrad",),
+    )
+    gradients: int = _search(1, "Gradients TextGrad asks for at once.", low=1, high=16, proposers=("textgrad",))
+    temperature: float = _search(
+        0.7,
+        "Temperature at which TextGrad and rewrite sample the optimizer model.",
+        low=0,
+        high=2,
+        proposers=("textgrad", "rewrite"),
+    )
+    step_calls: int | None = _search(
+        None,
+        "Calls in one step of fewshot, gepa or mipro [200, 120, 120].",
+        kind="integer",
+        low=20,
+        proposers=("fewshot", "gepa", "mipro"),
+    )
+    edit: str | None = _search(
+        None, "With --proposer human: the YAML file of your edited prompt.", kind="edit", proposers=("human",)
+    )
+    optimizer_model: str | None = _model(None, "The model that writes loss and criteria [default: the judge's].")
+    screen_model: str | None = _model(None, "A cheaper judge that halves the candidates of a step before they race.")
+
+
+@dataclass(frozen=True, kw_only=True)
+class OptimizeOptions(GateOptions, SearchOptions, ProposerOptions, ModelOptions, RowOptions, GoalOptions):
+    """The options of `optimize` and `plan`; a run stores each under its field's name."""
+
+
+_judging = partial(option, "Judging")
+_trust = partial(option, "Trust")
+_output = partial(option, "Output")
+
+
+@dataclass(frozen=True, kw_only=True)
+class ConfidenceOptions:
+    """Where a judge's confidence comes from."""
+
+    confidence: Literal["ask", "tok"] = _judging(
+        "ask",
+        "ask: as the judge states it; tok: from the log-probabilities of its verdict.",
+        choices=("ask", "tok"),
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class ClaimOptions:
+    """How a response is split into claims, and their verdicts joined."""
+
+    by_claim: bool = _judging(False, "Split each response into claims, judge each, and join the verdicts.")
+    splitter: Literal["sentence", "model"] = _judging(
+        "sentence", "With --by-claim: what splits a response.", choices=("sentence", "model")
+    )
+    trivial: Literal["model", "rule", "none"] = _judging(
+        "model", "With --by-claim: what drops claims that assert nothing.", choices=("model", "rule", "none")
+    )
+    aggregate: Literal["min", "mean", "share"] = _judging(
+        "min", "With --by-claim: how the claims' verdicts make the response's.", choices=("min", "mean", "share")
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrustOptions:
+    """How far to trust the figures."""
+
+    annotators: tuple[str, ...] = _trust(
+        (), "Comma-separated columns of single annotators, or one column of lists.", kind="names"
+    )
+    gain: float | None = _trust(
+        None, "The gain you are after, such as 0.02, to be held against the noise.", kind="number"
+    )
+    audit: Path | None = _trust(None, "Write likely label errors as JSONL, to be marked.", kind="out")
+    audited: Path | None = _trust(None, "Such a file with marks: measure with the labels it corrects.", kind="file")
+
+
+@dataclass(frozen=True, kw_only=True)
+class BenchOptions(ClaimOptions, ConfidenceOptions):
+    """How `bench` judges the rows, and what it measures and writes."""
+
+    repeat: int = _judging(1, "Ask everything this many times.", low=1, high=20)
+    listwise: str | None = _judging(
+        None, "Rank each query's passages in sliding windows instead.", metavar="WINDOW/STEP"
+    )
+    planted: int | None = _trust(
+        None, "Plant instructions into N rows: the attack success rate.", kind="integer", low=1, metavar="N"
+    )
+    slice_: str | None = _data(
+        None, "Only the rows of a saved slice, or of an expression.", flag="--slice", metavar="SLICE"
+    )
+    by: str | None = _output(None, "Also measure per value of this column.")
+    out: Path | None = _output(None, "Write the verdicts as JSONL.", kind="out")
+    html: Path | None = _output(None, "Write a page with charts.", kind="out")

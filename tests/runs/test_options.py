@@ -1,0 +1,98 @@
+"""Options are made from dataclasses: none is lost, and each is spelled, limited and defaulted as before."""
+
+from collections.abc import Iterator
+from dataclasses import fields
+from pathlib import Path
+
+import click
+import pytest
+from click.testing import CliRunner
+
+from judgewright.optimize.options import GateOptions, SearchOptions, option_fields
+from judgewright.optimize.settings import RunSettings
+from judgewright.runs.cli import cli
+from judgewright.runs.commands.help import GROUPS, LONG
+from judgewright.runs.config.options import OptimizeOptions
+from judgewright.runs.store.run_config import RunConfig
+
+RECORDED = Path(__file__).parent / "golden" / "options.txt"
+"""A line for every option of November 2026: command, option, kind, default. Options may be added, none may change."""
+
+
+def leaves(path: tuple[str, ...], command: click.Command) -> Iterator[tuple[str, click.Command]]:
+    """Every command that is no group, by what is typed to call it."""
+    if isinstance(command, click.Group):
+        context = click.Context(command)
+        for name in command.list_commands(context):
+            inner = command.get_command(context, name)
+            assert inner is not None
+            yield from leaves((*path, name), inner)
+    else:
+        yield " ".join(path), command
+
+
+def described(option: click.Option) -> str:
+    """The spelling of an option, what it takes, and its default."""
+    kind, limits = option.type, ""
+    if isinstance(kind, click.Choice):
+        name = "|".join(str(choice) for choice in kind.choices)
+    elif option.is_flag:
+        name = "flag"
+    elif isinstance(kind, click.IntRange | click.FloatRange):
+        name = "integer" if isinstance(kind, click.IntRange) else "number"
+        limits = f" from {kind.min:g}" + ("" if kind.max is None else f" to {kind.max:g}")
+    elif kind in (click.INT, click.FLOAT):
+        name = "integer" if kind is click.INT else "number"
+    else:
+        name = "text" if kind is click.STRING else "path"
+    default = option.to_info_dict()["default"]
+    shown = "" if default is None or default is False or default in ("", ()) else f", by default {default}"
+    required = ", required" if option.required else ""
+    repeated = ", several times" if option.multiple else ""
+    return f"{'/'.join((*option.opts, *option.secondary_opts))}: {name}{limits}{shown}{required}{repeated}"
+
+
+def test_no_option_is_lost_and_none_means_something_else() -> None:
+    """Every recorded option is there with its kind, its limits and its default."""
+    options = {
+        f"{command} {described(option)}"
+        for command, inner in leaves((), cli)
+        for option in inner.params
+        if isinstance(option, click.Option)
+    }
+    assert set(RECORDED.read_text().splitlines()) - options == set()
+
+
+def test_what_a_run_stores_is_what_the_optimizer_is_handed() -> None:
+    """One field is the option, the stored key and the setting; nothing is copied by hand."""
+    stored = {field.name for field in fields(RunConfig)}
+    settings = {field.name for field in fields(RunSettings)}
+    for options in (SearchOptions, GateOptions):
+        assert {field.name for field, _ in option_fields(options)} <= stored & settings
+    config = RunConfig(prompt="", data="", objective="", model="", steps=3, slice_columns=("a",), seed=7)
+    chosen = config.settings()
+    assert (chosen.steps, chosen.slice_columns, chosen.seed) == (3, ("a",), 7)
+    assert RunConfig.from_json(config.to_json()) == config
+
+
+def test_every_option_of_optimize_has_a_heading() -> None:
+    """A heading that `--help` does not know would hide the option."""
+    assert {option.group for _, option in option_fields(OptimizeOptions)} <= set(GROUPS)
+
+
+@pytest.mark.parametrize("width", [80, 110])
+def test_long_help_is_in_groups_and_shows_every_option(width: int) -> None:
+    """Goal first, output last; no line is wider than the terminal but the example's."""
+    result = CliRunner().invoke(cli, ["optimize", "--help"], terminal_width=width)
+    headings = [line.rstrip(":") for line in result.output.splitlines() if line.endswith(":") and line[0] != " "]
+    assert headings == [group for group in GROUPS if group in headings]
+    assert headings[0] == "Goal"
+    assert headings[-1] == "Output"
+    help_text, example = result.output.split("  Example:")
+    assert max(len(line) for line in help_text.splitlines()) <= width
+    assert example.count("\n") == 1
+    for command, inner in leaves((), cli):
+        shown = CliRunner().invoke(cli, [*command.split(), "--help"], terminal_width=width).output
+        options = [option for option in inner.params if isinstance(option, click.Option) and not option.hidden]
+        assert all(option.opts[0] in shown for option in options), command
+        assert ("\nOptions:" in shown) == (len(options) + 1 < LONG), command
