@@ -49,7 +49,11 @@ def options_of(**classes: type) -> Callable[[Callable[..., T]], Callable[..., T]
 
 
 def _click_option(field: Field[Any], option: Option) -> Callable[[F], F]:  # Any: a field of any type
-    settings: dict[str, Any] = {"group": option.group, "help": option.help, "metavar": option.metavar or _METAVARS.get(option.kind)}
+    settings: dict[str, Any] = {
+        "group": option.group,
+        "help": option.help,
+        "metavar": option.metavar or _METAVARS.get(option.kind),
+    }
     settings["type"] = _click_type(option)
     settings["multiple"] = option.kind in ("repeated", "pairs")
     if option.kind == "flag":  # with is_flag=False click would not take a value that begins with a dash
