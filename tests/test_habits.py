@@ -16,7 +16,7 @@ PRODUCT = [
     for path in (ROOT / room).rglob("*.py")
     if path.parent.name not in ("checks", "tool_readers")  # scripts for another tool's Python are not type-checked
 ]
-STRICT_FILES = 16
+STRICT_FILES = 99
 """As many files are type-checked strictly; raise it when the list has grown."""
 NEAR = runpy.run_path(str(ROOT / ".ci" / "near.py"))
 
