@@ -14,11 +14,10 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 import orjson
 
-from ..judges import Progress
-
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from ..judges import Progress
     from ..optimize.word_diff import PartDiff, Piece
 
 SCHEMA_VERSION = 1
@@ -179,6 +178,8 @@ def progress_on_stderr(*, quiet: bool = False) -> Iterator[Callable[[str, Progre
 @contextmanager
 def counting_on_stderr(doing: str, *, quiet: bool = False) -> Iterator[Callable[[int, int], None]]:
     """Show long work that asks no model: a bar on a terminal, a line now and then elsewhere."""
+    from ..judges import Progress
+
     with progress_on_stderr(quiet=quiet) as show:
 
         def count(done: int, total: int) -> None:

@@ -178,3 +178,15 @@ def test_the_changelog_names_the_simulated_models_rules() -> None:
     from judgewright.judges import Simulated
 
     assert f"`{Simulated().version}`" in (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("command", ["optimize", "bench"])
+def test_help_imports_neither_numpy_nor_the_optimizer(command: str) -> None:
+    """A dataclass of options makes the help; what does the work is imported when there is work."""
+    code = (
+        "import sys; from judgewright.runs.cli import cli; "
+        f"cli.main(['{command}', '--help'], standalone_mode=False); "
+        "print([m for m in ('numpy', 'pandas', 'openai', 'judgewright.optimize.loop') if m in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-1] == "[]"

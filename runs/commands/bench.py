@@ -4,24 +4,20 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
-from ...judges import BudgetSpent, InputError, JudgeSettings, WorldError
-from ...judges.listwise import Window
-from ...slices import read_slice, rows_in_slice
-from ..actions.bench import BenchPlan, BenchResult, ByClaim, run_bench, write_verdicts
-from ..actions.reliability import ReliabilityOptions
-from ..config.environment import parse_budget
+from ...judges.errors import BudgetSpent, InputError, WorldError
 from ..config.options import BenchOptions, ModelOptions, RowOptions, TrustOptions
-from ..reports.reliability_report import say_reliability
-from ..reports.terminal_report import say_benchmark, say_macro
-from ..store.run_config import read_rows
 from ..terminal import progress_on_stderr, say, say_json
 from .failure import error_body, report_failure
 from .help import Command
-from .model_access import asking_environment
 from .options import all_option, json_option, no_wait_option, open_workspace, options_of, workspace_option
+
+if TYPE_CHECKING:
+    from ...judges.listwise import Window
+    from ..actions.bench import BenchPlan, BenchResult
 
 SHOWN = 3
 """Responses that are printed claim by claim."""
@@ -54,6 +50,12 @@ def bench(
     as_json: bool,
 ) -> None:
     """Ask JUDGE (name, name@version or YAML file) about the rows of DATA, and compare with their labels."""
+    from ...slices import read_slice, rows_in_slice
+    from ..actions.bench import run_bench, write_verdicts
+    from ..config.environment import parse_budget
+    from ..store.run_config import read_rows
+    from .model_access import asking_environment
+
     plan = _plan(options, trust, max_tokens=models.max_tokens)
     with open_workspace(workspace, wait=not no_wait) as place, progress_on_stderr(quiet=as_json) as watch:
         prompt = place.registry.get(judge)
@@ -102,6 +104,10 @@ def bench(
 
 
 def _plan(options: BenchOptions, trust: TrustOptions, *, max_tokens: int) -> BenchPlan:
+    from ...judges import JudgeSettings
+    from ..actions.bench import BenchPlan, ByClaim
+    from ..actions.reliability import ReliabilityOptions
+
     claims = None
     if options.by_claim:
         claims = ByClaim(splitter=options.splitter, trivial=options.trivial, aggregate=options.aggregate)
@@ -117,6 +123,8 @@ def _plan(options: BenchOptions, trust: TrustOptions, *, max_tokens: int) -> Ben
 
 
 def _window(text: str) -> Window:
+    from ...judges.listwise import Window
+
     size, _, step = text.partition("/")
     if not (size.isdigit() and step.isdigit()):
         raise InputError(f"--listwise {text!r} is not WINDOW/STEP", hint="for example 20/10")
@@ -124,6 +132,9 @@ def _window(text: str) -> Window:
 
 
 def _say(result: BenchResult, title: str, plan: BenchPlan) -> None:
+    from ..reports.reliability_report import say_reliability
+    from ..reports.terminal_report import say_benchmark, say_macro
+
     say_benchmark(result.benchmark, title=title)
     for value, part in result.by.items():
         say_benchmark(part, title=f"{plan.by} = {value}", brief=True)
