@@ -29,9 +29,10 @@ from judgewright.judges import BINARY, Dataset, JudgedDataset, Row, Unscored, Ve
 from judgewright.judges.files import VerdictColumns, load_judges
 from judgewright.judges.metrics import compare
 from judgewright.optimize import MemoryLedger, decide, read_objective
+from judgewright.optimize.events import GateDecided, read_as
 from judgewright.optimize.holdout import Ask, ask_again
 from judgewright.optimize.holdout.ledger import MAX_LOOKS, alpha_of_look
-from judgewright.runs.actions import Gated, pair_verdicts
+from judgewright.runs.actions import needed, pair_verdicts
 
 DATA = Path(__file__).resolve().parents[2] / "shared/data"
 F1 = read_objective("", target="f1")
@@ -137,11 +138,14 @@ def real(runs: int) -> bool:
     for metric, first, second, before, after in real_pairs():
         decision = decide(before, after, read_objective("", target=metric), alpha=alpha_of_look(1))
         outcomes[decision.outcome] += 1
-        about = {"decision": decision.to_json()}
-        needed = Gated(run_id="", found=about, repeated=False).needed
+        more_rows = needed(read_as(GateDecided, decision.to_json()).decision)
         c = decision.target
         shown = "" if c is None else f"{metric} {c.before:.3f} -> {c.after:.3f} (p {c.p:.4f}, {c.groups} groups)"
-        more = "" if needed is None else f"; about {needed['rows']:,} rows in {needed['groups']:,} groups would tell"
+        more = (
+            ""
+            if more_rows is None
+            else f"; about {more_rows['rows']:,} rows in {more_rows['groups']:,} groups would tell"
+        )
         veto = f"; veto: {decision.veto}" if decision.veto else ""
         print(f"real: {first:>22} -> {second:22} {shown}: {decision.outcome}{more}{veto}", flush=True)
     print(f"real: {dict(outcomes)}")

@@ -411,6 +411,11 @@ def write_event(event: RunEvent) -> dict[str, Any]:  # Any: JSON
     return _write(event, event.format)
 
 
+def write_part(part: DecisionRecord) -> dict[str, Any]:  # Any: JSON
+    """Return a decision as the journal has it."""
+    return _write(part, FORMAT)
+
+
 def _own_fields(cls: type[Any]) -> list[Field[Any]]:
     return [one for one in fields(cls) if one.name != "format"]
 
@@ -445,8 +450,8 @@ def _read(cls: type[Any], payload: Json, names: Collection[str], missing: list[i
         if "rest" in about:
             values[one.name] = {key: value for key, value in payload.items() if key not in names}
         elif "flat" in about:
-            # A part that may be absent is there when one of its fields is.
-            if "omit" not in about or _stored_names(about["flat"]) & payload.keys():
+            # A part that may be absent is there when its first field is.
+            if "omit" not in about or _stored_name(_own_fields(about["flat"])[0]) in payload:
                 values[one.name] = about["flat"](**_read(about["flat"], payload, names, missing))
         elif name in payload:
             values[one.name] = _read_value(payload[name], about.get("of"), missing)

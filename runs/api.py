@@ -343,8 +343,8 @@ def optimize(
             **reading,
         )
         environment = _environment(model, optimizer_model)
-        result = start_run(place, config, environment, watch=watch, on_event=lambda kind, payload: None)
-        return _run(place, result.run_id, cost=str(result.thrift))
+        result = start_run(place, config, environment, watch=watch, on_event=lambda event: None)
+        return _run(place, result.run_id)
 
 
 def load_run(run: str = "latest", *, workspace: str | Path | None = None) -> Run:
@@ -524,15 +524,11 @@ def _dataset_for_function(table: Rows, place: Workspace) -> Dataset:
     return rows_for_function(table.source, table.reading, place.registry)
 
 
-def _run(place: Workspace, run_id: str, *, cost: str | None = None) -> Run:
-    from .actions.run_result import finding
-    from .store.calls import CallStore
-    from .store.cost_summary import thrift
-    from .store.journal import RunJournal
+def _run(place: Workspace, run_id: str) -> Run:
+    from .actions.run_summary import read_optimization
 
-    if cost is None:
-        cost = str(thrift(RunJournal(place.database, run_id).events(), CallStore(place.database, run_id).summary()))
-    return Run(run_id=run_id, workspace=place.root, result=finding(place, run_id), cost=cost)
+    summary = read_optimization(place, run_id)
+    return Run(run_id=run_id, workspace=place.root, result=summary, record=summary.decided)
 
 
 def _gate_prompts(

@@ -13,10 +13,11 @@ if TYPE_CHECKING:
     from ..judges import Benchmark, Dataset, Estimate, JudgedDataset, JudgePrompt
     from ..judges.files import RowSource
     from ..optimize import Event
+    from ..optimize.events import DecisionRecord
     from ..slices import FoundSlice, SliceReport
     from .actions.calibrate import CalibrationRun
     from .actions.gate_decision import Gated
-    from .actions.run_result import Finding
+    from .actions.run_summary import RunSummary
     from .actions.score import Score
     from .store.journal import RunRecord
     from .store.workspace import Workspace
@@ -179,9 +180,10 @@ class GateDecision(Printed):
         return f"GateDecision({self.outcome}: {self.reason!r})"
 
     def _say(self) -> None:
+        from ..optimize.events import GateDecided, read_as
         from .reports.terminal_report import say_verdict
 
-        say_verdict(self.body)
+        say_verdict(read_as(GateDecided, self.body).decision)
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -208,15 +210,16 @@ class Run(Printed):
 
     run_id: str
     workspace: Path
-    result: Finding
-    cost: str
-    """Calls and money, resumed sessions included."""
+    result: RunSummary
+    record: DecisionRecord
+    """The gate's decision as the journal has it."""
 
     @property
     def decision(self) -> GateDecision:
         """What the gate decided."""
-        body = self.result.decision
-        return GateDecision(outcome=str(body["outcome"]), reason=str(body["reason"]), body=body)
+        from ..optimize.events import write_part
+
+        return GateDecision(outcome=self.record.outcome, reason=self.record.reason, body=write_part(self.record))
 
     @property
     def accepted(self) -> bool:
@@ -257,10 +260,10 @@ class Run(Printed):
             NotAccepted: The gate did not accept the prompt.
             InputError: Somebody has decided about this run already.
         """
-        from .actions.run_result import NotAccepted, settle
+        from .actions.accept import NotAccepted, record_review
 
         with self._open() as workspace:
-            prompt = settle(workspace, self.run_id, adopt=True, who=who, comment=comment)
+            prompt = record_review(workspace, self.run_id, accept=True, who=who, comment=comment)
         if prompt is None:
             raise NotAccepted(f"run {self.run_id} has no prompt to adopt")
         return prompt
@@ -271,10 +274,10 @@ class Run(Printed):
         Raises:
             InputError: Somebody has decided about this run already.
         """
-        from .actions.run_result import settle
+        from .actions.accept import record_review
 
         with self._open() as workspace:
-            settle(workspace, self.run_id, adopt=False, who=who, comment=comment)
+            record_review(workspace, self.run_id, accept=False, who=who, comment=comment)
 
     def _open(self) -> Workspace:
         from .store.workspace import Workspace
@@ -285,10 +288,11 @@ class Run(Printed):
         return f"Run({self.run_id!r}, {self.decision.outcome}: {self.decision.reason!r})"
 
     def _say(self) -> None:
+        from .reports.run_report import describe_cost
         from .terminal import say
 
         say(f"Run {self.run_id}: {self.before.name}@{self.before.version}")
-        say(f"  cost including resumes: {self.cost}")
+        say(f"  cost including resumes: {describe_cost(self.result.cost)}")
         say(f"\n{self.decision}")
         say(str(self.diff))
 
@@ -326,8 +330,10 @@ class Gate(Printed):
     @property
     def decision(self) -> GateDecision:
         """What the gate decided."""
-        body = self.gated.found["decision"]
-        return GateDecision(outcome=body["outcome"], reason=body["reason"], body=body)
+        from ..optimize.events import write_part
+
+        decision = self.gated.answer.decision
+        return GateDecision(outcome=decision.outcome, reason=decision.reason, body=write_part(decision))
 
     @property
     def accepted(self) -> bool:

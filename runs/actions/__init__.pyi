@@ -1,16 +1,16 @@
-from .accept import HunkChoice, accept_hunks
+from .accept import HunkChoice, NotAccepted, accept_hunks, identity, record_review
 from .calibrate import CalibrationRun, run_calibration
 from .check_data import find_leaks
 from .find_slices import UNGROUPED, Search, advise, group_by_input, search
 from .flips import flips, flips_of, validation
 from .gate import Asking, TwoJudges, gate_judges
-from .gate_decision import GATED, HUNKS, Gated, Terms, decisions_about, gated_on, needed, verification
+from .gate_decision import GATED, HUNKS, Gated, Terms, decisions_about, gated_on, needed, provenance, verification
 from .lineage import Node, lineage
-from .optimize import RunResult, optimization, resume_run, start_run
+from .optimize import RunResult, resume_run, start_run
 from .pilot import assumed_judge, measure_churn, pilot_rows, reworded
 from .plan import Plan, plan_run
 from .recheck import recheck
-from .run_result import NotAccepted, baseline, finding, identity, provenance, settle
+from .run_summary import CostSummary, RunSummary, baseline, read_optimization, read_run
 from .verdict_pairs import pair_verdicts
 
 __all__ = [
@@ -19,12 +19,14 @@ __all__ = [
     "UNGROUPED",
     "Asking",
     "CalibrationRun",
+    "CostSummary",
     "Gated",
     "HunkChoice",
     "Node",
     "NotAccepted",
     "Plan",
     "RunResult",
+    "RunSummary",
     "Search",
     "Terms",
     "TwoJudges",
@@ -34,7 +36,6 @@ __all__ = [
     "baseline",
     "decisions_about",
     "find_leaks",
-    "finding",
     "flips",
     "flips_of",
     "gate_judges",
@@ -44,17 +45,18 @@ __all__ = [
     "lineage",
     "measure_churn",
     "needed",
-    "optimization",
     "pair_verdicts",
     "pilot_rows",
     "plan_run",
     "provenance",
+    "read_optimization",
+    "read_run",
     "recheck",
+    "record_review",
     "resume_run",
     "reworded",
     "run_calibration",
     "search",
-    "settle",
     "start_run",
     "validation",
     "verification",

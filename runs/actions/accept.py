@@ -1,19 +1,30 @@
-"""Some hunks of a run's diff: the prompt composed of them, put through the gate on the run's holdout, and adopted.
+"""What a person decides about a run: accept its prompt, or some hunks of it, or reject it.
 
-What is composed is another text than the run's, so that the run's decision does not speak for it. It gets a decision
-of its own in a run of the kind `hunks`: one more look at that holdout, at what such a look may spend. All hunks
-together are the run's own prompt, for which its decision stands.
+Some hunks make another text than the run's, so that the run's decision does not speak for it. It gets a decision of its
+own in a run of the kind `hunks`: one more look at that holdout, at what such a look may spend. All hunks together are
+the run's own prompt, for which its decision stands.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
-from dataclasses import asdict, dataclass, replace
+import getpass
+import subprocess
+from collections.abc import Callable, Collection
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from ...judges import ClientStats, InputError, Interrupted, JudgePrompt, Splits, split_dataset
+from ...judges import (
+    ClientStats,
+    InputError,
+    Interrupted,
+    JudgePrompt,
+    JudgewrightError,
+    Splits,
+    split_dataset,
+)
 from ...optimize import PhraseIndex, check_candidate
+from ...optimize.events import DecisionRecord, HunksRefused, Reviewed, write_event, write_part
 from ...optimize.holdout.ledger import remember_split
 from ...optimize.hunks import compose
 from ..config.environment import Allowance, Environment, parse_budget
@@ -23,8 +34,133 @@ from ..store.ledger import HoldoutLedger
 from ..store.run_config import open_proposer
 from ..store.workspace import Workspace
 from .gate import Asking, Watch, decide_with_model
-from .gate_decision import HUNKS, Gated, answer_once
-from .run_result import Finding, NotAccepted, finding, promote_prompt, settle
+from .gate_decision import HUNKS, Gated, Terms, answer_once
+from .run_summary import RunSummary, read_optimization
+
+GIT_SECONDS = 2.0
+"""How long git may take to say who somebody is."""
+
+
+class NotAccepted(JudgewrightError):
+    """The gate has not accepted this prompt (exit code 1)."""
+
+
+def record_review(
+    workspace: Workspace, run_id: str, *, accept: bool, who: str | None, comment: str
+) -> JudgePrompt | None:
+    """Write a person's decision into the run; an accepted prompt becomes the current version of its judge.
+
+    Args:
+        workspace: Where the run is.
+        run_id: A finished run.
+        accept: Whether the prompt is accepted or rejected.
+        who: Who decides; see `identity` for who it is unless given.
+        comment: Why.
+
+    Returns:
+        The accepted prompt; None when it was rejected.
+
+    Raises:
+        InputError: The run has not finished, or somebody has decided about it.
+        NotAccepted: There is no prompt to accept, or the gate did not accept it.
+    """
+    run = read_optimization(workspace, run_id)
+    if accept and (run.decided.accepted is False or run.after is None):
+        raise NotAccepted(f"the gate did not accept this prompt: {run.decided.reason}")
+    workspace.database.claim()
+    run = read_optimization(workspace, run_id)  # again: while this waited for its turn, somebody may have decided
+    decision = run.decided
+    run.require_unreviewed()
+    if accept and run.after is not None:
+        note = f"run {run.run_id}, gated on {run.config.model}: {decision.reason}"
+        return promote_prompt(workspace, run, replace(run.after, note=note), who=who, comment=comment)
+    _write_review(workspace, run, "rejected", run.after, who=who, comment=comment)
+    return None
+
+
+def promote_prompt(
+    workspace: Workspace,
+    run: RunSummary,
+    prompt: JudgePrompt,
+    *,
+    who: str | None,
+    comment: str,
+    taken: TakenHunks | None = None,
+) -> JudgePrompt:
+    """Make a prompt that the gate accepted the current version of its judge, and write into the run who did so.
+
+    Args:
+        workspace: Where run and registry are.
+        run: The run.
+        prompt: Its new prompt, or one composed of its hunks.
+        who: Who decides; see `identity` for who it is unless given.
+        comment: Why.
+        taken: The hunks that it is composed of, where it is not the whole edit.
+    """
+    registry, before = workspace.registry, run.before
+    accepted = replace(prompt, parent=before.version)
+    if before.version not in {version.version for version in registry.versions(before.name)}:
+        registry.keep(before, current=False)
+    registry.keep(accepted)
+    rule = registry.kept_rule(before)
+    if rule and run.config.rule == rule.rule.to_json():
+        # The gate decided under this rule; its calibration is the parent's.
+        registry.keep_rule(accepted, replace(rule, judge=f"{accepted.name}@{accepted.version}"))
+    # The event comes last: cut off before it, the same command can be given again and ends the same.
+    _write_review(workspace, run, "accepted", accepted, who=who, comment=comment, taken=taken)
+    return accepted
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TakenHunks:
+    """The part of a run's diff that was taken."""
+
+    hunks: tuple[int, ...]
+    of: int
+    """How many hunks there are."""
+    gated: str
+    """The run in which the gate decided about them."""
+
+
+def _write_review(
+    workspace: Workspace,
+    run: RunSummary,
+    verb: str,
+    prompt: JudgePrompt | None,
+    *,
+    who: str | None,
+    comment: str,
+    taken: TakenHunks | None = None,
+) -> None:
+    review = Reviewed(
+        verb=verb,
+        who=who or identity(workspace.root),
+        comment=comment,
+        version=prompt.version if prompt else None,
+        prompt=prompt.to_yaml() if prompt else None,
+        hunks=taken.hunks if taken else None,
+        of=taken.of if taken else None,
+        gated=taken.gated if taken else None,
+    )
+    RunJournal(workspace.database, run.run_id).append(review.kind, write_event(review))
+
+
+def identity(folder: Path) -> str:
+    """Say who the person at the keyboard is: what git calls them in this folder, else their user name."""
+    name, email = (_ask_git(folder, key) for key in ("user.name", "user.email"))
+    return f"{name} <{email}>" if name and email else name or email or getpass.getuser()
+
+
+def _ask_git(folder: Path, key: str) -> str:
+    """Return a value of git's configuration; empty where git is not there, has none, or does not answer."""
+    command = ["git", "config", "--get", key]
+    try:
+        done = subprocess.run(  # noqa: S603  # nothing in it comes from outside
+            command, cwd=folder, stdin=subprocess.DEVNULL, capture_output=True, timeout=GIT_SECONDS, check=False
+        )
+    except (OSError, subprocess.SubprocessError):
+        return ""
+    return done.stdout.decode("utf-8", "replace").strip()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,7 +174,7 @@ class HunkChoice:
     """How many there are."""
     prompt: JudgePrompt
     """The composed prompt: the very text that was judged."""
-    decision: Mapping[str, Any]  # Any: JSON
+    decision: DecisionRecord
     gated: Gated | None
     """The question that was put to the gate; None where all were chosen and the run's own decision stands."""
     adopted: JudgePrompt | None
@@ -53,7 +189,7 @@ class HunkChoice:
             "hunks": list(self.hunks),
             "of": self.of,
             "prompt": self.prompt.to_yaml(),
-            "decision": dict(self.decision),
+            "decision": write_part(self.decision),
             "gate": self.gated.to_json() if self.gated else None,
         }
 
@@ -89,44 +225,44 @@ def accept_hunks(
         NotAccepted: The composed prompt breaks what a candidate must leave as it is; nothing is spent.
         WorldError: The endpoint, the budget or the disk stopped it; asking again goes on.
     """
-    found = finding(workspace, run_id)
-    choice = _compose(found, chosen)
+    run = read_optimization(workspace, run_id)
+    decision, adopted = run.decided, None
+    choice = _compose(run, chosen)
     workspace.database.claim()
-    found = finding(workspace, run_id)  # again: while this waited for its turn, somebody may have decided
-    found.require_open()
+    run = read_optimization(workspace, run_id)  # again: while this waited for its turn, somebody may have decided
+    run.require_unreviewed()
     if choice.whole:
-        adopted = (
-            settle(workspace, run_id, adopt=True, who=who, comment=comment) if found.decision["accepted"] else None
-        )
-        return choice.answered(found.decision, gated=None, adopted=adopted)
-    config = found.config
-    environment.require_named(config.model, who=f"run {found.run_id}")
+        if decision.accepted:
+            adopted = record_review(workspace, run_id, accept=True, who=who, comment=comment)
+        return choice.answered(decision, gated=None, adopted=adopted)
+    config = run.config
+    environment.require_named(config.model, who=f"run {run.run_id}")
 
     def asking(own: str) -> Asking:
         return Asking(
             model=config.model,
             environment=environment,
-            allowance=_left(workspace, found.run_id, own, parse_budget(budget or config.budget)),
+            allowance=_left(workspace, run.run_id, own, parse_budget(budget or config.budget)),
             concurrency=config.concurrency,
             watch=watch,
             max_tokens=config.max_tokens,
         )
 
     gated = _put_to_gate(workspace, choice, asking, flags=environment.keyring().flags())
-    decision, adopted = gated.found["decision"], None
+    decision = gated.answer.decision
     if gated.accepted:
-        note = f"{choice} of run {found.run_id}, gated on {config.model}: {decision['reason']}"
-        about = {"hunks": list(choice.numbers), "of": choice.of, "gated": gated.run_id}
+        note = f"{choice} of run {run.run_id}, gated on {config.model}: {decision.reason}"
+        taken = TakenHunks(hunks=choice.numbers, of=choice.of, gated=gated.run_id)
         noted = replace(choice.prompt, note=note)
-        adopted = promote_prompt(workspace, found, noted, who=who, comment=comment, about=about)
+        adopted = promote_prompt(workspace, run, noted, who=who, comment=comment, taken=taken)
     return choice.answered(decision, gated=gated, adopted=adopted)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Choice:
-    """Hunks of a finding and the prompt composed of them."""
+    """Hunks of a run's diff and the prompt composed of them."""
 
-    found: Finding
+    run: RunSummary
     numbers: tuple[int, ...]
     of: int
     prompt: JudgePrompt
@@ -136,12 +272,10 @@ class _Choice:
     def __str__(self) -> str:
         return f"hunk{'s' * (len(self.numbers) > 1)} {', '.join(map(str, self.numbers))} of {self.of}"
 
-    def answered(
-        self, decision: Mapping[str, Any], *, gated: Gated | None, adopted: JudgePrompt | None
-    ) -> HunkChoice:  # Any: JSON
+    def answered(self, decision: DecisionRecord, *, gated: Gated | None, adopted: JudgePrompt | None) -> HunkChoice:
         """Return what became of it."""
         return HunkChoice(
-            run_id=self.found.run_id,
+            run_id=self.run.run_id,
             hunks=self.numbers,
             of=self.of,
             prompt=self.prompt,
@@ -151,16 +285,16 @@ class _Choice:
         )
 
 
-def _compose(found: Finding, chosen: Collection[int]) -> _Choice:
-    diff = found.split()
+def _compose(run: RunSummary, chosen: Collection[int]) -> _Choice:
+    diff = run.diff()
     if diff is None:
-        raise InputError(f"run {found.run_id!r} found no better prompt; there are no hunks to choose from")
+        raise InputError(f"run {run.run_id!r} found no better prompt; there are no hunks to choose from")
     numbers = tuple(sorted(set(chosen)))
     if not numbers:
-        raise InputError("no hunk was chosen", hint=f"judgewright diff {found.run_id} shows their numbers")
+        raise InputError("no hunk was chosen", hint=f"judgewright diff {run.run_id} shows their numbers")
     prompt = compose(diff, numbers)
     whole = prompt.version == diff.after.version
-    return _Choice(found=found, numbers=numbers, of=len(diff.hunks), prompt=prompt, whole=whole)
+    return _Choice(run=run, numbers=numbers, of=len(diff.hunks), prompt=prompt, whole=whole)
 
 
 def _put_to_gate(workspace: Workspace, choice: _Choice, asking: Callable[[str], Asking], *, flags: str) -> Gated:
@@ -172,60 +306,61 @@ def _put_to_gate(workspace: Workspace, choice: _Choice, asking: Callable[[str], 
         asking: Says who is asked, for the run in which the question is kept.
         flags: Options with which the same command may go on.
     """
-    found, prompt, config = choice.found, choice.prompt, choice.found.config
+    run, prompt, config = choice.run, choice.prompt, choice.run.config
+    terms = Terms.of_run(run)
     parts = split_dataset(config.dataset(), shares=config.shares)
     _require_allowed(workspace, choice, parts)
     rule = config.decision_rule
-    rules = {} if rule is None else {found.before.version: rule, prompt.version: rule}
+    rules = {} if rule is None else {run.before.version: rule, prompt.version: rule}
 
     def answer(own: str) -> tuple[dict[str, Any], ClientStats]:  # Any: JSON
         ledger = HoldoutLedger(workspace.database)
         remember_split(ledger, own, parts, allow_opened=config.allow_opened)
-        prompts = found.before, prompt
+        prompts = run.before, prompt
         return decide_with_model(
             workspace,
             own,
             prompts,
             parts.holdout,
-            found.terms,
+            terms,
             asking(own),
             rules=rules,
             ledger=ledger,
             purpose=HUNKS,
         )
 
-    about = {"before": f"{prompt.name}@{found.before.version}", "after": f"{prompt.name}@{prompt.version}"}
+    about = {"before": f"{prompt.name}@{run.before.version}", "after": f"{prompt.name}@{prompt.version}"}
     about |= {"data": Path(config.data).name, "rows": len(parts.holdout), "groups": parts.holdout.groups}
-    about |= {"of": found.run_id, "hunks": list(choice.numbers), **found.terms.to_json()}
-    about["notes"] = [f"{choice} of run {found.run_id}; its own decision was about all of them"]
-    question = {"of": found.run_id, "after": {"version": prompt.version}}
+    about |= {"of": run.run_id, "hunks": list(choice.numbers), **terms.to_json()}
+    about["notes"] = [f"{choice} of run {run.run_id}; its own decision was about all of them"]
+    question = {"of": run.run_id, "after": {"version": prompt.version}}
     kept = {"question": question, "model": config.model, "hunks": list(choice.numbers), "after": prompt.to_yaml()}
     try:
         return answer_once(workspace, HUNKS, kept, about, answer)
     except (Interrupted, KeyboardInterrupt):
-        again = f"judgewright accept {found.run_id} --hunks {','.join(map(str, choice.numbers))}{flags}"
+        again = f"judgewright accept {run.run_id} --hunks {','.join(map(str, choice.numbers))}{flags}"
         raise Interrupted("stopped; the question and its look are kept", hint=f"go on with: {again}") from None
 
 
 def _require_allowed(workspace: Workspace, choice: _Choice, parts: Splits) -> None:
     """Hold the composed prompt against the invariants, as a proposal is; what it breaks is journaled by name."""
-    found = choice.found
+    run = choice.run
     violations = check_candidate(
-        found.before,
+        run.before,
         choice.prompt,
         phrases=PhraseIndex((*parts.train.rows, *parts.validation.rows)),
-        editable=open_proposer(found.config).parts,
+        editable=open_proposer(run.config).parts,
         training=parts.train.rows,
     )
     if violations:
-        broken = {"version": choice.prompt.version, "violations": [asdict(violation) for violation in violations]}
-        RunJournal(workspace.database, found.run_id).append("refused", {"hunks": list(choice.numbers), **broken})
+        event = HunksRefused(hunks=choice.numbers, version=choice.prompt.version, violations=violations)
+        RunJournal(workspace.database, run.run_id).append(event.kind, write_event(event))
         named = "; ".join(f"{violation.name}: {violation.detail}" for violation in violations)
         raise NotAccepted(f"{choice} make a prompt that may not be tried: {named}")
 
 
 def _left(workspace: Workspace, run_id: str, own: str, allowance: Allowance) -> Allowance:
-    """Return what a run's budget leaves for a choice of hunks after the walk and all other choices."""
+    """Return what a run's budget leaves for a choice of hunks after the run and all other choices."""
     known = [info for info in list_runs(workspace.database) if info.kind == HUNKS and info.run_id != own]
     others = [run_id, *(info.run_id for info in known if info.config["question"]["of"] == run_id)]
     spent = [CallStore(workspace.database, other).spending() for other in others]

@@ -5,8 +5,7 @@ from __future__ import annotations
 from ...judges import JudgePrompt
 from ..exports import ExportContext
 from ..store.workspace import Workspace
-from .gate_decision import verification
-from .run_result import provenance
+from .gate_decision import provenance, verification
 
 
 def export_context(workspace: Workspace, prompt: JudgePrompt) -> ExportContext:

@@ -31,7 +31,7 @@ from ...slices.topics import add_topics, fit_topics
 from ..store.journal import find_run
 from ..store.sealed_rows import enter_look, require_shown, seal_of, version_of
 from ..store.workspace import Workspace
-from .run_result import baseline
+from .run_summary import baseline
 
 UNGROUPED = "every row is a group of its own"
 """How the note of a verdict file without a group begins."""

@@ -19,15 +19,10 @@ from ...judges import (
     JudgedDataset,
     Row,
     Verdict,
-    load_prompt,
 )
 from ...optimize.word_diff import Piece, diff_words
-from ...slices import parse_predicate
-from ..store.journal import RunJournal
-from ..store.recorded_rows import recorded_verdicts, sealed_split
-from ..store.run_config import RunConfig
 from ..store.workspace import Workspace
-from .optimize import optimization
+from .run_summary import read_optimization, recorded_verdicts, sealed_split
 
 Direction = Literal["became right", "became wrong"]
 Error = Literal["FP", "FN"]
@@ -35,7 +30,7 @@ Error = Literal["FP", "FN"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Validation:
-    """The validation rows with what each prompt of a finished walk said about them, row by row."""
+    """The validation rows with both prompts' answers, row by row."""
 
     before: JudgedDataset
     after: JudgedDataset | None
@@ -118,14 +113,14 @@ def flips(workspace: Workspace, run_id: str) -> Flips:
     return flips_of(validation(workspace, run_id))
 
 
-def flips_of(found: Validation) -> Flips:
+def flips_of(rows: Validation) -> Flips:
     """Return the rows that changed sides; a row that one of the prompts did not answer is none of them."""
-    if found.after is None:
+    if rows.after is None:
         return Flips(rows=(), right=0, wrong=0, n=0)
-    both = found.before.scored[np.isin(found.before.scored, found.after.scored)]
-    rows = tuple(sorted(_flips(found, found.after, both), key=lambda flip: flip.direction, reverse=True))
-    right = sum(flip.direction == "became right" for flip in rows)
-    return Flips(rows=rows, right=right, wrong=len(rows) - right, n=len(both))
+    both = rows.before.scored[np.isin(rows.before.scored, rows.after.scored)]
+    flipped = tuple(sorted(_flips(rows, rows.after, both), key=lambda flip: flip.direction, reverse=True))
+    right = sum(flip.direction == "became right" for flip in flipped)
+    return Flips(rows=flipped, right=right, wrong=len(flipped) - right, n=len(both))
 
 
 def validation(workspace: Workspace, run_id: str) -> Validation:
@@ -135,26 +130,28 @@ def validation(workspace: Workspace, run_id: str) -> Validation:
         InputError: As `flips`.
         ModelError: As `flips`.
     """
-    info = optimization(workspace, run_id)
-    events = {e.kind: e.payload for e in RunJournal(workspace.database, info.run_id).events()}
-    if "survivor" not in events:
-        raise InputError(f"run {info.run_id!r} has chosen no prompt yet", hint="wait for it, or resume it")
-    config = RunConfig.from_json(info.config)
-    rows = sealed_split(config, events["split"]).validation
-    text = events["survivor"]["prompt"]
-    prompts = (config.judge, *((load_prompt(text, origin="the journal"),) if text else ()))
-    before, *after = recorded_verdicts(workspace, info, started=events["started"], prompts=prompts, rows=rows)
-    named = events["slice"]["name"]
-    whole = named == "all rows"
-    in_slice = np.ones(len(rows), np.bool_) if whole else parse_predicate(named).mask(rows.rows)
-    return Validation(before=before, after=after[0] if after else None, in_slice=in_slice)
+    run = read_optimization(workspace, run_id)
+    if run.best is None or run.slice is None:
+        raise InputError(f"run {run_id!r} has chosen no prompt yet", hint="wait for it, or resume it")
+    rows = sealed_split(run).validation
+    in_slice = np.ones(len(rows), np.bool_)
+    if run.slice.predicate is not None:
+        in_slice = run.slice.predicate.mask(rows.rows)
+    after = None
+    if run.after is not None:
+        after = recorded_verdicts(workspace, run, run.after, rows)
+    return Validation(
+        before=recorded_verdicts(workspace, run, run.before, rows),
+        after=after,
+        in_slice=in_slice,
+    )
 
 
-def _flips(found: Validation, after: JudgedDataset, positions: IntArray) -> Iterator[Flip]:
+def _flips(rows: Validation, after: JudgedDataset, positions: IntArray) -> Iterator[Flip]:
     for i in positions:
-        row, old, new = found.before.dataset.rows[i], found.before.answers[i], after.answers[i]
+        row, old, new = rows.before.dataset.rows[i], rows.before.answers[i], after.answers[i]
         if isinstance(old, Verdict) and isinstance(new, Verdict) and old.positive != new.positive:
-            yield _flip(found.before.dataset, row, old, new, in_slice=bool(found.in_slice[i]))
+            yield _flip(rows.before.dataset, row, old, new, in_slice=bool(rows.in_slice[i]))
 
 
 def _flip(dataset: Dataset, row: Row, old: Verdict, new: Verdict, *, in_slice: bool) -> Flip:

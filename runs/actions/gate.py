@@ -30,7 +30,6 @@ from ...judges.models import Budget
 from ...optimize import gate
 from ...optimize.holdout.ledger import Ledger, Look, LookOutcome
 from ...optimize.holdout.row_fingerprints import RowFingerprints
-from ...slices import parse_predicate
 from ..config.environment import Allowance, Environment, open_client
 from ..store.calls import CallStore
 from ..store.ledger import HoldoutLedger
@@ -136,7 +135,7 @@ def decide_with_model(
     budget = Budget(money=asking.allowance.money, tokens=asking.allowance.tokens, spent=record.spending())
     limits = {"record": record, "budget": budget, "concurrency": asking.concurrency}
     with open_client(asking.model, asking.environment, **limits) as client:
-        model, predicate = client.model, parse_predicate(terms.slice) if terms.slice else None
+        model, predicate = client.model, terms.slice
         line = model.name if purpose == "recheck" else ""
         decision = gate(
             *prompts,

@@ -13,17 +13,19 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from ...judges import ClientStats, Dataset, InputError, JudgedDataset, JudgePrompt, Verdict
-from ...optimize import Decision, Objective, decide
+from ...optimize import Decision, Objective, decide, read_objective
+from ...optimize.events import DecisionRecord, GateAnswered, read_as, write_event
 from ...optimize.holdout.gate import MIN_COVERAGE
 from ...optimize.holdout.ledger import Look
 from ...optimize.holdout.projection import MOST_TIMES
 from ...optimize.holdout.row_fingerprints import RowFingerprints
-from ...slices import parse_predicate
+from ...slices import Predicate
 from ..store.journal import RunJournal, create_run, list_runs, run_session
 from ..store.ledger import HoldoutLedger
 from ..store.workspace import Workspace
+from .run_summary import RunSummary, read_run
 
-GATED = "gated"
+GATED = GateAnswered.kind
 """The event that holds the answer."""
 HUNKS = "hunks"
 """The kind of a run that decides about some hunks of another run's diff."""
@@ -34,11 +36,22 @@ class Terms:
     """What better means, where, and what is let pass."""
 
     objective: Objective
-    slice: str = ""
-    """A predicate whose rows must not get worse; empty for none."""
+    slice: Predicate | None = None
+    """Rows that must not get worse; None for all rows, which the target already counts."""
     exclude: tuple[str, ...] = ()
     """Metadata columns whose values make no slices."""
     allow_opened: bool = False
+
+    @classmethod
+    def of_run(cls, run: RunSummary) -> Terms:
+        """Return the question to the gate of a run."""
+        config = run.config
+        return cls(
+            objective=read_objective(config.objective, target=config.target, guards=config.guards),
+            slice=run.slice.predicate if run.slice else None,
+            exclude=config.exclude,
+            allow_opened=config.allow_opened,
+        )
 
     def to_json(self) -> dict[str, Any]:  # Any: JSON
         """Return the terms as they are kept with the question."""
@@ -47,7 +60,7 @@ class Terms:
         asked = {"text": objective.text, "target": objective.target, "direction": objective.direction, "guards": guards}
         return {
             "objective": asked | {"read_as": objective.describe(), "notes": list(objective.notes)},
-            "slice": self.slice,
+            "slice": "" if self.slice is None else str(self.slice),
             "exclude": list(self.exclude),
             "allow_opened": self.allow_opened,
         }
@@ -61,29 +74,33 @@ class Terms:
         for metric in (self.objective.target, *(guard.metric for guard in self.objective.guards)):
             for side in sides:
                 side.only(()).compared(metric)
-        if self.slice and not parse_predicate(self.slice).mask(dataset.rows).any():
-            raise InputError(f"no row of the holdout lies in the slice {self.slice!r}")
+        if self.slice is not None and not self.slice.mask(dataset.rows).any():
+            raise InputError(f"no row of the holdout lies in the slice {str(self.slice)!r}")
 
 
-def needed(decision: Mapping[str, Any]) -> dict[str, int] | None:  # Any: JSON
+def needed(decision: DecisionRecord) -> dict[str, int] | None:
     """Say how many rows, in how many groups, an undecided question would take; None where no number of rows is known.
 
     Args:
-        decision: The gate's, as JSON. Decisions of versions that named no groups are read for their rows.
+        decision: The gate's. Decisions of versions that named no groups are read for their rows.
     """
-    rows, target = decision.get("rows_needed"), decision.get("target")
-    if not rows or not target or rows > MOST_TIMES * target["n"]:
+    evidence = decision.evidence
+    if evidence is None or not evidence.rows_needed or not evidence.target:
         return None
-    groups = decision.get("groups_needed") or math.ceil(rows * target["groups"] / target["n"])
+    rows, target = evidence.rows_needed, evidence.target
+    if rows > MOST_TIMES * target["n"]:
+        return None
+    groups = evidence.groups_needed or math.ceil(rows * target["groups"] / target["n"])
     return {"rows": rows, "groups": groups}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Gated:
-    """The answer: the decision as JSON, and what it is about."""
+    """The gate's answer to a question."""
 
     run_id: str
-    found: Mapping[str, Any]  # Any: JSON, as the journal keeps it
+    answer: GateAnswered
+    """The decision, and what it is about."""
     repeated: bool
     """Whether the same question was answered before, in this run."""
     stats: ClientStats | None = None
@@ -91,12 +108,12 @@ class Gated:
     @property
     def accepted(self) -> bool:
         """Whether the second judge may replace the first."""
-        return bool(self.found["decision"]["accepted"])
+        return self.answer.decision.accepted
 
     @property
     def needed(self) -> dict[str, int] | None:
         """See `needed`."""
-        return needed(self.found["decision"])
+        return needed(self.answer.decision)
 
     def to_json(self) -> dict[str, Any]:  # Any: JSON
         """Return what `gate --json` prints."""
@@ -104,7 +121,7 @@ class Gated:
         cost = stats.cost if stats and stats.price_known else None
         return {
             "run": self.run_id,
-            **self.found,
+            **write_event(self.answer),
             "needed": self.needed,
             "repeated": self.repeated,
             "calls": stats.calls if stats else 0,
@@ -140,7 +157,7 @@ def gate_verdicts(
         ledger.remember(run_id, open=RowFingerprints(), sealed=sealed, allow_opened=terms.allow_opened)
         named = {"before": versions[0], "after": versions[1]}
         look = ledger.begin(dataset.content_hash, run_id=run_id, **named, known_as=known_as)
-        inside = parse_predicate(terms.slice).mask(dataset.rows) if terms.slice else None
+        inside = None if terms.slice is None else terms.slice.mask(dataset.rows)
         decision = decide(
             before,
             after,
@@ -184,18 +201,19 @@ def answer_once(
     known = [info for info in list_runs(workspace.database) if info.kind == kind]
     last = next((info for info in reversed(known) if info.config["question"] == config["question"]), None)
     events = RunJournal(workspace.database, last.run_id).events() if last else ()
-    found = next((event.payload for event in events if event.kind == GATED), None)
-    if last and found and _answered(found["decision"]):
-        return Gated(run_id=last.run_id, found=found, repeated=True)
-    run_id = last.run_id if last and not found else create_run(workspace.database, kind, config)
+    before = next((read_as(GateAnswered, event.payload) for event in events if event.kind == GATED), None)
+    if last and before and _is_answer(before.decision):
+        return Gated(run_id=last.run_id, answer=before, repeated=True)
+    run_id = last.run_id if last and not before else create_run(workspace.database, kind, config)
     with run_session(workspace.database, run_id):
         body, stats = answer(run_id)
         event = RunJournal(workspace.database, run_id).record(GATED, {**about, **body})
-    return Gated(run_id=run_id, found=event.payload, repeated=False, stats=stats)
+    return Gated(run_id=run_id, answer=read_as(GateAnswered, event.payload), repeated=False, stats=stats)
 
 
-def _answered(decision: Mapping[str, Any]) -> bool:  # Any: JSON
-    return min(decision["coverage_before"], decision["coverage_after"]) >= MIN_COVERAGE
+def _is_answer(decision: DecisionRecord) -> bool:
+    evidence = decision.evidence
+    return evidence is not None and min(evidence.coverage_before, evidence.coverage_after) >= MIN_COVERAGE
 
 
 def _verdicts_version(judged: JudgedDataset) -> str:
@@ -230,22 +248,23 @@ def decisions_about(workspace: Workspace, prompt: JudgePrompt) -> Iterator[Gated
     for info in list_runs(workspace.database) if workspace.exists else ():
         if info.kind not in ("optimize", "gate", "recheck", HUNKS):
             continue
-        events = {event.kind: event.payload for event in RunJournal(workspace.database, info.run_id).events()}
+        run = read_run(workspace, info.run_id)
         if info.kind == "optimize":
-            version = events.get("survivor", {}).get("version")
-            model, decision = events.get("started", {}).get("model"), events.get("decision", {})
+            version = run.best.version if run.best else None
+            model, decision = run.started.model if run.started else None, run.decision
         else:
             after = info.config["question"]["after"]
             version = after["version"] if isinstance(after, dict) else None  # a text is the version of mere verdicts
-            model, decision = events.get(GATED, {}).get("model"), events.get(GATED, {}).get("decision", {})
+            model = run.answer.model if run.answer else None
+            decision = run.answer.decision if run.answer else None
         if version == prompt.version and model and decision:
             yield GatedOn(
                 model=model,
-                outcome=decision["outcome"],
-                simulated=bool(decision.get("simulated")),
+                outcome=decision.outcome,
+                simulated=bool(decision.evidence and decision.evidence.simulated),
                 run=info.run_id,
                 kind=info.kind,
-                reason=decision["reason"],
+                reason=decision.reason,
             )
 
 
@@ -287,4 +306,23 @@ def verification(workspace: Workspace, prompt: JudgePrompt, model: str | None = 
         "verified_on": accepted,
         "verified": None if model is None else model in accepted,
         "note": note,
+    }
+
+
+def provenance(workspace: Workspace, prompt: JudgePrompt) -> dict[str, object]:
+    """Say which run found a version, on which model it was gated, and whether that was simulated.
+
+    Of several runs it is the first that the gate accepted, or else the first; a version that was composed of hunks
+    was found by the run that gated them.
+    """
+    gated = [one for one in decisions_about(workspace, prompt) if one.kind in ("optimize", HUNKS)]
+    one = min(gated, key=lambda one: one.outcome != "accepted", default=None)
+    if one is None:
+        return {"run": None, "gated_on": None, "simulated": None, "outcome": "never gated"}
+    return {
+        "run": one.run,
+        "gated_on": one.model,
+        "simulated": one.simulated,
+        "outcome": one.outcome,
+        "reason": one.reason,
     }

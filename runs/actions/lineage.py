@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from ...judges import JudgePrompt, load_prompt
-from ..store.journal import RunJournal, get_run, list_runs
+from ...judges import JudgePrompt
+from ...optimize.events import BestCandidate
+from ..store.journal import get_run, list_runs
 from ..store.run_config import RunConfig
 from ..store.workspace import Workspace
 from .gate_decision import HUNKS, decisions_about
+from .run_summary import read_run
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,7 +26,7 @@ class Node:
     current: bool
     """Whether the judge's plain name means this version."""
     kept: bool
-    """Whether it stands on the shelf; a run's prompt that nobody adopted does not."""
+    """Whether the registry has it; a run's prompt that nobody accepted is not there."""
     note: str
     runs: tuple[str, ...]
     """The runs that found it, oldest first."""
@@ -59,7 +61,7 @@ def lineage(workspace: Workspace, name: str) -> tuple[Node, ...]:
     found |= {version: one for version, p in kept.items() if version not in found and (one := _composed(workspace, p))}
     known = {**starts, **{version: one.prompt for version, one in found.items()}, **kept}
     parents = {version: prompt.parent for version, prompt in known.items()}
-    # Steps in between were kept by no one: a run's survivor descends from the prompt that the run began with.
+    # Steps in between were kept by no one: a run's best candidate descends from the prompt that the run began with.
     parents |= {version: one.parent for version, one in found.items() if version not in kept}
     return tuple(
         Node(
@@ -88,16 +90,16 @@ def _from_runs(workspace: Workspace, name: str) -> tuple[dict[str, JudgePrompt],
         if before.name != name:
             continue
         starts.setdefault(before.version, before)
-        events = {event.kind: event for event in RunJournal(workspace.database, info.run_id).events()}
-        if "survivor" not in events or not (text := events["survivor"].payload["prompt"]):
+        run = read_run(workspace, info.run_id)
+        if run.after is None:
             continue
-        after = load_prompt(text, origin="the journal")
-        one = found.setdefault(
-            after.version, _Found(prompt=after, parent=before.version, created=events["survivor"].created, runs=[])
-        )
-        one.runs.append(info.run_id)
-        if "decision" in events:
-            one.outcome = events["decision"].payload["outcome"]
+        version = run.after.version
+        if version not in found:
+            created = run.when(BestCandidate)
+            found[version] = _Found(prompt=run.after, parent=before.version, created=created, runs=[])
+        found[version].runs.append(info.run_id)
+        if run.decision is not None:
+            found[version].outcome = run.decision.outcome
     return starts, found
 
 

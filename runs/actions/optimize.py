@@ -1,4 +1,4 @@
-"""A run: one walk, kept. Start it, and resume it after whatever stopped it."""
+"""Start an optimization, and resume it after whatever stopped it."""
 
 from __future__ import annotations
 
@@ -29,52 +29,57 @@ from ...optimize import (
     optimize,
     read_objective,
 )
+from ...optimize.events import RunEvent, Started, StatedObjective, read_event
 from ...optimize.settings import require_decision
 from ..config.environment import Environment, open_client, parse_budget
 from ..store.calls import CallStore
-from ..store.cost_summary import CostSummary, thrift
-from ..store.journal import RunJournal, RunRecord, create_run, get_run, list_runs, run_session, set_config
+from ..store.journal import RunJournal, create_run, list_runs, run_session, set_config
 from ..store.ledger import HoldoutLedger
 from ..store.run_command import command_of
 from ..store.run_config import RunConfig, open_proposer
 from ..store.workspace import Workspace
+from .run_summary import RunSummary, read_optimization, read_run
 
 Watch = Callable[[str, Progress], None]
-OnEvent = Callable[[str, Mapping[str, Any]], None]  # Any: JSON
+OnEvent = Callable[[RunEvent], None]
+"""Called with each event once it is written, replayed ones included."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunResult:
-    """How a walk ended, and what it took."""
+    """How an optimization ended, and what it took."""
 
-    run_id: str
+    run: RunSummary
     outcome: Outcome
     """The prompts and the gate's decision."""
-    events: tuple[Event, ...]
     stats: tuple[ClientStats, ...]
     """Of the judge's client, and of the optimizer's and the screening one's where they are other models."""
-    thrift: CostSummary
+
+    @property
+    def run_id(self) -> str:
+        """The run's id."""
+        return self.run.run_id
 
     def to_json(self) -> dict[str, Any]:  # Any: JSON
         """Return what `optimize --json` prints."""
-        found = {event.kind: dict(event.payload) for event in self.events}
-        known = all(s.price_known for s in self.stats)
+        payloads = {event.kind: dict(event.payload) for event in self.run.events}
+        prices_known = all(stats.price_known for stats in self.stats)
         return {
             "run": self.run_id,
-            "simulated": found["benchmark"]["simulated"],
-            "decision": found["decision"],
+            "simulated": payloads["benchmark"]["simulated"],
+            "decision": payloads["decision"],
             "prompt": {
                 "before": self.outcome.before.version,
                 "after": self.outcome.after.version if self.outcome.after else None,
             },
-            "slice": found["slice"]["name"],
-            "loss": found["loss"]["expression"],
-            "benchmark": found["benchmark"],
-            "everything": found["everything"],
+            "slice": payloads["slice"]["name"],
+            "loss": payloads["loss"]["expression"],
+            "benchmark": payloads["benchmark"],
+            "everything": payloads["everything"],
             "calls": sum(s.calls for s in self.stats),
             "recorded": sum(s.recorded for s in self.stats),
-            "cost": sum(s.cost for s in self.stats) if known else None,
-            "thrift": self.thrift.to_json(),
+            "cost": sum(s.cost for s in self.stats) if prices_known else None,
+            "thrift": self.run.cost.to_json(),
             "dropped": sorted({name for s in self.stats for name in s.dropped}),
         }
 
@@ -82,14 +87,14 @@ class RunResult:
 def start_run(
     workspace: Workspace, config: RunConfig, environment: Environment, *, watch: Watch, on_event: OnEvent
 ) -> RunResult:
-    """Start a walk and follow it to its end, or to where it stops; `resume_run` goes on from there.
+    """Start a run and follow it to its end, or to where it stops; `resume_run` goes on from there.
 
     Args:
         workspace: Where calls, events and looks are kept.
         config: What to do. The user named its models in this command, so that their addresses may be asked.
         environment: Base URL and keys.
         watch: Called while answers come in.
-        on_event: Called with the kind and payload of each event, replayed ones included.
+        on_event: Called with each event, replayed ones included.
 
     Raises:
         InputError: The data or a name cannot be used; no run is made.
@@ -103,7 +108,7 @@ def start_run(
     require_same_split(workspace, config.data_hash, config.shares)
     environment = environment.naming(*config.named_models)
     run_id = create_run(workspace.database, "optimize", config.to_json())
-    return _walk(workspace, run_id, config, dataset, environment, watch, on_event)
+    return _run(workspace, run_id, config, dataset, environment, watch, on_event)
 
 
 def pin_config(workspace: Workspace, config: RunConfig) -> tuple[RunConfig, Dataset]:
@@ -161,7 +166,7 @@ def resume_run(
     watch: Watch,
     on_event: OnEvent,
 ) -> RunResult:
-    """Walk a run again from its start, past everything that is already recorded.
+    """Go through a run again from its start, past everything that is already recorded.
 
     Args:
         budget: A new budget for the whole run, what it has spent included; the old one unless given.
@@ -170,31 +175,16 @@ def resume_run(
         InputError: There is no such run, its data have changed, or only the workspace names the address of a model.
         WorldError: The endpoint, the budget or the disk stopped it again.
     """
-    info = optimization(workspace, run_id)
-    workspace.database.claim()  # before the journal is read: another process may be adding to it
-    config = RunConfig.from_json(info.config)
-    environment.require_named(*config.named_models, who=f"run {info.run_id}")
+    config = read_optimization(workspace, run_id).config
+    workspace.database.claim()  # before the journal is read again: another process may be adding to it
+    environment.require_named(*config.named_models, who=f"run {run_id}")
     if budget is not None:
         config = replace(config, budget=budget)
-        set_config(workspace.database, info.run_id, config.to_json())
-    return _walk(workspace, info.run_id, config, config.dataset(), environment, watch, on_event)
+        set_config(workspace.database, run_id, config.to_json())
+    return _run(workspace, run_id, config, config.dataset(), environment, watch, on_event)
 
 
-def optimization(workspace: Workspace, run_id: str) -> RunRecord:
-    """Return an optimization run by its id.
-
-    Raises:
-        InputError: There is none, or it is a run of another kind.
-    """
-    if not workspace.exists:
-        raise InputError(f"there is no workspace at {workspace.root}", hint="give --workspace, or start a run here")
-    info = get_run(workspace.database, run_id)
-    if info.kind != "optimize":
-        raise InputError(f"run {info.run_id!r} is a {info.kind}, not an optimization")
-    return info
-
-
-def _walk(
+def _run(
     workspace: Workspace,
     run_id: str,
     config: RunConfig,
@@ -204,7 +194,7 @@ def _walk(
     on_event: OnEvent,
 ) -> RunResult:
     record = CallStore(workspace.database, run_id)
-    journal = _Heard(RunJournal(workspace.database, run_id), on_event)
+    journal = _WatchedJournal(RunJournal(workspace.database, run_id), on_event)
     objective = read_objective(config.objective, target=config.target, guards=config.guards)
     again = f"judgewright runs resume {run_id}{environment.keyring().flags()}"
     try:
@@ -220,7 +210,7 @@ def _walk(
                 run_id=run_id,
                 watch=watch,
             )
-            journal.record("started", _started(config, dataset, objective, services))
+            services.record(_started(config, dataset, objective, services))
             outcome = optimize(config.judge, dataset, objective, services, config.settings())
             stats = tuple(client.stats for client in clients.values())
     except (Interrupted, KeyboardInterrupt):
@@ -234,58 +224,52 @@ def _walk(
         go_on = f"go on with: {again}"
         error.hint = f"{error.hint}; {go_on}" if error.hint else go_on
         raise
-    return RunResult(
-        run_id=run_id,
-        outcome=outcome,
-        events=journal.events(),
-        stats=stats,
-        thrift=thrift(journal.events(), record.summary()),
-    )
+    return RunResult(run=read_run(workspace, run_id), outcome=outcome, stats=stats)
 
 
-def _started(
-    config: RunConfig, dataset: Dataset, objective: Objective, services: Services
-) -> dict[str, Any]:  # Any: JSON
+def _started(config: RunConfig, dataset: Dataset, objective: Objective, services: Services) -> Started:
     prompt = config.judge
     screen = services.screen_client
     models = [client.model for client in (services.judge_client, services.optimizer_client, screen) if client]
-    return {
-        "judge": f"{prompt.name}@{prompt.version}",
-        "rule": (config.decision_rule or prompt.rule).version,
-        "data": Path(config.data).name,
-        "data_hash": dataset.content_hash,
-        "rows": len(dataset),
-        "notes": list(dataset.notes),
-        "model": models[0].name,
-        "optimizer_model": models[1].name,
-        "screen_model": screen.model.name if screen else None,
-        "endpoints": [model.endpoint for model in models],
-        "simulated": any(model.simulated for model in models),
-        "proposer": config.proposer,
-        "parts": list(services.proposer.parts),
-        "candidates": config.candidates,
-        "unguided": config.unguided,
-        "objective": {
-            "text": objective.text,
-            "read_as": objective.describe(),
-            "target": objective.target,
-            "guards": [{"metric": guard.metric, "margin": guard.margin} for guard in objective.guards],
-            "notes": list(objective.notes),
-        },
-    }
+    return Started(
+        judge=f"{prompt.name}@{prompt.version}",
+        rule=(config.decision_rule or prompt.rule).version,
+        data=Path(config.data).name,
+        data_hash=dataset.content_hash,
+        rows=len(dataset),
+        notes=tuple(dataset.notes),
+        model=models[0].name,
+        optimizer_model=models[1].name,
+        screen_model=screen.model.name if screen else None,
+        endpoints=tuple(model.endpoint for model in models),
+        simulated=any(model.simulated for model in models),
+        proposer=config.proposer,
+        parts=tuple(services.proposer.parts),
+        candidates=config.candidates,
+        unguided=config.unguided,
+        objective=StatedObjective(
+            text=objective.text,
+            read_as=objective.describe(),
+            target=objective.target,
+            guards=objective.guards,
+            notes=tuple(objective.notes),
+        ),
+    )
 
 
 @dataclass(frozen=True, slots=True)
-class _Heard:
-    """A journal that tells a listener each event once it is written."""
+class _WatchedJournal:
+    """A journal that passes each event on once it is written."""
 
     journal: Journal
     on_event: OnEvent
 
     def record(self, kind: str, payload: Mapping[str, Any]) -> Event:  # Any: JSON
-        """Write, then tell."""
+        """Write, then pass it on."""
         event = self.journal.record(kind, payload)
-        self.on_event(event.kind, event.payload)
+        typed = read_event(event.kind, event.payload)
+        if typed is not None:
+            self.on_event(typed)
         return event
 
     def events(self) -> tuple[Event, ...]:

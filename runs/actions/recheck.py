@@ -8,13 +8,14 @@ from pathlib import Path
 from typing import Any
 
 from ...judges import DecisionRule, InputError, JudgePrompt, SealedRows, load_prompt, split_dataset
-from ...optimize import Guard, Objective, read_objective
-from ..store.journal import RunJournal, RunRecord, get_run, list_runs
+from ...optimize import Guard, Objective
+from ...slices import parse_predicate
+from ..store.journal import list_runs
 from ..store.ledger import HoldoutLedger
-from ..store.run_config import RunConfig
 from ..store.workspace import Workspace
 from .gate import Asking, TwoJudges, decide_with_model
-from .gate_decision import GATED, HUNKS, Gated, Terms, answer_once, count_groups
+from .gate_decision import HUNKS, Gated, Terms, answer_once, count_groups
+from .run_summary import RunSummary, read_run
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,74 +82,76 @@ def recheck(workspace: Workspace, prompt: JudgePrompt, asking: Asking) -> Gated:
 
 def _last_accept(workspace: Workspace, prompt: JudgePrompt) -> _Past:
     for info in reversed(list_runs(workspace.database) if workspace.exists else ()):
-        events = {event.kind: event.payload for event in RunJournal(workspace.database, info.run_id).events()}
-        if info.kind == "optimize" and events.get("survivor", {}).get("version") == prompt.version:
-            if events.get("decision", {}).get("accepted"):
-                return _of_walk(info, events)
-        elif info.kind == "gate" and events.get(GATED, {}).get("model"):
-            after = info.config["question"]["after"]["version"]
-            if after == prompt.version and events[GATED]["decision"]["accepted"]:
-                return _of_gate(info, events)
-        elif (
-            info.kind == HUNKS
-            and info.config["question"]["after"]["version"] == prompt.version
-            and events.get(GATED, {}).get("decision", {}).get("accepted")
-        ):
-            return _of_hunks(workspace, info)
+        if info.kind not in ("optimize", "gate", HUNKS):
+            continue
+        run = read_run(workspace, info.run_id)
+        if info.kind == "optimize":
+            version = run.best.version if run.best else None
+            if version == prompt.version and run.decision is not None and run.decision.accepted:
+                return _of_optimization(run)
+            continue
+        after = info.config["question"]["after"]
+        # The verdicts of a file have a hash here in place of a version.
+        if run.answer is None or not isinstance(after, dict) or after["version"] != prompt.version:
+            continue
+        if run.answer.decision.accepted:
+            if info.kind == HUNKS:
+                return _of_hunks(workspace, run)
+            if run.answer.model:
+                return _of_gate(run, run.answer.model)
     raise InputError(
         f"no decision in this workspace accepted {prompt.name}@{prompt.version}",
         hint="recheck repeats the last accept of `optimize` or `gate` on another model; to decide afresh use `gate`",
     )
 
 
-def _of_walk(info: RunRecord, events: Mapping[str, Mapping[str, Any]]) -> _Past:  # Any: JSON
-    config = RunConfig.from_json(info.config)
-    survivor = load_prompt(events["survivor"]["prompt"], origin="the journal")
-    named = events["slice"]["name"]
-    rule = config.decision_rule
+def _of_optimization(run: RunSummary) -> _Past:
+    config, after, rule = run.config, run.after, run.config.decision_rule
+    assert run.started is not None
+    assert after is not None
     return _Past(
-        run_id=info.run_id,
-        model=events["started"]["model"],
-        before=config.judge,
-        after=survivor,
+        run_id=run.run_id,
+        model=run.started.model,
+        before=run.before,
+        after=after,
         holdout=split_dataset(config.dataset(), shares=config.shares).holdout,
-        terms=Terms(
-            objective=read_objective(config.objective, target=config.target, guards=config.guards),
-            slice="" if named == "all rows" else named,
-            exclude=config.exclude,
-        ),
-        rules={} if rule is None else {config.judge.version: rule, survivor.version: rule},
+        terms=replace(Terms.of_run(run), allow_opened=False),
+        rules={} if rule is None else {run.before.version: rule, after.version: rule},
         data=Path(config.data).name,
     )
 
 
-def _of_hunks(workspace: Workspace, info: RunRecord) -> _Past:
-    """What a choice of hunks decided is what its run decided, about another text."""
-    walk = get_run(workspace.database, info.config["question"]["of"])
-    events = {event.kind: event.payload for event in RunJournal(workspace.database, walk.run_id).events()}
-    past, after = _of_walk(walk, events), load_prompt(info.config["after"], origin="the run's composed prompt")
+def _of_hunks(workspace: Workspace, run: RunSummary) -> _Past:
+    """Return what the run that has the hunks decided, about the composed text."""
+    config = run.record.config
+    past = _of_optimization(read_run(workspace, config["question"]["of"]))
+    after = load_prompt(config["after"], origin="the run's composed prompt")
     rules = {version: rule for rule in past.rules.values() for version in (past.before.version, after.version)}
-    return replace(past, run_id=info.run_id, after=after, rules=rules)
+    return replace(past, run_id=run.run_id, after=after, rules=rules)
 
 
-def _of_gate(info: RunRecord, events: Mapping[str, Mapping[str, Any]]) -> _Past:  # Any: JSON
-    config, question = info.config, info.config["question"]
+def _of_gate(run: RunSummary, model: str) -> _Past:
+    config, question = run.record.config, run.record.config["question"]
     two = TwoJudges.from_json(config)
     dataset = two.dataset()
     if dataset.content_hash != question["holdout"]:
-        raise InputError(f"{config['data']} has changed since run {info.run_id}", hint="put the old rows back")
+        raise InputError(f"{config['data']} has changed since run {run.run_id}", hint="put the old rows back")
     asked = question["objective"]
     guards = tuple(Guard(**guard) for guard in asked["guards"])
     objective = Objective(
         text=asked["text"], target=asked["target"], direction=asked["direction"], guards=guards, notes=()
     )
     return _Past(
-        run_id=info.run_id,
-        model=events[GATED]["model"],
+        run_id=run.run_id,
+        model=model,
         before=two.before,
         after=two.after,
         holdout=SealedRows(dataset, name="holdout", groups=count_groups(dataset)),
-        terms=Terms(objective=objective, slice=question["slice"], exclude=tuple(question["exclude"])),
+        terms=Terms(
+            objective=objective,
+            slice=parse_predicate(question["slice"]) if question["slice"] else None,
+            exclude=tuple(question["exclude"]),
+        ),
         rules=two.rules,
         data=two.data.name,
     )

@@ -9,10 +9,11 @@ from typing import Any, NoReturn
 import click
 
 from ...judges import InputError, WorkspaceError
-from ..actions.accept import HunkChoice, accept_hunks
-from ..actions.run_result import Finding, NotAccepted, finding, settle
+from ...optimize.events import write_part
+from ..actions.accept import HunkChoice, NotAccepted, accept_hunks, record_review
+from ..actions.run_summary import RunSummary, read_optimization
 from ..reports.gate_report import say_gated
-from ..reports.run_report import say_found
+from ..reports.run_report import say_prompt_diff
 from ..store.workspace import Workspace
 from ..terminal import inline, progress_on_stderr, say, say_json
 from .help import Command
@@ -28,18 +29,19 @@ def diff(run: str, workspace: Path | None, as_json: bool) -> None:
     """Show what a run wants to change in its prompt, hunk by hunk, and what the gate said."""
     with open_workspace(workspace) as place:
         run = named_run(place, run)
-        found = finding(place, run)
+        summary = read_optimization(place, run)
+    decision, before, after = summary.decided, summary.before, summary.after
     try:
-        hunks, why = _hunks(found), None
+        hunks, why = _hunks(summary), None
     except WorkspaceError as error:
         hunks, why = [], str(error)
     if as_json:
-        text = found.before.diff(found.after) if found.after else ""
-        versions = {"before": found.before.version, "after": found.after.version if found.after else None}
-        body = {"prompt": versions, "diff": text, "hunks": hunks, "unsplit": why, "decision": dict(found.decision)}
-        say_json(body)
+        versions = {"before": before.version, "after": after.version if after else None}
+        text = before.diff(after) if after else ""
+        decided = write_part(decision)
+        say_json({"prompt": versions, "diff": text, "hunks": hunks, "unsplit": why, "decision": decided})
         return
-    say_found(found.before, found.after)
+    say_prompt_diff(before, after)
     if why:
         say(f"\nIt cannot be adopted in parts: {why}")
     if hunks:
@@ -48,13 +50,13 @@ def diff(run: str, workspace: Path | None, as_json: bool) -> None:
         mark = f" ({hunk['mark']} on validation)" if hunk["mark"] else ""
         words = " ".join((*(f"-[{text}]" for text in hunk["old"]), *(f"+[{text}]" for text in hunk["new"])))
         say(f"  {hunk['number']}. {hunk['part']}, {hunk['kind']}{mark}: {inline(words)}")
-    say(f"\nGate: {found.decision['outcome']}. {found.decision['reason']}")
+    say(f"\nGate: {decision.outcome}. {decision.reason}")
 
 
-def _hunks(found: Finding) -> list[dict[str, Any]]:  # Any: JSON
-    """Return the hunks of a finding, each with its mark where the run measured them."""
-    split = found.split()
-    marks = {hunk["number"]: hunk["mark"] for hunk in found.measured["hunks"]} if found.measured else {}
+def _hunks(summary: RunSummary) -> list[dict[str, Any]]:  # Any: JSON
+    """Return the hunks of a run's diff, each with its mark where the run measured them."""
+    diff = summary.diff()
+    marks = {hunk["number"]: hunk["mark"] for hunk in summary.hunks.hunks} if summary.hunks else {}
     return [
         {
             "number": hunk.number,
@@ -64,7 +66,7 @@ def _hunks(found: Finding) -> list[dict[str, Any]]:  # Any: JSON
             "new": list(hunk.new),
             "mark": marks.get(hunk.number),
         }
-        for hunk in (split.hunks if split else ())
+        for hunk in (diff.hunks if diff else ())
     ]
 
 
@@ -138,7 +140,7 @@ def reject(run: str, who: str | None, comment: str, workspace: Path | None, no_w
 def _settle(place: Workspace, run: str, *, adopt: bool, who: str | None, comment: str, as_json: bool) -> None:
     run = named_run(place, run)
     try:
-        adopted = settle(place, run, adopt=adopt, who=who, comment=comment)
+        adopted = record_review(place, run, accept=adopt, who=who, comment=comment)
     except NotAccepted as refusal:
         _refuse(run, refusal, as_json=as_json)
     spec = f"{adopted.name}@{adopted.version}" if adopted else None
@@ -172,7 +174,7 @@ def _finish(choice: HunkChoice, *, as_json: bool) -> None:
     elif choice.gated is not None:
         say_gated(choice.gated)
     else:
-        say(f"the run's own decision stands, {choice.decision['outcome']}: {choice.decision['reason']}")
+        say(f"the run's own decision stands, {choice.decision.outcome}: {choice.decision.reason}")
     if adopted is None:
         sys.exit(1)
     if not as_json:

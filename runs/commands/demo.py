@@ -59,7 +59,7 @@ def demo(folder: Path, as_json: bool) -> None:
         say_json(body)
         return
     say_end(result)
-    say_verdict(body["decision"])
+    say_verdict(result.run.decided)
     command = f"{_command()} {{}} --workspace {shlex.quote(str(folder))}"
     say(f"\nRead it on a page:  {command.format('review')}")
     if body["decision"]["accepted"]:

@@ -103,7 +103,7 @@ def gate(
     first, second = split_name(judge_a), split_name(judge_b)
     agreed = Terms(
         objective=_objective(terms.objective, terms.target, terms.guards),
-        slice=str(read_slice(terms.slice_)) if terms.slice_ else "",
+        slice=read_slice(terms.slice_) if terms.slice_ else None,
         exclude=terms.exclude,
         allow_opened=terms.allow_opened,
     )

@@ -65,12 +65,13 @@ def finish(result: RunResult, root: Path, *, as_json: bool) -> None:
 
 def say_end(result: RunResult) -> None:
     """Print the diff, and what the run took."""
-    from ..reports.run_report import say_found
+    from ..reports.numbers import price
+    from ..reports.run_report import describe_cost, say_prompt_diff
 
     body = result.to_json()
-    say_found(result.outcome.before, result.outcome.after)
-    cost = "price unknown" if body["cost"] is None else f"${body['cost']:.4f}"
+    say_prompt_diff(result.outcome.before, result.outcome.after)
+    cost = price(body["cost"])
     say(f"\nRun {result.run_id}: {body['calls']} calls, {body['recorded']} cached, {cost}")
-    say(f"  cost including resumes: {result.thrift}")
+    say(f"  cost including resumes: {describe_cost(result.run.cost)}")
     if body["dropped"]:
         say(f"  left out because the endpoint refuses them: {', '.join(body['dropped'])}")

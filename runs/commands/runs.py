@@ -8,17 +8,18 @@ from typing import Literal
 
 import click
 
+from ...optimize.events import GateAnswered, read_event
 from ..actions.flips import Direction as FlipDirection
 from ..actions.flips import Error, flips_of, validation
 from ..actions.gate_decision import Gated
 from ..actions.optimize import resume_run
-from ..actions.run_result import finding
+from ..actions.run_summary import read_run
 from ..reports.gate_report import say_gated
+from ..reports.numbers import moment
 from ..reports.run_export import FORMATS, export_run
-from ..reports.run_report import say_course, say_flip, say_found
+from ..reports.run_report import say_course, say_flip, say_prompt_diff
 from ..reports.terminal_report import say_event, say_nothing
-from ..store.calls import CallStore
-from ..store.journal import RunJournal, get_run, list_runs
+from ..store.journal import list_runs
 from ..terminal import progress_on_stderr, say, say_json, say_table
 from .help import Group
 from .model_access import allow_origin_option, asking_environment
@@ -64,24 +65,22 @@ def show(run: str, workspace: Path | None, as_json: bool) -> None:
     RUN is an id, the beginning of one, or `latest`; the same in all commands that take a run.
     """
     with open_workspace(workspace) as place:
-        info = get_run(place.database, named_run(place, run, kind=None))
-        events = RunJournal(place.database, info.run_id).events()
-        calls = CallStore(place.database, info.run_id).summary()
-        found = finding(place, info.run_id) if any(e.kind == "decision" for e in events) else None
+        summary = read_run(place, named_run(place, run, kind=None))
+    record, calls = summary.record, summary.calls
     if as_json:
-        say_json({**asdict(info), "calls": asdict(calls), "events": [asdict(event) for event in events]})
+        events = [asdict(event) for event in summary.events]
+        say_json({**asdict(record), "calls": asdict(calls), "events": events})
         return
-    say(f"Run {info.run_id}: {info.kind}, {info.state}, started {info.created[:19].replace('T', ' ')} UTC")
-    if info.kind == "tune":
-        say("A search over settings by `judgewright tune`, which was removed; --json prints what it recorded.")
-    for event in events:
-        if event.kind == "gated":
-            say_gated(Gated(run_id=info.run_id, found=event.payload, repeated=False))
-        else:
-            say_event(event.kind, event.payload)
-    say_course(events)
-    if found is not None:
-        say_found(found.before, found.after)
+    say(f"Run {record.run_id}: {record.kind}, {record.state}, started {moment(record.created)}")
+    for stored in summary.events:
+        event = read_event(stored.kind, stored.payload)
+        if isinstance(event, GateAnswered):
+            say_gated(Gated(run_id=record.run_id, answer=event, repeated=False))
+        elif event is not None:
+            say_event(event)
+    say_course(summary)
+    if summary.decision is not None:
+        say_prompt_diff(summary.before, summary.after)
     say(f"\n{calls.done} calls answered, {calls.attempts} attempts, {calls.failed} given up")
     if calls.in_doubt:
         say(f"{calls.in_doubt} attempts were sent and never answered; they may have been charged")

@@ -10,7 +10,7 @@ from .plots import (
     reliability_curve,
     threshold_curve,
 )
-from .run_export import FORMATS, Exported, export_run
+from .run_export import FORMATS, export_run
 from .run_pages import render_html, render_markdown
 from .score_report import DISAGREEMENTS, MOST_CHARTED, MOST_LISTED, render_score_report, write_score_report
 from .slice_plots import (
@@ -25,7 +25,7 @@ from .slice_plots import (
     write_picture,
 )
 from .slice_report import WIDTH
-from .terminal_report import METRIC_ORDER, holds_sealed_rows, say_event
+from .terminal_report import METRIC_ORDER, say_event
 
 __all__ = [
     "DISAGREEMENTS",
@@ -39,7 +39,6 @@ __all__ = [
     "NAME_CELLS",
     "NAME_LINES",
     "WIDTH",
-    "Exported",
     "Picture",
     "SliceBar",
     "confusion",
@@ -50,7 +49,6 @@ __all__ = [
     "draw_slices",
     "export_run",
     "f1_by_threshold",
-    "holds_sealed_rows",
     "metric_intervals",
     "metrics_by_slice",
     "plot_found",

@@ -8,7 +8,8 @@ from ...judges import Estimate
 from ...judges.metrics.reliability_bins import Bin
 from ..actions.calibrate import CalibrationRun
 from ..terminal import inline, say, say_table
-from .terminal_report import number, say_undefined
+from .numbers import number
+from .terminal_report import say_undefined
 
 
 def say_calibration(result: CalibrationRun, *, title: str) -> None:

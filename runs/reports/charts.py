@@ -8,13 +8,14 @@ stands on a light and on a dark page; every shape has a class that a page's styl
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 from xml.etree.ElementTree import Element, SubElement, tostring
 
 from ...judges.metrics.reliability_bins import Bin
-from ...optimize import Event
+from ..actions.run_summary import RunSummary
+from .numbers import number, p_value
 from .picture import BLUE, GREEN, ORANGE, fit_label
-from .terminal_report import number
 
 Payload = Mapping[str, Any]  # Any: JSON out of the journal
 
@@ -77,29 +78,44 @@ class _Scale:
         return self._start + (value - self.low) / (self.high - self.low) * (self._end - self._start)
 
 
-def trajectory(events: Sequence[Event]) -> str:
+def trajectory(run: RunSummary) -> str:
     """Draw the validation loss and the metrics of each step, and which steps were kept; for a run under way as well."""
-    first = next((e.payload for e in events if e.kind == "validation"), None)
+    first = run.search_start
     if first is None:
         return _nothing("Course of the run", "no prompt has been measured on the validation rows yet")
-    steps = [e.payload for e in events if e.kind == "step"]
-    target = next((e.payload["objective"]["target"] for e in events if e.kind == "started"), "")
-    metrics = sorted((name for name in first if name not in ("loss", "version")), key=lambda m: (m != target, m))
-    rows = next((f" of {e.payload['rows']['validation']:,} rows" for e in events if e.kind == "split"), "")
-    tried = [(0, first), *((int(step["step"]), step) for step in steps if "loss" in step)]
-    told = "; ".join(f"{_name_step(i)} {p['loss']:.4f}{_kept(p, ' (kept)')}" for i, p in tried)
+    target = run.started.objective.target if run.started else ""
+    metrics = sorted(first.metrics, key=lambda metric: (metric != target, metric))
+    rows = f" of {run.split.rows['validation']:,} rows" if run.split else ""
+    points = [_Point(step=0, loss=first.loss, metrics=first.metrics, result="the prompt as it was", kept=True)]
+    for step in run.steps:
+        proposal = step.proposal
+        if proposal.loss is not None:
+            points.append(
+                _Point(
+                    step=step.step,
+                    loss=proposal.loss,
+                    metrics=proposal.metrics,
+                    result=proposal.result,
+                    kept=proposal.kept,
+                )
+            )
+    losses = []
+    for point in points:
+        kept = " (kept)" if point.kept and point.step else ""
+        losses.append(f"{_name_step(point.step)} {number(point.loss, 4)}{kept}")
     drawing = _Drawing(
-        178 + 76 * len(metrics), f"Course of the run on the validation set{rows}", f"Loss by step: {told}"
+        178 + 76 * len(metrics), f"Course of the run on the validation set{rows}", f"Loss by step: {'; '.join(losses)}"
     )
-    across = _Scale((0, max([1, *(int(step["step"]) for step in steps)])), 62, WIDTH - 16)
+    across = _Scale((0, max([1, *(step.step for step in run.steps)])), 62, WIDTH - 16)
     _legend(drawing, (("start or kept", GREEN, True), ("not kept", ORANGE, False)), after="× never validated")
-    _panel(drawing, "loss", tried, across, top=52, height=80)
-    for step in steps:
-        if "loss" not in step:
-            tip = f"step {step['step']}: {step['result']}"
-            drawing.add("text", "refused", tip, x=across(step["step"]), y=150.0, text_anchor="middle").text = "×"
+    _panel(drawing, "loss", [(point, point.loss) for point in points], across, top=52, height=80)
+    for step in run.steps:
+        if step.proposal.loss is None:
+            tip = f"step {step.step}: {step.proposal.result}"
+            drawing.add("text", "refused", tip, x=across(step.step), y=150.0, text_anchor="middle").text = "×"
     for i, metric in enumerate(metrics):
-        _panel(drawing, metric, tried, across, top=180 + 76 * i, height=44)
+        values = [(point, point.metrics.get(metric)) for point in points]
+        _panel(drawing, metric, values, across, top=180 + 76 * i, height=44)
     foot = 166 + 76 * len(metrics)
     for i in range(0, int(across.high) + 1, 1 + int(across.high) // 12):
         drawing.text(across(i), foot, str(i) if i else "start", "quiet", text_anchor="middle")
@@ -114,33 +130,48 @@ def sparkline(values: Sequence[float | None]) -> str:
     return "".join("×" if value is None else _BLOCKS[round(height(value))] for value in values)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Point:
+    """A prompt that was measured on the validation rows."""
+
+    step: int
+    """0 for the first prompt."""
+    loss: float
+    metrics: Mapping[str, float | None]
+    result: str
+    kept: bool
+
+
 def _panel(
-    drawing: _Drawing, name: str, tried: Sequence[tuple[int, Payload]], across: _Scale, *, top: float, height: float
+    drawing: _Drawing,
+    name: str,
+    values: Sequence[tuple[_Point, float | None]],
+    across: _Scale,
+    *,
+    top: float,
+    height: float,
 ) -> None:
     """Draw one quantity over the steps; a line follows the prompt that was best so far."""
-    points = [(i, p, p[name]) for i, p in tried if p.get(name) is not None]
-    up = _Scale((value for _, _, value in points), top + height, top)
+    points = [(point, value) for point, value in values if value is not None]
+    up = _Scale((value for _, value in points), top + height, top)
     drawing.text(62, top - 12, name)
     for value in dict.fromkeys((up.high, up.low) if points else ()):
         drawing.line(62, up(value), WIDTH - 8, up(value), "axis")
-        drawing.text(54, up(value) + 4, f"{value:.3f}", "quiet", text_anchor="end")
+        drawing.text(54, up(value) + 4, number(value), "quiet", text_anchor="end")
     path, best = "", None
-    for i, payload, value in points:
-        if not i or _kept(payload, "kept"):
-            path += f"L{across(i):.5g} {best:.5g}" if best is not None else ""
+    for point, value in points:
+        if point.kept:
+            if best is not None:
+                path += f"L{across(point.step):.5g} {best:.5g}"
             best = up(value)
-            path += f"{'L' if path else 'M'}{across(i):.5g} {best:.5g}"
+            path += f"{'L' if path else 'M'}{across(point.step):.5g} {best:.5g}"
     if best is not None:
         path += f"L{across(across.high):.5g} {best:.5g}"
         drawing.add("path", "best", d=path, fill="none", stroke=GREEN, stroke_width=1.6)
-    for i, payload, value in points:
-        kept = bool(not i or _kept(payload, "kept"))
-        tip = f"{_name_step(i)}: {name} {value:.4f}; {payload.get('result', 'the prompt as it was')}"
-        drawing.dot(across(i), up(value), "kept" if kept else "refused", GREEN if kept else ORANGE, tip, filled=kept)
-
-
-def _kept(payload: Payload, word: str) -> str:
-    return word if payload.get("result") == "kept" else ""
+    for point, value in points:
+        kind, colour = ("kept", GREEN) if point.kept else ("refused", ORANGE)
+        tip = f"{_name_step(point.step)}: {name} {number(value, 4)}; {point.result}"
+        drawing.dot(across(point.step), up(value), kind, colour, tip, filled=point.kept)
 
 
 def _name_step(i: int) -> str:
@@ -251,7 +282,7 @@ def slices_chart(found: Sequence[Payload]) -> str:
         drawing.line(across(s["rest"]), y - 7, across(s["rest"]), y + 7, "rest", stroke_width="2")
         if s["low"] is not None and s["high"] is not None:
             drawing.line(across(s["low"]), y, across(s["high"]), y, "slice", stroke=BLUE, stroke_width="2.4")
-        tip = f"{metric} {s['value']:.3f} here, {s['rest']:.3f} outside; p {s['p']:.4f}"
+        tip = f"{metric} {s['value']:.3f} here, {s['rest']:.3f} outside; p {p_value(s['p'])}"
         drawing.dot(across(s["value"]), y, "slice", BLUE, tip, filled=bool(s["confirmed"]))
         drawing.text(WIDTH - 8, y + 4, f"{s['n']:,}", "quiet", text_anchor="end")
     foot = 48.0 + 42 * len(shown)

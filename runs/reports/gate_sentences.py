@@ -2,66 +2,78 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
-from .numbers import number, p_cell
-
-Payload = Mapping[str, Any]  # Any: JSON out of the journal
+from ...optimize.events import Evidence, GuardRecord, Json, Remeasured
+from .numbers import interval, number, p_value, signed
 
 P_MEANS = "p is against no gain; that of a guard against a loss of its margin"
 """What the p-values beside the gate's changes are about."""
 
 
-def describe_guard(guard: Payload) -> str:
+def gate_changes(evidence: Evidence) -> list[tuple[str, Json, float | None]]:
+    """Return the changes that a decision rests on, each with its role and the p-value that was tested."""
+    changes: list[tuple[str, Json, float | None]] = []
+    if evidence.target:
+        changes.append(("target", evidence.target, evidence.target["p"]))
+    for guard in evidence.guards:
+        if guard.change:
+            changes.append((f"guard, {guard.state}", guard.change, guard.p))
+    if evidence.slice_change:
+        changes.append(("slice", evidence.slice_change, evidence.slice_change["p"]))
+    return changes
+
+
+def describe_guard(guard: GuardRecord) -> str:
     """Say what a guard allows, the one-sided bound that was tested, and what became of it."""
-    low, p = guard["low"], guard.get("p")
-    if low is None:
+    if guard.low is None:
         bound = "has no bound"
     else:
-        shown = "" if p is None else f"; p against such a loss: {p_cell(p)}"
-        bound = f"is at least {low:+.3f} (one-sided 95 % bound{shown})"
-    if guard.get("worst_low") is not None:
-        bound += f", or {guard['worst_low']:+.3f} with unanswered rows counted against it"
-    state = {"held": "the guard holds", "broken": "the guard is broken"}.get(guard["state"], "that is undecided")
-    return f"{guard['metric']} may not fall by {guard['margin']:.3f}; its change {bound}: {state}"
+        against = "" if guard.p is None else f"; p against such a loss: {p_value(guard.p)}"
+        bound = f"is at least {signed(guard.low)} (one-sided 95 % bound{against})"
+    if guard.worst_low is not None:
+        bound += f", or {signed(guard.worst_low)} with unanswered rows counted against it"
+    states = {"held": "the guard holds", "broken": "the guard is broken"}
+    state = states.get(guard.state, "that is undecided")
+    return f"{guard.metric} may not fall by {number(guard.margin)}; its change {bound}: {state}"
 
 
-def describe_unanswered(decision: Payload) -> list[str]:
+def describe_unanswered(evidence: Evidence) -> list[str]:
     """Say which rows were asked again, and what those that stayed unanswered on one side make of the target."""
-    said = []
-    if rounds := decision.get("asked_again"):
+    lines = []
+    if evidence.asked_again:
+        rounds = evidence.asked_again
         times = "once" if len(rounds) == 1 else f"up to {len(rounds)} times"
         left = f"{rounds[-1]['left']:,} stayed unanswered on a side"
-        said.append(f"{rounds[0]['rows']:,} unanswered rows were asked again {times}, on both sides; {left}")
-    if decision.get("unanswered"):
-        worst = decision["target_worst"]
+        lines.append(f"{rounds[0]['rows']:,} unanswered rows were asked again {times}, on both sides; {left}")
+    if evidence.unanswered:
+        worst = evidence.target_worst
         change = "the target is undefined"
         if worst is not None:
-            change = f"{worst['metric']} changes by {worst['difference']:+.3f} (p {p_cell(worst['p'])})"
-        rows = f"{decision['unanswered']:,} rows that one side alone answered"
-        said.append(f"with {rows} counted against the new prompt {change}")
-    return said
+            change = f"{worst['metric']} changes by {signed(worst['difference'])} (p {p_value(worst['p'])})"
+        rows = f"{evidence.unanswered:,} rows that one side alone answered"
+        lines.append(f"with {rows} counted against the new prompt {change}")
+    return lines
 
 
-def describe_final(everything: Payload) -> list[str]:
-    """Tell the paired changes on the final rows, and each guard that they passed; empty where none were opened."""
-    final = everything.get("final_change")
-    if final is None:
+def describe_final(closing: Remeasured | None) -> list[str]:
+    """Describe the paired changes on the final rows, and each guard that they passed; empty where none were opened."""
+    if closing is None or closing.final_change is None:
         return []
-    said = [_describe_change(final["target"])] if final["target"] else []
+    final = closing.final_change
+    lines = [_describe_change(final["target"])] if final["target"] else []
     for guard in final["guards"]:
         change = guard["change"]
         if change is None:
             continue
-        told = _describe_change(change)
+        line = _describe_change(change)
         if change["difference"] <= -guard["margin"]:
-            told += f". The guard is passed there: a loss under {guard['margin']:.3f} was allowed"
-        said.append(told)
-    return said
+            line += f". The guard is passed there: a loss under {number(guard['margin'])} was allowed"
+        lines.append(line)
+    return lines
 
 
-def _describe_change(change: Payload) -> str:
-    interval = "no interval" if change["low"] is None else f"95 % {change['low']:+.3f} .. {change['high']:+.3f}"
+def _describe_change(change: Json) -> str:
+    spread = "no interval"
+    if change["low"] is not None:
+        spread = f"95 % {interval(change, change=True)}"
     values = f"{number(change['before'])} -> {number(change['after'])}"
-    return f"on the final rows {change['metric']} {values}, {change['difference']:+.3f} paired ({interval})"
+    return f"on the final rows {change['metric']} {values}, {signed(change['difference'])} paired ({spread})"

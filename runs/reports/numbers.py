@@ -1,15 +1,67 @@
-"""How a number is written for people."""
+"""How numbers and times are written for people; every report, page and command writes them this way."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
+NONE = "n/a"
+"""Stands for a number that there is not."""
+Figure = Mapping[str, Any]  # Any: JSON; an estimate or a change with `low` and `high`
+
 
 def number(value: float | None, digits: int = 3) -> str:
-    """Format a number for people; a missing one is `n/a`."""
-    return "n/a" if value is None else f"{value:.{digits}f}"
+    """Write a number."""
+    return NONE if value is None else f"{value:.{digits}f}"
 
 
-def p_cell(p: float | None) -> str:
-    """Write a p-value for a table, tiny ones as a bound."""
+def signed(value: float | None, digits: int = 3) -> str:
+    """Write a change with its sign."""
+    return NONE if value is None else f"{value:+.{digits}f}"
+
+
+def interval(figure: Figure, *, change: bool = False, missing: str | None = None) -> str:
+    """Write a 95 % interval, or why there is none.
+
+    Args:
+        figure: What has the interval; its `reason` stands for one that is missing.
+        change: Whether to write signs.
+        missing: Stands for a missing interval instead.
+    """
+    low, high = figure["low"], figure["high"]
+    if low is None or high is None:
+        return missing if missing is not None else figure.get("reason") or NONE
+    write = signed if change else number
+    return f"{write(low)} .. {write(high)}"
+
+
+def p_value(p: float | None) -> str:
+    """Write a p-value, a tiny one as a bound."""
     if p is None:
-        return "n/a"
-    return "<0.0001" if p < 0.0001 else number(p, 4)
+        return NONE
+    return "<0.0001" if p < 0.0001 else f"{p:.4f}"
+
+
+def p_equals(p: float) -> str:
+    """Write a p-value in a sentence."""
+    return "p < 0.0001" if p < 0.0001 else f"p = {p:.4f}"
+
+
+def price(dollars: float | None) -> str:
+    """Write an amount of US dollars."""
+    return "price unknown" if dollars is None else f"${dollars:.4f}"
+
+
+def percent(share: float) -> str:
+    """Write a share of 1 as per cent."""
+    return f"{share:.1%}"
+
+
+def count(value: int) -> str:
+    """Write a count."""
+    return f"{value:,}"
+
+
+def moment(at: str | None) -> str:
+    """Write a stored time to the second, in UTC."""
+    return at[:19].replace("T", " ") + " UTC" if at else ""

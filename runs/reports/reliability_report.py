@@ -8,7 +8,7 @@ from ...judges import Estimate
 from ...judges.reliability import LabelAudit, Remeasured, Retest
 from ..actions.reliability import ReliabilityReport
 from ..terminal import inline, say, say_table
-from .terminal_report import number
+from .numbers import number
 
 SHOWN = 8
 """Likely label errors that are printed; the file has more."""

@@ -7,56 +7,17 @@ rows: the holdout and the final rows stand in no file, but for the figures that 
 from __future__ import annotations
 
 import io
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from functools import cached_property
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from ...judges import JudgedDataset, JudgePrompt, Verdict, load_prompt, write_beside
-from ...optimize import Event
-from ..actions.flips import Flips, Validation, flips_of, validation
-from ..actions.optimize import optimization
-from ..actions.run_result import Finding, baseline, finding
-from ..store.calls import CallStore, CallSummary
-from ..store.journal import RunJournal, RunRecord
-from ..store.run_command import command_of
-from ..store.run_config import RunConfig
+from ...judges import InputError, JudgedDataset, JudgePrompt, Verdict, load_prompt, write_beside
+from ..actions.flips import Validation, validation
+from ..actions.run_summary import RunSummary, baseline, read_optimization
 from ..store.workspace import Workspace
 from .run_pages import render_html, render_markdown
 
-Payload = Mapping[str, Any]  # Any: JSON out of the journal
-
-
-@dataclass(frozen=True, kw_only=True)
-class Exported:
-    """What is known of a finished run, ready to be told."""
-
-    run: RunRecord
-    events: tuple[Event, ...]
-    found: Finding
-    rows: Validation
-    calls: CallSummary
-
-    @cached_property
-    def last(self) -> Mapping[str, Payload]:
-        """The last event of each kind."""
-        return {event.kind: event.payload for event in self.events}
-
-    @cached_property
-    def flips(self) -> Flips:
-        """The validation rows that changed sides."""
-        return flips_of(self.rows)
-
-    @property
-    def decided(self) -> tuple[Event, ...]:
-        """What people decided, oldest first."""
-        return tuple(event for event in self.events if event.kind == "decided")
-
-    @property
-    def command(self) -> str:
-        """The command that walks the same way again, on the same rows and with the same model."""
-        return command_of(RunConfig.from_json(self.run.config))
+FORMATS = ("html", "md", "jsonl")
 
 
 def export_run(workspace: Workspace, run_id: str, folder: Path, *, formats: Sequence[str]) -> tuple[Path, ...]:
@@ -75,53 +36,33 @@ def export_run(workspace: Workspace, run_id: str, folder: Path, *, formats: Sequ
         InputError: The run has no decision yet, or its data have changed.
         ModelError: An answer is not in the record.
     """
-    info = optimization(workspace, run_id)
-    told = Exported(
-        run=info,
-        events=RunJournal(workspace.database, info.run_id).events(),
-        found=finding(workspace, run_id),
-        rows=validation(workspace, run_id),
-        calls=CallStore(workspace.database, info.run_id).summary(),
-    )
+    run = read_optimization(workspace, run_id)
+    if run.decision is None:
+        raise InputError(f"run {run_id!r} has no decision yet", hint=f"judgewright runs resume {run_id}")
+    rows = validation(workspace, run_id)
     folder.mkdir(parents=True, exist_ok=True)
-    return tuple(path for name in formats for path in FORMATS[name](workspace, told, folder))
+    paths: list[Path] = []
+    if "html" in formats:
+        paths.append(folder / "run.html")
+        write_beside(paths[-1], render_html(run, rows))
+    if "md" in formats:
+        paths.append(folder / "run.md")
+        write_beside(paths[-1], render_markdown(run, rows))
+    if "jsonl" in formats:
+        for name, lines in (
+            ("events", _events(run)),
+            ("verdicts", _verdicts(run, rows, baseline(workspace, run_id))),
+            ("prompts", _prompts(run)),
+        ):
+            paths.append(folder / f"{name}.jsonl")
+            _write_lines(paths[-1], lines)
+    return tuple(paths)
 
 
-def _html(workspace: Workspace, told: Exported, folder: Path) -> Iterator[Path]:
-    path = folder / "run.html"
-    write_beside(path, render_html(told))
-    yield path
-
-
-def _markdown(workspace: Workspace, told: Exported, folder: Path) -> Iterator[Path]:
-    path = folder / "run.md"
-    write_beside(path, render_markdown(told))
-    yield path
-
-
-def _jsonl(workspace: Workspace, told: Exported, folder: Path) -> Iterator[Path]:
-    open_rows = baseline(workspace, told.run.run_id)
-    for name, lines in (
-        ("events", _events(told)),
-        ("verdicts", _verdicts(told, open_rows)),
-        ("prompts", _prompts(told)),
-    ):
-        path = folder / f"{name}.jsonl"
-        _write_lines(path, lines)
-        yield path
-
-
-FORMATS: Mapping[str, Callable[[Workspace, Exported, Path], Iterator[Path]]] = {
-    "html": _html,
-    "md": _markdown,
-    "jsonl": _jsonl,
-}
-
-
-def _events(told: Exported) -> Iterator[dict[str, Any]]:  # Any: JSON
-    for event in told.events:
+def _events(run: RunSummary) -> Iterator[dict[str, Any]]:  # Any: JSON
+    for event in run.events:
         yield {
-            "run": told.run.run_id,
+            "run": run.run_id,
             "seq": event.seq,
             "kind": event.kind,
             "created": event.created,
@@ -129,18 +70,19 @@ def _events(told: Exported) -> Iterator[dict[str, Any]]:  # Any: JSON
         }
 
 
-def _verdicts(told: Exported, open_rows: JudgedDataset) -> Iterator[dict[str, Any]]:  # Any: JSON
-    """Tell what the prompt said of the open rows, and the new one of the validation rows."""
-    held = {row.id for row in told.rows.before.dataset.rows}
-    for judged in (open_rows, *([told.rows.after] if told.rows.after else [])):
+def _verdicts(run: RunSummary, rows: Validation, open_rows: JudgedDataset) -> Iterator[dict[str, Any]]:  # Any: JSON
+    """Yield the first prompt's verdicts on the open rows, and the new one's on the validation rows."""
+    validation_ids = {row.id for row in rows.before.dataset.rows}
+    tables = [open_rows] if rows.after is None else [open_rows, rows.after]
+    for judged in tables:
         for row, answer in zip(judged.dataset.rows, judged.answers, strict=True):
             scored = answer if isinstance(answer, Verdict) else None
             yield {
-                "run": told.run.run_id,
+                "run": run.run_id,
                 "judge": judged.judge,
                 "model": judged.model,
                 "simulated": judged.simulated,
-                "part": "validation" if row.id in held else "train",
+                "part": "validation" if row.id in validation_ids else "train",
                 "id": row.id,
                 "group": row.group,
                 "label": row.label,
@@ -152,14 +94,14 @@ def _verdicts(told: Exported, open_rows: JudgedDataset) -> Iterator[dict[str, An
             }
 
 
-def _prompts(told: Exported) -> Iterator[dict[str, Any]]:  # Any: JSON
-    """Tell the exact texts: the prompt before, the one found, and every one that a person decided about."""
-    yield _prompt("before", told.found.before)
-    if told.found.after is not None:
-        yield _prompt("after", told.found.after)
-    for event in told.decided:
-        if text := event.payload.get("prompt"):
-            yield _prompt(event.payload["verb"], load_prompt(text, origin="the journal"))
+def _prompts(run: RunSummary) -> Iterator[dict[str, Any]]:  # Any: JSON
+    """Yield the exact texts: the first prompt, the best candidate, and every one that a person decided about."""
+    yield _prompt("before", run.before)
+    if run.after is not None:
+        yield _prompt("after", run.after)
+    for review in run.reviews:
+        if review.prompt:
+            yield _prompt(review.verb, load_prompt(review.prompt, origin="the journal"))
 
 
 def _prompt(role: str, prompt: JudgePrompt) -> dict[str, Any]:  # Any: JSON

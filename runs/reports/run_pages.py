@@ -7,27 +7,26 @@ code span or with every sign that GitHub reads as markup, a mention or a link wr
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ...judges.metrics.reliability_bins import bins_of_verdicts
+from ...optimize.events import Evidence, Json, Remeasured
 from ...optimize.word_diff import diff_prompts
 from ...slices.search_result import CALIBRATION
-from ..actions.flips import Flip
+from ..actions.flips import Flip, Flips, Validation, flips_of
+from ..actions.run_summary import RunSummary
+from ..store.run_command import command_of
 from ..terminal import inline, visible
 from . import charts
-from .gate_sentences import P_MEANS, describe_final, describe_guard, describe_unanswered
-from .numbers import number, p_cell
-from .terminal_report import METRIC_ORDER, holds_sealed_rows, missed_targets, slice_heading
+from .gate_sentences import P_MEANS, describe_final, describe_guard, describe_unanswered, gate_changes
+from .numbers import NONE, count, interval, moment, number, p_value, percent, price, signed
+from .terminal_report import METRIC_ORDER, missed_targets, slice_heading
 
 if TYPE_CHECKING:
     from jinja2 import Environment
-
-    from .run_export import Exported
-
-Payload = Mapping[str, Any]  # Any: JSON out of the journal
 
 MOST_FLIPS = 20
 """Of each direction in the page; the count is of all."""
@@ -67,35 +66,34 @@ class Measured:
     n: str
 
 
-def render_html(told: Exported) -> str:
+def render_html(run: RunSummary, rows: Validation) -> str:
     """Return the page: style and pictures inside, no script, nothing fetched; the same run gives the same page."""
     from markupsafe import Markup
 
-    last, rows = told.last, told.rows
-    sides = [last["everything"][name]["pooled"] for name in ("before", "after") if name in last.get("everything", {})]
-    drawn = {
-        "trajectory": charts.trajectory(told.events),
-        "confusion": charts.confusion(*(sides or [last["benchmark"]])),
-        "reliability": charts.reliability(
-            bins_of_verdicts(rows.before), bins_of_verdicts(rows.after) if rows.after else ()
-        ),
+    sides = [side.pooled for side in run.closing.sides.values()] if run.closing else []
+    tables = sides or ([run.benchmark] if run.benchmark else [])
+    after = bins_of_verdicts(rows.after) if rows.after else ()
+    charts_by_name = {
+        "trajectory": charts.trajectory(run),
+        "confusion": charts.confusion(*tables),
+        "reliability": charts.reliability(bins_of_verdicts(rows.before), after),
     }
-    if found := last["slice"]["found"]:
-        drawn["slices"] = charts.slices_chart(found)
-    pictures = {name: Markup(svg) for name, svg in drawn.items()}  # noqa: S704  # an XML writer escaped its text
-    flips = [_first(told.flips.only(direction=d)) for d in ("became wrong", "became right")]
-    environment = _environment(autoescape=True)
-    page = environment.get_template("run.html.j2")
-    return page.render(_told(told), charts=pictures, flips=flips, row_characters=ROW_CHARACTERS, glance=GLANCE)
+    if run.slice is not None and run.slice.slices:
+        charts_by_name["slices"] = charts.slices_chart(run.slice.slices)
+    pictures = {name: Markup(svg) for name, svg in charts_by_name.items()}  # noqa: S704  # an XML writer escaped its text
+    flips = flips_of(rows)
+    shown = [_first(flips.only(direction=direction)) for direction in ("became wrong", "became right")]
+    page = _environment(autoescape=True).get_template("run.html.j2")
+    return page.render(_values(run, flips), charts=pictures, flips=shown, row_characters=ROW_CHARACTERS, glance=GLANCE)
 
 
-def render_markdown(told: Exported) -> str:
+def render_markdown(run: RunSummary, rows: Validation) -> str:
     """Return the Markdown: decision, diff, figures with their intervals, how to run it again."""
     environment = _environment(autoescape=False)
     environment.filters |= {"md": _escape_markdown, "code": _code, "fence": _fence}
-    before, after = told.found.before, told.found.after
-    unified = before.diff(after) if after else ""
-    return environment.get_template("run.md.j2").render(_told(told), unified=visible(unified))
+    unified = run.before.diff(run.after) if run.after else ""
+    values = _values(run, flips_of(rows))
+    return environment.get_template("run.md.j2").render(values, unified=visible(unified))
 
 
 def _environment(*, autoescape: bool) -> Environment:
@@ -116,113 +114,101 @@ def _environment(*, autoescape: bool) -> Environment:
     )
 
 
-def _told(told: Exported) -> dict[str, object]:
+def _values(run: RunSummary, flips: Flips) -> dict[str, object]:
     """Return what both pages are made of."""
-    last, found = told.last, told.found
-    decision = found.decision
-    cost = told.calls.known_cost
+    evidence = run.decided.evidence
+    sentences: list[str] = []
+    if evidence is not None:
+        sentences = [describe_guard(guard) for guard in evidence.guards] + describe_unanswered(evidence)
     return {
         "made_by": f"Judgewright {version('judgewright')}",
-        "run": told.run,
-        "calls": told.calls,
-        "cost": "price unknown" if cost is None else f"${cost:.4f}",
-        "command": told.command,
-        "name": found.before.name,
-        "before": found.before,
-        "after": found.after,
-        "started": last["started"],
-        "split": last["split"],
-        "slice": last["slice"],
-        "slice_heading": slice_heading(last["slice"]),
-        "missed": missed_targets(last["slice"]["found"]),
+        "run": run,
+        "command": command_of(run.config),
+        "name": run.before.name,
+        "before": run.before,
+        "after": run.after,
+        "decision": run.decided,
+        "evidence": evidence,
+        "slice_heading": slice_heading(run.slice) if run.slice else "",
+        "missed": missed_targets(run.slice.slices) if run.slice else [],
         "calibration": CALIBRATION,
-        "loss": last["loss"],
-        "decision": decision,
-        "moved": _moved(decision),
-        "guarded": [describe_guard(guard) for guard in decision.get("guards", ())] + describe_unanswered(decision),
+        "moved": _moved(evidence) if evidence and evidence.target else [],
+        "guarded": sentences,
         "p_means": P_MEANS,
-        "decided": told.decided,
-        "diffs": diff_prompts(found.before, found.after) if found.after else (),
-        "hunks": last.get("hunks"),
+        "reviews": [(review, run.review_times[i]) for i, review in enumerate(run.reviews)],
+        "diffs": diff_prompts(run.before, run.after) if run.after else (),
         "effect": _effect,
-        "steps": [event.payload for event in told.events if event.kind == "step"],
-        "first": last["validation"],
-        "tables": _tables(last.get("everything", {})),
-        "everything": last.get("everything", {}),
-        "final_changes": describe_final(last.get("everything", {})),
-        "all_rows": holds_sealed_rows(last.get("everything", {})),
-        "counted": told.flips,
+        "tables": _tables(run.closing) if run.closing else [],
+        "final_changes": describe_final(run.closing),
+        "counted": flips,
         "number": number,
+        "percent": percent,
+        "interval": interval,
+        "price": price,
+        "moment": moment,
     }
 
 
-def _moved(decision: Payload) -> list[Moved]:
-    if not decision.get("target"):
-        return []
-    target, inside = decision["target"], decision["slice_change"]
-    found = [("target", target, target["p"], "")]
-    found += [("guard", g["change"], g.get("p"), g["state"]) for g in decision["guards"] if g["change"]]
-    found += [("slice", inside, inside["p"], "")] if inside else []
+def _moved(evidence: Evidence) -> list[Moved]:
     return [
         Moved(
-            role=role,
-            metric=c["metric"],
-            before=number(c["before"]),
-            after=number(c["after"]),
-            change=f"{c['difference']:+.3f}",
-            interval=_interval(c, "+.3f"),
-            p=p_cell(p),
-            n=f"{c['n']:,}",
-            groups=f"{c['groups']:,}",
-            state=state,
+            role=role.partition(", ")[0],
+            metric=change["metric"],
+            before=number(change["before"]),
+            after=number(change["after"]),
+            change=signed(change["difference"]),
+            interval=interval(change, change=True),
+            p=p_value(p),
+            n=count(change["n"]),
+            groups=count(change["groups"]),
+            state=role.partition(", ")[2],
         )
-        for role, c, p, state in found
+        for role, change, p in gate_changes(evidence)
     ]
 
 
-def _tables(everything: Payload) -> list[tuple[str, list[Measured]]]:
+def _tables(closing: Remeasured) -> list[tuple[str, list[Measured]]]:
     """Return the closing figures: the final rows and all rows after an accept, else the open rows."""
-    final = "The figure to report: the final rows, opened after the decision"
-    open_rows = "The open rows alone (training and validation); the holdout's figures are the gate's"
-    pooled = "All rows, tuned ones included" if holds_sealed_rows(everything) else open_rows
-    named = (("final", final), ("pooled", pooled))
-    sides = [everything[side] for side in ("before", "after") if side in everything]
-    return [(title, _measured([side[key] for side in sides])) for key, title in named if sides and key in sides[0]]
+    sides = list(closing.sides.values())
+    tables: list[tuple[str, list[Measured]]] = []
+    finals = [side.final for side in sides if side.final is not None]
+    if finals:
+        tables.append(("The figure to report: the final rows, opened after the decision", _measured(finals)))
+    title = "The open rows alone (training and validation); the holdout's figures are the gate's"
+    if closing.includes_sealed_rows:
+        title = "All rows, tuned ones included"
+    tables.append((title, _measured([side.pooled for side in sides])))
+    return tables
 
 
-def _measured(sides: Sequence[Payload]) -> list[Measured]:
+def _measured(sides: Sequence[Json]) -> list[Measured]:
     names = sides[0]["metrics"]
     ordered = [*(m for m in METRIC_ORDER if m in names), *sorted(set(names) - {*METRIC_ORDER})]
     return [_line(metric, [side["metrics"][metric] for side in sides]) for metric in ordered]
 
 
-def _line(metric: str, sides: Sequence[Payload]) -> Measured:
+def _line(metric: str, sides: Sequence[Json]) -> Measured:
     before, after = sides[0], sides[-1] if len(sides) > 1 else None
     return Measured(
         metric=metric,
         before=_value(before),
-        before_interval=_interval(before, ".3f"),
+        before_interval=interval(before, missing="no interval"),
         after=_value(after) if after else "",
-        after_interval=_interval(after, ".3f") if after else "",
-        n=f"{before['n']:,}",
+        after_interval=interval(after, missing="no interval") if after else "",
+        n=count(before["n"]),
     )
 
 
-def _value(found: Payload) -> str:
+def _value(estimate: Json) -> str:
     """Write a figure, or why there is none."""
-    return number(found["value"]) if found["value"] is not None else f"n/a ({found.get('reason') or 'not known'})"
+    if estimate["value"] is None:
+        return f"{NONE} ({estimate.get('reason') or 'not known'})"
+    return number(estimate["value"])
 
 
-def _effect(found: Payload) -> str:
-    """Say what a hunk does to the metric: the value with its interval."""
-    value = "n/a" if found["value"] is None else f"{found['value']:+.3f}"
-    return f"{value} ({_interval(found, '+.3f')})"
-
-
-def _interval(found: Payload, digits: str) -> str:
-    if found["low"] is None or found["high"] is None:
-        return "no interval"
-    return f"{found['low']:{digits}} to {found['high']:{digits}}"
+def _effect(estimate: Json) -> str:
+    """Write what a hunk does to the metric: the value with its interval."""
+    return f"{signed(estimate['value'])} ({interval(estimate, change=True, missing='no interval')})"
 
 
 def _first(flips: Sequence[Flip]) -> tuple[int, Sequence[Flip]]:

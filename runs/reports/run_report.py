@@ -3,44 +3,41 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from ...judges import JudgePrompt
-from ...optimize import Event
+from ...optimize.events import Json, StepTaken
 from ...optimize.word_diff import diff_prompts
 from ..actions.flips import Flip
+from ..actions.run_summary import CostSummary, RunSummary
 from ..terminal import inline, say, say_pieces, say_table, say_word_diff
 from .charts import sparkline
+from .numbers import number, price
 
-Payload = Mapping[str, Any]  # Any: JSON out of the journal
 GLANCE = 400
 """Characters of a row's text that are shown."""
 
 
-def say_course(events: Sequence[Event]) -> None:
+def say_course(run: RunSummary) -> None:
     """Print the validation loss by step as one line of blocks, and the decisions before and after."""
-    found = {event.kind: event.payload for event in events}
-    if "validation" in found:
-        _say_loss(found["validation"], [event.payload for event in events if event.kind == "step"])
-    if "everything" in found:
-        sides = {
-            name: found["everything"][name]["pooled"] for name in ("before", "after") if name in found["everything"]
-        }
-        _say_confusion(sides)
-    elif "benchmark" in found:
-        _say_confusion({"before": found["benchmark"]})
+    if run.search_start is not None:
+        _say_loss(run.search_start.loss, run.steps)
+    if run.closing is not None:
+        _say_confusion({name: side.pooled for name, side in run.closing.sides.items()})
+    elif run.benchmark is not None:
+        _say_confusion({"before": run.benchmark})
 
 
-def _say_loss(first: Payload, steps: Sequence[Payload]) -> None:
-    losses = [first["loss"], *(step.get("loss") for step in steps)]
-    kept = [step for step in steps if step["result"] == "kept"]
-    named = ", ".join(str(step["step"]) for step in kept) or "none"
-    last = kept[-1]["loss"] if kept else first["loss"]
-    line = f"{sparkline(losses)}  {first['loss']:.4f} -> {last:.4f}"
-    say(f"\nValidation loss by step  {line}; kept: {named}{'; × never validated' if None in losses else ''}")
+def _say_loss(first: float, steps: Sequence[StepTaken]) -> None:
+    losses = [first, *(step.proposal.loss for step in steps)]
+    kept = [step for step in steps if step.proposal.kept]
+    numbers = ", ".join(str(step.step) for step in kept) or "none"
+    last = kept[-1].proposal.loss if kept else first
+    unvalidated = "; × never validated" if None in losses else ""
+    line = f"{sparkline(losses)}  {number(first, 4)} -> {number(last, 4)}"
+    say(f"\nValidation loss by step  {line}; kept: {numbers}{unvalidated}")
 
 
-def _say_confusion(sides: Mapping[str, Payload]) -> None:
+def _say_confusion(sides: Mapping[str, Json]) -> None:
     lines = []
     for name, body in sides.items():
         cells = body["confusion"]
@@ -56,8 +53,8 @@ def _cells(cells: Mapping[str, int], no: str, yes: str) -> tuple[str, str]:
     return shown[0], shown[1]
 
 
-def say_found(before: JudgePrompt, after: JudgePrompt | None) -> None:
-    """Print the diff between a run's prompt and the one it found, word by word."""
+def say_prompt_diff(before: JudgePrompt, after: JudgePrompt | None) -> None:
+    """Print the diff between a run's first prompt and its best candidate, word by word."""
     if after is None:
         say("\nNo diff: no candidate beat the prompt on validation.")
         return
@@ -70,11 +67,23 @@ def say_flip(flip: Flip) -> None:
     people = "yes" if flip.positive else "no"
     was, now = (f"{'yes' if v.positive else 'no'} ({v.score:g})" for v in (flip.before, flip.after))
     mended = "mended" if flip.direction == "became right" else "made"
-    where = "in the slice" if flip.in_slice else "outside the slice"
-    say(f"\n{inline(flip.row_id)}: {flip.direction}, {flip.error} {mended}, {where}")
+    side = "in the slice" if flip.in_slice else "outside the slice"
+    say(f"\n{inline(flip.row_id)}: {flip.direction}, {flip.error} {mended}, {side}")
     for name, text in flip.inputs.items():
         shown = inline(text if len(text) <= GLANCE else f"{text[:GLANCE]}… ({len(text):,} characters)")
         say(f"  {inline(name)}: {shown}")
     say(f"  people: {people} ({flip.label:g}); judge: {was} -> {now}")
     say("  because:")
     say_pieces(flip.rationale, indent="    ")
+
+
+def describe_cost(cost: CostSummary) -> str:
+    """Say what a run took for what it gained, resumes included."""
+    parts = [f"{cost.calls:,} calls"]
+    if cost.points:
+        money = price(cost.cost_per_point)
+        calls = f"{cost.calls_per_point:,.0f} calls"
+        parts.append(f"{calls} and {money} for each of {cost.points:.1f} accepted points")
+    if cost.unraced:
+        parts.append(f"candidates took {cost.raced:,} verdicts; asking every row for each takes {cost.unraced:,}")
+    return "; ".join(parts)

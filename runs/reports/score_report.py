@@ -13,10 +13,11 @@ import numpy as np
 from ...judges import Benchmark, BoolArray, Estimate, FloatArray, JudgedDataset, OutputScale, Row, Verdict, write_beside
 from ...judges.metrics.reliability_bins import Bin, reliability_bins
 from ..terminal import inline, visible
+from .numbers import number
 from .plots import Picture, confusion_chart, f1_by_threshold, metrics_by_slice
 from .plots import reliability_curve as draw_reliability
 from .plots import threshold_curve as tabulate_thresholds
-from .terminal_report import METRIC_ORDER, number
+from .terminal_report import METRIC_ORDER
 
 if TYPE_CHECKING:
     from markupsafe import Markup

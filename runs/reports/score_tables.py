@@ -11,7 +11,8 @@ from ...judges.leaderboard import ALPHA, Entry, Leaderboard, Pair
 from ...judges.published import STATUSES, Line, PublishedRow
 from ..actions.score import TEXT_METRIC, Score, TextScore
 from ..terminal import inline, say, say_table
-from .terminal_report import Payload, number, say_benchmark, say_macro, say_undefined
+from .numbers import number, p_value, signed
+from .terminal_report import Payload, say_benchmark, say_macro, say_undefined
 
 BESIDE = ("f1", "precision", "recall", "kappa", "off_by_one", "auroc")
 """Metrics that stand beside the one judges are ranked by, where a judge has them and nothing published says others."""
@@ -119,7 +120,7 @@ class _Layout:
     def _entry(self, entry: Entry) -> tuple[str, ...]:
         metrics = entry.benchmark.metrics
         pair = self.pairs.get(entry.name)
-        behind = () if not self.pairs else ("", "") if pair is None else (_difference(pair), _p_value(pair.p_holm))
+        behind = () if not self.pairs else ("", "") if pair is None else (_difference(pair), p_value(pair.p_holm))
         return (
             "-" if entry.rank is None else str(entry.rank),
             f"{entry.name}{' [SIMULATED]' if entry.benchmark.simulated else ''}",
@@ -202,12 +203,8 @@ def _interval(estimate: Estimate | None) -> str:
 
 def _difference(pair: Pair) -> str:
     c = pair.change
-    spread = "" if c.low is None or c.high is None else f" [{c.low:+.3f}, {c.high:+.3f}]"
-    return f"{c.difference:+.3f}{spread}"
-
-
-def _p_value(p: float) -> str:
-    return "<0.0001" if p < 0.0001 else f"{p:.4f}"
+    spread = "" if c.low is None or c.high is None else f" [{signed(c.low)}, {signed(c.high)}]"
+    return f"{signed(c.difference)}{spread}"
 
 
 def say_text_score(score: TextScore, *, title: str) -> None:

@@ -14,7 +14,7 @@ from ...slices.slice_rows import SliceRow, SliceRows
 from ...slices.target_selection import why_no_target
 from ..actions.find_slices import advise
 from ..terminal import inline, say, say_table
-from .numbers import number
+from .numbers import number, p_equals, p_value
 from .terminal_report import say_outputs
 
 WIDTH = 110
@@ -57,8 +57,8 @@ def say_measured(measured: MeasuredSlice) -> None:
         say("  not tested against the rest: there is nothing to compare with")
     else:
         _say_wrapped(
-            f"poorer than elsewhere: {_p_is(measured.p)} (one-sided, rows of a group together; not corrected, as the "
-            "slice was chosen by hand: one that was looked for in these rows would need a correction)",
+            f"poorer than elsewhere: {p_equals(measured.p)} (one-sided, rows of a group together; not corrected, as "
+            "the slice was chosen by hand: one that was looked for in these rows would need a correction)",
             indent="  ",
         )
     _say_wrapped(f"errors: {_errors(measured)}", indent="  ")
@@ -119,7 +119,7 @@ def _say_found(report: SliceReport) -> None:
                 number(found.value),
                 _interval(found.low, found.high) or "one group",
                 number(found.rest),
-                _p(found.p),
+                p_value(found.p),
                 "yes" if found.confirmed else "no",
             ),
         )
@@ -165,7 +165,7 @@ def _made_of(found: FoundSlice) -> tuple[str, ...]:
 
 def _refinement(refinement: Refinement) -> tuple[str, ...]:
     value = refinement.value
-    return (f"{value.n:,}", *_figures(value), number(refinement.rest), _p(refinement.p))
+    return (f"{value.n:,}", *_figures(value), number(refinement.rest), p_value(refinement.p))
 
 
 def _closing(report: SliceReport) -> str:
@@ -236,9 +236,9 @@ def _errors(measured: MeasuredSlice) -> str:
         return "none"
     counts = f"{measured.fp:,} false positives, {measured.fn:,} false negatives"
     if measured.direction is None:
-        return f"{counts}; no kind prevails ({_p_is(measured.direction_p)})"
+        return f"{counts}; no kind prevails ({p_equals(measured.direction_p)})"
     prevails = "false positives" if measured.direction == "fp" else "false negatives"
-    return f"{counts}; {prevails} prevail ({_p_is(measured.direction_p)})"
+    return f"{counts}; {prevails} prevail ({p_equals(measured.direction_p)})"
 
 
 def _figures(estimate: Estimate) -> tuple[str, str]:
@@ -252,14 +252,6 @@ def _interval(low: float | None, high: float | None) -> str:
 
 def _parts(parts: Parts) -> tuple[str, str, str]:
     return f"{parts.prevalence:+.3f}", f"{parts.tpr:+.3f}", f"{parts.fpr:+.3f}"
-
-
-def _p(p: float) -> str:
-    return "<0.0001" if p < 0.0001 else f"{p:.4f}"
-
-
-def _p_is(p: float) -> str:
-    return "p < 0.0001" if p < 0.0001 else f"p = {p:.4f}"
 
 
 def _short(metric: str) -> str:

@@ -8,11 +8,29 @@ from typing import Any
 from ...judges import Benchmark
 from ...judges.metrics import CHOICE_METRICS
 from ...judges.metrics.macro_average import MacroMean
+from ...optimize.events import (
+    Benchmarked,
+    BestCandidate,
+    DecisionRecord,
+    GateDecided,
+    HunksMeasured,
+    Json,
+    LossFrozen,
+    ProposalRecord,
+    Remeasured,
+    Reviewed,
+    RowsSplit,
+    RunEvent,
+    SearchStarted,
+    SliceChosen,
+    Started,
+    StepTaken,
+    ThresholdTuned,
+)
 from ...slices.search_result import CALIBRATION
-from ...slices.slice import ALL_ROWS
 from ..terminal import inline, say, say_table
-from .gate_sentences import describe_final, describe_guard, describe_unanswered
-from .numbers import number
+from .gate_sentences import describe_final, describe_guard, describe_unanswered, gate_changes
+from .numbers import NONE, count, interval, number, p_value, percent, signed
 
 Payload = Mapping[str, Any]  # Any: JSON out of the journal
 METRIC_ORDER = (
@@ -70,8 +88,7 @@ def say_macro(means: Mapping[str, MacroMean], *, column: str) -> None:
 
 
 def _metric_line(name: str, metric: Payload) -> tuple[str, str, str, str]:
-    interval = "" if metric["low"] is None else f"{metric['low']:.3f} .. {metric['high']:.3f}"
-    return name, number(metric["value"]), interval, f"{metric['n']:,}"
+    return name, number(metric["value"]), interval(metric, missing=""), count(metric["n"])
 
 
 def say_undefined(figures: Iterable[tuple[str, Payload]]) -> None:
@@ -86,64 +103,69 @@ def say_undefined(figures: Iterable[tuple[str, Payload]]) -> None:
         say(f"  n/a: {inline(', '.join(shown + more))} ({inline(reason)})")
 
 
-def say_event(kind: str, payload: Payload) -> None:
-    """Print one event of a run; an unknown kind prints nothing."""
-    if kind in _SAY:
-        _SAY[kind](payload)
+def say_event(event: RunEvent) -> None:
+    """Print one event of a run; a kind that is not for people prints nothing."""
+    if event.kind in _SAY:
+        _SAY[event.kind](event)
 
 
-def _started(p: Payload) -> None:
-    simulated = "  [SIMULATED: says nothing about real models]" if p["simulated"] else ""
-    on, model = inline(p["data"]), inline(p["model"])
-    say(f"Optimizing {inline(p['judge'])} on {on} ({p['rows']:,} rows) with {model}{simulated}")
-    say(f"  objective: {inline(p['objective']['text'])}")
-    say(f"  read as:   {inline(p['objective']['read_as'])}")
-    for note in (*p["notes"], *p["objective"]["notes"]):
+def _started(event: Started) -> None:
+    simulated = "  [SIMULATED: says nothing about real models]" if event.simulated else ""
+    data, model = inline(event.data), inline(event.model)
+    say(f"Optimizing {inline(event.judge)} on {data} ({event.rows:,} rows) with {model}{simulated}")
+    say(f"  objective: {inline(event.objective.text)}")
+    say(f"  read as:   {inline(event.objective.read_as)}")
+    for note in (*event.notes, *event.objective.notes):
         say(f"  note: {inline(note)}")
 
 
-def _split(p: Payload) -> None:
-    parts = ", ".join(f"{name} {p['rows'][name]}" for name in PARTS)
+def _split(event: RowsSplit) -> None:
+    parts = ", ".join(f"{name} {event.rows[name]}" for name in PARTS)
     say(f"\nSplit by group: {parts} rows (holdout and final are sealed)")
-    for note in p["notes"]:
+    for note in event.notes:
         say(f"  {inline(note)}")
 
 
-def _benchmark(p: Payload) -> None:
-    _say_measured(p, title="1. Benchmark: the judge as it is, on training and validation rows")
+def _benchmark(event: Benchmarked) -> None:
+    _say_measured(event.benchmark, title="1. Benchmark: the judge as it is, on training and validation rows")
 
 
-def _slice(p: Payload) -> None:
-    say(f"\n2. Slice: {slice_heading(p)}")
-    shown = p["found"][:8]
-    if shown:
-        lines = [_slice_line(s) for s in shown]
-        say_table(("slice", "n", "value", "rest", "p", "direction", "confirmed", "target"), lines)
-    for predicate, why in missed_targets(shown):
-        say(f"  confirmed, but no target: {inline(predicate)} ({inline(why)})")
-    say_outputs(p.get("judge_outputs", ()), p.get("metric", "value"), indent="  ")
-    outputs = {output["column"] for output in p.get("judge_outputs", ())}
-    say_left_out({name: why for name, why in p.get("left_out", {}).items() if name not in outputs}, indent="  ")
-    say(f"  chosen: {inline(p['name'])}")
-    say(f"  why:    {inline(p['why'])}")
+def _slice(event: SliceChosen) -> None:
+    say(f"\n2. Slice: {slice_heading(event)}")
+    slices = event.slices[:8]
+    if slices:
+        head = ("slice", "n", "value", "rest", "p", "direction", "confirmed", "target")
+        say_table(head, [_slice_line(one) for one in slices])
+    for predicate, reason in missed_targets(slices):
+        say(f"  confirmed, but no target: {inline(predicate)} ({inline(reason)})")
+    outputs = event.judge_outputs or ()
+    say_outputs(outputs, event.metric or "value", indent="  ")
+    printed = {output["column"] for output in outputs}
+    skipped = event.skipped_columns or {}
+    say_left_out({name: why for name, why in skipped.items() if name not in printed}, indent="  ")
+    say(f"  chosen: {inline(event.name)}")
+    say(f"  why:    {inline(event.why)}")
 
 
-def slice_heading(p: Payload) -> str:
+def slice_heading(event: SliceChosen) -> str:
     """Say what kind of slice a run chose: a confirmed target, the likeliest of several, one that was named, or none."""
-    chosen = next((s for s in p["found"] if s["predicate"] == p["name"]), None)
+    chosen = next((one for one in event.slices if one["predicate"] == event.name), None)
     if chosen is not None and chosen["prompt_target"]:
         return "where the errors point one way"
     if chosen is not None:
         return "none is a target, the likeliest is taken"
-    if p["name"] == ALL_ROWS:
+    if event.predicate is None:
         return "none, all rows are taken"
     return "named by the caller"
 
 
-def missed_targets(found: Sequence[Payload]) -> list[tuple[str, str]]:
-    """Return the confirmed slices that are no target, each with the reason; runs of old do not hold it."""
-    missed = [s for s in found if s["confirmed"] and not s["prompt_target"]]
-    return [(s["predicate"], s["why_no_target"]) for s in missed if s.get("why_no_target")]
+def missed_targets(slices: Sequence[Json]) -> list[tuple[str, str]]:
+    """Return the confirmed slices that are no target, each with the reason; earlier versions did not write it."""
+    missed = []
+    for one in slices:
+        if one["confirmed"] and not one["prompt_target"] and one.get("why_no_target"):
+            missed.append((one["predicate"], one["why_no_target"]))
+    return missed
 
 
 def say_outputs(outputs: Sequence[Payload], metric: str, *, indent: str = "") -> None:
@@ -188,161 +210,161 @@ def _slice_line(s: Payload) -> tuple[str, ...]:
         str(s["n"]),
         number(s["value"]),
         number(s["rest"]),
-        number(s["p"], 4),
+        p_value(s["p"]),
         str(s["direction"] or "-").upper(),
         yes[bool(s["confirmed"])],
         yes[bool(s["prompt_target"])],
     )
 
 
-def _loss(p: Payload) -> None:
-    say(f"\n3. Loss, written by {inline(p['written_by'])}, checked and frozen as {p['version']}")
-    for refusal in p["refusals"]:
+def _loss(event: LossFrozen) -> None:
+    say(f"\n3. Loss, written by {inline(event.written_by)}, checked and frozen as {event.version}")
+    for refusal in event.refusals:
         say(f"  refused before: {inline(refusal)}")
-    say(f"  {inline(p['expression'])}")
-    say(f"  because: {inline(p['reason'])}")
-    if p["cost_table"]:
+    say(f"  {inline(event.expression)}")
+    say(f"  because: {inline(event.reason)}")
+    if event.cost_table:
         say("  what an answer costs (near: the two grades beside the threshold):")
-        say_table(COST_COLUMNS, [tuple(_cell(line[name]) for name in COST_COLUMNS) for line in p["cost_table"]])
+        say_table(COST_COLUMNS, [tuple(_cell(line[name]) for name in COST_COLUMNS) for line in event.cost_table])
 
 
 def _cell(value: object) -> str:
     return f"{value:.3f}" if isinstance(value, float) else str(value)
 
 
-def _validation(p: Payload) -> None:
-    say(f"\n4. Better prompts; validation loss to beat: {p['loss']:.4f} ({_named_metrics(p)})")
+def _validation(event: SearchStarted) -> None:
+    metrics = _named_metrics(event.metrics)
+    say(f"\n4. Better prompts; validation loss to beat: {number(event.loss, 4)} ({metrics})")
 
 
-def _named_metrics(p: Payload) -> str:
-    known = ("precision", "recall", "specificity", "f1", "accuracy", "balanced_accuracy", "kappa", "mcc", "off_by_one")
-    return ", ".join(f"{name} {number(p[name])}" for name in known if name in p)
+def _named_metrics(metrics: Mapping[str, float | None]) -> str:
+    named = ("precision", "recall", "specificity", "f1", "accuracy", "balanced_accuracy", "kappa", "mcc", "off_by_one")
+    return ", ".join(f"{name} {number(metrics[name])}" for name in named if name in metrics)
 
 
-def _step(p: Payload) -> None:
-    line = f"  step {p['step']:>2}: batch loss {p['batch_loss']:.3f}"
-    if "loss" in p:
-        line += f", validation loss {p['loss']:.4f} ({_named_metrics(p)})"
-    say(f"{line}: {inline(p['result'])}")
-    _why(p)
-    for other in p.get("others", ()):
-        say(f"           beside it {other.get('version', 'none')}: {inline(other['result'])}")
-        _why(other)
+def _step(event: StepTaken) -> None:
+    proposal = event.proposal
+    line = f"  step {event.step:>2}: batch loss {number(event.batch_loss)}"
+    if proposal.loss is not None:
+        line += f", validation loss {number(proposal.loss, 4)} ({_named_metrics(proposal.metrics)})"
+    say(f"{line}: {inline(proposal.result)}")
+    _say_refusal(proposal)
+    for other in event.others or ():
+        say(f"           beside it {other.version or 'none'}: {inline(other.result)}")
+        _say_refusal(other)
 
 
-def _why(p: Payload) -> None:
-    for violation in p.get("violations", ()):
-        say(f"           {violation['name']}: {inline(violation['detail'])}")
-    if p.get("reason"):
-        say(f"           {inline(p['reason'])}")
+def _say_refusal(proposal: ProposalRecord) -> None:
+    for violation in proposal.violations or ():
+        say(f"           {violation.name}: {inline(violation.detail)}")
+    if proposal.reason:
+        say(f"           {inline(proposal.reason)}")
 
 
-def _survivor(p: Payload) -> None:
-    say(f"  best on validation: {p['version'] or 'none; the prompt stays as it is'}")
+def _best(event: BestCandidate) -> None:
+    say(f"  best on validation: {event.version or 'none; the prompt stays as it is'}")
 
 
-def _decision(p: Payload) -> None:
-    say(f"\n5. Gate, on the holdout: {p['outcome'].upper()}")
-    say(f"  {inline(p['reason'])}")
-    if p.get("target"):
-        lines = [_change_line("target", p["target"])]
-        lines += [_change_line(f"guard, {g['state']}", g["change"]) for g in p["guards"] if g["change"]]
-        lines += [_change_line("slice", p["slice_change"])] if p["slice_change"] else []
+def _decision(event: GateDecided) -> None:
+    decision, evidence = event.decision, event.decision.evidence
+    say(f"\n5. Gate, on the holdout: {decision.outcome.upper()}")
+    say(f"  {inline(decision.reason)}")
+    if evidence is None:
+        return
+    if evidence.target:
+        lines = [_change_line(role, change) for role, change, _ in gate_changes(evidence)]
         say_table(("", "metric", "before", "after", "change", "95 % interval", "n", "groups"), lines, left=2)
-        for guard in p["guards"]:
+        for guard in evidence.guards:
             say(f"  {inline(describe_guard(guard))}")
-        answered = f"rows answered {p['coverage_before']:.1%} before, {p['coverage_after']:.1%} after"
-        say(f"  look {p['look']} at this holdout, alpha {p['alpha']:.4f}; {answered}")
-        for line in describe_unanswered(p):
+        before, after = percent(evidence.coverage_before), percent(evidence.coverage_after)
+        answered = f"rows answered {before} before, {after} after"
+        say(f"  look {evidence.look} at this holdout, alpha {number(evidence.alpha, 4)}; {answered}")
+        for line in describe_unanswered(evidence):
             say(f"  {line}")
-    if p.get("simulated"):
+    if evidence.simulated:
         say("  [SIMULATED: says nothing about real models]")
 
 
-def say_verdict(decision: Payload) -> None:
+def say_verdict(decision: DecisionRecord) -> None:
     """Print a gate's decision in a few lines: the outcome, and what the sealed rows say of each metric."""
-    simulated = "  [SIMULATED: says nothing about real models]" if decision.get("simulated") else ""
-    say(f"\n{decision['outcome'].upper()}{simulated}")
-    if not decision.get("target"):
-        say(f"  {inline(decision['reason'])}")
+    evidence = decision.evidence
+    simulated = "  [SIMULATED: says nothing about real models]" if evidence and evidence.simulated else ""
+    say(f"\n{decision.outcome.upper()}{simulated}")
+    if evidence is None or not evidence.target:
+        say(f"  {inline(decision.reason)}")
         return
-    changes = [("target", decision["target"])]
-    changes += [("guard", guard["change"]) for guard in decision["guards"] if guard["change"]]
+    changes = [("target", evidence.target)]
+    changes += [("guard", guard.change) for guard in evidence.guards if guard.change]
     for role, change in changes:
-        interval = "no interval" if change["low"] is None else f"95 % {change['low']:+.3f} .. {change['high']:+.3f}"
-        moved = f"{number(change['before'])} -> {number(change['after'])}"
-        say(f"  {role:<6}  {change['metric']} {moved}: {change['difference']:+.3f} ({interval})")
-    say(f"  on {decision['target']['n']:,} sealed rows that nobody tuned on")
+        spread = "no interval"
+        if change["low"] is not None:
+            spread = f"95 % {interval(change, change=True)}"
+        values = f"{number(change['before'])} -> {number(change['after'])}"
+        say(f"  {role:<6}  {change['metric']} {values}: {signed(change['difference'])} ({spread})")
+    say(f"  on {count(evidence.target['n'])} sealed rows that nobody tuned on")
 
 
-def _change_line(role: str, c: Payload) -> tuple[str, ...]:
-    interval = "n/a" if c["low"] is None else f"{c['low']:+.3f} .. {c['high']:+.3f}"
+def _change_line(role: str, change: Json) -> tuple[str, ...]:
     return (
         role,
-        c["metric"],
-        number(c["before"]),
-        number(c["after"]),
-        f"{c['difference']:+.3f}",
-        interval,
-        str(c["n"]),
-        str(c["groups"]),
+        change["metric"],
+        number(change["before"]),
+        number(change["after"]),
+        signed(change["difference"]),
+        interval(change, change=True),
+        str(change["n"]),
+        str(change["groups"]),
     )
 
 
-def _hunks(p: Payload) -> None:
-    say(f"\nWhich words earned it, on {p['n']:,} validation rows in {p['groups']} groups that the edit was chosen on")
-    lines = [
-        (str(h["number"]), h["mark"], how.replace("_", " "), *_effect(h[how]["metric"]))
-        for h in p["hunks"]
-        for how in ("left_out", "alone")
-    ]
-    say_table(("hunk", "mark", "measured", p["metric"], "95 % interval"), lines, left=3)
-    for h in p["hunks"]:
-        words = " ".join((*(f"-[{text}]" for text in h["old"]), *(f"+[{text}]" for text in h["new"])))
-        say(f"  {h['number']}. {h['part']}: {inline(words)}")
-    for note in p["notes"]:
+def _hunks(event: HunksMeasured) -> None:
+    rows = f"{event.n:,} validation rows in {event.groups} groups"
+    say(f"\nWhich words earned it, on {rows} that the edit was chosen on")
+    lines = []
+    for hunk in event.hunks:
+        for how in ("left_out", "alone"):
+            effect = hunk[how]["metric"]
+            spread = interval(effect, change=True, missing=NONE)
+            lines.append((str(hunk["number"]), hunk["mark"], how.replace("_", " "), signed(effect["value"]), spread))
+    say_table(("hunk", "mark", "measured", event.metric, "95 % interval"), lines, left=3)
+    for hunk in event.hunks:
+        words = " ".join((*(f"-[{text}]" for text in hunk["old"]), *(f"+[{text}]" for text in hunk["new"])))
+        say(f"  {hunk['number']}. {hunk['part']}: {inline(words)}")
+    for note in event.notes:
         say(f"  note: {inline(note)}")
 
 
-def _effect(found: Payload) -> tuple[str, str]:
-    value = "n/a" if found["value"] is None else f"{found['value']:+.3f}"
-    return value, "n/a" if found["low"] is None else f"{found['low']:+.3f} .. {found['high']:+.3f}"
-
-
-def _threshold(p: Payload) -> None:
-    if "rules" not in p:
-        say(f"\nThreshold: not chosen again; {inline(p['reason'])}")
+def _threshold(event: ThresholdTuned) -> None:
+    if event.rules is None:
+        say(f"\nThreshold: not chosen again; {inline(event.reason or '')}")
         return
-    rules = {name: f"{rule['threshold']:g}" for name, rule in p["rules"].items()}
+    rules = {name: f"{rule['threshold']:g}" for name, rule in event.rules.items()}
     say(
-        f"\nThreshold, chosen again on {p['n']:,} validation rows: {rules['before']} serves the old prompt best, "
+        f"\nThreshold, chosen again on {event.n:,} validation rows: {rules['before']} serves the old prompt best, "
         f"{rules['after']} the new one (in force: {rules['old']})"
     )
-    lines = [
-        _change_line(role, c)
-        for role, found in (("in force", p["at_old"]), ("each its own", p["retuned"]))
-        for c in found.values()
-        if c
-    ]
+    lines = []
+    for role, changes in (("in force", event.at_old or {}), ("each its own", event.retuned or {})):
+        lines += [_change_line(role, change) for change in changes.values() if change]
     say_table(("threshold", "metric", "before", "after", "change", "95 % interval", "n", "groups"), lines, left=2)
-    for note in p["notes"]:
+    for note in event.notes or ():
         say(f"  note: {inline(note)}")
 
 
-def _everything(p: Payload) -> None:
-    sides = [p[side] for side in ("before", "after") if side in p]
+def _closing(event: Remeasured) -> None:
+    sides = list(event.sides.values())
     if len(sides) == 1:
         say("\nThe open rows as they are (there is no new prompt, so the sealed rows stay sealed)")
-    elif holds_sealed_rows(p):
+    elif event.includes_sealed_rows:
         say("\nThe whole benchmark, before -> after (includes the rows the prompt was tuned on)")
     else:
         say("\nThe open rows, before -> after (the prompt was tuned on them: no figures to report)")
         say("  Without an accept the holdout's only figures are the gate's own above; the final rows stay sealed")
-    lines = [_sides_line("pooled", [side["pooled"] for side in sides])]
-    lines += [_sides_line(name, [side["by"].get(name) for side in sides]) for name in p["before"]["by"]]
-    say_table((p["by"] or "rows", "n", *_BRIEF), lines)
-    _say_intervals("pooled", [side["pooled"] for side in sides])
-    values = {name: [side["by"].get(name) for side in sides] for name in p["before"]["by"]}
+    values = {name: [side.by.get(name) for side in sides] for name in event.before.by}
+    lines = [_sides_line("pooled", [side.pooled for side in sides])]
+    lines += [_sides_line(name, tables) for name, tables in values.items()]
+    say_table((event.by or "rows", "n", *_BRIEF), lines)
+    _say_intervals("pooled", [side.pooled for side in sides])
     say_undefined(
         (f"{metric} of {name}", table["metrics"][metric])
         for name, tables in values.items()
@@ -350,22 +372,18 @@ def _everything(p: Payload) -> None:
         if table
         for metric in _BRIEF
     )
-    if "final" in p["before"]:
+    finals = [side.final for side in sides if side.final is not None]
+    if finals:
         say("\nThe figure to report: the final rows, opened after the decision, before -> after")
-        _say_intervals("final", [side["final"] for side in sides])
-        for line in describe_final(p):
+        _say_intervals("final", finals)
+        for line in describe_final(event):
             say(f"  {line}")
-    if p["final_opened"] > 1:
-        say(f"  these final rows have been opened {p['final_opened']} times by now; fresh labels would say more")
+    if event.final_opened > 1:
+        say(f"  these final rows have been opened {event.final_opened} times by now; fresh labels would say more")
 
 
-def holds_sealed_rows(everything: Payload) -> bool:
-    """Say whether a closing table is over all rows; earlier versions did not write it down, and left none out."""
-    return bool(everything.get("includes_sealed_rows", "after" in everything))
-
-
-def _say_intervals(name: str, tables: Sequence[Payload]) -> None:
-    """The few metrics of a closing table with their 95 % intervals."""
+def _say_intervals(name: str, tables: Sequence[Json]) -> None:
+    """Print the few metrics of a closing table with their 95 % intervals."""
     head = (f"{name}, n = {tables[0]['n']:,}", "before", "95 % interval", "after", "95 % interval")
     lines = []
     for metric in _BRIEF:
@@ -375,34 +393,34 @@ def _say_intervals(name: str, tables: Sequence[Payload]) -> None:
     say_undefined((metric, table["metrics"][metric]) for table in tables for metric in _BRIEF)
 
 
-def _sides_line(name: str, tables: Sequence[Payload | None]) -> tuple[str, ...]:
-    """One line of the closing table: each metric before and after."""
-    values = [[number(t["metrics"][metric]["value"]) if t else "n/a" for t in tables] for metric in _BRIEF]
+def _sides_line(name: str, tables: Sequence[Json | None]) -> tuple[str, ...]:
+    """Return one line of the closing table: each metric before and after."""
+    values = [[number(t["metrics"][metric]["value"]) if t else NONE for t in tables] for metric in _BRIEF]
     return name, str(tables[0]["n"] if tables[0] else 0), *(" -> ".join(pair) for pair in values)
 
 
-def _decided(p: Payload) -> None:
-    part = f" (hunks {', '.join(map(str, p['hunks']))} of {p['of']})" if p.get("hunks") else ""
-    comment = f": {inline(p['comment'])}" if p["comment"] else ""
-    say(f"\n{p['verb'].capitalize()}{part} by {inline(p['who'])}{comment}")
+def _review(event: Reviewed) -> None:
+    part = f" (hunks {', '.join(map(str, event.hunks))} of {event.of})" if event.hunks else ""
+    comment = f": {inline(event.comment)}" if event.comment else ""
+    say(f"\n{event.verb.capitalize()}{part} by {inline(event.who)}{comment}")
 
 
-_SAY: dict[str, Callable[[Payload], None]] = {
-    "started": _started,
-    "split": _split,
-    "benchmark": _benchmark,
-    "slice": _slice,
-    "loss": _loss,
-    "validation": _validation,
-    "step": _step,
-    "survivor": _survivor,
-    "hunks": _hunks,
-    "decision": _decision,
-    "threshold": _threshold,
-    "everything": _everything,
-    "decided": _decided,
+_SAY: Mapping[str, Callable[[Any], None]] = {  # Any: the event of that kind
+    Started.kind: _started,
+    RowsSplit.kind: _split,
+    Benchmarked.kind: _benchmark,
+    SliceChosen.kind: _slice,
+    LossFrozen.kind: _loss,
+    SearchStarted.kind: _validation,
+    StepTaken.kind: _step,
+    BestCandidate.kind: _best,
+    HunksMeasured.kind: _hunks,
+    GateDecided.kind: _decision,
+    ThresholdTuned.kind: _threshold,
+    Remeasured.kind: _closing,
+    Reviewed.kind: _review,
 }
 
 
-def say_nothing(kind: str, payload: Payload) -> None:
+def say_nothing(event: RunEvent) -> None:
     """Listen to a run without printing; the JSON object comes at its end."""

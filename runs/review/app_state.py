@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 
-from ...judges import InputError
 from ...judges.metrics.reliability_bins import bins_of_verdicts
-from ...optimize import Event
 from ..actions.flips import Flips, flips_of, validation
+from ..actions.run_summary import RunSummary, read_run
 from ..config.environment import Environment
 from ..reports.charts import reliability
-from ..store.calls import CallStore, CallSummary
-from ..store.journal import RunJournal, RunRecord, get_run
 from ..store.workspace import Workspace
 from .jobs import JobRunner
 
@@ -37,38 +34,6 @@ class Rows:
     """None where the verdicts carry no probability."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RunView:
-    """A run as the workspace holds it at this moment."""
-
-    info: RunRecord
-    events: tuple[Event, ...]
-    calls: CallSummary
-
-    @property
-    def last(self) -> Mapping[str, Mapping[str, Any]]:
-        """The last payload of each kind of event; Any: JSON."""
-        return {event.kind: event.payload for event in self.events}
-
-    @property
-    def simulated(self) -> bool:
-        """Whether a simulated model answered anything here, as far as the run says."""
-        models = (self.info.config.get(name) for name in ("model", "optimizer_model"))
-        asked = any(str(model).startswith("simulated") for model in models)
-        return asked or any(event.payload.get("simulated") is True for event in self.events)
-
-    @property
-    def stamp(self) -> str:
-        """Changes when there is more to show than numbers that count up."""
-        return f"{self.info.state}-{len(self.events)}"
-
-    @property
-    def cost(self) -> str:
-        """What the run's calls cost, in words."""
-        cost = self.calls.known_cost
-        return "price unknown" if cost is None else f"${cost:.4f}"
-
-
 class AppState:
     """The server's hold on one workspace. Reading takes no lock; only `work` writes, with a handle of its own."""
 
@@ -85,19 +50,14 @@ class AppState:
         """Fill a template."""
         return self._templates.get_template(template).render(work=self.work.piece, busy=self.work.busy, **shown)
 
-    def view(self, run_id: str) -> RunView:
-        """Read a run.
+    def read(self, run_id: str) -> RunSummary:
+        """Read a run as the workspace has it at this moment.
 
         Raises:
             InputError: There is no such run.
             WorkspaceError: Its journal was edited, or cannot be read.
         """
-        if not self.place.exists:
-            raise InputError(f"there is no run {run_id!r} here", hint="nothing was ever run in this workspace")
-        database = self.place.database
-        info = get_run(database, run_id)
-        events = RunJournal(database, info.run_id).events()
-        return RunView(info=info, events=events, calls=CallStore(database, info.run_id).summary())
+        return read_run(self.place, run_id)
 
     def rows(self, run_id: str) -> Rows:
         """Return a run's flips and reliability curve, from memory if the run was looked at lately.

@@ -9,9 +9,10 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from ...judges import InputError
-from ..actions.accept import accept_hunks
+from ...optimize.events import RunEvent, Started
+from ..actions.accept import accept_hunks, record_review
 from ..actions.optimize import start_run
-from ..actions.run_result import finding, settle
+from ..actions.run_summary import read_optimization
 from ..store.journal import list_runs
 from ..store.run_config import RunConfig
 from .app_state import AppState
@@ -23,7 +24,7 @@ PATIENCE = 0.4
 
 def decide(desk: AppState, request: Request) -> Response:
     """Accept the ticked hunks or the whole diff, or reject the run."""
-    run_id = desk.view(request.path_params["run"]).info.run_id
+    run_id = desk.read(request.path_params["run"]).run_id
     verb, who, comment = _field(request, "verb"), _field(request, "who") or None, _field(request, "comment")
     if verb == "reject":
         return _start(
@@ -50,9 +51,9 @@ def decide(desk: AppState, request: Request) -> Response:
 
 def edit(desk: AppState, request: Request) -> Response:
     """Send a person's own criteria through the whole path, as a run of its own."""
-    run_id = desk.view(request.path_params["run"]).info.run_id
-    found = finding(desk.place, run_id)
-    start = found.after or found.before
+    run_id = desk.read(request.path_params["run"]).run_id
+    run = read_optimization(desk.place, run_id)
+    start = run.after or run.before
     # A browser sends the line ends of a form as CR LF, whatever the text had.
     criteria = _field(request, "criteria").replace("\r\n", "\n").strip()
     comment = _field(request, "comment")
@@ -60,11 +61,11 @@ def edit(desk: AppState, request: Request) -> Response:
         raise InputError("the criteria are empty; a judge needs some")
     if criteria == start.criteria.strip():
         raise InputError("the criteria are as they were; there is nothing to try")
-    edited = found.before.edited(
+    edited = run.before.edited(
         criteria=criteria, system=start.system, reply=start.reply, note=comment or f"a person's edit of run {run_id}"
     )
     edited = replace(edited, examples=start.examples)
-    config = found.config.for_edit(edited.to_yaml())
+    config = run.config.for_edit(edited.to_yaml())
     piece = Piece(title="Trying your edit", about=run_id, doing="measuring it on validation rows, then the gate")
     return _start(desk, piece, lambda report: _try_edit(desk, config, report))
 
@@ -86,14 +87,14 @@ def _start(desk: AppState, piece: Piece, do: Callable[[Report], Done]) -> Respon
 
 def _reject(desk: AppState, run_id: str, *, who: str | None, comment: str) -> Done:
     with desk.writing() as place:
-        settle(place, run_id, adopt=False, who=who, comment=comment)
+        record_review(place, run_id, accept=False, who=who, comment=comment)
     return Done(message="The run is rejected; its prompt stays off the shelf.", good=True, run_id=run_id)
 
 
 def _accept_whole(desk: AppState, run_id: str, *, who: str | None, comment: str) -> Done:
     """Adopt the prompt that the run's own gate has judged; it needs no hunks."""
     with desk.writing() as place:
-        adopted = settle(place, run_id, adopt=True, who=who, comment=comment)
+        adopted = record_review(place, run_id, accept=True, who=who, comment=comment)
     assert adopted is not None  # else it was refused
     message = f"The whole diff: {adopted.name}@{adopted.version} is now what {adopted.name!r} means in this workspace."
     return Done(message=message, good=True, judge=adopted.name, run_id=run_id)
@@ -104,22 +105,22 @@ def _try_edit(desk: AppState, config: RunConfig, report: Report) -> Done:
     desk.environment.require_named(*config.named_models, who="your edit")
     with desk.writing() as place:
 
-        def on_event(kind: str, payload: object) -> None:
-            if kind == "started":
+        def on_event(event: RunEvent) -> None:
+            if isinstance(event, Started):
                 report(run_id=list_runs(place.database)[-1].run_id)
 
         result = start_run(place, config, desk.environment, watch=desk.work.watch, on_event=on_event)
-    decision = result.to_json()["decision"]
-    tail = "Accept it on its own page." if decision["accepted"] else "The shelf is as it was."
-    message = f"The gate says {decision['outcome']}: {decision['reason']}. {tail}"
-    return Done(message=message, good=decision["accepted"], run_id=result.run_id)
+    decision = result.run.decided
+    tail = "Accept it on its own page." if decision.accepted else "The registry is as it was."
+    message = f"The gate says {decision.outcome}: {decision.reason}. {tail}"
+    return Done(message=message, good=decision.accepted, run_id=result.run_id)
 
 
 def _accept(desk: AppState, run_id: str, chosen: list[int], *, who: str | None, comment: str) -> Done:
     with desk.writing() as place:
         made = accept_hunks(place, run_id, chosen, desk.environment, who=who, comment=comment, watch=desk.work.watch)
     taken = f"{_named(made.hunks)} of {made.of}" if made.gated else "All hunks"
-    said = f"{taken}: the gate says {made.decision['outcome']}: {made.decision['reason']}."
+    said = f"{taken}: the gate says {made.decision.outcome}: {made.decision.reason}."
     asked = made.gated.run_id if made.gated else run_id
     if made.adopted is None:
         return Done(message=f"{said} Nothing was put on the shelf.", good=False, run_id=asked)

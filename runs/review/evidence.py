@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
+from ...optimize.events import DecisionRecord, Json, RowsSplit
 from ...optimize.holdout.ledger import MAX_LOOKS, LookRecord, LookRequest, requested_look
+from ..actions.run_summary import RunSummary
 from ..reports.gate_sentences import describe_guard, describe_unanswered
-from ..reports.numbers import number
+from ..reports.numbers import count, interval, number, p_value, percent, signed
 from ..store.ledger import HoldoutLedger
-from ..store.run_config import RunConfig
 from ..store.workspace import Workspace
-from .app_state import RunView
-from .rendering import interval, p_value, signed
-
-Payload = Mapping[str, Any]  # Any: JSON out of the journal
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,41 +24,42 @@ class Looks:
     """What the next of them would be tested at."""
 
 
-def looks_at(place: Workspace, view: RunView) -> Looks:
+def looks_at(place: Workspace, run: RunSummary, split: RowsSplit) -> Looks:
     """Count the looks at a run's holdout, those at other holdouts with its rows and measured prompts among them."""
-    holdout = view.last["split"]["seals"]["holdout"]
+    holdout = split.seals["holdout"]
     ledger = HoldoutLedger(place.database)
     records = ledger.looks(holdout)
-    before = RunConfig.from_json(view.info.config).judge.version
+    before = run.before.version
     request = LookRequest(holdout=holdout, run_id="", before=before, after="", purpose="gate", line="")
     look = requested_look(ledger.history(), request)
     return Looks(records=records, left=max(0, MAX_LOOKS - look.number + 1), next_alpha=look.alpha)
 
 
-def gate_sentences(decision: Payload) -> list[str]:
+def gate_sentences(decision: DecisionRecord) -> list[str]:
     """Say what the gate saw, the change it decided on first."""
-    said = []
-    if target := decision.get("target"):
-        said.append(f"{_change(target)}.")
-    for guard in decision.get("guards", ()):
-        said.append(f"{describe_guard(guard)}.")
-    if inside := decision.get("slice_change"):
-        said.append(f"On the slice that was optimized, {_change(inside)}.")
-    if decision.get("veto"):
-        said.append(f"Where {decision['veto']}, more verdicts went wrong than were mended: that is a veto.")
-    if "coverage_before" in decision:
-        said.append(
-            f"{decision['coverage_before']:.1%} of the rows were answered before, "
-            f"{decision['coverage_after']:.1%} after."
-        )
-        said += [f"{line[0].upper()}{line[1:]}." for line in describe_unanswered(decision)]
-        said.append(f"It was look {decision['look']} at this holdout, tested at alpha = {decision['alpha']:.4f}.")
-    return said
+    evidence = decision.evidence
+    if evidence is None:
+        return []
+    lines = []
+    if evidence.target:
+        lines.append(f"{_describe(evidence.target)}.")
+    lines += [f"{describe_guard(guard)}." for guard in evidence.guards]
+    if evidence.slice_change:
+        lines.append(f"On the slice that was optimized, {_describe(evidence.slice_change)}.")
+    if evidence.veto:
+        lines.append(f"Where {evidence.veto}, more verdicts went wrong than were mended: that is a veto.")
+    before, after = percent(evidence.coverage_before), percent(evidence.coverage_after)
+    lines.append(f"{before} of the rows were answered before, {after} after.")
+    lines += [f"{line[0].upper()}{line[1:]}." for line in describe_unanswered(evidence)]
+    alpha = number(evidence.alpha, 4)
+    lines.append(f"It was look {evidence.look} at this holdout, tested at alpha = {alpha}.")
+    return lines
 
 
-def _change(change: Payload) -> str:
+def _describe(change: Json) -> str:
+    spread = interval(change, change=True)
     return (
         f"{change['metric']} went from {number(change['before'])} to {number(change['after'])}: "
-        f"{signed(change['difference'])} (95 % interval {interval(change, change=True)}, p {p_value(change['p'])}) "
-        f"on {change['n']:,} rows in {change['groups']:,} groups"
+        f"{signed(change['difference'])} (95 % interval {spread}, p {p_value(change['p'])}) "
+        f"on {count(change['n'])} rows in {count(change['groups'])} groups"
     )

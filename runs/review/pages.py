@@ -15,17 +15,20 @@ from starlette.responses import HTMLResponse, JSONResponse, Response
 from ...judges import InputError
 from ...judges.metrics import CHOICE_METRICS
 from ...judges.prompt import check_name
+from ...optimize.events import ProposalRecord, SearchStarted, StepTaken
 from ...optimize.word_diff import Piece, diff_words, prompt_parts
 from ...slices.search_result import CALIBRATION
 from ..actions.flips import Direction, Error
 from ..actions.lineage import lineage
+from ..actions.run_summary import RunSummary
 from ..reports import charts
 from ..reports.gate_sentences import describe_final
-from ..reports.terminal_report import holds_sealed_rows, slice_heading
+from ..reports.numbers import count, price
+from ..reports.terminal_report import slice_heading
 from ..store.journal import RunRecord, list_runs
-from ..store.run_config import RunConfig
-from .app_state import AppState, RunView
+from .app_state import AppState
 from .evidence import gate_sentences, looks_at
+from .rendering import stamp
 from .run_list import describe
 
 RUNS_PER_PAGE = 30
@@ -76,86 +79,96 @@ def runs(desk: AppState, request: Request) -> Response:
 
 def run(desk: AppState, request: Request) -> Response:
     """Show one run from above."""
-    view = desk.view(request.path_params["run"])
-    if view.info.kind != "optimize":
-        return HTMLResponse(desk.render("other.html", run=view, gated=_gated(view)))
-    last = view.last
-    sides = {side: last["everything"][side] for side in ("before", "after") if side in last.get("everything", {})}
-    among_labels = "accuracy_grades" in last.get("benchmark", {}).get("metrics", ())
+    summary = desk.read(request.path_params["run"])
+    if summary.record.kind != "optimize":
+        sentences = gate_sentences(summary.answer.decision) if summary.answer else ()
+        return HTMLResponse(desk.render("other.html", run=summary, sentences=sentences))
+    among_labels = summary.benchmark is not None and "accuracy_grades" in summary.benchmark["metrics"]
     return HTMLResponse(
         desk.render(
             "run.html",
-            run=view,
-            last=last,
-            sides=sides,
-            all_rows=holds_sealed_rows(last.get("everything", {})),
-            final_changes=describe_final(last.get("everything", {})),
+            run=summary,
+            sides=summary.closing.sides if summary.closing else {},
+            final_changes=describe_final(summary.closing),
             brief=CHOICE_METRICS if among_labels else BRIEF,
-            pictures=_pictures(view, sides, yes_or_no=not among_labels),
-            steps=_steps(view),
+            pictures=_pictures(summary, yes_or_no=not among_labels),
+            steps=_steps(summary),
             slice_heading=slice_heading,
             calibration=CALIBRATION,
-            sentences=gate_sentences(last["decision"]) if "decision" in last else (),
-            looks=looks_at(desk.place, view) if "split" in last else None,
-            verdicts=[event for event in view.events if event.kind == "decided"],
+            sentences=gate_sentences(summary.decision) if summary.decision else (),
+            looks=looks_at(desk.place, summary, summary.split) if summary.split else None,
+            reviews=list(zip(summary.reviews, summary.review_times, strict=True)),
         )
     )
 
 
-def _pictures(view: RunView, sides: Mapping[str, Any], *, yes_or_no: bool) -> dict[str, str]:  # Any: JSON
-    """Draw what the run's events hold so far."""
-    last = view.last
-    pictures = {"trajectory": charts.trajectory(view.events)} if "validation" in last else {}
-    if last.get("slice", {}).get("found"):
-        pictures["slices"] = charts.slices_chart(last["slice"]["found"])
-    if yes_or_no and len(sides) == 2:
-        pictures["confusion"] = charts.confusion(sides["before"]["pooled"], sides["after"]["pooled"])
-    elif yes_or_no and "benchmark" in last:
-        pictures["confusion"] = charts.confusion(last["benchmark"])
+def _pictures(summary: RunSummary, *, yes_or_no: bool) -> dict[str, str]:
+    """Draw what the run's events have so far."""
+    pictures: dict[str, str] = {}
+    if summary.search_start is not None:
+        pictures["trajectory"] = charts.trajectory(summary)
+    if summary.slice is not None and summary.slice.slices:
+        pictures["slices"] = charts.slices_chart(summary.slice.slices)
+    if not yes_or_no:
+        return pictures
+    closing = summary.closing
+    if closing is not None and closing.after is not None:
+        pictures["confusion"] = charts.confusion(closing.before.pooled, closing.after.pooled)
+    elif summary.benchmark is not None:
+        pictures["confusion"] = charts.confusion(summary.benchmark)
     return pictures
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Tried:
-    """A proposal of a step, with what it changed in the criteria the run began with."""
+class ProposalView:
+    """A proposal of a step, with what it changed in the criteria that the run began with."""
 
-    told: Mapping[str, Any]  # Any: JSON
+    record: ProposalRecord
     pieces: tuple[Piece, ...]
-    others: tuple[Tried, ...]
-    """The proposals beside the one that came farthest, which stands for the step."""
 
     @classmethod
-    def of(cls, told: Mapping[str, Any], start: str) -> Tried:  # Any: JSON
-        """Read a step's event, or a proposal in it."""
-        pieces = diff_words(start, told["criteria"]) if "criteria" in told else ()
-        return cls(told=told, pieces=pieces, others=tuple(cls.of(other, start) for other in told.get("others", ())))
+    def of(cls, record: ProposalRecord, start: str) -> ProposalView:
+        """Compare a proposal with the first prompt's criteria."""
+        return cls(record=record, pieces=() if record.criteria is None else diff_words(start, record.criteria))
 
 
-def _steps(view: RunView) -> list[Tried]:
-    start = RunConfig.from_json(view.info.config).judge.criteria
-    return [Tried.of(event.payload, start) for event in view.events if event.kind == "step"]
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StepView:
+    """A step with its proposals."""
+
+    event: StepTaken
+    proposal: ProposalView
+    others: tuple[ProposalView, ...]
+    """The proposals beside the one that came farthest, which stands for the step."""
 
 
-def _gated(view: RunView) -> Mapping[str, Any] | None:  # Any: JSON
-    found = view.last.get("gated")
-    return None if found is None else {**found, "sentences": gate_sentences(found["decision"])}
+def _steps(summary: RunSummary) -> list[StepView]:
+    start = summary.before.criteria
+    return [
+        StepView(
+            event=step,
+            proposal=ProposalView.of(step.proposal, start),
+            others=tuple(ProposalView.of(other, start) for other in step.others or ()),
+        )
+        for step in summary.steps
+    ]
 
 
 def live(desk: AppState, request: Request) -> Response:
     """Say how far a run in progress has come."""
-    view = desk.view(request.path_params["run"])
-    calls = view.calls
-    text = f"{calls.done:,} calls answered, {calls.tokens:,} tokens, {view.cost}"
-    failed = f", {calls.failed:,} given up" if calls.failed else ""
-    return JSONResponse({"stamp": view.stamp, "text": f"{stage(view)}: {text}{failed}"})
+    summary = desk.read(request.path_params["run"])
+    calls = summary.calls
+    text = f"{count(calls.done)} calls answered, {count(calls.tokens)} tokens, {price(calls.known_cost)}"
+    if calls.failed:
+        text += f", {count(calls.failed)} given up"
+    return JSONResponse({"stamp": stamp(summary), "text": f"{stage(summary)}: {text}"})
 
 
-def stage(view: RunView) -> str:
-    """Name what a run in progress is at, after the last thing it wrote down."""
-    kind = view.events[-1].kind if view.events else ""
-    if kind in ("validation", "step"):
-        done = sum(event.kind == "step" for event in view.events)
-        return f"step {done + 1} of at most {view.info.config.get('steps', '?')}"
+def stage(summary: RunSummary) -> str:
+    """Name what a run in progress is at, after the last event it wrote."""
+    kind = summary.events[-1].kind if summary.events else ""
+    if kind in (SearchStarted.kind, StepTaken.kind):
+        return f"step {len(summary.steps) + 1} of at most {summary.record.config.get('steps', '?')}"
     return _NEXT.get(kind, "at work")
 
 
@@ -175,8 +188,8 @@ _NEXT = {
 
 def flips(desk: AppState, request: Request) -> Response:
     """Show the validation rows that changed sides, narrowed as the query asks."""
-    view = desk.view(request.path_params["run"])
-    rows = desk.rows(view.info.run_id)
+    summary = desk.read(request.path_params["run"])
+    rows = desk.rows(summary.run_id)
     asked = {name: request.query_params.get(name, "") for name in FILTERS}
     asked = {name: value if value in FILTERS[name] else "" for name, value in asked.items()}
     chosen = rows.flips.only(
@@ -187,15 +200,13 @@ def flips(desk: AppState, request: Request) -> Response:
     page = Paged(chosen, request.query_params.get("page", "1"), FLIPS_PER_PAGE)
     query = urlencode({name: value for name, value in asked.items() if value})
     return HTMLResponse(
-        desk.render(
-            "flips.html", run=view, last=view.last, rows=rows, page=page, filters=FILTERS, asked=asked, query=query
-        )
+        desk.render("flips.html", run=summary, rows=rows, page=page, filters=FILTERS, asked=asked, query=query)
     )
 
 
 def reliability(desk: AppState, request: Request) -> Response:
     """Return the reliability curve, which the run's page fetches because it has to read the rows."""
-    drawn = desk.rows(desk.view(request.path_params["run"]).info.run_id).reliability
+    drawn = desk.rows(desk.read(request.path_params["run"]).run_id).reliability
     if drawn is None:
         raise InputError("the verdicts of this run carry no probability")
     return Response(drawn, media_type="image/svg+xml")

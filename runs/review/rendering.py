@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
+from ..actions.run_summary import RunSummary
+from ..reports import numbers
 from ..reports.gate_sentences import P_MEANS
-from ..reports.numbers import number
 from ..reports.terminal_report import METRIC_ORDER
 from ..terminal import visible
 
 if TYPE_CHECKING:
     from jinja2 import Environment
     from markupsafe import Markup
-
-Payload = Mapping[str, Any]  # Any: JSON out of the journal
 
 
 class Exact(str):
@@ -36,13 +35,15 @@ def open_templates() -> Environment:
         finalize=_shown,
     )
     templates.filters |= {
-        "number": number,
-        "signed": signed,
-        "interval": interval,
-        "p_value": p_value,
-        "moment": moment,
-        "count": lambda value: f"{value:,}",
-        "percent": lambda value: f"{value:.1%}",
+        "number": numbers.number,
+        "signed": numbers.signed,
+        "interval": numbers.interval,
+        "p_value": numbers.p_value,
+        "moment": numbers.moment,
+        "count": numbers.count,
+        "percent": numbers.percent,
+        "price": numbers.price,
+        "stamp": stamp,
         "metrics": ordered_metrics,
         "plain": lambda value: f"{value:g}",
         "exact": Exact,
@@ -67,29 +68,9 @@ def drawn(svg: str) -> Markup:
     return Markup(svg)  # noqa: S704  # our own drawing
 
 
-def signed(value: float | None, digits: int = 3) -> str:
-    """Write a change with its sign."""
-    return "n/a" if value is None else f"{value:+.{digits}f}"
-
-
-def interval(estimate: Payload, *, change: bool = False) -> str:
-    """Write the 95 % interval of an estimate or a change, or why there is none."""
-    if estimate["low"] is None:
-        return estimate.get("reason") or "n/a"
-    plus = "+" if change else ""
-    return f"{estimate['low']:{plus}.3f} .. {estimate['high']:{plus}.3f}"
-
-
-def p_value(p: float | None) -> str:
-    """Write a p value, tiny ones as a bound."""
-    if p is None:
-        return "n/a"
-    return "< 0.0001" if p < 0.0001 else f"{p:.4f}"
-
-
-def moment(at: str | None) -> str:
-    """Write a time of the journal to the second."""
-    return at[:19].replace("T", " ") + " UTC" if at else ""
+def stamp(run: RunSummary) -> str:
+    """Return what changes when a run has more to show than numbers that count up."""
+    return f"{run.record.state}-{len(run.events)}"
 
 
 def ordered_metrics(found: Iterable[str]) -> list[str]:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ...judges import JudgewrightError
+from ..actions.run_summary import RunSummary
+from ..reports.numbers import price
 from ..store.journal import RunRecord
 from .app_state import AppState
 
@@ -27,21 +29,25 @@ class Line:
 def describe(desk: AppState, info: RunRecord) -> Line:
     """Say in a line what a run was about, how it ended and what it cost; a damaged run is listed as such."""
     try:
-        view = desk.view(info.run_id)
+        return _describe(desk.read(info.run_id))
     except JudgewrightError as error:
         about = f"cannot be read: {error}"
         return Line(info=info, about=about, outcome="", settled="", cost="", tokens=0, simulated=False)
-    last = view.last
-    decision = last.get("decision") or last.get("gated", {}).get("decision", {})
-    decided = last.get("decided")
+
+
+def _describe(run: RunSummary) -> Line:
+    decision = run.decision
+    if run.answer is not None:
+        decision = run.answer.decision
+    review = run.reviews[-1] if run.reviews else None
     return Line(
-        info=info,
-        about=_about(info, judge=last.get("started", {}).get("judge", "")),
-        outcome=str(decision.get("outcome", "")),
-        settled=f"{decided['verb']} by {decided['who']}" if decided else "",
-        cost=view.cost,
-        tokens=view.calls.tokens,
-        simulated=view.simulated,
+        info=run.record,
+        about=_about(run.record, judge=run.started.judge if run.started else ""),
+        outcome=decision.outcome if decision else "",
+        settled=f"{review.verb} by {review.who}" if review else "",
+        cost=price(run.calls.known_cost),
+        tokens=run.calls.tokens,
+        simulated=run.simulated,
     )
 
 

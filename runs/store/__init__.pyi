@@ -1,5 +1,4 @@
 from .calls import CallStore, CallSummary
-from .cost_summary import thrift
 from .database import Database
 from .journal import RunJournal, create_run, find_run, get_run, list_runs, set_state
 from .ledger import HoldoutLedger
@@ -26,5 +25,4 @@ __all__ = [
     "list_runs",
     "open_proposer",
     "set_state",
-    "thrift",
 ]

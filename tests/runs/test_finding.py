@@ -15,10 +15,22 @@ from click.testing import CliRunner
 
 from judgewright.judges import InputError, Registry, WorkspaceError
 from judgewright.optimize import split_hunks
-from judgewright.runs.actions import GATED, HUNKS, NotAccepted, baseline, finding, identity, provenance, settle
+from judgewright.runs.actions import (
+    GATED,
+    HUNKS,
+    NotAccepted,
+    Terms,
+    baseline,
+    identity,
+    provenance,
+    read_optimization,
+    record_review,
+)
 from judgewright.runs.commands.decide import diff
 from judgewright.runs.demo import write_demo_rows
 from judgewright.runs.store import RunConfig, RunJournal, Workspace, create_run
+
+from .stored_events import EVIDENCE, stored
 
 PROMPT = Registry().get("groundedness")
 CHILD = PROMPT.edited(criteria=f"Be calm.\n{PROMPT.criteria}\nNumbers must match.\nNames must match.")
@@ -40,10 +52,10 @@ def enter(place: Workspace, *, most: int = 0, outcome: str = "accepted", **event
     plain = {
         "started": {"model": "simulated", "simulated": True},
         "survivor": {"version": CHILD.version, "prompt": CHILD.to_yaml()},
-        "decision": {"accepted": outcome == "accepted", "outcome": outcome, "reason": "so", "simulated": True},
+        "decision": {"accepted": outcome == "accepted", "outcome": outcome, "reason": "so", **EVIDENCE},
     }
     for kind, payload in {**plain, **events, "everything": {}}.items():
-        journal.record(kind, payload)
+        journal.record(kind, stored(kind, payload))
     return run_id
 
 
@@ -53,8 +65,8 @@ def test_the_hunks_are_numbered_as_the_run_measured_them(place: Workspace, most:
     expected = split_hunks(PROMPT, CHILD, most=most or None)
     measured = [{"number": h.number, "part": h.part, "old": list(h.old), "new": list(h.new)} for h in expected.hunks]
     events: dict[str, Any] = {"hunks": {"hunks": measured}} if most else {}
-    found = finding(place, enter(place, most=most, **events))
-    split = found.split()
+    found = read_optimization(place, enter(place, most=most, **events))
+    split = found.diff()
     assert split is not None
     assert split.hunks == expected.hunks
     assert len(split.hunks) == (most or 3)
@@ -65,7 +77,7 @@ def test_hunks_that_are_not_those_measured_are_noticed(place: Workspace) -> None
     told = [{"number": 1, "part": "criteria", "old": [], "new": ["Numbers must match."], "mark": "helps"}]
     run_id = enter(place, most=1, hunks={"hunks": told})
     with pytest.raises(WorkspaceError, match="other hunks than the run measured"):
-        finding(place, run_id).split()
+        read_optimization(place, run_id).diff()
     place.close()
     shown = CliRunner().invoke(diff, [run_id, "--workspace", str(place.root)])
     assert shown.exit_code == 0
@@ -82,55 +94,55 @@ def test_a_baseline_cut_otherwise_than_the_run_cut_it_is_not_shown(place: Worksp
     )
     run_id = create_run(place.database, "optimize", config.to_json())
     journal = RunJournal(place.database, run_id)
-    journal.record("started", {"model": "simulated", "endpoints": ["simulated:1"], "simulated": True})
+    journal.record("started", stored("started", {}))
     with pytest.raises(InputError, match="has not begun"):
         baseline(place, run_id)
-    journal.record("split", {"merged": 0, "seals": {"holdout": "another", "final": "cut"}})
+    journal.record("split", stored("split", {}))
     with pytest.raises(InputError, match="not split as it was when the run started"):
         baseline(place, run_id)
 
 
 def test_what_the_gate_was_asked_is_read_back(place: Workspace) -> None:
     """Objective and slice are the run's; a slice of all rows is none."""
-    assert finding(place, enter(place)).terms.slice == ""
-    found = finding(place, enter(place, slice={"name": "source_words >= 400"}))
-    assert (found.terms.slice, found.terms.objective.target) == ("source_words >= 400", "precision")
-    assert finding(place, enter(place, slice={"name": "all rows"})).terms.slice == ""
+    assert Terms.of_run(read_optimization(place, enter(place))).slice is None
+    terms = Terms.of_run(read_optimization(place, enter(place, slice={"name": "source_words >= 400"})))
+    assert (str(terms.slice), terms.objective.target) == ("source_words >= 400", "precision")
+    assert Terms.of_run(read_optimization(place, enter(place, slice={"name": "all rows"}))).slice is None
 
 
 @pytest.mark.parametrize(("verb", "adopt"), [("accepted", True), ("rejected", False)])
 def test_a_decision_carries_the_exact_text(place: Workspace, verb: str, adopt: bool) -> None:
     """The event holds the prompt as YAML; once decided, the run stays so."""
     run_id = enter(place)
-    adopted = settle(place, run_id, adopt=adopt, who="ann", comment="reads well")
-    (said,) = finding(place, run_id).verdicts
-    assert (said["verb"], said["who"], said["comment"], said["version"]) == (verb, "ann", "reads well", CHILD.version)
+    adopted = record_review(place, run_id, accept=adopt, who="ann", comment="reads well")
+    (said,) = read_optimization(place, run_id).reviews
+    assert (said.verb, said.who, said.comment, said.version) == (verb, "ann", "reads well", CHILD.version)
     if adopted is None:
-        assert said["prompt"] == CHILD.to_yaml()
+        assert said.prompt == CHILD.to_yaml()
         assert not (place.root / "prompts").exists()
     else:
         kept = (place.root / "prompts" / "groundedness" / f"{CHILD.version}.yaml").read_text()
-        assert said["prompt"] == kept == adopted.to_yaml()
+        assert said.prompt == kept == adopted.to_yaml()
     with pytest.raises(InputError, match=f"already {verb} by ann"):
-        settle(place, run_id, adopt=adopt, who="bob", comment="")
+        record_review(place, run_id, accept=adopt, who="bob", comment="")
 
 
 def test_an_adoption_that_was_cut_off_can_be_given_again(place: Workspace) -> None:
     """The prompt on the shelf without its event, as a kill leaves it: the same command ends the same."""
     run_id = enter(place)
     place.registry.keep(CHILD)
-    adopted = settle(place, run_id, adopt=True, who="ann", comment="")
+    adopted = record_review(place, run_id, accept=True, who="ann", comment="")
     assert adopted is not None
     assert place.registry.get("groundedness") == adopted
-    assert len(finding(place, run_id).verdicts) == 1
+    assert len(read_optimization(place, run_id).reviews) == 1
 
 
 def test_only_what_the_gate_accepted_is_adopted(place: Workspace) -> None:
     """An undecided one is not."""
     run_id = enter(place, outcome="undecided")
     with pytest.raises(NotAccepted, match="so"):
-        settle(place, run_id, adopt=True, who="ann", comment="")
-    assert finding(place, run_id).verdicts == ()
+        record_review(place, run_id, accept=True, who="ann", comment="")
+    assert read_optimization(place, run_id).reviews == ()
 
 
 def test_the_origin_of_a_version_is_the_run_that_accepted_it(place: Workspace) -> None:
@@ -142,8 +154,8 @@ def test_the_origin_of_a_version_is_the_run_that_accepted_it(place: Workspace) -
     question = {"of": accepted, "after": {"version": part.version}}
     own = create_run(place.database, HUNKS, {"question": question, "model": "simulated"})
     assert provenance(place, part)["outcome"] == "never gated"
-    decision = {"accepted": True, "outcome": "accepted", "reason": "so", "simulated": True}
-    RunJournal(place.database, own).record(GATED, {"model": "simulated", "decision": decision})
+    decision = {"accepted": True, "outcome": "accepted", "reason": "so", **EVIDENCE}
+    RunJournal(place.database, own).record(GATED, stored(GATED, {"decision": decision}))
     assert provenance(place, part) == {
         "run": own,
         "gated_on": "simulated",
@@ -175,8 +187,8 @@ def test_who_decides_is_whom_git_names_in_this_folder(nobody: Path, place: Works
     (tmp_path / "gitconfig").write_text("[user]\n\tname = Ann Ö.\n", encoding="utf-8")
     assert identity(nobody) == "Ann Ö. <ann@example.org>"
     run_id = enter(place)
-    settle(place, run_id, adopt=False, who=None, comment="")
-    assert finding(place, run_id).verdicts[0]["who"] == "Ann Ö."
+    record_review(place, run_id, accept=False, who=None, comment="")
+    assert read_optimization(place, run_id).reviews[0].who == "Ann Ö."
 
 
 def test_without_git_it_is_the_user_name(nobody: Path, monkeypatch: pytest.MonkeyPatch) -> None:

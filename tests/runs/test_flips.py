@@ -13,6 +13,8 @@ from judgewright.runs.config import Environment
 from judgewright.runs.demo import write_demo_rows
 from judgewright.runs.store import RunConfig, RunJournal, Workspace, create_run
 
+from .stored_events import stored
+
 PROMPT = Registry().get("groundedness")
 EDIT = PROMPT.edited(
     criteria=f"{PROMPT.criteria}\nCompare each number with the source, and grade low if it does not appear there."
@@ -146,7 +148,8 @@ def test_rows_that_would_be_cut_otherwise_now_are_not_shown(place: Workspace) ->
     config["model"] = "simulated"
     run = create_run(place.database, "optimize", config)
     journal = RunJournal(place.database, run)
-    journal.record("split", {"merged": 0, "seals": {"holdout": "another", "final": "cut"}})
+    journal.record("split", stored("split", {}))
+    journal.record("slice", stored("slice", {}))
     journal.record("survivor", {"version": None, "prompt": None})
     with pytest.raises(InputError, match="not split as it was"):
         validation(place, run)

@@ -9,6 +9,8 @@ from judgewright.judges import JudgePrompt, PromptError, Registry
 from judgewright.runs.actions import GATED, HUNKS, Node, lineage
 from judgewright.runs.store import RunJournal, Workspace, create_run
 
+from .stored_events import stored
+
 PROMPT = Registry().get("groundedness")
 
 
@@ -30,7 +32,7 @@ def found_by_run(place: Workspace, before: JudgePrompt, after: JudgePrompt | Non
     body = {"version": after.version, "prompt": after.to_yaml()} if after else {"version": None, "prompt": None}
     journal.record("survivor", body)
     if outcome:
-        journal.record("decision", {"accepted": outcome == "accepted", "outcome": outcome, "reason": ""})
+        journal.record("decision", stored("decision", {"outcome": outcome}))
     return run
 
 
@@ -83,7 +85,7 @@ def test_a_version_composed_of_hunks_says_which_run_gated_it(place: Workspace) -
     place.registry.keep(composed)
     run = create_run(place.database, HUNKS, {"question": {"after": {"version": composed.version}}})
     decision = {"outcome": "accepted", "accepted": True, "reason": "", "simulated": True}
-    RunJournal(place.database, run).record(GATED, {"model": "simulated", "decision": decision})
+    RunJournal(place.database, run).record(GATED, stored(GATED, {"decision": decision}))
     node = by_version(lineage(place, "groundedness"))[composed.version]
     assert (node.runs, node.outcome, node.parent, node.current) == ((run,), "accepted", PROMPT.version, True)
     assert node.created is not None

@@ -13,6 +13,7 @@ import click
 import pytest
 
 from judgewright.judges import InputError, Registry
+from judgewright.optimize.events import RunEvent
 from judgewright.runs.actions import start_run
 from judgewright.runs.cli import cli, main
 from judgewright.runs.config import Environment
@@ -105,8 +106,8 @@ def test_readers_work_beside_a_running_run(made: Made, capsys: pytest.CaptureFix
 
     codes: dict[str, int] = {}
 
-    def on_event(kind: str, _: object) -> None:
-        if kind != "benchmark":
+    def on_event(event: RunEvent) -> None:
+        if event.kind != "benchmark":
             return
         for words in [*readers(made.run_id), ("runs", "show", "latest")]:
             codes[" ".join(words)] = run(*words, "--json")

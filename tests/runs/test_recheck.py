@@ -22,7 +22,7 @@ from judgewright.runs.actions import (
     gate_judges,
     gated_on,
     recheck,
-    settle,
+    record_review,
     start_run,
     verification,
 )
@@ -54,7 +54,7 @@ def accepted(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, RunResult]
         result = start_run(place, config, Environment(), watch=lambda *_: None, on_event=lambda *_: None)
         assert result.outcome.decision is not None
         assert result.outcome.decision.accepted
-        settle(place, result.run_id, adopt=True, who="test", comment="")
+        record_review(place, result.run_id, accept=True, who="test", comment="")
     return folder / "work", result
 
 
@@ -76,18 +76,18 @@ def test_the_last_accept_is_made_again_on_another_model(accepted: tuple[Path, Ru
         prompt = place.registry.get("groundedness")
         assert verification(place, prompt, model="other")["verified"] is False
         found = recheck(place, prompt, asking(f"other@{url}"))
-        decision, first = found.found["decision"], result.outcome.decision
+        decision, first = found.answer.decision, result.outcome.decision
         assert first is not None
         assert first.target is not None
         assert (decision["look"], decision["alpha"]) == (1, alpha_of_look(1))
         assert decision["target"]["before"] == pytest.approx(first.target.before)
         assert decision["target"]["after"] == pytest.approx(first.target.after)
-        assert (found.found["model"], found.found["simulated"], found.found["rechecks"]) == (
+        assert (found.answer.model, found.answer.simulated, found.answer.rechecks) == (
             "other",
             True,
             result.run_id,
         )
-        assert any("own line" in note for note in found.found["notes"])
+        assert any("own line" in note for note in found.answer.notes)
         looks = HoldoutLedger(place.database).looks(result.events[1].payload["seals"]["holdout"])
         assert [(r.look.purpose, r.look.line) for r in looks] == [("gate", ""), ("recheck", "other")]
         assert {one.model for one in gated_on(place, prompt)} == {"simulated", "other"}
@@ -126,9 +126,9 @@ def test_an_accept_of_the_gate_command_is_rechecked_too(
         two = TwoJudges(before=PROMPT, after=new, data=rows, reading={}, rules={})
         terms = Terms(objective=read_objective(OBJECTIVE, guards=("recall:-0.10",)))
         gated = gate_judges(place, two, terms, asking("simulated"))
-        assert gated.accepted, gated.found["decision"]["reason"]
+        assert gated.accepted, gated.answer.decision.reason
         again = recheck(place, new, asking(f"other@{url}"))
-        assert again.found["decision"]["target"] == gated.found["decision"]["target"]
+        assert again.answer.decision.evidence == gated.answer.decision.evidence
         lines = rows.read_text().splitlines()
         first = json.loads(lines[0])
         rows.write_text("\n".join([json.dumps({**first, "label": 3 - first["label"]}), *lines[1:]]))

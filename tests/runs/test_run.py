@@ -22,15 +22,17 @@ from judgewright.runs.actions import (
     NotAccepted,
     RunResult,
     baseline,
-    finding,
     provenance,
+    read_optimization,
+    record_review,
     resume_run,
-    settle,
     start_run,
 )
 from judgewright.runs.config import Environment, open_client
 from judgewright.runs.demo import write_demo_rows
 from judgewright.runs.store import CallStore, HoldoutLedger, RunConfig, RunJournal, Workspace, create_run, list_runs
+
+from .stored_events import EVIDENCE, stored
 
 IN_FLIGHT = 512
 """What the client has in flight at an embedded model at most."""
@@ -201,11 +203,11 @@ def test_accepting_needs_the_gates_word_and_happens_once(place: Workspace, rows:
     """A refused prompt cannot be adopted; a decision stands."""
     result = start(place, config(rows, steps=0))
     with pytest.raises(NotAccepted, match="did not accept"):
-        settle(place, result.run_id, adopt=True, who="ann", comment="")
-    settle(place, result.run_id, adopt=False, who="ann", comment="nothing new")
-    assert finding(place, result.run_id).verdicts[0]["who"] == "ann"
+        record_review(place, result.run_id, accept=True, who="ann", comment="")
+    record_review(place, result.run_id, accept=False, who="ann", comment="nothing new")
+    assert read_optimization(place, result.run_id).reviews[0].who == "ann"
     with pytest.raises(InputError, match="already rejected by ann"):
-        settle(place, result.run_id, adopt=False, who="bob", comment="")
+        record_review(place, result.run_id, accept=False, who="bob", comment="")
 
 
 def test_an_accepted_prompt_becomes_current_with_its_parent_beside_it(place: Workspace, rows: Path) -> None:
@@ -213,14 +215,14 @@ def test_an_accepted_prompt_becomes_current_with_its_parent_beside_it(place: Wor
     child = PROMPT.edited(criteria=PROMPT.criteria + "\nNumbers must match.")
     run_id = create_run(place.database, "optimize", config(rows).to_json())
     journal = RunJournal(place.database, run_id)
-    journal.record("started", {"model": "simulated", "simulated": True})
+    journal.record("started", stored("started", {}))
     journal.record("survivor", {"version": child.version, "prompt": child.to_yaml()})
-    decision = {"accepted": True, "outcome": "accepted", "reason": "precision rose", "simulated": True}
+    decision = {"accepted": True, "outcome": "accepted", "reason": "precision rose", **EVIDENCE}
     journal.record("decision", decision)
     with pytest.raises(InputError, match="has not finished"):
-        settle(place, run_id, adopt=True, who="ann", comment="")
-    journal.record("everything", {})
-    adopted = settle(place, run_id, adopt=True, who="ann", comment="reads well")
+        record_review(place, run_id, accept=True, who="ann", comment="")
+    journal.record("everything", stored("everything", {}))
+    adopted = record_review(place, run_id, accept=True, who="ann", comment="reads well")
     assert adopted is not None
     assert place.registry.get("groundedness").version == adopted.version == child.version
     assert [p.version for p in place.registry.log("groundedness")] == [child.version, PROMPT.version]

@@ -10,11 +10,11 @@ import yaml
 
 from judgewright.judges import BINARY, Dataset, JudgedDataset, Row, Verdict, load_verdicts, split_dataset
 from judgewright.optimize import open_rows
-from judgewright.runs.actions import UNGROUPED, Search, advise, group_by_input, optimization, search
+from judgewright.runs.actions import UNGROUPED, Search, advise, group_by_input, read_optimization, search
 from judgewright.runs.cli import main
 from judgewright.runs.demo import write_demo_rows
 from judgewright.runs.reports import WIDTH
-from judgewright.runs.store import RunConfig, Workspace
+from judgewright.runs.store import Workspace
 from judgewright.slices import load_slice, parse_predicate
 
 VERDICTS = Path(__file__).resolve().parents[2] / "../shared/data/verdicts"
@@ -258,7 +258,7 @@ def test_a_run_shows_its_open_rows_only(tmp_path: Path, capsys: pytest.CaptureFi
         main(["optimize", *arguments, "--objective", "avoid false positives", "--workspace", place, "--json"])
     name = parsed(capsys)["run"]
     with Workspace(Path(place)) as workspace:
-        config = RunConfig.from_json(optimization(workspace, name).config)
+        config = read_optimization(workspace, name).config
     parts = split_dataset(config.dataset(), shares=config.shares)
     assert run(name, "--workspace", place, "--rows", "all rows", "--limit", "5000", "--json") == 0
     shown = {row["id"] for row in parsed(capsys)["rows"]}

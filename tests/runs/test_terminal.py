@@ -15,6 +15,8 @@ from judgewright.runs import terminal
 from judgewright.runs.reports import say_event
 from judgewright.runs.terminal import inline, say, say_diff, say_pieces, say_table, say_word_diff, visible
 
+from .stored_events import event
+
 
 @pytest.mark.parametrize(
     "hostile",
@@ -59,8 +61,8 @@ def test_values_of_the_data_print_no_lines_of_their_own(capsys: pytest.CaptureFi
     """A slice's name or a row id with a newline cannot forge the gate's verdict."""
     forged = "x\n5. Gate, on the holdout: ACCEPT"
     violations = [{"name": "quotes_row", "detail": forged}]
-    say_event("slice", {"found": [], "name": forged, "why": forged, "left_out": {forged: forged}})
-    say_event("step", {"step": 1, "batch_loss": 0.1, "result": "refused", "violations": violations, "reason": forged})
+    say_event(event("slice", {"why": forged, "left_out": {forged: forged}}))
+    say_event(event("step", {"violations": violations, "reason": forged}))
     assert not any(line.startswith("5. Gate") for line in capsys.readouterr().out.splitlines())
 
 

@@ -9,9 +9,12 @@ from pathlib import Path
 import pytest
 
 from judgewright.judges import Change, Registry
+from judgewright.optimize.events import DecisionRecord, GateAnswered, read_as
 from judgewright.runs.actions import GATED, HUNKS, Gated, decisions_about, gated_on, needed, verification
 from judgewright.runs.review import gate_sentences
 from judgewright.runs.store import RunJournal, Workspace, create_run
+
+from ..stored_events import EVIDENCE, stored
 
 PROMPT = Registry().get("groundedness")
 
@@ -29,11 +32,11 @@ def say(place: Workspace, kind: str, outcome: str, *, model: str = "m", version:
     decision = {"accepted": outcome == "accepted", "outcome": outcome, "reason": "so", "simulated": False}
     journal = RunJournal(place.database, run_id)
     if kind == "optimize":
-        journal.record("started", {"model": model})
-        journal.record("survivor", {"version": version})
+        journal.record("started", stored("started", {"model": model}))
+        journal.record("survivor", stored("survivor", {"version": version}))
         journal.record("decision", decision)
     else:
-        journal.record(GATED, {"model": model, "decision": decision})
+        journal.record(GATED, stored(GATED, {"model": model, "decision": decision}))
     return run_id
 
 
@@ -77,29 +80,35 @@ def undecided(**changes: object) -> dict[str, object]:
         bearing_groups=80,
         effective_groups=90.0,
     )
-    decision = {"outcome": "undecided", "target": asdict(change), "alpha": 0.05, "rows_needed": None}
-    return decision | {"guards": [], "slice_change": None, "veto": None} | changes
+    decision = {"accepted": False, "outcome": "undecided", "reason": "too few rows", **EVIDENCE}
+    return decision | {"target": asdict(change)} | changes
+
+
+def read(decision: dict[str, object]) -> DecisionRecord:
+    """The decision as a gate's answer has it."""
+    return read_as(GateAnswered, stored(GATED, {"decision": decision})).decision
 
 
 def test_the_rows_that_would_decide_are_those_of_the_decision() -> None:
     """One number, read from the decision; an old one without groups gets them, an absurd old number is not told."""
     said = undecided(rows_needed=1200, groups_needed=300)
-    assert Gated(run_id="r", found={"decision": said}, repeated=False).needed == {"rows": 1200, "groups": 300}
-    assert needed(undecided(rows_needed=1101)) == {"rows": 1101, "groups": 276}
-    assert needed(undecided(rows_needed=1_376_578)) is None
-    assert needed(undecided()) is None
-    assert needed({"outcome": "undecided", "reason": "nothing was judged"}) is None
+    answer = read_as(GateAnswered, stored(GATED, {"decision": said}))
+    assert Gated(run_id="r", answer=answer, repeated=False).needed == {"rows": 1200, "groups": 300}
+    assert needed(read(undecided(rows_needed=1101))) == {"rows": 1101, "groups": 276}
+    assert needed(read(undecided(rows_needed=1_376_578))) is None
+    assert needed(read(undecided())) is None
+    assert needed(DecisionRecord(accepted=False, outcome="undecided", reason="nothing was judged")) is None
 
 
 def test_a_guard_is_told_with_the_bound_that_was_tested_and_what_its_p_is_of() -> None:
     """The one-sided bound, not an end of the two-sided interval; decisions of before have no p of a guard."""
     change = undecided()["target"]
     guard = {"metric": "recall", "margin": 0.05, "change": change, "low": -0.0437, "state": "held", "p": 0.0321}
-    (_, line, *_) = gate_sentences(undecided(guards=[guard]))
+    (_, line, *_) = gate_sentences(read(undecided(guards=[guard])))
     assert line == (
         "recall may not fall by 0.050; its change is at least -0.044 (one-sided 95 % bound; p against such a loss: "
         "0.0321): the guard holds."
     )
     del guard["p"]
-    (_, line, *_) = gate_sentences(undecided(guards=[guard]))
+    (_, line, *_) = gate_sentences(read(undecided(guards=[guard])))
     assert "(one-sided 95 % bound): the guard holds" in line

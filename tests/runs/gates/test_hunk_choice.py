@@ -30,17 +30,19 @@ from judgewright.judges import (
 )
 from judgewright.judges.models import Completion, Message, Request
 from judgewright.judges.simulated import Server, Simulated, make_app
+from judgewright.optimize.events import write_part
 from judgewright.optimize.holdout import RowFingerprints, decide
 from judgewright.optimize.holdout.ledger import LookRecord, alpha_of_look
 from judgewright.runs.actions import (
     HUNKS,
     HunkChoice,
     NotAccepted,
+    Terms,
     accept_hunks,
-    finding,
     gated_on,
     provenance,
-    settle,
+    read_optimization,
+    record_review,
     start_run,
     verification,
 )
@@ -48,6 +50,8 @@ from judgewright.runs.cli import main
 from judgewright.runs.config import Environment
 from judgewright.runs.demo import write_demo_rows
 from judgewright.runs.store import CallStore, HoldoutLedger, RunConfig, RunJournal, Workspace, create_run, list_runs
+
+from ..stored_events import stored
 
 PROMPT = Registry().get("groundedness")
 OBJECTIVE = "Precision matters most: do not call unsupported statements grounded."
@@ -136,16 +140,18 @@ def test_a_part_of_the_diff_is_decided_adopted_and_written_down(place: Workspace
     assert choice.prompt.to_yaml(lineage=False) == expected.to_yaml(lineage=False)
     assert (choice.hunks, choice.of) == ((1, 3), 3)
     assert choice.gated is not None
-    found = finding(place, accepted.run_id)
+    found = read_optimization(place, accepted.run_id)
     holdout = split_dataset(found.config.dataset(), shares=found.config.shares).holdout
     rows = holdout.open(Permit(holdout.content_hash))
     with Client(Simulated()) as client:
         sides = [judge(prompt, rows, client) for prompt in (PROMPT, expected)]
-    assert not found.slice
-    told = decide(*sides, found.terms.objective, alpha=alpha_of_look(2), look=2).to_json()
-    assert choice.decision == json.loads(json.dumps(told))
-    assert choice.decision["accepted"]
-    assert choice.decision["simulated"]
+    assert found.slice is not None
+    assert found.slice.predicate is None
+    told = decide(*sides, Terms.of_run(found).objective, alpha=alpha_of_look(2), look=2).to_json()
+    assert write_part(choice.decision) == json.loads(json.dumps(told))
+    assert choice.decision.accepted
+    assert choice.decision.evidence is not None
+    assert choice.decision.evidence.simulated
     assert choice.adopted is not None
     kept = place.registry.get("groundedness")
     assert (kept, kept.version, kept.parent) == (choice.adopted, expected.version, PROMPT.version)
@@ -176,7 +182,8 @@ def test_each_choice_is_a_look_of_its_own_and_only_the_adopted_prompt_starts_ane
     """Three choices after the run's look are looks 2 to 4; the count restarts for what came of them, not before."""
     for look, chosen in enumerate((1, 3), 2):
         decision = accept(place, accepted.run_id, chosen).decision
-        assert (decision["look"], decision["alpha"]) == (look, alpha_of_look(look))
+        assert decision.evidence is not None
+        assert (decision.evidence.look, decision.evidence.alpha) == (look, alpha_of_look(look))
     adopted = accept(place, accepted.run_id, 2, 3).adopted
     records = looks(place, accepted.run_id)
     assert [(r.look.purpose, r.look.number, r.look.before) for r in records] == [
@@ -209,7 +216,7 @@ def test_an_adoption_that_was_cut_off_is_gone_on_with(place: Workspace, accepted
     (place.root / "prompts").write_text("in the way")
     with pytest.raises(OSError, match="prompts"):
         accept(place, accepted.run_id, 1, 3)
-    assert finding(place, accepted.run_id).verdicts == ()
+    assert read_optimization(place, accepted.run_id).reviews == ()
     (place.root / "prompts").unlink()
     choice = accept(place, accepted.run_id, 1, 3)
     assert choice.gated is not None
@@ -226,13 +233,15 @@ def test_an_interrupted_question_says_how_to_go_on(place: Workspace, accepted: W
     with pytest.raises(Interrupted) as stopped:
         accept_hunks(place, accepted.run_id, [3, 1], Environment(), who=None, comment="", watch=stop)
     assert stopped.value.hint == f"go on with: judgewright accept {accepted.run_id} --hunks 1,3"
-    assert accept(place, accepted.run_id, 1, 3).decision["look"] == 2
+    evidence = accept(place, accepted.run_id, 1, 3).decision.evidence
+    assert evidence is not None
+    assert evidence.look == 2
     assert [info.kind for info in list_runs(place.database)] == ["optimize", HUNKS]
 
 
 def test_a_holdout_that_a_later_run_saw_decides_no_more(place: Workspace, accepted: Walked) -> None:
     """Rows that were opened since by another split are no holdout; no look is spent."""
-    config = finding(place, accepted.run_id).config
+    config = read_optimization(place, accepted.run_id).config
     holdout = split_dataset(config.dataset(), shares=config.shares).holdout
     seen = RowFingerprints.of(holdout.open(Permit(holdout.content_hash)))
     HoldoutLedger(place.database).remember("another", open=seen, sealed={})
@@ -246,7 +255,7 @@ def test_all_hunks_are_the_runs_own_prompt(place: Workspace, accepted: Walked) -
     before = HoldoutLedger(place.database).verify()
     choice = accept(place, accepted.run_id, 1, 2, 3)
     assert (choice.gated, choice.prompt.version) == (None, EDIT.version)
-    assert choice.decision == finding(place, accepted.run_id).decision
+    assert choice.decision == read_optimization(place, accepted.run_id).decided
     assert place.registry.get("groundedness").version == EDIT.version
     assert HoldoutLedger(place.database).verify() == before
     assert len(list_runs(place.database)) == 1
@@ -258,7 +267,7 @@ def test_what_cannot_be_chosen_is_refused_before_anything_is_spent(place: Worksp
     for chosen, message in (((), "no hunk was chosen"), ((4,), "no hunk 4; there are 3"), ((0,), "no hunk 0")):
         with pytest.raises(InputError, match=message):
             accept(place, accepted.run_id, *chosen)
-    settle(place, accepted.run_id, adopt=False, who="bob", comment="")
+    record_review(place, accepted.run_id, accept=False, who="bob", comment="")
     with pytest.raises(InputError, match="already rejected by bob"):
         accept(place, accepted.run_id, 1)
     assert HoldoutLedger(place.database).verify() == before
@@ -280,9 +289,9 @@ def test_what_the_whole_diff_could_not_a_part_of_it_may(tmp_path: Path) -> None:
     write_demo_rows(tmp_path / "rows.jsonl", documents=300, seed=4)
     run_id = walk(tmp_path / "work", tmp_path / "rows.jsonl")
     with Workspace(tmp_path / "work") as place:
-        assert finding(place, run_id).decision["outcome"] == "undecided"
+        assert read_optimization(place, run_id).decided.outcome == "undecided"
         whole = accept(place, run_id, 1, 2, 3)
-        assert (whole.adopted, whole.gated, whole.decision["outcome"]) == (None, None, "undecided")
+        assert (whole.adopted, whole.gated, whole.decided.outcome) == (None, None, "undecided")
         assert not (place.root / "prompts").exists()
         part = accept(place, run_id, 2)
         assert part.adopted is not None
@@ -327,7 +336,7 @@ def test_a_composed_prompt_that_may_not_be_tried_is_refused_by_name(
         journal = RunJournal(place.database, run_id)
         journal.record("survivor", {"version": after.version, "prompt": after.to_yaml()})
         journal.record("decision", {"accepted": False, "outcome": "refused", "reason": "worse"})
-        journal.record("everything", {})
+        journal.record("everything", stored("everything", {}))
         with pytest.raises(NotAccepted, match=broken):
             accept(place, run_id, *chosen)
         event = RunJournal(place.database, run_id).events()[-1]
@@ -429,7 +438,7 @@ def test_no_sealed_row_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str
     ):
         command(root, *command_line)
     with Workspace(root) as place:
-        parts = split_dataset(finding(place, run_id).config.dataset())
+        parts = split_dataset(read_optimization(place, run_id).config.dataset())
         own = [info.run_id for info in list_runs(place.database) if info.kind == HUNKS]
         assert len(own) == 2
         for one in (run_id, *own):
@@ -499,7 +508,7 @@ def test_the_text_that_is_judged_is_the_composed_prompt_byte_for_byte(
     model.hook = note
     with Workspace(root) as place:
         choice = accept(place, run_id, 1, 3)
-        config = finding(place, run_id).config
+        config = read_optimization(place, run_id).config
         entries = looks(place, run_id)
     holdout = split_dataset(config.dataset(), shares=config.shares).holdout
     rows = holdout.open(Permit(holdout.content_hash)).rows
@@ -522,7 +531,7 @@ def test_a_killed_question_is_gone_on_with(served: tuple[Walked, Overheard], tmp
     calm, rough = (served[0].copied(tmp_path / name).root for name in ("calm", "rough"))
     model.hook = lambda _: None
     with Workspace(calm) as place:
-        expected = accept(place, run_id, 1, 3).decision
+        expected = write_part(accept(place, run_id, 1, 3).decision)
     line = [sys.executable, "-m", "judgewright", "accept", run_id, "--hunks", "1,3", "--json", "--by", "ann"]
     processes: list[subprocess.Popen[bytes]] = []
     out = b""

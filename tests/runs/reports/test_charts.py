@@ -1,15 +1,15 @@
 """Pictures of a run: what they say, that they are well-formed and inert, and the same each time."""
 
 import re
-from typing import Any
 from xml.etree import ElementTree
 
 import numpy as np
 import pytest
 
 from judgewright.judges.metrics import reliability_bins
-from judgewright.optimize import Event, MemoryJournal
 from judgewright.runs.reports import confusion, reliability, slices_chart, sparkline, trajectory
+
+from ..stored_events import OBJECTIVE, run_of
 
 HOSTILE = "x = <script>alert(1)</script> \x1b]52;c;AA\x07 \u202e \ufffe"
 SVG = "{http://www.w3.org/2000/svg}"
@@ -43,16 +43,8 @@ def tips(found: list[ElementTree.Element]) -> list[str]:
     return [e.findtext(f"{SVG}title") or "" for e in found]
 
 
-def events(*pairs: tuple[str, dict[str, Any]]) -> tuple[Event, ...]:
-    """A journal."""
-    journal = MemoryJournal()
-    for kind, payload in pairs:
-        journal.record(kind, payload)
-    return journal.events()
-
-
 WALK = (
-    ("started", {"objective": {"target": "recall"}}),
+    ("started", {"objective": OBJECTIVE | {"target": "recall"}}),
     ("split", {"rows": {"validation": 1234}}),
     ("validation", {"version": "a", "loss": 0.4, "precision": 0.5, "recall": 0.75}),
     ("step", {"step": 1, "result": "refused", "batch_loss": 0.3}),
@@ -63,7 +55,7 @@ WALK = (
 
 def test_the_trajectory_marks_what_was_kept_and_what_was_never_validated() -> None:
     """Full dots for the start and each kept step, hollow ones for the rest, a cross for what had no loss."""
-    root = parse(trajectory(events(*WALK)))
+    root = parse(trajectory(run_of(*WALK)))
     assert tips([e for e in shapes(root, "kept") if "loss" in (e.findtext(f"{SVG}title") or "")]) == [
         "start: loss 0.4000; the prompt as it was",
         "step 2: loss 0.3000; kept",
@@ -80,12 +72,12 @@ def test_the_trajectory_marks_what_was_kept_and_what_was_never_validated() -> No
 
 def test_a_dots_height_is_its_value() -> None:
     """Between the two ends of its panel, in proportion; the line follows the best prompt so far."""
-    root = parse(trajectory(events(*WALK[:3], ("step", {"step": 1, "result": "worse", "loss": 0.3, "recall": 1.0}))))
+    root = parse(trajectory(run_of(*WALK[:3], ("step", {"step": 1, "result": "worse", "loss": 0.3, "recall": 1.0}))))
     by_tip = {(e.findtext(f"{SVG}title") or "").split(";")[0]: e for e in root.iter(f"{SVG}circle")}
     top, bottom = (float(by_tip[name].attrib["cy"]) for name in ("start: loss 0.4000", "step 1: loss 0.3000"))
     assert top < bottom
     three = [*WALK[:3], *(("step", {"step": i, "result": "worse", "loss": v}) for i, v in ((1, 0.2), (2, 0.3)))]
-    dots = {(e.findtext(f"{SVG}title") or "").split(";")[0]: e for e in parse(trajectory(events(*three))).iter()}
+    dots = {(e.findtext(f"{SVG}title") or "").split(";")[0]: e for e in parse(trajectory(run_of(*three))).iter()}
     high, low, middle = (
         float(dots[name].attrib["cy"]) for name in ("start: loss 0.4000", "step 1: loss 0.2000", "step 2: loss 0.3000")
     )
@@ -95,13 +87,13 @@ def test_a_dots_height_is_its_value() -> None:
 @pytest.mark.parametrize("upto", range(len(WALK) + 1))
 def test_a_run_under_way_can_be_drawn_at_any_moment(upto: int) -> None:
     """However far it is, the picture stands."""
-    parse(trajectory(events(*WALK[:upto])))
+    parse(trajectory(run_of(*WALK[:upto])))
 
 
 def test_many_steps_do_not_write_their_numbers_over_each_other() -> None:
     """A thousand steps have at most a dozen or so numbers."""
     long = [("step", {"step": i, "result": "worse", "loss": 0.4 + i / 1e4}) for i in range(1, 1001)]
-    root = parse(trajectory(events(*WALK[:3], *long)))
+    root = parse(trajectory(run_of(*WALK[:3], *long)))
     assert len([word for word in words(root) if word.isdigit()]) <= 13
 
 
@@ -146,7 +138,7 @@ def test_slices_are_inert_whatever_their_names_hold() -> None:
 
 def test_a_picture_is_the_same_each_time() -> None:
     """Nothing of the clock or of a counter enters it."""
-    assert trajectory(events(*WALK)) == trajectory(events(*WALK))
+    assert trajectory(run_of(*WALK)) == trajectory(run_of(*WALK))
 
 
 def test_a_sparkline_has_one_sign_a_value() -> None:

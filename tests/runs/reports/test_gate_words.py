@@ -1,9 +1,13 @@
 """What the gate saw, in sentences: what became of unanswered rows, and what the final rows say of a guard."""
 
 from dataclasses import asdict, replace
+from typing import Any
 
 from judgewright.judges import Change
+from judgewright.optimize.events import Evidence, GuardRecord, Remeasured, read_as
 from judgewright.runs.reports import describe_final, describe_guard, describe_unanswered
+
+from ..stored_events import EVIDENCE, stored
 
 CHANGE = Change(
     metric="recall",
@@ -24,28 +28,42 @@ CHANGE = Change(
 )
 
 
+def closing(changes: dict[str, Any]) -> Remeasured:
+    """A closing event with these fields."""
+    return read_as(Remeasured, stored("everything", changes))
+
+
+def evidence(changes: dict[str, Any]) -> Evidence:
+    """What a decision rests on, with these fields."""
+    return Evidence(**{**EVIDENCE, **changes})
+
+
 def test_a_guard_that_the_final_rows_pass_is_said() -> None:
     """The paired change with its interval, and a sentence at the margin or beyond; nothing for runs of before."""
     better = asdict(replace(CHANGE, metric="precision", before=0.6, after=0.64, difference=0.04, low=0.01, high=0.07))
     guards = [{"metric": "recall", "margin": margin, "change": asdict(CHANGE)} for margin in (0.05, 0.06)]
-    told = describe_final({"final_change": {"target": better, "guards": [*guards, guards[0] | {"change": None}]}})
+    told = describe_final(
+        closing({"final_change": {"target": better, "guards": [*guards, guards[0] | {"change": None}]}})
+    )
     assert told == [
         "on the final rows precision 0.600 -> 0.640, +0.040 paired (95 % +0.010 .. +0.070)",
         "on the final rows recall 0.800 -> 0.741, -0.059 paired (95 % -0.094 .. -0.024). "
         "The guard is passed there: a loss under 0.050 was allowed",
         "on the final rows recall 0.800 -> 0.741, -0.059 paired (95 % -0.094 .. -0.024)",
     ]
-    assert describe_final({"before": {}, "after": {}}) == []
+    assert describe_final(closing({})) == []
 
 
 def test_rows_asked_again_and_the_worst_case_are_said() -> None:
     """How many, how often, what is left; and the bound of a guard with the rest counted against it."""
     rounds = [{"repeat": 1, "rows": 31, "left": 4}, {"repeat": 2, "rows": 4, "left": 2}]
     worst = asdict(replace(CHANGE, metric="f1", difference=0.021, p=0.0312))
-    assert describe_unanswered({"asked_again": rounds, "unanswered": 2, "target_worst": worst}) == [
+    assert describe_unanswered(evidence({"asked_again": rounds, "unanswered": 2, "target_worst": worst})) == [
         "31 unanswered rows were asked again up to 2 times, on both sides; 2 stayed unanswered on a side",
         "with 2 rows that one side alone answered counted against the new prompt f1 changes by +0.021 (p 0.0312)",
     ]
-    assert describe_unanswered({"outcome": "accepted"}) == []
-    guard = {"metric": "recall", "margin": 0.05, "low": -0.0301, "p": 0.01, "state": "undecided", "worst_low": -0.0611}
+    assert describe_unanswered(evidence({})) == []
+    guard = GuardRecord(
+        metric="recall", margin=0.05, change=None, low=-0.0301, p=0.01, state="undecided", worst_low=-0.0611
+    )
     assert "or -0.061 with unanswered rows counted against it: that is undecided" in describe_guard(guard)

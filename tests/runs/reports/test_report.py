@@ -4,8 +4,12 @@ from typing import Any
 
 import pytest
 
-from judgewright.runs.reports import METRIC_ORDER, holds_sealed_rows, say_event
+from judgewright.optimize.events import Remeasured, read_as
+from judgewright.runs.reports import METRIC_ORDER, say_event
 from judgewright.runs.reports.run_pages import _line
+
+from ..stored_events import event as event_of
+from ..stored_events import stored
 
 
 def test_a_step_tells_of_every_proposal_and_why_it_failed(capsys: pytest.CaptureFixture[str]) -> None:
@@ -16,7 +20,7 @@ def test_a_step_tells_of_every_proposal_and_why_it_failed(capsys: pytest.Capture
         {"result": "no proposal", "reason": "the optimizer model failed: \x1b[31mtoo long"},
         {"result": "tried before", "version": "bbb"},
     ]
-    say_event("step", {"step": 3, "batch_loss": 0.25, "result": "no loss: on\ntwo lines", "others": others})
+    say_event(event_of("step", {"step": 3, "batch_loss": 0.25, "result": "no loss: on\ntwo lines", "others": others}))
     told = capsys.readouterr().out
     assert [line.strip() for line in told.splitlines()] == [
         r"step  3: batch loss 0.250: no loss: on\ntwo lines",
@@ -54,7 +58,7 @@ def test_the_closing_table_says_which_rows_it_is_over(
     event: dict[str, Any], title: str, silent: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Open rows alone without an accept, all rows and the final ones after it."""
-    say_event("everything", {"by": None, "final_opened": 0, **event})
+    say_event(event_of("everything", {"by": None, "final_opened": 0, **event}))
     told = capsys.readouterr().out
     assert title in told
     assert silent not in told
@@ -65,7 +69,7 @@ def test_what_a_closing_table_lacks_is_told_with_its_reason(capsys: pytest.Captu
     missing = {"value": None, "low": None, "high": None, "n": 40, "reason": "no row is labelled positive"}
     table = {"n": 40, "metrics": {**TABLE["metrics"], "recall": missing, "f1": missing}}  # type: ignore[dict-item]
     sides = {side: {"pooled": table, "by": {"DL19": table, "DL20": TABLE}} for side in ("before", "after")}
-    say_event("everything", {"by": "dataset", "final_opened": 0, "includes_sealed_rows": True, **sides})
+    say_event(event_of("everything", {"by": "dataset", "final_opened": 0, "includes_sealed_rows": True, **sides}))
     lines = capsys.readouterr().out.splitlines()
     assert "  n/a: recall of DL19, f1 of DL19 (no row is labelled positive)" in lines
     assert "  n/a: recall, f1 (no row is labelled positive)" in lines
@@ -75,5 +79,6 @@ def test_what_a_closing_table_lacks_is_told_with_its_reason(capsys: pytest.Captu
 
 def test_a_closing_table_of_an_earlier_version_is_over_all_rows_where_there_was_a_survivor() -> None:
     """It did not write down which rows it is over."""
-    assert holds_sealed_rows({"before": {}, "after": {}})
-    assert not holds_sealed_rows({"before": {}})
+    side = {"pooled": TABLE, "by": {}}
+    assert read_as(Remeasured, stored("everything", {"after": side})).includes_sealed_rows
+    assert not read_as(Remeasured, stored("everything", {})).includes_sealed_rows

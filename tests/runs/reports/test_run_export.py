@@ -10,12 +10,13 @@ from pathlib import Path
 import pytest
 
 from judgewright.judges import InputError, Registry, load_dataset, load_prompt, split_dataset
-from judgewright.runs.actions import finding, flips, settle, start_run, validation
+from judgewright.runs.actions import RunSummary, flips, read_optimization, record_review, start_run, validation
+from judgewright.runs.actions.flips import Validation
 from judgewright.runs.cli import main
 from judgewright.runs.config import Environment
 from judgewright.runs.demo import write_demo_rows
-from judgewright.runs.reports import FORMATS, Exported, export_run, render_html, render_markdown
-from judgewright.runs.store import CallStore, RunConfig, RunJournal, Workspace, command_of, create_run, get_run
+from judgewright.runs.reports import FORMATS, export_run, render_html, render_markdown
+from judgewright.runs.store import RunConfig, Workspace, command_of, create_run
 
 PROMPT = Registry().get("groundedness")
 HOSTILE = "</textarea><script>alert(1)</script> ``` @team #1 javascript:x"
@@ -68,7 +69,7 @@ def kept(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Kept]:
         run = start_run(place, config, Environment(), watch=lambda *_: None, on_event=lambda *_: None)
         assert run.outcome.decision is not None
         assert run.outcome.decision.accepted
-        settle(place, run.run_id, adopt=True, who="Ann <ann@example.org>", comment=COMMENT)
+        record_review(place, run.run_id, accept=True, who="Ann <ann@example.org>", comment=COMMENT)
         export_run(place, run.run_id, root / "out", formats=tuple(FORMATS))
         data = load_dataset(rows, inputs=PROMPT.inputs, scale=PROMPT.scale)
         parts = split_dataset(data, shares=config.shares)
@@ -169,27 +170,24 @@ def test_the_same_run_gives_the_same_files(kept: Kept, tmp_path: Path) -> None:
 
 
 @pytest.fixture(scope="module")
-def told(kept: Kept) -> Exported:
+def summary(kept: Kept) -> tuple[RunSummary, Validation]:
     """What the files are made of."""
-    return Exported(
-        run=get_run(kept.place.database, kept.run_id),
-        events=RunJournal(kept.place.database, kept.run_id).events(),
-        found=finding(kept.place, kept.run_id),
-        rows=validation(kept.place, kept.run_id),
-        calls=CallStore(kept.place.database, kept.run_id).summary(),
-    )
+    return read_optimization(kept.place, kept.run_id), validation(kept.place, kept.run_id)
 
 
 @pytest.mark.parametrize("render", [render_html, render_markdown])
-def test_a_cost_that_is_not_known_is_not_called_nought(told: Exported, render: Callable[[Exported], str]) -> None:
+def test_a_cost_that_is_not_known_is_not_called_nought(
+    summary: tuple[RunSummary, Validation], render: Callable[[RunSummary, Validation], str]
+) -> None:
     """The simulated model is free; one answer without a price leaves the sum unknown."""
-    assert ", $0.0000" in render(told)
-    text = render(replace(told, calls=replace(told.calls, unpriced=1)))
+    run, rows = summary
+    assert ", $0.0000" in render(run, rows)
+    text = render(replace(run, calls=replace(run.calls, unpriced=1)), rows)
     assert ", price unknown" in text
     assert "$0.0000" not in text
 
 
-def test_the_page_tells_of_the_proposals_beside_the_best(told: Exported) -> None:
+def test_the_page_has_the_proposals_beside_the_best(summary: tuple[RunSummary, Validation]) -> None:
     """A line each with version, result and why; critique and text folded, escaped as everything is."""
     others = [
         {"result": "no proposal", "reason": "the optimizer model failed"},
@@ -201,8 +199,9 @@ def test_the_page_tells_of_the_proposals_beside_the_best(told: Exported) -> None
             "violations": [{"name": "placeholders", "detail": "{source} is gone"}],
         },
     ]
-    events = tuple(replace(e, payload={**e.payload, "others": others}) if e.kind == "step" else e for e in told.events)
-    page = render_html(replace(told, events=events))
+    run, rows = summary
+    events = tuple(replace(e, payload={**e.payload, "others": others}) if e.kind == "step" else e for e in run.events)
+    page = render_html(replace(run, events=events), rows)
     assert '<span class="side">beside it none: no proposal; the optimizer model failed</span>' in page
     line = "<summary>beside it aaaa1111: refused; placeholders: {source} is gone</summary><p>too vague</p>"
     assert f'<details class="side">{line}' in page

@@ -8,6 +8,8 @@ import pytest
 
 from judgewright.runs.reports import say_event
 
+from ..stored_events import event as event_of
+
 
 def found(predicate: str, **changed: Any) -> dict[str, Any]:  # Any: JSON
     """A slice as a run's journal holds it."""
@@ -40,7 +42,7 @@ def test_the_heading_is_one_the_slice_deserves(
     name: str, slices: list[dict[str, Any]], heading: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Only a confirmed target stands under the words that praise it; confirmed slices that are none say why."""
-    say_event("slice", {"name": name, "why": "w", "found": slices, "left_out": {}, "notes": []})
+    say_event(event_of("slice", {"name": name, "found": slices, "left_out": {}, "notes": []}))
     printed = capsys.readouterr().out
     assert f"2. Slice: {heading}\n" in printed
     missed = "confirmed, but no target: model is missing (neither kind of error prevails)"
@@ -52,7 +54,7 @@ def test_outputs_of_judges_are_printed_apart_with_how_to_keep_one(capsys: pytest
     """They are named once, with the metric at their values, and not again among the columns not searched."""
     why = {"gpt4_score": OUTPUT["reason"], "label_raw": "gives the label away"}
     event = {"name": "all rows", "why": "w", "found": [], "left_out": why, "notes": [], "metric": "precision"}
-    say_event("slice", event | {"judge_outputs": [OUTPUT]})
+    say_event(event_of("slice", event | {"judge_outputs": [OUTPUT]}))
     printed = capsys.readouterr().out
     assert "calibration, not a cause" in printed
     assert "gpt4_score < 2" in printed
@@ -64,5 +66,5 @@ def test_outputs_of_judges_are_printed_apart_with_how_to_keep_one(capsys: pytest
 def test_the_slice_of_a_run_of_old_is_still_printed(capsys: pytest.CaptureFixture[str]) -> None:
     """Its journal holds neither reasons nor outputs."""
     older = {name: value for name, value in MISSED.items() if name != "why_no_target"}
-    say_event("slice", {"name": "all rows", "why": "w", "found": [older], "notes": []})
+    say_event(event_of("slice", {"found": [older], "notes": []}))
     assert "model is missing" in capsys.readouterr().out

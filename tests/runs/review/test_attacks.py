@@ -170,7 +170,7 @@ def test_a_token_of_the_last_sitting_is_no_entrance(made: Made) -> None:
 
 def test_two_deciders_at_once_leave_one_decision(own: Made) -> None:
     """Whoever comes second is told so, by 409 or by what became of it; the journal has one verdict."""
-    from judgewright.runs.actions import finding
+    from judgewright.runs.actions import read_optimization
 
     with carrying(own.root) as visitor:
         answers: list[int] = []
@@ -188,7 +188,7 @@ def test_two_deciders_at_once_leave_one_decision(own: Made) -> None:
         assert set(answers) <= {303, 409}
         assert len(answers) == 4
     with Workspace(own.root) as place:
-        assert len(finding(place, own.run_id).verdicts) == 1
+        assert len(read_optimization(place, own.run_id).reviews) == 1
 
 
 def test_key_and_sealed_rows_stand_on_no_page_in_no_file_and_in_no_message(own: Made, tmp_path: Path) -> None:

@@ -8,7 +8,8 @@ from starlette.testclient import TestClient
 
 from judgewright.judges import Registry
 from judgewright.judges.models import Progress
-from judgewright.runs.actions import finding
+from judgewright.optimize.events import write_event
+from judgewright.runs.actions import read_optimization
 from judgewright.runs.review import Done, JobRunner, Piece
 from judgewright.runs.store import RunConfig, Workspace, get_run, list_runs, open_proposer
 
@@ -38,8 +39,8 @@ def test_rejecting_writes_who_and_why_and_leaves_the_shelf(desk: TestClient, own
     page = decide(desk, own, {"verb": "reject", "who": "Ada", "comment": ATTACK})
     assert "is rejected" in page
     with Workspace(own.root) as place:
-        verdict = finding(place, own.run_id).verdicts[-1]
-        assert (verdict["verb"], verdict["who"], verdict["comment"]) == ("rejected", "Ada", ATTACK)
+        verdict = read_optimization(place, own.run_id).reviews[-1]
+        assert (verdict.verb, verdict.who, verdict.comment) == ("rejected", "Ada", ATTACK)
         assert place.registry.get("groundedness").version == Registry().get("groundedness").version
     shown = desk.get(f"/runs/{own.run_id}/diff").text
     assert ATTACK not in shown
@@ -51,7 +52,7 @@ def test_rejecting_writes_who_and_why_and_leaves_the_shelf(desk: TestClient, own
 def test_some_hunks_go_through_the_gate_as_the_very_text_that_is_kept(desk: TestClient, own: Made) -> None:
     """One more run of its own kind, one more look; the shelf holds the composed text and not the harmful words."""
     with Workspace(own.root) as place:
-        diff = finding(place, own.run_id).split()
+        diff = read_optimization(place, own.run_id).diff()
         assert diff is not None
         taken = [h.number for h in diff.hunks if HARMFUL not in h.new]
         assert 0 < len(taken) < len(diff.hunks)
@@ -63,7 +64,7 @@ def test_some_hunks_go_through_the_gate_as_the_very_text_that_is_kept(desk: Test
         kept = place.registry.get("groundedness")
         assert GOOD in kept.criteria
         assert HARMFUL not in kept.criteria
-        assert finding(place, own.run_id).verdicts[-1]["version"] == kept.version
+        assert read_optimization(place, own.run_id).reviews[-1].version == kept.version
     boxes = re.findall(r'value="(\d+)"( checked)? disabled', desk.get(f"/runs/{own.run_id}/diff").text)
     assert [int(number) for number, checked in boxes if checked] == taken
     other = desk.get(f"/runs/{list_runs_of(own)[-1]}").text
@@ -84,7 +85,7 @@ def test_an_own_text_is_tried_as_a_run_of_its_own(desk: TestClient, own: Made) -
     assert "The gate says" in page
     with Workspace(own.root) as place:
         last = list_runs(place.database)[-1]
-        found = finding(place, own.run_id)
+        found = read_optimization(place, own.run_id)
         assert last.config["proposer"] == "human"
         assert f"Look for each fact in the source.\n  {GOOD}" in last.config["edit"]
         assert found.after is not None
@@ -113,10 +114,10 @@ def test_an_own_text_is_tried_whatever_the_run_asked_of_its_proposer(desk: TestC
 def test_a_diff_that_falls_into_other_hunks_is_accepted_whole_or_not_at_all(desk: TestClient, own: Made) -> None:
     """Where the measured hunks are not those of today, only the prompt that the gate has judged is on offer."""
     with Workspace(own.root) as place:
-        found = finding(place, own.run_id)
-    assert found.measured is not None
+        found = read_optimization(place, own.run_id)
+    assert found.hunks is not None
     assert found.after is not None
-    events: dict[str, dict[str, object]] = {"hunks": {"hunks": list(found.measured["hunks"])[1:]}}
+    events: dict[str, dict[str, object]] = {"hunks": {**write_event(found.hunks), "hunks": list(found.hunks.hunks)[1:]}}
     for accepted in (False, True):
         outcome = "accepted" if accepted else "refused"
         events["decision"] = {"accepted": accepted, "outcome": outcome, "reason": "as it happens"}
@@ -131,7 +132,7 @@ def test_a_diff_that_falls_into_other_hunks_is_accepted_whole_or_not_at_all(desk
         assert ("did not accept this prompt" in said) is not accepted
     with Workspace(own.root) as place:
         assert place.registry.get("groundedness").version == found.after.version
-        assert finding(place, odd.run_id).verdicts[-1]["who"] == "Ada"
+        assert read_optimization(place, odd.run_id).reviews[-1].who == "Ada"
 
 
 def test_a_decision_while_another_process_writes_is_refused_in_words(desk: TestClient, own: Made) -> None:
@@ -139,7 +140,7 @@ def test_a_decision_while_another_process_writes_is_refused_in_words(desk: TestC
     with Workspace(own.root) as place:
         place.database.submit(lambda connection: None).result()
         assert "is writing to the workspace" in decide(desk, own, {"verb": "reject"})
-        assert finding(place, own.run_id).verdicts == ()
+        assert read_optimization(place, own.run_id).reviews == ()
 
 
 def test_forms_that_are_none_are_refused(desk: TestClient, own: Made) -> None:

@@ -10,6 +10,7 @@ from starlette.testclient import TestClient
 
 from judgewright.judges import Registry
 from judgewright.judges.models import Completion, Message, Request
+from judgewright.optimize.events import RunEvent
 from judgewright.runs.actions import flips, start_run
 from judgewright.runs.config import Environment
 from judgewright.runs.demo import write_demo_rows
@@ -199,7 +200,7 @@ def test_a_run_is_watched_while_another_handle_writes_it(tmp_path: Path) -> None
     seen: list[tuple[str, str]] = []
     with visit(tmp_path) as page:
 
-        def on_event(kind: str, payload: object) -> None:
+        def on_event(event: RunEvent) -> None:
             run_id = re.findall(r"/runs/([\w-]+)", page.get("/").text)[0]
             shown = page.get(f"/runs/{run_id}")
             assert shown.status_code == 200
@@ -212,7 +213,7 @@ def test_a_run_is_watched_while_another_handle_writes_it(tmp_path: Path) -> None
             result = start_run(place, config, Environment(), watch=lambda *_: None, on_event=on_event)
         assert "In progress" not in page.get(f"/runs/{result.run_id}").text
         done = page.get(f"/runs/{result.run_id}/live").json()["stamp"]
-    assert len({stamp for stamp, _ in seen} | {done}) == len(result.events) + 1
+    assert len({stamp for stamp, _ in seen} | {done}) == len(result.run.events) + 1
     assert "searching for the slice" in {stage for _, stage in seen}
     assert threading.active_count() < 30
 

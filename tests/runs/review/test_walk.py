@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from judgewright.runs.actions import finding
+from judgewright.runs.actions import read_optimization
 from judgewright.runs.store import HoldoutLedger, RunJournal, Workspace, list_runs
 
 from .conftest import GOOD, HARMFUL, Made
@@ -87,13 +87,13 @@ def test_a_harmful_hunk_is_unticked_and_the_rest_goes_through_the_gate_onto_the_
     with Workspace(own.root) as place:
         kept = place.registry.get("groundedness")
         last = list_runs(place.database)[-1]
-        verdict = finding(place, own.run_id).verdicts[-1]
+        verdict = read_optimization(place, own.run_id).reviews[-1]
         looks = HoldoutLedger(place.database).looks(holdout(place, own))
     assert GOOD in kept.criteria
     assert HARMFUL not in kept.criteria
-    assert looks[-1].look.after == kept.version == verdict["version"]
+    assert looks[-1].look.after == kept.version == verdict.version
     assert (last.kind, last.config["question"]["after"]["version"]) == ("hunks", kept.version)
-    assert (verdict["who"], verdict["comment"]) == ("Ada", "lenience is not what we asked for")
+    assert (verdict.who, verdict.comment) == ("Ada", "lenience is not what we asked for")
     assert page.locator("li.current code").inner_text() == kept.version
     assert complaints == []
 
@@ -126,7 +126,7 @@ def test_another_local_page_can_neither_read_nor_decide(
         page.wait_for_selector("text=not from another one")
         other.terminate()
     with Workspace(own.root) as place:
-        assert finding(place, own.run_id).verdicts == ()
+        assert read_optimization(place, own.run_id).reviews == ()
 
 
 def test_the_page_works_without_script_and_fits_a_narrow_screen(

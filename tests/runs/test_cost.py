@@ -1,9 +1,12 @@
-"""What a run says of its thrift: recomputed by hand from the events."""
+"""What a run took for what it gained: recomputed by hand from the events."""
 
 from typing import Any
 
-from judgewright.optimize import Event
-from judgewright.runs.store import CallSummary, thrift
+from judgewright.runs.actions import CostSummary
+from judgewright.runs.reports.run_report import describe_cost
+from judgewright.runs.store import CallSummary
+
+from .stored_events import EVIDENCE, run_of
 
 
 def summary(**counts: Any) -> CallSummary:
@@ -17,7 +20,7 @@ def stood(rows: int, dropped: str | None) -> dict[str, Any]:
     return {"rows": rows, "dropped": dropped}
 
 
-def events(*, accepted: bool) -> list[Event]:
+def cost_of(*, accepted: bool, **counts: Any) -> CostSummary:
     """Two steps that raced over 400 rows, one with two candidates, then a decision."""
     races = [
         {"standings": [stood(400, None), stood(120, "cannot win")], "full_calls": 800},
@@ -27,10 +30,9 @@ def events(*, accepted: bool) -> list[Event]:
             "screened": 60,
         },
     ]
-    payloads: list[tuple[str, dict[str, Any]]] = [("step", {"race": race}) for race in races]
-    payloads.append(("step", {"result": "no proposal"}))
-    payloads.append(("decision", {"accepted": accepted, "target": {"difference": 0.045}}))
-    return [Event(seq=i, kind=kind, payload=body, created="") for i, (kind, body) in enumerate(payloads)]
+    decision = {"accepted": accepted, **EVIDENCE, "target": {"difference": 0.045}}
+    steps = [("step", {"race": race}) for race in races]
+    return run_of(*steps, ("step", {"result": "no proposal"}), ("decision", decision), calls=summary(**counts)).cost
 
 
 def test_calls_and_money_are_divided_by_the_accepted_points() -> None:
@@ -38,23 +40,23 @@ def test_calls_and_money_are_divided_by_the_accepted_points() -> None:
 
     A winner of 160 rows is validated on the other 240 too, and what the screening model said was asked for as well.
     """
-    found = thrift(events(accepted=True), summary())
+    found = cost_of(accepted=True)
     assert (found.raced, found.unraced) == (120 + 160 + 240 + 20 + 60, 400 + 800)
     assert found.calls_per_point == 200
     assert found.cost_per_point is not None
     assert abs(found.cost_per_point - 0.4) < 1e-12
-    assert str(found) == (
-        "900 calls paid for; 200 calls and $0.4000 for each of 4.5 accepted points; "
+    assert describe_cost(found) == (
+        "900 calls; 200 calls and $0.4000 for each of 4.5 accepted points; "
         "candidates took 600 verdicts; asking every row for each takes 1,200"
     )
 
 
 def test_nothing_accepted_and_unknown_prices_are_said() -> None:
     """No points, no figure a point; a call without a price leaves the money unknown, not nought."""
-    found = thrift(events(accepted=False), summary(unpriced=3))
+    found = cost_of(accepted=False, unpriced=3)
     assert (found.points, found.calls_per_point, found.cost, found.cost_per_point) == (None, None, None, None)
     assert found.to_json()["cost_per_point"] is None
-    assert "price unknown" in str(thrift(events(accepted=True), summary(unpriced=3)))
+    assert "price unknown" in describe_cost(cost_of(accepted=True, unpriced=3))
 
 
 def test_the_cost_is_known_where_every_answer_has_a_price() -> None:

@@ -1,0 +1,347 @@
+"""One run as its journal tells it; the page, the reports, the terminal and every action read runs through this."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from functools import cached_property
+from typing import Any, TypeVar
+
+from ...judges import (
+    Client,
+    Dataset,
+    InputError,
+    JudgedDataset,
+    JudgePrompt,
+    Recorded,
+    Splits,
+    WorkspaceError,
+    judge,
+    split_dataset,
+)
+from ...optimize import Event, open_rows
+from ...optimize.events import (
+    Benchmarked,
+    BestCandidate,
+    DecisionRecord,
+    GateAnswered,
+    GateDecided,
+    HunksMeasured,
+    LossFrozen,
+    Remeasured,
+    Reviewed,
+    RowsSplit,
+    RunEvent,
+    SearchStarted,
+    SliceChosen,
+    Started,
+    StepTaken,
+    ThresholdTuned,
+    read_as,
+)
+from ...optimize.hunks import PromptDiff, split_hunks
+from ..store.calls import CallStore, CallSummary
+from ..store.journal import RunJournal, RunRecord, get_run
+from ..store.run_config import RunConfig
+from ..store.workspace import Workspace
+
+E = TypeVar("E", bound=RunEvent)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CostSummary:
+    """A run's calls and money, resumes included, for what it gained."""
+
+    calls: int
+    """Paid for by this run; what the workspace had already was free."""
+    cost: float | None
+    """US dollars; None where a price is unknown."""
+    points: float | None
+    """By how many points the target metric rose on the holdout; None where the gate did not accept."""
+    raced: int
+    """Verdicts that choosing among candidates looked at, from the record or paid for: the screenings', the races', and
+    those that validating a race's winner took beyond them."""
+    unraced: int
+    """Verdicts that judging every validation row for every candidate would have taken."""
+
+    @property
+    def calls_per_point(self) -> float | None:
+        """Calls for each accepted point."""
+        return self.calls / self.points if self.points else None
+
+    @property
+    def cost_per_point(self) -> float | None:
+        """Dollars for each accepted point."""
+        return self.cost / self.points if self.points and self.cost is not None else None
+
+    def to_json(self) -> dict[str, Any]:  # Any: JSON
+        """Return the figures by name."""
+        return asdict(self) | {"calls_per_point": self.calls_per_point, "cost_per_point": self.cost_per_point}
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunSummary:
+    """A run: its record, its events by kind, its calls. What it has not come to yet is None or empty."""
+
+    record: RunRecord
+    events: tuple[Event, ...]
+    """As the journal has them."""
+    calls: CallSummary
+
+    def _all(self, cls: type[E]) -> tuple[E, ...]:
+        return tuple(read_as(cls, event.payload) for event in self.events if event.kind == cls.kind)
+
+    def _last(self, cls: type[E]) -> E | None:
+        stored = [event for event in self.events if event.kind == cls.kind]
+        return read_as(cls, stored[-1].payload) if stored else None
+
+    def when(self, cls: type[RunEvent]) -> str:
+        """Return when the last event of a kind was written; empty where there is none."""
+        times = [event.created for event in self.events if event.kind == cls.kind]
+        return times[-1] if times else ""
+
+    @property
+    def review_times(self) -> tuple[str, ...]:
+        """When each of `reviews` was written."""
+        return tuple(event.created for event in self.events if event.kind == Reviewed.kind)
+
+    @property
+    def run_id(self) -> str:
+        """The run's id."""
+        return self.record.run_id
+
+    @cached_property
+    def config(self) -> RunConfig:
+        """What an optimization depends on."""
+        return RunConfig.from_json(self.record.config)
+
+    @cached_property
+    def started(self) -> Started | None:
+        """What was known before the first call."""
+        return self._last(Started)
+
+    @cached_property
+    def split(self) -> RowsSplit | None:
+        """How the rows were cut."""
+        return self._last(RowsSplit)
+
+    @cached_property
+    def benchmark(self) -> Mapping[str, Any] | None:  # Any: JSON
+        """The first prompt on the open rows, as `Benchmark.to_json` writes it."""
+        event = self._last(Benchmarked)
+        return None if event is None else event.benchmark
+
+    @cached_property
+    def slice(self) -> SliceChosen | None:
+        """The rows to improve on."""
+        return self._last(SliceChosen)
+
+    @cached_property
+    def loss(self) -> LossFrozen | None:
+        """The loss."""
+        return self._last(LossFrozen)
+
+    @cached_property
+    def search_start(self) -> SearchStarted | None:
+        """The first prompt on the validation rows."""
+        return self._last(SearchStarted)
+
+    @cached_property
+    def steps(self) -> tuple[StepTaken, ...]:
+        """The steps of the search."""
+        return self._all(StepTaken)
+
+    @cached_property
+    def best(self) -> BestCandidate | None:
+        """What the search ended with."""
+        return self._last(BestCandidate)
+
+    @cached_property
+    def hunks(self) -> HunksMeasured | None:
+        """What each hunk does on validation rows; None where that was not measured."""
+        return self._last(HunksMeasured)
+
+    @cached_property
+    def decision(self) -> DecisionRecord | None:
+        """What the gate decided about the best candidate."""
+        event = self._last(GateDecided)
+        return None if event is None else event.decision
+
+    @cached_property
+    def threshold(self) -> ThresholdTuned | None:
+        """The thresholds that were chosen again."""
+        return self._last(ThresholdTuned)
+
+    @cached_property
+    def closing(self) -> Remeasured | None:
+        """The closing tables."""
+        return self._last(Remeasured)
+
+    @cached_property
+    def reviews(self) -> tuple[Reviewed, ...]:
+        """What people decided about the run, oldest first."""
+        return self._all(Reviewed)
+
+    @cached_property
+    def answer(self) -> GateAnswered | None:
+        """The gate's answer, where the run is a question to it."""
+        return self._last(GateAnswered)
+
+    @property
+    def finished(self) -> bool:
+        """Whether an optimization has come to its end."""
+        return any(event.kind == Remeasured.kind for event in self.events)
+
+    @property
+    def before(self) -> JudgePrompt:
+        """The prompt that the run began with."""
+        return self.config.judge
+
+    @cached_property
+    def after(self) -> JudgePrompt | None:
+        """The best candidate; None where none beat the first prompt, or none has been chosen yet."""
+        return None if self.best is None else self.best.judge
+
+    @property
+    def decided(self) -> DecisionRecord:
+        """The gate's decision.
+
+        Raises:
+            InputError: There is none yet.
+        """
+        if self.decision is None:
+            raise InputError(f"run {self.run_id!r} has no decision yet", hint=f"judgewright runs resume {self.run_id}")
+        return self.decision
+
+    @property
+    def simulated(self) -> bool:
+        """Whether a simulated model answered anything here, as far as the run says."""
+        models = (self.record.config.get(name) for name in ("model", "optimizer_model"))
+        if any(str(model).startswith("simulated") for model in models):
+            return True
+        return any(event.payload.get("simulated") is True for event in self.events)
+
+    @property
+    def cost(self) -> CostSummary:
+        """What the run spent for what it gained, beside what judging every row for every candidate would have taken."""
+        raced = unraced = 0
+        for step in self.steps:
+            if step.race is None:
+                continue
+            standings = step.race["standings"]
+            candidates = standings[1:]  # the first is the current prompt, which is in the record
+            rows = step.race["full_calls"] // len(standings)
+            for standing in candidates:
+                # The winner is validated on every row, however soon it won.
+                raced += rows if standing["dropped"] is None else standing["rows"]
+            raced += step.race.get("screened", 0)
+            unraced += rows * len(candidates)
+        points = None
+        if self.decision is not None and self.decision.accepted:
+            evidence = self.decision.evidence
+            if evidence is not None and evidence.target is not None:
+                points = 100 * evidence.target["difference"]
+        return CostSummary(
+            calls=self.calls.done, cost=self.calls.known_cost, points=points, raced=raced, unraced=unraced
+        )
+
+    def diff(self) -> PromptDiff | None:
+        """Split the diff into hunks, numbered as the run numbered them; None where there is no new prompt.
+
+        Raises:
+            WorkspaceError: The hunks are not those that the run measured.
+        """
+        if self.after is None:
+            return None
+        diff = split_hunks(self.before, self.after, most=self.config.hunks or None)
+        if self.hunks is not None:
+            measured = [(h["number"], h["part"], tuple(h["old"]), tuple(h["new"])) for h in self.hunks.hunks]
+            if measured != [(hunk.number, hunk.part, hunk.old, hunk.new) for hunk in diff.hunks]:
+                raise WorkspaceError(
+                    f"the diff of run {self.run_id} falls into other hunks than the run measured",
+                    hint="the program has changed since: start a new run",
+                )
+        return diff
+
+    def require_unreviewed(self) -> None:
+        """Make sure that the run has finished and that nobody has decided about it.
+
+        Raises:
+            InputError: It has not, or somebody has.
+        """
+        if not self.finished:
+            raise InputError(f"run {self.run_id!r} has not finished", hint=f"judgewright runs resume {self.run_id}")
+        if self.reviews:
+            last = self.reviews[-1]
+            raise InputError(f"run {self.run_id!r} was already {last.verb} by {last.who}")
+
+
+def read_run(workspace: Workspace, run_id: str) -> RunSummary:
+    """Read a run of any kind.
+
+    Raises:
+        InputError: There is no such run.
+        WorkspaceError: Its journal was edited, or cannot be read.
+    """
+    if not workspace.exists:
+        raise InputError(f"there is no workspace at {workspace.root}", hint="give --workspace, or start a run here")
+    record = get_run(workspace.database, run_id)
+    return RunSummary(
+        record=record,
+        events=RunJournal(workspace.database, record.run_id).events(),
+        calls=CallStore(workspace.database, record.run_id).summary(),
+    )
+
+
+def read_optimization(workspace: Workspace, run_id: str) -> RunSummary:
+    """Read a run of `optimize`.
+
+    Raises:
+        InputError: There is no such run, or it is of another kind.
+        WorkspaceError: See `read_run`.
+    """
+    run = read_run(workspace, run_id)
+    if run.record.kind != "optimize":
+        raise InputError(f"run {run.run_id!r} is a {run.record.kind}, not an optimization")
+    return run
+
+
+def sealed_split(run: RunSummary) -> Splits:
+    """Cut a run's rows again as the run cut them.
+
+    Raises:
+        InputError: The run has not split its rows yet, the rows have changed, or other rows would be sealed than were
+            then; no row is to be shown.
+    """
+    if run.split is None:
+        raise InputError(f"run {run.run_id!r} has not begun; resume it first")
+    # Where no groups were merged, looking for near duplicates would find none and take most of the time.
+    parts = split_dataset(run.config.dataset(), shares=run.config.shares, near_duplicates=run.split.merged > 0)
+    if {"holdout": parts.holdout.content_hash, "final": parts.final.content_hash} != run.split.seals:
+        raise InputError(f"{run.config.data} is not split as it was when the run started", hint="start a new run")
+    return parts
+
+
+def recorded_verdicts(workspace: Workspace, run: RunSummary, prompt: JudgePrompt, rows: Dataset) -> JudgedDataset:
+    """Return a prompt's verdicts on open rows of a run, from the record of calls; no model is called.
+
+    Raises:
+        ModelError: An answer is not in the record.
+    """
+    assert run.started is not None
+    settings = run.config.settings()
+    started = run.started
+    model = Recorded(name=started.model, endpoint=started.endpoints[0], simulated=started.simulated)
+    with Client(model, record=CallStore(workspace.database, run.run_id)) as client:
+        return judge(prompt, rows, client, settings=settings.judge, rule=settings.rule)
+
+
+def baseline(workspace: Workspace, run_id: str) -> JudgedDataset:
+    """Return a run's benchmark rows with their recorded verdicts; no model is called.
+
+    Raises:
+        InputError: See `sealed_split`.
+        ModelError: The run stopped before its benchmark was complete.
+    """
+    run = read_optimization(workspace, run_id)
+    return recorded_verdicts(workspace, run, run.before, open_rows(sealed_split(run)))
