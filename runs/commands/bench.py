@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -144,7 +145,7 @@ def _say(result: BenchResult, title: str, plan: BenchPlan) -> None:
         say(f"\n{result.claims.describe(limit=SHOWN)}")
     if result.ranked is not None:
         body = result.ranked.to_json()
-        mended = ", ".join(f"{n} {what}" for what, n in body["repairs"].items())
+        mended = ", ".join(f"{n} {what}" for what, n in asdict(result.ranked.repairs).items())
         say(f"\nlistwise: {body['queries']} queries, {body['failed']} failed; mended: {mended}")
     if result.flips is not None:
         say(f"\n{result.flips.describe()}")
