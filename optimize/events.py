@@ -149,7 +149,7 @@ class SearchStarted(RunEvent):
 class ProposalRecord:
     """A proposal and what became of it; what it did not come to is None."""
 
-    result: str
+    result: str = field(metadata={"since": 2, "earlier": "not tried"})
     gradient: str | None = field(default=None, metadata=_OMIT)
     version: str | None = field(default=None, metadata=_OMIT)
     criteria: str | None = field(default=None, metadata=_OMIT)

@@ -136,7 +136,7 @@ def test_rows_with_near_duplicates_are_cut_as_the_run_cut_them(tmp_path: Path) -
     rows.write_text("".join(json.dumps(line) + "\n" for line in [*lines, *copies]), encoding="utf-8")
     with Workspace(tmp_path) as place:
         run = start(place, steps=0, proposer="textgrad", edit=None, slice="all")
-        assert next(e.payload for e in run.events if e.kind == "split")["merged"] > 0
+        assert next(e.payload for e in run.run.events if e.kind == "split")["merged"] > 0
         data = load_dataset(rows, inputs=PROMPT.inputs, scale=PROMPT.scale)
         wanted = split_dataset(data, shares=(30, 20, 30, 20)).validation
         assert validation(place, run.run_id).before.dataset.content_hash == wanted.content_hash

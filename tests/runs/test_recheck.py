@@ -79,16 +79,19 @@ def test_the_last_accept_is_made_again_on_another_model(accepted: tuple[Path, Ru
         decision, first = found.answer.decision, result.outcome.decision
         assert first is not None
         assert first.target is not None
-        assert (decision["look"], decision["alpha"]) == (1, alpha_of_look(1))
-        assert decision["target"]["before"] == pytest.approx(first.target.before)
-        assert decision["target"]["after"] == pytest.approx(first.target.after)
+        assert decision.evidence is not None
+        assert (decision.evidence.look, decision.evidence.alpha) == (1, alpha_of_look(1))
+        target = decision.evidence.target
+        assert target is not None
+        assert target["before"] == pytest.approx(first.target.before)
+        assert target["after"] == pytest.approx(first.target.after)
         assert (found.answer.model, found.answer.simulated, found.answer.rechecks) == (
             "other",
             True,
             result.run_id,
         )
         assert any("own line" in note for note in found.answer.notes)
-        looks = HoldoutLedger(place.database).looks(result.events[1].payload["seals"]["holdout"])
+        looks = HoldoutLedger(place.database).looks(result.run.events[1].payload["seals"]["holdout"])
         assert [(r.look.purpose, r.look.line) for r in looks] == [("gate", ""), ("recheck", "other")]
         assert {one.model for one in gated_on(place, prompt)} == {"simulated", "other"}
         assert verification(place, prompt, model="other")["verified"] is found.accepted

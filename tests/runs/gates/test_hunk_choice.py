@@ -291,7 +291,7 @@ def test_what_the_whole_diff_could_not_a_part_of_it_may(tmp_path: Path) -> None:
     with Workspace(tmp_path / "work") as place:
         assert read_optimization(place, run_id).decided.outcome == "undecided"
         whole = accept(place, run_id, 1, 2, 3)
-        assert (whole.adopted, whole.gated, whole.decided.outcome) == (None, None, "undecided")
+        assert (whole.adopted, whole.gated, whole.decision.outcome) == (None, None, "undecided")
         assert not (place.root / "prompts").exists()
         part = accept(place, run_id, 2)
         assert part.adopted is not None
