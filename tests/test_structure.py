@@ -190,3 +190,25 @@ def test_help_imports_neither_numpy_nor_the_optimizer(command: str) -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.splitlines()[-1] == "[]"
+
+
+@pytest.mark.parametrize("command", ["judges list", "runs list", "judges show --help", "runs show --help"])
+def test_light_commands_import_neither_numpy_nor_the_client(command: str, tmp_path: Path) -> None:
+    """A list of prompts or runs needs the workspace only, so that it comes at once."""
+    code = (
+        "import sys; from judgewright.runs.cli import cli; "
+        f"cli.main({command.split()}, standalone_mode=False); "
+        "heavy = ('numpy', 'pandas', 'openai', 'judgewright.optimize.loop', 'judgewright.judges.models.client'); "
+        "print([m for m in heavy if m in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=tmp_path)
+    assert done.stdout.splitlines()[-1] == "[]"
+
+
+def test_choices_that_a_command_writes_out_are_those_of_the_code() -> None:
+    """They are written twice only so that a command's help imports nothing heavy."""
+    from judgewright.runs import imports, reports
+    from judgewright.runs.commands import judges, runs
+
+    assert judges.SOURCES == imports.SOURCES
+    assert tuple(reports.FORMATS) == runs.FORMATS

@@ -144,9 +144,9 @@ def _say(result: BenchResult, title: str, plan: BenchPlan) -> None:
     if result.claims is not None:
         say(f"\n{result.claims.describe(limit=SHOWN)}")
     if result.ranked is not None:
-        body = result.ranked.to_json()
-        mended = ", ".join(f"{n} {what}" for what, n in asdict(result.ranked.repairs).items())
-        say(f"\nlistwise: {body['queries']} queries, {body['failed']} failed; mended: {mended}")
+        ranked = result.ranked
+        repairs = ", ".join(f"{n} {kind}" for kind, n in asdict(ranked.repairs).items())
+        say(f"\nlistwise: {ranked.queries} queries, {ranked.failed} failed; repaired: {repairs}")
     if result.flips is not None:
         say(f"\n{result.flips.describe()}")
     say_reliability(result.ceilings, audit=plan.ceilings.audit)

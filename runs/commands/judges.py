@@ -1,19 +1,24 @@
-"""`judgewright judges`: the shelf."""
+"""`judgewright judges`: list, show, compare, switch and import judge prompts."""
 
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
-from ...judges import InputError, parse_label_scale, read_small_text, write_beside
-from ..actions.gate_decision import verification
-from ..imports import SOURCES, TOOLS, ImportedJudge, ImportOptions, import_judge, list_installed
+from ...judges.errors import InputError
+from ...judges.files.small_file import read_small_text
 from ..terminal import inline, say, say_diff, say_json, say_table
 from .help import Group
 from .options import json_option, open_workspace, workspace_option
 from .output_paths import OutFile
 
+if TYPE_CHECKING:
+    from ..imports import ImportedJudge
+
+SOURCES = ("deepeval", "export", "file", "langchain", "mlflow", "promptfoo", "ragas", "trulens", "umbrela")
+"""The names in `imports.SOURCES`, written out: the help must not import the readers."""
 IMPORTS = """\
 Example:    judgewright judges import trulens groundedness --with .venvs/trulens/bin/python --out trulens.yaml
 No NAME:    judgewright judges import mlflow --with .venvs/mlflow/bin/python
@@ -32,20 +37,16 @@ def judges() -> None:
 @json_option
 def list_(workspace: Path | None, as_json: bool) -> None:
     """List every judge with its current version."""
-    with open_workspace(workspace) as place:
-        found = [(place.registry.get(name), len(place.registry.versions(name))) for name in place.registry.names()]
+    with open_workspace(workspace) as opened:
+        registry = opened.registry
+        prompts = [(registry.get(name), len(registry.versions(name))) for name in registry.names()]
+    columns = ("name", "version", "inputs", "scale", "versions")
     if as_json:
-        keys = ("name", "version", "inputs", "scale", "versions")
-        say_json(
-            {
-                "judges": [
-                    dict(zip(keys, (p.name, p.version, p.inputs, p.scale.describe(), n), strict=True)) for p, n in found
-                ]
-            }
-        )
+        values = [(p.name, p.version, p.inputs, p.scale.describe(), n) for p, n in prompts]
+        say_json({"judges": [dict(zip(columns, line, strict=True)) for line in values]})
         return
-    lines = [(p.name, p.version, ", ".join(p.inputs), p.scale.describe(), str(n)) for p, n in found]
-    say_table(("judge", "version", "inputs", "scale", "versions"), lines, left=4)
+    lines = [(p.name, p.version, ", ".join(p.inputs), p.scale.describe(), str(n)) for p, n in prompts]
+    say_table(("judge", *columns[1:]), lines, left=4)
 
 
 @judges.command(epilog="Example:  judgewright judges show groundedness@1349")
@@ -54,14 +55,16 @@ def list_(workspace: Path | None, as_json: bool) -> None:
 @json_option
 def show(judge: str, workspace: Path | None, as_json: bool) -> None:
     """Print a judge as YAML."""
-    with open_workspace(workspace) as place:
-        prompt = place.registry.get(judge)
-        known = verification(place, prompt)
+    from ..actions.gate_decision import verification
+
+    with open_workspace(workspace) as opened:
+        prompt = opened.registry.get(judge)
+        verified = verification(opened, prompt)
     if as_json:
-        say_json({"name": prompt.name, "version": prompt.version, "yaml": prompt.to_yaml(), "verification": known})
+        say_json({"name": prompt.name, "version": prompt.version, "yaml": prompt.to_yaml(), "verification": verified})
     else:
         say(prompt.to_yaml().rstrip("\n"))
-        say(f"# {known['note']}")
+        say(f"# {verified['note']}")
 
 
 @judges.command(epilog="Example:  judgewright judges log groundedness")
@@ -70,11 +73,12 @@ def show(judge: str, workspace: Path | None, as_json: bool) -> None:
 @json_option
 def log(judge: str, workspace: Path | None, as_json: bool) -> None:
     """Print a judge's lineage, newest first."""
-    with open_workspace(workspace) as place:
-        lineage = place.registry.log(judge)
+    with open_workspace(workspace) as opened:
+        lineage = opened.registry.log(judge)
     if as_json:
         say_json({"log": [{"version": p.version, "parent": p.parent, "note": p.note} for p in lineage]})
-    for prompt in () if as_json else lineage:
+        return
+    for prompt in lineage:
         say(f"{prompt.name}@{prompt.version}  {prompt.note}")
 
 
@@ -85,8 +89,8 @@ def log(judge: str, workspace: Path | None, as_json: bool) -> None:
 @json_option
 def diff(before: str, after: str, workspace: Path | None, as_json: bool) -> None:
     """Print what changed from one judge to another."""
-    with open_workspace(workspace) as place:
-        text = place.registry.get(before).diff(place.registry.get(after))
+    with open_workspace(workspace) as opened:
+        text = opened.registry.get(before).diff(opened.registry.get(after))
     if as_json:
         say_json({"diff": text})
     else:
@@ -98,24 +102,26 @@ def diff(before: str, after: str, workspace: Path | None, as_json: bool) -> None
 @workspace_option
 @json_option
 def use(judge: str, workspace: Path | None, as_json: bool) -> None:
-    """Make JUDGE (name@version) what its name means in this workspace: the way back from an accept, too."""
-    with open_workspace(workspace) as place:
-        prompt = place.registry.get(judge)
-        before = place.registry.get(prompt.name).version
-        place.registry.keep(prompt)
-        known = verification(place, prompt)
+    """Make JUDGE (name@version) the current version in this workspace; this also undoes an accept."""
+    from ..actions.gate_decision import verification
+
+    with open_workspace(workspace) as opened:
+        prompt = opened.registry.get(judge)
+        before = opened.registry.get(prompt.name).version
+        opened.registry.keep(prompt)
+        verified = verification(opened, prompt)
     if as_json:
-        say_json({"name": prompt.name, "version": prompt.version, "before": before, "verification": known})
+        say_json({"name": prompt.name, "version": prompt.version, "before": before, "verification": verified})
     else:
         say(f"{prompt.name}@{prompt.version} is now what {prompt.name!r} means in this workspace (before: {before})")
-        say(f"  {known['note']}")
+        say(f"  {verified['note']}")
 
 
 @judges.command("import", epilog=IMPORTS)
 @click.argument("tool", type=click.Choice(SOURCES))
 @click.argument("name", required=False)
 @click.option("--with", "interpreter", help="The Python that has the tool [default: this one].")
-@click.option("--as", "called", help="What to call the judge [default: TOOL_NAME].")
+@click.option("--as", "new_name", help="What to call the judge [default: TOOL_NAME].")
 @click.option(
     "--field",
     "fields",
@@ -134,7 +140,7 @@ def use(judge: str, workspace: Path | None, as_json: bool) -> None:
 @click.option(
     "--out",
     type=OutFile(),
-    help="Write the judge as YAML [default: keep it on the workspace's shelf].",
+    help="Write the judge as YAML [default: keep it in the workspace].",
 )
 @workspace_option
 @json_option
@@ -142,7 +148,7 @@ def import_(
     tool: str,
     name: str | None,
     interpreter: str | None,
-    called: str | None,
+    new_name: str | None,
     fields: tuple[str, ...],
     fills: tuple[str, ...],
     scale: str | None,
@@ -150,67 +156,86 @@ def import_(
     workspace: Path | None,
     as_json: bool,
 ) -> None:
-    """Make a judge that TOOL ships a prompt of ours, to compare with; without NAME, list what TOOL ships.
+    """Import a judge that TOOL ships as a prompt, to compare with; without NAME, list what TOOL ships.
 
-    NAME is a judge of the installed tool, a file, or an export of ours. Its words stay the tool's.
+    NAME is a judge of the installed tool, a file, or an export of ours. The wording stays the tool's.
     """
+    from ...judges.registry import write_beside
+    from ...judges.scale import parse_label_scale
+    from ..imports import ImportOptions, import_judge
+
     if name is None:
         _list_shipped(tool, interpreter, as_json=as_json)
         return
     options = ImportOptions(
-        name=called,
+        name=new_name,
         fields=_pairs(fields, "--field"),
         fills={theirs: _text_of(text) for theirs, text in _pairs(fills, "--fill").items()},
         scale=parse_label_scale(scale) if scale else None,
     )
-    found = import_judge(tool, name, options=options, interpreter=interpreter)
+    imported = import_judge(tool, name, options=options, interpreter=interpreter)
+    prompt = imported.prompt
     if out is not None:
-        write_beside(out, found.prompt.to_yaml())
-        place, spec = str(out), str(out)
+        write_beside(out, prompt.to_yaml())
+        path, spec = str(out), str(out)
     else:
-        with open_workspace(workspace) as home:
-            taken = found.prompt.name in home.registry.names()
-            place = str(home.registry.keep(found.prompt, current=not taken))
-            spec = f"{found.prompt.name}@{found.prompt.version}" if taken else found.prompt.name
-    _say_imported(found, place, spec, as_json=as_json)
+        with open_workspace(workspace) as opened:
+            # A judge of that name keeps its current version: an import never changes what a name means.
+            taken = prompt.name in opened.registry.names()
+            path = str(opened.registry.keep(prompt, current=not taken))
+            spec = f"{prompt.name}@{prompt.version}" if taken else prompt.name
+    _say_imported(imported, path, spec, as_json=as_json)
 
 
 def _list_shipped(tool: str, interpreter: str | None, *, as_json: bool) -> None:
+    from ..imports import TOOLS, list_installed
+
     if tool not in TOOLS:
         raise InputError(f"{tool} needs NAME: the path of a file")
     names = list_installed(tool, interpreter)
     if as_json:
         say_json({"tool": tool, "names": names})
-    for one in () if as_json else names:
-        say(inline(one))
-
-
-def _say_imported(found: ImportedJudge, place: str, spec: str, *, as_json: bool) -> None:
-    prompt = found.prompt
-    if as_json:
-        told = {"name": prompt.name, "version": prompt.version, "path": place, "tool": found.tool}
-        told |= {
-            "place": found.location,
-            "dialect": found.syntax,
-            "inputs": prompt.inputs,
-            "fields": dict(found.fields),
-        }
-        say_json(told | {"scale": prompt.scale.describe(), "differences": list(found.differences)})
         return
-    say(f"{prompt.name}@{prompt.version} from {inline(found.tool)}, {inline(found.location)}, written to {place}")
+    for judge in names:
+        say(inline(judge))
+
+
+def _say_imported(imported: ImportedJudge, path: str, spec: str, *, as_json: bool) -> None:
+    prompt = imported.prompt
+    if as_json:
+        say_json(
+            {
+                "name": prompt.name,
+                "version": prompt.version,
+                "path": path,
+                "tool": imported.tool,
+                "place": imported.location,
+                "dialect": imported.syntax,
+                "inputs": prompt.inputs,
+                "fields": dict(imported.fields),
+                "scale": prompt.scale.describe(),
+                "differences": list(imported.differences),
+            }
+        )
+        return
+    origin = f"{inline(imported.tool)}, {inline(imported.location)}"
+    say(f"{prompt.name}@{prompt.version} from {origin}, written to {path}")
     say(f"  Rows need {', '.join(prompt.inputs)}.")
-    for difference in found.differences:
+    for difference in imported.differences:
         say(f"  {inline(difference)}")
     if "@" in spec:
         say(f"  {prompt.name!r} means what it meant before; to change that: judgewright judges use {spec}")
     say(f"Compare it: judgewright bench {spec} ROWS --model NAME")
 
 
-def _pairs(given: tuple[str, ...], option: str) -> dict[str, str]:
-    for pair in given:
-        if not pair.partition("=")[0] or "=" not in pair:
+def _pairs(pairs: tuple[str, ...], option: str) -> dict[str, str]:
+    values: dict[str, str] = {}
+    for pair in pairs:
+        name, between, value = pair.partition("=")
+        if not name or not between:
             raise InputError(f"{option} {pair!r} is not THEIRS={'OURS' if option == '--field' else 'TEXT'}")
-    return {pair.partition("=")[0]: pair.partition("=")[2] for pair in given}
+        values[name] = value
+    return values
 
 
 def _text_of(text: str) -> str:

@@ -4,21 +4,11 @@ from __future__ import annotations
 
 from dataclasses import asdict
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import click
 
-from ...optimize.events import GateAnswered, read_event
-from ..actions.flips import Direction as FlipDirection
-from ..actions.flips import Error, flips_of, validation
-from ..actions.gate_decision import Gated
-from ..actions.optimize import resume_run
-from ..actions.run_summary import read_run
-from ..reports.gate_report import say_gated
 from ..reports.numbers import moment
-from ..reports.run_export import FORMATS, export_run
-from ..reports.run_report import say_course, say_flip, say_prompt_diff
-from ..reports.terminal_report import say_event, say_nothing
 from ..store.journal import list_runs
 from ..terminal import progress_on_stderr, say, say_json, say_table
 from .help import Group
@@ -26,6 +16,13 @@ from .model_access import allow_origin_option, asking_environment
 from .optimize import finish
 from .options import json_option, named_run, no_wait_option, open_workspace, workspace_option
 from .output_paths import OutFolder
+
+if TYPE_CHECKING:
+    from ..actions.flips import Direction as FlipDirection
+    from ..actions.flips import Error
+
+FORMATS = ("html", "md", "jsonl")
+"""The names in `reports.FORMATS`, written out: the help must not import the reports."""
 
 
 @click.group(cls=Group)
@@ -41,17 +38,18 @@ def runs() -> None:
 @json_option
 def list_(workspace: Path | None, as_json: bool) -> None:
     """List the runs of this workspace, newest first."""
-    with open_workspace(workspace) as place:
-        found = tuple(reversed(list_runs(place.database))) if place.exists else ()
+    with open_workspace(workspace) as opened:
+        # Reading the database would make one.
+        records = list_runs(opened.database)[::-1] if opened.exists else ()
     if as_json:
-        say_json({"runs": [asdict(run) for run in found]})
-    elif not found:
+        say_json({"runs": [asdict(run) for run in records]})
+    elif not records:
         say("no runs here yet; try: judgewright demo")
     else:
-        lines = [
-            (run.run_id, run.kind, run.state, run.created[:19].replace("T", " "), str(run.config.get("model", "")))
-            for run in found
-        ]
+        lines: list[tuple[str, ...]] = []
+        for run in records:
+            started = run.created[:19].replace("T", " ")
+            lines.append((run.run_id, run.kind, run.state, started, str(run.config.get("model", ""))))
         say_table(("run", "kind", "state", "started (UTC)", "model"), lines, left=5)
 
 
@@ -64,8 +62,15 @@ def show(run: str, workspace: Path | None, as_json: bool) -> None:
 
     RUN is an id, the beginning of one, or `latest`; the same in all commands that take a run.
     """
-    with open_workspace(workspace) as place:
-        summary = read_run(place, named_run(place, run, kind=None))
+    from ...optimize.events import GateAnswered, read_event
+    from ..actions.gate_decision import Gated
+    from ..actions.run_summary import read_run
+    from ..reports.gate_report import say_gated
+    from ..reports.run_report import say_course, say_prompt_diff
+    from ..reports.terminal_report import say_event
+
+    with open_workspace(workspace) as opened:
+        summary = read_run(opened, named_run(opened, run, kind=None))
     record, calls = summary.record, summary.calls
     if as_json:
         events = [asdict(event) for event in summary.events]
@@ -91,9 +96,9 @@ DIRECTIONS: dict[str, FlipDirection] = {"right": "became right", "wrong": "becam
 
 @runs.command(epilog="Example:  judgewright runs flips 20261121-031502-a1b2c3 --direction wrong --error FN")
 @click.argument("run")
-@click.option("--direction", type=click.Choice(list(DIRECTIONS)), help="Only rows that became right, or wrong.")
-@click.option("--error", type=click.Choice(["FP", "FN"]), help="Only this error, mended or made.")
-@click.option("--slice", "place_", type=click.Choice(["in", "out"]), help="Only rows in the run's slice, or out of it.")
+@click.option("--direction", type=click.Choice(tuple(DIRECTIONS)), help="Only rows that became right, or wrong.")
+@click.option("--error", type=click.Choice(["FP", "FN"]), help="Only this error, corrected or new.")
+@click.option("--slice", "side", type=click.Choice(["in", "out"]), help="Only rows in the run's slice, or out of it.")
 @click.option("--limit", type=click.IntRange(min=0), default=20, show_default=True, help="Show at most so many.")
 @workspace_option
 @json_option
@@ -101,32 +106,43 @@ def flips(
     run: str,
     direction: str | None,
     error: Error | None,
-    place_: Literal["in", "out"] | None,
+    side: Literal["in", "out"] | None,
     limit: int,
     workspace: Path | None,
     as_json: bool,
 ) -> None:
-    """Show the validation rows that a run's new prompt decides otherwise, those that became wrong first.
+    """Show the validation rows that a run's new prompt decides differently, those that became wrong first.
 
-    Answers come from the record; no model is asked, and no sealed row is opened.
+    Answers are read from the workspace; no model is called, and no holdout row is opened.
     """
-    with open_workspace(workspace) as place:
-        run = named_run(place, run)
-        both = validation(place, run)
-    found = flips_of(both)
-    inside = None if place_ is None else place_ == "in"
-    chosen = found.only(direction=DIRECTIONS[direction] if direction else None, error=error, in_slice=inside)
+    from ..actions.flips import flips_of, validation
+    from ..reports.run_report import say_flip
+
+    with open_workspace(workspace) as opened:
+        run = named_run(opened, run)
+        verdicts = validation(opened, run)
+    flipped = flips_of(verdicts)
+    in_slice = None if side is None else side == "in"
+    chosen = flipped.only(direction=DIRECTIONS[direction] if direction else None, error=error, in_slice=in_slice)
+    simulated = verdicts.before.simulated
     if as_json:
-        counts = {"right": found.right, "wrong": found.wrong, "n": found.n, "chosen": len(chosen)}
         say_json(
-            {"run": run, "simulated": both.before.simulated, **counts, "flips": [f.to_json() for f in chosen[:limit]]}
+            {
+                "run": run,
+                "simulated": simulated,
+                "right": flipped.right,
+                "wrong": flipped.wrong,
+                "n": flipped.n,
+                "chosen": len(chosen),
+                "flips": [flip.to_json() for flip in chosen[:limit]],
+            }
         )
         return
-    simulated = "  [SIMULATED: says nothing about real models]" if both.before.simulated else ""
-    if both.after is None:
-        say(f"the run found no new prompt, so no row is decided otherwise{simulated}")
+    tag = "  [SIMULATED: says nothing about real models]" if simulated else ""
+    if verdicts.after is None:
+        say(f"the run found no new prompt, so no row is decided otherwise{tag}")
         return
-    say(f"{found.right} became right and {found.wrong} wrong, of {found.n:,} validation rows{simulated}")
+    say(f"{flipped.right} became right and {flipped.wrong} wrong, of {flipped.n:,} validation rows{tag}")
     for flip in chosen[:limit]:
         say_flip(flip)
     if len(chosen) > limit:
@@ -136,17 +152,19 @@ def flips(
 @runs.command(epilog="Example:  judgewright runs export 20261121-031502-a1b2c3 --out report --format md")
 @click.argument("run")
 @click.option("--out", type=OutFolder(), required=True, help="Folder to write into.")
-@click.option("--format", "formats", type=click.Choice(list(FORMATS)), multiple=True, help="Which [default: all].")
+@click.option("--format", "formats", type=click.Choice(FORMATS), multiple=True, help="Which [default: all].")
 @workspace_option
 @json_option
 def export(run: str, out: Path, formats: tuple[str, ...], workspace: Path | None, as_json: bool) -> None:
-    """Write a run for others: one HTML file, a Markdown for a pull request, JSONL files.
+    """Write a run to share: an HTML page, Markdown for a pull request, and JSONL files.
 
-    None of them holds a row of the holdout or a final row.
+    None of them holds a row of the holdout or of the final split.
     """
-    with open_workspace(workspace) as place:
-        run = named_run(place, run)
-        paths = export_run(place, run, out, formats=formats or tuple(FORMATS))
+    from ..reports.run_export import export_run
+
+    with open_workspace(workspace) as opened:
+        run = named_run(opened, run)
+        paths = export_run(opened, run, out, formats=formats or FORMATS)
     if as_json:
         say_json({"run": run, "paths": [str(path) for path in paths]})
     else:
@@ -169,10 +187,13 @@ def resume(
     no_wait: bool,
     as_json: bool,
 ) -> None:
-    """Go on with a run that was stopped, killed or out of budget; finished calls are not paid for again."""
-    with open_workspace(workspace, wait=not no_wait) as place, progress_on_stderr(quiet=as_json) as watch:
-        listen = say_nothing if as_json else say_event
-        environment = asking_environment(place.root, origins=origins)
-        run = named_run(place, run)
-        result = resume_run(place, run, environment, budget=budget, watch=watch, on_event=listen)
-    finish(result, place.root, as_json=as_json)
+    """Resume a run that was stopped, killed or out of budget; finished calls are not paid for again."""
+    from ..actions.optimize import resume_run
+    from ..reports.terminal_report import say_event, say_nothing
+
+    with open_workspace(workspace, wait=not no_wait) as opened, progress_on_stderr(quiet=as_json) as watch:
+        on_event = say_nothing if as_json else say_event
+        environment = asking_environment(opened.root, origins=origins)
+        run = named_run(opened, run)
+        result = resume_run(opened, run, environment, budget=budget, watch=watch, on_event=on_event)
+    finish(result, opened.root, as_json=as_json)

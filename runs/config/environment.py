@@ -1,4 +1,4 @@
-"""What the caller says: the environment, model names, budgets. The only file that reads the environment."""
+"""Read the environment, model names and budgets. No other file reads environment variables."""
 
 from __future__ import annotations
 
@@ -8,11 +8,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import MappingProxyType
+from typing import TYPE_CHECKING
 
-from ...judges import Client, Endpoint, InputError, Model, Prices, Simulated
-from ...judges.models import Budget, CallRecord, Origin, checked_url
+from ...judges.errors import InputError
+from ...judges.models.base_url import Origin, checked_url
 from .api_keys import OPENAI, OPENAI_KEY, OPENAI_URL, OWN_KEY, OWN_URL, Binding, Keyring
 from .models_file import read_user_models, user_models_path
+
+if TYPE_CHECKING:
+    from ...judges import Client, Model
+    from ...judges.models import Budget, CallRecord
 
 SIMULATED = "simulated"
 """The name of the embedded model, which has no address."""
@@ -146,6 +151,8 @@ def open_model(spec: str, environment: Environment, *, concurrency: int) -> Mode
     Raises:
         InputError: The name is empty, or the URL is none.
     """
+    from ...judges import Endpoint, Simulated
+
     if spec == SIMULATED:
         return Simulated()
     name, base_url = split_model(spec, environment)
@@ -222,6 +229,8 @@ def open_client(
     Raises:
         InputError: The name is no model's, or its address was named by a workspace only and not by this user.
     """
+    from ...judges import Client, Prices
+
     environment.require_named(spec, who=f"the model {spec!r}")
     model = open_model(spec, environment, concurrency=concurrency)
     return Client(model, record=record, budget=budget, prices=Prices(environment.prices), concurrency=concurrency)

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from ...judges import Registry
 from .database import Database
 from .journal import writing_run
 from .lock import Holder
+
+if TYPE_CHECKING:
+    from ...judges import Registry
 
 FOLDER = ".judgewright"
 
@@ -29,6 +32,8 @@ class Workspace:
     @property
     def registry(self) -> Registry:
         """The prompts of this workspace and the shipped ones."""
+        from ...judges.registry import Registry
+
         return Registry(self.root / "prompts")
 
     @property
