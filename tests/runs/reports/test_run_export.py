@@ -263,7 +263,7 @@ def test_the_command_starts_the_same_run_again() -> None:
         optimize.make_context("optimize", ["x", __file__, "--objective", "y", "--model", "z"])
     ).parse_args(words[2:])[0]
     assert parsed["objective"] == "don't overrate"
-    assert (parsed["split"], parsed["id_"], parsed["seed"], parsed["steps"]) == ("40/20/30/10", "key", "7", "3")
+    assert (parsed["shares"], parsed["id_"], parsed["seed"], parsed["steps"]) == ("40/20/30/10", "key", "7", "3")
     assert (parsed["exclude"], parsed["parts"]) == ("dataset,lang", "criteria,system")
 
 
