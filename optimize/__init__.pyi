@@ -1,4 +1,4 @@
-from .ablation import HunkReport, measure_hunks, prompts_needed
+from .ablation import HunkReport, measure_hunks
 from .context import RunContext, Services, judge_rows, open_rows
 from .critique import Critique, critique_batch, excerpt, minibatch
 from .forecast import ASKED_AGAIN, Asked, PlannedRun, StepBound, bound_proposal, bound_run, draw_runs
@@ -24,7 +24,7 @@ from .proposers.rewrite import Rewrite
 from .proposers.textgrad import TextGrad
 from .proposers.workbench import Trial, Unanswered, Workbench
 from .settings import RunSettings
-from .threshold import NoThreshold, Rechosen, compare_at_both, tune_threshold
+from .threshold import NoThreshold, Rechosen, tune_threshold
 from .word_diff import Piece, diff_prompts, diff_words, prompt_parts
 
 __all__ = [
@@ -78,7 +78,6 @@ __all__ = [
     "bound_run",
     "check_axioms",
     "check_candidate",
-    "compare_at_both",
     "compile_expression",
     "compose",
     "construct_loss",
@@ -102,7 +101,6 @@ __all__ = [
     "optimize",
     "parse_loss",
     "prompt_parts",
-    "prompts_needed",
     "read_objective",
     "row_losses",
     "search",

@@ -17,7 +17,19 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from ..judges import Estimate, FloatArray, IntArray, JudgedDataset, JudgePrompt, clustered_se, compare, holm, influence
+from ..judges import (
+    Change,
+    Estimate,
+    FloatArray,
+    IntArray,
+    JudgedDataset,
+    JudgePrompt,
+    clustered_se,
+    compare,
+    holm,
+    influence,
+)
+from ..judges.metrics.paired_comparison import UNMOVED
 from ..judges.notebook_display import SIMULATED, html_table
 from .holdout.guards import MIN_GROUPS
 from .hunks import Hunk, PromptDiff, compose
@@ -33,8 +45,6 @@ Mark = Literal["helps", "harms", "no effect shown"]
 
 ALPHA = 0.05
 """Over all hunks and both measures."""
-UNMOVED = 1e-12
-"""A pull smaller than this is rounding."""
 _Pair = tuple[JudgedDataset, JudgedDataset]
 """Without the hunk, and with it."""
 
@@ -134,16 +144,6 @@ class HunkReport:
         }
 
 
-def prompts_needed(diff: PromptDiff) -> tuple[JudgePrompt, ...]:
-    """Return the distinct prompts that `measure_hunks` judges: 2 + 2k for k hunks, 4 for two, 2 for one.
-
-    The old prompt and the whole edit are among them and most often judged already. Every prompt takes a call for
-    each validation row that is not in the record.
-    """
-    choices = [frozenset(), diff.numbers, *_single(diff), *(diff.numbers - one for one in _single(diff))]
-    return tuple(compose(diff, chosen) for chosen in dict.fromkeys(choices))
-
-
 def measure_hunks(diff: PromptDiff, judge_with: JudgeWith, loss_of: LossOf, *, metric: str) -> HunkReport:
     """Leave each hunk out and add it alone, and mark what helps and what harms.
 
@@ -206,25 +206,29 @@ def _mark(mean: Effect, p_metric: float, p_loss: float) -> Mark:
 def _measure(pairs: Sequence[_Pair], loss_of: LossOf, metric: str) -> tuple[Effect, tuple[float, float]]:
     """Return the mean effect over the pairs on the rows that all their tables answered, and its two p-values."""
     rows = reduce(np.intersect1d, (judged.scored for pair in pairs for judged in pair))
-    common = [(without.only(rows), given.only(rows)) for without, given in pairs]
+    common = [(without.only(rows), with_hunk.only(rows)) for without, with_hunk in pairs]
     groups = common[0][0].groups
     if len(rows) == 0:
         nothing = Estimate.undefined(0, "no row was answered with every prompt")
         return Effect(metric=nothing, loss=nothing), (1.0, 1.0)
-    losses = np.mean([loss_of(given) - loss_of(without) for without, given in common], axis=0)
+    losses = np.mean([loss_of(with_hunk) - loss_of(without) for without, with_hunk in common], axis=0)
     loss, p_loss = _interval(float(losses.mean()), losses, groups, _effective(groups))
-    changes = [change for without, given in common if (change := compare(metric, without, given)) is not None]
+    changes: list[Change] = []
+    for without, with_hunk in common:
+        change = compare(metric, without, with_hunk)
+        if change is not None:
+            changes.append(change)
     if len(changes) < len(common):
         undefined = Estimate.undefined(len(rows), f"{metric} is undefined with the hunk or without it")
         return Effect(metric=undefined, loss=loss), (1.0, p_loss)
-    pull = np.mean([_pull(metric, given) - _pull(metric, without) for without, given in common], axis=0)
+    influences = [
+        influence(metric, *with_hunk.compared(metric)) - influence(metric, *without.compared(metric))
+        for without, with_hunk in common
+    ]
     difference = float(np.mean([change.difference for change in changes]))
-    estimate, p_metric = _interval(difference, pull, groups, min(change.effective_groups for change in changes))
+    effective = min(change.effective_groups for change in changes)
+    estimate, p_metric = _interval(difference, np.mean(influences, axis=0), groups, effective)
     return Effect(metric=estimate, loss=loss), (p_metric, p_loss)
-
-
-def _pull(metric: str, judged: JudgedDataset) -> FloatArray:
-    return influence(metric, *judged.compared(metric))
 
 
 def _effective(groups: IntArray) -> float:
@@ -233,23 +237,23 @@ def _effective(groups: IntArray) -> float:
     return float(sizes.sum()) ** 2 / float(sizes @ sizes)
 
 
-def _interval(difference: float, pull: FloatArray, groups: IntArray, effective: float) -> tuple[Estimate, float]:
-    """Return a difference with its clustered 95 % interval, and the two-sided p-value of none; as `compare` has them.
+def _interval(difference: float, influences: FloatArray, groups: IntArray, effective: float) -> tuple[Estimate, float]:
+    """Return a difference with its clustered 95 % interval, and its two-sided p-value, as `compare` computes them.
 
     Args:
         difference: The value.
-        pull: Each row's pull on it, shape (n,); its own mean is taken off.
+        influences: Each row's influence on it, shape (n,); their mean is subtracted.
         groups: Codes 0..G-1; shape (n,).
         effective: How many groups of equal size bear on it.
     """
     from scipy.stats import t as student
 
-    se = clustered_se(pull - pull.mean(), groups)
-    changed = int((np.abs(np.bincount(groups, weights=pull)) > UNMOVED).sum())
+    se = clustered_se(influences - influences.mean(), groups)
+    changed = int((np.abs(np.bincount(groups, weights=influences)) > UNMOVED).sum())
     if changed < 2 or not 0.0 < se < math.inf:
         reason = "the verdicts of fewer than two groups of rows changed"
-        return Estimate(value=difference, low=None, high=None, n=len(pull), reason=reason), 1.0
+        return Estimate(value=difference, low=None, high=None, n=len(influences), reason=reason), 1.0
     freedom = max(1.0, min(float(changed), effective) - 1.0)
     reach = float(student.ppf(0.975, freedom)) * se
     p = 2.0 * float(student.sf(abs(difference) / se, freedom))
-    return Estimate(value=difference, low=difference - reach, high=difference + reach, n=len(pull)), p
+    return Estimate(value=difference, low=difference - reach, high=difference + reach, n=len(influences)), p

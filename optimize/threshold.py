@@ -109,18 +109,6 @@ def tune_threshold(
     )
 
 
-def compare_at_both(
-    rechosen: Rechosen, before: JudgedDataset, after: JudgedDataset
-) -> tuple[dict[str, Change | None], dict[str, Change | None]]:
-    """Compare two tables of other rows, such as the final ones, at the old and at the chosen thresholds.
-
-    Nothing is chosen here, so the second comparison needs no cross-fitting.
-    """
-    metrics = tuple(rechosen.at_old)
-    at_old = _changes(before.under(rechosen.old), after.under(rechosen.old), metrics)
-    return at_old, _changes(before.under(rechosen.before), after.under(rechosen.after), metrics)
-
-
 def _require_validation(before: JudgedDataset, after: JudgedDataset, parts: Splits) -> None:
     known = {row.id for row in parts.validation.rows}
     ids = [[row.id for row in judged.dataset.rows] for judged in (before, after)]
@@ -175,7 +163,7 @@ def _cross_fit(
 
 def _folds(judged: JudgedDataset, seed: int) -> IntArray:
     """Deal whole groups out into folds at random; the fold of every row, shape (rows,)."""
-    keys = [row.group or f"\0{row.id}" for row in judged.dataset.rows]
+    keys = [row.group_key for row in judged.dataset.rows]
     codes = {key: code for code, key in enumerate(dict.fromkeys(keys))}
     dealt = np.random.default_rng(seed).permutation(len(codes)) % min(FOLDS, max(2, len(codes)))
     return np.array([dealt[codes[key]] for key in keys], np.int64)

@@ -22,7 +22,7 @@ from .target import TARGETS, of_bad_share, target_of
 from .target_selection import choose_target, why_no_target
 from .text import Columns, feature_names, feature_rank, is_column, read_columns
 from .tokens import LIKELY, LikelyWords, read_vocabulary
-from .topics import Topic, Topics, add_topics, fit_topics, load_embeddings
+from .topics import Topic, Topics, add_topics, fit_topics
 
 __all__ = [
     "FUNCTION_WORDS",
@@ -73,7 +73,6 @@ __all__ = [
     "fit_topics",
     "is_column",
     "leak_reason",
-    "load_embeddings",
     "load_saved_slice",
     "load_slice",
     "measure_slice",

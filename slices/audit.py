@@ -164,7 +164,7 @@ def _listed(judged: JudgedDataset, member: BoolArray, errors: list[Suspect], lim
     listed: Counter[str] = Counter()
     turns: list[tuple[int, Suspect]] = []
     for suspect in errors:
-        group = suspect.row.group or f"\0{suspect.row.id}"
+        group = suspect.row.group_key
         turns.append((listed[group], suspect))
         listed[group] += 1
     turns.sort(key=lambda turn: (turn[0], -turn[1].strength))

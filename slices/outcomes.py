@@ -40,8 +40,8 @@ class Outcomes:
     @classmethod
     def of(cls, judged: JudgedDataset) -> Outcomes:
         """Take the scored rows of a table."""
-        # The order of `judged.groups`: a row without a group is a group of its own.
-        names = dict.fromkeys(row.group or f"\0{row.id}" for row in judged.rows)
+        # In the order of the codes in `judged.groups`.
+        names = dict.fromkeys(row.group_key for row in judged.rows)
         probability = judged.score if judged.scale.kind == "probability" else judged.probability
         return cls(
             positive=judged.positive,

@@ -19,7 +19,7 @@ import orjson
 import pydantic
 
 from ..judges import DataError, FloatArray, InputError, IntArray, JudgedDataset, Row
-from ..judges.annotation import DEFAULT_EMBEDDER, EXTRA, Encode, load_encoder
+from ..judges.annotation import Encode
 from ..judges.annotation import words as split_words
 from .languages import FUNCTION_WORDS
 from .text import TOPIC
@@ -124,8 +124,8 @@ def fit_topics(
         rows: The rows; their labels and groups are not looked at, nor is their order.
         count: How many topics.
         fields: The texts; all that are in the rows unless given.
-        encode: Turns texts into the vectors to cluster by, in place of the words; `load_embeddings`
-            gives one.
+        encode: Turns texts into the vectors to cluster by, in place of the words;
+            `judges.annotation.load_encoder` gives one.
         seed: Of the projection and of k-means.
 
     Raises:
@@ -161,21 +161,6 @@ def add_topics(judged: JudgedDataset, topics: Sequence[Topics]) -> JudgedDataset
             replace(row, meta={**row.meta, of_field.column: name}) for row, name in zip(rows, names, strict=True)
         )
     return replace(judged, dataset=replace(judged.dataset, rows=rows))
-
-
-def load_embeddings(model: str = DEFAULT_EMBEDDER) -> Encode:
-    """Return a sentence-transformers model to find topics by meaning.
-
-    Raises:
-        InputError: The package is not installed, or has no such model.
-    """
-    try:
-        return load_encoder(model)
-    except InputError as error:
-        raise InputError(
-            f"no topics by embeddings: {error}",
-            hint=f"pip install 'judgewright[{EXTRA}]', or have topics by words, which need no further package",
-        ) from error
 
 
 def _fit(texts: Sequence[str], count: int, encode: Encode | None, seed: int) -> tuple[Topic, ...]:

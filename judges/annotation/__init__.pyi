@@ -26,7 +26,7 @@ from .definitions import (
     read_marked,
     read_queries,
 )
-from .label_matrix import label_matrix, read_matrix, write_matrix
+from .label_matrix import label_matrix, write_matrix
 from .retrieval import DEFAULT_EMBEDDER, EXTRA, Bm25, Dense, Encode, Retriever, load_encoder, rank, words
 
 __all__ = [
@@ -61,7 +61,6 @@ __all__ = [
     "pair_id",
     "rank",
     "read_marked",
-    "read_matrix",
     "read_queries",
     "review_queue",
     "sample_pairs",

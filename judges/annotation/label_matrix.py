@@ -14,12 +14,10 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from ..errors import DataError, InputError
+from ..errors import InputError
 from ..judged import IntArray, JudgedDataset
 from ..registry import write_beside
 from ..verdict import Verdict
-
-_ARRAYS = ("query_ids", "document_ids", "rows", "columns", "labels", "human")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -104,27 +102,6 @@ def write_matrix(matrix: LabelMatrix, path: Path) -> None:
         temporary.replace(path)
     else:
         raise InputError(f"a label matrix is written as .npz or .jsonl, not as {path.name!r}")
-
-
-def read_matrix(path: Path) -> LabelMatrix:
-    """Read a matrix that `write_matrix` wrote as `.npz`; pickled objects are refused.
-
-    Raises:
-        DataError: It is no such file.
-    """
-    try:
-        with np.load(path, allow_pickle=False) as file:
-            arrays = {name: file[name] for name in _ARRAYS}
-    except (OSError, ValueError, KeyError) as error:
-        raise DataError(f"{path}: not a label matrix ({str(error).splitlines()[0]})") from None
-    return LabelMatrix(
-        query_ids=tuple(map(str, arrays["query_ids"])),
-        document_ids=tuple(map(str, arrays["document_ids"])),
-        rows=arrays["rows"],
-        columns=arrays["columns"],
-        labels=arrays["labels"],
-        human=arrays["human"],
-    )
 
 
 def _lines(matrix: LabelMatrix) -> list[str]:

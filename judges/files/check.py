@@ -235,16 +235,11 @@ def _twins(rows: Sequence[Row], alike: Clusters) -> dict[str, Sighting]:
     }
 
 
-def _group_keys(rows: Sequence[Row]) -> list[str]:
-    """Return each row's group; a row without one is a group of its own, under a name that no group has."""
-    return [row.group or f"\0{row.id}" for row in rows]
-
-
 def _tied(rows: Sequence[Row], together: Clusters) -> dict[str, Sighting]:
     """Find the rows whose group a split must keep with another one, because some of their rows are nearly equal."""
     clusters = Clusters(len(rows))
     first: dict[str, int] = {}
-    keys = _group_keys(rows)
+    keys = [row.group_key for row in rows]
     for i, key in enumerate(keys):
         clusters.join(first.setdefault(key, i), i)
         clusters.join(together.find(i), i)
@@ -259,7 +254,7 @@ def _sides(rows: Sequence[Row], alike: Clusters, sides: Sequence[str] | None) ->
     if sides is None:
         return {}
     by_text = _several_sides((alike.find(i) for i in range(len(rows))), sides)
-    by_group = _several_sides(_group_keys(rows), sides)
+    by_group = _several_sides((row.group_key for row in rows), sides)
     return {"across_splits": _sighting(rows, by_text), "groups_across_splits": _sighting(rows, by_group)}
 
 

@@ -66,7 +66,7 @@ class RowFingerprints:
         members: defaultdict[str, list[tuple[bytes, frozenset[bytes]]]] = defaultdict(list)
         for dataset in datasets:
             for row in dataset.rows:
-                members[row.group or f"\0{row.id}"].append(_keys(row, dataset, words))
+                members[row.group_key].append(_keys(row, dataset, words))
         texts_of = {name: frozenset[bytes]().union(*(texts for _, texts in rows)) for name, rows in members.items()}
         holders = Counter(text for texts in texts_of.values() for text in texts)
         groups: list[GroupFingerprints] = []

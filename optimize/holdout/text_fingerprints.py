@@ -98,7 +98,7 @@ class Fingerprints:
                             letter_hashes.append(_hash32(letters))
                     if texts[text] != _EMPTY:
                         holders.append((len(group_of), texts[text]))
-                group_of.append(groups.setdefault(row.group or f"\0{row.id}", len(groups)))
+                group_of.append(groups.setdefault(row.group_key, len(groups)))
                 # A mere line number, which every file has, is no name.
                 names.append(0 if row.id.isdecimal() else _hash32(row.id) or 1)
         return cls(_pack(prints, letter_hashes, holders, group_of, names))

@@ -227,7 +227,7 @@ def _verdicts_version(judged: JudgedDataset) -> str:
 
 def count_groups(dataset: Dataset) -> int:
     """Count the groups of a dataset; a row without one is its own."""
-    return len({row.group or f"\0{row.id}" for row in dataset.rows})
+    return len({row.group_key for row in dataset.rows})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -213,7 +213,7 @@ def split_file(
     done = SplitFiles(
         folder=folder,
         rows={name: len(part) for name, part in written.items()},
-        groups={name: len({row.group or f"\0{row.id}" for row in part.rows}) for name, part in written.items()},
+        groups={name: len({row.group_key for row in part.rows}) for name, part in written.items()},
         hashes={name: part.content_hash for name, part in written.items()},
         notes=(
             *raw.notes,

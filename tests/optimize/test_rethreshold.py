@@ -32,7 +32,6 @@ from judgewright.optimize import (
     NoThreshold,
     Objective,
     Rechosen,
-    compare_at_both,
     read_objective,
     tune_threshold,
 )
@@ -167,24 +166,9 @@ def test_a_kept_calibration_stays_and_is_named() -> None:
     assert isinstance(found, Rechosen)
     assert (found.old, found.after.calibration) == (rule, rule.calibration)
     assert "calibrate" in found.notes[0]
-    change = compare_at_both(found, table, table)[0]["precision"]
+    change = found.at_old["precision"]
     assert change is not None
     assert change.before == pytest.approx(precision_score(label == 1, table.predicted))
-
-
-def test_the_rules_are_applied_to_other_rows_as_they_stand() -> None:
-    """On the final rows nothing is chosen: the metrics are those of the two thresholds."""
-    parts, rng = splits(3000), np.random.default_rng(4)
-    before, after = (graded(parts.validation, shift=shift, rng=rng) for shift in (1, 0))
-    found = tune_threshold(before, after, parts, PRECISION)
-    assert isinstance(found, Rechosen)
-    others = [graded(parts.train, shift=shift, rng=rng) for shift in (1, 0)]
-    at_old, retuned = (changes["precision"] for changes in compare_at_both(found, *others))
-    assert at_old is not None
-    assert retuned is not None
-    for change, thresholds in ((at_old, (2, 2)), (retuned, (found.before.threshold, found.after.threshold))):
-        expected = [precision_score(side.positive, side.score >= t) for side, t in zip(others, thresholds, strict=True)]
-        assert [change.before, change.after] == pytest.approx(expected)
 
 
 def test_what_has_no_threshold_says_so() -> None:

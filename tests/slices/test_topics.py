@@ -1,6 +1,5 @@
 """Topics are found from texts alone, are the same wherever they are read, and can be sliced on once written down."""
 
-import importlib.util
 import random
 from dataclasses import replace
 
@@ -11,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from judgewright.judges import BINARY, DataError, Dataset, InputError, JudgedDataset, Row, Verdict
-from judgewright.slices import Topic, Topics, add_topics, find_slices, fit_topics, load_embeddings, parse_predicate
+from judgewright.slices import Topic, Topics, add_topics, find_slices, fit_topics, parse_predicate
 
 SUBJECTS = {
     "money": "refund price invoice payment card order",
@@ -157,13 +156,9 @@ def test_vectors_from_elsewhere_part_the_texts_and_words_still_name_them() -> No
 
 
 def test_what_cannot_be_had_is_refused_with_a_way_out() -> None:
-    """One topic, a text that is not there, and embeddings without their package."""
+    """One topic, and a text that is not there."""
     rows, _ = about(40)
     with pytest.raises(InputError, match="two are the least"):
         fit_topics(rows, 1)
     with pytest.raises(InputError, match="'nobody'"):
         fit_topics(rows, 2, fields=["nobody"])
-    if importlib.util.find_spec("sentence_transformers") is None:
-        with pytest.raises(InputError, match="sentence-transformers") as error:
-            load_embeddings()
-        assert "embeddings" in (error.value.hint or "")

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from scipy.sparse import coo_array
 
-from judgewright.judges import BINARY, Answer, DataError, Dataset, InputError, JudgedDataset, Row, Unscored, Verdict
-from judgewright.judges.annotation import label_matrix, read_matrix, write_matrix
+from judgewright.judges import BINARY, Answer, Dataset, InputError, JudgedDataset, Row, Unscored, Verdict
+from judgewright.judges.annotation import label_matrix, write_matrix
 
 
 def table(entries: list[tuple[str, str, bool | None, float | None]]) -> JudgedDataset:
@@ -45,10 +45,9 @@ def test_the_matrix_round_trips_through_npz_without_pickle(tmp_path: Path) -> No
     """NumPy reads it with pickle off, and what is read equals what was written."""
     matrix = label_matrix(table(ENTRIES))
     write_matrix(matrix, tmp_path / "m.npz")
-    again = read_matrix(tmp_path / "m.npz")
-    assert (again.query_ids, again.document_ids) == (matrix.query_ids, matrix.document_ids)
-    for name in ("rows", "columns", "labels", "human"):
-        np.testing.assert_array_equal(getattr(again, name), getattr(matrix, name))
+    with np.load(tmp_path / "m.npz", allow_pickle=False) as arrays:
+        for name in ("query_ids", "document_ids", "rows", "columns", "labels", "human"):
+            np.testing.assert_array_equal(arrays[name], getattr(matrix, name))
     assert [p.name for p in tmp_path.iterdir()] == ["m.npz"]
 
 
@@ -60,7 +59,7 @@ def test_the_matrix_is_written_as_lines_too(tmp_path: Path) -> None:
 
 
 def test_what_is_no_matrix_is_refused(tmp_path: Path) -> None:
-    """Other formats, rows that are no pairs, pairs that stand twice, pickled objects."""
+    """Other formats, rows that are no pairs, pairs that stand twice."""
     empty = label_matrix(table([]))
     assert empty.rows.shape == (0,)
     with pytest.raises(InputError, match=r"\.npz or \.jsonl"):
@@ -71,6 +70,3 @@ def test_what_is_no_matrix_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="no pair"):
         label_matrix(JudgedDataset(dataset=Dataset.of([row], labels=BINARY), scale=BINARY,
                             answers=(Unscored(row_id="a", reason="parse"),)))  # fmt: skip
-    np.savez(tmp_path / "p.npz", query_ids=np.array([{"a": 1}], dtype=object))
-    with pytest.raises(DataError, match="not a label matrix"):
-        read_matrix(tmp_path / "p.npz")
