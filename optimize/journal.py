@@ -1,7 +1,7 @@
-"""The journal of one walk: what was found, in order, and the same again when the walk is resumed.
+"""The journal of one run: its events, in order, and the same again when the run is resumed.
 
-A resumed run walks its deterministic path from the start, over recorded replies. Where an event already
-stands, `record` compares instead of writing: the walk must find what it found before. What may differ,
+A resumed run repeats its deterministic steps from the start, over recorded replies. Where an event already
+stands, `record` compares instead of writing: the run must come to what it came to before. What may differ,
 such as times, cost and latency, stands under the key `volatile` of a payload and is not compared.
 """
 
@@ -19,7 +19,7 @@ Payload = Mapping[str, Any]
 """JSON; Any because each kind of event has its own fields."""
 
 VOLATILE = "volatile"
-"""The key of a payload whose content may differ between two sittings of a run."""
+"""The key of a payload whose content may differ between two sessions of a run."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,7 +41,7 @@ class Journal(Protocol):
         """Write the next event down, durably, or find it written already.
 
         Returns:
-            The event as it stands in the journal, with its first sitting's volatile part.
+            The event as it stands in the journal, with its first session's volatile part.
 
         Raises:
             DivergedError: Another event stands at this position: the run is not what it was.
@@ -50,7 +50,7 @@ class Journal(Protocol):
         ...
 
     def events(self) -> tuple[Event, ...]:
-        """Return every event of the run, those not yet walked past included."""
+        """Return every event of the run, those not yet repeated included."""
         ...
 
 
@@ -58,7 +58,7 @@ class MemoryJournal:
     """A journal that lives as long as the process.
 
     Args:
-        events: What an earlier sitting recorded; the walk is compared with it.
+        events: What an earlier session recorded; the run is compared with it.
     """
 
     def __init__(self, events: Sequence[Event] = ()) -> None:

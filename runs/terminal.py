@@ -195,14 +195,14 @@ def _summary(progress: Progress) -> str:
     answered = (progress.done - progress.failed) / progress.done if progress.done else 1.0
     failed = f", {progress.failed} failed (coverage {answered:.1%})" if progress.failed else ""
     cost = "" if progress.cost is None else f", ${progress.cost:.4f}"
-    return f"{progress.recorded} from the record{failed}{cost}"
+    return f"{progress.recorded} cached{failed}{cost}"
 
 
 def _short_summary(progress: Progress, room: int) -> str:
-    """Say as much of the summary as fits: first what failed, then what it cost, then what the record had."""
+    """Say as much of the summary as fits: first what failed, then what it cost, then how many were cached."""
     parts = [f"{progress.failed} failed"] if progress.failed else []
     parts += [] if progress.cost is None else [f"${progress.cost:.4f}"]
-    parts += [f"{progress.recorded} from the record"]
+    parts += [f"{progress.recorded} cached"]
     fitting = ""
     for part in parts:
         longer = f"{fitting}, {part}" if fitting else part

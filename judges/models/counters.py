@@ -37,7 +37,7 @@ class ClientStats:
 
     requests: int = 0
     recorded: int = 0
-    """Requests answered from the record, or by an equal request of the same `ask`."""
+    """Requests with a cached answer, or answered by an equal request of the same `ask`."""
     calls: int = 0
     """Completions made."""
     attempts: int = 0

@@ -112,9 +112,9 @@ class Completion:
     cost: float | None = None
     """US dollars this completion cost when it was made; None where the price is unknown."""
     latency: float = 0.0
-    """Seconds on the wire; 0 when answered from the record."""
+    """Seconds on the wire; 0 for a cached answer."""
     recorded: bool = False
-    """Whether it came from the record and cost nothing now."""
+    """Whether it was cached and cost nothing now."""
     extra: Mapping[str, str] = field(default_factory=dict)
 
     @property

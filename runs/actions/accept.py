@@ -178,7 +178,7 @@ class HunkChoice:
     gated: Gated | None
     """The question that was put to the gate; None where all were chosen and the run's own decision stands."""
     adopted: JudgePrompt | None
-    """The prompt on the shelf; None where the gate did not accept it."""
+    """The registered prompt; None where the gate did not accept it."""
 
     def to_json(self) -> dict[str, Any]:  # Any: JSON
         """Return what `accept --hunks --json` prints."""

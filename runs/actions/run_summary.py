@@ -59,7 +59,7 @@ class CostSummary:
     points: float | None
     """By how many points the target metric rose on the holdout; None where the gate did not accept."""
     raced: int
-    """Verdicts that choosing among candidates looked at, from the record or paid for: the screenings', the races', and
+    """Verdicts that choosing among candidates looked at, cached or paid for: the screenings', the races', and
     those that validating a race's winner took beyond them."""
     unraced: int
     """Verdicts that judging every validation row for every candidate would have taken."""
@@ -323,7 +323,7 @@ def sealed_split(run: RunSummary) -> Splits:
 
 
 def recorded_verdicts(workspace: Workspace, run: RunSummary, prompt: JudgePrompt, rows: Dataset) -> JudgedDataset:
-    """Return a prompt's verdicts on open rows of a run, from the record of calls; no model is called.
+    """Return a prompt's verdicts on open rows of a run, from cached answers; no model is called.
 
     Raises:
         ModelError: An answer is not in the record.

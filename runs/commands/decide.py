@@ -103,7 +103,7 @@ def accept(
     no_wait: bool,
     as_json: bool,
 ) -> None:
-    """Adopt the prompt that a run's gate accepted: it becomes the current version on the shelf.
+    """Adopt the prompt that a run's gate accepted: it becomes the judge's current version.
 
     With --hunks the chosen part of the diff makes another prompt, which is adopted if the gate accepts that very text;
     it is a look at the run's holdout, entered in the ledger. `judgewright diff` numbers the hunks. Exits 1 when the
@@ -149,7 +149,7 @@ def _settle(place: Workspace, run: str, *, adopt: bool, who: str | None, comment
     elif spec and adopted:
         say(f"{spec} is now what {adopted.name!r} means in this workspace")
     else:
-        say(f"run {run} is rejected; its prompt stays off the shelf")
+        say(f"run {run} is rejected; its prompt is not registered")
 
 
 def _refuse(run: str, refusal: NotAccepted, *, as_json: bool) -> NoReturn:

@@ -67,7 +67,7 @@ def say_plan(planned: Plan) -> None:
     if planned.pilot is not None:
         seen = planned.pilot
         cost = "price unknown" if seen.cost is None else f"${seen.cost:.4f}"
-        say(f"  pilot {seen.run_id}: {seen.calls} calls, {seen.recorded} answers from the record, {cost}")
+        say(f"  pilot {seen.run_id}: {seen.calls} calls, {seen.recorded} cached, {cost}")
     else:
         say("  nothing was asked or spent")
     lines = (("calls", planned.calls, ",.0f"), ("tokens", planned.tokens, ",.0f"), ("dollars", planned.money, ",.4f"))

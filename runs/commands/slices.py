@@ -63,7 +63,7 @@ Own:      judgewright slices verdicts.jsonl --where 'source_words >= 400' --save
 @click.option("--score-map", metavar="CELL=GRADE,...", help="Likewise for scores.")
 @click.option("--scale", help="Scale of labels and scores, such as 0..3; scores outside are left unscored.")
 @click.option("--clip", is_flag=True, help="Clip what lies outside --scale to its ends instead.")
-@click.option("--columns", help="Comma-separated columns to search [default: all honest ones].")
+@click.option("--columns", help="Comma-separated columns to search [default: all columns that do not leak the label].")
 @click.option("--exclude", help="Comma-separated columns to leave out.")
 @click.option("--keep", help="Comma-separated columns to search though named like a label or a judge's output.")
 @click.option("--text/--no-text", default=None, help="Search by what texts look like [default: where there are any].")

@@ -14,7 +14,7 @@ from xml.etree.ElementTree import Element, SubElement, tostring
 
 from ...judges.metrics.reliability_bins import Bin
 from ..actions.run_summary import RunSummary
-from .numbers import number, p_value
+from .numbers import number, p_value, step_result
 from .picture import BLUE, GREEN, ORANGE, fit_label
 
 Payload = Mapping[str, Any]  # Any: JSON out of the journal
@@ -95,7 +95,7 @@ def trajectory(run: RunSummary) -> str:
                     step=step.step,
                     loss=proposal.loss,
                     metrics=proposal.metrics,
-                    result=proposal.result,
+                    result=step_result(proposal.result),
                     kept=proposal.kept,
                 )
             )
@@ -111,7 +111,7 @@ def trajectory(run: RunSummary) -> str:
     _panel(drawing, "loss", [(point, point.loss) for point in points], across, top=52, height=80)
     for step in run.steps:
         if step.proposal.loss is None:
-            tip = f"step {step.step}: {step.proposal.result}"
+            tip = f"step {step.step}: {step_result(step.proposal.result)}"
             drawing.add("text", "refused", tip, x=across(step.step), y=150.0, text_anchor="middle").text = "×"
     for i, metric in enumerate(metrics):
         values = [(point, point.metrics.get(metric)) for point in points]

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
 NONE = "n/a"
 """Stands for a number that there is not."""
+_NEAR_GUARD = re.compile(r"worse: (\S+) moved by ([+-][\d.]+), too near its guard for the gate")
 Figure = Mapping[str, Any]  # Any: JSON; an estimate or a change with `low` and `high`
 
 
@@ -60,6 +62,17 @@ def percent(share: float) -> str:
 def count(value: int) -> str:
     """Write a count."""
     return f"{value:,}"
+
+
+def step_result(text: str) -> str:
+    """Write the result of a step in plain words."""
+    # Journals are compared when a run is resumed, so the stored text stays as it is.
+    match = _NEAR_GUARD.fullmatch(text)
+    if match is None:
+        return text
+    metric, moved = match[1], 100 * float(match[2])
+    verb = "fell" if moved < 0 else "rose only"
+    return f"not kept: {metric} {verb} {abs(moved):.1f} points, too close to its limit"
 
 
 def moment(at: str | None) -> str:

@@ -181,7 +181,7 @@ def _finish(panels: Sequence[Axes], metric: str, height: float) -> None:
         axes.patch.set_visible(False)
         axes.spines["left"].set_visible(False)
         axes.tick_params(axis="y", length=0, labelleft=False)
-    values.set_xlabel(fit_label(f"{metric} (upright: elsewhere)", 40))
+    values.set_xlabel(fit_label(f"{metric} (tick: rest of the data)", 40))
     values.grid(axis="x", color=INK, alpha=0.15, linewidth=0.6)
     values.locator_params(axis="x", nbins=5)
     errors.set_xlabel("errors, % of rows")

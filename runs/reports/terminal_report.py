@@ -30,7 +30,7 @@ from ...optimize.events import (
 from ...slices.search_result import CALIBRATION
 from ..terminal import inline, say, say_table
 from .gate_sentences import describe_final, describe_guard, describe_unanswered, gate_changes
-from .numbers import NONE, count, interval, number, p_value, percent, signed
+from .numbers import NONE, count, interval, number, p_value, percent, signed, step_result
 
 Payload = Mapping[str, Any]  # Any: JSON out of the journal
 METRIC_ORDER = (
@@ -247,10 +247,10 @@ def _step(event: StepTaken) -> None:
     line = f"  step {event.step:>2}: batch loss {number(event.batch_loss)}"
     if proposal.loss is not None:
         line += f", validation loss {number(proposal.loss, 4)} ({_named_metrics(proposal.metrics)})"
-    say(f"{line}: {inline(proposal.result)}")
+    say(f"{line}: {inline(step_result(proposal.result))}")
     _say_refusal(proposal)
     for other in event.others or ():
-        say(f"           beside it {other.version or 'none'}: {inline(other.result)}")
+        say(f"           beside it {other.version or 'none'}: {inline(step_result(other.result))}")
         _say_refusal(other)
 
 

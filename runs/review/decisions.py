@@ -88,7 +88,7 @@ def _start(desk: AppState, piece: Piece, do: Callable[[Report], Done]) -> Respon
 def _reject(desk: AppState, run_id: str, *, who: str | None, comment: str) -> Done:
     with desk.writing() as place:
         record_review(place, run_id, accept=False, who=who, comment=comment)
-    return Done(message="The run is rejected; its prompt stays off the shelf.", good=True, run_id=run_id)
+    return Done(message="The run is rejected; its prompt is not registered.", good=True, run_id=run_id)
 
 
 def _accept_whole(desk: AppState, run_id: str, *, who: str | None, comment: str) -> Done:

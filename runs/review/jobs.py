@@ -19,7 +19,7 @@ class Done:
     good: bool
     """Whether it led to what was asked for."""
     judge: str | None = None
-    """The name of the judge whose shelf it changed."""
+    """The name of the judge it changed."""
     run_id: str | None = None
     """The run to look at."""
 

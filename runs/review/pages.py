@@ -220,7 +220,7 @@ def judges(desk: AppState, request: Request) -> Response:
 
 def judge(desk: AppState, request: Request) -> Response:
     """Show a judge's versions as a tree, and the text of the current one."""
-    # A name and no more: the shelf would take `x.yaml` for a file of the folder the server was started in.
+    # A name and no more: the registry would take `x.yaml` for a file of the folder the server was started in.
     name = check_name(request.path_params["name"])
     nodes = lineage(desk.place, name)
     registry = desk.place.registry

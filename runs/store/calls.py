@@ -161,7 +161,7 @@ class CallStore:
         return Spending(settled_cost=row[0], settled_tokens=row[1], in_doubt_cost=row[2], in_doubt_tokens=row[3])
 
     def summary(self) -> CallSummary:
-        """Count this run's calls and attempts, earlier sittings included."""
+        """Count this run's calls and attempts, those of earlier sessions included."""
         spent = self._database.read(_SUMMARY, (self._run_id,))[0]
         failed = self._database.read("SELECT count(*) FROM failure WHERE run_id = ?", (self._run_id,))[0][0]
         attempts, done, in_doubt, not_charged, repeated, cost, unpriced, tokens = spent

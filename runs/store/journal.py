@@ -43,7 +43,7 @@ class RunRecord:
     """UTC, ISO 8601."""
     updated: str
     pid: int
-    """Process of the last sitting."""
+    """Process of the last session."""
     host: str
 
 
@@ -152,7 +152,7 @@ def run_session(database: Database, run_id: str) -> Iterator[None]:
 
 
 class RunJournal:
-    """A `Journal` in the workspace database; opening it verifies what an earlier sitting recorded.
+    """A `Journal` in the workspace database; opening it verifies what an earlier session recorded.
 
     Raises:
         InputError: There is no such run.
@@ -177,7 +177,7 @@ class RunJournal:
         return event
 
     def append(self, kind: str, payload: Payload) -> Event:
-        """Write an event after the last one, such as a person's decision about a finished walk."""
+        """Write an event after the last one, such as a person's decision about a finished run."""
         self._position = len(self._events)
         return self.record(kind, payload)
 
