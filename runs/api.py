@@ -298,7 +298,7 @@ def optimize(
         rows: What `load_rows` returns or takes; rows in memory are kept in the workspace as a file.
         objective: What to improve, in a sentence.
         model: Who is asked.
-        target: The metric to improve; beats what the objective says.
+        target: The metric to improve; overrides what the objective says.
         guard: Losses allowed, such as `{"recall": 0.05}`.
         slice: `auto`, `all`, a saved slice's file, or conditions such as `dataset = ragtruth`.
         steps: Optimizer steps.
@@ -382,7 +382,7 @@ def gate(
         after: The judge that may replace it.
         rows: The holdout's rows; not needed where both sides are verdicts.
         objective: What should be better, in a sentence.
-        target: The metric that should be better; beats what the objective says.
+        target: The metric that should be better; overrides what the objective says.
         guard: Losses allowed, such as `{"recall": 0.05}`.
         model: Who is asked, where a judge is a prompt.
         scale: The scale of a function's scores.

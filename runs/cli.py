@@ -8,14 +8,14 @@ from importlib import import_module
 import click
 
 COMMANDS = {
-    "demo": ("demo:demo", "Walk the whole path on made-up rows and the simulated model; no key needed."),
+    "demo": ("demo:demo", "Run all five steps on made-up rows and the simulated model; no key needed."),
     "judges": ("judges:judges", "List, show and compare judge prompts."),
     "bench": ("bench:bench", "Measure a judge against human labels."),
     "score": ("score:score", "Measure verdicts from any judge, read from a file."),
     "calibrate": ("calibrate:calibrate", "Fit a judge's threshold and calibration on validation rows."),
     "slices": ("slices:slices", "Find where a judge errs, from a run or a verdict file."),
     "loss": ("loss:loss", "Turn an objective into a loss, or check a loss; show what every outcome costs."),
-    "plan": ("plan:plan", "Say what optimize would ask and cost, and which gain its gate could show."),
+    "plan": ("plan:plan", "Estimate the calls and cost of optimize, and the smallest gain its gate could show."),
     "optimize": ("optimize:optimize", "Improve a judge on its weak slice and put the result through the gate."),
     "gate": ("gate:gate", "Decide between two judges, or two verdict files, on a holdout."),
     "recheck": ("recheck:recheck", "Make the last decision about a judge again, on another model."),
@@ -86,14 +86,18 @@ def cli() -> None:
 
 
 def main(arguments: list[str] | None = None) -> None:
-    """Run the command line; exit 0 done, 1 a check said no, 2 the caller's fault, 3 the world's."""
+    """Run the command line.
+
+    The exit code is 0 for done, 1 for a check that failed, 2 for a usage or input error,
+    and 3 for an endpoint, disk or budget error.
+    """
     arguments = sys.argv[1:] if arguments is None else arguments
     try:
         cli.main(arguments, prog_name="judgewright", standalone_mode=False)
     except BrokenPipeError:
         sys.stderr.close()
         sys.exit(3)
-    except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001  # the one door around a command
+    except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001  # every failure of a command is reported here
         from .commands.failure import report_failure
 
         sys.exit(report_failure(error, as_json="--json" in arguments))

@@ -1,4 +1,4 @@
-"""The one place that prints. Text from rows and models cannot drive a terminal through it."""
+"""Print for people and programs. Control characters in rows and replies never reach the terminal."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ class Failure:
     message: str
     hint: str | None = None
     exit: int
-    """2 for the caller's fault, 3 for the world's."""
+    """2 for a usage or input error; 3 for endpoint, disk or budget, and for a defect."""
 
     def to_json(self) -> dict[str, Any]:  # Any: JSON
         """Return the value of the key `error`."""
@@ -32,7 +32,7 @@ class Failure:
 def report_failure(error: BaseException, *, as_json: bool) -> int:
     """Print an error, for people on stderr and with `--json` as one object on stdout; return the exit code.
 
-    An error that is not ours is a defect: its traceback is printed, so that it can be reported.
+    An exception that is not one of Judgewright's is a defect: its traceback is printed, so that it can be reported.
     """
     failure = explain(error)
     if isinstance(error, click.ClickException):
@@ -49,12 +49,12 @@ def report_failure(error: BaseException, *, as_json: bool) -> int:
 
 
 def error_body(error: BaseException | None) -> dict[str, Any]:  # Any: JSON
-    """Return what an error adds to the one object of a command that has a result all the same."""
+    """Return what an error adds to the JSON of a command that has a result all the same; empty for none."""
     return {} if error is None else {"error": explain(error).to_json()}
 
 
 def explain(error: BaseException) -> Failure:
-    """Say what an error means to whoever called the command."""
+    """Turn an exception into what is printed, with the exit code."""
     if isinstance(error, (click.Abort, KeyboardInterrupt)):
         return Failure(kind=Interrupted.__name__, message="stopped before it was done", exit=3)
     kind = type(error).__name__

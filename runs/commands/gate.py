@@ -41,7 +41,7 @@ class TermOptions:
     """What is decided, and on which terms."""
 
     objective: str = _gate("", "What should be better, in a sentence.")
-    target: str | None = _gate(None, "The metric that should be better; beats what the objective says.")
+    target: str | None = _gate(None, "The metric that should be better; overrides what the objective says.")
     guards: tuple[str, ...] = _gate(
         (), "A metric that must not fall by this much.", kind="repeated", flag="--guard", metavar="METRIC:-MARGIN"
     )

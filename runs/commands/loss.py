@@ -46,7 +46,7 @@ class ScaleOptions:
 class WriteOptions:
     """What the loss is for, and which model writes it."""
 
-    target: str | None = option("Goal", None, "The metric to improve; beats what the objective says.")
+    target: str | None = option("Goal", None, "The metric to improve; overrides what the objective says.")
     guards: tuple[str, ...] = option(
         "Goal", (), "How far a metric may fall.", kind="repeated", flag="--guard", metavar="METRIC:-MARGIN"
     )

@@ -77,6 +77,8 @@ def show(run: str, workspace: Path | None, as_json: bool) -> None:
         say_json({**asdict(record), "calls": asdict(calls), "events": events})
         return
     say(f"Run {record.run_id}: {record.kind}, {record.state}, started {moment(record.created)}")
+    if record.kind == "tune":
+        say("A search over settings by `judgewright tune`, which was removed; --json prints what it recorded.")
     for stored in summary.events:
         event = read_event(stored.kind, stored.payload)
         if isinstance(event, GateAnswered):

@@ -32,8 +32,7 @@ def simulate(host: str, port: int, faults: str, as_json: bool) -> None:
     from ...judges.simulated.serve import Server, make_app
 
     model = Simulated()
-    ordered = Faults.parse(faults)
-    server = Server(make_app(model, ordered), host=host, port=port)
+    server = Server(make_app(model, Faults.parse(faults)), host=host, port=port)
 
     def listening(url: str) -> None:
         if as_json:

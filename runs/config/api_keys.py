@@ -1,9 +1,9 @@
-"""Which key goes where. A key belongs to an origin, and only the user binds the two.
+"""Choose the API key for an address. A key belongs to one origin, and only the user binds the two.
 
-Three places can: an entry of the user's own `models.yaml`, `JUDGEWRIGHT_BASE_URL` for `JUDGEWRIGHT_API_KEY`, and
+There are three ways: an entry of the user's own `models.yaml`, `JUDGEWRIGHT_BASE_URL` for `JUDGEWRIGHT_API_KEY`, and
 `OPENAI_BASE_URL` for `OPENAI_API_KEY`. Without `JUDGEWRIGHT_BASE_URL` its key goes to the one address that the command
-names as `NAME@URL` and that has no key by any other way. An address out of a workspace binds nothing: it is asked only
-if the command or the user's configuration names it too.
+names as `NAME@URL` and that has no other key. An address from a workspace binds nothing: it is called only if the
+command or the user's configuration names it too.
 """
 
 from __future__ import annotations
@@ -24,17 +24,17 @@ OWN_URL = "JUDGEWRIGHT_BASE_URL"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Binding:
-    """An origin that the user's configuration names, and the key that belongs to it."""
+    """An origin from the user's configuration, and its key."""
 
     origin: Origin
     variable: str | None
-    """The environment variable of the key; None where the origin asks for none."""
+    """The environment variable that holds the key; None for an origin without a key."""
     key: str | None = field(default=None, repr=False)
-    """None where the variable is not set, too."""
+    """Also None if the variable is not set."""
     source: str
-    """What binds them, such as `OPENAI_BASE_URL`, or file and line."""
+    """Where the binding stands: a variable such as `OPENAI_BASE_URL`, or file and line."""
     final: bool = False
-    """Whether the key is this one or none: an entry of `models.yaml` says so."""
+    """Whether no other key may be used instead, as for an entry of `models.yaml`."""
 
     @property
     def settles(self) -> bool:
@@ -47,42 +47,42 @@ class Keyring:
     """The keys of one command."""
 
     bindings: tuple[Binding, ...] = ()
-    """By precedence."""
+    """The first that fits wins."""
     commanded: frozenset[str] = frozenset()
-    """Base URLs that the user names in this very command."""
+    """Base URLs that the user names in this command."""
     spare: str | None = field(default=None, repr=False)
-    """JUDGEWRIGHT_API_KEY where no JUDGEWRIGHT_BASE_URL says whose it is."""
+    """JUDGEWRIGHT_API_KEY, if no JUDGEWRIGHT_BASE_URL says which origin it is for."""
     path: Path | None = None
     """The user's `models.yaml`."""
 
     def binding(self, origin: Origin) -> Binding | None:
-        """Return the key for an origin: the bound one, else the spare one where the command leaves no doubt."""
+        """Return the key for an origin: the bound one, else the spare one if only this origin can mean it."""
         bound = self._bound(origin)
         if bound is not None and bound.settles:
             return bound
-        if self.spare is not None and [Origin.of(url) for url in self._unsettled()] == [origin]:
+        unsettled = [Origin.of(url) for url in self._unsettled()]
+        if self.spare is not None and unsettled == [origin]:
             return Binding(origin=origin, variable=OWN_KEY, key=self.spare, source="the command")
         return bound
 
     def names(self, origin: Origin) -> bool:
-        """Whether this command or the user's configuration names an origin.
-
-        Where the user has no key at all, this machine itself needs no naming: there is nothing that could be stolen.
-        """
+        """Whether this command or the user's configuration names an origin."""
         if self._bound(origin) is not None or any(Origin.of(url) == origin for url in self.commanded):
             return True
+        # A user without any key has nothing to lose to a server on this machine.
         keyless = self.spare is None and all(binding.key is None for binding in self.bindings)
         return keyless and origin.loopback
 
     def require_one_owner(self) -> None:
-        """Make sure that the command leaves no doubt whose JUDGEWRIGHT_API_KEY is.
+        """Check that JUDGEWRIGHT_API_KEY can belong to one origin only.
 
         Raises:
-            InputError: It names two origins that could be.
+            InputError: The command names two origins it could belong to.
         """
-        if self.spare is None or len(self._unsettled()) < 2:
+        unsettled = self._unsettled()
+        if self.spare is None or len(unsettled) < 2:
             return
-        one, other = self._unsettled()[:2]
+        one, other = unsettled[:2]
         raise InputError(
             f"{OWN_KEY} is one key, and the command names {one} and {other}; neither may see a key of the other",
             hint=f"set {OWN_URL} to the one it belongs to, or add a line for each to {self.file}, without "
@@ -90,7 +90,7 @@ class Keyring:
         )
 
     def require_named(self, base_url: str, *, who: str) -> None:
-        """Make sure that an address was named by this user.
+        """Check that this user named an address.
 
         Args:
             base_url: The address.
@@ -110,7 +110,7 @@ class Keyring:
         )
 
     def what_to_do(self, base_url: str) -> str:
-        """Say what to do where an address asks for a key, or refuses the one that it got."""
+        """Say how to give an address the key it asks for, or what to check about the one it refused."""
         origin = Origin.of(base_url)
         binding = self.binding(origin)
         if binding is not None and binding.key:
@@ -125,7 +125,7 @@ class Keyring:
         return f"no key was sent: put the key of {origin} into {OWN_KEY}, or {line}"
 
     def flags(self) -> str:
-        """Return the options with which another command on the same run may ask what this one asks."""
+        """Return the `--allow-origin` options that another command on the same run needs."""
         others = replace(self, commanded=frozenset())
         origins = {Origin.of(url) for url in self.commanded}
         return "".join(f" --allow-origin {origin}" for origin in sorted(origins) if not others.names(origin))
@@ -136,12 +136,19 @@ class Keyring:
         return str(self.path or f"~/.config/judgewright/{FILE}")
 
     def _bound(self, origin: Origin) -> Binding | None:
-        """Return what the user's configuration says about an origin, what settles its key before what does not."""
-        ours = [binding for binding in self.bindings if binding.origin == origin]
-        return next((binding for binding in ours if binding.settles), ours[0] if ours else None)
+        """Return the binding of an origin; one that settles its key wins over an earlier one that does not."""
+        fallback = None
+        for binding in self.bindings:
+            if binding.origin != origin:
+                continue
+            if binding.settles:
+                return binding
+            fallback = fallback or binding
+        return fallback
 
     def _unsettled(self) -> list[str]:
         """Return one address for each origin of the command to which JUDGEWRIGHT_API_KEY could go."""
+        # Reversed, so that of two addresses with one origin the first in the alphabet is kept.
         urls = {Origin.of(url): url for url in sorted(self.commanded, reverse=True)}
         settled = {binding.origin for binding in self.bindings if binding.settles}
         return [url for origin, url in sorted(urls.items()) if origin not in settled]

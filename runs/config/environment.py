@@ -23,16 +23,17 @@ SIMULATED = "simulated"
 """The name of the embedded model, which has no address."""
 _OTHER_SCHEME = re.compile(r"@[A-Za-z][A-Za-z0-9+.-]*://")
 _SECRET = re.compile(r"//[^/]*@")
-_PLACES = (
+_PATHS_AND_LOCALE = (
     "PATH HOME USER LANG TZ TMPDIR TMP TEMP LD_LIBRARY_PATH DYLD_LIBRARY_PATH PYTHONPATH PYTHONHOME PYTHONUTF8 "
     "VIRTUAL_ENV NODE_PATH SYSTEMROOT SYSTEMDRIVE WINDIR COMSPEC PATHEXT USERPROFILE APPDATA LOCALAPPDATA"
 )
-_WHERE = frozenset(_PLACES.split())
+_PASSED_ON = frozenset(_PATHS_AND_LOCALE.split())
+"""Variables that other tools' programs are given; none of them holds a key."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Environment:
-    """The environment variables Judgewright reads; the keys never leave this object but for a request."""
+    """The environment variables Judgewright reads; keys leave this object only in a request."""
 
     base_url: str = OPENAI
     """OPENAI_BASE_URL"""
@@ -45,26 +46,26 @@ class Environment:
     models: Path | None = None
     """The user's own `models.yaml`, which binds further keys to further addresses."""
     variables: Mapping[str, str] = field(default_factory=dict)
-    """Every variable: the file names those that hold keys."""
+    """Every variable, as `models.yaml` may name any of them."""
     commanded: frozenset[str] = frozenset()
-    """Base URLs that the user names in this very command; none of them comes from a workspace."""
+    """Base URLs that the user names in this command; none of them comes from a workspace."""
     workspace: Path | None = None
     """JUDGEWRIGHT_WORKSPACE"""
     prices: Path | None = None
-    """JUDGEWRIGHT_PRICES, a file of dollars per million tokens that wins over the bundled prices."""
+    """JUDGEWRIGHT_PRICES, a file of dollars per million tokens that overrides the bundled prices."""
 
     def __repr__(self) -> str:
         return f"Environment(base_url={self.base_url!r}, workspace={self.workspace!r})"
 
     def naming(self, *specs: str | None, origins: Sequence[str] = ()) -> Environment:
-        """Return the environment of a command in which the user names these models, and origins.
+        """Return the environment of a command in which the user names these models and origins.
 
         Args:
-            specs: As `open_model` takes them; None for one that was not given.
-            origins: URLs, of which the origin counts.
+            specs: As for `open_model`; None for an option that is not set.
+            origins: URLs; only their origin counts.
 
         Raises:
-            InputError: One is no model's name, or the command leaves in doubt whose JUDGEWRIGHT_API_KEY is.
+            InputError: A model's name is not valid, or JUDGEWRIGHT_API_KEY could belong to two origins.
         """
         urls = {split_model(spec, self)[1] for spec in specs if spec is not None and "@http" in spec}
         urls |= {checked_url(origin) for origin in origins}
@@ -73,17 +74,17 @@ class Environment:
         return named
 
     def keyring(self) -> Keyring:
-        """Return which key goes where, after reading the user's `models.yaml`.
+        """Return the keys and the origins they belong to, after reading the user's `models.yaml`.
 
         Raises:
-            InputError: The file cannot be used, or JUDGEWRIGHT_BASE_URL is no URL.
+            InputError: The file cannot be used, or JUDGEWRIGHT_BASE_URL is not a URL.
         """
         bindings = [
             Binding(
                 origin=entry.origin,
                 variable=entry.key_variable,
                 key=self.variables.get(entry.key_variable or "") or None,
-                source=entry.place,
+                source=entry.location,
                 final=True,
             )
             for entry in read_user_models(self.models)
@@ -99,10 +100,10 @@ class Environment:
         )
 
     def require_named(self, *specs: str | None, who: str) -> None:
-        """Make sure that this user, and not only the workspace they come from, names the addresses of models.
+        """Check that this user, and not only a workspace, names the addresses of models.
 
         Raises:
-            InputError: One address has no other source; nothing was sent.
+            InputError: Only the workspace names an address; nothing was sent.
         """
         ring = self.keyring()
         for spec in specs:
@@ -120,28 +121,31 @@ def _bound_by(variable: str, base_url: str, key_variable: str, key: str | None) 
 
 def read_environment(variables: Mapping[str, str] | None = None) -> Environment:
     """Read the environment once."""
-    found = dict(os.environ if variables is None else variables)
-    folder, prices = found.get("JUDGEWRIGHT_WORKSPACE"), found.get("JUDGEWRIGHT_PRICES")
+    values = dict(os.environ if variables is None else variables)
+    folder, prices = values.get("JUDGEWRIGHT_WORKSPACE"), values.get("JUDGEWRIGHT_PRICES")
+    # A variable that is set to nothing counts as not set.
     return Environment(
-        base_url=found.get(OPENAI_URL) or OPENAI,
-        openai_key=found.get(OPENAI_KEY) or None,
-        own_url=found.get(OWN_URL) or None,
-        own_key=found.get(OWN_KEY) or None,
-        models=user_models_path(found),
-        variables=MappingProxyType(found),
+        base_url=values.get(OPENAI_URL) or OPENAI,
+        openai_key=values.get(OPENAI_KEY) or None,
+        own_url=values.get(OWN_URL) or None,
+        own_key=values.get(OWN_KEY) or None,
+        models=user_models_path(values),
+        variables=MappingProxyType(values),
         workspace=Path(folder) if folder else None,
         prices=Path(prices) if prices else None,
     )
 
 
 def tool_environment(variables: Mapping[str, str] | None = None) -> dict[str, str]:
-    """Return what a program of somebody else's needs of the environment to run: where things are, and no key."""
-    found = os.environ if variables is None else variables
-    return {name: value for name, value in found.items() if name.upper() in _WHERE or name.upper().startswith("LC_")}
+    """Return the variables that another tool's program needs to run: paths and locale, but no keys."""
+    values = os.environ if variables is None else variables
+    return {
+        name: value for name, value in values.items() if name.upper() in _PASSED_ON or name.upper().startswith("LC_")
+    }
 
 
 def open_model(spec: str, environment: Environment, *, concurrency: int) -> Model:
-    """Return the model a name stands for, with the key that belongs to its address.
+    """Return the model of that name, with the key that belongs to its address.
 
     Args:
         spec: `simulated`, a model name at OPENAI_BASE_URL, or `NAME@https://host/v1`.
@@ -149,7 +153,7 @@ def open_model(spec: str, environment: Environment, *, concurrency: int) -> Mode
         concurrency: Connections to allow.
 
     Raises:
-        InputError: The name is empty, or the URL is none.
+        InputError: The name is empty, or the URL is not valid.
     """
     from ...judges import Endpoint, Simulated
 
@@ -165,22 +169,23 @@ def open_model(spec: str, environment: Environment, *, concurrency: int) -> Mode
         api_key=key,
         max_connections=concurrency,
         key_hint=ring.what_to_do(base_url),
-        needs_key=key is None and _awaits_key(origin, binding),
+        needs_key=key is None and _requires_key(origin, binding),
         custom_headers=origin == Origin.of(environment.base_url),
     )
 
 
-def _awaits_key(origin: Origin, binding: Binding | None) -> bool:
-    """Whether it is known before anything is sent that an address answers nothing without its key."""
-    listed = binding is not None and binding.final and binding.variable is not None
-    return listed or origin == Origin.of(OPENAI)
+def _requires_key(origin: Origin, binding: Binding | None) -> bool:
+    """Whether an address is known to refuse requests without a key, so that none need be sent."""
+    if origin == Origin.of(OPENAI):
+        return True
+    return binding is not None and binding.final and binding.variable is not None
 
 
 def split_model(spec: str, environment: Environment) -> tuple[str, str]:
     """Return the model's name and its base URL.
 
     Raises:
-        InputError: The name is empty, or the URL is none or carries a password.
+        InputError: The name is empty, or the URL is not valid or contains a password.
     """
     name, at, url = spec.partition("@http")
     if not name or (not at and _OTHER_SCHEME.search(spec)):
@@ -209,10 +214,10 @@ def parse_budget(text: str | None) -> Allowance:
     """
     if text is None:
         return Allowance()
-    if found := re.fullmatch(r"(\d[\d_]*)\s*tokens?", text.strip()):
-        return Allowance(tokens=int(found.group(1)))
-    if found := re.fullmatch(r"\$?(\d+(?:\.\d+)?)", text.strip()):
-        return Allowance(money=float(found.group(1)))
+    if match := re.fullmatch(r"(\d[\d_]*)\s*tokens?", text.strip()):
+        return Allowance(tokens=int(match.group(1)))
+    if match := re.fullmatch(r"\$?(\d+(?:\.\d+)?)", text.strip()):
+        return Allowance(money=float(match.group(1)))
     raise InputError(f"budget {text!r} is neither dollars such as 5.00 nor tokens such as 200000tokens")
 
 
@@ -224,10 +229,10 @@ def open_client(
     budget: Budget | None = None,
     concurrency: int = 64,
 ) -> Client:
-    """Return a client for a model name, with prices and the caller's limits.
+    """Return a client for a model name, with prices, a record of calls and limits.
 
     Raises:
-        InputError: The name is no model's, or its address was named by a workspace only and not by this user.
+        InputError: The name is not valid, or only a workspace names its address, not this user.
     """
     from ...judges import Client, Prices
 

@@ -1,4 +1,4 @@
-"""What a person may choose about rows, models and a run; each field is an option of the command line too."""
+"""The settings of rows, models and runs; each field is also an option on the command line."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class GoalOptions:
     """What a better prompt is."""
 
     objective: str = field(metadata=described("Goal", "What to improve, in a sentence."))
-    target: str | None = _goal(None, "The metric to improve; beats what the objective says.")
+    target: str | None = _goal(None, "The metric to improve; overrides what the objective says.")
     guards: tuple[str, ...] = _goal(
         (), "A metric that must not fall by this much.", kind="repeated", flag="--guard", metavar="METRIC:-MARGIN"
     )
@@ -72,7 +72,7 @@ class CallOptions:
 
 @dataclass(frozen=True, kw_only=True)
 class ModelOptions(CallOptions):
-    """The same for a command that cannot do without a model."""
+    """The same for a command that needs a model."""
 
     model: str = field(metadata=described("Model", MODEL, kind="model"))
 

@@ -112,13 +112,13 @@ async def read_form(request: Request) -> dict[str, list[str]]:
 
 
 def _safely(page: Page, desk: AppState, request: Request) -> Response:
-    """Say on a page what a page could not show; faults of the caller's are 404, those of the world's 503."""
+    """Answer an error with a page: 404 for an input error, 503 for endpoint, budget or disk, 500 for a defect."""
     try:
         return page(desk, request)
     except JudgewrightError as error:
         message = f"{error}{f' ({error.hint})' if error.hint else ''}"
         body = desk.render("error.html", title="This cannot be shown", message=message)
         return HTMLResponse(body, 404 if isinstance(error, InputError) else 503)
-    except Exception as error:  # noqa: BLE001  # the one door of every page: a traceback in the log could quote a row
+    except Exception as error:  # noqa: BLE001  # a traceback in the log could quote a row
         message = f"This is a defect in judgewright; please report it: {place_of(error)}"
         return HTMLResponse(desk.render("error.html", title="This cannot be shown", message=message), 500)

@@ -72,7 +72,7 @@ def test_claims_are_shown_with_their_evidence_and_the_aggregate(
 
 
 def test_claims_are_not_repeated_and_windows_are_read(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Options that exclude each other, and a window that is none, are the caller's fault."""
+    """Options that exclude each other, and a window that is none, are input errors."""
     responses(folder / "rows.jsonl")
     assert run(*BENCH, "--by-claim", "--repeat", "2") == 2
     assert "--repeat" in capsys.readouterr().err

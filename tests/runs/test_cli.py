@@ -125,7 +125,7 @@ def test_the_demo_ends_well_and_prints_the_five_steps(
     monkeypatch.setattr("sys.argv", [".venv/bin/judgewright", "demo"])
     assert run("demo", "--dir", "demo") == 0
     out = capsys.readouterr().out
-    readme = README.read_text(encoding="utf-8").partition("`make demo` then prints")[2].split("```")[1]
+    readme = README.read_text(encoding="utf-8").partition("`make demo` then")[2].split("```")[1]
     printed = iter(out.splitlines())
     missing = [line for line in readme.strip("\n").splitlines() if line.strip() != "..." and line not in printed]
     assert missing == []

@@ -216,7 +216,7 @@ def test_a_score_map_may_be_for_one_judge(folder: Path, capsys: pytest.CaptureFi
 def test_what_cannot_be_asked_is_named(
     folder: Path, arguments: tuple[str, ...], named: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """The caller's fault leaves with 2, a message and never a traceback."""
+    """A wrong input exits with 2 and a message, never a traceback."""
     assert run(*arguments) == 2
     err = capsys.readouterr().err
     assert named in err

@@ -219,7 +219,7 @@ def test_a_picture_is_written(verdicts: Path, tmp_path: Path, name: str) -> None
 def test_what_cannot_be_asked_is_named(
     verdicts: Path, arguments: tuple[str, ...], named: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """The caller's fault leaves with 2, a message and never a traceback."""
+    """A wrong input exits with 2 and a message, never a traceback."""
     assert run(str(verdicts), "--no-text", *arguments) == 2
     err = capsys.readouterr().err
     assert named in err

@@ -24,7 +24,7 @@ def test_entries_have_a_name_an_address_and_the_name_of_a_variable(tmp_path: Pat
     )
     one, other = read_user_models(written(tmp_path, text))
     assert (one.name, one.base_url, one.key_variable) == ("acme", ACME, "ACME_API_KEY")
-    assert one.place == f"{tmp_path / 'models.yaml'}, line 1"
+    assert one.location == f"{tmp_path / 'models.yaml'}, line 1"
     assert (other.name, str(other.origin), other.key_variable) == ("local/llama-3.2", "http://[::1]:8000", None)
     assert read_user_models(tmp_path / "none.yaml") == read_user_models(None) == ()
     assert read_user_models(written(tmp_path, "# nothing yet\n")) == ()
@@ -44,7 +44,7 @@ def test_entries_have_a_name_an_address_and_the_name_of_a_variable(tmp_path: Pat
         (
             "acme:\n  base_url: https://h/v1\n  api_key: sk-CANARY\n",
             3,
-            "no field .api_key.: no key stands here",
+            "no field .api_key.: keys do not go here",
         ),
         ("acme:\n  base_url: https://h/v1\n  key_variable: sk-CANARY\n", 3, "acme.key_variable: this is not the name"),
         ("acme:\n  base_url: https://me:CANARY@h/v1\n", 2, "carries a user name or password"),
@@ -58,7 +58,7 @@ def test_entries_have_a_name_an_address_and_the_name_of_a_variable(tmp_path: Pat
             "b.key_variable: https://h has another key in",
         ),
         ("a: {base_url: https://h/v1\n", 2, "not YAML"),
-        ("[a]: 1\n", 1, "stands where a name should"),
+        ("[a]: 1\n", 1, "instead of a name"),
     ],
 )
 def test_an_error_names_file_line_and_field_and_quotes_no_key(tmp_path: Path, text: str, line: int, words: str) -> None:

@@ -61,7 +61,7 @@ def test_a_budget_in_money_needs_a_price():
 
 @pytest.mark.parametrize("amount", [-1.0, float("nan"), float("inf")])
 def test_a_budget_that_is_no_amount_is_refused(amount):
-    """Negative and non-finite amounts are the caller's fault."""
+    """Negative and non-finite amounts are input errors."""
     with pytest.raises(InputError, match="is not an amount"):
         Budget(money=amount, tokens=None, spent=Spending())
 
