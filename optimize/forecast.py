@@ -1,7 +1,7 @@
-"""What a walk will ask: at most, by its rules, and probably, by assumptions that are stated.
+"""What a run will ask: at most, by its rules, and probably, by assumptions that are stated.
 
-The hard bound follows from two facts: an equal request is answered once and then comes from the record, and every
-step of the walk is bounded by its settings. Each line of it stands for one step of `loop.optimize`. Requests that fail
+The hard bound follows from two facts: an equal request is answered once and then is cached, and every
+step of the run is bounded by its settings. Each line of it stands for one step of `loop.optimize`. Requests that fail
 are not answers; what an endpoint bills for them only `--budget` bounds.
 """
 
@@ -48,7 +48,7 @@ KEPT = (2.0, 8.0)
 AGAIN = (1.0, 9.0)
 """Of the share of the optimizer's replies that are asked for again: 0.1, give or take."""
 ASSUMED = (
-    "per walk, about 80 % of the steps reach validation, 20 % of the validated candidates are kept and 10 % of the "
+    "per run, about 80 % of the steps reach validation, 20 % of the validated candidates are kept and 10 % of the "
     "optimizer's replies are asked for again (each drawn from a Beta of 10 observations); a search uses half to all of "
     "its cap, a fifth of it for the optimizer model"
 )
@@ -56,7 +56,7 @@ ASSUMED = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlannedRun:
-    """A walk that is being planned; the rows are those of all parts together, so that no seal is broken."""
+    """A run that is being planned; the rows are those of all parts together, so that no seal is broken."""
 
     prompt: JudgePrompt
     dataset: Dataset
@@ -98,20 +98,20 @@ class StepBound:
     """Tokens of one optimizer reply."""
 
 
-def bound_proposal(walk: PlannedRun) -> StepBound | None:
-    """Return what one step of the walk's proposer may ask; None for a proposer that is not known here.
+def bound_proposal(planned: PlannedRun) -> StepBound | None:
+    """Return what one step of the run's proposer may ask; None for a proposer that is not known here.
 
     Args:
-        walk: The walk; its rows decide how long a critique is.
+        planned: The run; its rows decide how long a critique is.
     """
-    proposer = walk.proposer
+    proposer = planned.proposer
     match proposer:
         case TextGrad():
             parts = len(proposer.parts)
             shares = min(proposer.gradients, QUOTED)
             reply = proposer.max_tokens or 0
-            prompt = token_cap(walk.prompt)
-            shown = 2 * prompt + _critique_tokens(walk)  # the part, the rest of the prompt, the critique
+            prompt = token_cap(planned.prompt)
+            shown = 2 * prompt + _critique_tokens(planned)  # the part, the rest of the prompt, the critique
             request = _FRAME_TOKENS + shares * (shown + _RESENT * reply) + (2 + MOMENTUM) * prompt
             again = parts * proposer.retries
             return StepBound(
@@ -121,7 +121,7 @@ def bound_proposal(walk: PlannedRun) -> StepBound | None:
                 reply=reply,
             )
         case Rewrite():
-            request = _FRAME_TOKENS + 2 * token_cap(walk.prompt) + _critique_tokens(walk)
+            request = _FRAME_TOKENS + 2 * token_cap(planned.prompt) + _critique_tokens(planned)
             return StepBound(
                 optimizer=1 + proposer.retries,
                 again=proposer.retries,
@@ -138,35 +138,35 @@ def bound_proposal(walk: PlannedRun) -> StepBound | None:
             return None
 
 
-def bound_run(walk: PlannedRun) -> tuple[Asked, ...] | None:
-    """Return what the walk asks at most, line by line; None where its proposer has no known bound.
+def bound_run(planned: PlannedRun) -> tuple[Asked, ...] | None:
+    """Return what the run asks at most, line by line; None where its proposer has no known bound.
 
     Tokens in are counted as the budget reserves them: half a token a UTF-8 byte and what a chat template may add, with
     candidates as long as the invariants allow; tokens out by the limit of each reply.
     """
-    step = bound_proposal(walk)
+    step = bound_proposal(planned)
     if step is None:
         return None
-    settings = walk.settings
+    settings = planned.settings
     reply = settings.judge.max_tokens
-    sizes = _row_sizes(walk, walk.dataset.rows)
-    train, validation = (_row_sizes(walk, part.rows) for part in (walk.parts.train, walk.parts.validation))
+    sizes = _row_sizes(planned, planned.dataset.rows)
+    train, validation = (_row_sizes(planned, part.rows) for part in (planned.parts.train, planned.parts.validation))
     sealed = _Sizes(
         calls=sizes.calls - train.calls - validation.calls,
         tokens=sizes.tokens - train.tokens - validation.tokens,
         longest=sizes.longest,
     )
-    more = _growth(walk)
+    more = _growth(planned)
     batch = min(settings.batch, train.calls)
     later = max(settings.steps - 1, 0)  # the first minibatch was answered by the benchmark
     lines = [
         _judged("benchmark of the open rows", (train, 1, 0), (validation, 1, 0), reply=reply),
-        _loss_line(walk),
+        _loss_line(planned),
         _judged("minibatches", (_Sizes(batch, batch * train.longest, train.longest), later, more), reply=reply),
-        *_proposal_lines(step, settings.steps * settings.candidates, _longest(walk, sizes, more), reply),
+        *_proposal_lines(step, settings.steps * settings.candidates, _longest(planned, sizes, more), reply),
         _judged("validations of candidates", (validation, settings.steps * settings.candidates, more), reply=reply),
     ]
-    if walk.screened and settings.candidates > 1:
+    if planned.screened and settings.candidates > 1:
         looked = min(RaceSettings().screening, validation.calls)
         seen = _Sizes(looked, looked * validation.longest, validation.longest)
         screening = _judged(
@@ -175,7 +175,7 @@ def bound_run(walk: PlannedRun) -> tuple[Asked, ...] | None:
         lines.append(replace(screening, who="screen"))
     if settings.steps:
         # The gate judges both prompts on the holdout, the closing report both on the final rows, and the new one on
-        # the training rows; what either has answered before comes from the record.
+        # the training rows; what either has answered before is cached.
         closing = ((sealed, 1, 0), (sealed, 1, more), (train, 1, more))
         if settings.hunks:
             # Each hunk left out and added alone; both whole prompts were validated before.
@@ -183,7 +183,7 @@ def bound_run(walk: PlannedRun) -> tuple[Asked, ...] | None:
         lines.append(_judged("gate and closing report", *closing, reply=reply))
         # Rows that one side leaves unanswered at the gate are asked again on both. Only the number of the holdout's
         # rows is known here, not which they are: their tokens are bounded by those of all sealed rows.
-        again = replace(sealed, calls=min(sealed.calls, len(walk.parts.holdout)))
+        again = replace(sealed, calls=min(sealed.calls, len(planned.parts.holdout)))
         lines.append(_judged(ASKED_AGAIN, (again, ROUNDS, 0), (again, ROUNDS, more), reply=reply))
     return tuple(line for line in lines if line.calls)
 
@@ -197,20 +197,20 @@ class _Sizes:
     longest: int
 
 
-def _row_sizes(walk: PlannedRun, rows: Sequence[Row]) -> _Sizes:
-    asked = walk.settings.judge
+def _row_sizes(planned: PlannedRun, rows: Sequence[Row]) -> _Sizes:
+    asked = planned.settings.judge
     forecast = Forecast()
     sent = [row for row in rows if sum(map(len, row.inputs.values())) <= asked.max_chars]
-    sizes = [forecast.before(judge_request(walk.prompt, row, settings=asked))[0] for row in sent]
+    sizes = [forecast.before(judge_request(planned.prompt, row, settings=asked))[0] for row in sent]
     return _Sizes(len(sizes), sum(sizes), max(sizes, default=0))
 
 
-def _growth(walk: PlannedRun) -> int:
+def _growth(planned: PlannedRun) -> int:
     """Tokens by which a candidate's request may be longer than the prompt's own, by the invariants."""
-    prompt, parts = walk.prompt, walk.proposer.parts
+    prompt, parts = planned.prompt, planned.proposer.parts
     own = estimate_tokens(f"{prompt.system}\n{prompt.criteria}\n{prompt.reply}")
     text = (token_cap(prompt) - own + 1) * (1 + len(prompt.examples) if "reply" in parts else 1)
-    if "examples" not in parts or isinstance(walk.proposer, TextGrad | Rewrite):
+    if "examples" not in parts or isinstance(planned.proposer, TextGrad | Rewrite):
         return text
     frames = estimate_tokens(f"{prompt.template}\n{prompt.reply}") + 16 * (2 + len(prompt.inputs))
     return text + EXAMPLE_TOKENS + frames * _MOST_SHOWN
@@ -225,14 +225,14 @@ def _judged(what: str, *rows: tuple[_Sizes, int, int], reply: int | None) -> Ask
     return Asked(what=what, who="judge", calls=calls, tokens_in=tokens, tokens_out=out, longest=longest)
 
 
-def _longest(walk: PlannedRun, sizes: _Sizes, more: int) -> int | None:
+def _longest(planned: PlannedRun, sizes: _Sizes, more: int) -> int | None:
     """Tokens of the longest trial; None where a search may try what the invariants would refuse."""
-    return sizes.longest + more if isinstance(walk.proposer, TextGrad | Rewrite | HumanEdit) else None
+    return sizes.longest + more if isinstance(planned.proposer, TextGrad | Rewrite | HumanEdit) else None
 
 
-def _loss_line(walk: PlannedRun) -> Asked:
-    request = loss_request(walk.objective, "")
-    calls = 1 + RETURNS if _asks_for_loss(walk.settings) else 0
+def _loss_line(planned: PlannedRun) -> Asked:
+    request = loss_request(planned.objective, "")
+    calls = 1 + RETURNS if _asks_for_loss(planned.settings) else 0
     longest = Forecast().before(request)[0] + _SLICE_TOKENS + RETURNS * _REFUSAL_TOKENS
     return Asked(
         what="loss, with every refusal",
@@ -267,15 +267,16 @@ def _proposal_lines(step: StepBound, times: int, trial: int | None, reply: int |
     ]
 
 
-def _critique_tokens(walk: PlannedRun) -> int:
+def _critique_tokens(planned: PlannedRun) -> int:
     """Tokens of a critique at most: its head and as many quoted rows as it may hold."""
-    open_rows = (*walk.parts.train.rows, *walk.parts.validation.rows)
+    open_rows = (*planned.parts.train.rows, *planned.parts.validation.rows)
     most = max(
         (sum(min(_bytes(text), 4 * EXCERPT_CHARS) for text in row.inputs.values()) for row in open_rows), default=0
     )
-    names = sum(len(name) + 20 for name in walk.prompt.inputs)
+    names = sum(len(name) + 20 for name in planned.prompt.inputs)
     reasons = 4 * 300
-    return (estimate_tokens(walk.objective.describe()) + _SLICE_TOKENS) + QUOTED * (most + names + reasons + 400) // 2
+    heading = estimate_tokens(planned.objective.describe()) + _SLICE_TOKENS
+    return heading + QUOTED * (most + names + reasons + 400) // 2
 
 
 def _bytes(text: str) -> int:
@@ -284,25 +285,25 @@ def _bytes(text: str) -> int:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Drawn:
-    """Calls of made-up walks, by what is assumed of proposals; shapes (draws,)."""
+    """Calls of made-up runs, by what is assumed of proposals; shapes (draws,)."""
 
     judge: IntArray
     optimizer: IntArray
 
 
-def draw_runs(walk: PlannedRun, *, draws: int = DRAWS, seed: int = 0) -> Drawn | None:
-    """Draw how many calls walks like this one make; None where the proposer has no known bound.
+def draw_runs(planned: PlannedRun, *, draws: int = DRAWS, seed: int = 0) -> Drawn | None:
+    """Draw how many calls runs like this one make; None where the proposer has no known bound.
 
-    Each draw walks the steps by shares that are drawn from `USABLE`, `KEPT` and `AGAIN`; rows and settings are the
-    walk's own. It never goes over `bound_run`.
+    Each draw takes the steps by shares that are drawn from `USABLE`, `KEPT` and `AGAIN`; rows and settings are the
+    run's own. It never goes over `bound_run`.
     """
-    step = bound_proposal(walk)
+    step = bound_proposal(planned)
     if step is None:
         return None
     rng = np.random.default_rng(seed)
     usable, kept, again = (rng.beta(*shape, size=draws) for shape in (USABLE, KEPT, AGAIN))
-    train, validation, settings = len(walk.parts.train), len(walk.parts.validation), walk.settings
-    sealed = len(walk.dataset) - train - validation
+    train, validation, settings = len(planned.parts.train), len(planned.parts.validation), planned.settings
+    sealed = len(planned.dataset) - train - validation
     judge = np.full(draws, train + validation)
     optimizer = np.zeros(draws, np.int64)
     if _asks_for_loss(settings):

@@ -534,7 +534,7 @@ def _run(place: Workspace, run_id: str) -> Run:
 def _gate_prompts(
     place: Workspace, judges: Sequence[JudgeName], rows: object, terms: Any, model: str | None, budget: str | None
 ) -> Any:  # Any: Terms in, Gated out; both are imported where they are used
-    from .actions.gate import Asking, TwoJudges, gate_judges
+    from .actions.gate import GateModel, TwoJudges, gate_judges
     from .config.environment import parse_budget
     from .terminal import progress_on_stderr
 
@@ -551,7 +551,7 @@ def _gate_prompts(
         rules={version: kept.rule for version, kept in rules.items() if kept is not None},
     )
     with progress_on_stderr() as watch:
-        asking = Asking(
+        asking = GateModel(
             model=_require_model(model),
             environment=_environment(model),
             allowance=parse_budget(budget),

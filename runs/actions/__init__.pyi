@@ -3,7 +3,7 @@ from .calibrate import CalibrationRun, run_calibration
 from .check_data import find_leaks
 from .find_slices import UNGROUPED, Search, advise, group_by_input, search
 from .flips import flips, flips_of, validation
-from .gate import Asking, TwoJudges, gate_judges
+from .gate import GateModel, TwoJudges, gate_judges
 from .gate_decision import GATED, HUNKS, Gated, Terms, decisions_about, gated_on, needed, provenance, verification
 from .lineage import Node, lineage
 from .optimize import RunResult, resume_run, start_run
@@ -17,9 +17,9 @@ __all__ = [
     "GATED",
     "HUNKS",
     "UNGROUPED",
-    "Asking",
     "CalibrationRun",
     "CostSummary",
+    "GateModel",
     "Gated",
     "HunkChoice",
     "Node",

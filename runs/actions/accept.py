@@ -33,7 +33,7 @@ from ..store.journal import RunJournal, list_runs
 from ..store.ledger import HoldoutLedger
 from ..store.run_config import open_proposer
 from ..store.workspace import Workspace
-from .gate import Asking, Watch, decide_with_model
+from .gate import GateModel, Watch, decide_with_model
 from .gate_decision import HUNKS, Gated, Terms, answer_once
 from .run_summary import RunSummary, read_optimization
 
@@ -238,8 +238,8 @@ def accept_hunks(
     config = run.config
     environment.require_named(config.model, who=f"run {run.run_id}")
 
-    def asking(own: str) -> Asking:
-        return Asking(
+    def asking(own: str) -> GateModel:
+        return GateModel(
             model=config.model,
             environment=environment,
             allowance=_left(workspace, run.run_id, own, parse_budget(budget or config.budget)),
@@ -297,7 +297,7 @@ def _compose(run: RunSummary, chosen: Collection[int]) -> _Choice:
     return _Choice(run=run, numbers=numbers, of=len(diff.hunks), prompt=prompt, whole=whole)
 
 
-def _put_to_gate(workspace: Workspace, choice: _Choice, asking: Callable[[str], Asking], *, flags: str) -> Gated:
+def _put_to_gate(workspace: Workspace, choice: _Choice, asking: Callable[[str], GateModel], *, flags: str) -> Gated:
     """Have the gate decide between the run's first prompt and the composed one, on the run's holdout.
 
     Args:

@@ -56,8 +56,8 @@ TOP_KS = (1, 3, 5, 10)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asking:
-    """Who is asked, how, and for how much."""
+class AnnotationModel:
+    """The model that judges, its settings and its limits."""
 
     model: str
     environment: Environment
@@ -137,7 +137,7 @@ def run_annotation(
     *,
     retriever: Retriever,
     plan: SamplePlan,
-    asking: Asking,
+    asking: AnnotationModel,
     threshold_from: str,
     watch: Watch,
 ) -> Annotation:
@@ -149,7 +149,7 @@ def run_annotation(
         material: Queries, documents, and labels of pairs where people gave them.
         retriever: Over the material's documents.
         plan: Which pairs to draw.
-        asking: Who is asked.
+        asking: The model that judges.
         threshold_from: `rule`, `labels`, or a probability as text.
         watch: Called while pairs are drawn and answers come in.
 
@@ -210,7 +210,7 @@ def _judge(
     prompt: JudgePrompt,
     dataset: Dataset,
     config: Mapping[str, Any],  # Any: JSON
-    asking: Asking,
+    asking: AnnotationModel,
     kept: KeptRule | None,
     watch: Watch,
 ) -> tuple[str, JudgedDataset, ClientStats]:
@@ -236,7 +236,7 @@ def _judge(
         return run_id, judged, client.stats
 
 
-def _rule_notes(kept: KeptRule | None, asking: Asking) -> list[str]:
+def _rule_notes(kept: KeptRule | None, asking: AnnotationModel) -> list[str]:
     if kept is None:
         return ["no rule is kept for this judge: probabilities are raw; `judgewright calibrate` fits one"]
     return list(kept.caveats(model=asking.model, confidence=asking.settings.confidence))

@@ -40,8 +40,8 @@ Watch = Callable[[str, Progress], None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asking:
-    """Who is asked, and for how much."""
+class GateModel:
+    """The model that judges, and its limits."""
 
     model: str
     environment: Environment
@@ -87,7 +87,7 @@ class TwoJudges:
         return prompts | {"data": str(self.data.resolve()), "reading": dict(self.reading), "rules": rules}
 
 
-def gate_judges(workspace: Workspace, two: TwoJudges, terms: Terms, asking: Asking) -> Gated:
+def gate_judges(workspace: Workspace, two: TwoJudges, terms: Terms, asking: GateModel) -> Gated:
     """Ask two prompts about the rows of a holdout file, and decide.
 
     Raises:
@@ -124,7 +124,7 @@ def decide_with_model(
     prompts: tuple[JudgePrompt, JudgePrompt],
     holdout: SealedRows,
     terms: Terms,
-    asking: Asking,
+    asking: GateModel,
     *,
     rules: Mapping[str, DecisionRule],
     ledger: HoldoutLedger,
@@ -187,7 +187,7 @@ class _OnLine:
 
 
 def _ask(
-    prompt: JudgePrompt, rows: Dataset, client: Client, asking: Asking, *, rule: DecisionRule | None, repeat: int
+    prompt: JudgePrompt, rows: Dataset, client: Client, asking: GateModel, *, rule: DecisionRule | None, repeat: int
 ) -> JudgedDataset:
     """Judge the rows; decide nothing on those that happened to be judged before money or endpoint gave out."""
     settings = JudgeSettings(max_tokens=asking.max_tokens)

@@ -115,28 +115,28 @@ def pilot_rows(parts: Splits, rows: int = PILOT_ROWS) -> Dataset:
 
 def run_pilot(
     workspace: Workspace,
-    walk: PlannedRun,
+    planned: PlannedRun,
     config: RunConfig,
     environment: Environment,
     *,
     watch: Callable[[str, Progress], None],
 ) -> Pilot:
-    """Judge open rows in both wordings, in a run of its own; the walk will find the judge's answers in the record.
+    """Judge open rows in both wordings, in a run of its own; the planned run finds the judge's answers cached.
 
     Raises:
         WorldError: The endpoint or the budget stopped it.
     """
-    body = {"judge": walk.prompt.name, "version": walk.prompt.version, "model": config.model}
+    body = {"judge": planned.prompt.name, "version": planned.prompt.version, "model": config.model}
     run_id = create_run(workspace.database, "plan", body)
     record, allowed = CallStore(workspace.database, run_id), parse_budget(config.budget)
     budget = Budget(money=allowed.money, tokens=allowed.tokens, spent=record.spending())
-    rows = pilot_rows(walk.parts)
+    rows = pilot_rows(planned.parts)
     with (
         run_session(workspace.database, run_id),
         open_client(config.model, environment, record=record, budget=budget, concurrency=config.concurrency) as client,
     ):
-        wordings = (walk.prompt, reworded(walk.prompt))
-        before, after = (_judge(prompt, rows, walk, client, lambda p: watch("pilot", p)) for prompt in wordings)
+        wordings = (planned.prompt, reworded(planned.prompt))
+        before, after = (_judge(prompt, rows, planned, client, lambda p: watch("pilot", p)) for prompt in wordings)
         stats = client.stats
     out = stats.tokens_out / stats.calls if stats.calls else 0.0
     cost = stats.cost if stats.price_known else None
@@ -152,9 +152,9 @@ def run_pilot(
 
 
 def _judge(
-    prompt: JudgePrompt, rows: Dataset, walk: PlannedRun, client: Client, progress: Callable[[Progress], None]
+    prompt: JudgePrompt, rows: Dataset, planned: PlannedRun, client: Client, progress: Callable[[Progress], None]
 ) -> JudgedDataset:
-    settings = walk.settings
+    settings = planned.settings
     judged = judge(prompt, rows, client, settings=settings.judge, rule=settings.rule, progress=progress)
     unpaid = sum(isinstance(answer, Unscored) and answer.reason == "budget" for answer in judged.answers)
     if unpaid:
@@ -204,22 +204,22 @@ def assumed_judge(
     return JudgedDataset(dataset=whole, answers=answers, scale=BINARY, judge=prompt.name, model="assumed")
 
 
-def minimum_detectable_gain(workspace: Workspace, walk: PlannedRun, seen: Pilot | None) -> MinimumDetectableEffect:
+def minimum_detectable_gain(workspace: Workspace, planned: PlannedRun, seen: Pilot | None) -> MinimumDetectableEffect:
     """Return the smallest gain that the gate's next look could tell from none on as many rows as the holdout has.
 
     The sealed rows are not looked at: the standard error is carried over from open rows by their number.
 
     Args:
         workspace: Whose ledger says which look is the next.
-        walk: What is planned.
+        planned: The run.
         seen: The pilot; where there is none, the judge's errors and the churn are assumed.
     """
-    metric, holdout = walk.objective.target, walk.parts.holdout
+    metric, holdout = planned.objective.target, planned.parts.holdout
     looks = HoldoutLedger(workspace.database).looks(holdout.content_hash) if workspace.exists else ()
     alpha = alpha_of_look(len(looks) + 1)
     if seen is None:
-        rows = replace(walk.dataset, rows=(*walk.parts.train.rows, *walk.parts.validation.rows))
-        judged = assumed_judge(rows, walk.prompt)
+        rows = replace(planned.dataset, rows=(*planned.parts.train.rows, *planned.parts.validation.rows))
+        judged = assumed_judge(rows, planned.prompt)
         churn = Estimate(value=CHURN, low=None, high=None, n=0, reason="assumed, not measured")
         basis = f"assumed: a judge with precision and recall {ASSUMED_SKILL:.0%} and a churn of {CHURN:.0%}"
     else:
@@ -250,7 +250,7 @@ def minimum_detectable_gain(workspace: Workspace, walk: PlannedRun, seen: Pilot 
         alpha=alpha,
         basis=basis,
         perfect=perfect,
-        guards=guard_needs(walk.objective.guards, judged, churn=share),
+        guards=guard_needs(planned.objective.guards, judged, churn=share),
         reason=reason,
     )
 

@@ -31,7 +31,7 @@ TEXT_TOKENS = (150.0, 800.0)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Span:
-    """What a walk probably takes, and what it cannot exceed; None where it is not known."""
+    """What a run probably takes, and what it cannot exceed; None where it is not known."""
 
     p50: float | None
     p95: float | None
@@ -47,19 +47,19 @@ class Span:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BudgetForecast:
-    """Whether the budget that was given covers what the walk probably takes."""
+    """Whether the budget that was given covers what the run probably takes."""
 
     money: float | None
     tokens: int | None
     enough: bool | None
-    """For at least 95 of 100 walks; None where no budget was given, or where that is not known."""
+    """For at least 95 of 100 runs; None where no budget was given, or where that is not known."""
     note: str = ""
     """What is to be said about it; empty where it is enough, or where there is none."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
-    """What a walk will ask and cost, and what its gate could show."""
+    """What a run will ask and cost, and what its gate could show."""
 
     judge: str
     sizes: dict[str, int]
@@ -103,7 +103,7 @@ class Plan:
 
 
 def plan_run(workspace: Workspace, config: RunConfig, environment: Environment, *, pilot: bool, watch: Watch) -> Plan:
-    """Plan the walk that `start_run` would start with the same configuration; without a pilot it spends nothing.
+    """Plan the run that `start_run` would start with the same configuration; without a pilot it spends nothing.
 
     Args:
         workspace: Whose ledger is read, and where the pilot's replies are kept.
@@ -113,21 +113,21 @@ def plan_run(workspace: Workspace, config: RunConfig, environment: Environment, 
         watch: Called while the pilot's answers come in.
 
     Raises:
-        InputError: The walk could not start: the data, a name or the split cannot be used.
+        InputError: The run could not start: the data, a name or the split cannot be used.
         WorldError: The endpoint or the budget stopped the pilot.
     """
-    walk = _walk(workspace, config)
-    seen = run_pilot(workspace, walk, config, environment, watch=watch) if pilot else None
+    planned = _read_plan(workspace, config)
+    seen = run_pilot(workspace, planned, config, environment, watch=watch) if pilot else None
     names = (config.model, config.optimizer_model or config.model, config.screen_model or config.model)
     models = [open_model(name, environment, concurrency=1) for name in names]
     judge_model = models[0]
-    summary = count_row_tokens(walk.dataset.rows, model=judge_model.name, prompt=walk.prompt)
+    summary = count_row_tokens(planned.dataset.rows, model=judge_model.name, prompt=planned.prompt)
     rates = tuple(_Rates.of(model, environment) for model in models)
-    lines, drawn, step = bound_run(walk), draw_runs(walk), bound_proposal(walk)
+    lines, drawn, step = bound_run(planned), draw_runs(planned), bound_proposal(planned)
     spans = _spans(lines, drawn, _sizes(summary, step, seen), rates)
     return Plan(
-        judge=f"{walk.prompt.name}@{walk.prompt.version}",
-        sizes={part: len(getattr(walk.parts, part)) for part in ("train", "validation", "holdout", "final")},
+        judge=f"{planned.prompt.name}@{planned.prompt.version}",
+        sizes={part: len(getattr(planned.parts, part)) for part in ("train", "validation", "holdout", "final")},
         models=names[:2],
         simulated=any(model.simulated for model in models),
         lines=lines or (),
@@ -135,15 +135,15 @@ def plan_run(workspace: Workspace, config: RunConfig, environment: Environment, 
         tokens=spans[1],
         money=spans[2],
         budget=_weigh_budget(parse_budget(config.budget), tokens=spans[1], money=spans[2]),
-        detectable=minimum_detectable_gain(workspace, walk, seen),
+        detectable=minimum_detectable_gain(workspace, planned, seen),
         row_tokens=summary,
         pilot=seen,
-        notes=_notes(walk, seen),
+        notes=_notes(planned, seen),
     )
 
 
-def _walk(workspace: Workspace, config: RunConfig) -> PlannedRun:
-    """Read everything the walk would start from, and refuse what it would refuse."""
+def _read_plan(workspace: Workspace, config: RunConfig) -> PlannedRun:
+    """Read everything the run would start from, and refuse what it would refuse."""
     require_decision(config.judge)
     dataset = config.dataset()
     if kept := workspace.registry.kept_rule(config.judge):
@@ -261,7 +261,7 @@ def _weigh_budget(allowance: Allowance, *, tokens: Span, money: Span) -> BudgetF
     budget = f"--budget {written(limit)}"
     if span.p50 is None or span.p95 is None:
         return replace(given, note=f"whether {budget} is enough is not known: {span.reason}")
-    likely = f"the walk probably takes {written(span.p50)}, and one in twenty {written(span.p95)} or more"
+    likely = f"the run probably takes {written(span.p50)}, and one in twenty {written(span.p95)} or more"
     if limit < span.p50:
         return replace(given, enough=False, note=f"{budget} is too small and would stop it on the way: {likely}")
     if limit < span.p95:
@@ -276,7 +276,7 @@ def _span(draws: FloatArray, most: float | None, reason: str = "") -> Span:
     return Span(p50=middle, p95=high, at_most=most, reason=reason if most is None else "")
 
 
-def _notes(walk: PlannedRun, seen: Pilot | None) -> tuple[str, ...]:
+def _notes(planned: PlannedRun, seen: Pilot | None) -> tuple[str, ...]:
     notes = [
         f"likely figures assume that {ASSUMED}",
         "at most: every answer at the length the budget reserves for it (half a token a byte of text) and its reply "
@@ -287,11 +287,10 @@ def _notes(walk: PlannedRun, seen: Pilot | None) -> tuple[str, ...]:
             f"a verdict is taken to have {VERDICT_TOKENS[0]:.0f} to {VERDICT_TOKENS[1]:.0f} tokens; --pilot measures it"
         )
     else:
-        notes.append("the pilot's verdicts of the judge are kept: the walk will not ask for them again")
+        notes.append("the pilot's verdicts of the judge are kept: the run will not ask for them again")
         notes.append("a rewording changes less than a real edit does, so that the gain shown may be too small a one")
     notes.append("answers that the workspace has already cost nothing and are not taken off")
-    if walk.parts.holdout.groups < MIN_GROUPS:
-        notes.append(
-            f"the holdout has {walk.parts.holdout.groups} groups; with fewer than {MIN_GROUPS} the gate cannot decide"
-        )
-    return (*notes, *walk.parts.notes)
+    groups = planned.parts.holdout.groups
+    if groups < MIN_GROUPS:
+        notes.append(f"the holdout has {groups} groups; with fewer than {MIN_GROUPS} the gate cannot decide")
+    return (*notes, *planned.parts.notes)

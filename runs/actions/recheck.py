@@ -13,7 +13,7 @@ from ...slices import parse_predicate
 from ..store.journal import list_runs
 from ..store.ledger import HoldoutLedger
 from ..store.workspace import Workspace
-from .gate import Asking, TwoJudges, decide_with_model
+from .gate import GateModel, TwoJudges, decide_with_model
 from .gate_decision import HUNKS, Gated, Terms, answer_once, count_groups
 from .run_summary import RunSummary, read_run
 
@@ -32,7 +32,7 @@ class _Past:
     data: str
 
 
-def recheck(workspace: Workspace, prompt: JudgePrompt, asking: Asking) -> Gated:
+def recheck(workspace: Workspace, prompt: JudgePrompt, asking: GateModel) -> Gated:
     """Make the last decision that accepted a version again on another model: its parent against it.
 
     It is a look in the ledger, on a line of the model's own: the first on a model spends what a first look may.

@@ -24,7 +24,7 @@ from ...judges.annotation import (
     write_matrix,
 )
 from ...judges.annotation.material import Sources, read_material
-from ..actions.annotate import Annotation, Asking, run_annotation, write_annotations
+from ..actions.annotate import Annotation, AnnotationModel, run_annotation, write_annotations
 from ..config.environment import parse_budget
 from ..config.options import ModelOptions
 from ..terminal import progress_on_stderr, say, say_json, say_table
@@ -122,7 +122,7 @@ def annotate(
     )
     plan = SamplePlan(k=k, per_query=per_query, outside=cast("Outside", outside), seed=seed)
     with open_workspace(workspace, wait=not no_wait) as place, progress_on_stderr(quiet=as_json) as watch:
-        asking = Asking(
+        asking = AnnotationModel(
             model=models.model,
             environment=asking_environment(place.root, models.model),
             allowance=parse_budget(models.budget),

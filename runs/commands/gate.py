@@ -13,7 +13,7 @@ from ...judges import DecisionRule, InputError, JudgedDataset
 from ...optimize import Objective, read_objective
 from ...optimize.options import option, option_fields, spelling
 from ...slices.saved import read_slice
-from ..actions.gate import Asking, TwoJudges, gate_judges
+from ..actions.gate import GateModel, TwoJudges, gate_judges
 from ..actions.gate_decision import Gated, Terms, gate_verdicts
 from ..actions.verdict_pairs import pair_verdicts, read_holdout, read_verdicts, split_name
 from ..config.environment import parse_budget
@@ -175,7 +175,7 @@ def _of_judges(
     reading["id"] = reading.pop("id_")
     two = TwoJudges(before=prompts[0], after=prompts[1], data=holdout, reading=reading, rules=rules)
     with progress_on_stderr(quiet=quiet) as watch:
-        asking = Asking(
+        asking = GateModel(
             model=model,
             environment=asking_environment(place.root, model),
             allowance=parse_budget(models.budget),

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from ..actions.gate import Asking
+from ..actions.gate import GateModel
 from ..actions.recheck import recheck as decide_again
 from ..config.environment import parse_budget
 from ..config.options import ModelOptions
@@ -36,7 +36,7 @@ def recheck(
     otherwise.
     """
     with open_workspace(workspace, wait=not no_wait) as place, progress_on_stderr(quiet=as_json) as watch:
-        asking = Asking(
+        asking = GateModel(
             model=models.model,
             environment=asking_environment(place.root, models.model),
             allowance=parse_budget(models.budget),

@@ -15,7 +15,7 @@ from judgewright.judges.simulated import Server, Simulated, make_app
 from judgewright.optimize.holdout.ledger import alpha_of_look
 from judgewright.optimize.losses import read_objective
 from judgewright.runs.actions import (
-    Asking,
+    GateModel,
     RunResult,
     Terms,
     TwoJudges,
@@ -58,9 +58,9 @@ def accepted(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, RunResult]
     return folder / "work", result
 
 
-def asking(model: str) -> Asking:
+def asking(model: str) -> GateModel:
     """Ask one model, without a limit."""
-    return Asking(
+    return GateModel(
         model=model,
         environment=Environment(),
         allowance=parse_budget(None),
