@@ -1,4 +1,4 @@
-"""`judgewright diff`, `accept` and `reject`: a person's part in a run."""
+"""`judgewright diff`, `accept` and `reject`: read what a run proposes, and decide about it."""
 
 from __future__ import annotations
 
@@ -27,23 +27,23 @@ from .options import F, json_option, named_run, names, no_wait_option, open_work
 @json_option
 def diff(run: str, workspace: Path | None, as_json: bool) -> None:
     """Show what a run wants to change in its prompt, hunk by hunk, and what the gate said."""
-    with open_workspace(workspace) as place:
-        run = named_run(place, run)
-        summary = read_optimization(place, run)
+    with open_workspace(workspace) as opened:
+        run = named_run(opened, run)
+        summary = read_optimization(opened, run)
     decision, before, after = summary.decided, summary.before, summary.after
     try:
-        hunks, why = _hunks(summary), None
+        hunks, unsplit = _hunks(summary), None
     except WorkspaceError as error:
-        hunks, why = [], str(error)
+        hunks, unsplit = [], str(error)
     if as_json:
         versions = {"before": before.version, "after": after.version if after else None}
         text = before.diff(after) if after else ""
         decided = write_part(decision)
-        say_json({"prompt": versions, "diff": text, "hunks": hunks, "unsplit": why, "decision": decided})
+        say_json({"prompt": versions, "diff": text, "hunks": hunks, "unsplit": unsplit, "decision": decided})
         return
     say_prompt_diff(before, after)
-    if why:
-        say(f"\nIt cannot be adopted in parts: {why}")
+    if unsplit:
+        say(f"\nIt cannot be adopted in parts: {unsplit}")
     if hunks:
         say(f"\nIts hunks; to adopt some of them: judgewright accept {run} --hunks {hunks[0]['number']}")
     for hunk in hunks:
@@ -71,7 +71,7 @@ def _hunks(summary: RunSummary) -> list[dict[str, Any]]:  # Any: JSON
 
 
 def decision_options(command: F) -> F:
-    """Add the options of a person's decision: who, why, where, and how it is told."""
+    """Add the options of a person's decision: who, why, which workspace, and how it is printed."""
     options = (
         click.option("--by", "who", help="Who decides [default: git's user.name <user.email>, else your user name]."),
         click.option("--comment", default="", help="Why."),
@@ -112,15 +112,17 @@ def accept(
     if hunks is None:
         if budget is not None:
             raise InputError("--budget is for --hunks; to adopt the whole diff nothing is asked")
-        with open_workspace(workspace, wait=not no_wait) as place:
-            _settle(place, run, adopt=True, who=who, comment=comment, as_json=as_json)
+        with open_workspace(workspace, wait=not no_wait) as opened:
+            _settle(opened, run, adopt=True, who=who, comment=comment, as_json=as_json)
         return
     chosen = _numbers(hunks)
-    with open_workspace(workspace, wait=not no_wait) as place, progress_on_stderr(quiet=as_json) as watch:
-        environment = asking_environment(place.root, origins=origins)
-        run = named_run(place, run)
+    with open_workspace(workspace, wait=not no_wait) as opened, progress_on_stderr(quiet=as_json) as watch:
+        environment = asking_environment(opened.root, origins=origins)
+        run = named_run(opened, run)
         try:
-            choice = accept_hunks(place, run, chosen, environment, who=who, comment=comment, watch=watch, budget=budget)
+            choice = accept_hunks(
+                opened, run, chosen, environment, who=who, comment=comment, watch=watch, budget=budget
+            )
         except NotAccepted as refusal:
             _refuse(run, refusal, as_json=as_json)
     _finish(choice, as_json=as_json)
@@ -133,14 +135,14 @@ def accept(
 @decision_options
 def reject(run: str, who: str | None, comment: str, workspace: Path | None, no_wait: bool, as_json: bool) -> None:
     """Turn a run's prompt down."""
-    with open_workspace(workspace, wait=not no_wait) as place:
-        _settle(place, run, adopt=False, who=who, comment=comment, as_json=as_json)
+    with open_workspace(workspace, wait=not no_wait) as opened:
+        _settle(opened, run, adopt=False, who=who, comment=comment, as_json=as_json)
 
 
-def _settle(place: Workspace, run: str, *, adopt: bool, who: str | None, comment: str, as_json: bool) -> None:
-    run = named_run(place, run)
+def _settle(opened: Workspace, run: str, *, adopt: bool, who: str | None, comment: str, as_json: bool) -> None:
+    run = named_run(opened, run)
     try:
-        adopted = record_review(place, run, accept=adopt, who=who, comment=comment)
+        adopted = record_review(opened, run, accept=adopt, who=who, comment=comment)
     except NotAccepted as refusal:
         _refuse(run, refusal, as_json=as_json)
     spec = f"{adopted.name}@{adopted.version}" if adopted else None

@@ -34,7 +34,7 @@ class _WriteUnlessNamed(Group):
     epilog="Example:  judgewright export groundedness --to mlflow --out handover && judgewright export verify handover",
 )
 def export() -> None:
-    """Hand a judge to another tool: `export JUDGE --to TARGET --out PATH`, then `export verify PATH`."""
+    """Write a judge for another tool: `export JUDGE --to TARGET --out PATH`, then `export verify PATH`."""
 
 
 @export.command(epilog="Example:  judgewright export groundedness --to messages --out groundedness.json")
@@ -45,7 +45,7 @@ def export() -> None:
     type=OutFile(makes_folder=True, may_be_folder=True),
     help="Folder to write, with manifest.json; a name with a suffix for an export of one file [default: print it].",
 )
-@click.option("--force", is_flag=True, help="Overwrite what is there, also what no export wrote.")
+@click.option("--force", is_flag=True, help="Overwrite what is there, also files that no export wrote.")
 @click.option("--push", "uri", help="Also store it in the tool's registry at this address (MLflow, TruLens, ...).")
 @click.option("--with", "interpreter", help="With --push: the Python that has the tool [default: this one].")
 @workspace_option
@@ -64,16 +64,16 @@ def judge(
     if uri is not None and (out is None or TARGETS[target].push is None):
         able = ", ".join(name for name, one in TARGETS.items() if one.push)
         raise InputError("--push needs a folder (--out) and a tool with a registry", hint=f"these have one: {able}")
-    with open_workspace(workspace) as place:
-        prompt = place.registry.get(judge)
-        context = export_context(place, prompt)
+    with open_workspace(workspace) as opened:
+        prompt = opened.registry.get(judge)
+        context = export_context(opened, prompt)
     files: dict[str, str] = {}
     if out is not None:
         written = write_export(context, TARGETS[target], out, force=force)
         body, text = written.body, None
         if uri is not None:
-            there = push_export(written.folder, stem(prompt), TARGETS[target], uri, interpreter=interpreter)
-            body = body | {"pushed": {"to": uri, "as": there}}
+            name = push_export(written.folder, stem(prompt), TARGETS[target], uri, interpreter=interpreter)
+            body = body | {"pushed": {"to": uri, "as": name}}
     else:
         bundle = TARGETS[target].write(context)
         if len(bundle.files) > 1 and not as_json:
@@ -119,14 +119,14 @@ def verify(path: Path, target: str | None, interpreter: str | None, as_json: boo
     """
     if target and target != (written_for := read_export(path).body["target"]):
         raise InputError(f"{path} was written for {written_for}, not for {target}")
-    found = verify_export(path, TARGETS, interpreter=interpreter)
+    report = verify_export(path, TARGETS, interpreter=interpreter)
     if as_json:
-        say_json({"passed": found.passed, **asdict(found)})
+        say_json({"passed": report.passed, **asdict(report)})
     else:
-        say(f"{found.judge} in {inline(found.tool)}: {found.rows} rows rendered, {found.replies} replies read")
-        for kind, lines in (("problem", found.problems), ("declared", found.differences), ("note", found.notes)):
+        say(f"{report.judge} in {inline(report.tool)}: {report.rows} rows rendered, {report.replies} replies read")
+        for kind, lines in (("problem", report.problems), ("declared", report.differences), ("note", report.notes)):
             for line in lines:
                 say(f"  {kind}: {inline(line)}")
-        say("verified" if found.passed else "NOT the same judge")
-    if not found.passed:
+        say("verified" if report.passed else "NOT the same judge")
+    if not report.passed:
         sys.exit(1)
