@@ -43,7 +43,7 @@ class TermOptions:
     objective: str = _gate("", "What should be better, in a sentence.")
     target: str | None = _gate(None, "The metric that should be better; overrides what the objective says.")
     guards: tuple[str, ...] = _gate(
-        (), "A metric that must not fall by this much.", kind="repeated", flag="--guard", metavar="METRIC:-MARGIN"
+        (), "How far a metric may fall, such as recall=0.05.", kind="repeated", flag="--guard", metavar="METRIC=LOSS"
     )
     slice_: str = _gate("", "Rows that must not get worse: conditions or FILE.", flag="--slice", metavar="SLICE")
     exclude: tuple[str, ...] = _gate((), "Comma-separated columns never to slice by.", kind="names")

@@ -48,7 +48,12 @@ class WriteOptions:
 
     target: str | None = option("Goal", None, "The metric to improve; overrides what the objective says.")
     guards: tuple[str, ...] = option(
-        "Goal", (), "How far a metric may fall.", kind="repeated", flag="--guard", metavar="METRIC:-MARGIN"
+        "Goal",
+        (),
+        "How far a metric may fall, such as recall=0.05.",
+        kind="repeated",
+        flag="--guard",
+        metavar="METRIC=LOSS",
     )
     slice_: str = option("Goal", "all rows", "The slice under repair, in words.", flag="--slice")
     model: str = field(metadata=described("Model", MODEL, kind="model"))

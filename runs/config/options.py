@@ -27,7 +27,7 @@ class GoalOptions:
     objective: str = field(metadata=described("Goal", "What to improve, in a sentence."))
     target: str | None = _goal(None, "The metric to improve; overrides what the objective says.")
     guards: tuple[str, ...] = _goal(
-        (), "A metric that must not fall by this much.", kind="repeated", flag="--guard", metavar="METRIC:-MARGIN"
+        (), "How far a metric may fall, such as recall=0.05.", kind="repeated", flag="--guard", metavar="METRIC=LOSS"
     )
     loss: str | None = _goal(
         None,
