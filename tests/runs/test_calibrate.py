@@ -138,15 +138,15 @@ def test_a_walk_decides_by_the_kept_rule_and_remembers_it(place: Workspace, rows
     rule = calibrated(place, rows, metric="recall").calibrated.rule
     assert rule.threshold != PROMPT.rule.threshold
     ruled = walk(place, rows)
-    payload = {event.kind: event.payload for event in ruled.events}
-    before = {event.kind: event.payload for event in plain.events}
+    payload = {event.kind: event.payload for event in ruled.run.events}
+    before = {event.kind: event.payload for event in plain.run.events}
     assert (before["started"]["rule"], payload["started"]["rule"]) == (PROMPT.rule.version, rule.version)
     assert payload["benchmark"]["confusion"] != before["benchmark"]["confusion"]
     kept = place.registry.kept_rule(PROMPT)
     assert kept is not None
     (place.root / "prompts" / "groundedness" / f"{PROMPT.version}.rule.yaml").unlink()
     again = resume_run(place, ruled.run_id, Environment(), watch=lambda *_: None, on_event=lambda *_: None)
-    assert [e.payload for e in again.events] == [e.payload for e in ruled.events]
+    assert [e.payload for e in again.run.events] == [e.payload for e in ruled.run.events]
 
 
 def test_too_few_labels_are_refused_before_anything_is_asked(place: Workspace, tmp_path: Path) -> None:

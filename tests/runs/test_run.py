@@ -68,13 +68,13 @@ def start(place: Workspace, chosen: RunConfig) -> RunResult:
 
 def lasting(result: RunResult) -> list[tuple[str, Mapping[str, Any]]]:
     """Every event of a run, without times."""
-    return [(event.kind, event.payload) for event in result.events]
+    return [(event.kind, event.payload) for event in result.run.events]
 
 
 def test_a_walk_writes_its_steps_in_order_and_resuming_it_asks_nothing(place: Workspace, rows: Path) -> None:
     """The events name the path; walking again gives the same events from the record alone."""
     first = start(place, config(rows))
-    kinds = list(dict.fromkeys(event.kind for event in first.events))
+    kinds = list(dict.fromkeys(event.kind for event in first.run.events))
     path = [
         "started",
         "split",
@@ -99,7 +99,7 @@ def test_another_run_in_the_workspace_pays_for_nothing_it_already_knows(place: W
     """Recorded replies are shared; the second run spends its own look at the holdout."""
     first, second = start(place, config(rows)), start(place, config(rows))
     assert sum(stats.calls for stats in second.stats) == 0
-    looks = [next(e.payload for e in r.events if e.kind == "decision").get("look") for r in (first, second)]
+    looks = [next(e.payload for e in r.run.events if e.kind == "decision").get("look") for r in (first, second)]
     if looks[0] is not None and not first.outcome.decision.accepted:  # type: ignore[union-attr]
         assert looks == [1, 2]
 
@@ -107,7 +107,7 @@ def test_another_run_in_the_workspace_pays_for_nothing_it_already_knows(place: W
 def test_everything_simulated_is_marked(place: Workspace, rows: Path) -> None:
     """Run, decision and benchmark say that the model was simulated, with the version of its rules."""
     result = start(place, config(rows, steps=1))
-    started = result.events[0].payload
+    started = result.run.events[0].payload
     assert started["simulated"]
     assert started["endpoints"][0] == Simulated().endpoint
     assert result.to_json()["benchmark"]["simulated"]
@@ -195,7 +195,7 @@ def test_the_baseline_of_a_run_is_read_without_asking(place: Workspace, rows: Pa
     """`slices RUN` works on the recorded verdicts."""
     result = start(place, config(rows, steps=0))
     judged = baseline(place, result.run_id)
-    recorded = next(event.payload for event in result.events if event.kind == "benchmark")
+    recorded = next(event.payload for event in result.run.events if event.kind == "benchmark")
     assert len(judged.scored) == recorded["n"]
 
 
@@ -342,7 +342,7 @@ def test_a_column_that_is_not_there_is_refused_before_anything_is_asked(
 
 def openings(place: Workspace, result: RunResult) -> list[int]:
     """How often a run's holdout and final rows stand in the ledger as opened."""
-    seals = next(event.payload["seals"] for event in result.events if event.kind == "split")
+    seals = next(event.payload["seals"] for event in result.run.events if event.kind == "split")
     return [len(HoldoutLedger(place.database).looks(seals[part])) for part in ("holdout", "final")]
 
 
@@ -402,7 +402,7 @@ def test_without_an_accept_the_final_rows_stay_sealed_and_nobody_pays_for_them(r
 def test_no_seed_and_no_other_split_makes_a_fresh_holdout(place: Workspace, rows: Path) -> None:
     """Another seed keeps the sealed rows and their count of looks; another split of the same rows is refused."""
     first, second = start(place, config(rows, seed=0)), start(place, config(rows, seed=1))
-    seals = [next(e.payload["seals"] for e in r.events if e.kind == "split") for r in (first, second)]
+    seals = [next(e.payload["seals"] for e in r.run.events if e.kind == "split") for r in (first, second)]
     assert seals[0] == seals[1]
     with pytest.raises(InputError, match="30/20/30/20"):
         start(place, config(rows, shares=(30, 20, 30.01, 19.99)))
