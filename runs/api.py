@@ -528,7 +528,7 @@ def _run(place: Workspace, run_id: str) -> Run:
     from .actions.run_summary import read_optimization
 
     summary = read_optimization(place, run_id)
-    return Run(run_id=run_id, workspace=place.root, result=summary, record=summary.decided)
+    return Run(run_id=run_id, workspace=place.root, summary=summary, record=summary.decided)
 
 
 def _gate_prompts(

@@ -210,7 +210,7 @@ class Run(Printed):
 
     run_id: str
     workspace: Path
-    result: RunSummary
+    summary: RunSummary
     record: DecisionRecord
     """The gate's decision as the journal has it."""
 
@@ -229,12 +229,12 @@ class Run(Printed):
     @property
     def before(self) -> JudgePrompt:
         """The prompt the run started from."""
-        return self.result.before
+        return self.summary.before
 
     @property
     def after(self) -> JudgePrompt | None:
         """The best new prompt; None where none was better on the validation rows."""
-        return self.result.after
+        return self.summary.after
 
     @property
     def diff(self) -> Diff:
@@ -292,7 +292,7 @@ class Run(Printed):
         from .terminal import say
 
         say(f"Run {self.run_id}: {self.before.name}@{self.before.version}")
-        say(f"  cost including resumes: {describe_cost(self.result.cost)}")
+        say(f"  cost including resumes: {describe_cost(self.summary.cost)}")
         say(f"\n{self.decision}")
         say(str(self.diff))
 
