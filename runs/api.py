@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from ..judges import Dataset, JudgedDataset, JudgePrompt
     from ..judges.calibrate import Method
     from ..judges.function_judge import JudgeFunction
+    from .actions.run_summary import RunSummary
     from .config.environment import Environment
     from .store.workspace import Workspace
 
@@ -57,10 +58,10 @@ def load_rows(
 
     source = Path(data) if isinstance(data, str | Path) else rows_in_memory(data)
     problems = Problems(source, unit_of(source))
-    found: dict[str, None] = {}
+    columns_found: dict[str, None] = {}
     count = 0
     for record in read_records(source, problems):
-        found |= dict.fromkeys(record.fields)
+        columns_found |= dict.fromkeys(record.fields)
         count += 1
     problems.check()
     reading: dict[str, Any] = {"label": label, "id": id, "group": group, "limit": limit}
@@ -68,7 +69,7 @@ def load_rows(
     if label_scale is not None:
         parse_label_scale(label_scale)
     reading["label_scale"] = label_scale
-    return Rows(source=source, columns_found=tuple(found), count=count, reading=reading)
+    return Rows(source=source, columns_found=tuple(columns_found), count=count, reading=reading)
 
 
 def load_verdicts(data: object, **columns: Any) -> JudgedDataset:  # Any: the arguments of `judges.load_verdicts`
@@ -113,20 +114,20 @@ def bench(
     from .terminal import progress_on_stderr
 
     table = _rows(rows)
-    with _open(workspace) as place:
+    with _open(workspace) as opened:
         if callable(judge):
             if model is not None:
                 raise InputError("a function is its own model: leave out model")
-            dataset = _dataset_for_function(table, place)
-            result = bench_function(place, cast("JudgeFunction", judge), dataset, scale=_scale(scale), by=by)
+            dataset = _dataset_for_function(table, opened)
+            result = bench_function(opened, cast("JudgeFunction", judge), dataset, scale=_scale(scale), by=by)
         else:
             if scale is not None:
                 raise InputError("the prompt of a judge states its scale; scale is for a function")
-            prompt = _prompt(place, judge)
+            prompt = _prompt(opened, judge)
             dataset = table.dataset(prompt)
             with progress_on_stderr() as watch:
                 result = run_bench(
-                    place,
+                    opened,
                     prompt,
                     dataset,
                     BenchPlan(settings=JudgeSettings(), by=by),
@@ -176,8 +177,8 @@ def score(verdicts: object, *, by: str | None = None, workspace: str | Path | No
     from .store.sealed_rows import seal_judges
 
     judged = _verdicts(verdicts)
-    with _open(workspace) as place:
-        (seal,) = seal_judges(place, [judged], show_all=False, by="score")
+    with _open(workspace) as opened:
+        (seal,) = seal_judges(opened, [judged], show_all=False, by="score")
     measured = measure_one(judged, ScoreOptions(by=by)).noting(*seal.notes(), *seal.look_note())
     return VerdictScore(score=measured, title=judged.judge)
 
@@ -218,11 +219,11 @@ def find_slices(
     if isinstance(judged, Bench):
         table, title = judged.open_rows, judged.title
     else:
-        with _open(workspace) as place:
+        with _open(workspace) as opened:
             if isinstance(judged, str | Path):
-                table = read_judged(str(judged), place, {})
+                table = read_judged(str(judged), opened, {})
             else:
-                table = open_rows(place, _verdicts(judged), show_all=False)
+                table = open_rows(opened, _verdicts(judged), show_all=False)
         title = Path(judged).name if isinstance(judged, str | Path) else table.judge
     return Slices(report=search(table, wanted), judged=table, title=title)
 
@@ -254,10 +255,10 @@ def calibrate(
     from .terminal import progress_on_stderr
 
     table, shares = _rows(rows), (30.0, 20.0, 30.0, 20.0)
-    with _open(workspace) as place, progress_on_stderr() as watch:
-        prompt = _prompt(place, judge)
+    with _open(workspace) as opened, progress_on_stderr() as watch:
+        prompt = _prompt(opened, judge)
         result = run_calibration(
-            place,
+            opened,
             prompt,
             table.dataset(prompt),
             model=model,
@@ -323,12 +324,12 @@ def optimize(
             hint="measure it with bench, slice it with find_slices, decide about it with gate",
         )
     table = _rows(rows)
-    with _open(workspace) as place, progress_on_stderr() as watch:
-        prompt = _prompt(place, judge)
+    with _open(workspace) as opened, progress_on_stderr() as watch:
+        prompt = _prompt(opened, judge)
         reading = dict(table.reading)
         config = RunConfig(
             prompt=prompt.to_yaml(),
-            data=str(_file_of(table, place)),
+            data=str(_file_of(table, opened)),
             objective=objective,
             model=model,
             target=target,
@@ -343,8 +344,8 @@ def optimize(
             **reading,
         )
         environment = _environment(model, optimizer_model)
-        result = start_run(place, config, environment, watch=watch, on_event=lambda event: None)
-        return _run(place, result.run_id)
+        result = start_run(opened, config, environment, watch=watch, on_event=lambda event: None)
+        return _run(opened, result.run)
 
 
 def load_run(run: str = "latest", *, workspace: str | Path | None = None) -> Run:
@@ -354,12 +355,13 @@ def load_run(run: str = "latest", *, workspace: str | Path | None = None) -> Run
         run: A run's id, the beginning of one, or `latest`.
         workspace: The folder of the workspace.
     """
+    from .actions.run_summary import read_optimization
     from .store.journal import find_run
 
-    with _open(workspace) as place:
-        if not place.exists:
-            raise InputError(f"there is no workspace at {place.root}", hint="name its folder with workspace")
-        return _run(place, find_run(place.database, run, kind="optimize"))
+    with _open(workspace) as opened:
+        if not opened.exists:
+            raise InputError(f"there is no workspace at {opened.root}", hint="name its folder with workspace")
+        return _run(opened, read_optimization(opened, find_run(opened.database, run, kind="optimize")))
 
 
 def gate(
@@ -399,12 +401,14 @@ def gate(
         raise InputError("better at what?", hint='say it, such as target="precision"')
     terms = Terms(objective=read_objective(objective, target=target, guards=_guards(guard)))
     prompts = [judge for judge in (before, after) if isinstance(judge, str | Path | JudgePrompt)]
-    with _open(workspace) as place:
+    with _open(workspace) as opened:
         if len(prompts) == 2:
-            return Gate(gated=_gate_prompts(place, prompts, rows, terms, model, budget))
-        sides = [_side(judge, rows, model=model, scale=scale, budget=budget, place=place) for judge in (before, after)]
+            return Gate(gated=_gate_prompts(opened, prompts, rows, terms, model, budget))
+        sides = [
+            _side(judge, rows, model=model, scale=scale, budget=budget, opened=opened) for judge in (before, after)
+        ]
         versions = (version_of(sides[0]), version_of(sides[1]))
-        return Gate(gated=gate_verdicts(place, *pair_verdicts(sides[0], sides[1]), terms, known_as=versions))
+        return Gate(gated=gate_verdicts(opened, *pair_verdicts(sides[0], sides[1]), terms, known_as=versions))
 
 
 def export(
@@ -429,24 +433,24 @@ def export(
 
     if to not in TARGETS:
         raise InputError(f"there is no export target {to!r}", hint=f"there are {', '.join(sorted(TARGETS))}")
-    with _open(workspace) as place:
-        context = export_context(place, _prompt(place, judge))
+    with _open(workspace) as opened:
+        context = export_context(opened, _prompt(opened, judge))
     write_export(context, TARGETS[to], Path(out), force=force)
     return Path(out)
 
 
 def list_judges(*, workspace: str | Path | None = None) -> JudgeList:
     """List the judges of a workspace and those that come with the package."""
-    with _open(workspace) as place:
-        return JudgeList(place.registry.get(name) for name in place.registry.names())
+    with _open(workspace) as opened:
+        return JudgeList(opened.registry.get(name) for name in opened.registry.names())
 
 
 def list_runs(*, workspace: str | Path | None = None) -> RunList:
     """List the runs of a workspace, newest first."""
     from .store import journal
 
-    with _open(workspace) as place:
-        return RunList(reversed(journal.list_runs(place.database))) if place.exists else RunList()
+    with _open(workspace) as opened:
+        return RunList(reversed(journal.list_runs(opened.database))) if opened.exists else RunList()
 
 
 CONCURRENCY = 64
@@ -477,8 +481,8 @@ def _require_model(model: str | None) -> str:
     return model
 
 
-def _prompt(place: Workspace, judge: JudgeName) -> JudgePrompt:
-    return place.registry.get(str(judge)) if isinstance(judge, str | Path) else judge
+def _prompt(opened: Workspace, judge: JudgeName) -> JudgePrompt:
+    return opened.registry.get(str(judge)) if isinstance(judge, str | Path) else judge
 
 
 def _rows(rows: object) -> Rows:
@@ -510,29 +514,26 @@ def _guards(guard: Guards) -> tuple[str, ...]:
     return tuple(guard)
 
 
-def _file_of(table: Rows, place: Workspace) -> Path:
+def _file_of(table: Rows, opened: Workspace) -> Path:
     """Return the file of rows, which a run reads again when it is resumed; rows in memory are written to one."""
     from .store.kept_rows import keep_rows
 
-    return table.source if isinstance(table.source, Path) else keep_rows(place, table.source)
+    return table.source if isinstance(table.source, Path) else keep_rows(opened, table.source)
 
 
-def _dataset_for_function(table: Rows, place: Workspace) -> Dataset:
+def _dataset_for_function(table: Rows, opened: Workspace) -> Dataset:
     """Read rows for a judge without a prompt: its inputs are found by their names or by what the columns hold."""
     from .actions.bench import rows_for_function
 
-    return rows_for_function(table.source, table.reading, place.registry)
+    return rows_for_function(table.source, table.reading, opened.registry)
 
 
-def _run(place: Workspace, run_id: str) -> Run:
-    from .actions.run_summary import read_optimization
-
-    summary = read_optimization(place, run_id)
-    return Run(run_id=run_id, workspace=place.root, summary=summary, record=summary.decided)
+def _run(opened: Workspace, summary: RunSummary) -> Run:
+    return Run(run_id=summary.run_id, workspace=opened.root, summary=summary, record=summary.decided)
 
 
 def _gate_prompts(
-    place: Workspace, judges: Sequence[JudgeName], rows: object, terms: Any, model: str | None, budget: str | None
+    opened: Workspace, judges: Sequence[JudgeName], rows: object, terms: Any, model: str | None, budget: str | None
 ) -> Any:  # Any: Terms in, Gated out; both are imported where they are used
     from .actions.gate import GateModel, TwoJudges, gate_judges
     from .config.environment import parse_budget
@@ -541,12 +542,12 @@ def _gate_prompts(
     if rows is None:
         raise InputError("two judges need the rows of a holdout", hint="name them as the third argument")
     table = _rows(rows)
-    before, after = (_prompt(place, judge) for judge in judges)
-    rules = {prompt.version: place.registry.kept_rule(prompt) for prompt in (before, after)}
+    before, after = (_prompt(opened, judge) for judge in judges)
+    rules = {prompt.version: opened.registry.kept_rule(prompt) for prompt in (before, after)}
     two = TwoJudges(
         before=before,
         after=after,
-        data=_file_of(table, place),
+        data=_file_of(table, opened),
         reading=table.reading,
         rules={version: kept.rule for version, kept in rules.items() if kept is not None},
     )
@@ -558,11 +559,11 @@ def _gate_prompts(
             concurrency=CONCURRENCY,
             watch=watch,
         )
-        return gate_judges(place, two, terms, asking)
+        return gate_judges(opened, two, terms, asking)
 
 
 def _side(
-    judge: object, rows: object, *, model: str | None, scale: str | None, budget: str | None, place: Workspace
+    judge: object, rows: object, *, model: str | None, scale: str | None, budget: str | None, opened: Workspace
 ) -> JudgedDataset:
     """Return one side of a gate as verdicts, asking the judge where it has not been asked yet."""
     from ..judges import JudgedDataset
@@ -572,5 +573,5 @@ def _side(
     if rows is None:
         raise InputError("a judge that is yet to be asked needs the rows of a holdout", hint="name them as rows")
     if callable(judge):
-        return bench(cast("JudgeFunction", judge), rows, scale=scale, workspace=place.root).judged
-    return bench(cast("JudgeName", judge), rows, model=model, budget=budget, workspace=place.root).judged
+        return bench(cast("JudgeFunction", judge), rows, scale=scale, workspace=opened.root).judged
+    return bench(cast("JudgeName", judge), rows, model=model, budget=budget, workspace=opened.root).judged
