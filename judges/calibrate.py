@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from .errors import InputError
-from .judged import BoolArray, FloatArray, IntArray, JudgedDataset, group_codes
+from .judged_dataset import BoolArray, FloatArray, IntArray, JudgedDataset, group_codes
 from .metrics.benchmark import Benchmark, measure
 from .metrics.catalog import BINARY_METRICS, METRICS
 from .metrics.estimate import Estimate

@@ -10,7 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any, cast
 
 from .errors import InputError
-from .judged import JudgedDataset
+from .judged_dataset import JudgedDataset
 from .rows import Dataset, Row, Scalar
 from .scale import BINARY, OutputScale
 from .verdict import Answer, Unscored, Verdict

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from .errors import BudgetSpent, ModelError
-from .judged import JudgedDataset
+from .judged_dataset import JudgedDataset
 from .models.client import Client, Outcome, Progress
 from .models.model import Completion, Request
 from .prompt import JudgePrompt

@@ -8,7 +8,7 @@ from itertools import combinations
 from typing import TYPE_CHECKING
 
 from .errors import InputError
-from .judged import JudgedDataset
+from .judged_dataset import JudgedDataset
 from .metrics.benchmark import Benchmark
 from .metrics.catalog import LOWER_IS_BETTER, PAIRED_METRICS
 from .metrics.estimate import Estimate

@@ -14,7 +14,7 @@ from dataclasses import asdict, dataclass
 from .errors import InputError, PromptError
 from .instruction import ASKING, Filled, Unfilled, ask_instruction, load_instruction, number_lines
 from .judge import JudgeSettings
-from .judged import JudgedDataset
+from .judged_dataset import JudgedDataset
 from .models.client import Client, Progress
 from .rows import Dataset, Row
 from .scale import PROBABILITY

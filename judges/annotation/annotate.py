@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from ..errors import InputError
-from ..judged import BoolArray, FloatArray, IntArray, JudgedDataset
+from ..judged_dataset import BoolArray, FloatArray, IntArray, JudgedDataset
 from ..metrics import Estimate
 from ..notebook_display import html_table
 from ..reliability.cluster_bootstrap import bootstrap_groups

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..errors import InputError
-from ..judged import IntArray, JudgedDataset
+from ..judged_dataset import IntArray, JudgedDataset
 from ..registry import write_beside
 from ..verdict import Verdict
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from ..duplicates import ASCII_WORDS
 from ..errors import InputError
-from ..judged import FloatArray, IntArray
+from ..judged_dataset import FloatArray, IntArray
 
 EXTRA = "embeddings"
 """The extra that dense retrieval needs."""

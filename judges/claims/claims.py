@@ -14,7 +14,7 @@ from typing import Any
 from ..errors import InputError, PromptError
 from ..instruction import ASKING, Unfilled
 from ..judge import JudgeSettings, judge
-from ..judged import JudgedDataset
+from ..judged_dataset import JudgedDataset
 from ..models.client import Client, Progress
 from ..prompt import JudgePrompt
 from ..rows import Dataset, Row

@@ -10,7 +10,7 @@ import numpy as np
 import orjson
 
 from ..errors import DataError
-from ..judged import IntArray
+from ..judged_dataset import IntArray
 from .columns import as_text, refuse_missing
 from .problems import Problems
 from .records import Cell, Record, read_records, unit_of

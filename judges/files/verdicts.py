@@ -9,7 +9,7 @@ from math import isnan
 from typing import get_args
 
 from ..errors import DataError, InputError
-from ..judged import JudgedDataset
+from ..judged_dataset import JudgedDataset
 from ..rows import Dataset, Row
 from ..scale import OutputScale
 from ..verdict import Answer, Unscored, UnscoredReason, Verdict

@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..errors import InputError
-from ..judged import BoolArray, FloatArray, IntArray
+from ..judged_dataset import BoolArray, FloatArray, IntArray
 
 Formula = Callable[[FloatArray], FloatArray]
 """Maps tables of shape (..., K, K) to values of shape (...)."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..errors import InputError
-from ..judged import IntArray, JudgedDataset
+from ..judged_dataset import IntArray, JudgedDataset
 from ..notebook_display import SIMULATED, html_table
 from ..rows import Dataset
 from ..verdict import Unscored

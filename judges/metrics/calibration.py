@@ -14,7 +14,7 @@ from functools import partial
 import numpy as np
 
 from ..errors import InputError
-from ..judged import BoolArray, FloatArray, IntArray
+from ..judged_dataset import BoolArray, FloatArray, IntArray
 from .calibration_error import Edges, bins_of, ece_interval
 from .delta import score_interval
 from .intervals import Cells, Interval, Statistic

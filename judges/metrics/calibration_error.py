@@ -12,7 +12,7 @@ from typing import Literal
 
 import numpy as np
 
-from ..judged import BoolArray, FloatArray, IntArray
+from ..judged_dataset import BoolArray, FloatArray, IntArray
 from .intervals import Interval, effective_groups
 from .student_t import t_quantile
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..judged import BoolArray, IntArray, JudgedDataset
+from ..judged_dataset import BoolArray, IntArray, JudgedDataset
 from .calibration_error import ece_by_chance
 from .catalog import METRICS, RowKind
 from .intervals import effective_groups

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..errors import InputError
-from ..judged import FloatArray, IntArray
+from ..judged_dataset import FloatArray, IntArray
 from .delta import left_out_se
 from .estimate import Estimate
 from .student_t import t_quantile

@@ -11,7 +11,7 @@ import math
 
 import numpy as np
 
-from ..judged import FloatArray, IntArray
+from ..judged_dataset import FloatArray, IntArray
 from .estimate import Estimate
 from .intervals import Interval, effective_groups, wilson
 from .student_t import t_quantile

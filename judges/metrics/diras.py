@@ -21,7 +21,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ..errors import InputError
-from ..judged import BoolArray, FloatArray, IntArray
+from ..judged_dataset import BoolArray, FloatArray, IntArray
 from . import calibration
 from .agreement import confusion
 from .delta import ONE_UNIT, share_interval

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..errors import InputError
-from ..judged import BoolArray, FloatArray
+from ..judged_dataset import BoolArray, FloatArray
 from .catalog import BINARY_METRICS, METRICS, NO_ROWS, PAIRED_METRICS
 
 Values = BoolArray | FloatArray | npt.NDArray[np.integer]

@@ -16,7 +16,7 @@ from statistics import NormalDist
 
 import numpy as np
 
-from ..judged import BoolArray, FloatArray, IntArray
+from ..judged_dataset import BoolArray, FloatArray, IntArray
 from .student_t import t_quantile
 
 Statistic = Callable[[FloatArray], FloatArray]

@@ -15,7 +15,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from ..judged import FloatArray
+from ..judged_dataset import FloatArray
 from .delta import score_interval
 from .intervals import BLOCK, DENSE, Cells, Interval, Statistic
 

@@ -9,7 +9,7 @@ from functools import partial
 import numpy as np
 
 from ..errors import InputError
-from ..judged import FloatArray, JudgedDataset
+from ..judged_dataset import FloatArray, JudgedDataset
 from .benchmark import rows_by_value
 from .catalog import BINARY_METRICS, METRICS
 from .estimate import Estimate

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..judged import BoolArray, FloatArray, IntArray, JudgedDataset
+from ..judged_dataset import BoolArray, FloatArray, IntArray, JudgedDataset
 from .catalog import METRICS
 from .delta import influence_se
 from .influence import influence, point

@@ -12,7 +12,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from ..judged import BoolArray, FloatArray, IntArray, JudgedDataset
+from ..judged_dataset import BoolArray, FloatArray, IntArray, JudgedDataset
 from .catalog import BINARY_METRICS, METRICS
 from .paired_comparison import Change, common_rows
 

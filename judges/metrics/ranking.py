@@ -18,7 +18,7 @@ from typing import Literal
 import numpy as np
 
 from ..errors import InputError
-from ..judged import BoolArray, FloatArray, IntArray
+from ..judged_dataset import BoolArray, FloatArray, IntArray
 from .delta import mean_share
 from .estimate import Estimate
 

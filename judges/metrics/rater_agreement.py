@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..errors import InputError
-from ..judged import FloatArray, IntArray
+from ..judged_dataset import FloatArray, IntArray
 from .delta import ONE_UNIT
 from .estimate import Estimate
 from .intervals import Cells, Interval, bootstrap

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..judged import BoolArray, FloatArray, JudgedDataset
+from ..judged_dataset import BoolArray, FloatArray, JudgedDataset
 from .calibration_error import Edges, bins_of
 from .estimate import Estimate
 from .intervals import wilson

@@ -8,7 +8,7 @@ from functools import partial
 
 import numpy as np
 
-from ..judged import FloatArray, IntArray, JudgedDataset
+from ..judged_dataset import FloatArray, IntArray, JudgedDataset
 from ..rows import Scalar
 from ..scale import OutputScale
 from . import agreement, calibration

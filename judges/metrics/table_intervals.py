@@ -13,7 +13,7 @@ from functools import partial
 
 import numpy as np
 
-from ..judged import FloatArray
+from ..judged_dataset import FloatArray
 from .agreement import Formula
 from .catalog import METRICS
 from .delta import score_interval

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..errors import InputError
-from ..judged import FloatArray, IntArray
+from ..judged_dataset import FloatArray, IntArray
 from .agreement import Formula
 from .catalog import METRICS, NO_ROWS, ONE_LABEL
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from ..errors import InputError
-from ..judged import IntArray
+from ..judged_dataset import IntArray
 from .delta import mean_share
 from .estimate import Estimate
 

@@ -11,7 +11,7 @@ import numpy as np
 from ..errors import InputError
 from ..files.text_answers import load_text_answers
 from ..files.verdicts import load_judges
-from ..judged import BoolArray, FloatArray, JudgedDataset
+from ..judged_dataset import BoolArray, FloatArray, JudgedDataset
 from ..metrics import agreement, calibration, rater_agreement
 from ..metrics.benchmark import Benchmark, measure, require_column
 from ..metrics.catalog import GRADE_METRICS, METRICS

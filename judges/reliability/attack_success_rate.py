@@ -15,7 +15,7 @@ import numpy as np
 
 from ..errors import InputError
 from ..judge import JudgeSettings, judge
-from ..judged import FloatArray, JudgedDataset
+from ..judged_dataset import FloatArray, JudgedDataset
 from ..metrics.estimate import Estimate
 from ..metrics.intervals import Cells, bootstrap
 from ..models.client import Client, Progress

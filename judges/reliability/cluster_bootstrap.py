@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 
 import numpy as np
 
-from ..judged import FloatArray, IntArray
+from ..judged_dataset import FloatArray, IntArray
 from ..metrics import Cells, Estimate, bootstrap, wilson
 from ..metrics.intervals import Interval
 

@@ -15,7 +15,7 @@ from ..errors import DataError, InputError
 from ..files.columns import WORDS, read_grade
 from ..files.problems import shorten
 from ..files.records import parse_strictly
-from ..judged import BoolArray, FloatArray, JudgedDataset, group_codes
+from ..judged_dataset import BoolArray, FloatArray, JudgedDataset, group_codes
 from ..metrics import Estimate
 from ..metrics.benchmark import Benchmark, measure, require_column
 from ..metrics.rater_agreement import Level, krippendorff_alpha

@@ -19,7 +19,7 @@ import numpy as np
 from ..errors import InputError
 from ..files.problems import Problems, shorten
 from ..files.records import read_records
-from ..judged import JudgedDataset
+from ..judged_dataset import JudgedDataset
 from ..metrics import Estimate
 from ..metrics.benchmark import Benchmark, measure
 from ..metrics.catalog import NO_ROWS

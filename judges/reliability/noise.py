@@ -9,7 +9,7 @@ from statistics import NormalDist
 import numpy as np
 
 from ..errors import InputError
-from ..judged import JudgedDataset
+from ..judged_dataset import JudgedDataset
 from ..metrics import BINARY_METRICS, influence, point
 from ..metrics.paired_comparison import POWER, clustered_se
 

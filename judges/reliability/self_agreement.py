@@ -15,7 +15,7 @@ from functools import partial
 import numpy as np
 
 from ..errors import InputError
-from ..judged import FloatArray, IntArray, JudgedDataset, group_codes
+from ..judged_dataset import FloatArray, IntArray, JudgedDataset, group_codes
 from ..metrics import BINARY_METRICS, Estimate, bootstrap, influence, point
 from ..metrics.agreement import kappa
 from ..metrics.paired_comparison import clustered_se

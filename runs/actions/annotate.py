@@ -38,10 +38,10 @@ from ...judges.annotation import (
     review_queue,
     sample_pairs,
 )
-from ...judges.annotation.material import Material
+from ...judges.annotation.collection import Collection
 from ...judges.annotation.retrieval_cut import Cut, parse_cut, probability_of
 from ...judges.judge import require_answers
-from ...judges.judged import group_codes
+from ...judges.judged_dataset import group_codes
 from ...judges.models import Budget
 from ...judges.registry import KeptRule
 from ..config.environment import Allowance, Environment, open_client
@@ -133,7 +133,7 @@ class Annotation:
 def run_annotation(
     workspace: Workspace,
     prompt: JudgePrompt,
-    material: Material,
+    collection: Collection,
     *,
     retriever: Retriever,
     plan: SamplePlan,
@@ -146,8 +146,8 @@ def run_annotation(
     Args:
         workspace: Where replies are recorded; the judge's rule is the one it keeps.
         prompt: The judge.
-        material: Queries, documents, and labels of pairs where people gave them.
-        retriever: Over the material's documents.
+        collection: Queries, documents, and labels of pairs where people gave them.
+        retriever: Over the collection's documents.
         plan: Which pairs to draw.
         asking: The model that judges.
         threshold_from: `rule`, `labels`, or a probability as text.
@@ -159,8 +159,8 @@ def run_annotation(
     """
     cut = parse_cut(threshold_from)
     kept = workspace.registry.kept_rule(prompt)
-    pairs = _draw(material, retriever, plan, watch)
-    dataset = pair_dataset(pairs, material.label_scale, material.labels, name="annotate")
+    pairs = _draw(collection, retriever, plan, watch)
+    dataset = pair_dataset(pairs, collection.label_scale, collection.labels, name="annotate")
     if cut.origin == "labels" and not any(r.label is not None and dataset.positive(r) for r in dataset.rows):
         raise InputError(
             "no drawn pair is labelled relevant, so that no threshold can be chosen",
@@ -176,31 +176,31 @@ def run_annotation(
     elif cut.origin == "labels":
         cut = Cut(origin="rule")
         remark = f"{remark}; the judge's own decision is taken"
-    notes = [*material.notes, *_plan_notes(pairs, plan), *_rule_notes(kept, asking), *describe_spending(stats)]
-    if material.labels:
+    notes = [*collection.notes, *_plan_notes(pairs, plan), *_rule_notes(kept, asking), *describe_spending(stats)]
+    if collection.labels:
         notes.append(remark)
     return Annotation(
         run_id=run_id,
         pairs=pairs,
         judged=judged,
-        documents=len(material.documents),
+        documents=len(collection.documents),
         retriever=retriever.name,
         plan=plan,
         rule=kept.rule if kept else None,
         cut=cut,
-        estimates=_estimate(pairs, judged, cut, len(material.documents)),
+        estimates=_estimate(pairs, judged, cut, len(collection.documents)),
         curve=curve,
-        queue=review_queue(judged) if material.labels else None,
+        queue=review_queue(judged) if collection.labels else None,
         stats=stats,
         notes=tuple(notes),
     )
 
 
-def _draw(material: Material, retriever: Retriever, plan: SamplePlan, watch: Watch) -> tuple[Pair, ...]:
+def _draw(collection: Collection, retriever: Retriever, plan: SamplePlan, watch: Watch) -> tuple[Pair, ...]:
     pairs: list[Pair] = []
-    total = len(material.queries)
-    for done, query in enumerate(material.queries, 1):
-        pairs += sample_pairs([query], material.documents, retriever, plan)
+    total = len(collection.queries)
+    for done, query in enumerate(collection.queries, 1):
+        pairs += sample_pairs([query], collection.documents, retriever, plan)
         watch("queries", Progress(done=done, total=total, failed=0, recorded=0, cost=None, tokens=0))
     return tuple(pairs)
 

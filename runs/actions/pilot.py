@@ -25,7 +25,7 @@ from ...judges import (
     judge,
 )
 from ...judges.judge import require_answers
-from ...judges.judged import group_codes
+from ...judges.judged_dataset import group_codes
 from ...judges.models import Budget
 from ...judges.reliability import CHURN, mean_over_rows
 from ...optimize.forecast import PlannedRun

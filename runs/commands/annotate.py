@@ -23,7 +23,7 @@ from ...judges.annotation import (
     load_encoder,
     write_matrix,
 )
-from ...judges.annotation.material import Sources, read_material
+from ...judges.annotation.collection import CollectionFiles, read_collection
 from ..actions.annotate import Annotation, AnnotationModel, run_annotation, write_annotations
 from ..config.environment import parse_budget
 from ..config.options import ModelOptions
@@ -110,7 +110,7 @@ def annotate(
     """
     if matrix is not None and matrix.suffix not in (".npz", ".jsonl"):
         raise InputError(f"--matrix {matrix.name!r} ends neither in .npz nor in .jsonl")
-    sources = Sources(
+    sources = CollectionFiles(
         queries=queries,
         corpus=corpus,
         labels=labels,
@@ -130,12 +130,12 @@ def annotate(
             settings=JudgeSettings(max_tokens=models.max_tokens),
         )
         prompt = place.registry.get(judge_name)
-        material = read_material(prompt, sources)
-        search = _open_retriever(retriever, embedder, material.documents)
+        collection = read_collection(prompt, sources)
+        search = _open_retriever(retriever, embedder, collection.documents)
         found = run_annotation(
             place,
             prompt,
-            material,
+            collection,
             retriever=search,
             plan=plan,
             asking=asking,

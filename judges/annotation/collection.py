@@ -19,8 +19,8 @@ DOCUMENT_IDS = ("document_id", "doc_id", "docid", "passage_id", "pid", "id")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Sources:
-    """Where the material comes from."""
+class CollectionFiles:
+    """The files that queries, corpus and labels are read from."""
 
     queries: Path
     corpus: Path
@@ -35,7 +35,7 @@ class Sources:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Material:
+class Collection:
     """Queries and documents as a judge needs them, and people's labels of pairs of them."""
 
     queries: tuple[Item, ...]
@@ -56,7 +56,7 @@ class _Side:
     what: str
 
 
-def read_material(prompt: JudgePrompt, sources: Sources) -> Material:
+def read_collection(prompt: JudgePrompt, sources: CollectionFiles) -> Collection:
     """Read queries, documents and labels.
 
     An input called like a query is read from QUERIES, one called like a passage from CORPUS, and
@@ -86,10 +86,10 @@ def read_material(prompt: JudgePrompt, sources: Sources) -> Material:
         notes.append(f"{len(labels):,} pairs have a label, read as {scale.describe()}")
         if unknown:
             notes.append(f"labels of pairs that are not in QUERIES and CORPUS, left out: {unknown:,}")
-    return Material(queries=queries, documents=documents, labels=labels, label_scale=scale, notes=tuple(notes))
+    return Collection(queries=queries, documents=documents, labels=labels, label_scale=scale, notes=tuple(notes))
 
 
-def _sides(prompt: JudgePrompt, sources: Sources) -> tuple[_Side, _Side]:
+def _sides(prompt: JudgePrompt, sources: CollectionFiles) -> tuple[_Side, _Side]:
     columns = _columns(sources.queries), _columns(sources.corpus)
     inputs: tuple[dict[str, str], dict[str, str]] = {}, {}
     for name in prompt.inputs:
@@ -155,7 +155,9 @@ def _items(side: _Side, search_names: Sequence[str]) -> tuple[tuple[Item, ...], 
     return tuple(items.values()), ids, notes
 
 
-def _read_labels(path: Path, scale: OutputScale, sources: Sources) -> tuple[dict[tuple[str, str], float], OutputScale]:
+def _read_labels(
+    path: Path, scale: OutputScale, sources: CollectionFiles
+) -> tuple[dict[tuple[str, str], float], OutputScale]:
     columns = _columns(path)
     query = sources.query_id or _first(QUERY_IDS[:-1], columns) or QUERY_IDS[0]
     document = sources.document_id or _first(DOCUMENT_IDS[:-1], columns) or DOCUMENT_IDS[0]
