@@ -110,7 +110,7 @@ def bench(
     """
     from ..judges import JudgeSettings
     from .actions.bench import BenchPlan, bench_function, run_bench
-    from .config.environment import parse_budget
+    from .config.options import ModelOptions
     from .terminal import progress_on_stderr
 
     table = _rows(rows)
@@ -131,10 +131,8 @@ def bench(
                     prompt,
                     dataset,
                     BenchPlan(settings=JudgeSettings(), by=by),
-                    model=_require_model(model),
-                    environment=_environment(model),
-                    allowance=parse_budget(budget),
-                    concurrency=CONCURRENCY,
+                    ModelOptions(model=_require_model(model), budget=budget),
+                    _environment(model),
                     watch=watch,
                 )
     return Bench(
@@ -251,7 +249,7 @@ def calibrate(
     """
     from ..judges import JudgeSettings
     from .actions.calibrate import run_calibration
-    from .config.environment import parse_budget
+    from .config.options import ModelOptions
     from .terminal import progress_on_stderr
 
     table, shares = _rows(rows), (30.0, 20.0, 30.0, 20.0)
@@ -261,10 +259,8 @@ def calibrate(
             opened,
             prompt,
             table.dataset(prompt),
-            model=model,
+            models=ModelOptions(model=model, budget=budget),
             environment=_environment(model),
-            allowance=parse_budget(budget),
-            concurrency=CONCURRENCY,
             settings=JudgeSettings(),
             metric=metric,
             method=method,
@@ -453,10 +449,6 @@ def list_runs(*, workspace: str | Path | None = None) -> RunList:
         return RunList(reversed(journal.list_runs(opened.database))) if opened.exists else RunList()
 
 
-CONCURRENCY = 64
-"""Calls in flight at most."""
-
-
 def _open(folder: str | Path | None) -> Workspace:
     """Open the workspace that a call names, else the one that a command started here would take."""
     from .config.environment import read_environment
@@ -536,7 +528,7 @@ def _gate_prompts(
     opened: Workspace, judges: Sequence[JudgeName], rows: object, terms: Any, model: str | None, budget: str | None
 ) -> Any:  # Any: Terms in, Gated out; both are imported where they are used
     from .actions.gate import GateModel, TwoJudges, gate_judges
-    from .config.environment import parse_budget
+    from .config.options import ModelOptions
     from .terminal import progress_on_stderr
 
     if rows is None:
@@ -552,14 +544,9 @@ def _gate_prompts(
         rules={version: kept.rule for version, kept in rules.items() if kept is not None},
     )
     with progress_on_stderr() as watch:
-        asking = GateModel(
-            model=_require_model(model),
-            environment=_environment(model),
-            allowance=parse_budget(budget),
-            concurrency=CONCURRENCY,
-            watch=watch,
-        )
-        return gate_judges(opened, two, terms, asking)
+        options = ModelOptions(model=_require_model(model), budget=budget)
+        asked = GateModel(options=options, environment=_environment(model), watch=watch)
+        return gate_judges(opened, two, terms, asked)
 
 
 def _side(

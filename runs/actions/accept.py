@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import getpass
 import subprocess
-from collections.abc import Callable, Collection
+from collections.abc import Collection
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -27,8 +27,7 @@ from ...optimize import PhraseIndex, check_candidate
 from ...optimize.events import DecisionRecord, HunksRefused, Reviewed, write_event, write_part
 from ...optimize.holdout.ledger import remember_split
 from ...optimize.hunks import compose
-from ..config.environment import Allowance, Environment, parse_budget
-from ..store.calls import CallStore
+from ..config.environment import Environment
 from ..store.journal import RunJournal, list_runs
 from ..store.ledger import HoldoutLedger
 from ..store.run_config import open_proposer
@@ -237,18 +236,15 @@ def accept_hunks(
         return choice.answered(decision, gated=None, adopted=adopted)
     config = run.config
     environment.require_named(config.model, who=f"run {run.run_id}")
-
-    def asking(own: str) -> GateModel:
-        return GateModel(
-            model=config.model,
-            environment=environment,
-            allowance=_left(workspace, run.run_id, own, parse_budget(budget or config.budget)),
-            concurrency=config.concurrency,
-            watch=watch,
-            max_tokens=config.max_tokens,
-        )
-
-    gated = _put_to_gate(workspace, choice, asking, flags=environment.keyring().flags())
+    known = [info for info in list_runs(workspace.database) if info.kind == HUNKS]
+    choices = [info.run_id for info in known if info.config["question"]["of"] == run_id]
+    model = GateModel(
+        options=replace(config, budget=budget or config.budget),
+        environment=environment,
+        watch=watch,
+        same_budget=(run_id, *choices),
+    )
+    gated = _put_to_gate(workspace, choice, model, flags=environment.keyring().flags())
     decision = gated.answer.decision
     if gated.accepted:
         note = f"{choice} of run {run.run_id}, gated on {config.model}: {decision.reason}"
@@ -297,13 +293,13 @@ def _compose(run: RunSummary, chosen: Collection[int]) -> _Choice:
     return _Choice(run=run, numbers=numbers, of=len(diff.hunks), prompt=prompt, whole=whole)
 
 
-def _put_to_gate(workspace: Workspace, choice: _Choice, asking: Callable[[str], GateModel], *, flags: str) -> Gated:
+def _put_to_gate(workspace: Workspace, choice: _Choice, model: GateModel, *, flags: str) -> Gated:
     """Have the gate decide between the run's first prompt and the composed one, on the run's holdout.
 
     Args:
         workspace: Where the run is.
         choice: The composed prompt and where it comes from.
-        asking: Says who is asked, for the run in which the question is kept.
+        model: Who is asked.
         flags: Options with which the same command may go on.
     """
     run, prompt, config = choice.run, choice.prompt, choice.run.config
@@ -323,7 +319,7 @@ def _put_to_gate(workspace: Workspace, choice: _Choice, asking: Callable[[str], 
             prompts,
             parts.holdout,
             terms,
-            asking(own),
+            model,
             rules=rules,
             ledger=ledger,
             purpose=HUNKS,
@@ -357,16 +353,3 @@ def _require_allowed(workspace: Workspace, choice: _Choice, parts: Splits) -> No
         RunJournal(workspace.database, run.run_id).append(event.kind, write_event(event))
         named = "; ".join(f"{violation.name}: {violation.detail}" for violation in violations)
         raise NotAccepted(f"{choice} make a prompt that may not be tried: {named}")
-
-
-def _left(workspace: Workspace, run_id: str, own: str, allowance: Allowance) -> Allowance:
-    """Return what a run's budget leaves for a choice of hunks after the run and all other choices."""
-    known = [info for info in list_runs(workspace.database) if info.kind == HUNKS and info.run_id != own]
-    others = [run_id, *(info.run_id for info in known if info.config["question"]["of"] == run_id)]
-    spent = [CallStore(workspace.database, other).spending() for other in others]
-    money, tokens = allowance.money, allowance.tokens
-    if money is not None:
-        money = max(0.0, money - sum(one.settled_cost + one.in_doubt_cost for one in spent))
-    if tokens is not None:
-        tokens = max(0, tokens - sum(one.settled_tokens + one.in_doubt_tokens for one in spent))
-    return Allowance(money=money, tokens=tokens)

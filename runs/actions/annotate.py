@@ -13,7 +13,6 @@ import numpy as np
 
 from ...judges import (
     ClientStats,
-    Dataset,
     DecisionRule,
     InputError,
     JudgedDataset,
@@ -42,28 +41,15 @@ from ...judges.annotation.collection import Collection
 from ...judges.annotation.retrieval_cut import Cut, parse_cut, probability_of
 from ...judges.judge import require_answers
 from ...judges.judged_dataset import group_codes
-from ...judges.models import Budget
-from ...judges.registry import KeptRule
-from ..config.environment import Allowance, Environment, open_client
-from ..store.calls import CallStore
-from ..store.journal import create_run, run_session
+from ..config.environment import Environment
+from ..config.options import ModelOptions
+from ..store.run_clients import start_run_client
 from ..store.workspace import Workspace
 from .bench import describe_spending
 
 Watch = Callable[[str, Progress], None]
 TOP_KS = (1, 3, 5, 10)
 """Fixed k that a threshold is compared with, beside the plan's own."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AnnotationModel:
-    """The model that judges, its settings and its limits."""
-
-    model: str
-    environment: Environment
-    allowance: Allowance
-    concurrency: int
-    settings: JudgeSettings
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -134,10 +120,11 @@ def run_annotation(
     workspace: Workspace,
     prompt: JudgePrompt,
     collection: Collection,
+    models: ModelOptions,
+    environment: Environment,
     *,
     retriever: Retriever,
     plan: SamplePlan,
-    asking: AnnotationModel,
     threshold_from: str,
     watch: Watch,
 ) -> Annotation:
@@ -147,9 +134,10 @@ def run_annotation(
         workspace: Where replies are recorded; the judge's rule is the one it keeps.
         prompt: The judge.
         collection: Queries, documents, and labels of pairs where people gave them.
+        models: The model that judges, and how fast and for how much it is called.
+        environment: Base URL and keys.
         retriever: Over the collection's documents.
         plan: Which pairs to draw.
-        asking: The model that judges.
         threshold_from: `rule`, `labels`, or a probability as text.
         watch: Called while pairs are drawn and answers come in.
 
@@ -166,17 +154,25 @@ def run_annotation(
             "no drawn pair is labelled relevant, so that no threshold can be chosen",
             hint="give --labels, draw more with --per-query, or leave --threshold-from out",
         )
-    config = {"judge": prompt.name, "version": prompt.version, "model": asking.model, "retriever": retriever.name}
+    config = {"judge": prompt.name, "version": prompt.version, "model": models.model, "retriever": retriever.name}
     config |= {"k": plan.k, "per_query": plan.per_query, "outside": plan.outside, "seed": plan.seed}
     config |= {"rule": kept and kept.rule.version, "data_hash": dataset.content_hash}
-    run_id, judged, stats = _judge(workspace, prompt, dataset, config, asking, kept, watch)
+    settings, rule = JudgeSettings(max_tokens=models.max_tokens), kept.rule if kept else None
+    with start_run_client(workspace, "annotate", config, models, environment) as (run_id, client):
+        judged = judge(prompt, dataset, client, settings=settings, rule=rule, progress=lambda p: watch("pairs", p))
+        require_answers(judged.answers, of="pair")
     curve, remark = _compare_cuts(judged, plan.k)
     if cut.origin == "labels" and curve is not None:
         cut = Cut(origin="labels", threshold=curve.best.cut)
     elif cut.origin == "labels":
         cut = Cut(origin="rule")
         remark = f"{remark}; the judge's own decision is taken"
-    notes = [*collection.notes, *_plan_notes(pairs, plan), *_rule_notes(kept, asking), *describe_spending(stats)]
+    notes = [*collection.notes, *_plan_notes(pairs, plan)]
+    if kept is None:
+        notes.append("no rule is kept for this judge: probabilities are raw; `judgewright calibrate` fits one")
+    else:
+        notes += kept.caveats(model=models.model, confidence=settings.confidence)
+    notes += describe_spending(client.stats)
     if collection.labels:
         notes.append(remark)
     return Annotation(
@@ -186,12 +182,12 @@ def run_annotation(
         documents=len(collection.documents),
         retriever=retriever.name,
         plan=plan,
-        rule=kept.rule if kept else None,
+        rule=rule,
         cut=cut,
         estimates=_estimate(pairs, judged, cut, len(collection.documents)),
         curve=curve,
         queue=review_queue(judged) if collection.labels else None,
-        stats=stats,
+        stats=client.stats,
         notes=tuple(notes),
     )
 
@@ -203,43 +199,6 @@ def _draw(collection: Collection, retriever: Retriever, plan: SamplePlan, watch:
         pairs += sample_pairs([query], collection.documents, retriever, plan)
         watch("queries", Progress(done=done, total=total, failed=0, recorded=0, cost=None, tokens=0))
     return tuple(pairs)
-
-
-def _judge(
-    workspace: Workspace,
-    prompt: JudgePrompt,
-    dataset: Dataset,
-    config: Mapping[str, Any],  # Any: JSON
-    asking: AnnotationModel,
-    kept: KeptRule | None,
-    watch: Watch,
-) -> tuple[str, JudgedDataset, ClientStats]:
-    """Judge the pairs in a run of their own, under the kept rule where there is one."""
-    run_id = create_run(workspace.database, "annotate", config)
-    record = CallStore(workspace.database, run_id)
-    budget = Budget(money=asking.allowance.money, tokens=asking.allowance.tokens, spent=record.spending())
-    with (
-        run_session(workspace.database, run_id),
-        open_client(
-            asking.model, asking.environment, record=record, budget=budget, concurrency=asking.concurrency
-        ) as client,
-    ):
-        judged = judge(
-            prompt,
-            dataset,
-            client,
-            settings=asking.settings,
-            rule=kept.rule if kept else None,
-            progress=lambda p: watch("pairs", p),
-        )
-        require_answers(judged.answers, of="pair")
-        return run_id, judged, client.stats
-
-
-def _rule_notes(kept: KeptRule | None, asking: AnnotationModel) -> list[str]:
-    if kept is None:
-        return ["no rule is kept for this judge: probabilities are raw; `judgewright calibrate` fits one"]
-    return list(kept.caveats(model=asking.model, confidence=asking.settings.confidence))
 
 
 def _estimate(pairs: tuple[Pair, ...], judged: JudgedDataset, cut: Cut, documents: int) -> SampleEstimates:

@@ -36,12 +36,11 @@ from ...judges.function_judge import JudgeFunction, judge_with_function
 from ...judges.judge import require_answers
 from ...judges.listwise import RankedDataset, Window, judge_listwise
 from ...judges.metrics.macro_average import MacroMean, macro_means
-from ...judges.models import Budget
 from ...judges.reliability import AttackReport, attack_success_rate
 from ...optimize.holdout.row_fingerprints import KEY_COLUMN, row_keys
-from ..config.environment import Allowance, Environment, open_client
-from ..store.calls import CallStore
-from ..store.journal import create_run, run_session
+from ..config.environment import Environment
+from ..config.options import ModelOptions
+from ..store.run_clients import start_run_client
 from ..store.sealed_rows import enter_look, seal_of, version_of
 from ..store.workspace import Workspace
 from .reliability import ReliabilityOptions, ReliabilityReport, check_reliability
@@ -120,11 +119,9 @@ def run_bench(
     prompt: JudgePrompt,
     dataset: Dataset,
     plan: BenchPlan,
-    *,
-    model: str,
+    models: ModelOptions,
     environment: Environment,
-    allowance: Allowance,
-    concurrency: int,
+    *,
     watch: Watch,
     show_all: bool = False,
 ) -> BenchResult:
@@ -137,10 +134,8 @@ def run_bench(
         prompt: The judge.
         dataset: Labelled rows.
         plan: What to do with them.
-        model: Who is asked.
+        models: The model, and how fast and for how much it is called.
         environment: Base URL and keys.
-        allowance: What it may cost.
-        concurrency: Calls in flight at most.
         watch: Called while answers come in.
         show_all: Whether single rows are shown even where they are sealed, which opens them.
 
@@ -150,15 +145,10 @@ def run_bench(
     """
     if plan.by is not None:
         require_column(dataset, plan.by)
-    run_id = create_run(workspace.database, "bench", {"judge": prompt.name, "version": prompt.version, "model": model})
-    record = CallStore(workspace.database, run_id)
-    budget = Budget(money=allowance.money, tokens=allowance.tokens, spent=record.spending())
+    config = {"judge": prompt.name, "version": prompt.version, "model": models.model}
     kept = workspace.registry.kept_rule(prompt)
     rule = kept.rule if kept else None
-    with (
-        run_session(workspace.database, run_id),
-        open_client(model, environment, record=record, budget=budget, concurrency=concurrency) as client,
-    ):
+    with start_run_client(workspace, "bench", config, models, environment) as (_, client):
         replies = _judge_rows(prompt, dataset, client, plan, rule, watch)
         require_answers(replies.rounds[0].answers)
         flips = None

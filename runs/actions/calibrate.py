@@ -23,13 +23,12 @@ from ...judges import (
 from ...judges.calibrate import Calibrated, Method, calibrate, require_labels
 from ...judges.judge import require_answers
 from ...judges.metrics.reliability_bins import Bin, bins_of_verdicts
-from ...judges.models import Budget
 from ...judges.registry import KeptRule
 from ...optimize.holdout.ledger import remember_split
-from ..config.environment import Allowance, Environment, open_client
-from ..store.calls import CallStore
-from ..store.journal import create_run, run_session
+from ..config.environment import Environment
+from ..config.options import ModelOptions
 from ..store.ledger import HoldoutLedger
+from ..store.run_clients import start_run_client
 from ..store.workspace import Workspace
 from .optimize import require_same_split
 
@@ -78,10 +77,8 @@ def run_calibration(
     prompt: JudgePrompt,
     dataset: Dataset,
     *,
-    model: str,
+    models: ModelOptions,
     environment: Environment,
-    allowance: Allowance,
-    concurrency: int,
     settings: JudgeSettings,
     metric: str,
     method: Method,
@@ -102,16 +99,12 @@ def run_calibration(
     parts = split_dataset(dataset, shares=shares)
     rows = parts.validation
     require_labels(rows, prompt.scale)
-    config = {"judge": prompt.name, "version": prompt.version, "model": model, "confidence": settings.confidence}
+    config = {"judge": prompt.name, "version": prompt.version, "model": models.model, "confidence": settings.confidence}
     config |= {"metric": metric, "method": method, "data_hash": dataset.content_hash}
-    run_id = create_run(workspace.database, "calibrate", {**config, "shares": list(shares)})
-    remember_split(HoldoutLedger(workspace.database), run_id, parts)
-    record = CallStore(workspace.database, run_id)
-    budget = Budget(money=allowance.money, tokens=allowance.tokens, spent=record.spending())
-    with run_session(workspace.database, run_id):
-        with open_client(model, environment, record=record, budget=budget, concurrency=concurrency) as client:
-            judged = judge(prompt, rows, client, settings=settings, progress=lambda p: watch("validation rows", p))
-            stats = client.stats
+    config |= {"shares": list(shares)}
+    with start_run_client(workspace, "calibrate", config, models, environment) as (run_id, client):
+        remember_split(HoldoutLedger(workspace.database), run_id, parts)
+        judged = judge(prompt, rows, client, settings=settings, progress=lambda p: watch("validation rows", p))
         _require_all_answers(judged)
         calibrated = calibrate(judged, metric=metric, method=method)
         kept = KeptRule(
@@ -127,7 +120,7 @@ def run_calibration(
             simulated=judged.simulated,
         )
         path = workspace.registry.keep_rule(prompt, kept)
-    return CalibrationRun(run_id=run_id, calibrated=calibrated, kept=kept, path=path, shares=shares, stats=stats)
+    return CalibrationRun(run_id=run_id, calibrated=calibrated, kept=kept, path=path, shares=shares, stats=client.stats)
 
 
 def _require_all_answers(judged: JudgedDataset) -> None:

@@ -9,11 +9,10 @@ from typing import Any
 from ...judges import BudgetSpent, ClientStats, JudgeSettings, WorldError
 from ...judges.annotation import Definition, Query, draft_definitions, improve_definitions
 from ...judges.judge import unanswered_error
-from ...judges.models import Budget
-from ..config.environment import Environment, open_client, parse_budget
+from ..config.environment import Environment
 from ..config.options import ModelOptions
-from ..store.calls import CallStore
-from ..store.journal import create_run, run_session, set_state
+from ..store.journal import set_state
+from ..store.run_clients import start_run_client
 from ..store.workspace import Workspace
 from .bench import Watch
 
@@ -86,15 +85,8 @@ def define_queries(
         WorldError: The endpoint or the disk stopped it.
     """
     config = {"model": models.model, "queries": len(definitions), "improve": marked is not None}
-    run_id = create_run(workspace.database, "define", config)
-    record = CallStore(workspace.database, run_id)
-    allowance = parse_budget(models.budget)
-    budget = Budget(money=allowance.money, tokens=allowance.tokens, spent=record.spending())
     settings = JudgeSettings(max_tokens=models.max_tokens)
-    with (
-        run_session(workspace.database, run_id),
-        open_client(models.model, environment, record=record, budget=budget, concurrency=models.concurrency) as client,
-    ):
+    with start_run_client(workspace, "define", config, models, environment) as (run_id, client):
         missing = [Query(text=definition.query) for definition in definitions if not definition.text]
         drafts = draft_definitions(missing, client, settings=settings, progress=lambda p: watch("draft", p))
         drafted = {definition.query: definition for definition in drafts}
@@ -103,9 +95,8 @@ def define_queries(
             written = improve_definitions(
                 written, marked, client, settings=settings, progress=lambda p: watch("improve", p)
             )
-        stats = client.stats
     unmarked = None if marked is None else sum(not marked.get(definition.query) for definition in written)
-    defined = DefinedQueries(definitions=tuple(written), stats=stats, without_marked_passages=unmarked)
+    defined = DefinedQueries(definitions=tuple(written), stats=client.stats, without_marked_passages=unmarked)
     if defined.silence is not None:
         set_state(workspace.database, run_id, "stopped")
     return defined

@@ -26,13 +26,13 @@ from ...judges import (
     parse_label_scale,
 )
 from ...judges.judge import require_answers
-from ...judges.models import Budget
 from ...optimize import gate
 from ...optimize.holdout.ledger import Ledger, Look, LookOutcome
 from ...optimize.holdout.row_fingerprints import RowFingerprints
-from ..config.environment import Allowance, Environment, open_client
-from ..store.calls import CallStore
+from ..config.environment import Environment
+from ..config.options import ModelOptions
 from ..store.ledger import HoldoutLedger
+from ..store.run_clients import open_run_clients
 from ..store.workspace import Workspace
 from .gate_decision import Gated, Terms, answer_once, count_groups, with_cautions
 
@@ -41,14 +41,13 @@ Watch = Callable[[str, Progress], None]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GateModel:
-    """The model that judges, and its limits."""
+    """The model that judges, and who is told how far it has come."""
 
-    model: str
+    options: ModelOptions
     environment: Environment
-    allowance: Allowance
-    concurrency: int
     watch: Watch
-    max_tokens: int = 512
+    same_budget: tuple[str, ...] = ()
+    """Other runs whose calls the budget covers as well."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,14 +86,14 @@ class TwoJudges:
         return prompts | {"data": str(self.data.resolve()), "reading": dict(self.reading), "rules": rules}
 
 
-def gate_judges(workspace: Workspace, two: TwoJudges, terms: Terms, asking: GateModel) -> Gated:
+def gate_judges(workspace: Workspace, two: TwoJudges, terms: Terms, model: GateModel) -> Gated:
     """Ask two prompts about the rows of a holdout file, and decide.
 
     Raises:
         InputError: The rows, the terms or the holdout's state allow no decision; nothing is spent.
         WorldError: The endpoint, the budget or the disk stopped it; asking again goes on.
     """
-    before, after = two.before, two.after
+    before, after, options = two.before, two.after, model.options
     if before.version == after.version:
         raise InputError(f"{_named(before)} and {_named(after)} are the same prompt; there is nothing to decide")
     dataset = two.dataset()
@@ -102,7 +101,7 @@ def gate_judges(workspace: Workspace, two: TwoJudges, terms: Terms, asking: Gate
     terms.require_fit(dataset, *(JudgedDataset(dataset=empty, answers=(), scale=p.scale) for p in (before, after)))
     groups = count_groups(dataset)
     holdout = SealedRows(dataset, name="holdout", groups=groups)
-    question = {"model": asking.model, "max_tokens": asking.max_tokens, "holdout": holdout.content_hash}
+    question = {"model": options.model, "max_tokens": options.max_tokens, "holdout": holdout.content_hash}
     question |= {"before": _version(before, two.rules), "after": _version(after, two.rules), **terms.to_json()}
     about = {"before": _named(before), "after": _named(after), "data": two.data.name, "rows": len(dataset)}
     about |= {"groups": groups, "notes": list(dataset.notes), **terms.to_json()}
@@ -112,10 +111,12 @@ def gate_judges(workspace: Workspace, two: TwoJudges, terms: Terms, asking: Gate
         sealed = {holdout.content_hash: RowFingerprints.of(dataset)}
         ledger.remember(run_id, open=RowFingerprints(), sealed=sealed, allow_opened=terms.allow_opened)
         return decide_with_model(
-            workspace, run_id, (before, after), holdout, terms, asking, rules=two.rules, ledger=ledger
+            workspace, run_id, (before, after), holdout, terms, model, rules=two.rules, ledger=ledger
         )
 
-    return answer_once(workspace, "gate", {"question": question, "model": asking.model, **two.to_json()}, about, answer)
+    return answer_once(
+        workspace, "gate", {"question": question, "model": options.model, **two.to_json()}, about, answer
+    )
 
 
 def decide_with_model(
@@ -124,35 +125,33 @@ def decide_with_model(
     prompts: tuple[JudgePrompt, JudgePrompt],
     holdout: SealedRows,
     terms: Terms,
-    asking: GateModel,
+    model: GateModel,
     *,
     rules: Mapping[str, DecisionRule],
     ledger: HoldoutLedger,
     purpose: str = "gate",
 ) -> tuple[dict[str, Any], ClientStats]:  # Any: JSON
     """Put two prompts through the gate, asked of one model; for the purpose `recheck`, on the model's own line."""
-    record = CallStore(workspace.database, run_id)
-    budget = Budget(money=asking.allowance.money, tokens=asking.allowance.tokens, spent=record.spending())
-    limits = {"record": record, "budget": budget, "concurrency": asking.concurrency}
-    with open_client(asking.model, asking.environment, **limits) as client:
-        model, predicate = client.model, terms.slice
-        line = model.name if purpose == "recheck" else ""
+    predicate, options = terms.slice, model.options
+    with open_run_clients(workspace, run_id, options, model.environment, same_budget=model.same_budget) as clients:
+        client = clients[options.model]
+        line = client.model.name if purpose == "recheck" else ""
         decision = gate(
             *prompts,
             holdout,
             terms.objective,
             judge=lambda prompt, rows, repeat: _ask(
-                prompt, rows, client, asking, rule=rules.get(prompt.version), repeat=repeat
+                prompt, rows, client, model, rule=rules.get(prompt.version), repeat=repeat
             ),
             ledger=_OnLine(ledger, purpose=purpose, line=line),
             run_id=run_id,
             member=None if predicate is None else lambda rows: predicate.mask(rows.rows),
             exclude=terms.exclude,
         )
-        stats = client.stats
     look = next(r.look for r in ledger.looks(holdout.content_hash) if r.look.run_id == run_id)
     decision = with_cautions(decision, look)
-    return {"model": model.name, "simulated": decision.simulated, "decision": decision.to_json()}, stats
+    body = {"model": client.model.name, "simulated": decision.simulated, "decision": decision.to_json()}
+    return body, client.stats
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,10 +186,10 @@ class _OnLine:
 
 
 def _ask(
-    prompt: JudgePrompt, rows: Dataset, client: Client, asking: GateModel, *, rule: DecisionRule | None, repeat: int
+    prompt: JudgePrompt, rows: Dataset, client: Client, model: GateModel, *, rule: DecisionRule | None, repeat: int
 ) -> JudgedDataset:
     """Judge the rows; decide nothing on those that happened to be judged before money or endpoint gave out."""
-    settings = JudgeSettings(max_tokens=asking.max_tokens)
+    settings = JudgeSettings(max_tokens=model.options.max_tokens)
     named = f"judging with {_named(prompt)}" + (f", unanswered rows, time {repeat + 1}" if repeat else "")
     judged = judge(
         prompt,
@@ -199,7 +198,7 @@ def _ask(
         settings=settings,
         rule=rule,
         repeat=repeat,
-        progress=lambda progress: asking.watch(named, progress),
+        progress=lambda progress: model.watch(named, progress),
     )
     reasons = [answer.reason for answer in judged.answers if isinstance(answer, Unscored)]
     if unpaid := reasons.count("budget"):

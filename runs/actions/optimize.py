@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from ...judges import (
-    Client,
     ClientStats,
     Dataset,
     DivergedError,
@@ -19,7 +17,6 @@ from ...judges import (
     Progress,
     Shares,
 )
-from ...judges.models import Budget
 from ...optimize import (
     Event,
     Journal,
@@ -31,10 +28,10 @@ from ...optimize import (
 )
 from ...optimize.events import RunEvent, Started, StatedObjective, read_event
 from ...optimize.settings import require_decision
-from ..config.environment import Environment, open_client, parse_budget
-from ..store.calls import CallStore
+from ..config.environment import Environment
 from ..store.journal import RunJournal, create_run, list_runs, run_session, set_config
 from ..store.ledger import HoldoutLedger
+from ..store.run_clients import open_run_clients
 from ..store.run_command import command_of
 from ..store.run_config import RunConfig, open_proposer
 from ..store.workspace import Workspace
@@ -119,27 +116,6 @@ def pin_config(workspace: Workspace, config: RunConfig) -> tuple[RunConfig, Data
     return (replace(config, rule=kept.rule.to_json()) if kept else config), dataset
 
 
-def open_clients(
-    opened: ExitStack, config: RunConfig, environment: Environment, record: CallStore
-) -> dict[str, Client]:
-    """Open a client for each model that a run names, on one record and one budget.
-
-    Args:
-        opened: Closes them.
-        config: Names the judge's model, the optimizer's and the screening one.
-        environment: Base URL and keys.
-        record: The run's calls; what they cost is spent.
-    """
-    allowance = parse_budget(config.budget)
-    budget = Budget(money=allowance.money, tokens=allowance.tokens, spent=record.spending())
-    return {
-        name: opened.enter_context(
-            open_client(name, environment, record=record, budget=budget, concurrency=config.concurrency)
-        )
-        for name in config.named_models
-    }
-
-
 def require_same_split(workspace: Workspace, data_hash: str, shares: Shares) -> None:
     """Refuse another split of rows that were split before: it would put tuned rows into the holdout.
 
@@ -193,13 +169,14 @@ def _run(
     watch: Watch,
     on_event: OnEvent,
 ) -> RunResult:
-    record = CallStore(workspace.database, run_id)
     journal = _WatchedJournal(RunJournal(workspace.database, run_id), on_event)
     objective = read_objective(config.objective, target=config.target, guards=config.guards)
     again = f"judgewright runs resume {run_id}{environment.keyring().flags()}"
     try:
-        with run_session(workspace.database, run_id), ExitStack() as opened:
-            clients = open_clients(opened, config, environment, record)
+        with (
+            run_session(workspace.database, run_id),
+            open_run_clients(workspace, run_id, config, environment, models=config.named_models) as clients,
+        ):
             services = Services(
                 judge_client=clients[config.model],
                 optimizer_client=clients[config.optimizer_model or config.model],

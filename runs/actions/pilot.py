@@ -26,15 +26,13 @@ from ...judges import (
 )
 from ...judges.judge import require_answers
 from ...judges.judged_dataset import group_codes
-from ...judges.models import Budget
 from ...judges.reliability import CHURN, mean_over_rows
 from ...optimize.forecast import PlannedRun
 from ...optimize.holdout.ledger import alpha_of_look
 from ...optimize.holdout.power import GuardNeed, guard_needs, perfect_gain, smallest_gain
-from ..config.environment import Environment, open_client, parse_budget
-from ..store.calls import CallStore
-from ..store.journal import create_run, run_session
+from ..config.environment import Environment
 from ..store.ledger import HoldoutLedger
+from ..store.run_clients import start_run_client
 from ..store.run_config import RunConfig
 from ..store.workspace import Workspace
 
@@ -127,17 +125,11 @@ def run_pilot(
         WorldError: The endpoint or the budget stopped it.
     """
     body = {"judge": planned.prompt.name, "version": planned.prompt.version, "model": config.model}
-    run_id = create_run(workspace.database, "plan", body)
-    record, allowed = CallStore(workspace.database, run_id), parse_budget(config.budget)
-    budget = Budget(money=allowed.money, tokens=allowed.tokens, spent=record.spending())
     rows = pilot_rows(planned.parts)
-    with (
-        run_session(workspace.database, run_id),
-        open_client(config.model, environment, record=record, budget=budget, concurrency=config.concurrency) as client,
-    ):
+    with start_run_client(workspace, "plan", body, config, environment) as (run_id, client):
         wordings = (planned.prompt, reworded(planned.prompt))
         before, after = (_judge(prompt, rows, planned, client, lambda p: watch("pilot", p)) for prompt in wordings)
-        stats = client.stats
+    stats = client.stats
     out = stats.tokens_out / stats.calls if stats.calls else 0.0
     cost = stats.cost if stats.price_known else None
     return Pilot(

@@ -32,7 +32,7 @@ class _Past:
     data: str
 
 
-def recheck(workspace: Workspace, prompt: JudgePrompt, asking: GateModel) -> Gated:
+def recheck(workspace: Workspace, prompt: JudgePrompt, model: GateModel) -> Gated:
     """Make the last decision that accepted a version again on another model: its parent against it.
 
     It is a look in the ledger, on a line of the model's own: the first on a model spends what a first look may.
@@ -41,9 +41,9 @@ def recheck(workspace: Workspace, prompt: JudgePrompt, asking: GateModel) -> Gat
         InputError: No decision here accepted the version, its data have changed, or it was made on this very model.
         WorldError: The endpoint, the budget or the disk stopped it; asking again goes on.
     """
-    past = _last_accept(workspace, prompt)
-    question = {"decision": past.run_id, "after": {"version": prompt.version}, "model": asking.model}
-    question |= {"max_tokens": asking.max_tokens, "holdout": past.holdout.content_hash}
+    past, options = _last_accept(workspace, prompt), model.options
+    question = {"decision": past.run_id, "after": {"version": prompt.version}, "model": options.model}
+    question |= {"max_tokens": options.max_tokens, "holdout": past.holdout.content_hash}
     rule = past.rules.get(prompt.version)
     fitted = [f"the decision rule {rule.version} was fitted on {past.model}, and decides here too"] if rule else []
     about = {"before": f"{past.before.name}@{past.before.version}", "after": f"{prompt.name}@{prompt.version}"}
@@ -65,19 +65,19 @@ def recheck(workspace: Workspace, prompt: JudgePrompt, asking: GateModel) -> Gat
             prompts,
             past.holdout,
             past.terms,
-            asking,
+            model,
             rules=past.rules,
             ledger=ledger,
             purpose="recheck",
         )
 
-    name = asking.model.partition("@")[0]
+    name = options.model.partition("@")[0]
     if name == past.model:
         raise InputError(
             f"run {past.run_id} accepted {prompt.name}@{prompt.version} on {name} itself",
             hint="recheck is for another model; the answers of this one are in the record",
         )
-    return answer_once(workspace, "recheck", {"question": question, "model": asking.model}, about, answer)
+    return answer_once(workspace, "recheck", {"question": question, "model": options.model}, about, answer)
 
 
 def _last_accept(workspace: Workspace, prompt: JudgePrompt) -> _Past:

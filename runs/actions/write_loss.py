@@ -8,15 +8,14 @@ from pathlib import Path
 from typing import Any
 
 from ...judges import ClientStats, InputError, LossError, OutputScale, read_small
-from ...judges.models import Budget
 from ...optimize import Loss, Objective, compile_expression, parse_loss, read_objective, write_loss
 from ...optimize.losses.axioms import axiom_faults
 from ...optimize.losses.costs import CostLine, cost_lines
 from ...optimize.losses.grid import positive_rank
 from ...optimize.losses.loss import WrittenLoss, missing_declaration
-from ..config.environment import Environment, open_client, parse_budget
-from ..store.calls import CallStore
-from ..store.journal import create_run, run_session
+from ..config.environment import Environment
+from ..config.options import ModelOptions
+from ..store.run_clients import start_run_client
 from ..store.workspace import Workspace
 
 _MAX_FILE = 100_000
@@ -65,9 +64,7 @@ def ask_for_loss(
     objective: Objective,
     slice_name: str,
     grades: LossGrades,
-    *,
-    model: str,
-    budget: str | None,
+    models: ModelOptions,
     environment: Environment,
 ) -> ModelLoss:
     """Have the model write a loss, in a run of its own with every reply recorded.
@@ -75,14 +72,8 @@ def ask_for_loss(
     Raises:
         WorldError: The endpoint, the budget or the disk stopped it.
     """
-    allowance = parse_budget(budget)
-    run_id = create_run(workspace.database, "loss", {"objective": objective.text, "model": model})
-    record = CallStore(workspace.database, run_id)
-    spending = Budget(money=allowance.money, tokens=allowance.tokens, spent=record.spending())
-    with (
-        run_session(workspace.database, run_id),
-        open_client(model, environment, record=record, budget=spending, concurrency=1) as client,
-    ):
+    config = {"objective": objective.text, "model": models.model}
+    with start_run_client(workspace, "loss", config, models, environment) as (_, client):
         written = write_loss(objective, slice_name, client.ask_one, **grades.checks())
         return ModelLoss(written=written, stats=client.stats, simulated=client.model.simulated)
 

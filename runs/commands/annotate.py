@@ -9,7 +9,7 @@ from typing import cast
 
 import click
 
-from ...judges import BudgetSpent, InputError, JudgeSettings, WorldError
+from ...judges import BudgetSpent, InputError, WorldError
 from ...judges.annotation import (
     CONFIDENT,
     DEFAULT_EMBEDDER,
@@ -24,8 +24,7 @@ from ...judges.annotation import (
     write_matrix,
 )
 from ...judges.annotation.collection import CollectionFiles, read_collection
-from ..actions.annotate import Annotation, AnnotationModel, run_annotation, write_annotations
-from ..config.environment import parse_budget
+from ..actions.annotate import Annotation, run_annotation, write_annotations
 from ..config.options import ModelOptions
 from ..terminal import progress_on_stderr, say, say_json, say_table
 from .failure import error_body, report_failure
@@ -122,13 +121,6 @@ def annotate(
     )
     plan = SamplePlan(k=k, per_query=per_query, outside=cast("Outside", outside), seed=seed)
     with open_workspace(workspace, wait=not no_wait) as place, progress_on_stderr(quiet=as_json) as watch:
-        asking = AnnotationModel(
-            model=models.model,
-            environment=asking_environment(place.root, models.model),
-            allowance=parse_budget(models.budget),
-            concurrency=models.concurrency,
-            settings=JudgeSettings(max_tokens=models.max_tokens),
-        )
         prompt = place.registry.get(judge_name)
         collection = read_collection(prompt, sources)
         search = _open_retriever(retriever, embedder, collection.documents)
@@ -136,9 +128,10 @@ def annotate(
             place,
             prompt,
             collection,
+            models,
+            asking_environment(place.root, models.model),
             retriever=search,
             plan=plan,
-            asking=asking,
             threshold_from=threshold_from,
             watch=watch,
         )

@@ -53,7 +53,6 @@ def bench(
     """Ask JUDGE (name, name@version or YAML file) about the rows of DATA, and compare with their labels."""
     from ...slices import read_slice, rows_in_slice
     from ..actions.bench import run_bench, write_verdicts
-    from ..config.environment import parse_budget
     from ..store.run_config import read_rows
     from .model_access import asking_environment
 
@@ -68,10 +67,8 @@ def bench(
             prompt,
             dataset,
             plan,
-            model=models.model,
-            environment=asking_environment(place.root, models.model),
-            allowance=parse_budget(models.budget),
-            concurrency=models.concurrency,
+            models,
+            asking_environment(place.root, models.model),
             watch=watch,
             show_all=show_all,
         )

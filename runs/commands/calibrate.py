@@ -15,7 +15,6 @@ from ...judges.metrics import BINARY_METRICS
 from ...optimize.options import option
 from ..actions.bench import describe_spending
 from ..actions.calibrate import run_calibration
-from ..config.environment import parse_budget
 from ..config.options import ConfidenceOptions, ModelOptions, RowOptions
 from ..reports.calibration_report import say_calibration
 from ..store.run_config import read_rows
@@ -75,10 +74,8 @@ def calibrate(
             place,
             prompt,
             dataset,
-            model=models.model,
+            models=models,
             environment=asking_environment(place.root, models.model),
-            allowance=parse_budget(models.budget),
-            concurrency=models.concurrency,
             settings=JudgeSettings(max_tokens=models.max_tokens, confidence=options.confidence),
             metric=options.metric,
             method="none" if options.threshold_only else options.method,

@@ -16,8 +16,7 @@ from ...slices.saved import read_slice
 from ..actions.gate import GateModel, TwoJudges, gate_judges
 from ..actions.gate_decision import Gated, Terms, gate_verdicts
 from ..actions.verdict_pairs import pair_verdicts, read_holdout, read_verdicts, split_name
-from ..config.environment import parse_budget
-from ..config.options import CallOptions, RowOptions
+from ..config.options import CallOptions, ModelOptions, RowOptions
 from ..reports.gate_report import say_gated
 from ..store.sealed_rows import version_of
 from ..store.workspace import Workspace
@@ -163,7 +162,7 @@ def _of_judges(
 ) -> Gated:
     if holdout is None:
         raise InputError("two judges need the rows to be asked about", hint="judgewright gate A B HOLDOUT --model NAME")
-    model = require_model(models.model)
+    options = ModelOptions(**{**vars(models), "model": require_model(models.model)})
     prompts = [place.registry.get(judge) for judge in judges]
     rules: dict[str, DecisionRule] = {}
     for prompt in prompts:
@@ -175,15 +174,8 @@ def _of_judges(
     reading["id"] = reading.pop("id_")
     two = TwoJudges(before=prompts[0], after=prompts[1], data=holdout, reading=reading, rules=rules)
     with progress_on_stderr(quiet=quiet) as watch:
-        asking = GateModel(
-            model=model,
-            environment=asking_environment(place.root, model),
-            allowance=parse_budget(models.budget),
-            concurrency=models.concurrency,
-            max_tokens=models.max_tokens,
-            watch=watch,
-        )
-        return gate_judges(place, two, terms, asking)
+        environment = asking_environment(place.root, options.model)
+        return gate_judges(place, two, terms, GateModel(options=options, environment=environment, watch=watch))
 
 
 def _refuse(options: RowOptions | VerdictFileOptions, reason: str, *, only: tuple[str, ...] = ()) -> None:

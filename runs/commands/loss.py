@@ -11,7 +11,7 @@ import click
 
 from ...judges.errors import InputError
 from ...optimize.options import described, option
-from ..config.options import MODEL
+from ..config.options import MODEL, ModelOptions
 from ..terminal import inline, say, say_json, say_table
 from .help import Group
 from .model_access import asking_environment
@@ -98,16 +98,9 @@ def write(
     goal = read_objective(objective, target=options.target, guards=options.guards)
     with open_workspace(workspace, wait=not no_wait) as place:
         grades = _grades(place, scales)
+        models = ModelOptions(model=options.model, budget=options.budget, concurrency=1)
         environment = asking_environment(place.root, options.model)
-        answer = ask_for_loss(
-            place,
-            goal,
-            options.slice_,
-            grades,
-            model=options.model,
-            budget=options.budget,
-            environment=environment,
-        )
+        answer = ask_for_loss(place, goal, options.slice_, grades, models, environment)
     written, stats = answer.written, answer.stats
     costs = grades.costs(written.loss)
     if out is not None:

@@ -8,7 +8,6 @@ import click
 
 from ..actions.gate import GateModel
 from ..actions.recheck import recheck as decide_again
-from ..config.environment import parse_budget
 from ..config.options import ModelOptions
 from ..terminal import progress_on_stderr
 from .gate import finish
@@ -36,13 +35,7 @@ def recheck(
     otherwise.
     """
     with open_workspace(workspace, wait=not no_wait) as place, progress_on_stderr(quiet=as_json) as watch:
-        asking = GateModel(
-            model=models.model,
-            environment=asking_environment(place.root, models.model),
-            allowance=parse_budget(models.budget),
-            concurrency=models.concurrency,
-            max_tokens=models.max_tokens,
-            watch=watch,
-        )
-        gated = decide_again(place, place.registry.get(judge), asking)
+        environment = asking_environment(place.root, models.model)
+        model = GateModel(options=models, environment=environment, watch=watch)
+        gated = decide_again(place, place.registry.get(judge), model)
     finish(gated, as_json=as_json)

@@ -8,9 +8,11 @@ from .environment import (
     tool_environment,
 )
 from .models_file import example_entry, read_user_models, user_models_path
+from .options import ModelOptions
 
 __all__ = [
     "Environment",
+    "ModelOptions",
     "example_entry",
     "open_client",
     "open_model",

@@ -11,7 +11,7 @@ import hashlib
 import json
 import math
 import sqlite3
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
 from typing import Any
@@ -60,11 +60,16 @@ class CallSummary:
 
 
 class CallStore:
-    """A `CallRecord` in the workspace database, for one run."""
+    """A `CallRecord` in the workspace database, for one run.
 
-    def __init__(self, database: Database, run_id: str) -> None:
+    Args:
+        same_budget: Runs whose calls count in `spending` as well.
+    """
+
+    def __init__(self, database: Database, run_id: str, *, same_budget: Collection[str] = ()) -> None:
         self._database = database
         self._run_id = run_id
+        self._same_budget = {run_id, *same_budget}
         self._damaged: set[bytes] = set()
 
     @property
@@ -157,7 +162,7 @@ class CallStore:
 
     def spending(self) -> Spending:
         """See `CallRecord.spending`; attempts in flight now count as in doubt until they are settled."""
-        row = self._database.read(_SPENDING, (self._run_id,))[0]
+        row = self._database.read(_SPENDING, (json.dumps([*self._same_budget]),))[0]
         return Spending(settled_cost=row[0], settled_tokens=row[1], in_doubt_cost=row[2], in_doubt_tokens=row[3])
 
     def summary(self) -> CallSummary:
@@ -229,7 +234,7 @@ SELECT coalesce(sum(cost) FILTER (WHERE state = 'done'), 0.0),
     coalesce(sum(tokens) FILTER (WHERE state = 'done'), 0),
     coalesce(sum(reserved_cost) FILTER (WHERE state IN {IN_DOUBT}), 0.0),
     coalesce(sum(reserved_tokens) FILTER (WHERE state IN {IN_DOUBT}), 0)
-FROM attempt WHERE run_id = ?
+FROM attempt WHERE run_id IN (SELECT value FROM json_each(?))
 """  # noqa: S608 - a constant of ours
 _SUMMARY = f"""
 SELECT count(*), count(*) FILTER (WHERE state = 'done'), count(*) FILTER (WHERE state IN {IN_DOUBT}),

@@ -24,7 +24,7 @@ from judgewright.judges.files import load_dataset
 from judgewright.judges.simulated import Faults, Server, Simulated, make_app
 from judgewright.runs.actions import CalibrationRun, resume_run, run_calibration, start_run
 from judgewright.runs.commands.calibrate import calibrate
-from judgewright.runs.config import Environment, parse_budget
+from judgewright.runs.config import Environment, ModelOptions
 from judgewright.runs.demo import write_demo_rows
 from judgewright.runs.exports import TARGETS, ExportContext
 from judgewright.runs.store import RunConfig, Workspace, list_runs
@@ -62,10 +62,8 @@ def calibrated(
         place,
         PROMPT,
         load_dataset(path, inputs=PROMPT.inputs, scale=PROMPT.scale),
-        model=model,
+        models=ModelOptions(model=model, budget=budget, concurrency=32),
         environment=Environment(),
-        allowance=parse_budget(budget),
-        concurrency=32,
         settings=settings or JudgeSettings(),
         metric=metric,
         method="platt",

@@ -27,7 +27,7 @@ from judgewright.runs.actions import (
     verification,
 )
 from judgewright.runs.commands.recheck import recheck as command
-from judgewright.runs.config import Environment, parse_budget
+from judgewright.runs.config import Environment, ModelOptions
 from judgewright.runs.demo import write_demo_rows
 from judgewright.runs.store import HoldoutLedger, RunConfig, Workspace, list_runs
 
@@ -60,13 +60,8 @@ def accepted(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, RunResult]
 
 def asking(model: str) -> GateModel:
     """Ask one model, without a limit."""
-    return GateModel(
-        model=model,
-        environment=Environment(),
-        allowance=parse_budget(None),
-        concurrency=32,
-        watch=lambda *_: None,
-    )
+    options = ModelOptions(model=model, concurrency=32)
+    return GateModel(options=options, environment=Environment(), watch=lambda *_: None)
 
 
 def test_the_last_accept_is_made_again_on_another_model(accepted: tuple[Path, RunResult], url: str) -> None:
