@@ -19,7 +19,7 @@ from .files.reading import load_dataset
 from .files.small_file import read_small, read_small_text
 from .files.verdicts import load_verdicts
 from .instruction import Filled, Instruction, Unfilled, ask_instruction, load_instruction, number_lines, read_answer
-from .judge import JudgeSettings, judge, judge_request
+from .judge import VERDICT_LIMIT, JudgeSettings, judge, judge_request
 from .judged_dataset import BoolArray, FloatArray, IntArray, JudgedDataset, group_codes
 from .leaderboard import Leaderboard, rank_judges
 from .listwise import Repairs, Window, judge_listwise, rank, rank_queries
@@ -69,6 +69,7 @@ __all__ = [
     "POWER",
     "PROBABILITY",
     "SIMILAR",
+    "VERDICT_LIMIT",
     "Answer",
     "Benchmark",
     "BoolArray",

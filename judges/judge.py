@@ -20,6 +20,9 @@ from .verdict import Answer, Unscored, Verdict
 Confidence = Literal["ask", "tok"]
 """Whether the judge states how sure it is, or its tokens' log-probabilities tell."""
 
+VERDICT_LIMIT = 512
+"""Tokens of a verdict where neither the command nor the model's settings say otherwise."""
+
 SIMULATED_FINGERPRINT = "simulated-"
 """How the simulated model signs its replies, so that it is known for what it is under any name."""
 
@@ -29,7 +32,8 @@ class JudgeSettings:
     """How a judge is asked; everything here is part of each request's key."""
 
     temperature: float | None = 0.0
-    max_tokens: int | None = 512
+    max_tokens: int | None = None
+    """Tokens of a reply; None: what the settings of the model say, else 512."""
     structured: bool = True
     """Whether to ask the endpoint to hold the reply to the prompt's JSON schema."""
     max_chars: int = 400_000
@@ -141,6 +145,7 @@ def judge_request(prompt: JudgePrompt, row: Row, *, settings: JudgeSettings, rep
         messages=prompt.messages(row),
         temperature=settings.temperature,
         max_tokens=settings.max_tokens,
+        default_max_tokens=VERDICT_LIMIT,
         top_logprobs=TOP if settings.confidence == "tok" else None,
         response_format=response_format(prompt) if settings.structured else None,
         repeat=repeat,

@@ -8,13 +8,23 @@ are not answers; what an endpoint bills for them only `--budget` bounds.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 import numpy as np
 
-from ..judges import Dataset, FloatArray, IntArray, JudgePrompt, Row, Splits, estimate_tokens, judge_request
-from ..judges.models.budget import Forecast
+from ..judges import (
+    VERDICT_LIMIT,
+    Dataset,
+    FloatArray,
+    IntArray,
+    JudgePrompt,
+    Row,
+    Splits,
+    estimate_tokens,
+    judge_request,
+)
+from ..judges.models import Forecast, ModelSettings
 from .critique import EXCERPT_CHARS, QUOTED
 from .holdout.unanswered import ROUNDS
 from .invariants import EXAMPLE_TOKENS, token_cap
@@ -22,14 +32,13 @@ from .losses.loss import RETURNS, loss_request
 from .losses.objective import Objective
 from .proposers import FewShot, Gepa, HumanEdit, Mipro, Proposer, Rewrite, TextGrad
 from .proposers.textgrad import MOMENTUM
+from .proposers.texts import TEXT_LIMIT
 from .racing.schedule import RaceSettings
 from .settings import RunSettings
 
 Who = Literal["judge", "optimizer", "either", "screen"]
 
 ASKED_AGAIN = "rows unanswered at the gate, asked again"
-LOSS_REPLY = 800
-"""Tokens of a loss, as `loss_request` limits them."""
 _REFUSAL_TOKENS = 2_000
 """Tokens that the reasons against one loss may take in the next request."""
 _FRAME_TOKENS = 4_000
@@ -66,6 +75,19 @@ class PlannedRun:
     objective: Objective
     screened: bool = False
     """Whether a cheaper model looks at candidates before they race."""
+    judge_model: ModelSettings = field(default_factory=ModelSettings)
+    optimizer_model: ModelSettings = field(default_factory=ModelSettings)
+
+    @property
+    def verdict_limit(self) -> int:
+        """Tokens of a verdict at most."""
+        return self.settings.judge.max_tokens or self.judge_model.max_tokens or VERDICT_LIMIT
+
+    @property
+    def text_limit(self) -> int:
+        """Tokens of a proposer's reply at most."""
+        own = self.proposer.max_tokens if isinstance(self.proposer, TextGrad | Rewrite) else None
+        return own or self.optimizer_model.optimizer_max_tokens or TEXT_LIMIT
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -109,7 +131,7 @@ def bound_proposal(planned: PlannedRun) -> StepBound | None:
         case TextGrad():
             parts = len(proposer.parts)
             shares = min(proposer.gradients, QUOTED)
-            reply = proposer.max_tokens or 0
+            reply = planned.text_limit
             prompt = token_cap(planned.prompt)
             shown = 2 * prompt + _critique_tokens(planned)  # the part, the rest of the prompt, the critique
             request = _FRAME_TOKENS + shares * (shown + _RESENT * reply) + (2 + MOMENTUM) * prompt
@@ -117,7 +139,7 @@ def bound_proposal(planned: PlannedRun) -> StepBound | None:
             return StepBound(
                 optimizer=parts * (shares + 1) + again,
                 again=again,
-                request=request if proposer.max_tokens else None,
+                request=request,
                 reply=reply,
             )
         case Rewrite():
@@ -125,8 +147,8 @@ def bound_proposal(planned: PlannedRun) -> StepBound | None:
             return StepBound(
                 optimizer=1 + proposer.retries,
                 again=proposer.retries,
-                request=request if proposer.max_tokens else None,
-                reply=proposer.max_tokens or 0,
+                request=request,
+                reply=planned.text_limit,
             )
         case FewShot():
             return StepBound(judge=proposer.calls)
@@ -148,7 +170,7 @@ def bound_run(planned: PlannedRun) -> tuple[Asked, ...] | None:
     if step is None:
         return None
     settings = planned.settings
-    reply = settings.judge.max_tokens
+    reply = planned.verdict_limit
     sizes = _row_sizes(planned, planned.dataset.rows)
     train, validation = (_row_sizes(planned, part.rows) for part in (planned.parts.train, planned.parts.validation))
     sealed = _Sizes(
@@ -231,7 +253,7 @@ def _longest(planned: PlannedRun, sizes: _Sizes, more: int) -> int | None:
 
 
 def _loss_line(planned: PlannedRun) -> Asked:
-    request = loss_request(planned.objective, "")
+    request = planned.optimizer_model.apply(loss_request(planned.objective, ""))
     calls = 1 + RETURNS if _asks_for_loss(planned.settings) else 0
     longest = Forecast().before(request)[0] + _SLICE_TOKENS + RETURNS * _REFUSAL_TOKENS
     return Asked(
@@ -239,7 +261,7 @@ def _loss_line(planned: PlannedRun) -> Asked:
         who="optimizer",
         calls=calls,
         tokens_in=calls * longest,
-        tokens_out=calls * LOSS_REPLY,
+        tokens_out=calls * (request.max_tokens or 0),
         longest=longest,
     )
 

@@ -5,13 +5,15 @@ from .client import Client, ClientStats, Progress
 from .endpoint import Endpoint
 from .limits import AdaptiveLimit, SystemClock
 from .model import Completion, Message, Model, Request, TokenLogprob
-from .price import Prices
+from .price import Price, Prices
 from .recorded import Recorded
 from .response_body import BodyReader, body_of
+from .settings import OMIT, ModelSettings
 from .tokens import TokenCount, approximate_tokens, count_tokens, estimate_tokens
 from .wire import read_completion, read_fault, read_filtered, read_retry_after
 
 __all__ = [
+    "OMIT",
     "AdaptiveLimit",
     "BodyReader",
     "Budget",
@@ -25,7 +27,9 @@ __all__ = [
     "MemoryRecord",
     "Message",
     "Model",
+    "ModelSettings",
     "Origin",
+    "Price",
     "Prices",
     "Progress",
     "Recorded",

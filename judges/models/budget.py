@@ -153,9 +153,8 @@ class Forecast:
     def before(self, request: Request) -> tuple[int, int]:
         """Return the tokens in and out to reserve for a request."""
         tokens_in = math.ceil(self._ratio * _estimate(request))
-        if request.max_tokens is None:
-            return tokens_in, self._longest
-        return tokens_in, max(request.max_tokens, self._overrun)
+        limit = request.token_limit
+        return tokens_in, self._longest if limit is None else max(limit, self._overrun)
 
     def learn(self, request: Request, completion: Completion) -> None:
         """Remember a call that used more than was foreseen."""
@@ -163,7 +162,8 @@ class Forecast:
         self._ratio = max(self._ratio, completion.tokens_in / _estimate(request))
         self._longest = max(self._longest, completion.tokens_out)
         # Some servers ignore the limit.
-        if request.max_tokens is not None and completion.tokens_out > request.max_tokens:
+        limit = request.token_limit
+        if limit is not None and completion.tokens_out > limit:
             self._overrun = max(self._overrun, completion.tokens_out)
 
 

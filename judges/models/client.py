@@ -23,6 +23,7 @@ from .dispatcher import ClientContext, Dispatcher
 from .limits import AdaptiveLimit, Clock, SystemClock
 from .model import Completion, Model, Request
 from .price import Prices
+from .settings import ModelSettings
 
 _LOOKUP = 500
 """Keys looked up at once; SQLite limits how many values one statement may have."""
@@ -54,6 +55,7 @@ class Client:
         model: Makes one try.
         record: Where calls are stored; in memory by default. It is read from the calling thread and
             written from the client's own.
+        settings: What the person has set for this model; it is applied to each request.
         budget: What may be spent; no limit by default.
         prices: What calls cost; the bundled prices by default.
         concurrency: The most attempts that are sent and not yet recorded, at any moment.
@@ -70,6 +72,7 @@ class Client:
         self,
         model: Model,
         *,
+        settings: ModelSettings | None = None,
         record: CallRecord | None = None,
         budget: Budget | None = None,
         prices: Prices | None = None,
@@ -88,6 +91,7 @@ class Client:
         if model.endpoint.startswith("simulated:"):
             in_flight = first_limit = lookahead = max(_IN_PROCESS, concurrency)
         self.model = model
+        self.settings = settings or ModelSettings()
         self._stats = ClientStats()
         self._counting = threading.Lock()
         self._context = ClientContext(
@@ -169,6 +173,7 @@ class Client:
         calls: dict[bytes, Call] = {}
         for position, request in enumerate(requests):
             # Equal requests are one call: they would get one answer and two bills.
+            request = self.settings.apply(request)
             key = request.key(endpoint=self.model.endpoint, model=self.model.name)
             calls.setdefault(key, Call(key, request, [])).positions.append(position)
         return list(calls.values())

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import asyncio
 import base64
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
@@ -36,6 +38,7 @@ class Endpoint:
         base_url: Up to where `/chat/completions` begins, such as `https://api.openai.com/v1`.
         api_key: The key; None for a server that asks for none. The environment is not read for one.
         timeout: Seconds for one whole try.
+        headers: Further headers, as `ModelSettings` checks them.
         max_connections: How many connections may be open at once.
         key_hint: What to do where the endpoint asks for a key, or refuses the one it got.
         needs_key: Whether to send nothing, because the key that belongs to the endpoint is missing.
@@ -52,6 +55,7 @@ class Endpoint:
         base_url: str,
         api_key: str | None,
         timeout: float = 120.0,
+        headers: Mapping[str, str] = MappingProxyType({}),
         max_connections: int = 100,
         key_hint: str = "",
         needs_key: bool = False,
@@ -60,6 +64,7 @@ class Endpoint:
         self._name = name
         self._base_url = checked_url(base_url)
         self._secret = _Secret(api_key)
+        self._headers = {**headers, **_HEADERS}
         self._timeout = timeout
         self._max_connections = max_connections
         self._key_hint = key_hint
@@ -125,7 +130,7 @@ class Endpoint:
 
     async def _post(self, body: dict[str, Any]) -> bytes | ModelError:  # Any: JSON
         client = self._connect()
-        options: Any = {"headers": _HEADERS}  # Any: the SDK keeps the type of its options to itself
+        options: Any = {"headers": self._headers}  # Any: the SDK keeps the type of its options to itself
         # Any: the SDK types the unread response as the parsed body.
         answer: Any = await client.post("/chat/completions", body=body, cast_to=object, options=options)
         content = body_of(answer.http_response)

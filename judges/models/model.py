@@ -34,21 +34,31 @@ class Request:
     messages: tuple[Message, ...]
     temperature: float | None = 0.0
     max_tokens: int | None = None
+    """The most tokens of the reply; None: what the model's settings say, else `default_max_tokens`."""
+    default_max_tokens: int | None = None
+    """None for no limit."""
     top_logprobs: int | None = None
     """How many alternatives per token to ask log-probabilities for; None asks for none."""
     response_format: Mapping[str, Any] | None = None  # Any: JSON as the endpoint defines it
     repeat: int = 0
     """Which repetition of an otherwise equal request this is; sent as `seed`, and part of the key."""
+    extra_body: Mapping[str, Any] = field(default_factory=dict)  # Any: JSON as the endpoint defines it
+    """Further fields to send, such as `reasoning_effort`; see `ModelSettings`."""
     purpose: Purpose = "judge"
+
+    @property
+    def token_limit(self) -> int | None:
+        """The most tokens of the reply; None for no limit."""
+        return self.default_max_tokens if self.max_tokens is None else self.max_tokens
 
     def body(self) -> dict[str, Any]:  # Any: JSON
         """The parameters as an OpenAI-compatible endpoint names them, without the model."""
         messages = [{"role": message.role, "content": message.content} for message in self.messages]
-        body: dict[str, Any] = {"messages": messages}
+        body: dict[str, Any] = {**self.extra_body, "messages": messages}
         if self.temperature is not None:
             body["temperature"] = self.temperature
-        if self.max_tokens is not None:
-            body["max_tokens"] = self.max_tokens
+        if self.token_limit is not None:
+            body["max_tokens"] = self.token_limit
         if self.top_logprobs is not None:
             body["logprobs"] = True
             body["top_logprobs"] = self.top_logprobs

@@ -22,8 +22,8 @@ _MILLION = 1_000_000
 _MAX_FILE = 1_000_000
 
 
-class _Price(BaseModel):
-    """US dollars per million tokens."""
+class Price(BaseModel):
+    """US dollars per million tokens; cached ones cost as much as others unless they have a price."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -38,7 +38,7 @@ class _Price(BaseModel):
         return dollars / _MILLION
 
 
-_FILE = TypeAdapter(dict[str, _Price])
+_FILE = TypeAdapter(dict[str, Price])
 
 
 @dataclass(frozen=True)
@@ -50,6 +50,8 @@ class Prices:
     """
 
     user_file: Path | None = None
+    model_price: Price | None = None
+    """The price in the model's settings; the file wins."""
 
     def cost(self, model: str, endpoint: str, tokens_in: int, tokens_out: int, cached: int = 0) -> float | None:
         """Return what a call costs in US dollars, or None where no price is known.
@@ -66,7 +68,7 @@ class Prices:
         """
         # Some endpoints report more cached tokens than tokens.
         cached = min(cached, tokens_in)
-        own = self._own.get(f"{model}@{endpoint}") or self._own.get(model)
+        own = self._own.get(f"{model}@{endpoint}") or self._own.get(model) or self.model_price
         if own is not None:
             return own.cost(tokens_in, tokens_out, cached)
         if endpoint.startswith("simulated:") or model == "simulated":
@@ -74,7 +76,7 @@ class Prices:
         return _public_cost(model, endpoint, tokens_in, tokens_out, cached)
 
     @cached_property
-    def _own(self) -> Mapping[str, _Price]:
+    def _own(self) -> Mapping[str, Price]:
         return {} if self.user_file is None else _read(self.user_file)
 
 
@@ -89,7 +91,7 @@ def _public_cost(model: str, endpoint: str, tokens_in: int, tokens_out: int, cac
         return None
 
 
-def _read(path: Path) -> Mapping[str, _Price]:
+def _read(path: Path) -> Mapping[str, Price]:
     hint = 'write {"my-model": {"input": 0.15, "output": 0.60}}, in US dollars per million tokens'
     try:
         raw = read_small(path, limit=_MAX_FILE)

@@ -35,6 +35,8 @@ if TYPE_CHECKING:
 
 TARGET_SLICE = "target"
 """The name by which a loss asks whether a row is in the slice under repair."""
+LOSS_LIMIT = 800
+"""Tokens of a loss, where the settings of the optimizer model say nothing."""
 RETURNS = 3
 """How often a refused loss goes back to the model before the default is taken."""
 MAX_REPLY = 20_000
@@ -179,7 +181,7 @@ def loss_request(objective: Objective, slice_description: str, refusals: Sequenc
         lines.append("Write another loss that mends this.")
     return Request(
         messages=(Message("system", _system_text()), Message("user", "\n".join(lines))),
-        max_tokens=800,
+        default_max_tokens=LOSS_LIMIT,
         response_format=_response_format(),
         purpose="loss",
     )

@@ -23,6 +23,7 @@ from ...judges import JudgePrompt, Message, Request
 from .demonstrations import fields_of
 from .dspy_search import Search, outputs_of, prompt_from
 from .shown import same_inputs
+from .texts import TEXT_LIMIT
 
 VERSION, ROW = "judgewright_version", "judgewright_row"
 """Fields of ours beside the judge's own, in DSPy's predictions and examples."""
@@ -84,7 +85,7 @@ def load_dspy() -> Any:  # Any: classes that exist only once DSPy is imported
             own = Request(
                 messages=tuple(messages),
                 temperature=request.config.temperature,
-                max_tokens=request.config.max_tokens,
+                default_max_tokens=request.config.max_tokens,
                 repeat=1_000 * self.search.step + self.search.own_requests,
                 purpose="optimizer",
             )
@@ -96,7 +97,12 @@ def load_dspy() -> Any:  # Any: classes that exist only once DSPy is imported
 
     def open_lm(search: Search) -> Any:
         return dspy.LM(
-            "judgewright/optimizer", engine=Engine(search), cache=False, num_retries=0, temperature=0.7, max_tokens=2000
+            "judgewright/optimizer",
+            engine=Engine(search),
+            cache=False,
+            num_retries=0,
+            temperature=0.7,
+            max_tokens=TEXT_LIMIT,
         )
 
     def open_module(prompt: JudgePrompt) -> Any:

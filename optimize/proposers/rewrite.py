@@ -9,7 +9,7 @@ from ...judges import JudgePrompt, Message, Request
 from ..critique import Critique
 from .proposer import Attempt, NoProposal, Part, Proposal
 from .shown import constraints, rest_of
-from .texts import Wanted, Written, read_tagged, too_long, write_texts
+from .texts import TEXT_LIMIT, Wanted, Written, read_tagged, too_long, write_texts
 from .workbench import Ask, Workbench
 
 TAG = "IMPROVED_CRITERIA"
@@ -40,7 +40,8 @@ class Rewrite:
     """Asks once for new criteria, and again only where the reply has none."""
 
     temperature: float | None = 0.7
-    max_tokens: int | None = 2000
+    max_tokens: int | None = None
+    """Tokens of a reply; None: what the settings of the optimizer model say, else 2,000."""
     retries: int = 2
 
     @property
@@ -86,6 +87,7 @@ class Rewrite:
                 messages=(Message("system", _SYSTEM.format(tag=TAG)), Message("user", user + again)),
                 temperature=self.temperature,
                 max_tokens=self.max_tokens,
+                default_max_tokens=TEXT_LIMIT,
                 repeat=repeat,
                 purpose="optimizer",
             )

@@ -11,7 +11,7 @@ from ..critique import Critique
 from .proposer import Attempt, NoProposal, Part, Proposal
 from .shown import ROLES, constraints, rest_of, text_of, with_text
 from .textgrad_graph import CLOSE_TAG, OPEN_TAG, load_graph
-from .texts import Wanted, read_tagged, too_long, write_texts
+from .texts import TEXT_LIMIT, Wanted, read_tagged, too_long, write_texts
 from .workbench import Workbench
 
 MOMENTUM = 3
@@ -27,7 +27,8 @@ class TextGrad:
     """How many gradients a part gets, each from its share of the critique's examples, all asked for
     at once."""
     temperature: float | None = 0.7
-    max_tokens: int | None = 2000
+    max_tokens: int | None = None
+    """Tokens of a reply; None: what the settings of the optimizer model say, else 2,000."""
     retries: int = 2
     """How often a reply without a usable text is asked for again."""
 
@@ -96,6 +97,7 @@ class TextGrad:
             messages=(Message("system", system), Message("user", text)),
             temperature=self.temperature,
             max_tokens=self.max_tokens,
+            default_max_tokens=TEXT_LIMIT,
             repeat=step,
             purpose="optimizer",
         )

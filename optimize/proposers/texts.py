@@ -9,6 +9,8 @@ from ...judges import JudgePrompt, Request, estimate_tokens, without_thinking
 from ..invariants import token_cap
 from .workbench import Ask
 
+TEXT_LIMIT = 2_000
+"""Tokens of a new text, where the settings of the optimizer model say nothing."""
 _TRY = 100_000
 """Added to a request's repeat index for each further try; steps count far below it."""
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from ...judges import Dataset, InputError, JudgedDataset, JudgePrompt, JudgeSettings, Prices, Registry, Row, Verdict
+from ...judges import VERDICT_LIMIT, Dataset, InputError, JudgedDataset, JudgePrompt, Prices, Registry, Row, Verdict
 from ...judges.files import (
     DataReport,
     RawRoles,
@@ -101,7 +101,7 @@ def _price(report: DataReport, options: CheckOptions, environment: Environment) 
     if options.prompt is None or options.model is None or report.tokens is None:
         return None
     name, url = ("simulated", "simulated:") if options.model == "simulated" else split_model(options.model, environment)
-    replies = report.rows * (JudgeSettings().max_tokens or 0)
+    replies = report.rows * VERDICT_LIMIT
     prices, total = Prices(environment.prices), report.tokens.total
     return RunPrice(
         model=name,
