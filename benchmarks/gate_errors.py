@@ -28,7 +28,7 @@ import numpy as np
 from judgewright.judges import BINARY, Dataset, JudgedDataset, Row, Unscored, Verdict
 from judgewright.judges.files import VerdictColumns, load_judges
 from judgewright.judges.metrics import compare
-from judgewright.optimize import MemoryLedger, decide, read_objective
+from judgewright.optimize import decide, read_objective
 from judgewright.optimize.events import GateDecided, read_as
 from judgewright.optimize.holdout import Ask, ask_again
 from judgewright.optimize.holdout.ledger import MAX_LOOKS, alpha_of_look
@@ -173,17 +173,17 @@ def reuse(runs: int) -> bool:
 
 def _accepts(kind: str, looks: int, rng: np.random.Generator) -> int:
     """Count the false accepts among the edits that a holdout lets in."""
-    drawn, ledger = made_rows(300, rng), MemoryLedger(max_looks=looks)
-    current, version, accepts = noisy(drawn, np.zeros(len(drawn.labels)), rng), 0, 0
+    drawn = made_rows(300, rng)
+    current, look, accepts = noisy(drawn, np.zeros(len(drawn.labels)), rng), 0, 0
     before = drawn.judged(current)
-    for edit in range(1, min(EDITS, looks) + 1):
+    for _ in range(min(EDITS, looks)):
         proposed = current ^ _flips(kind, drawn.labels == current, rng)
         after = drawn.judged(proposed)
-        look = ledger.begin("h", run_id=str(edit), before=str(version), after=str(edit))
-        decision = decide(before, after, ACCURACY, alpha=look.alpha, look=look.number)
-        ledger.conclude(look, outcome=decision.outcome, reason="")
+        look += 1
+        decision = decide(before, after, ACCURACY, alpha=alpha_of_look(look), look=look)
         if decision.accepted:
-            current, before, version, accepts = proposed, after, edit, accepts + 1
+            # An accept starts the count of looks anew.
+            current, before, look, accepts = proposed, after, 0, accepts + 1
     return accepts
 
 

@@ -19,6 +19,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+import tempfile
 import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -46,8 +47,6 @@ from judgewright.optimize import (
     Decision,
     Gepa,
     Goal,
-    MemoryJournal,
-    MemoryLedger,
     Mipro,
     NoProposal,
     Objective,
@@ -72,6 +71,9 @@ from judgewright.optimize import (
     search,
     split_rows,
 )
+from judgewright.runs.store.database import Database
+from judgewright.runs.store.journal import RunJournal, create_run
+from judgewright.runs.store.ledger import HoldoutLedger
 
 DATA = Path(__file__).resolve().parents[2] / "shared/data"
 STEPS = 15
@@ -270,14 +272,16 @@ def open_start(situation: Situation, client: Client, record: Counted) -> Start:
 
 
 def open_tools(client: Client, proposer: Proposer, run_id: str) -> Services:
-    """Return tools with a ledger of their own, so that each decision is a first look."""
+    """Return tools with a workspace of their own, so that each decision is a first look."""
+    database = Database(Path(tempfile.mkdtemp()) / "workspace.db")
+    run = create_run(database, "optimize", {"name": run_id})
     return Services(
         judge_client=client,
         optimizer_client=client,
         proposer=proposer,
-        journal=MemoryJournal(),
-        ledger=MemoryLedger(),
-        run_id=run_id,
+        journal=RunJournal(database, run),
+        ledger=HoldoutLedger(database),
+        run_id=run,
     )
 
 

@@ -6,10 +6,10 @@ from .goal import Goal, Target
 from .holdout.decision import Decision
 from .holdout.gate import decide, gate
 from .holdout.guards import GuardResult
-from .holdout.ledger import Ledger, Look, MemoryLedger
+from .holdout.ledger import Ledger, Look
 from .hunks import compose, cut_sentences, split_hunks
 from .invariants import PhraseIndex, Violation, check_candidate
-from .journal import VOLATILE, Event, Journal, MemoryJournal, first_difference
+from .journal import VOLATILE, Event, Journal, first_difference
 from .loop import Outcome, benchmark, construct_loss, decide_on_holdout, find_target, optimize, search, split_rows
 from .losses.axioms import check_axioms, cost_table
 from .losses.expression import Expression, compile_expression
@@ -48,8 +48,6 @@ __all__ = [
     "Ledger",
     "Look",
     "Loss",
-    "MemoryJournal",
-    "MemoryLedger",
     "Mipro",
     "NoProposal",
     "NoThreshold",

@@ -8,9 +8,8 @@ such as times, cost and latency, stands under the key `volatile` of a payload an
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from typing import Any, Protocol
 
 from ..judges import DivergedError, InputError
@@ -52,34 +51,6 @@ class Journal(Protocol):
     def events(self) -> tuple[Event, ...]:
         """Return every event of the run, those not yet repeated included."""
         ...
-
-
-class MemoryJournal:
-    """A journal that lives as long as the process.
-
-    Args:
-        events: What an earlier session recorded; the run is compared with it.
-    """
-
-    def __init__(self, events: Sequence[Event] = ()) -> None:
-        self._events = list(events)
-        self._position = 0
-
-    def record(self, kind: str, payload: Payload) -> Event:
-        """See `Journal.record`."""
-        content = as_json(kind, payload)
-        if self._position < len(self._events):
-            event = require_same(self._events[self._position], kind, content)
-        else:
-            created = datetime.now(UTC).isoformat(timespec="microseconds")
-            event = Event(seq=self._position, kind=kind, payload=json.loads(content), created=created)
-            self._events.append(event)
-        self._position += 1
-        return event
-
-    def events(self) -> tuple[Event, ...]:
-        """See `Journal.events`."""
-        return tuple(self._events)
 
 
 def as_json(kind: str, payload: Payload) -> str:

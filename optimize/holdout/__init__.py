@@ -2,9 +2,8 @@
 
 Read `gate` first: it opens the holdout and names the rules. `decision` is what comes out of it,
 `guards` and `unanswered` are two of its tests, `projection` says how many rows would decide.
-`ledger` is the seam that counts looks: `look` has its records, `look_counting` the rules, and
-`row_fingerprints` with `text_fingerprints` knows rows again. `power` asks before any of that what
-the gate could show.
+`ledger` is the seam that counts looks, `look_counting` has the rules, and `row_fingerprints` with
+`text_fingerprints` knows rows again. `power` asks before any of that what the gate could show.
 """
 
 import lazy_loader

@@ -14,38 +14,122 @@ rows: `bench` and its like say which they measured, and each counts when the nex
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Protocol
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal, Protocol
 
 from ...judges import Splits
-from .look import ALPHA, MAX_LOOKS, SHARED, History, Look, LookOutcome, LookRecord, Measured, SeenRows
-from .look_counting import (
-    LookRequest,
-    alpha_of_look,
-    find_look,
-    find_memory,
-    remember_rows,
-    requested_look,
-    require_allowed,
-    require_open,
-)
 from .row_fingerprints import RowFingerprints, sealed_fingerprints
 
-__all__ = [
-    "ALPHA",
-    "MAX_LOOKS",
-    "SHARED",
-    "Ledger",
-    "Look",
-    "LookOutcome",
-    "LookRecord",
-    "LookRequest",
-    "MemoryLedger",
-    "SeenRows",
-    "alpha_of_look",
-    "remember_split",
-    "requested_look",
-]
+ALPHA = 0.05
+"""What all looks between two accepts spend together."""
+
+MAX_LOOKS = 20
+"""Looks on a holdout since the last accept after which fresh labels are asked for."""
+
+SHARED = 0.05
+"""Share of a holdout's groups from which another holdout with them counts as the same one."""
+
+LookOutcome = Literal["accepted", "refused", "undecided"]
+
+
+def alpha_of_look(number: int, *, alpha: float = ALPHA) -> float:
+    """Return what look `number` (from 1) spends: alpha * 6 / (pi^2 t^2), which sums to alpha over all looks."""
+    if number < 1:
+        raise ValueError(f"look {number!r}: looks are counted from 1")
+    return alpha * 6.0 / (math.pi**2 * number**2)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Look:
+    """The permit to open one holdout for one decision."""
+
+    holdout: str
+    """Content hash of the holdout rows."""
+    number: int
+    """Position among the looks on this holdout since the last accept, from 1."""
+    alpha: float
+    """Level of this look's test; it is spent whatever the outcome."""
+    run_id: str
+    purpose: str
+    """Which command looks, such as `gate` or `recheck`."""
+    before: str
+    """Version of the prompt in use."""
+    after: str
+    """Version of the candidate."""
+    line: str = ""
+    """Whose looks it is counted among: a model's own where an accepted prompt is rechecked on it,
+    else all others."""
+    carried: int = 0
+    """Looks at other holdouts with the same rows that are counted in `number`."""
+    measured: int = 0
+    """Other prompts that were measured on these rows before, which are counted in `number`."""
+    opened: str = ""
+    """How many of the rows were open to an earlier run, where that was allowed; empty where none
+    were."""
+    alike: tuple[str, ...] = ()
+    """Of which earlier rows there are too few here to count, edited ones included."""
+
+    @property
+    def cautions(self) -> tuple[str, ...]:
+        """What the decision has to say beside its reason."""
+        cautions = []
+        if self.opened:
+            cautions.append(f"{self.opened}, as was allowed: the figures flatter a prompt that was tuned on them")
+        if self.carried:
+            looks = f"{self.carried} {'look' if self.carried == 1 else 'looks'}"
+            cautions.append(f"{looks} at other holdouts with some of these rows counted as looks at this one")
+        if self.measured:
+            prompts = "1 other prompt was" if self.measured == 1 else f"{self.measured} other prompts were"
+            cautions.append(f"{prompts} measured on these rows before; each counted as a look")
+        return (*cautions, *self.alike)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LookRecord:
+    """A look as the ledger keeps it; outcome and reason are None while it has not been concluded."""
+
+    look: Look
+    outcome: LookOutcome | None = None
+    reason: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SeenRows:
+    """Which rows a run sees, and which are sealed to it."""
+
+    run_id: str
+    open: RowFingerprints
+    sealed: Mapping[str, RowFingerprints]
+    """By the content hash of each sealed part."""
+    opened: Mapping[str, str]
+    """What is to be said of sealed parts with rows that were open before, by their content hash."""
+    alike: Mapping[str, str] = field(default_factory=dict)
+    """The same of a few rows that were not refused, as they are only much like rows that were
+    open."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Measured:
+    """A prompt whose figures on some rows were seen, such as by `bench`; on sealed rows that is a look."""
+
+    version: str
+    """Of the prompt; of a verdict file by what it says."""
+    by: str
+    """Which command told the figures."""
+    rows: RowFingerprints
+    looks: int
+    """How many looks at any holdout had been begun."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class History:
+    """All that a ledger knows, in order."""
+
+    records: Sequence[LookRecord] = ()
+    memories: Sequence[SeenRows] = ()
+    measured: Sequence[Measured] = ()
 
 
 class Ledger(Protocol):
@@ -128,68 +212,3 @@ def remember_split(ledger: Ledger, run_id: str, parts: Splits, *, allow_opened: 
     sealed = {part.content_hash: sealed_fingerprints(part) for part in (parts.holdout, parts.final) if len(part)}
     opened = RowFingerprints.of(parts.train, parts.validation)
     return ledger.remember(run_id, open=opened, sealed=sealed, allow_opened=allow_opened)
-
-
-class MemoryLedger:
-    """A ledger that lives as long as the process; for notebooks and tests, where nothing is at stake."""
-
-    def __init__(self, *, max_looks: int = MAX_LOOKS) -> None:
-        self._max_looks = max_looks
-        self._records: list[LookRecord] = []
-        self._memories: list[SeenRows] = []
-        self._measured: list[Measured] = []
-
-    def remember(
-        self, run_id: str, *, open: RowFingerprints, sealed: Mapping[str, RowFingerprints], allow_opened: bool = False
-    ) -> SeenRows:
-        """See `Ledger.remember`."""
-        memory = find_memory(self._memories, run_id)
-        if memory is None:
-            memory = remember_rows(self._memories, run_id, open=open, sealed=sealed, allow_opened=allow_opened)
-            self._memories.append(memory)
-        return memory
-
-    def begin(
-        self,
-        holdout: str,
-        *,
-        run_id: str,
-        before: str,
-        after: str,
-        purpose: str = "gate",
-        line: str = "",
-        known_as: tuple[str, ...] = (),
-    ) -> Look:
-        """See `Ledger.begin`."""
-        request = LookRequest(
-            holdout=holdout,
-            run_id=run_id,
-            before=before,
-            after=after,
-            purpose=purpose,
-            line=line,
-            known_as=known_as,
-        )
-        history = History(records=self._records, memories=self._memories, measured=self._measured)
-        look = requested_look(history, request)
-        if find_look(self._records, look) is None:
-            require_allowed(look, self._max_looks)
-            self._records.append(LookRecord(look=look))
-        return look
-
-    def measured(self, version: str, rows: RowFingerprints, *, by: str) -> None:
-        """See `Ledger.measured`."""
-        looks = len(self._records)
-        entered = {(one.version, one.rows.hash, one.looks) for one in self._measured}
-        if (version, rows.hash, looks) not in entered:
-            self._measured.append(Measured(version=version, by=by, rows=rows, looks=looks))
-
-    def conclude(self, look: Look, *, outcome: LookOutcome, reason: str) -> None:
-        """See `Ledger.conclude`."""
-        if require_open(self._records, look, outcome):
-            position = [record.look for record in self._records].index(look)
-            self._records[position] = LookRecord(look=look, outcome=outcome, reason=reason)
-
-    def looks(self, holdout: str) -> tuple[LookRecord, ...]:
-        """See `Ledger.looks`."""
-        return tuple(record for record in self._records if record.look.holdout == holdout)

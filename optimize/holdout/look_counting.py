@@ -7,21 +7,13 @@ smaller overlap is told and not counted.
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from ...judges import InputError, WorkspaceError
-from .look import ALPHA, SHARED, History, Look, LookOutcome, LookRecord, SeenRows
+from .ledger import SHARED, History, Look, LookOutcome, LookRecord, SeenRows, alpha_of_look
 from .row_fingerprints import Overlap, RowFingerprints
-
-
-def alpha_of_look(number: int, *, alpha: float = ALPHA) -> float:
-    """Return what look `number` (from 1) spends: alpha * 6 / (pi^2 t^2), which sums to alpha over all looks."""
-    if number < 1:
-        raise ValueError(f"look {number!r}: looks are counted from 1")
-    return alpha * 6.0 / (math.pi**2 * number**2)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from ...judges import Example, JudgedDataset, JudgePrompt, OutputScale, Row, Verdict
-from .shown import grade_of, same_inputs
+from .prompt_parts import grade_of, same_inputs
 from .workbench import Trial
 
 ErrorType = Literal["false positive", "false negative", "right positive", "right negative"]

@@ -22,7 +22,7 @@ from typing import Any, cast
 from ...judges import JudgePrompt, Message, Request
 from .demonstrations import fields_of
 from .dspy_search import Search, outputs_of, prompt_from
-from .shown import same_inputs
+from .prompt_parts import same_inputs
 from .texts import TEXT_LIMIT
 
 VERSION, ROW = "judgewright_version", "judgewright_row"

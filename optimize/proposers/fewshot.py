@@ -17,8 +17,8 @@ import numpy as np
 from ...judges import Example, JudgePrompt, Row
 from ..critique import Critique
 from .demonstrations import Demonstration, list_demonstrations, pool
+from .prompt_parts import same_inputs
 from .proposer import Attempt, NoProposal, Part, Proposal
-from .shown import same_inputs
 from .workbench import Workbench
 
 TUNING_ROWS = 24

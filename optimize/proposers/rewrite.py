@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from ...judges import JudgePrompt, Message, Request
 from ..critique import Critique
+from .prompt_parts import constraints, rest_of
 from .proposer import Attempt, NoProposal, Part, Proposal
-from .shown import constraints, rest_of
 from .texts import TEXT_LIMIT, Wanted, Written, read_tagged, too_long, write_texts
 from .workbench import Ask, Workbench
 

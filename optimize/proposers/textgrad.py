@@ -8,8 +8,8 @@ from typing import Any
 
 from ...judges import JudgePrompt, Message, Request
 from ..critique import Critique
+from .prompt_parts import ROLES, constraints, rest_of, text_of, with_text
 from .proposer import Attempt, NoProposal, Part, Proposal
-from .shown import ROLES, constraints, rest_of, text_of, with_text
 from .textgrad_graph import CLOSE_TAG, OPEN_TAG, load_graph
 from .texts import TEXT_LIMIT, Wanted, read_tagged, too_long, write_texts
 from .workbench import Workbench

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ...optimize.events import DecisionRecord, Json, RowsSplit
-from ...optimize.holdout.ledger import MAX_LOOKS, LookRecord, LookRequest, requested_look
+from ...optimize.holdout.ledger import MAX_LOOKS, LookRecord
+from ...optimize.holdout.look_counting import LookRequest, requested_look
 from ..actions.run_summary import RunSummary
 from ..reports.gate_sentences import describe_guard, describe_unanswered
 from ..reports.numbers import count, interval, number, p_value, percent, signed

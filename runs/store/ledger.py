@@ -20,7 +20,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from ...judges import WorkspaceError, write_beside
-from ...optimize.holdout.look import MAX_LOOKS, History, Look, LookOutcome, LookRecord, Measured, SeenRows
+from ...optimize.holdout.ledger import MAX_LOOKS, History, Look, LookOutcome, LookRecord, Measured, SeenRows
 from ...optimize.holdout.look_counting import (
     LookRequest,
     find_look,

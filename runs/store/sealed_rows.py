@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ...judges import BoolArray, Dataset, InputError, JudgedDataset, Verdict
-from ...optimize.holdout.look import History, SeenRows
+from ...optimize.holdout.ledger import History, SeenRows
 from ...optimize.holdout.row_fingerprints import RowFingerprints, row_keys
 from .ledger import HoldoutLedger
 from .workspace import Workspace

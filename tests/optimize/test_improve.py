@@ -26,8 +26,6 @@ from judgewright.optimize import (
     FewShot,
     Gepa,
     HumanEdit,
-    MemoryJournal,
-    MemoryLedger,
     Mipro,
     NoProposal,
     Outcome,
@@ -44,6 +42,8 @@ from judgewright.optimize import (
 )
 from judgewright.optimize.proposers import Part
 from judgewright.runs.demo import write_demo_rows
+
+from .in_memory import MemoryJournal, MemoryLedger
 
 OBJECTIVE = "Precision matters most: do not call unsupported statements grounded."
 PROMPT = Registry().get("groundedness")

@@ -7,7 +7,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from judgewright.judges import InputError, WorkspaceError
-from judgewright.optimize import MemoryJournal, first_difference
+from judgewright.optimize import first_difference
+
+from .in_memory import MemoryJournal
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(max_size=8),

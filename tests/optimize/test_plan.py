@@ -15,8 +15,6 @@ from judgewright.judges.simulated import Simulated
 from judgewright.optimize import (
     ASKED_AGAIN,
     Asked,
-    MemoryJournal,
-    MemoryLedger,
     PlannedRun,
     RunSettings,
     Services,
@@ -30,6 +28,8 @@ from judgewright.optimize import (
 )
 from judgewright.optimize.proposers import FewShot, Gepa, HumanEdit, Mipro, Proposer, Rewrite
 from judgewright.runs.demo import write_demo_rows
+
+from .in_memory import MemoryJournal, MemoryLedger
 
 PROMPT = Registry().get("groundedness")
 OBJECTIVES = ("Precision first; lose at most 10 points of recall.", "raise recall", "raise f1", "raise accuracy")

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from judgewright.optimize import MemoryJournal
 from judgewright.optimize.events import RunEvent, read_event
 from judgewright.runs.actions import RunSummary
 from judgewright.runs.store import CallSummary
 from judgewright.runs.store.journal import RunRecord
+
+from ..optimize.in_memory import MemoryJournal
 
 OBJECTIVE = {"text": "precision", "read_as": "Raise precision", "target": "precision", "guards": [], "notes": []}
 TABLE: dict[str, Any] = {"n": 0, "metrics": {}, "confusion": {}}

@@ -17,7 +17,7 @@ import pytest
 from judgewright.judges import BudgetSpent, Dataset, InputError, Registry, Unscored, judge, split_dataset
 from judgewright.judges.models import Client, Completion, Request
 from judgewright.judges.simulated import Faults, Server, Simulated, make_app
-from judgewright.optimize import MemoryJournal, MemoryLedger, RunSettings, Services, TextGrad, optimize, read_objective
+from judgewright.optimize import RunSettings, Services, TextGrad, optimize, read_objective
 from judgewright.runs.actions import (
     NotAccepted,
     RunResult,
@@ -32,6 +32,7 @@ from judgewright.runs.config import Environment, open_client
 from judgewright.runs.demo import write_demo_rows
 from judgewright.runs.store import CallStore, HoldoutLedger, RunConfig, RunJournal, Workspace, create_run, list_runs
 
+from ..optimize.in_memory import MemoryJournal, MemoryLedger
 from .stored_events import EVIDENCE, stored
 
 IN_FLIGHT = 512

@@ -7,8 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from judgewright.judges import BINARY, Dataset, InputError, Row, WorkspaceError, split_dataset
-from judgewright.optimize.holdout import Ledger, MemoryLedger, Overlap, RowFingerprints, remember_split
+from judgewright.optimize.holdout import Ledger, Overlap, RowFingerprints, remember_split
 from judgewright.optimize.holdout.ledger import LookOutcome, alpha_of_look
+
+from ..in_memory import MemoryLedger
 
 
 def test_the_spent_levels_sum_to_alpha() -> None:

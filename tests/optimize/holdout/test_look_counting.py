@@ -7,8 +7,10 @@ from dataclasses import replace
 import pytest
 
 from judgewright.judges import BINARY, Dataset, InputError, Row
-from judgewright.optimize.holdout import Ledger, MemoryLedger, RowFingerprints, row_keys
+from judgewright.optimize.holdout import Ledger, RowFingerprints, row_keys
 from judgewright.optimize.holdout.ledger import Look, alpha_of_look
+
+from ..in_memory import MemoryLedger
 
 WORDS = ["".join(random.Random(i).choices("abcdefghijklmnopqrstuvwxyz", k=3 + i % 6)) for i in range(3_000)]
 

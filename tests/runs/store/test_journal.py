@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 
 from judgewright.judges import InputError, WorkspaceError
-from judgewright.optimize import MemoryJournal
 from judgewright.runs.store import Database, RunJournal, create_run, get_run, list_runs, set_state
+
+from ...optimize.in_memory import MemoryJournal
 
 
 @pytest.fixture

@@ -14,9 +14,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from judgewright.judges import BINARY, Dataset, InputError, Row, WorkspaceError
-from judgewright.optimize.holdout import MemoryLedger, RowFingerprints
+from judgewright.optimize.holdout import RowFingerprints
 from judgewright.optimize.holdout.ledger import LookOutcome, alpha_of_look
 from judgewright.runs.store import MIGRATIONS, Database, HoldoutLedger
+
+from ...optimize.in_memory import MemoryLedger
 
 
 @pytest.fixture
