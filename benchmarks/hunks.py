@@ -34,7 +34,6 @@ from judgewright.judges import (
     load_dataset,
 )
 from judgewright.optimize import HunkReport, default_loss, measure_hunks, read_objective, row_losses, split_hunks
-from judgewright.optimize.losses import TARGET_SLICE
 
 BASE = JudgePrompt(name="j", system="s", criteria="Read it.", template="{{x}}", reply="r", scale=OutputScale())
 RULES = ("Rule one.", "Rule two.", "Rule three.", "Rule four.")
@@ -114,7 +113,7 @@ def simulated(data: str, seeds: int) -> None:
     loss = default_loss(read_objective("raise precision", target="precision"))
 
     def loss_of(judged: JudgedDataset) -> FloatArray:
-        return row_losses(loss, judged, {TARGET_SLICE: np.ones(len(judged.rows), bool)})
+        return row_losses(loss, judged, np.ones(len(judged.rows), bool))
 
     print(f"simulated model {Simulated().version}, precision, {VALIDATION} rows; mean effects in points")
     reports, planted = [], []

@@ -28,7 +28,6 @@ from judgewright.judges import (
     load_dataset,
 )
 from judgewright.optimize import default_loss, read_objective, row_losses
-from judgewright.optimize.losses import TARGET_SLICE
 from judgewright.optimize.racing import RaceResult, run_race
 from judgewright.optimize.racing.race import RaceSettings
 
@@ -100,7 +99,7 @@ def main(data: str, seeds: int = 10, k: int = 8) -> None:
         field, part = candidates(prompt, k, rng), validation(rows, rng)
 
         def loss_of(judged: JudgedDataset) -> FloatArray:
-            return row_losses(loss, judged, {TARGET_SLICE: np.ones(len(judged.rows), bool)})
+            return row_losses(loss, judged, np.ones(len(judged.rows), bool))
 
         with Client(Simulated()) as client:
             full = np.array([loss_of(judge(p, part, client)).mean() for p in field]) * 100

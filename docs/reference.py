@@ -53,7 +53,7 @@ PYTHON_TASKS = {
         "Handle errors": ("errors",),
     },
     "slices": {
-        "Find slices": ("find", "search_result", "target_selection"),
+        "Find slices": ("find", "search_result"),
         "Look at one slice": ("slice", "inspect_slice", "saved"),
         "Check the labels": ("audit", "error_annotation"),
         "Find what a new prompt made worse": ("regression",),

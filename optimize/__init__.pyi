@@ -3,6 +3,7 @@ from .context import RunContext, Services, judge_rows, open_rows
 from .critique import Critique, critique_batch, excerpt, minibatch
 from .forecast import ASKED_AGAIN, Asked, PlannedRun, StepBound, bound_proposal, bound_run, draw_runs
 from .goal import Goal, Target
+from .goal_setting import choose_target, construct_loss, find_target
 from .holdout.decision import Decision
 from .holdout.gate import decide, gate
 from .holdout.guards import GuardResult
@@ -10,8 +11,9 @@ from .holdout.ledger import Ledger, Look
 from .hunks import compose, cut_sentences, split_hunks
 from .invariants import PhraseIndex, Violation, check_candidate
 from .journal import VOLATILE, Event, Journal, first_difference
-from .loop import Outcome, benchmark, construct_loss, decide_on_holdout, find_target, optimize, search, split_rows
-from .losses.axioms import check_axioms, cost_table
+from .loop import Outcome, benchmark, decide_on_holdout, optimize, search, split_rows
+from .losses.axioms import check_axioms
+from .losses.costs import cost_table
 from .losses.expression import Expression, compile_expression
 from .losses.loss import Loss, default_loss, parse_loss, row_losses, write_loss
 from .losses.objective import Guard, Objective, read_objective
@@ -76,6 +78,7 @@ __all__ = [
     "bound_run",
     "check_axioms",
     "check_candidate",
+    "choose_target",
     "compile_expression",
     "compose",
     "construct_loss",

@@ -9,7 +9,7 @@ import numpy as np
 from ..judges import BoolArray, Dataset, FloatArray, JudgedDataset
 from ..slices import Predicate
 from ..slices.slice import ALL_ROWS
-from .losses.loss import TARGET_SLICE, Loss, row_losses
+from .losses.loss import Loss, row_losses
 from .losses.objective import Objective
 
 
@@ -32,10 +32,6 @@ class Target:
             return np.ones(len(dataset.rows), np.bool_)
         return self.predicate.mask(dataset.rows)
 
-    def members(self, judged: JudgedDataset) -> dict[str, BoolArray]:
-        """Return the membership of the scored rows under the name that a loss uses; shape (n,)."""
-        return {TARGET_SLICE: self.member(judged.dataset)[judged.scored]}
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Goal:
@@ -51,4 +47,4 @@ class Goal:
         Raises:
             LossError: The loss cannot be computed on these rows.
         """
-        return row_losses(self.loss, judged, self.target.members(judged))
+        return row_losses(self.loss, judged, self.target.member(judged.dataset)[judged.scored])

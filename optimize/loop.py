@@ -7,13 +7,9 @@ past the calls that are already paid for.
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass
 
-from ..judges import Dataset, InputError, JudgedDataset, JudgePrompt, Splits, by_column, measure, split_dataset
-from ..slices import Predicate, choose_target, find_slices, parse_predicate
-from ..slices.column_names import BY_NAME, named_outputs
-from ..slices.slice import ALL_ROWS
-from ..slices.target_selection import why_no_target
+from ..judges import Dataset, JudgedDataset, JudgePrompt, Splits, by_column, measure, split_dataset
 from .ablation import measure_hunks
 from .context import RunContext, Services, judge_rows, open_rows
 from .events import (
@@ -22,35 +18,26 @@ from .events import (
     DecisionRecord,
     GateDecided,
     HunksMeasured,
-    LossFrozen,
     MeasuredSide,
     Remeasured,
     RowsSplit,
     SearchStarted,
-    SliceChosen,
     ThresholdTuned,
     read_as,
 )
-from .goal import Goal, Target
+from .goal import Target
+from .goal_setting import set_goal
 from .holdout.decision import Decision, final_changes
 from .holdout.gate import gate, open_for_report
 from .holdout.ledger import remember_split
 from .hunks import split_hunks
-from .losses.axioms import cost_table
-from .losses.expression import compile_expression
-from .losses.grid import NO_SLICE
-from .losses.loss import Loss, WrittenLoss, check_loss, row_losses, write_loss
+from .losses.loss import Loss
 from .losses.objective import Objective
 from .search_state import SearchState
 from .settings import RunSettings, require_columns, require_decision
 from .step import Step
 from .threshold import NoThreshold, tune_threshold
 
-_PLAIN = Loss(
-    expression=compile_expression("1 - correct"),
-    reason="unguided: every wrong decision costs the same",
-    written_by="plain",
-)
 LEAST_ROWS = 20
 """Rows that a value needs for a line of its own in the closing table, which would else tell single sealed rows."""
 
@@ -88,16 +75,14 @@ def optimize(
     require_columns(dataset, settings)
     parts = split_rows(dataset, services, settings)
     baseline = benchmark(prompt, parts, services, settings)
-    target = find_target(baseline, objective, services, settings)
-    loss = construct_loss(objective, target, baseline, services, settings)
-    goal = Goal(objective=objective, target=target, loss=loss)
+    goal = set_goal(objective, baseline, services, settings)
     run = RunContext(prompt=prompt, parts=parts, goal=goal, services=services, settings=settings)
     best = search(run, baseline)
     measure_edit(run, best)
     decision = decide_on_holdout(run, best)
     tune_thresholds(run, best, decision)
     measure_everything(run, best, decision)
-    return Outcome(before=prompt, after=best, target=target, loss=loss, decision=decision)
+    return Outcome(before=prompt, after=best, target=goal.target, loss=goal.loss, decision=decision)
 
 
 def split_rows(dataset: Dataset, services: Services, settings: RunSettings) -> Splits:
@@ -127,90 +112,6 @@ def benchmark(prompt: JudgePrompt, parts: Splits, services: Services, settings: 
     judged = judge_rows("benchmark", prompt, open_rows(parts), services, settings)
     services.record(Benchmarked(benchmark=measure(judged, seed=settings.seed).to_json()))
     return judged
-
-
-def find_target(baseline: JudgedDataset, objective: Objective, services: Services, settings: RunSettings) -> Target:
-    """Find the slice where the judge errs in the objective's direction, or take the one that was named."""
-    if settings.slice not in ("auto", "all"):
-        return _take_named(parse_predicate(settings.slice), baseline, services)
-    if settings.slice == "all" or settings.unguided:
-        target = Target(predicate=None, why="asked for by the caller")
-        services.record(SliceChosen(name=target.name, why=target.why, slices=()))
-        return target
-    report = find_slices(
-        baseline,
-        metric=objective.target,
-        columns=settings.slice_columns or None,
-        exclude=settings.exclude,
-        keep=settings.keep,
-        seed=settings.seed,
-    )
-    chosen, why = choose_target(report, objective.direction)
-    target = Target(predicate=chosen.predicate if chosen else None, why=why)
-    event = SliceChosen(
-        name=target.name,
-        why=target.why,
-        slices=tuple(one.to_json() | {"why_no_target": why_no_target(one) or None} for one in report.slices),
-        metric=report.metric,
-        judge_outputs=tuple(output.to_json() for output in report.judge_outputs),
-        skipped_columns=dict(report.left_out),
-        notes=tuple(report.notes),
-    )
-    services.record(event)
-    return target
-
-
-def _take_named(predicate: Predicate, baseline: JudgedDataset, services: Services) -> Target:
-    target = Target(predicate=predicate, why="named by the caller")
-    if not target.member(baseline.dataset).any():
-        raise InputError(f"no open row lies in the slice {target.name!r}")
-    notes = tuple(f"{column}: {BY_NAME}, and no prompt can know it" for column in named_outputs(predicate))
-    services.record(SliceChosen(name=target.name, why=target.why, slices=(), notes=notes))
-    return target
-
-
-def construct_loss(
-    objective: Objective, target: Target, baseline: JudgedDataset, services: Services, settings: RunSettings
-) -> Loss:
-    """Have the model write a loss for the objective; check it, also on the verdicts at hand, and freeze it.
-
-    A person's own loss is checked in the same way. Unguided, the loss is whether the decision is wrong. Neither calls
-    a model.
-
-    Raises:
-        LossError: A person's loss is refused.
-    """
-    levels = baseline.scale.levels
-    first_positive = baseline.scale.threshold
-    if levels:
-        first_positive = sum(not baseline.scale.positive(level) for level in levels)
-    scale = {"levels": len(levels), "positive_from": first_positive}
-    checks = scale | {
-        "labels": baseline.dataset.labels,
-        "trial": lambda loss: row_losses(loss, baseline, target.members(baseline)),
-    }
-    if settings.unguided:
-        written = WrittenLoss(loss=_PLAIN)
-    elif settings.loss is not None:
-        check_loss(settings.loss, objective, **checks)
-        written = WrittenLoss(loss=settings.loss)
-    else:
-        written = write_loss(objective, target.name, services.optimizer_client.ask_one, **checks)
-    loss = written.loss
-    costs = cost_table(loss.expression, **scale) if levels else []
-    if target.predicate is None:  # every row is in the target: there is no other place to speak of
-        costs = [replace(row, place=ALL_ROWS) for row in costs if row.place != NO_SLICE]
-    event = LossFrozen(
-        expression=str(loss.expression),
-        declares=dict(loss.declares),
-        reason=loss.reason,
-        written_by=loss.written_by,
-        version=loss.version,
-        refusals=tuple(written.refusals),
-        cost_table=tuple(asdict(row) for row in costs),
-    )
-    services.record(event)
-    return loss
 
 
 def search(run: RunContext, baseline: JudgedDataset) -> JudgePrompt | None:

@@ -2,7 +2,7 @@
 
 Read `slice` first, then `find`, which names the steps of a search; `inspect_slice` and `refine`
 look closer at one slice, `audit` asks whether its labels are wrong, `regression` compares two
-prompts, `target_selection` picks one.
+prompts.
 """
 
 import lazy_loader

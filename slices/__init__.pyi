@@ -19,7 +19,6 @@ from .search_result import FoundSlice, HeldOut, SliceReport
 from .significance import compare, one_direction, rows_to_find, scan_llr, share_interval
 from .slice import Contains, Equals, Interval, Missing, Predicate, parse_predicate, text_of
 from .target import TARGETS, of_bad_share, target_of
-from .target_selection import choose_target, why_no_target
 from .text import Columns, feature_names, feature_rank, is_column, read_columns
 from .tokens import LIKELY, LikelyWords, read_vocabulary
 from .topics import Topic, Topics, add_topics, fit_topics
@@ -59,7 +58,6 @@ __all__ = [
     "apply_marks",
     "audit_slice",
     "bins_reason",
-    "choose_target",
     "compare",
     "convention_reason",
     "decompose",
@@ -99,6 +97,5 @@ __all__ = [
     "target_of",
     "text_of",
     "uncertainty_coefficient",
-    "why_no_target",
     "write_marks",
 ]

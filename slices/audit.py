@@ -19,7 +19,7 @@ from ..judges.metrics import wilson
 from ..judges.metrics.catalog import NO_ROWS
 from ..judges.notebook_display import html_table
 from ..judges.reliability import Finding, LabelAudit, Suspect, disagreements, mean_over_rows, remeasure
-from .effect import Direction
+from .effect import ERRORS, Direction
 from .outcomes import Outcomes
 from .slice import Predicate
 from .target import Target, estimate_on, target_of
@@ -30,7 +30,6 @@ if TYPE_CHECKING:
 LIMIT = 20
 _OWN: Mapping[str, Direction] = {"precision": "fp", "specificity": "fp", "recall": "fn"}
 _INSTEAD: Mapping[str, str] = {"off_by_one": "accuracy", "ece": "brier"}
-_NAMES: Mapping[Direction | None, str] = {"fp": "false positives", "fn": "false negatives", None: "errors"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,7 +64,7 @@ class SliceAudit:
 
     def describe(self) -> str:
         """Say in a sentence how many wrong labels would explain the gap."""
-        errors = f"{self.errors.found} {_NAMES[self.direction]}"
+        errors = f"{self.errors.found} {ERRORS[self.direction]}"
         gap = f"{self.metric} {_figure(self.value)} in the slice, {_figure(self.rest)} elsewhere"
         if self.needed == 0:
             return f"{gap}: there is no gap to explain"
@@ -216,7 +215,7 @@ def apply_marks(
     notes = list(again.notes)
     if marked and marked < audit.errors.found:
         notes.append(
-            f"{audit.errors.found - marked} of the slice's {audit.errors.found} {_NAMES[audit.direction]} are not "
+            f"{audit.errors.found - marked} of the slice's {audit.errors.found} {ERRORS[audit.direction]} are not "
             "marked; those that are were the most telling, and likelier to be wrong labels than the others"
         )
     interval = wilson(wrong, marked)

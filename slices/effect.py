@@ -15,6 +15,7 @@ from .outcomes import Outcomes
 
 Direction = Literal["fp", "fn"]
 """Which errors prevail: false positives or false negatives."""
+ERRORS: Mapping[Direction | None, str] = {"fp": "false positives", "fn": "false negatives", None: "errors"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

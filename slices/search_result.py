@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from ..judges import Estimate
 from ..judges.notebook_display import html_table
 from .consistency import Consistency
-from .effect import Direction, Parts
+from .effect import ERRORS, Direction, Parts
 from .significance import ALPHA
 from .slice import Predicate
 
@@ -85,6 +85,43 @@ class FoundSlice:
         if self.consistency is None or not self.consistency.holds:
             return False
         return self.parts is None or self.parts.judges_doing(self.direction)
+
+    @property
+    def leaning(self) -> Direction | None:
+        """Which errors most of its errors are, where those are what lowers the metric."""
+        if self.fp_share is None or self.fp_share == 0.5:
+            return None
+        own: Direction = "fp" if self.fp_share > 0.5 else "fn"
+        return own if self.parts is None or self.parts.judges_doing(own) else None
+
+    @property
+    def is_base_rate(self) -> bool:
+        """Whether more of the gap comes from how many rows are positive than from either kind of error."""
+        return self.parts is not None and self.parts.prevalence <= min(self.parts.tpr, self.parts.fpr)
+
+    @property
+    def errors(self) -> str:
+        """The errors that prevail, in words."""
+        return ERRORS[self.direction]
+
+    @property
+    def why_no_target(self) -> str:
+        """Why a prompt change cannot fix this slice; empty if it can."""
+        if self.prompt_target:
+            return ""
+        if not self.confirmed:
+            return "not confirmed on the held-out rows"
+        if self.direction is None:
+            return "no errors on held-out rows" if self.fp_share is None else "neither kind of error surely prevails"
+        spread = self.consistency
+        if spread is not None and not spread.halves:
+            return f"its {self.errors} prevail in one half of the rows only"
+        if spread is not None and not spread.holds:
+            share = f"{spread.agreeing or 0:.0%} of the {spread.origins} values of {spread.origin}"
+            return f"its {self.errors} prevail in only {share}"
+        if self.is_base_rate:
+            return "the gap is mostly the base rate's, not the judge's"
+        return f"its {self.errors} are not what lowers it"
 
     def to_json(self) -> dict[str, Any]:  # Any: JSON
         """Return the slice with the keys of the command's contract."""

@@ -1,8 +1,8 @@
-from .axioms import axiom_faults, check_axioms, cost_table
-from .costs import BANDS, MAX_DISTANCES, cost_lines
+from .axioms import axiom_faults, check_axioms
+from .costs import BANDS, MAX_DISTANCES, cost_lines, cost_table
 from .expression import FUNCTIONS, NAMES, Expression, compile_expression
+from .grid import Grades
 from .loss import (
-    TARGET_SLICE,
     Loss,
     default_loss,
     loss_request,
@@ -12,7 +12,7 @@ from .loss import (
     write_loss,
 )
 from .objective import TARGETS, Guard, metric_name, read_guard, read_objective
-from .outcomes import Outcomes, outcomes_of
+from .outcomes import TARGET_SLICE, Outcomes, outcomes_of
 
 __all__ = [
     "BANDS",
@@ -22,6 +22,7 @@ __all__ = [
     "TARGETS",
     "TARGET_SLICE",
     "Expression",
+    "Grades",
     "Guard",
     "Loss",
     "Outcomes",

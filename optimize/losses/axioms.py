@@ -13,9 +13,9 @@ from typing import Literal
 
 import numpy as np
 
-from ...judges import BoolArray, FloatArray, LossError, OutputScale
+from ...judges import BoolArray, FloatArray, LossError
 from .expression import Expression
-from .grid import FEW_RANKS, Axis, Grid, first_positive, judge_axes, make_grid, people_axis
+from .grid import CELLS, FEW_RANKS, Axis, Grades, Grid, confidences_of
 
 DECLARATIONS: Mapping[str, str] = {
     "fp_costs_more_than_fn": "a false positive costs more than a false negative",
@@ -50,49 +50,18 @@ class Fault:
     detail: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CostRow:
-    """What each outcome costs inside or outside a slice: the 2x2 table people review, at one confidence."""
-
-    place: str
-    """`in slice target`, or `in no slice`."""
-    confidence: float
-    tp: float
-    fp: float
-    """A false positive between the outermost grades."""
-    fn: float
-    tn: float
-    fp_near: float
-    """A false positive between the two grades beside the threshold."""
-    fn_near: float
-
-
-def check_axioms(
-    expression: Expression,
-    *,
-    declares: Mapping[str, bool],
-    levels: int,
-    positive_from: float | None = None,
-    labels: OutputScale | None = None,
-) -> None:
+def check_axioms(expression: Expression, declares: Mapping[str, bool], grades: Grades) -> None:
     """Refuse a loss that breaks an axiom, naming every broken one in words; see `axiom_faults`.
 
     Raises:
         LossError: At least one axiom is broken.
     """
-    faults = axiom_faults(expression, declares=declares, levels=levels, positive_from=positive_from, labels=labels)
+    faults = axiom_faults(expression, declares, grades)
     if faults:
         raise LossError("the loss is refused: " + "; ".join(fault.detail for fault in faults))
 
 
-def axiom_faults(
-    expression: Expression,
-    *,
-    declares: Mapping[str, bool],
-    levels: int,
-    positive_from: float | None = None,
-    labels: OutputScale | None = None,
-) -> tuple[Fault, ...]:
+def axiom_faults(expression: Expression, declares: Mapping[str, bool], grades: Grades) -> tuple[Fault, ...]:
     """Return every axiom that a loss breaks, each once; none where it may be used.
 
     The axioms: every cost is a finite number in [0, 1], on abstentions too; the loss is not
@@ -108,60 +77,31 @@ def axiom_faults(
     Args:
         expression: The compiled loss.
         declares: For each key of `DECLARATIONS`, whether the loss claims it.
-        levels: How many grades the judge's scale has; 0 for a probability, whose ranks run from 0
-            to 1.
-        positive_from: The first rank that counts as positive; the upper half where it is not given.
-        labels: The scale people graded on.
+        grades: The grades that it is tried on.
 
     Raises:
         LossError: A scale leaves no right and wrong.
     """
-    first = first_positive(levels, positive_from)
     faults: dict[str, Fault] = {}
-    for judge in judge_axes(levels, first):
-        grids = [make_grid(expression, levels, judge, judge)]
-        if labels is not None:
-            people = people_axis(labels, levels or 2)
+    for judge in grades.judge_axes():
+        grids = [_grid(expression, grades, judge, judge)]
+        if grades.labels is not None:
+            people = grades.people_axis()
             if not people.same_as(judge):
-                grids.append(make_grid(expression, levels, people, judge))
+                grids.append(_grid(expression, grades, people, judge))
         for grid in grids:
             for fault in _grid_faults(expression, grid, declares):
                 faults.setdefault(fault.axiom, fault)
-    if labels is None and not faults:
-        return tuple(_between_faults(expression, levels, first))
+    if grades.labels is None and not faults:
+        return tuple(_between_faults(expression, grades))
     return tuple(faults.values())
 
 
-def cost_table(expression: Expression, *, levels: int = 4, positive_from: float | None = None) -> list[CostRow]:
-    """Return what each outcome costs inside and outside each slice at confidence 0.5 and 0.9, for people to review.
-
-    Raises:
-        LossError: Some cost of the table is outside [0, 1].
-    """
-    first = first_positive(levels, positive_from)
-    axis = judge_axes(levels, first)[-1]
-    grid = make_grid(expression, levels, axis, axis, confidences=np.array([0.5, 0.9]))
-    costs = expression.evaluate(grid.outcomes(expression.slices)).reshape(grid.shape)
-    last = len(axis.ranks) - 1
-    over = int(np.argmax(axis.positive))
-    near = over - 1
-    table: list[CostRow] = []
-    for m in range(len(grid.memberships)):
-        for c, confidence in enumerate(grid.confidences.tolist()):
-            cost = costs[c, m]
-            table.append(
-                CostRow(
-                    place=grid.describe_membership(m),
-                    confidence=confidence,
-                    tp=float(cost[last, last]),
-                    fp=float(cost[0, last]),
-                    fn=float(cost[last, 0]),
-                    tn=float(cost[0, 0]),
-                    fp_near=float(cost[near, over]),
-                    fn_near=float(cost[over, near]),
-                )
-            )
-    return table
+def _grid(expression: Expression, grades: Grades, people: Axis, judge: Axis) -> Grid:
+    """Return the grid of two axes, at the confidences that matter to the expression."""
+    room = CELLS // (2 * len(people.ranks) * len(judge.ranks))
+    confidences = confidences_of(expression.constants, room)
+    return Grid(confidences=confidences, people=people, judge=judge, levels=grades.levels)
 
 
 def _grid_faults(expression: Expression, grid: Grid, declares: Mapping[str, bool]) -> Iterator[Fault]:
@@ -176,24 +116,24 @@ def _grid_faults(expression: Expression, grid: Grid, declares: Mapping[str, bool
 def _evaluate(expression: Expression, grid: Grid) -> FloatArray | Fault:
     """Return the costs of all cells, or the fault where one is out of range; abstentions are tried as well."""
     try:
-        costs = expression.evaluate(grid.outcomes(expression.slices)).reshape(grid.shape)
-        expression.evaluate(grid.abstentions(expression.slices))
+        costs = expression.evaluate(grid.outcomes()).reshape(grid.shape)
+        expression.evaluate(grid.abstentions())
     except LossError as error:
         return Fault("out of range", str(error))
     return costs
 
 
-def _between_faults(expression: Expression, levels: int, first: float) -> list[Fault]:
+def _between_faults(expression: Expression, grades: Grades) -> list[Fault]:
     """Look at people's grades between two ranks, which a label on an unknown scale may have.
 
     There a loss by distance has no perfect answer to start from, so a wrong one must only cost
     something.
     """
-    if not 2 <= levels <= FEW_RANKS:
+    if not 2 <= grades.levels <= FEW_RANKS:
         return []
-    quarters = np.arange(4 * levels - 3) / 4.0
-    people, judge = Axis(ranks=quarters, positive=quarters >= first), judge_axes(levels, first)[0]
-    grid = make_grid(expression, levels, people, judge)
+    quarters = np.arange(4 * grades.levels - 3) / 4.0
+    people = Axis(ranks=quarters, positive=quarters >= grades.first_positive)
+    grid = _grid(expression, grades, people, grades.judge_axes()[0])
     costs = _evaluate(expression, grid)
     if isinstance(costs, Fault):
         return [costs]
@@ -222,7 +162,7 @@ def _order_faults(costs: FloatArray, grid: Grid) -> Iterator[Fault]:
     for kind, mask in grid.errors.items():
         free = mask & (costs < perfect + EXTRA)
         if free.any():
-            share = free.any(axis=0).sum() / (mask.sum() * len(grid.memberships))
+            share = free.any(axis=0).sum() / (mask.sum() * grid.shape[1])
             detail = f"a {kind} costs nothing extra in {share:.0%} of the places, for example: {grid.cell(free)}"
             yield Fault(kinds[kind], detail)
     cheaper = np.zeros(costs.shape, np.bool_)

@@ -9,9 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from ...judges import BoolArray, FloatArray, LossError, OutputScale
+from ...judges import BoolArray, FloatArray, LossError
 from .expression import Expression
-from .grid import Grid, confidences_of, first_positive, judge_axes, make_grid, people_axis
+from .grid import Grades, Grid, confidences_of
+from .outcomes import PLACES
 
 BANDS: tuple[tuple[float, float], ...] = ((0.0, 0.2), (0.2, 0.4), (0.4, 0.6), (0.6, 0.8), (0.8, 1.0))
 """The confidence bands; each holds its lower end, the last both."""
@@ -49,29 +50,67 @@ class CostLine:
         return self.place, self.outcome, distance, *map(_span, self.costs)
 
 
-def cost_lines(
-    expression: Expression, *, levels: int, positive_from: float | None = None, labels: OutputScale | None = None
-) -> tuple[CostLine, ...]:
-    """Return what every outcome costs.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CostRow:
+    """What each outcome costs inside or outside a slice: the 2x2 table people review, at one confidence."""
 
-    Args:
-        expression: A compiled loss.
-        levels: How many grades the judge's scale has; 0 for a probability.
-        positive_from: The first rank that counts as positive; the upper half where it is not given.
-        labels: The scale people graded on; the judge's unless given.
+    place: str
+    """`in slice target`, or `in no slice`."""
+    confidence: float
+    tp: float
+    fp: float
+    """A false positive between the outermost grades."""
+    fn: float
+    tn: float
+    fp_near: float
+    """A false positive between the two grades beside the threshold."""
+    fn_near: float
+
+
+def cost_table(expression: Expression, grades: Grades) -> list[CostRow]:
+    """Return what each outcome costs inside and outside the slice at confidence 0.5 and 0.9, for people to review.
+
+    Raises:
+        LossError: Some cost of the table is outside [0, 1].
+    """
+    axis = grades.judge_axes()[-1]
+    grid = Grid(confidences=np.array([0.5, 0.9]), people=axis, judge=axis, levels=grades.levels)
+    costs = expression.evaluate(grid.outcomes()).reshape(grid.shape)
+    last = len(axis.ranks) - 1
+    over = int(np.argmax(axis.positive))
+    near = over - 1
+    table: list[CostRow] = []
+    for m, place in enumerate(PLACES):
+        for c, confidence in enumerate(grid.confidences.tolist()):
+            cost = costs[c, m]
+            table.append(
+                CostRow(
+                    place=place,
+                    confidence=confidence,
+                    tp=float(cost[last, last]),
+                    fp=float(cost[0, last]),
+                    fn=float(cost[last, 0]),
+                    tn=float(cost[0, 0]),
+                    fp_near=float(cost[near, over]),
+                    fn_near=float(cost[over, near]),
+                )
+            )
+    return table
+
+
+def cost_lines(expression: Expression, grades: Grades) -> tuple[CostLine, ...]:
+    """Return what every outcome costs on the grades of judge and people.
 
     Raises:
         LossError: Some cost is not a number in [0, 1], or a scale leaves no right and wrong.
     """
-    judge = judge_axes(levels, first_positive(levels, positive_from))[-1]
-    people = people_axis(labels, levels or 2) if labels is not None else judge
-    confidences = confidences_of(expression, _CONFIDENCES)
-    grid = make_grid(expression, levels, people, judge, confidences)
-    costs = expression.evaluate(grid.outcomes(expression.slices)).reshape(grid.shape)
-    abstained = expression.evaluate(grid.abstentions(expression.slices)).reshape((*grid.shape[:2], 2))
+    judge = grades.judge_axes()[-1]
+    confidences = confidences_of(expression.constants, _CONFIDENCES)
+    grid = Grid(confidences=confidences, people=grades.people_axis(), judge=judge, levels=grades.levels)
+    costs = expression.evaluate(grid.outcomes()).reshape(grid.shape)
+    abstained = expression.evaluate(grid.abstentions()).reshape((*grid.shape[:2], 2))
     lines: list[CostLine] = []
-    for m in range(len(grid.memberships)):
-        place = grid.describe_membership(m)
+    for m, place in enumerate(PLACES):
         for outcome, distance, cells in _outcomes(grid):
             bands = _by_band(costs[:, m][:, cells], confidences)
             lines.append(CostLine(place=place, outcome=outcome, distance=distance, costs=bands))

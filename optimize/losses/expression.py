@@ -20,7 +20,7 @@ import numpy as np
 import orjson
 
 from ...judges import BoolArray, FloatArray, LossError
-from .outcomes import Outcomes
+from .outcomes import TARGET_SLICE, Outcomes
 
 LANGUAGE = 1
 """Raised when an expression could come to mean something else; part of every loss's hash."""
@@ -92,8 +92,6 @@ class Expression:
 
     text: str
     """The expression in one canonical spelling."""
-    slices: tuple[str, ...]
-    """The slice names it may ask about."""
     tree: ast.expr = field(repr=False, compare=False)
 
     def __str__(self) -> str:
@@ -121,7 +119,9 @@ class Expression:
             LossError: Some row's loss is not a finite number in [0, 1]; nothing is clipped
                 silently.
         """
-        values = self.evaluate_unchecked(outcomes)
+        with np.errstate(all="ignore"):
+            value = _value(self.tree, outcomes.columns())
+        values = np.array(np.broadcast_to(value, (len(outcomes),)), np.float64)
         bad = ~((values >= 0.0) & (values <= 1.0))
         if bad.any():
             first = int(np.argmax(bad))
@@ -132,31 +132,25 @@ class Expression:
             )
         return values
 
-    def evaluate_unchecked(self, outcomes: Outcomes) -> FloatArray:
-        """Return the raw value of each row, shape (n,), infinities and NaN included."""
-        for node in ast.walk(self.tree):
-            # The only texts of the language are names of slices.
-            if isinstance(node, ast.Constant) and isinstance(node.value, str) and node.value not in outcomes.slices:
-                raise LossError(f"the loss asks about slice {node.value!r}, whose rows were not given")
-        with np.errstate(all="ignore"):
-            value = _value(self.tree, outcomes.columns(), outcomes.slices)
-        return np.array(np.broadcast_to(value, (len(outcomes),)), np.float64)
 
-
-def compile_expression(text: str, *, slices: Collection[str] = ("target",)) -> Expression:
+def compile_expression(text: str) -> Expression:
     """Check an expression against the language and make it ready to evaluate.
 
     Args:
         text: One expression; line breaks count as spaces.
-        slices: The names `in_slice` may ask about.
 
     Raises:
         LossError: The text is outside the language; the message says where.
     """
-    tree = _parse(_scan(text))
+    flat = _scan(text)
+    try:
+        tree = ast.parse(flat, mode="eval").body
+    except (SyntaxError, ValueError, RecursionError, MemoryError, SyntaxWarning) as error:
+        reason = error.msg if isinstance(error, SyntaxError) else "it is nested too deeply"
+        raise LossError(f"{flat[:80]!r} is not one expression: {reason}") from None
     _check_size(tree)
-    _check(tree, frozenset(slices))
-    return Expression(text=ast.unparse(tree), slices=tuple(sorted(slices)), tree=tree)
+    _check(tree)
+    return Expression(text=ast.unparse(tree), tree=tree)
 
 
 def _scan(text: str) -> str:
@@ -175,14 +169,6 @@ def _scan(text: str) -> str:
     return flat
 
 
-def _parse(text: str) -> ast.expr:
-    try:
-        return ast.parse(text, mode="eval").body
-    except (SyntaxError, ValueError, RecursionError, MemoryError, SyntaxWarning) as error:
-        reason = error.msg if isinstance(error, SyntaxError) else "it is nested too deeply"
-        raise LossError(f"{text[:80]!r} is not one expression: {reason}") from None
-
-
 def _check_size(tree: ast.expr) -> None:
     """Bound nodes and depth without recursion, so that no accepted tree can exhaust the stack."""
     waiting: list[tuple[ast.AST, int]] = [(tree, 1)]
@@ -199,18 +185,21 @@ def _check_size(tree: ast.expr) -> None:
                 waiting.append((child, depth + 1))
 
 
-def _check(node: ast.expr, slices: frozenset[str]) -> None:
+def _check(node: ast.expr) -> None:
     """Refuse every node that is not on the list."""
     match node:
-        case ast.Constant():
-            _check_constant(node)
+        case ast.Constant(value=value):
+            if type(value) not in (int, float):
+                raise LossError(f"{str(value)[:40]!r} is not a number")
+            if not abs(value) <= MAX_CONSTANT:  # type: ignore[arg-type]  # an int or a float, by the line above
+                raise LossError(f"a number of the expression is larger than {MAX_CONSTANT:,.0f}")
             return
         case ast.Name(id=name):
             if name not in NAMES:
                 raise LossError(f"{name!r} is not a name of the language{_near(name, NAMES)}")
             return
         case ast.Call():
-            _check_call(node, slices)
+            _check_call(node)
             return
         case ast.BinOp(op=ast.Pow(), right=power):
             if not (isinstance(power, ast.Constant) and type(power.value) is int and 0 <= power.value <= MAX_POWER):
@@ -226,17 +215,10 @@ def _check(node: ast.expr, slices: frozenset[str]) -> None:
             raise LossError(f"{type(node).__name__} is not part of the language: {ast.unparse(node)[:60]!r}")
     for child in ast.iter_child_nodes(node):
         if isinstance(child, ast.expr):
-            _check(child, slices)
+            _check(child)
 
 
-def _check_constant(node: ast.Constant) -> None:
-    if type(node.value) not in (int, float):
-        raise LossError(f"{str(node.value)[:40]!r} is not a number")
-    if not abs(node.value) <= MAX_CONSTANT:  # type: ignore[arg-type]  # an int or a float, by the line above
-        raise LossError(f"a number of the expression is larger than {MAX_CONSTANT:,.0f}")
-
-
-def _check_call(node: ast.Call, slices: frozenset[str]) -> None:
+def _check_call(node: ast.Call) -> None:
     if not isinstance(node.func, ast.Name) or node.func.id not in FUNCTIONS:
         called = ast.unparse(node.func)[:60]
         raise LossError(f"{called!r} is not a function of the language{_near(called, FUNCTIONS)}")
@@ -247,13 +229,13 @@ def _check_call(node: ast.Call, slices: frozenset[str]) -> None:
         raise LossError(f"{name} takes {number} plain arguments")
     if name != "in_slice":
         for argument in node.args:
-            _check(argument, slices)
+            _check(argument)
         return
     argument = node.args[0]
     if not (isinstance(argument, ast.Constant) and isinstance(argument.value, str)):
         raise LossError("in_slice takes the name of a slice in quotes")
-    if argument.value not in slices:
-        raise LossError(f"there is no slice {argument.value!r}; there is: {', '.join(sorted(slices)) or 'none'}")
+    if argument.value != TARGET_SLICE:
+        raise LossError(f"there is no slice {argument.value!r}; there is: {TARGET_SLICE}")
 
 
 def _near(name: str, names: Collection[str]) -> str:
@@ -263,7 +245,7 @@ def _near(name: str, names: Collection[str]) -> str:
     return f"; there are: {', '.join(names)}"
 
 
-def _value(node: ast.expr, columns: Mapping[str, FloatArray], slices: Mapping[str, BoolArray]) -> FloatArray:
+def _value(node: ast.expr, columns: Mapping[str, FloatArray]) -> FloatArray:
     """Walk a checked tree; truth is 1.0 and falsehood 0.0, and anything but 0 is true."""
     match node:
         case ast.Constant(value=int() | float() as number):
@@ -271,28 +253,28 @@ def _value(node: ast.expr, columns: Mapping[str, FloatArray], slices: Mapping[st
         case ast.Name(id=name):
             return columns[name]
         case ast.BinOp(left=left, op=op, right=right):
-            return _ARITHMETIC[type(op)](_value(left, columns, slices), _value(right, columns, slices))
+            return _ARITHMETIC[type(op)](_value(left, columns), _value(right, columns))
         case ast.UnaryOp(op=ast.Not(), operand=operand):
-            return np.equal(_value(operand, columns, slices), 0.0).astype(np.float64)
+            return np.equal(_value(operand, columns), 0.0).astype(np.float64)
         case ast.UnaryOp(op=ast.USub(), operand=operand):
-            return np.negative(_value(operand, columns, slices))
+            return np.negative(_value(operand, columns))
         case ast.UnaryOp(operand=operand):
-            return _value(operand, columns, slices)
+            return _value(operand, columns)
         case ast.BoolOp(op=op, values=parts):
             join = np.logical_and if isinstance(op, ast.And) else np.logical_or
-            truths = [np.not_equal(_value(part, columns, slices), 0.0) for part in parts]
+            truths = [np.not_equal(_value(part, columns), 0.0) for part in parts]
             return functools.reduce(join, truths).astype(np.float64)
         case ast.Compare(left=left, ops=ops, comparators=others):
-            values = [_value(side, columns, slices) for side in (left, *others)]
+            values = [_value(side, columns) for side in (left, *others)]
             truths = [_COMPARISONS[type(op)](a, b) for op, a, b in zip(ops, values, values[1:], strict=False)]
             return functools.reduce(np.logical_and, truths).astype(np.float64)
         case ast.IfExp(test=test, body=body, orelse=orelse):
-            chosen = np.not_equal(_value(test, columns, slices), 0.0)
-            return np.where(chosen, _value(body, columns, slices), _value(orelse, columns, slices))
-        case ast.Call(func=ast.Name(id="in_slice"), args=[ast.Constant(value=str() as name)]):
-            return slices[name].astype(np.float64)
+            chosen = np.not_equal(_value(test, columns), 0.0)
+            return np.where(chosen, _value(body, columns), _value(orelse, columns))
+        case ast.Call(func=ast.Name(id="in_slice")):
+            return columns["in_slice"]
         case ast.Call(func=ast.Name(id=name), args=arguments):
-            return _call(name, [_value(argument, columns, slices) for argument in arguments])
+            return _call(name, [_value(argument, columns) for argument in arguments])
     raise LossError(f"{type(node).__name__} is not part of the language")
 
 

@@ -2,22 +2,69 @@
 
 from __future__ import annotations
 
-import itertools
 from dataclasses import dataclass
 
 import numpy as np
 
-from ...judges import BoolArray, FloatArray, IntArray, LossError, OutputScale
-from .expression import Expression
-from .outcomes import Outcomes
+from ...judges import BoolArray, FloatArray, LossError, OutputScale
+from .outcomes import PLACES, Outcomes
 
 FINE_RANKS, FEW_RANKS = 101, 11
-NO_SLICE = "in no slice"
-"""How rows outside every slice that a loss may ask about are named."""
-_CELLS = 400_000
+CELLS = 400_000
+"""About as many cells as a loss is tried on at once."""
 _STEPS = (10_001, 5001, 2001, 1001, 501, 201, 101, 51, 21, 11, 5)
 _OFFSETS = 2000
 _SEED = 20240519
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Grades:
+    """The grades that a loss is tried on."""
+
+    levels: int
+    """How many the judge's scale has; 0 for a probability, whose ranks run from 0 to 1."""
+    positive_from: float | None = None
+    """The first rank that counts as positive; where the upper half begins unless given."""
+    labels: OutputScale | None = None
+    """The scale people graded on; the judge's unless given."""
+
+    @classmethod
+    def of(cls, scale: OutputScale, labels: OutputScale | None = None) -> Grades:
+        """Take the judge's scale with its threshold, and people's."""
+        first = scale.threshold
+        if scale.levels:
+            first = float(sum(not scale.positive(grade) for grade in scale.levels))
+        return cls(levels=len(scale.levels), positive_from=first, labels=labels)
+
+    @property
+    def first_positive(self) -> float:
+        """The first rank that counts as positive."""
+        if self.positive_from is not None:
+            return self.positive_from
+        return self.levels / 2 if self.levels else 0.5
+
+    def judge_axes(self) -> tuple[Axis, ...]:
+        """Return the judge's ranks: all up to 101, and for the many confidences only a few where they are many.
+
+        Wherever ranks are left out, the two beside the threshold stay.
+        """
+        first, every = self.first_positive, np.arange(self.levels, dtype=np.float64)
+        if not self.levels:
+            axes = [np.linspace(0.0, 1.0, size) for size in (FINE_RANKS, FEW_RANKS)]
+        elif self.levels <= FEW_RANKS:
+            axes = [every]
+        else:
+            axes = [_thinned(every, first, size) for size in (FINE_RANKS, FEW_RANKS)]
+        return tuple(Axis(ranks=ranks, positive=ranks >= first) for ranks in axes)
+
+    def people_axis(self) -> Axis:
+        """Return people's grades, stretched onto the ranks of the judge's as `outcomes` does."""
+        if self.labels is None:
+            return self.judge_axes()[-1]
+        grades = np.array(self.labels.levels) if self.labels.levels else np.linspace(0.0, 1.0, FINE_RANKS)
+        thinned = _thinned(grades, self.labels.threshold, FINE_RANKS)
+        ranks = (thinned - grades[0]) * ((self.levels or 2) - 1) / (grades[-1] - grades[0])
+        return Axis(ranks=ranks, positive=thinned >= self.labels.threshold)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -34,18 +81,30 @@ class Axis:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Grid:
-    """Every cell of confidence x membership x human grade x judge's grade; costs have shape (C, M, P, J)."""
+    """Every cell of confidence x membership x human grade x judge's grade; costs have shape (C, 2, P, J).
+
+    The rows of the first membership are outside the slice under repair, those of the second inside.
+
+    Raises:
+        LossError: All grades of an axis are positive, or none is.
+    """
 
     confidences: FloatArray
-    memberships: tuple[tuple[str, ...], ...]
     people: Axis
     judge: Axis
-    n_levels: int
+    levels: int
+    """Of the judge's scale; 0 for a probability."""
+
+    def __post_init__(self) -> None:
+        for whose, axis in (("people's", self.people), ("the judge's", self.judge)):
+            if axis.positive.all() or not axis.positive.any():
+                some = "every one" if axis.positive.all() else "none"
+                raise LossError(f"{whose} {len(axis.ranks)} grades have no right and wrong: {some} is positive")
 
     @property
     def shape(self) -> tuple[int, int, int, int]:
         """See the class."""
-        return len(self.confidences), len(self.memberships), len(self.people.ranks), len(self.judge.ranks)
+        return len(self.confidences), len(PLACES), len(self.people.ranks), len(self.judge.ranks)
 
     @property
     def square(self) -> bool:
@@ -74,7 +133,7 @@ class Grid:
         people, judge = self.people.positive[:, None], self.judge.positive[None, :]
         return {"false positive": ~people & judge, "false negative": people & ~judge}
 
-    def outcomes(self, slices: tuple[str, ...]) -> Outcomes:
+    def outcomes(self) -> Outcomes:
         """Return a made-up row for every cell."""
         c, m, human, judge = (axis.ravel() for axis in np.indices(self.shape))
         return Outcomes(
@@ -84,11 +143,11 @@ class Grid:
             pred_rank=self.judge.ranks[judge],
             confidence=self.confidences[c],
             abstained=np.zeros(c.shape),
-            n_levels=self.n_levels,
-            slices=self._inside(slices, m),
+            n_levels=self.levels or 2,
+            inside=m == 1,
         )
 
-    def abstentions(self, slices: tuple[str, ...]) -> Outcomes:
+    def abstentions(self) -> Outcomes:
         """Return rows without a verdict: confidence x membership x people's lowest and highest grade, (C, M, 2)."""
         c, m, end = (axis.ravel() for axis in np.indices((*self.shape[:2], 2)))
         zeros = np.zeros(c.shape)
@@ -99,18 +158,9 @@ class Grid:
             pred_rank=zeros,
             confidence=self.confidences[c],
             abstained=np.ones(c.shape),
-            n_levels=self.n_levels,
-            slices=self._inside(slices, m),
+            n_levels=self.levels or 2,
+            inside=m == 1,
         )
-
-    def _inside(self, slices: tuple[str, ...], m: IntArray) -> dict[str, BoolArray]:
-        return {name: np.array([name in inside for inside in self.memberships])[m] for name in slices}
-
-    def describe_membership(self, m: int) -> str:
-        """Name the slices of a membership, such as `in slice target`."""
-        if not self.memberships[m]:
-            return NO_SLICE
-        return f"in slice {', '.join(self.memberships[m])}"
 
     def cell(self, marked: BoolArray) -> str:
         """Describe the first marked cell, with the confidences at which its kind of row is marked."""
@@ -122,71 +172,17 @@ class Grid:
             band += f" to {confidences[-1]:.4g}"
         return (
             f"people's grade rank {self.people.ranks[human]:g}, judge's {self.judge.ranks[judge]:g} "
-            f"(distance {self.distance[human, judge]:g}), {band}, {self.describe_membership(m)}"
+            f"(distance {self.distance[human, judge]:g}), {band}, {PLACES[m]}"
         )
 
 
-def make_grid(
-    expression: Expression, levels: int, people: Axis, judge: Axis, confidences: FloatArray | None = None
-) -> Grid:
-    """Return the grid of two axes, at the confidences that matter to the expression unless some are given.
-
-    Raises:
-        LossError: All grades of an axis are positive, or none is.
-    """
-    for whose, axis in (("people's", people), ("the judge's", judge)):
-        if axis.positive.all() or not axis.positive.any():
-            some = "every one" if axis.positive.all() else "none"
-            raise LossError(f"{whose} {len(axis.ranks)} grades have no right and wrong: {some} is positive")
-    memberships = _memberships(expression.slices)
-    if confidences is None:
-        confidences = confidences_of(expression, _CELLS // (len(memberships) * len(people.ranks) * len(judge.ranks)))
-    return Grid(confidences=confidences, memberships=memberships, people=people, judge=judge, n_levels=levels or 2)
-
-
-def first_positive(levels: int, positive_from: float | None) -> float:
-    """Return the first rank that counts as positive: the one given, else where the upper half begins."""
-    if positive_from is not None:
-        return positive_from
-    return levels / 2 if levels else 0.5
-
-
-def positive_rank(scale: OutputScale) -> float:
-    """Return the first rank of a judge's scale that its threshold calls positive."""
-    if not scale.levels:
-        return scale.threshold
-    return float(sum(not scale.positive(grade) for grade in scale.levels))
-
-
-def judge_axes(levels: int, first: float) -> tuple[Axis, ...]:
-    """Return the judge's ranks: all of them up to 101, and for the many confidences only a few where they are many.
-
-    Wherever ranks are left out, the two beside the threshold stay.
-    """
-    if not levels:
-        every = [np.linspace(0.0, 1.0, size) for size in (FINE_RANKS, FEW_RANKS)]
-    elif levels <= FEW_RANKS:
-        every = [np.arange(levels, dtype=np.float64)]
-    else:
-        every = [_thinned(np.arange(levels, dtype=np.float64), first, size) for size in (FINE_RANKS, FEW_RANKS)]
-    return tuple(Axis(ranks=ranks, positive=ranks >= first) for ranks in every)
-
-
-def people_axis(labels: OutputScale, n_levels: int) -> Axis:
-    """Return the grades of the labels' own scale, stretched onto `n_levels` ranks of the judge's as `outcomes` does."""
-    grades = np.array(labels.levels) if labels.levels else np.linspace(0.0, 1.0, FINE_RANKS)
-    thinned = _thinned(grades, labels.threshold, FINE_RANKS)
-    ranks = (thinned - grades[0]) * (n_levels - 1) / (grades[-1] - grades[0])
-    return Axis(ranks=ranks, positive=thinned >= labels.threshold)
-
-
-def confidences_of(expression: Expression, room: int) -> FloatArray:
-    """Return even steps over [0, 1], points off those steps, and both sides of every number in the expression.
+def confidences_of(constants: tuple[float, ...], room: int) -> FloatArray:
+    """Return even steps over [0, 1], points off those steps, and both sides of every constant of an expression.
 
     At most `room` points, but never fewer than five.
     """
     room = max(room, _STEPS[-1])
-    edges = np.array([c for c in expression.constants if 0.0 <= c <= 1.0], np.float64)
+    edges = np.array([c for c in constants if 0.0 <= c <= 1.0], np.float64)
     between = (edges[1:] + edges[:-1]) / 2.0
     edges = np.concatenate([edges, edges - 1e-6, edges + 1e-6, between])
     left = max(room - len(edges), _STEPS[-1])
@@ -208,13 +204,3 @@ def _thinned(values: FloatArray, threshold: float, size: int) -> FloatArray:
     neighbours = [i for i in (edge - 1, edge) if 0 <= i < len(values)]
     spread = np.round(np.linspace(0, len(values) - 1, size)).astype(np.int64)
     return values[np.unique([*spread, *neighbours])]
-
-
-def _memberships(slices: tuple[str, ...]) -> tuple[tuple[str, ...], ...]:
-    """Return every combination of up to three slices; beyond that none, each alone, and all."""
-    if len(slices) > 3:
-        return ((), *((name,) for name in slices), slices)
-    combinations: list[tuple[str, ...]] = []
-    for size in range(len(slices) + 1):
-        combinations += itertools.combinations(slices, size)
-    return tuple(combinations)

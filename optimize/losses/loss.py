@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING, Any
 import orjson
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from ...judges import BoolArray, Completion, FloatArray, JudgedDataset, LossError, Message, OutputScale, Request
+from ...judges import BoolArray, Completion, FloatArray, JudgedDataset, LossError, Message, Request
 from ...judges.notebook_display import html_table
-from .axioms import DECLARATIONS, EXTRA, PERFECT, check_axioms, cost_table
+from .axioms import DECLARATIONS, EXTRA, PERFECT, check_axioms
+from .costs import cost_table
 from .expression import (
     FUNCTIONS,
     MAX_CHARACTERS,
@@ -27,14 +28,13 @@ from .expression import (
     Expression,
     compile_expression,
 )
+from .grid import Grades
 from .objective import Objective
-from .outcomes import outcomes_of
+from .outcomes import TARGET_SLICE, outcomes_of
 
 if TYPE_CHECKING:
     import pandas as pd
 
-TARGET_SLICE = "target"
-"""The name by which a loss asks whether a row is in the slice under repair."""
 LOSS_LIMIT = 800
 """Tokens of a loss, where the settings of the optimizer model say nothing."""
 RETURNS = 3
@@ -104,7 +104,7 @@ class Loss:
         """Return what each outcome costs on a scale of so many grades; see `cost_table`."""
         import pandas as pd
 
-        table = cost_table(self.expression, levels=levels, positive_from=positive_from)
+        table = cost_table(self.expression, Grades(levels=levels, positive_from=positive_from))
         return pd.DataFrame([asdict(line) for line in table])
 
     def to_json(self) -> dict[str, Any]:  # Any: JSON
@@ -151,7 +151,7 @@ def default_loss(objective: Objective) -> Loss:
         declares = {_DIRECTION_DECLARES[objective.direction]: True}
     text = f"{error} * (1 if in_slice('{TARGET_SLICE}') else 0.6) * (0.6 + 0.4 * confidence)"
     return Loss(
-        expression=compile_expression(text, slices=(TARGET_SLICE,)),
+        expression=compile_expression(text),
         declares=declares,
         reason=f"The default loss for: {objective.describe()}",
         written_by="default",
@@ -187,7 +187,7 @@ def loss_request(objective: Objective, slice_description: str, refusals: Sequenc
     )
 
 
-def parse_loss(reply_text: str, *, slices: Sequence[str] = (TARGET_SLICE,), written_by: str = "model") -> Loss:
+def parse_loss(reply_text: str, *, written_by: str = "model") -> Loss:
     """Read a model's reply: one JSON object, a Markdown fence around it allowed, nothing else.
 
     Raises:
@@ -205,7 +205,7 @@ def parse_loss(reply_text: str, *, slices: Sequence[str] = (TARGET_SLICE,), writ
         field = ".".join(map(str, first["loc"])) or "the reply"
         raise LossError(f"{field}: {first['msg']}") from None
     return Loss(
-        expression=compile_expression(parsed.expression, slices=slices),
+        expression=compile_expression(parsed.expression),
         declares=parsed.declares.model_dump(),
         reason=parsed.reason.strip(),
         written_by=written_by,
@@ -216,10 +216,7 @@ def write_loss(
     objective: Objective,
     slice_description: str,
     ask: Callable[[Request], Completion],
-    *,
-    levels: int,
-    positive_from: float | None = None,
-    labels: OutputScale | None = None,
+    grades: Grades,
     trial: Callable[[Loss], object] = lambda loss: None,
 ) -> WrittenLoss:
     """Have a model write the loss; a refused one goes back with the reasons, three times, then the default is taken.
@@ -228,18 +225,15 @@ def write_loss(
         objective: What the person wants; its direction must be declared by the loss.
         slice_description: The predicate of the slice under repair.
         ask: Makes one completion; what it raises (endpoint, budget) passes through.
-        levels: How many grades the judge's scale has; 0 for a probability.
-        positive_from: The first rank that counts as positive; the upper half where it is not given.
-        labels: The scale people graded on, so that the loss is tried on their grades.
-        trial: Tries an accepted loss, on the verdicts at hand for one; a LossError from it refuses
-            the loss.
+        grades: The grades that the loss is tried on.
+        trial: Tries an accepted loss, such as on the verdicts at hand; a LossError from it refuses the loss.
     """
     refusals: list[str] = []
     for _ in range(1 + RETURNS):
         completion = ask(loss_request(objective, slice_description, refusals))
         try:
             loss = _read(completion)
-            check_loss(loss, objective, levels=levels, positive_from=positive_from, labels=labels, trial=trial)
+            check_loss(loss, objective, grades, trial)
         except LossError as error:
             refusals.append(str(error))
         else:
@@ -248,27 +242,21 @@ def write_loss(
 
 
 def check_loss(
-    loss: Loss,
-    objective: Objective,
-    *,
-    levels: int,
-    positive_from: float | None = None,
-    labels: OutputScale | None = None,
-    trial: Callable[[Loss], object] = lambda loss: None,
+    loss: Loss, objective: Objective, grades: Grades, trial: Callable[[Loss], object] = lambda loss: None
 ) -> None:
     """Refuse a loss that does not declare the objective's direction, breaks an axiom, or fails its trial.
 
     Args:
         loss: The loss.
         objective: What the person wants.
-        levels, positive_from, labels, trial: See `write_loss`.
+        grades, trial: See `write_loss`.
 
     Raises:
         LossError: It is refused; the message gives every reason of its kind.
     """
     if missing := missing_declaration(loss, objective):
         raise LossError(missing)
-    check_axioms(loss.expression, declares=loss.declares, levels=levels, positive_from=positive_from, labels=labels)
+    check_axioms(loss.expression, loss.declares, grades)
     trial(loss)
 
 
@@ -280,19 +268,18 @@ def missing_declaration(loss: Loss, objective: Objective) -> str | None:
     return f"the objective needs a loss that declares {required}: {DECLARATIONS[required]}"
 
 
-def row_losses(loss: Loss, judged: JudgedDataset, membership: Mapping[str, BoolArray]) -> FloatArray:
+def row_losses(loss: Loss, judged: JudgedDataset, inside: BoolArray) -> FloatArray:
     """Return the loss of each scored row, shape (n,), each in [0, 1].
 
     Args:
         loss: The loss to apply.
         judged: The table.
-        membership: For each slice name the loss may ask about, whether each scored row is in it;
-            shape (n,).
+        inside: Whether each scored row is in the slice under repair; shape (n,).
 
     Raises:
-        LossError: Some row's loss is not in [0, 1], or a slice is missing.
+        LossError: Some row's loss is not in [0, 1].
     """
-    return loss.expression.evaluate(outcomes_of(judged, membership))
+    return loss.expression.evaluate(outcomes_of(judged, inside))
 
 
 def _read(completion: Completion) -> Loss:

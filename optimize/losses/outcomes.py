@@ -5,12 +5,16 @@ Inputs, texts and identifiers of a row never reach a loss.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 
 from ...judges import BoolArray, FloatArray, JudgedDataset, LossError
+
+TARGET_SLICE = "target"
+"""The name by which a loss asks whether a row is in the slice under repair."""
+PLACES = ("in no slice", f"in slice {TARGET_SLICE}")
+"""How the rows outside that slice and inside are named."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,14 +29,14 @@ class Outcomes:
     confidence: FloatArray
     abstained: FloatArray
     n_levels: int
-    slices: Mapping[str, BoolArray] = field(default_factory=dict)
-    """Membership of each row by slice name."""
+    inside: BoolArray
+    """Whether each row is in the slice under repair."""
 
     def __len__(self) -> int:
         return len(self.label)
 
     def columns(self) -> dict[str, FloatArray]:
-        """Return every name of the language with its column, shape (n,)."""
+        """Return every name of the language with its column, and `in_slice`; shape (n,)."""
         answered = 1.0 - self.abstained
         label, prediction = self.label, self.prediction
         return {
@@ -49,6 +53,7 @@ class Outcomes:
             "rank_distance": np.abs(self.label_rank - self.pred_rank),
             "n_levels": np.full(len(self), float(self.n_levels)),
             "confidence": self.confidence,
+            "in_slice": self.inside.astype(np.float64),
         }
 
     def describe(self, position: int) -> str:
@@ -58,15 +63,13 @@ class Outcomes:
         outcome = f"{correct} {'positive' if prediction else 'negative'}"
         if self.abstained[position]:
             outcome = "no verdict"
-        names = [name for name, member in self.slices.items() if member[position]]
-        membership = f"in slice {', '.join(names)}" if names else "in no slice"
         return (
             f"{outcome}, confidence {self.confidence[position]:.4g}, label rank {self.label_rank[position]:g}, "
-            f"predicted rank {self.pred_rank[position]:g}, {membership}"
+            f"predicted rank {self.pred_rank[position]:g}, {PLACES[int(self.inside[position])]}"
         )
 
 
-def outcomes_of(judged: JudgedDataset, membership: Mapping[str, BoolArray]) -> Outcomes:
+def outcomes_of(judged: JudgedDataset, inside: BoolArray) -> Outcomes:
     """Describe the scored rows of a table in the language's terms.
 
     Ranks count from the lowest level of the judge's scale. People's grades are stretched onto it,
@@ -75,12 +78,11 @@ def outcomes_of(judged: JudgedDataset, membership: Mapping[str, BoolArray]) -> O
 
     Args:
         judged: The table; its unscored rows are left out.
-        membership: For each slice name, whether each scored row is in it; shape (n,).
+        inside: Whether each scored row is in the slice under repair; shape (n,).
     """
     n = len(judged.rows)
-    for name, member in membership.items():
-        if member.shape != (n,):
-            raise LossError(f"slice {name!r} has shape {member.shape}, the table has {n} scored rows")
+    if inside.shape != (n,):
+        raise LossError(f"the slice has shape {inside.shape}, the table has {n} scored rows")
     n_levels = len(judged.scale.levels) or 2
     return Outcomes(
         label=judged.positive.astype(np.float64),
@@ -90,7 +92,7 @@ def outcomes_of(judged: JudgedDataset, membership: Mapping[str, BoolArray]) -> O
         confidence=np.where(np.isnan(judged.confidence), 1.0, judged.confidence),
         abstained=np.zeros(n),
         n_levels=n_levels,
-        slices=dict(membership),
+        inside=inside,
     )
 
 

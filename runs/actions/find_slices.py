@@ -11,13 +11,13 @@ from typing import Any
 
 from ...judges import Dataset, InputError, JudgedDataset, load_verdicts
 from ...judges.reliability import Finding, read_audit
+from ...optimize import choose_target
 from ...slices import (
     FoundSlice,
     Predicate,
     SliceAudit,
     SliceReport,
     audit_slice,
-    choose_target,
     find_slices,
 )
 from ...slices.error_annotation import annotate_errors, write_marks
@@ -26,7 +26,6 @@ from ...slices.inspect_slice import MeasuredSlice
 from ...slices.refine import Tree, refine_slice
 from ...slices.saved import SavedSlice, read_slice, save_slice
 from ...slices.significance import MIN_GROUPS
-from ...slices.target_selection import why_no_target
 from ...slices.topics import add_topics, fit_topics
 from ..store.journal import find_run
 from ..store.sealed_rows import enter_look, require_shown, seal_of, version_of
@@ -236,7 +235,7 @@ def advise(report: SliceReport) -> Advice:
     reasons: dict[str, list[str]] = {}
     for i, found in enumerate(report.slices, 1):
         if found.confirmed:
-            reasons.setdefault(why_no_target(found), []).append(str(i))
+            reasons.setdefault(found.why_no_target, []).append(str(i))
     if reasons:
         clauses = []
         for why, numbers in reasons.items():
@@ -264,7 +263,7 @@ def to_json(report: SliceReport, judged: JudgedDataset) -> dict[str, Any]:  # An
             "fp_share": found.fp_share,
             "direction_p": found.direction_p,
             "gain_low": found.held_out.gain_low,
-            "why_no_target": why_no_target(found) or None,
+            "why_no_target": found.why_no_target or None,
         }
         for i, found in enumerate(report.slices, 1)
     ]

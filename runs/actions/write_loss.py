@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from ...judges import ClientStats, InputError, LossError, OutputScale, read_small
 from ...optimize import Loss, Objective, compile_expression, parse_loss, read_objective, write_loss
 from ...optimize.losses.axioms import axiom_faults
 from ...optimize.losses.costs import CostLine, cost_lines
-from ...optimize.losses.grid import positive_rank
+from ...optimize.losses.grid import Grades
 from ...optimize.losses.loss import WrittenLoss, missing_declaration
 from ..config.environment import Environment
 from ..config.options import ModelOptions
@@ -30,14 +29,14 @@ class LossGrades:
     labels: OutputScale | None = None
     """People's, where they are others."""
 
-    def checks(self) -> dict[str, Any]:
-        """Return the arguments that say this to the checks of a loss; Any: of several types."""
-        positive_from = positive_rank(self.grades)
-        return {"levels": len(self.grades.levels), "positive_from": positive_from, "labels": self.labels}
+    @property
+    def ranks(self) -> Grades:
+        """The same as the checks of a loss take it."""
+        return Grades.of(self.grades, self.labels)
 
     def costs(self, loss: Loss) -> tuple[CostLine, ...]:
         """Return what every outcome costs."""
-        return tuple(cost_lines(loss.expression, **self.checks()))
+        return tuple(cost_lines(loss.expression, self.ranks))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,7 +73,7 @@ def ask_for_loss(
     """
     config = {"objective": objective.text, "model": models.model}
     with start_run_client(workspace, "loss", config, models, environment) as (_, client):
-        written = write_loss(objective, slice_name, client.ask_one, **grades.checks())
+        written = write_loss(objective, slice_name, client.ask_one, grades.ranks)
         return ModelLoss(written=written, stats=client.stats, simulated=client.model.simulated)
 
 
@@ -91,7 +90,7 @@ def check_loss(expression: str, declares: str | None, objective: str | None, gra
         loss = read_loss(expression, declares)
     except LossError as error:
         return CheckedLoss(loss=None, refusals=({"axiom": "language", "reason": str(error)},))
-    faults = axiom_faults(loss.expression, declares=loss.declares, **grades.checks())
+    faults = axiom_faults(loss.expression, loss.declares, grades.ranks)
     refusals = [{"axiom": fault.axiom, "reason": fault.detail} for fault in faults]
     missing = missing_declaration(loss, read_objective(objective)) if objective else None
     if missing:

@@ -11,7 +11,6 @@ from ...slices.effect import Parts
 from ...slices.inspect_slice import WITHOUT_GAIN, MeasuredSlice
 from ...slices.refine import Refinement, Tree
 from ...slices.slice_rows import SliceRow, SliceRows
-from ...slices.target_selection import why_no_target
 from ..actions.find_slices import advise
 from ..terminal import inline, say, say_table
 from .numbers import number, p_equals, p_value
@@ -152,7 +151,7 @@ def _say_made_of(report: SliceReport) -> None:
 def _for_a_prompt(found: FoundSlice) -> str:
     if found.prompt_target:
         return f"yes: {'false positives' if found.direction == 'fp' else 'false negatives'} prevail"
-    return f"no: {why_no_target(found)}"
+    return f"no: {found.why_no_target}"
 
 
 def _made_of(found: FoundSlice) -> tuple[str, ...]:

@@ -9,7 +9,7 @@ import pytest
 
 from judgewright.judges import BINARY, Dataset, JudgedDataset, JudgePrompt, Registry, Row, Verdict
 from judgewright.optimize import compile_expression, cost_table, decide, measure_hunks, read_objective, split_hunks
-from judgewright.optimize.losses import Loss
+from judgewright.optimize.losses import Grades, Loss
 
 TAG = "<img src=x onerror=alert(1)>"
 PROMPT = Registry().get("groundedness")
@@ -51,7 +51,7 @@ def test_a_decision_shows_its_reason_its_look_and_that_it_was_simulated() -> Non
 def test_a_loss_as_a_frame_is_its_cost_table() -> None:
     """The table that people review, on the scale that is asked for."""
     loss = Loss(expression=compile_expression("0.8 * fp + 0.4 * fn"), reason=TAG, written_by=TAG)
-    lines = cost_table(loss.expression, levels=2)
+    lines = cost_table(loss.expression, grades=Grades(levels=2))
     assert loss.to_frame(levels=2).to_dict("records") == [asdict(line) for line in lines]
     assert loss.to_frame().fp.tolist() == pytest.approx([0.8] * 4)
     assert str(loss.expression) in repr(loss)

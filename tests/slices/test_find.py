@@ -10,10 +10,10 @@ import pytest
 
 from judgewright.judges import BINARY, Dataset, InputError, JudgedDataset, OutputScale, Row, Scalar, Unscored, Verdict
 from judgewright.judges.files import load_verdicts
+from judgewright.optimize import choose_target
 from judgewright.slices import (
     Limits,
     Outcomes,
-    choose_target,
     find_in_frame,
     find_slices,
     parse_predicate,

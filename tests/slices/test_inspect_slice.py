@@ -25,7 +25,6 @@ from judgewright.slices import (
     read_features,
     refine_slice,
     rows_in_slice,
-    why_no_target,
 )
 from judgewright.slices.search_result import FoundSlice
 
@@ -201,7 +200,7 @@ def test_why_a_slice_is_no_target_follows_the_rule_that_makes_one() -> None:
     for seed in range(6):
         for metric in ("precision", "accuracy", "recall", "f1"):
             for found in find_slices(planted(3000, seed=seed, alone=False), metric=metric).slices:
-                assert (why_no_target(found) == "") == found.prompt_target
+                assert (found.why_no_target == "") == found.prompt_target
                 seen.add(found.prompt_target)
     assert seen == {True, False}
 
@@ -240,7 +239,7 @@ def test_a_reason_is_given_exactly_where_a_slice_is_no_target(
         parts=parts,
         held_out=HeldOut(n=25, value=0.5, rest=0.7, p=p, gain=0.01, gain_low=0.0),
     )
-    assert (why_no_target(found) == "") == found.prompt_target
+    assert (found.why_no_target == "") == found.prompt_target
 
 
 def test_a_base_rate_decoy_is_called_one() -> None:
@@ -253,6 +252,6 @@ def test_a_base_rate_decoy_is_called_one() -> None:
     judged = table({"origin": origin.tolist()}, label, said, np.arange(n))
     (found,) = find_slices(judged).slices
     assert found.confirmed
-    assert "base rate" in why_no_target(found)
+    assert "base rate" in found.why_no_target
     unsure = replace(found, p=0.4)
-    assert "not confirmed" in why_no_target(unsure)
+    assert "not confirmed" in unsure.why_no_target

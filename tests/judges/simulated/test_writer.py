@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from judgewright.judges import LossError
 from judgewright.judges.models import Message, Request
 from judgewright.judges.simulated import Side, Simulated, load_rules
-from judgewright.optimize.losses import check_axioms, compile_expression
+from judgewright.optimize.losses import Grades, check_axioms, compile_expression
 
 BACKWARD = "You are part of an optimization system that improves a given text. You are the gradient (feedback) engine."
 OPTIMIZER = (
@@ -123,10 +123,10 @@ def test_every_shipped_loss_keeps_the_axioms_and_every_bad_one_breaks_them() -> 
     for side, expressions in sides.items():
         declares = {"fp_costs_more_than_fn": side == "fp", "fn_costs_more_than_fp": side == "fn"}
         for text in (*expressions, *(f"({e}) * (1 if in_slice('target') else 0.7)" for e in expressions)):
-            check_axioms(compile_expression(text, slices=("target",)), declares=declares, levels=4)
+            check_axioms(compile_expression(text), declares=declares, grades=Grades(levels=4))
     for text in losses.invalid:
         with pytest.raises(LossError):
-            check_axioms(compile_expression(text), declares={}, levels=4)
+            check_axioms(compile_expression(text), declares={}, grades=Grades(levels=4))
 
 
 @pytest.mark.parametrize(
@@ -155,8 +155,8 @@ def test_a_refused_loss_is_mended() -> None:
     for repeat in range(60):
         answer = json.loads(say("You write a loss.", again, repeat))
         assert set(answer) == {"expression", "declares", "reason"}
-        compiled = compile_expression(answer["expression"], slices=("target",))
-        check_axioms(compiled, declares=answer["declares"], levels=4)
+        compiled = compile_expression(answer["expression"])
+        check_axioms(compiled, declares=answer["declares"], grades=Grades(levels=4))
         assert answer["declares"] == {"fp_costs_more_than_fn": True, "fn_costs_more_than_fp": False}
 
 

@@ -9,7 +9,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from judgewright.judges import LossError, OutputScale, parse_label_scale
-from judgewright.optimize.losses import Expression, Outcomes, axiom_faults, check_axioms, compile_expression, cost_table
+from judgewright.optimize.losses import (
+    Expression,
+    Grades,
+    Outcomes,
+    axiom_faults,
+    check_axioms,
+    compile_expression,
+    cost_table,
+)
 
 FP_FIRST = {"fp_costs_more_than_fn": True}
 GOOD = {
@@ -25,7 +33,7 @@ GOOD = {
 @pytest.mark.parametrize("text", GOOD)
 def test_a_sensible_loss_is_accepted(text: str) -> None:
     """Losses a careful person would write pass."""
-    check_axioms(compile_expression(text), declares=GOOD[text], levels=4)
+    check_axioms(compile_expression(text), declares=GOOD[text], grades=Grades(levels=4))
 
 
 def one(
@@ -40,7 +48,7 @@ def one(
         confidence=np.array([confidence]),
         abstained=np.zeros(1),
         n_levels=levels,
-        slices={"target": np.array([inside])},
+        inside=np.array([inside]),
     )
     return float(expression.evaluate(rows)[0])
 
@@ -57,7 +65,7 @@ def test_an_accepted_loss_obeys_the_axioms_cell_by_cell(left: str, right: str, w
     expression = compile_expression(f"clip(({left} + {right}) * {weight}, 0, 1)")
     first = -(-levels // 2)
     try:
-        check_axioms(expression, declares={}, levels=levels)
+        check_axioms(expression, declares={}, grades=Grades(levels=levels))
     except LossError:
         return
     for confidence, inside in itertools.product([0.0, 0.33, 0.5, 0.77, 1.0], [False, True]):
@@ -99,7 +107,7 @@ def test_an_accepted_loss_obeys_the_axioms_cell_by_cell(left: str, right: str, w
 def test_every_broken_axiom_is_named(text: str, declares: dict[str, bool], reasons: list[str]) -> None:
     """The refusal lists each broken axiom with the place where it breaks."""
     with pytest.raises(LossError) as refusal:
-        check_axioms(compile_expression(text), declares=declares, levels=4)
+        check_axioms(compile_expression(text), declares=declares, grades=Grades(levels=4))
     for reason in reasons:
         assert reason in str(refusal.value)
 
@@ -108,16 +116,18 @@ def test_the_threshold_decides_what_is_wrong() -> None:
     """A loss blind to one grade is refused at the threshold where that grade is an error only."""
     expression = compile_expression("min(1, (1 - correct) * (pred_rank != 1 or label_rank != 3))")
     with pytest.raises(LossError):
-        check_axioms(expression, declares={}, levels=4, positive_from=2)
-    check_axioms(expression, declares={}, levels=4, positive_from=1)
+        check_axioms(expression, declares={}, grades=Grades(levels=4, positive_from=2))
+    check_axioms(expression, declares={}, grades=Grades(levels=4, positive_from=1))
 
 
 def test_a_probability_scale_is_checked_between_its_ends() -> None:
     """Without levels the ranks run from 0 to 1, and a loss blind in the middle is refused."""
-    check_axioms(compile_expression("1 - correct"), declares={}, levels=0)
+    check_axioms(compile_expression("1 - correct"), declares={}, grades=Grades(levels=0))
     with pytest.raises(LossError):
         check_axioms(
-            compile_expression("(1 - correct) * (pred_rank < 0.55 or pred_rank > 0.65)"), declares={}, levels=0
+            compile_expression("(1 - correct) * (pred_rank < 0.55 or pred_rank > 0.65)"),
+            declares={},
+            grades=Grades(levels=0),
         )
 
 
@@ -135,7 +145,7 @@ def test_a_probability_scale_is_checked_between_its_ends() -> None:
 def test_a_loss_that_is_blind_between_two_steps_is_refused(text: str, levels: int) -> None:
     """Neither a narrow band of confidences nor a grade between two ranks hides a free error."""
     with pytest.raises(LossError, match="costs nothing"):
-        check_axioms(compile_expression(text), declares={}, levels=levels)
+        check_axioms(compile_expression(text), declares={}, grades=Grades(levels=levels))
 
 
 def test_the_grid_stays_small_for_any_scale() -> None:
@@ -143,7 +153,7 @@ def test_the_grid_stays_small_for_any_scale() -> None:
     numbers = " + ".join(f"(confidence > 0.{i})" for i in range(11, 30))
     text = f"0.5 * (1 - correct) + 0.01 * (1 - correct) * ({numbers})"
     tracemalloc.start()
-    check_axioms(compile_expression(text, slices=("target", "a", "b", "c")), declares={}, levels=1001)
+    check_axioms(compile_expression(text), declares={}, grades=Grades(levels=1001))
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 200e6
@@ -152,20 +162,22 @@ def test_the_grid_stays_small_for_any_scale() -> None:
 def test_a_threshold_that_leaves_no_errors_is_refused() -> None:
     """A scale on which every rank is positive has no right and wrong to compare."""
     with pytest.raises(LossError, match="no right and wrong"):
-        check_axioms(compile_expression("1 - correct"), declares={}, levels=4, positive_from=0)
+        check_axioms(compile_expression("1 - correct"), declares={}, grades=Grades(levels=4, positive_from=0))
 
 
 def test_a_hundred_levels_are_checked_in_reasonable_time() -> None:
     """The grid is bounded, whatever the scale."""
     check_axioms(
-        compile_expression("0.5 * (1 - correct) + 0.5 * rank_distance / (n_levels - 1)"), declares={}, levels=101
+        compile_expression("0.5 * (1 - correct) + 0.5 * rank_distance / (n_levels - 1)"),
+        declares={},
+        grades=Grades(levels=101),
     )
 
 
 def test_the_cost_table_shows_what_each_outcome_costs() -> None:
     """Two places by two confidences, with the same numbers as a calculation by hand."""
     expression = compile_expression("(fp + 0.4 * fn) * (1 if in_slice('target') else 0.6) * (0.6 + 0.4 * confidence)")
-    table = {(row.place, row.confidence): row for row in cost_table(expression, levels=4)}
+    table = {(row.place, row.confidence): row for row in cost_table(expression, grades=Grades(levels=4))}
     assert set(table) == {(p, c) for p in ("in no slice", "in slice target") for c in (0.5, 0.9)}
     row = table["in slice target", 0.5]
     assert (row.tp, row.tn) == (0.0, 0.0)
@@ -175,7 +187,7 @@ def test_the_cost_table_shows_what_each_outcome_costs() -> None:
 
 def test_every_fault_is_told_once_by_its_name() -> None:
     """What breaks several axioms is told all of them, each with one place, however many grids show it."""
-    faults = axiom_faults(compile_expression("correct"), declares=FP_FIRST, levels=40)
+    faults = axiom_faults(compile_expression("correct"), declares=FP_FIRST, grades=Grades(levels=40))
     names = [fault.axiom for fault in faults]
     assert len(set(names)) == len(names)
     assert set(names) == {
@@ -203,9 +215,11 @@ def test_people_s_own_scale_is_tried_grade_by_grade(text: str, judge: str, label
     first = float(sum(not scale.positive(grade) for grade in scale.levels))
     expression = compile_expression(text)
     with pytest.raises(LossError, match=r"costs nothing extra|costs more than a wrong"):
-        check_axioms(expression, declares={}, levels=4, positive_from=first, labels=parse_label_scale(labels))
+        check_axioms(
+            expression, declares={}, grades=Grades(levels=4, positive_from=first, labels=parse_label_scale(labels))
+        )
     mended = compile_expression(f"0.5 * (1 - correct) + 0.5 * ({text})")
-    check_axioms(mended, declares={}, levels=4, positive_from=first, labels=parse_label_scale(labels))
+    check_axioms(mended, declares={}, grades=Grades(levels=4, positive_from=first, labels=parse_label_scale(labels)))
 
 
 @settings(max_examples=60, deadline=None)
@@ -224,7 +238,7 @@ def test_a_loss_accepted_for_a_scale_of_labels_obeys_the_axioms_on_its_grades(
     first, positive = data.draw(st.integers(1, levels - 1)), data.draw(st.integers(1, grades - 1))
     labels = OutputScale(kind="graded", low=0, high=grades - 1, threshold=positive)
     expression = compile_expression(text)
-    if axiom_faults(expression, declares={}, levels=levels, positive_from=first, labels=labels):
+    if axiom_faults(expression, declares={}, grades=Grades(levels=levels, positive_from=first, labels=labels)):
         return
     pairs = list(itertools.product(range(grades), range(levels)))
     people, said = (np.array(side, np.float64) for side in zip(*pairs, strict=True))
@@ -236,7 +250,7 @@ def test_a_loss_accepted_for_a_scale_of_labels_obeys_the_axioms_on_its_grades(
         confidence=np.full(len(pairs), 0.7),
         abstained=np.zeros(len(pairs)),
         n_levels=levels,
-        slices={"target": np.zeros(len(pairs), np.bool_)},
+        inside=np.zeros(len(pairs), np.bool_),
     )
     costs, right = expression.evaluate(outcome), outcome.label == outcome.prediction
     assert costs[right].max() <= costs[~right].min() + 1e-9
@@ -247,8 +261,8 @@ def test_a_declared_asymmetry_holds_on_labels_of_another_scale_too() -> None:
     """Where grades cannot be swapped, no nearer false negative may cost more than a false positive."""
     labels = parse_label_scale("0..10@5")
     good = compile_expression("(fp + 0.5 * fn) * (0.7 + 0.1 * rank_distance)")
-    check_axioms(good, declares=FP_FIRST, levels=4, labels=labels)
+    check_axioms(good, declares=FP_FIRST, grades=Grades(levels=4, labels=labels))
     sly = compile_expression("fp * 0.5 + fn * (0.3 if label_rank == 2 or label_rank == 3 else 0.9)")
-    check_axioms(sly, declares=FP_FIRST, levels=4, labels=parse_label_scale("binary"))
+    check_axioms(sly, declares=FP_FIRST, grades=Grades(levels=4, labels=parse_label_scale("binary")))
     with pytest.raises(LossError, match="does not hold"):
-        check_axioms(sly, declares=FP_FIRST, levels=4, labels=labels)
+        check_axioms(sly, declares=FP_FIRST, grades=Grades(levels=4, labels=labels))

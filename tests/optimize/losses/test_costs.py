@@ -8,14 +8,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from judgewright.judges import LossError, parse_label_scale
-from judgewright.optimize.losses import BANDS, MAX_DISTANCES, Outcomes, compile_expression, cost_lines
+from judgewright.optimize.losses import BANDS, MAX_DISTANCES, Grades, Outcomes, compile_expression, cost_lines
 
 ASYMMETRIC = "(fp + 0.4 * fn) * (0.4 + 0.2 * rank_distance) * (1 if in_slice('target') else 0.6) * confidence"
 
 
 def test_every_slice_error_distance_and_band_has_its_cell() -> None:
     """Two places by nine outcomes on four grades: right at 0 and 1, both errors at 1, 2 and 3, no verdict."""
-    lines = cost_lines(compile_expression(ASYMMETRIC), levels=4)
+    lines = cost_lines(compile_expression(ASYMMETRIC), grades=Grades(levels=4))
     kinds = [("right", (0, 0)), ("right, other grade", (1, 1)), ("no verdict", None)]
     kinds += [(error, (d, d)) for error in ("false positive", "false negative") for d in (1, 2, 3)]
     wanted = set(itertools.product(("in no slice", "in slice target"), kinds))
@@ -25,7 +25,9 @@ def test_every_slice_error_distance_and_band_has_its_cell() -> None:
 
 def test_a_line_holds_the_least_and_the_most_of_its_band() -> None:
     """A false positive two ranks off costs 0.8 times the confidence inside the slice, and 0.6 of that outside."""
-    lines = {(x.place, x.outcome, x.distance): x for x in cost_lines(compile_expression(ASYMMETRIC), levels=4)}
+    lines = {
+        (x.place, x.outcome, x.distance): x for x in cost_lines(compile_expression(ASYMMETRIC), grades=Grades(levels=4))
+    }
     for place, share in (("in slice target", 1.0), ("in no slice", 0.6)):
         line = lines[place, "false positive", (2.0, 2.0)]
         for (low, high), (least, most) in zip(BANDS, line.costs, strict=True):
@@ -57,7 +59,7 @@ def test_no_row_costs_more_or_less_than_its_line_says(
         confidence=np.array([confidence]),
         abstained=np.zeros(1),
         n_levels=levels,
-        slices={"target": np.array([inside])},
+        inside=np.array([inside]),
     )
     cost = float(expression.evaluate(row)[0])
     error = "false positive" if said else "false negative"
@@ -66,7 +68,7 @@ def test_no_row_costs_more_or_less_than_its_line_says(
     band = min(int(confidence / 0.2 + 1e-12), 4)
     line = next(
         x
-        for x in cost_lines(expression, levels=levels, positive_from=first)
+        for x in cost_lines(expression, grades=Grades(levels=levels, positive_from=first))
         if (x.place, x.outcome) == (place, outcome)
         and (x.distance is None or x.distance[0] <= abs(human - judge) <= x.distance[1])
     )
@@ -76,11 +78,11 @@ def test_no_row_costs_more_or_less_than_its_line_says(
 
 def test_many_distances_share_a_line_and_two_grades_need_none() -> None:
     """A probability has bands of distance; a binary judge of binary labels shows no distance at all."""
-    lines = cost_lines(compile_expression("0.5 * (1 - correct) + 0.5 * rank_distance"), levels=0)
+    lines = cost_lines(compile_expression("0.5 * (1 - correct) + 0.5 * rank_distance"), grades=Grades(levels=0))
     false = [line for line in lines if line.place == "in no slice" and line.outcome == "false positive"]
     assert 1 < len(false) <= MAX_DISTANCES
     assert all(a.distance[1] < b.distance[0] for a, b in itertools.pairwise(false) if a.distance and b.distance)
-    binary = cost_lines(compile_expression("1 - correct"), levels=2, labels=parse_label_scale("binary"))
+    binary = cost_lines(compile_expression("1 - correct"), grades=Grades(levels=2, labels=parse_label_scale("binary")))
     assert {line.distance for line in binary} == {None}
     assert {line.outcome for line in binary} == {"right", "false positive", "false negative", "no verdict"}
 
@@ -88,4 +90,4 @@ def test_many_distances_share_a_line_and_two_grades_need_none() -> None:
 def test_a_scale_without_right_and_wrong_has_no_table() -> None:
     """Labels that are all positive leave nothing to charge for."""
     with pytest.raises(LossError, match="people's 4 grades have no right and wrong"):
-        cost_lines(compile_expression("1 - correct"), levels=4, labels=parse_label_scale("0..3@0"))
+        cost_lines(compile_expression("1 - correct"), grades=Grades(levels=4, labels=parse_label_scale("0..3@0")))

@@ -20,7 +20,15 @@ from judgewright.judges import (
     Unscored,
     Verdict,
 )
-from judgewright.optimize.losses import FUNCTIONS, NAMES, Outcomes, check_axioms, compile_expression, outcomes_of
+from judgewright.optimize.losses import (
+    FUNCTIONS,
+    NAMES,
+    Grades,
+    Outcomes,
+    check_axioms,
+    compile_expression,
+    outcomes_of,
+)
 
 HOSTILE = {
     "import": "__import__('os').system('id')",
@@ -150,7 +158,7 @@ def test_a_hostile_loss_inside_the_language_is_refused_by_the_axioms(text: str) 
     """What the language lets through and would mislead the optimization is refused with a reason."""
     expression = compile_expression(text)
     with pytest.raises(LossError):
-        check_axioms(expression, declares={"fp_costs_more_than_fn": True}, levels=4)
+        check_axioms(expression, declares={"fp_costs_more_than_fn": True}, grades=Grades(levels=4))
 
 
 def grid(n: int = 60, seed: int = 0) -> Outcomes:
@@ -165,7 +173,7 @@ def grid(n: int = 60, seed: int = 0) -> Outcomes:
         confidence=rng.random(n),
         abstained=np.zeros(n),
         n_levels=4,
-        slices={"target": rng.random(n) < 0.5},
+        inside=rng.random(n) < 0.5,
     )
 
 
@@ -193,7 +201,7 @@ def grid(n: int = 60, seed: int = 0) -> Outcomes:
 def test_an_expression_means_on_columns_what_it_means_on_one_row(text: str, reference) -> None:
     """Every construct of the language agrees with plain Python arithmetic, row by row."""
     rows = grid()
-    columns = {**rows.columns(), "target": rows.slices["target"]}
+    columns = {**rows.columns(), "target": rows.inside}
     expected = [
         float(reference({name: float(column[i]) for name, column in columns.items()})) for i in range(len(rows))
     ]
@@ -245,7 +253,7 @@ def table(label_scale: OutputScale, judge_scale: OutputScale, pairs, confidence=
 def test_a_binary_label_takes_the_outermost_ranks_of_a_graded_judge() -> None:
     """0 becomes the lowest and 1 the highest rank; unscored rows are absent and missing confidence is certainty."""
     judged = table(BINARY, OutputScale(low=1, high=4, threshold=3), [(0, 1), (0, 4), (1, 3), (1, 2)])
-    found = outcomes_of(judged, {"target": np.array([True, False, True, False])})
+    found = outcomes_of(judged, np.array([True, False, True, False]))
     assert found.label_rank.tolist() == [0, 0, 3, 3]
     assert found.pred_rank.tolist() == [0, 3, 2, 1]
     assert found.columns()["fp"].tolist() == [0, 1, 0, 0]
@@ -259,28 +267,21 @@ def test_equal_scales_keep_their_ranks_exactly() -> None:
     """A grade of the same scale is its rank, without rounding."""
     scale = OutputScale(low=0, high=49, threshold=25)
     judged = table(scale, scale, [(g, 49 - g) for g in range(50)], confidence=0.25)
-    found = outcomes_of(judged, {})
+    found = outcomes_of(judged, np.zeros(50, np.bool_))
     assert found.label_rank.tolist() == list(range(50))
     assert found.confidence.tolist() == [0.25] * 50
 
 
 def test_a_probability_scale_ranks_from_zero_to_one() -> None:
     """Without levels the probability itself is the rank."""
-    found = outcomes_of(table(BINARY, PROBABILITY, [(1, 0.25)]), {})
+    found = outcomes_of(table(BINARY, PROBABILITY, [(1, 0.25)]), np.zeros(1, np.bool_))
     assert (found.label_rank[0], found.pred_rank[0], found.n_levels) == (1.0, 0.25, 2)
 
 
 def test_membership_of_the_wrong_length_is_refused() -> None:
     """A slice must cover the scored rows, not all rows."""
     with pytest.raises(LossError, match="4 scored rows"):
-        outcomes_of(table(BINARY, BINARY, [(0, 1)] * 4), {"target": np.ones(5, np.bool_)})
-
-
-def test_a_slice_that_was_not_given_is_named() -> None:
-    """Evaluating over rows that lack the slice says which one."""
-    rows = outcomes_of(table(BINARY, BINARY, [(0, 1)]), {})
-    with pytest.raises(LossError, match="'target'"):
-        compile_expression("in_slice('target') * fp").evaluate(rows)
+        outcomes_of(table(BINARY, BINARY, [(0, 1)] * 4), np.ones(5, np.bool_))
 
 
 ATOMS = st.sampled_from([*NAMES, "0", "1", "0.5", ".25", "3", "in_slice('target')"])
@@ -356,5 +357,5 @@ def test_fuzzing_raises_nothing_but_loss_errors() -> None:
         accepted += 1
         assert np.all((values >= 0) & (values <= 1)), text
         with contextlib.suppress(LossError):
-            check_axioms(expression, declares={}, levels=4)
+            check_axioms(expression, declares={}, grades=Grades(levels=4))
     assert accepted > 10

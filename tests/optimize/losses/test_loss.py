@@ -12,6 +12,7 @@ from judgewright.optimize.losses import (
     FUNCTIONS,
     NAMES,
     TARGETS,
+    Grades,
     Loss,
     axiom_faults,
     check_axioms,
@@ -52,7 +53,7 @@ class Scripted:
 def test_a_good_loss_is_taken_at_the_first_asking() -> None:
     """One request, one loss, signed by the model that wrote it."""
     ask = Scripted(reply())
-    written = write_loss(OBJECTIVE, "dataset = RAGTruth", ask, levels=4)
+    written = write_loss(OBJECTIVE, "dataset = RAGTruth", ask, grades=Grades(levels=4))
     assert (len(ask.requests), written.refusals) == (1, ())
     assert (written.loss.written_by, written.loss.reason) == ("m-1", "Because.")
     assert written.loss.declares["fp_costs_more_than_fn"]
@@ -61,7 +62,7 @@ def test_a_good_loss_is_taken_at_the_first_asking() -> None:
 def test_a_refused_loss_goes_back_with_the_reasons() -> None:
     """The second request differs from the first by the reason of the refusal, and nothing is asked after success."""
     ask = Scripted(reply("0.0"), reply())
-    written = write_loss(OBJECTIVE, "all rows", ask, levels=4)
+    written = write_loss(OBJECTIVE, "all rows", ask, grades=Grades(levels=4))
     first, second = (request.messages[-1].content for request in ask.requests)
     assert "refused" not in first
     assert "it is constant" in second
@@ -72,7 +73,7 @@ def test_a_refused_loss_goes_back_with_the_reasons() -> None:
 def test_after_three_returns_the_default_is_taken() -> None:
     """Four answers are read in all; then the documented default stands, with every refusal kept."""
     ask = Scripted("nonsense", reply("open('/etc/passwd')"), reply("correct"), reply("1 - confidence"))
-    written = write_loss(OBJECTIVE, "all rows", ask, levels=4)
+    written = write_loss(OBJECTIVE, "all rows", ask, grades=Grades(levels=4))
     assert (len(ask.requests), len(written.refusals)) == (4, 4)
     assert written.loss == default_loss(OBJECTIVE)
     assert written.loss.written_by == "default"
@@ -94,7 +95,7 @@ def test_after_three_returns_the_default_is_taken() -> None:
 )
 def test_an_answer_that_is_no_usable_loss_is_a_refusal(answer: Completion, reason: str) -> None:
     """Truncated, refused, and losses against the objective's direction go back like any other."""
-    written = write_loss(OBJECTIVE, "all rows", Scripted(answer, reply()), levels=4)
+    written = write_loss(OBJECTIVE, "all rows", Scripted(answer, reply()), grades=Grades(levels=4))
     assert reason in written.refusals[0]
 
 
@@ -105,7 +106,7 @@ def test_the_world_s_faults_pass_through() -> None:
         raise ModelError("down")
 
     with pytest.raises(ModelError):
-        write_loss(OBJECTIVE, "all rows", fail, levels=4)
+        write_loss(OBJECTIVE, "all rows", fail, grades=Grades(levels=4))
 
 
 def test_the_request_explains_the_whole_language() -> None:
@@ -173,7 +174,7 @@ def test_a_markdown_fence_is_taken_off() -> None:
 def test_the_default_obeys_the_axioms_for_every_target_and_scale(target: str, levels: int) -> None:
     """No objective can end without an acceptable loss."""
     loss = default_loss(read_objective("", target=target))
-    check_axioms(loss.expression, declares=loss.declares, levels=levels)
+    check_axioms(loss.expression, declares=loss.declares, grades=Grades(levels=levels))
 
 
 def test_the_hash_freezes_expression_and_declarations() -> None:
@@ -198,7 +199,7 @@ def table() -> JudgedDataset:
 
 def test_row_losses_follow_the_expression_and_the_membership() -> None:
     """Each row costs what the expression says for its outcome, confidence and membership."""
-    members = {"target": np.array([True, True, False, False])}
+    members = np.array([True, True, False, False])
     expected = [0.0, 1.0 * 1.0 * 0.75, 0.3 * 0.5 * 1.0, 0.0]
     loss = parse_loss(reply())
     assert row_losses(loss, table(), members) == pytest.approx(expected)
@@ -216,12 +217,12 @@ def test_the_scale_of_the_labels_is_tried_before_anything_is_spent() -> None:
     """A loss by distance is refused for labels on another scale, and the default stands on every one."""
     ask = Scripted(*[reply("rank_distance / (n_levels - 1)", fp=False)] * 4)
     labels = OutputScale(kind="graded", low=1, high=5, threshold=3)
-    written = write_loss(read_objective("raise kappa"), "all rows", ask, levels=4, labels=labels)
+    written = write_loss(read_objective("raise kappa"), "all rows", ask, grades=Grades(levels=4, labels=labels))
     assert written.loss.written_by == "default"
     assert all("costs nothing extra" in refusal for refusal in written.refusals)
     for target in TARGETS:
         loss = default_loss(read_objective("", target=target))
-        check_axioms(loss.expression, declares=loss.declares, levels=4, labels=labels)
+        check_axioms(loss.expression, declares=loss.declares, grades=Grades(levels=4, labels=labels))
 
 
 def answered(labels: list[int], scores: list[int]) -> JudgedDataset:
@@ -237,7 +238,7 @@ def answered(labels: list[int], scores: list[int]) -> JudgedDataset:
 
 def candidate(loss: Loss, judged: JudgedDataset) -> Candidate:
     """A candidate as validation ranks it."""
-    inside = {"target": np.ones(len(judged.rows), np.bool_)}
+    inside = np.ones(len(judged.rows), np.bool_)
     prompt = None  # ranking reads the losses alone
     return Candidate(prompt=prompt, judged=judged, losses=row_losses(loss, judged, inside), metrics={})  # type: ignore[arg-type]
 
@@ -254,13 +255,13 @@ def test_the_two_inverted_losses_are_refused_and_the_better_candidate_is_preferr
     inverted = Loss(expression=compile_expression(INVERTED[library_loss]))
     chosen = min((right, wrong), key=lambda judged: candidate(inverted, judged).loss)
     assert chosen is wrong  # that is what such a loss would have done
-    faults = {fault.axiom for fault in axiom_faults(inverted.expression, declares={}, levels=4)}
+    faults = {fault.axiom for fault in axiom_faults(inverted.expression, declares={}, grades=Grades(levels=4))}
     assert "right costs more than wrong" in faults
     ask = Scripted(*[reply(INVERTED[library_loss], fp=False)] * 4)
-    written = write_loss(read_objective("raise accuracy"), "all rows", ask, levels=4)
+    written = write_loss(read_objective("raise accuracy"), "all rows", ask, grades=Grades(levels=4))
     assert len(written.refusals) == 4
     for loss in (written.loss, Loss(expression=compile_expression(MEANT[library_loss]))):
-        check_axioms(loss.expression, declares={}, levels=4)
+        check_axioms(loss.expression, declares={}, grades=Grades(levels=4))
         assert candidate(loss, right).loss < candidate(loss, wrong).loss
 
 

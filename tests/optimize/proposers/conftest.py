@@ -11,7 +11,7 @@ from judgewright.judges import Dataset, JudgedDataset, JudgePrompt, Registry, Ro
 from judgewright.judges.models import Client, Completion, Request
 from judgewright.judges.simulated import Simulated
 from judgewright.optimize import Critique, critique_batch
-from judgewright.optimize.losses import TARGET_SLICE, default_loss, read_objective, row_losses
+from judgewright.optimize.losses import default_loss, read_objective, row_losses
 from judgewright.optimize.proposers import Trial, Workbench
 from judgewright.runs.demo import write_demo_rows
 
@@ -53,8 +53,8 @@ class AppState:
 
 def weighed(judged: JudgedDataset) -> Trial:
     """Weigh a table with the default loss."""
-    members = {TARGET_SLICE: np.ones(len(judged.rows), np.bool_)}
-    return Trial(judged=judged, losses=row_losses(default_loss(OBJECTIVE), judged, members))
+    inside = np.ones(len(judged.rows), np.bool_)
+    return Trial(judged=judged, losses=row_losses(default_loss(OBJECTIVE), judged, inside))
 
 
 @pytest.fixture(scope="session")

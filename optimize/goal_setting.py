@@ -1,0 +1,157 @@
+"""What the objective comes to on these rows: the slice to optimize on, and the loss that is written for it."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, replace
+
+from ..judges import InputError, JudgedDataset
+from ..slices import FoundSlice, SliceReport, find_slices, parse_predicate
+from ..slices.column_names import BY_NAME, named_outputs
+from ..slices.effect import Direction
+from ..slices.slice import ALL_ROWS
+from .context import Services
+from .events import LossFrozen, SliceChosen
+from .goal import Goal, Target
+from .losses.costs import cost_table
+from .losses.expression import compile_expression
+from .losses.grid import Grades
+from .losses.loss import Loss, WrittenLoss, check_loss, row_losses, write_loss
+from .losses.objective import Objective
+from .losses.outcomes import PLACES
+from .settings import RunSettings
+
+_PLAIN = Loss(
+    expression=compile_expression("1 - correct"),
+    reason="unguided: every wrong decision costs the same",
+    written_by="plain",
+)
+
+
+def set_goal(objective: Objective, baseline: JudgedDataset, services: Services, settings: RunSettings) -> Goal:
+    """Choose the rows to improve on, and freeze the loss.
+
+    Raises:
+        InputError: The slice that was named does not exist.
+        LossError: A person's loss is refused.
+    """
+    target = find_target(baseline, objective, services, settings)
+    loss = construct_loss(objective, target, baseline, services, settings)
+    return Goal(objective=objective, target=target, loss=loss)
+
+
+def find_target(baseline: JudgedDataset, objective: Objective, services: Services, settings: RunSettings) -> Target:
+    """Find the slice where the judge errs in the objective's direction, or take the one that was named."""
+    if settings.slice not in ("auto", "all"):
+        predicate = parse_predicate(settings.slice)
+        target = Target(predicate=predicate, why="named by the caller")
+        if not target.member(baseline.dataset).any():
+            raise InputError(f"no open row lies in the slice {target.name!r}")
+        notes = tuple(f"{column}: {BY_NAME}, and no prompt can know it" for column in named_outputs(predicate))
+        services.record(SliceChosen(name=target.name, why=target.why, slices=(), notes=notes))
+        return target
+    if settings.slice == "all" or settings.unguided:
+        target = Target(predicate=None, why="asked for by the caller")
+        services.record(SliceChosen(name=target.name, why=target.why, slices=()))
+        return target
+    report = find_slices(
+        baseline,
+        metric=objective.target,
+        columns=settings.slice_columns or None,
+        exclude=settings.exclude,
+        keep=settings.keep,
+        seed=settings.seed,
+    )
+    chosen, why = choose_target(report, objective.direction)
+    target = Target(predicate=chosen.predicate if chosen else None, why=why)
+    event = SliceChosen(
+        name=target.name,
+        why=target.why,
+        slices=tuple(one.to_json() | {"why_no_target": one.why_no_target or None} for one in report.slices),
+        metric=report.metric,
+        judge_outputs=tuple(output.to_json() for output in report.judge_outputs),
+        skipped_columns=dict(report.left_out),
+        notes=tuple(report.notes),
+    )
+    services.record(event)
+    return target
+
+
+def choose_target(report: SliceReport, direction: Direction | None) -> tuple[FoundSlice | None, str]:
+    """Choose the slice to optimize on, and say why in a sentence.
+
+    Preferred is the prompt target with the largest lower bound of the gain whose errors go the
+    objective's way; then the unconfirmed slice with the smallest p whose errors lean that way,
+    named as unconfirmed; then none.
+
+    Args:
+        report: The slices found.
+        direction: Which errors the objective fights; None for either.
+    """
+    targets = [s for s in report.slices if s.prompt_target and direction in (None, s.direction)]
+    if targets:
+        best = max(targets, key=lambda s: (s.held_out.gain_low, -s.p))
+        reason = f"the confirmed slice that promises the largest gain; {best.describe()}"
+        return best, f"{reason}{_passed_over(report, best)}"
+    leaning = [s for s in report.slices if s.leaning is not None and direction in (None, s.leaning)]
+    if leaning:
+        best = min(leaning, key=lambda s: (s.p, -s.expected_gain))
+        return best, f"no slice is a confirmed target; the likeliest is taken, {best.describe()}"
+    if report.slices:
+        return None, f"no slice's errors go the objective's way by the judge's own doing; {report.slices[0].describe()}"
+    return None, f"no slice stands out with a poorer {report.metric} than elsewhere"
+
+
+def _passed_over(report: SliceReport, best: FoundSlice) -> str:
+    """Explain why a slice with a lower headline number was not chosen; empty where there is none."""
+    lower = [s for s in report.slices if s.confirmed and not s.prompt_target and s.value < best.value]
+    if not lower:
+        return ""
+    worst = min(lower, key=lambda s: s.value)
+    if worst.direction is None:
+        reason = "its errors have no one direction"
+    elif worst.is_base_rate:
+        reason = "that gap is mostly the base rate's, not the judge's"
+    else:
+        reason = f"its {worst.errors} are not what lowers it"
+    return f". {worst.predicate} is lower at {worst.value:.3f}, but {reason}"
+
+
+def construct_loss(
+    objective: Objective, target: Target, baseline: JudgedDataset, services: Services, settings: RunSettings
+) -> Loss:
+    """Have the model write a loss for the objective; check it, also on the verdicts at hand, and freeze it.
+
+    A person's own loss is checked in the same way. Unguided, the loss is whether the decision is wrong. Neither calls
+    a model.
+
+    Raises:
+        LossError: A person's loss is refused.
+    """
+    grades = Grades.of(baseline.scale, baseline.dataset.labels)
+    inside = target.member(baseline.dataset)[baseline.scored]
+
+    def trial(loss: Loss) -> None:
+        row_losses(loss, baseline, inside)
+
+    if settings.unguided:
+        written = WrittenLoss(loss=_PLAIN)
+    elif settings.loss is not None:
+        check_loss(settings.loss, objective, grades, trial)
+        written = WrittenLoss(loss=settings.loss)
+    else:
+        written = write_loss(objective, target.name, services.optimizer_client.ask_one, grades, trial)
+    loss = written.loss
+    costs = cost_table(loss.expression, grades) if grades.levels else []
+    if target.predicate is None:  # every row is in the target: there is no other place to speak of
+        costs = [replace(row, place=ALL_ROWS) for row in costs if row.place != PLACES[0]]
+    event = LossFrozen(
+        expression=str(loss.expression),
+        declares=dict(loss.declares),
+        reason=loss.reason,
+        written_by=loss.written_by,
+        version=loss.version,
+        refusals=tuple(written.refusals),
+        cost_table=tuple(asdict(row) for row in costs),
+    )
+    services.record(event)
+    return loss
