@@ -346,8 +346,7 @@ def draw_runs(planned: PlannedRun, *, draws: int = DRAWS, seed: int = 0) -> Draw
 def _draw_race(running: IntArray, validation: int, rng: np.random.Generator) -> IntArray:
     """Draw the judge's calls of a step's race; shape (draws,).
 
-    One candidate runs over a part of the rows or all of them; of several, a race spends a share and the winner is
-    validated whole.
+    One candidate runs over some or all rows; of several, a race spends a share and the winner is validated whole.
     """
     share = RaceSettings().share or 1.0
     one = np.ceil(validation * rng.uniform(share, 1.0, len(running)))

@@ -121,8 +121,7 @@ def construct_loss(
 ) -> Loss:
     """Have the model write a loss for the objective; check it, also on the verdicts at hand, and freeze it.
 
-    A person's own loss is checked in the same way. Unguided, the loss is whether the decision is wrong. Neither calls
-    a model.
+    A person's own loss is checked alike. Unguided, the loss is whether the decision is wrong. Neither calls a model.
 
     Raises:
         LossError: A person's loss is refused.

@@ -101,8 +101,7 @@ def check_candidate(
         candidate: The proposed prompt.
         phrases: The rows it may not quote (training and validation rows; the holdout is sealed).
         editable: The parts that were allowed to change.
-        cap: Tokens the candidate may have; `token_cap(original)` unless given. A candidate over it is not looked
-            at further.
+        cap: Tokens the candidate may have, `token_cap(original)` unless given; one over it is not read further.
         training: The rows that new demonstrations may be made of; any other row, a sealed one above all, is refused.
     """
     tokens, most = estimate_tokens(_text(candidate)), cap or token_cap(original)

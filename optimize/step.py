@@ -142,8 +142,7 @@ class Step:
     def _race(self, candidates: Sequence[_Entry]) -> RaceResult:
         """Race the candidates against the current prompt, whose verdicts are all in the record.
 
-        A single candidate is dropped only where it is shown that it cannot win; several are also cut as calls run
-        short.
+        One alone is dropped only where it is shown that it cannot win; several are also cut as calls run short.
         """
         services, settings = self.run.services, self.run.settings
         judge_client, screen_client = services.judge_client, services.screen_client

@@ -41,8 +41,7 @@ class SliceAudit:
     direction: Direction | None
     """Which errors are looked at; None for both kinds."""
     errors: LabelAudit
-    """The errors to mark, at most one of a group before a second one of any; `write_audit` takes
-    it."""
+    """The errors to mark, each group's first before any second one; `write_audit` takes it."""
     value: Estimate
     """The metric on the slice, as labelled."""
     rest: Estimate
@@ -206,8 +205,7 @@ def apply_marks(
         seed: Of the resamples behind the intervals.
 
     Raises:
-        InputError: A marked row is not one of the slice's, or a right label is missing or not on
-            the scale.
+        InputError: A marked row is not the slice's, or a right label is missing or off the scale.
     """
     inside = judged.only(np.flatnonzero(audit.predicate.mask(judged.dataset.rows)))
     again = remeasure(inside, findings, seed=seed)

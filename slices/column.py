@@ -37,8 +37,7 @@ class Column:
     conditions: tuple[Condition | None, ...]
     """One per code; None for the rows of all rare values together, which are not searched."""
     ordered: int = 0
-    """The first so many codes are intervals in ascending order, and their unions are searched as
-    well."""
+    """The first so many codes are ascending intervals, whose unions are searched as well."""
 
     def only(self, chosen: BoolArray) -> Column:
         """Return the column of the chosen rows; chosen has shape (n,)."""

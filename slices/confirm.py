@@ -143,8 +143,7 @@ def _test(search: Search, predicate: Predicate, held_out: BoolArray) -> HeldOut:
     if tested is None or compared is None or value is None or rest is None:
         return HeldOut(n=0, value=1.0, rest=1.0, p=1.0, gain=0.0, gain_low=0.0)
     if target.name == "ece":
-        # In its own units; what it was searched by is a Brier score, whose lower bound would say
-        # nothing of it.
+        # In its own units: the lower bound of the Brier score it was searched by says nothing of it.
         gain, gain_low = max(0.0, value - rest) * compared.n / int(inside.sum()), 0.0
     else:
         cautious = compared.rest + max(0.0, compared.gap - LOWER * compared.se)

@@ -1,7 +1,6 @@
 """Which columns of a table may be sliced on, and why the others are left out.
 
-The order below it: `column` encodes, `column_names` guesses by the name, `leaks` looks at the data,
-this file decides.
+Below it, `column` encodes, `column_names` guesses by name, `leaks` looks at the data.
 """
 
 from __future__ import annotations
@@ -28,11 +27,9 @@ if TYPE_CHECKING:
 
 KNOWN_REASON = "what a judge said: it stands beside the score in the file"
 ALIKE = 0.95
-"""Correlation of the bins of two numeric columns above which a feature of the texts is left out
-beside the other."""
+"""Correlation of two numeric columns' bins above which a feature of the texts gives way."""
 SAME = 0.10
-"""Share of their joint entropy that two columns must keep to themselves for a feature of the texts
-to stay."""
+"""Share of the joint entropy that two columns must not share for a feature of texts to stay."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -140,8 +137,7 @@ def choose_columns(
     Args:
         values: The values of each column, in the order of the outcomes.
         outcomes: What people and judge said.
-        texts: The same for features of the texts, which give way to a metadata column that tells
-            the same.
+        texts: The same for features of the texts, which give way to metadata that tells the same.
         columns: The only columns to consider.
         exclude: Columns to leave out.
         keep: Columns not to be judged by their names.
@@ -160,8 +156,7 @@ def choose_columns(
     outputs: list[OutputColumn] = []
     by_name: list[str] = []
     seen: dict[bytes, str] = {}
-    # Metadata first, so that of two columns that tell the same the feature of a text is the one
-    # that goes.
+    # Metadata first: of two columns that tell the same, the feature of a text goes.
     names = sorted(everything if columns is None else set(columns), key=lambda n: (n in texts, feature_rank(n), n))
     for name in names:
         if name in exclude:

@@ -5,8 +5,7 @@ way round; the p-values are corrected for all proposals (Holm). What a slice wou
 its errors go one way, is judged on the half that did not propose it; `value` and `rest` describe
 all rows, so that anyone can recompute them from the predicate.
 
-The steps, each in a file: `features` chooses columns, `limits` narrows them, `search` proposes,
-`confirm` tests.
+The steps: `features` chooses columns, `limits` narrows, `search` proposes, `confirm` tests.
 """
 
 from __future__ import annotations
@@ -35,8 +34,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 MIN_SUPPORT = 30
-"""The fewest rows of a slice, in the metric's denominator, unless half a per cent of them is
-more."""
+"""The fewest rows of a slice in the metric's denominator; half a per cent where that is more."""
 
 
 def find_slices(
@@ -64,14 +62,11 @@ def find_slices(
         exclude: Columns to leave out.
         keep: Columns to search though their names sound like a label's or a judge's output.
         max_depth: The most conditions of a slice, 1 to 3.
-        min_support: The fewest rows of the metric's denominator in a slice; 30 or half a per cent
-            unless given.
+        min_support: The fewest rows of the metric's denominator in a slice; `MIN_SUPPORT` unless given.
         text: Whether to search what the texts are like and the words they contain.
         topics: How many topics to cut each text into; none for 0. A slice by topic needs
-            `add_topics` to be looked up in the rows, so a caller who goes on with the slices calls
-            that first.
-        seed: Of the topics and the cut into halves, which depends on nothing else but the groups'
-            names.
+            `add_topics` to be looked up in the rows: whoever goes on with the slices calls it first.
+        seed: Of the topics and the cut into halves, which else depends on the groups' names alone.
         progress: Called with how many rows' texts are read, and of how many.
 
     Raises:
@@ -112,10 +107,8 @@ def find_in_frame(
         frame: The rows; every column that has no other part is searched.
         label: The column of people's decisions, true or 1 for positive.
         predicted: The column of the judge's.
-        group: The column whose rows depend on each other; each row stands alone without one, which
-            a note says.
-        probability: The column of the probability of the positive label, for the Brier score and
-            ECE.
+        group: The column whose rows depend on each other; without one, each stands alone.
+        probability: The column of the probability of the positive label, for Brier score and ECE.
         metric: What to look for, a name of `TARGETS`.
         keep: Columns to search though their names sound like a label's or a judge's output.
         max_depth: The most conditions of a slice, 1 to 3.

@@ -1,7 +1,6 @@
 """Look closer at one slice that a person chose: its numbers and its rows.
 
-Nothing here is held out: what a person tries is tested on all rows as if it were the only thing
-tried, and says so.
+Nothing here is held out: what a person tries is tested on all rows, as the only thing tried.
 """
 
 from __future__ import annotations
@@ -25,8 +24,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 WITHOUT_GAIN = ("ece",)
-"""Metrics that are no mean over rows, so that the gap of one slice does not say what closing it
-would gain."""
+"""Metrics that are no mean over rows: a slice's gap does not say what closing it would gain."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,8 +44,7 @@ class MeasuredSlice:
     fp: int
     fn: int
     p: float | None
-    """One-sided, for a poorer metric inside; clustered, not corrected. None where there is nothing
-    to compare."""
+    """One-sided and clustered, not corrected; None where there is nothing to compare."""
     direction: Direction | None
     """Which errors prevail, where one kind does with p < .05."""
     direction_p: float

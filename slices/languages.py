@@ -60,8 +60,7 @@ def guess_language(text: str, distinct: Set[str]) -> str:
     """Return a language's code, the name of its script where that is all that shows, or `unknown`.
 
     Latin letters are told apart by the function words among the text's different words. Another
-    language than English needs two of them, and more than English has: one alone, such as `in`, is
-    at home in several.
+    language than English needs two of them, and more than English has: `in` is at home in several.
 
     Args:
         text: The text.

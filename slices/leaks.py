@@ -1,8 +1,7 @@
 """Columns that give the label or the verdict away, found from the data alone, held out by group.
 
 A column that gives the human label away would make a perfect and useless slice. A column made of
-this judge's own score says that the judge errs where it is unsure, and nothing that a prompt could
-use.
+this judge's own score says that it errs where it is unsure, which no prompt can use.
 """
 
 from __future__ import annotations
@@ -29,11 +28,9 @@ PRESENCE_ROWS = 30
 PRESENCE_GROUPS = 5
 FLAG_GROUPS = 10
 """Groups in which one side of a two-valued column must hold nothing but the rarer label to be taken
-for a leak; labels that are constant within groups come out so by chance once in a thousand at
-most."""
+for a leak; with labels constant within groups, chance does so once in a thousand at most."""
 OUTPUT_SHARE = 0.9
-"""Share of the rows that must have a score or confidence before a column is taken for bins of
-it."""
+"""Share of the rows that must have a score or confidence for a column to be bins of it."""
 OUTPUT_ROWS = 30
 """Rows that must have one."""
 
@@ -42,8 +39,7 @@ def leak_reason(column: Column, outcomes: Outcomes) -> str | None:
     """Say how a column gives the label or the verdict away; None where it does not.
 
     The share of entropy explained is Theil's uncertainty coefficient, with each row's probability
-    taken from the rows of *other* groups that hold the same value, so that a column cannot leak by
-    naming its groups.
+    taken from *other* groups with the same value, so that naming its groups is no leak.
     """
     codes, label, groups = column.codes, outcomes.positive, outcomes.groups
     explained = _explained_at_least(LABEL_LEAK, codes, label, groups)
@@ -76,8 +72,7 @@ def text_leak_reason(column: Column, outcomes: Outcomes) -> str | None:
     """Say that a feature of the texts holds the label itself; None where it does not.
 
     The judge has read the same texts, so what they tell of the label, as overlap with the source
-    does, is no leak: on MTRAG it explains 45 %. Only a text that *is* the label or the verdict is
-    left out.
+    does, is no leak: on MTRAG it explains 45 %. Only a text that *is* one of them is left out.
     """
     for name, outcome in (("label", outcomes.positive), ("verdict", outcomes.predicted)):
         share = _explained_at_least(VERDICT_LEAK, column.codes, outcome, outcomes.groups)

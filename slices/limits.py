@@ -12,8 +12,7 @@ from .features import Features
 from .text import TOPIC, feature_rank
 
 FEW_ROWS = 2000
-"""Below so many rows in the denominator, slices have at most two conditions and eight columns are
-searched."""
+"""With fewer rows in the denominator, slices have two conditions at most, of eight columns."""
 FEW_COLUMNS = 8
 
 

@@ -56,8 +56,7 @@ def describe_outputs(
             if n:
                 value = estimate_on(target, outcomes, member, n=n)
                 levels.append(OutputLevel(predicate=Predicate([condition]), value=value))
-        # Verdicts alone have one value where precision looks; bins of what is listed already say
-        # nothing new.
+        # Verdicts have one value where precision looks; bins of what is listed say nothing new.
         partition = np.unique(codes, return_inverse=True)[1].tobytes()
         if len(levels) > 1 and partition not in seen and _says_something(codes, outcomes, target):
             outputs.append(JudgeOutput(column=output.column.name, reason=output.reason, levels=tuple(levels)))

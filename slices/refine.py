@@ -77,11 +77,9 @@ def refine_slice(
     Args:
         judged: The table.
         predicate: The slice.
-        columns: What to narrow it by, encoded on the scored rows; those the slice names are passed
-            over.
+        columns: What to narrow it by, encoded on the scored rows; the slice's own are passed over.
         metric: A name of `TARGETS`.
-        min_rows: The fewest rows of the metric's denominator that a refinement keeps, and leaves
-            behind.
+        min_rows: The fewest rows of the metric's denominator inside a refinement and outside.
 
     Raises:
         InputError: No scored row is inside, a column does not exist, or the metric cannot be used.

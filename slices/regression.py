@@ -39,8 +39,7 @@ class Regression:
 
     predicate: Predicate
     change: Change
-    """Accuracy on the slice's rows, before and after; all rows, those that proposed the slice
-    included."""
+    """Accuracy on all of the slice's rows, those that proposed it included."""
     elsewhere: Change
     """The same on the other rows."""
     broken: int
@@ -48,8 +47,7 @@ class Regression:
     mended: int
     """Rows that were wrong before and are right now."""
     p: float
-    """That the slice lost, and lost more than the rest: on held-out rows, corrected for all
-    proposals."""
+    """That it lost, and more than the rest: on held-out rows, corrected for all proposals."""
 
     def to_json(self) -> dict[str, Any]:  # Any: JSON
         """Return the slice with its counts, and the change of accuracy inside and elsewhere."""
@@ -128,8 +126,7 @@ def find_regressions(
 ) -> RegressionReport:
     """Find the slices in which `after` is wrong where `before` was right.
 
-    A row loses (before right) - (after right), which is -1, 0 or 1. Only rows that both answered
-    count.
+    A row loses (before right) - (after right); only rows that both answered count.
 
     Args:
         before, after: Two answers to the same dataset, rows in the same order.

@@ -1,7 +1,6 @@
 """A saved slice: a small YAML file with the predicate, the numbers it had, and the rows and judge they come from.
 
-The predicate is what commands use; the numbers are for the reader, and stay those of the day they
-were written.
+The predicate is what commands use; the numbers, of the day of saving, are for the reader.
 """
 
 from __future__ import annotations
@@ -42,8 +41,7 @@ class SavedSlice:
     rest: float | None
     """The metric elsewhere."""
     p: float | None
-    """On held-out rows and corrected where the slice was found; on all rows and uncorrected where
-    it was chosen."""
+    """Held out and corrected where the slice was found; on all rows where it was chosen."""
     chosen_by_hand: bool
     confirmed: bool
     """Whether held-out rows confirmed it; never of a slice chosen by hand."""
@@ -100,8 +98,7 @@ class SavedSlice:
             "found": numbers,
             "origin": {name: fields[name] for name in _Origin.model_fields},
         }
-        # YAML reads U+0085 and its like as line ends where they stand as they are, so all of it is
-        # escaped then.
+        # YAML reads U+0085 and its like as line ends, so all of a text with one is escaped.
         plain = all(text.isprintable() for text in (str(self.predicate), self.data, self.judge, self.model))
         return yaml.safe_dump(body, sort_keys=False, allow_unicode=plain, width=110)
 

@@ -38,11 +38,9 @@ PROPOSALS = 5
 WORD_DEPTH = 2
 """The most conditions of a slice of which one is a word."""
 RESIDUE = 2.0
-"""Likelihood ratio, in logs, that a slice must keep once the rows of stronger ones are gone:
-one-sided 2.5 %."""
+"""Log-likelihood ratio that a slice must keep without stronger ones' rows: one-sided 2.5 %."""
 PROPOSE_ABOVE = -2.0
-"""A weak proposal costs little: confirmation on the other half decides, corrected for all
-proposals."""
+"""A weak proposal costs little: the other half decides, corrected for all proposals."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -148,8 +146,7 @@ def propose(rows: Rows, *, depth: int, min_rows: int) -> tuple[list[Predicate], 
         member = rows.member(cell.predicate)
         inside = np.flatnonzero(member)
         bits = np.packbits(member)
-        # Two predicates may hold for the same rows; the first, which scores no less, speaks for
-        # both.
+        # Of two predicates that hold for the same rows the first speaks, which scores no less.
         if bits.tobytes() in seen or len(inside) == len(rows) or clustered.groups_in(inside) < MIN_GROUPS:
             continue
         seen.add(bits.tobytes())

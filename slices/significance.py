@@ -1,8 +1,7 @@
 """Whether a gap between a slice and the rest is more than chance, when rows come in groups.
 
 Rows of one document or query err together. Treating them as independent finds slices in pure noise,
-so every standard error here sums over groups first and is never smaller than that of independent
-rows.
+so standard errors sum over groups first and are never below those of independent rows.
 """
 
 from __future__ import annotations
@@ -76,8 +75,7 @@ def compare(loss: BoolArray | FloatArray, member: BoolArray, groups: IntArray) -
 def design_effect(loss: BoolArray | FloatArray, member: BoolArray, groups: IntArray) -> float:
     """Return how many times the gap's variance exceeds that of independent rows; at least 1.
 
-    Sums of residuals by group over residuals of single rows, for a slice that is neither empty nor
-    everything.
+    Residuals summed by group over those of single rows; the slice is neither empty nor everything.
     """
     return Clustered.of(loss, groups).design(np.flatnonzero(member))
 
@@ -124,8 +122,7 @@ class Clustered:
         )
         for sign, n_of, sum_of, square in sides:
             n, total = float(n_of.sum()), float(sum_of.sum())
-            # One group's worth of pooled rows, so that a slice whose rows all err is not taken to
-            # have no spread.
+            # One group's worth of pooled rows: a slice whose rows all err is not without spread.
             prior = n / np.count_nonzero(n_of)
             centre = (total + prior * pooled) / (n + prior)
             residual += sign * (sum_of - centre * n_of) / n
@@ -149,8 +146,7 @@ def _exact_tail(hits: int, n: int, bad: int, total: int) -> float:
 def one_direction(fp: BoolArray, fn: BoolArray, groups: IntArray) -> tuple[float | None, float]:
     """Return the share of false positives among errors, and the two-sided p that it is one half.
 
-    A sign test over errors, with the sum of signs by group, never less variable than independent
-    signs.
+    A sign test over errors, summed by group, never less variable than independent signs.
     """
     from scipy.special import stdtr
 
@@ -171,8 +167,7 @@ def one_direction(fp: BoolArray, fn: BoolArray, groups: IntArray) -> tuple[float
 def share_interval(good: BoolArray, groups: IntArray, level: float = 0.95) -> tuple[float, float] | None:
     """Return Wilson's interval for a share, on the number of independent rows that the groups are worth.
 
-    The rows are divided by the design effect (Kish 1965); where all rows agree, groups are counted
-    instead of rows.
+    The rows are divided by the design effect (Kish 1965); groups count where all rows agree.
     """
     n = len(good)
     if n == 0:

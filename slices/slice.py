@@ -138,8 +138,7 @@ class Predicate:
     def mask(self, rows: Sequence[Row]) -> BoolArray:
         """Return whether each row is inside; shape (rows,).
 
-        Features of texts are worked out here. A topic is not one of them: `topics.add_topics`
-        writes it as metadata.
+        Features of texts are worked out here; topics are metadata, see `topics.add_topics`.
         """
         columns = Columns()
         inside = np.ones(len(rows), np.bool_)
@@ -185,8 +184,7 @@ def parse_predicate(text: str) -> Predicate:
 
     A condition is `column = value`, `column is missing`, `column contains word`, `column in [low,
     high)`, or a column compared with a number by `>=`, `>`, `<` or `<=`. Names and values that hold
-    spaces, brackets or operators stand in double quotes, as in JSON. `all rows` is the predicate
-    without conditions.
+    spaces, brackets or operators stand in double quotes. `all rows` has no conditions.
 
     Raises:
         InputError: The text is none of that.
@@ -233,8 +231,7 @@ def _condition(tokens: list[str], text: str) -> tuple[Condition, list[str]]:
             return Interval(column=_unquoted(column, text), low=_number(low, text)), rest
         case [column, "<", high, *rest]:
             return Interval(column=_unquoted(column, text), high=_number(high, text)), rest
-        # An interval is closed below and open above, so the other two begin or end at the next
-        # number.
+        # An interval is closed below and open above: the other two end at the next number.
         case [column, ">", low, *rest]:
             return Interval(column=_unquoted(column, text), low=_next(_number(low, text))), rest
         case [column, "<=", high, *rest]:

@@ -265,8 +265,7 @@ def estimate_on(target: Target, outcomes: Outcomes, member: BoolArray, *, n: int
         target: The metric.
         outcomes: What people and judge decided.
         member: Which rows are marked; shape (n,).
-        n: The number of rows to state with it: all that are marked, or those in the metric's
-            denominator.
+        n: The rows to state with it: all that are marked, or those in the metric's denominator.
     """
     value = target.value(outcomes, member) if member.any() else None
     if value is None or not math.isfinite(value):

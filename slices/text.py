@@ -1,8 +1,7 @@
 """What a row's texts are like, worked out from the texts alone: columns to slice by that nobody had to fill in.
 
 `statement:words` is a feature of one field, `statement:numbers_in_source` one of a field beside
-another. Because a feature needs nothing but its own row, a predicate over it holds or does not for
-any row, now or later.
+another. It needs nothing but its own row, so a predicate over it holds or not for any row.
 """
 
 from __future__ import annotations
@@ -28,8 +27,7 @@ MAX_FIELDS = 6
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
 _IN_SENTENCE = re.compile(r"(?<=[^\s.!?:;\"“”'‘(\[*•–—-] )[^\W\d_][\w'’.-]*")
 _NOT = re.compile(r"n['’]t\b", re.IGNORECASE)
-# Within a line only, so that a text of many blank or unfinished lines is not read once for each of
-# them.
+# Within a line only, so that a text of many blank lines is not read once for each of them.
 _FENCE = re.compile(r"^[ \t]*(?:```|~~~)", re.MULTILINE)
 _CODE_LINE = re.compile(
     r"(?:[;{}]|\)[ \t]*:)[ \t]*$|^[ \t]*(?:def |class |import |from \w+ import |#include|function |return\b"
@@ -241,8 +239,7 @@ def feature_rank(name: str) -> int:
 def feature_names(rows: Sequence[Row]) -> tuple[str, ...]:
     """Return the features that rows have, in the order of `feature_rank`.
 
-    Of two fields, the one with fewer characters in all is looked for in the other, as a statement
-    is in its source.
+    The field with fewer characters in all is looked for in the other, as a statement in its source.
     """
     sizes: dict[str, int] = {}
     for row in rows:

@@ -1,8 +1,7 @@
 """Single words of the texts as conditions: the rows whose statement contains `refund`.
 
 There are thousands of words, so they are not counted against every other column as the values of a
-column are. One product of the sparse table of words with the losses scores them all; the likeliest
-go on to the search.
+column are: one product of a sparse table with the losses scores them, and the likeliest go on.
 """
 
 from __future__ import annotations
@@ -48,8 +47,7 @@ class Vocabulary:
         """Choose the words in whose rows losses gather most, one word at a time.
 
         The losses of other rows are not looked at. So a word that was chosen because it is poor
-        here is no more likely than any other to be poor there, and the test on the other half stays
-        valid.
+        here is no likelier than any other to be poor there, and the test there stays valid.
 
         Args:
             loss: What each row costs; booleans mark bad rows. Shape (n,).
@@ -108,8 +106,7 @@ def _count_words(texts: Sequence[str], min_rows: int) -> tuple[list[str], csr_ma
     text_of = np.array([different.setdefault(text, len(different)) for text in texts], np.int64)
     ids = _Numbers()
     word_ids = [list(map(ids.__getitem__, set(words(text)))) for text in different]
-    # The sparse table by hand (columns and row ends), as scikit-learn's counting takes several
-    # times as long.
+    # The sparse table by hand: scikit-learn's counting takes several times as long.
     ends = np.cumsum([0, *map(len, word_ids)])
     columns = np.fromiter(itertools.chain.from_iterable(word_ids), np.int64, int(ends[-1]))
     shared = np.repeat(np.bincount(text_of, minlength=len(word_ids)), np.diff(ends))

@@ -26,8 +26,7 @@ class Decision:
     target: Change | None
     guards: tuple[GuardResult, ...]
     slice_change: Change | None
-    """The target metric's change on the slice that was optimized; it must not be a fall beyond
-    chance."""
+    """The target metric's change on the optimized slice; it must not be a fall beyond chance."""
     alpha: float
     look: int
     """Which look at this holdout since the last accept this was."""
@@ -35,15 +34,12 @@ class Decision:
     coverage_before: float
     coverage_after: float
     worst_case: tuple[float, float] | None
-    """The change of the metric if every row one side left unscored had gone against it, or for
-    it."""
+    """The metric's change if every row that one side left unscored had gone against it, or for it."""
     rows_needed: int | None
-    """Rows that would decide an undecided question; None where it is decided, or where no number is
-    known to."""
+    """Rows that would decide; None where it is decided, or where no number is known to."""
     simulated: bool
     veto: str | None
-    """Predicate of the slice that the new prompt made worse; None where none is confirmed, or none
-    was looked for."""
+    """Predicate of the slice that the new prompt made worse; None where none is confirmed or sought."""
     groups_needed: int | None = None
     """Groups of those rows."""
     target_worst: Change | None = None

@@ -81,8 +81,7 @@ def decide(
         reason = f"{reason}; {more}"
     target = evidence.target
     veto: str | None = None
-    # Looked for last: only an accept can be vetoed, and the search tells a predicate of sealed
-    # rows.
+    # Looked for last: only an accept can be vetoed, and the search reveals a predicate of sealed rows.
     if outcome == "accepted":
         veto = _find_veto(before, after, exclude)
         if veto is not None:
@@ -115,8 +114,7 @@ def _compare_target(metric: str, before: JudgedDataset, after: JudgedDataset) ->
 def _find_veto(before: JudgedDataset, after: JudgedDataset, exclude: Collection[str]) -> str | None:
     """Return the predicate of the surest slice that the new prompt made worse, in at most two conditions.
 
-    A slice of few rows, or of few groups that count, is passed over: it could not decide, and would
-    tell single rows.
+    A slice of few rows or effective groups is passed over: it could not decide, and would tell single rows.
     """
     columns = {name for row in before.rows for name in row.meta}
     report = find_regressions(before, after, exclude=sorted(columns & set(exclude)), max_depth=2)
@@ -136,8 +134,7 @@ class _Evidence:
     in_slice: bool
     slice_change: Change | None
     worst: Change | None
-    """The target's change with every row that one side alone answered counted against the new
-    prompt."""
+    """The target's change with every row that one side alone answered counted against the new prompt."""
     unanswered: int
     """How many such rows there are."""
     coverage: float
@@ -271,8 +268,7 @@ def open_for_report(
     """Open every row for the closing report, the final rows last, and count how often those were opened so far.
 
     It comes after an accept and never else, and what leaves it are aggregates: no proposer runs
-    after it. On the holdout it goes on with the gate's look; opening the final rows is a look of
-    its own in the ledger.
+    after it. The holdout's look is the gate's; opening the final rows is another look in the ledger.
 
     Raises:
         ValueError: The decision was no accept.

@@ -13,8 +13,7 @@ from .unanswered import WorstCase
 MIN_GROUPS = 20
 """Under this many groups a clustered standard error is not to be trusted."""
 MIN_EFFECTIVE = 10
-"""A standard error is not to be trusted either where a few large groups dominate: all weigh as much
-as so many equal ones."""
+"""Nor where a few large groups dominate, which weigh as much as fewer equal ones than this."""
 GUARD_ALPHA = 0.05
 GuardState = Literal["held", "broken", "undecided"]
 
@@ -31,8 +30,7 @@ class GuardResult:
     """One-sided 95 % lower bound of the change; it must lie above minus the margin."""
     state: GuardState
     p: float | None = None
-    """One-sided p-value against a loss of the margin or more; None where there is no standard
-    error."""
+    """One-sided, against a loss of the margin or more; None where there is no standard error."""
     worst_low: float | None = None
     """The bound with every row that one side alone answered counted against the new prompt, which
     must lie above minus the margin too; None where there is no such row."""
@@ -51,8 +49,7 @@ def hold_guard(
     Args:
         guard: The metric and its margin.
         before, after: Answers to the same dataset.
-        worst: Both with what stayed unanswered counted against the new prompt, where there is any;
-            it has to hold too.
+        worst: Both with unanswered rows counted against the new prompt, where there are any.
     """
     change = compare(guard.metric, before, after)
     if change is None:
@@ -103,8 +100,7 @@ def _is_clear(change: Change, low: float | None, margin: float) -> bool:
 def guard_could_hold(change: Change, guard: Guard, *, rows: int) -> bool:
     """Whether a change of this size would pass its guard's test on `rows` rows.
 
-    The standard error is scaled from the rows it was seen on; used to keep hopeless candidates from
-    the gate.
+    The standard error is scaled from the rows at hand; it keeps hopeless candidates from the gate.
     """
     from scipy.stats import norm
 

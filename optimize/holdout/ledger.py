@@ -59,15 +59,13 @@ class Look:
     after: str
     """Version of the candidate."""
     line: str = ""
-    """Whose looks it is counted among: a model's own where an accepted prompt is rechecked on it,
-    else all others."""
+    """Whose looks it counts among: a model's own where an accepted prompt is rechecked on it."""
     carried: int = 0
     """Looks at other holdouts with the same rows that are counted in `number`."""
     measured: int = 0
     """Other prompts that were measured on these rows before, which are counted in `number`."""
     opened: str = ""
-    """How many of the rows were open to an earlier run, where that was allowed; empty where none
-    were."""
+    """How many rows were open to an earlier run, where that was allowed; empty where none were."""
     alike: tuple[str, ...] = ()
     """Of which earlier rows there are too few here to count, edited ones included."""
 
@@ -106,8 +104,7 @@ class SeenRows:
     opened: Mapping[str, str]
     """What is to be said of sealed parts with rows that were open before, by their content hash."""
     alike: Mapping[str, str] = field(default_factory=dict)
-    """The same of a few rows that were not refused, as they are only much like rows that were
-    open."""
+    """The same of a few rows that are only much like open rows, and were not refused."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -144,8 +141,7 @@ class Ledger(Protocol):
             run_id: The run; asking again for it changes nothing.
             open: The rows anybody in it may look at, such as training and validation.
             sealed: The rows of each sealed part, by its content hash.
-            allow_opened: Whether sealed parts may hold rows that an earlier run saw; the decision
-                then says so.
+            allow_opened: Whether sealed parts may hold rows that an earlier run saw; the decision says so.
 
         Raises:
             InputError: They do, and that was not allowed; nothing is entered.
@@ -175,8 +171,7 @@ class Ledger(Protocol):
             after: Version of the candidate.
             purpose: Which command looks.
             line: Whose looks it is counted among.
-            known_as: Other versions under which either was measured, which are then no other
-                prompts.
+            known_as: Other versions under which either was measured; they are no other prompts.
 
         Raises:
             InputError: The looks on this holdout are spent; fresh labels are needed.

@@ -27,8 +27,7 @@ class LookRequest:
     purpose: str
     line: str
     known_as: tuple[str, ...] = ()
-    """Other versions under which either prompt may have been measured, such as those of its verdict
-    file."""
+    """Other versions under which either was measured, such as those of its verdict file."""
 
 
 def requested_look(history: History, request: LookRequest) -> Look:
@@ -145,8 +144,7 @@ class _Sharing:
 def _sharing(history: History, holdout: str) -> list[_Sharing]:
     """Return the other holdouts looked at that hold some of the same rows.
 
-    A group that stands in what the same run sealed beside the other holdout is not held by that
-    one.
+    A group that the same run sealed in another part as well is not held by that holdout.
     """
     mine = _sealed(history.memories, holdout)
     looked_at = {record.look.holdout for record in history.records} - {holdout}

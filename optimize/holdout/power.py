@@ -2,8 +2,7 @@
 
 An edit of the judge's verdicts on open rows is drawn, groups are drawn from it as many as the
 holdout has, and the test of the gate is taken on them: by the clustered standard error and, where
-few groups changed, by group swaps. So the plan says of an edit what the gate would say of it, on
-rows like these.
+few groups changed, by group swaps. So the plan says what the gate would say on rows like these.
 """
 
 from __future__ import annotations
@@ -25,8 +24,7 @@ from .guards import GUARD_ALPHA, MIN_EFFECTIVE, MIN_GROUPS
 HOLDOUTS = 20
 """Holdouts that are drawn for each made-up edit."""
 EXACT, SWAPS = 8, 300
-"""Up to so many changed groups all ways to swap them are tried, else so many ways; the gate itself
-tries more."""
+"""Up to so many changed groups all swaps are tried, else so many of them; the gate tries more."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,8 +34,7 @@ class GuardNeed:
     metric: str
     margin: float
     rows: int | None
-    """Where nothing is lost: so many rows let the guard hold in 80 % of cases; None where nothing
-    flips."""
+    """Rows that let the guard hold in 80 % of cases if nothing is lost; None where nothing flips."""
     rows_at_half: int | None
     """Where half of the margin is lost."""
 
@@ -55,8 +52,7 @@ def smallest_gain(
     """Return the smallest gain that the gate's test on rows like these shows with 80 % power.
 
     An edit is drawn that fixes a share of the wrong verdicts and breaks as many right ones, and
-    fixes some more on top: the gain. The number of these is sought at which four of five holdouts
-    pass the test.
+    fixes some more on top: the gain, so many that four of five holdouts pass the test.
 
     Args:
         metric: A metric of decisions.
@@ -68,8 +64,7 @@ def smallest_gain(
         seed: Of the edits and the holdouts.
 
     Returns:
-        None where the metric is undefined, or where not even fixing every wrong verdict beside the
-        churn is shown.
+        None where the metric is undefined, or not even fixing every wrong verdict is shown.
 
     Raises:
         InputError: The metric is not one of decisions.
@@ -251,8 +246,7 @@ class _Edits:
         passed = enough & (effective >= MIN_EFFECTIVE) & (moved >= 2) & (gains > 0)
         passed &= stdtr(freedom, -gains / se) <= self.alpha
         few = many[:, changed_groups(self.metric, old, new)].sum(1) < FEW_GROUPS
-        # The swap test is slow, so it is asked only where the gate would and the other test has
-        # passed.
+        # The swap test is slow: it is asked only where the gate would and the other test has passed.
         for i in np.flatnonzero(passed & few):
             before, now = np.repeat(old, many[i], axis=0), np.repeat(new, many[i], axis=0)
             passed[i] = permutation_p(self.metric, before, now, exact=EXACT, draws=SWAPS) <= self.alpha

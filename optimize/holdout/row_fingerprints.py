@@ -71,8 +71,7 @@ class RowFingerprints:
         holders = Counter(text for texts in texts_of.values() for text in texts)
         groups: list[GroupFingerprints] = []
         for name, rows in members.items():
-            # A text that two groups have, such as a common question, does not tell which group it
-            # is.
+            # A text that two groups have, such as a common question, does not tell the group.
             own = frozenset(text for text in texts_of[name] if holders[text] == 1)
             groups.append(GroupFingerprints(len(rows), frozenset(key for key, _ in rows), own))
         groups.sort(key=lambda group: sorted(group.rows))
@@ -148,8 +147,7 @@ class RowFingerprints:
         if apart:
             here = here.without(np.logical_or.reduce(apart))
         rows = groups = 0
-        # A row that was cut is the same on its own side and only touched on the other, so both ways
-        # are counted.
+        # A row that was cut is the same on its own side and only touched on the other: both ways count.
         for mine, theirs in ((here.same, there.touched), (here.touched, there.same)):
             rows = max(rows, int(min(mine.sum(), theirs.sum())))
             groups = max(groups, min(len(np.unique(here.groups[mine])), len(np.unique(there.groups[theirs]))))

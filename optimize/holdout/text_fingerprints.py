@@ -34,13 +34,11 @@ WINDOW = 48
 LEAST_LETTERS = 40
 """A shorter column beside the inputs, such as a topic, is no text; a shorter input tells no row."""
 MET, FEW = 0.5, 3
-"""Share of a text's telling fingerprints that make it the same, and how many it must have for
-that."""
+"""Share of a text's telling fingerprints that make it the same, and the fewest it must have."""
 HINTS = 5
 """Fingerprints that make a text touched: much was added to it, or it was added to much."""
 COMMON = 0.02
-"""Share of a part's groups beyond which a fingerprint tells nothing; of small parts see
-`_most_groups`."""
+"""Share of groups beyond which a fingerprint tells nothing; of small parts see `_most_groups`."""
 
 _HEAD = struct.Struct(">IIII")
 _EMPTY = -1
@@ -130,8 +128,7 @@ class Fingerprints:
     def _spread(self) -> tuple[Prints, IntArray]:
         """Every different print, sorted, and how many groups have it."""
         mine = self._arrays
-        # Pairs of two 32-bit numbers as one of 64 bits: sorting numbers is far quicker than sorting
-        # pairs.
+        # Two 32-bit numbers as one of 64 bits: sorting numbers is far quicker than sorting pairs.
         held = np.unique(mine.texts.astype(np.uint64) << np.uint64(32) | mine.groups[mine.holders])
         texts, groups = (held >> np.uint64(32)).astype(np.int64), held & np.uint64(0xFFFFFFFF)
         starts = np.searchsorted(self._of_text, texts)
@@ -204,8 +201,7 @@ def _telling_prints(one: Fingerprints, other: Fingerprints) -> tuple[IntArray, I
     prints = one._arrays.prints
     shared = np.isin(prints, other._spread[0])
     common = one.common(prints)
-    # A phrase of a template is common in both parts; a source that only this part quotes often
-    # still tells.
+    # A template's phrase is common in both parts; a source quoted often in this one alone tells.
     telling = ~common | (shared & ~other.common(prints))
     texts = len(one._arrays.ends)
     total = np.bincount(one._of_text[telling], minlength=texts)

@@ -1,8 +1,7 @@
 """Rows without a verdict: asked again on both sides, and what stays unanswered counted against the new prompt.
 
 A prompt whose wrong verdicts cannot be read looks better on the rows that are left. So silence may
-win nothing: it is asked again a few times, as a reply may be garbled by chance, and then the worst
-is taken to be true.
+win nothing: it is asked again, as a reply may be garbled by chance, then taken for the worst.
 """
 
 from __future__ import annotations

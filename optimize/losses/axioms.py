@@ -71,8 +71,7 @@ def axiom_faults(expression: Expression, declares: Mapping[str, bool], grades: G
     loss declares about false positives and false negatives holds, like compared with like (the same
     two grades swapped). Where people grade on a scale of their own, all of it holds on their grades
     too; grades that cannot be swapped are alike there if the cheaper error is no farther off. Where
-    their scale is not known, a wrong answer must at least cost something where their grade lies
-    between two ranks.
+    their scale is not known, a wrong answer must cost something between two ranks too.
 
     Args:
         expression: The compiled loss.
@@ -126,8 +125,7 @@ def _evaluate(expression: Expression, grid: Grid) -> FloatArray | Fault:
 def _between_faults(expression: Expression, grades: Grades) -> list[Fault]:
     """Look at people's grades between two ranks, which a label on an unknown scale may have.
 
-    There a loss by distance has no perfect answer to start from, so a wrong one must only cost
-    something.
+    There a loss by distance has no perfect answer to start from: a wrong one must cost something.
     """
     if not 2 <= grades.levels <= FEW_RANKS:
         return []

@@ -30,8 +30,7 @@ class CostLine:
     outcome: str
     """`right`, `right, other grade`, `false positive`, `false negative` or `no verdict`."""
     distance: tuple[float, float] | None
-    """Nearest and farthest that the two grades are apart, in ranks; None for no verdict and where
-    only two exist."""
+    """Least and most ranks between the two grades; None for no verdict, and where only two exist."""
     costs: tuple[tuple[float, float], ...]
     """The least and the most it costs, in the order of `BANDS`."""
 

@@ -2,8 +2,7 @@
 
 A loss comes from a language model, so nothing of it is ever run as Python. The text is scanned,
 parsed to a syntax tree, every node of the tree is checked against a list of what is allowed, and
-our own evaluator walks the tree over NumPy columns. All arithmetic is float64, and the work is
-bounded by nodes x rows.
+our own evaluator runs it over NumPy columns in float64; the work is bounded by nodes x rows.
 """
 
 from __future__ import annotations
@@ -116,8 +115,7 @@ class Expression:
         """Return the loss of each row, shape (n,), each in [0, 1].
 
         Raises:
-            LossError: Some row's loss is not a finite number in [0, 1]; nothing is clipped
-                silently.
+            LossError: Some row's loss is not in [0, 1]; nothing is clipped silently.
         """
         with np.errstate(all="ignore"):
             value = _value(self.tree, outcomes.columns())

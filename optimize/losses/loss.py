@@ -45,8 +45,7 @@ MAX_REPLY = 20_000
 _GRADED = ("off_by_one",)
 _DIRECTION_DECLARES = {"fp": "fp_costs_more_than_fn", "fn": "fn_costs_more_than_fp"}
 
-# Kept here rather than in a file: the tables above are the language, and what the model reads must
-# follow them.
+# Here and not in a file: what the model reads must follow the tables of the language.
 _SYSTEM = """\
 You write a loss for improving an LLM judge. Given an objective, write a loss: one expression that says what each \
 row's outcome costs, from 0 (nothing) to 1 (the worst).
@@ -164,8 +163,7 @@ def loss_request(objective: Objective, slice_description: str, refusals: Sequenc
     Args:
         objective: What the person wants.
         slice_description: The predicate of the slice under repair, or what stands for it.
-        refusals: Why earlier answers were refused, the oldest first; they make each request a
-            different one.
+        refusals: Why earlier answers were refused, oldest first; each makes another request.
     """
     lines = [
         f"Objective, in the person's words: {objective.text.strip() or objective.describe()}",
@@ -191,8 +189,7 @@ def parse_loss(reply_text: str, *, written_by: str = "model") -> Loss:
     """Read a model's reply: one JSON object, a Markdown fence around it allowed, nothing else.
 
     Raises:
-        LossError: It is too long, not JSON, has an unknown or missing key, or the expression is
-            outside the language.
+        LossError: It is too long, is not JSON with the right keys, or outside the language.
     """
     if len(reply_text) > MAX_REPLY:
         raise LossError(f"the reply has {len(reply_text):,} characters; {MAX_REPLY:,} are read")

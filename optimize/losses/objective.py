@@ -142,14 +142,12 @@ def read_objective(text: str, *, target: str | None = None, guards: Sequence[str
     """Read an objective from a sentence; a flag overrules the text, and a note says so.
 
     Args:
-        text: What the person wants, such as `precision matters most; do not lose more than 3 points
-            of recall`.
+        text: What the person wants, such as `precision matters most; lose at most 3 points of recall`.
         target: The metric to raise, where the caller names it.
         guards: Guards the caller names, each `METRIC:-MARGIN`, such as `recall:-0.05`.
 
     Raises:
-        InputError: A metric is unknown (near names are given), a guard cannot be read, or there is
-            neither text nor target.
+        InputError: A metric is unknown, a guard cannot be read, or there is neither text nor target.
     """
     if len(text) > MAX_CHARACTERS:
         raise InputError(f"the objective has {len(text):,} characters; {MAX_CHARACTERS:,} are read")
@@ -253,8 +251,7 @@ def _complaint(clause: str) -> Direction | None:
     if never and _PASSING.search(clause):
         return "fp"
     if never and _FAILING.search(clause):
-        # Missing something bad is letting it through; missing or rejecting anything else loses a
-        # good row.
+        # Missing something bad lets it through; missing or rejecting anything else loses a good row.
         return "fp" if "bad" in worths and re.search(r"\b(?:miss|overlook)", clause) else "fn"
     if _FINDING.search(clause):
         return "fp" if "bad" in worths else "fn"

@@ -16,8 +16,7 @@ ERROR_TYPES: tuple[ErrorType, ...] = ("false positive", "false negative", "right
 MAX_CHARS = 4_000
 """Characters of a demonstration's inputs; a longer row would crowd out the row that is judged."""
 PEOPLE = "as people graded this row"
-"""What stands in a text field that nobody filled: a reason made up by us would teach the judge to
-make up reasons."""
+"""What stands in a text field that nobody filled: an invented reason would teach inventing."""
 SURE = 1.0
 
 
@@ -53,8 +52,7 @@ def list_demonstrations(prompt: JudgePrompt, train: Trial) -> list[Demonstration
 def demonstrate(prompt: JudgePrompt, row: Row, judged: JudgedDataset, verdict: Verdict) -> Example | None:
     """Return a row with the reply a good judge gives; None where the row is too long or the reply cannot be written.
 
-    The grade is the one people gave. The reasons are the judge's own where it gave that grade, and
-    left out elsewhere.
+    The grade is people's. The reasons are the judge's where it gave that grade, else left out.
 
     Args:
         prompt: Whose reply format is filled.

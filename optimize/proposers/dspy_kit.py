@@ -5,8 +5,7 @@ inputs and reply fields; its criteria are the signature's instructions, its demo
 predictor's. An adapter of ours renders every trial as the judge's own messages and reads it with
 the judge's own reader, so that what is tried is what will be sent, and what DSPy's ChatAdapter
 would have sent (its `[[ ## field ## ]]` headers) never is. What the optimizers ask of a model
-besides goes through an engine that asks the workbench. No litellm, no cache, no history, no
-terminal.
+besides goes through an engine that asks the workbench: no litellm, cache, history or terminal.
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
 """One search of DSPy's on training rows: what it may spend, and what every prompt it tried has cost.
 
-DSPy takes every exception for a failed row. What must end the search therefore travels as a `Stop`,
-which is none.
+DSPy takes every exception for a failed row, so what must end the search is a `Stop`, which is none.
 """
 
 from __future__ import annotations

@@ -2,8 +2,7 @@
 
 Optuna 5 (Akiba et al., 2019) supplies the seeded TPE sampler; the study lives in memory and logs
 nothing. What it draws is how many demonstrations there are and how much each is wanted; they are
-then taken in turn from the error types, so that every set tried is balanced. Requests equal to
-earlier ones are cached.
+then taken in turn from the error types, so that every set is balanced.
 """
 
 from __future__ import annotations

@@ -28,8 +28,7 @@ class Gepa:
     learn_from: int = 40
     """Training rows to reflect on, drawn by their loss."""
     rewrite: Rewrite = Rewrite()  # noqa: RUF009  # frozen
-    """Asks for new criteria; GEPA's own reflection prompt knows nothing of judges, scales and
-    quotations."""
+    """Asks for new criteria; GEPA's own prompt knows nothing of judges, scales and quotations."""
 
     @property
     def name(self) -> str:

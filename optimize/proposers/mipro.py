@@ -49,8 +49,7 @@ class Mipro:
         rows = tuning_rows(bench, {row.group or row.id for row in choices}, limit=self.calls // 8)
         if not choices or len(rows) < LEAST_ROWS:
             return NoProposal(f"only {len(rows)} training rows beside {len(choices)} demonstrations")
-        # What is left after bootstrapping two sets and writing the instructions, each of them asked
-        # twice at worst.
+        # What bootstrapping two sets and writing the instructions, each asked twice at worst, leave.
         trials = (self.calls - 2 * len(choices) - 2 * self.candidates) // len(rows) - 1
         if trials < 1:
             return NoProposal(f"{self.calls} calls leave nothing to try after the preparations")
@@ -74,8 +73,7 @@ class Mipro:
                 valset=[row_example(search, row) for row in rows],
                 num_trials=trials,
                 minibatch=False,
-                # Both would show the model our own source and a summary of rows instead of the
-                # judge.
+                # Both would show the model our source and a summary of rows instead of the judge.
                 program_aware_proposer=False,
                 data_aware_proposer=False,
             )

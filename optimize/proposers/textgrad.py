@@ -24,8 +24,7 @@ class TextGrad:
 
     parts: tuple[Part, ...] = ("criteria",)
     gradients: int = 1
-    """How many gradients a part gets, each from its share of the critique's examples, all asked for
-    at once."""
+    """How many gradients a part gets, each from its share of the examples, all asked for at once."""
     temperature: float | None = 0.7
     max_tokens: int | None = None
     """Tokens of a reply; None: what the settings of the optimizer model say, else 2,000."""

@@ -10,8 +10,7 @@ import numpy as np
 from ...judges import Completion, FloatArray, JudgedDataset, JudgePrompt, ModelError, OutputScale, Request, Row
 
 Ask = Callable[[Sequence[Request]], list[Completion]]
-"""Asks the optimizer model several things at once, through the client: its cache, budget and
-retries included."""
+"""Asks the optimizer model several things at once, by the client with its cache and budget."""
 
 
 class Unanswered(ModelError):

@@ -34,8 +34,7 @@ class ConfidenceSequence:
         self.units = units
         self.seen = 0
         self.peak: FloatArray = np.zeros(shape)
-        """Log of the highest wealth against "row costs no more than column" so far; shape (K,
-        K)."""
+        """Log of the highest wealth so far against "row costs no more than column"; shape (K, K)."""
         self._sum: FloatArray = np.zeros(shape)
         self._wealth: FloatArray = np.zeros((*shape, len(STAKES)))
 
@@ -45,8 +44,7 @@ class ConfidenceSequence:
         Args:
             costs: For row c and column a, what c cost more than a in it, in [-1, 1]; shape (K, K).
                 Units of several rows are all to be on one scale, such as the rows of the largest.
-            running: Which candidates are still looked at; bets on the others stand still. Shape
-                (K,).
+            running: Which candidates are looked at; bets on the others stand still. Shape (K,).
         """
         pairs = np.outer(running, running)
         mean = -self._sum / (self.units - self.seen)

@@ -33,8 +33,7 @@ DropReason = Literal[
 ]
 
 FEWER_ANSWERS = 0.2
-"""A candidate that answers so much smaller a share of the rows than another is dropped: its loss is
-over easy rows."""
+"""A candidate that answers so much less than another is dropped: its loss is over easy rows."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,8 +46,7 @@ class Standing:
     loss: float | None
     """Mean loss over those that it and the winner answered; None where there are none."""
     behind: float | None
-    """That mean minus the winner's on the same rows: a standing and no estimate, since the winner
-    was chosen by it."""
+    """That mean minus the winner's there: a standing and no estimate, as the winner was chosen by it."""
     dropped: DropReason | None
     """None for the winner."""
 
@@ -61,8 +59,7 @@ class RaceResult:
     standings: tuple[Standing, ...]
     """In the order of the candidates."""
     proven: bool
-    """Whether every other candidate was dropped because it cannot win, or because it leaves rows
-    unscored."""
+    """Whether every other candidate was dropped as it cannot win, or leaves rows unscored."""
     asked: int
     """Verdicts looked at, cached ones included, the screening's not."""
     screened: int
@@ -107,10 +104,8 @@ def run_race(
         judge_batch: The judge.
         loss_of: What a verdict costs.
         settings: See `RaceSettings`.
-        screen: A cheaper judge that looks at the first rows alone; the better half by it goes into
-            the race.
-        calls: Counts the calls made so far, such as `lambda: client.stats.calls`; without it every
-            verdict counts.
+        screen: A cheaper judge of the first rows; the better half by it goes into the race.
+        calls: Counts the calls so far, such as `lambda: client.stats.calls`; else each verdict counts.
 
     Raises:
         InputError: There is no candidate or no labelled row, or two candidates are the same.
@@ -152,8 +147,7 @@ def _run(arms: _Arms, judge_batch: JudgeBatch, settings: RaceSettings) -> None:
             return
         arms.judge_up_to(stop.rows, judge_batch, evidence)
         arms.drop_silent(arms.losses[:, : arms.seen], "leaves rows unscored")
-        # Every opponent gets its share of alpha, so that the best one meets all of them at level
-        # alpha.
+        # Every opponent gets its share of alpha, so that the best one meets all of them at alpha.
         arms.drop_hopeless(evidence.peak, math.log((entrants - 1) / settings.alpha))
         if arms.seen == len(arms.schedule.rows):
             arms.cut(1, arms.losses, "cannot win")
@@ -173,8 +167,7 @@ class _Arms:
     verdicts: int = 0
     running: BoolArray = field(init=False)
     losses: FloatArray = field(init=False)
-    """Of each candidate on each row; NaN where it was not judged or gave no verdict. Shape (K,
-    rows)."""
+    """By candidate and row, NaN where it was not judged or gave no verdict; shape (K, rows)."""
     reached: IntArray = field(init=False)
     """Rows that each was judged on; shape (K,)."""
     dropped: dict[int, DropReason] = field(default_factory=dict)

@@ -21,14 +21,11 @@ class RaceSettings:
     """How carefully to race, and how much may be spent."""
 
     alpha: float = 0.05
-    """The chance, over the whole race, that the bound drops the candidate that full validation
-    would pick."""
+    """The chance that the bound drops the candidate that full validation would pick."""
     share: float | None = 1 / 3
-    """Share of a full validation's calls that the race may spend; None lets only the bound drop
-    candidates."""
+    """Share of a full validation's calls that may be spent; None lets only the bound drop any."""
     first: int = 20
-    """Rows of the first batch, the fewest that anything is decided on; each batch doubles the rows
-    seen."""
+    """Rows of the first batch, the fewest to decide on; each batch doubles the rows seen."""
     screening: int = 80
     """Rows that a screening judge looks at."""
     whole_groups: bool = False
@@ -93,8 +90,7 @@ def plan_stops(schedule: Schedule, entrants: int, settings: RaceSettings) -> lis
     """Return where to look, each after whole units.
 
     The batches double. Where a share of the calls is set, the candidates are halved until one is
-    left, every round spending an equal part of what is allowed: the fewer run in it, the more rows
-    it sees.
+    left, every round spending an equal part: the fewer run in it, the more rows it sees.
     """
     n = len(schedule.rows)
     looks: dict[int, int] = {}
