@@ -14,6 +14,13 @@ JudgewrightError
         └── DivergedError   a resumed run would not repeat what it has recorded
 """
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from .models.rates import RateReport
+
 
 class JudgewrightError(Exception):
     """The root; `hint` says what to do next, in a sentence."""
@@ -53,6 +60,7 @@ class ModelError(WorldError):
         retry_after: Seconds the server asked us to wait, where it did.
         refused_parameter: The request parameter the server does not accept, where it said so.
         fatal: Whether every other request would fail as well (a wrong key, an unknown model).
+        rates: What the endpoint said is left of its limits.
     """
 
     def __init__(
@@ -65,6 +73,7 @@ class ModelError(WorldError):
         refused_parameter: str | None = None,
         fatal: bool = False,
         hint: str | None = None,
+        rates: RateReport | None = None,
     ) -> None:
         super().__init__(message, hint=hint)
         self.retryable = retryable
@@ -72,6 +81,7 @@ class ModelError(WorldError):
         self.retry_after = retry_after
         self.refused_parameter = refused_parameter
         self.fatal = fatal
+        self.rates = rates
 
 
 class UnreachedError(ModelError):

@@ -6,6 +6,7 @@ from .endpoint import Endpoint
 from .limits import AdaptiveLimit, SystemClock
 from .model import Completion, Message, Model, Request, TokenLogprob
 from .price import Price, Prices
+from .rates import RateLimits, RateReport, Remaining, read_rates, read_seconds
 from .recorded import Recorded
 from .response_body import BodyReader, body_of
 from .settings import OMIT, ModelSettings
@@ -32,7 +33,10 @@ __all__ = [
     "Price",
     "Prices",
     "Progress",
+    "RateLimits",
+    "RateReport",
     "Recorded",
+    "Remaining",
     "Request",
     "Spending",
     "SystemClock",
@@ -46,5 +50,7 @@ __all__ = [
     "read_completion",
     "read_fault",
     "read_filtered",
+    "read_rates",
     "read_retry_after",
+    "read_seconds",
 ]

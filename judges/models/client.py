@@ -20,16 +20,19 @@ from .budget import Budget
 from .call_record import CallRecord, FailedCall, MemoryRecord, Spending
 from .counters import Call, ClientStats, Counters, Outcome
 from .dispatcher import ClientContext, Dispatcher
-from .limits import AdaptiveLimit, Clock, SystemClock
+from .limits import AdaptiveLimit, SystemClock
 from .model import Completion, Model, Request
 from .price import Prices
+from .rates import Clock, RateLimits
 from .settings import ModelSettings
 
 _LOOKUP = 500
 """Keys looked up at once; SQLite limits how many values one statement may have."""
 _REPORT_EVERY = 0.1
+_CONCURRENCY = 64
+"""Requests in flight at most, where the caller names no number."""
 _FIRST_LIMIT = 20
-"""Requests in flight at first; the limit adapts from there."""
+"""Requests in flight at first, where the caller names no number; the limit adapts from there."""
 _IN_PROCESS = 512
 """Requests in flight at an embedded model: it has no rate to find and bills nothing."""
 
@@ -55,10 +58,11 @@ class Client:
         model: Makes one try.
         record: Where calls are stored; in memory by default. It is read from the calling thread and
             written from the client's own.
-        settings: What the person has set for this model; it is applied to each request.
+        settings: What the person has set for this model; it is applied to each request, and its rates are kept to.
         budget: What may be spent; no limit by default.
         prices: What calls cost; the bundled prices by default.
-        concurrency: The most attempts that are sent and not yet recorded, at any moment.
+        concurrency: The most attempts that are sent and not yet recorded, at any moment, and where the adaptive limit
+            starts; None for the setting, else for 64, reached from 20 by doubling.
         tries: The most attempts for one request.
         row_seconds: The longest one request may take, its waits included.
         clock: The time, for tests.
@@ -76,22 +80,30 @@ class Client:
         record: CallRecord | None = None,
         budget: Budget | None = None,
         prices: Prices | None = None,
-        concurrency: int = 64,
+        concurrency: int | None = None,
         tries: int = 8,
         row_seconds: float = 600.0,
         clock: Clock | None = None,
         rng: random.Random | None = None,
     ) -> None:
-        if concurrency < 1 or tries < 1 or row_seconds <= 0:
+        self.settings = settings = settings or ModelSettings()
+        concurrency = settings.concurrency if concurrency is None else concurrency
+        in_flight = _CONCURRENCY if concurrency is None else concurrency
+        if in_flight < 1 or tries < 1 or row_seconds <= 0:
             raise InputError(
                 f"concurrency {concurrency!r}, tries {tries!r}, row_seconds {row_seconds!r}: at least 1 each"
             )
         clock = clock or SystemClock()
-        in_flight, first_limit, lookahead = concurrency, _FIRST_LIMIT, max(4, concurrency // 4)
+        first_limit = _FIRST_LIMIT if concurrency is None else concurrency
+        lookahead = max(4, in_flight // 4)
         if model.endpoint.startswith("simulated:"):
-            in_flight = first_limit = lookahead = max(_IN_PROCESS, concurrency)
+            in_flight = first_limit = lookahead = max(_IN_PROCESS, in_flight)
+        rates = RateLimits(
+            clock,
+            requests_per_minute=settings.requests_per_minute,
+            tokens_per_minute=settings.tokens_per_minute,
+        )
         self.model = model
-        self.settings = settings or ModelSettings()
         self._stats = ClientStats()
         self._counting = threading.Lock()
         self._context = ClientContext(
@@ -99,7 +111,7 @@ class Client:
             record=MemoryRecord() if record is None else record,
             budget=budget or Budget(money=None, tokens=None, spent=Spending()),
             prices=prices or Prices(),
-            limit=AdaptiveLimit(clock, start=first_limit, high=in_flight),
+            limit=AdaptiveLimit(clock, start=first_limit, high=in_flight, rates=rates),
             clock=clock,
             rng=rng or random.Random(),
             concurrency=in_flight,

@@ -28,7 +28,7 @@ class Call:
     same_status: int = 0
     """How often in a row it failed with `last_status`."""
     successes_before: int = 0
-    """Requests that had been answered when this one was first entered."""
+    """Requests that had been answered when this one was first sent."""
 
 
 @dataclass(slots=True)

@@ -30,9 +30,10 @@ from ..errors import JudgewrightError, ModelError
 from .budget import Budget, Forecast
 from .call_record import CallRecord, FailedCall
 from .counters import Call, Counters, Outcome
-from .limits import AdaptiveLimit, Clock
+from .limits import AdaptiveLimit, Ticket
 from .model import Completion, Model, Request
 from .price import Prices
+from .rates import Clock
 from .retries import (
     OUTAGE,
     backoff,
@@ -89,6 +90,7 @@ class Dispatcher:
         self._tasks: set[asyncio.Task[None]] = set()
         self._timers: set[asyncio.Task[None]] = set()
         self._pause_timer: asyncio.Task[None] | None = None
+        self._pause_ends = 0.0
         self._wake = asyncio.Event()
         self._successes = 0
         self._given_up: list[tuple[Call, FailedCall]] = []
@@ -166,9 +168,6 @@ class Dispatcher:
         """Write the attempt to the call record before it is sent, so that a crash cannot hide that it was paid for."""
         context, reservation = self._context, call.reservation
         assert reservation is not None
-        if not call.deadline:
-            call.deadline = context.clock.now() + context.row_seconds
-            call.successes_before = self._successes
         committed = context.record.sent(
             call.key,
             call.request,
@@ -194,7 +193,7 @@ class Dispatcher:
     def _send_entered(self) -> bool:
         """Send entered requests while there is a slot, and say whether any was; after a stop, take them back."""
         context = self._context
-        sent = False
+        sent, seconds = False, 0.0
         while self._entered:
             if self.stopped is not None:
                 call = self._entered.popleft()
@@ -203,20 +202,29 @@ class Dispatcher:
                 continue
             if context.on_the_wire >= context.concurrency:
                 break
-            ticket = context.limit.admit()
+            tokens = _reserved_tokens(self._entered[0])
+            seconds = context.limit.wait(tokens)
+            ticket = None if seconds else context.limit.admit(tokens)
             if ticket is None:
                 break
             context.on_the_wire += 1
             self._start(self._attempt(self._entered.popleft(), ticket))
             sent = True
-        paused = context.limit.paused
-        if paused and (self._pause_timer is None or self._pause_timer.done()):
-            self._pause_timer = self._start_timer(paused)
+        seconds = seconds or context.limit.paused
+        if seconds:
+            self._wake_in(seconds)
         return sent
+
+    def _wake_in(self, seconds: float) -> None:
+        """Look again after so many seconds, or earlier."""
+        until = self._context.clock.now() + seconds
+        if until < self._pause_ends or self._pause_timer is None or self._pause_timer.done():
+            self._pause_ends = until
+            self._pause_timer = self._start_timer(seconds)
 
     # One attempt.
 
-    async def _attempt(self, call: Call, ticket: int) -> None:
+    async def _attempt(self, call: Call, ticket: Ticket) -> None:
         context = self._context
         # Others may refuse more parameters while this one is on the wire; it must know what it was sent without.
         omitted = frozenset(context.unsupported_parameters)
@@ -224,6 +232,9 @@ class Dispatcher:
         self._counters.stats.retries += call.tries > 0
         call.tries += 1
         began = context.clock.now()
+        if not call.deadline:
+            call.deadline = began + context.row_seconds
+            call.successes_before = self._successes
         try:
             answer = await self._complete(call, ticket, omitted)
             if isinstance(answer, ModelError):
@@ -237,7 +248,7 @@ class Dispatcher:
             context.on_the_wire -= 1
             self._wake_all()
 
-    async def _complete(self, call: Call, ticket: int, omitted: frozenset[str]) -> Completion | ModelError:
+    async def _complete(self, call: Call, ticket: Ticket, omitted: frozenset[str]) -> Completion | ModelError:
         answer: Completion | ModelError | None = None
         try:
             answer = await self._context.model.complete(call.request, unsupported_parameters=omitted)
@@ -247,11 +258,20 @@ class Dispatcher:
             # Cancelled, or an error of our own: the endpoint may have done the work and charged for it.
             if answer is None:
                 self._settle_in_doubt(call)
-            turned_away = isinstance(answer, ModelError) and refused(answer)
-            self._context.limit.release(ticket, refused=turned_away, answered=isinstance(answer, Completion))
+            self._release(call, ticket, answer)
             self._wake_all()
         assert answer is not None
         return answer
+
+    def _release(self, call: Call, ticket: Ticket, answer: Completion | ModelError | None) -> None:
+        limit = self._context.limit
+        if isinstance(answer, Completion):
+            unused = _reserved_tokens(call) - answer.tokens_in - answer.tokens_out
+            limit.release(ticket, answered=True, unused=unused, rates=answer.rates)
+        elif answer is not None:
+            limit.release(ticket, refused=refused(answer), rates=answer.rates)
+        else:
+            limit.release(ticket)
 
     async def _handle_success(self, call: Call, answer: Completion, omitted: frozenset[str]) -> None:
         context, model = self._context, self._context.model
@@ -384,6 +404,10 @@ class Dispatcher:
             self._delayed -= 1
             self._ready.append(call)
         self._wake.set()
+
+
+def _reserved_tokens(call: Call) -> int:
+    return 0 if call.reservation is None else call.reservation.tokens
 
 
 async def _durable(future: Future[None]) -> None:

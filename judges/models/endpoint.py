@@ -95,10 +95,10 @@ class Endpoint:
         if self._needs_key:
             raise UnreachedError(f"{self._name} at {self._base_url} needs a key", fatal=True, hint=self._key_hint)
         body = {"model": self._name, **_without(request, unsupported_parameters)}
-        answer = await self._try(body)
+        answer = await self._try(body, request)
         if isinstance(answer, ModelError):
             raise answer
-        return answer if isinstance(answer, Completion) else read_completion(answer, request)
+        return answer
 
     async def close(self) -> None:
         """See `Model.close`."""
@@ -106,7 +106,7 @@ class Endpoint:
         if client is not None:
             await client.close()
 
-    async def _try(self, body: dict[str, Any]) -> bytes | Completion | ModelError:  # Any: JSON
+    async def _try(self, body: dict[str, Any], request: Request) -> Completion | ModelError:  # Any: JSON
         """Send one body.
 
         A fault is returned and raised by the caller: raised here it would carry the SDK's error as
@@ -116,7 +116,7 @@ class Endpoint:
 
         try:
             async with asyncio.timeout(self._timeout):
-                return await self._post(body)
+                return await self._post(body, request)
         except APIStatusError as error:
             return self._status_fault(error, body)
         except APIConnectionError as error:
@@ -128,13 +128,15 @@ class Endpoint:
             reason = self._secret.scrub(f"{type(error).__name__}: {error}")
             return ModelError(f"the reply of {self._base_url} broke off: {reason}", retryable=True)
 
-    async def _post(self, body: dict[str, Any]) -> bytes | ModelError:  # Any: JSON
+    async def _post(self, body: dict[str, Any], request: Request) -> Completion | ModelError:  # Any: JSON
         client = self._connect()
         options: Any = {"headers": self._headers}  # Any: the SDK keeps the type of its options to itself
         # Any: the SDK types the unread response as the parsed body.
         answer: Any = await client.post("/chat/completions", body=body, cast_to=object, options=options)
         content = body_of(answer.http_response)
-        return content if isinstance(content, ModelError) else self._secret.scrub_bytes(content)
+        if isinstance(content, ModelError):
+            return content
+        return read_completion(self._secret.scrub_bytes(content), request, answer.http_response.headers)
 
     def _connect(self) -> AsyncOpenAI:
         """Return the SDK's client, made on first use because it belongs to the running loop."""

@@ -1,7 +1,7 @@
 """How many requests may be on the wire at once, learned from what the endpoint refuses.
 
-The limit grows slowly and is cut by a share (the congestion control of TCP; Chiu and Jain 1989),
-with three gates. A refusal counts as crowding only when refusals are frequent: some endpoints
+The limit doubles with every round until the first crowded one. From then on it grows slowly, and it is cut by a
+share (the congestion control of TCP; Chiu and Jain 1989), with three gates. A refusal counts as crowding only when refusals are frequent: some endpoints
 refuse one request in ten at any rate, and slowing down for those would buy nothing. Refusals of
 requests that were sent before the last cut belong to the same episode and cut nothing again. And
 the limit grows only after a whole round that was not crowded and had no room left.
@@ -15,59 +15,65 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import deque
-from typing import Protocol
+from dataclasses import dataclass
+
+from .rates import Clock, RateLimits, RateReport, Sent
 
 CUT = 0.8
 """What a cut leaves of the limit."""
+RAMP = 2.0
+"""What a full round makes of it before any was crowded."""
 GROWTH = 1.05
-"""What a full round that was not crowded makes of it."""
+"""What a full round that was not crowded makes of it afterwards."""
 _WINDOW = 20
 """Answers that are looked back on."""
 _CROWDED = 0.25
 """Share of refusals among them from which on the endpoint has too much to do."""
 
 
-class Clock(Protocol):
-    """Where the time comes from."""
-
-    def now(self) -> float:
-        """Return seconds that only ever grow."""
-        ...
-
-    async def sleep(self, seconds: float) -> None:
-        """Return after so many seconds."""
-        ...
-
-
 class SystemClock:
     """The machine's monotonic clock."""
 
     def now(self) -> float:
-        """See `Clock.now`."""
+        """See `rates.Clock.now`."""
         return time.monotonic()
 
     async def sleep(self, seconds: float) -> None:
-        """See `Clock.sleep`."""
+        """See `rates.Clock.sleep`."""
         await asyncio.sleep(seconds)
 
 
+@dataclass(frozen=True, slots=True)
+class Ticket:
+    """A slot that was taken, to be given back."""
+
+    episode: int
+    """How often the limit had been cut."""
+    sent: Sent
+
+
 class AdaptiveLimit:
-    """A limit on requests in flight that finds the endpoint's own.
+    """A limit on requests in flight that finds the endpoint's own, within the rates that are known.
 
     Args:
         clock: For the shared pause.
         start: The limit at first.
         low: It is never cut below this.
         high: It never grows above this.
+        rates: Requests and tokens in a minute; without a limit by default.
     """
 
-    def __init__(self, clock: Clock, *, start: int = 20, low: int = 4, high: int = 100) -> None:
+    def __init__(
+        self, clock: Clock, *, start: int = 20, low: int = 4, high: int = 100, rates: RateLimits | None = None
+    ) -> None:
         self._clock = clock
+        self._rates = rates or RateLimits(clock)
         self._high = high
         self._low = min(low, high)
         self._limit = float(min(start, high))
         self._in_flight = 0
         self._episode = 0
+        self._growth = RAMP
         self._answered = 0
         self._saturated = False
         self._pause_until = 0.0
@@ -97,29 +103,48 @@ class AdaptiveLimit:
         """Let nobody send for so many seconds; of overlapping pauses the later end counts."""
         self._pause_until = max(self._pause_until, self._clock.now() + seconds)
 
-    def admit(self) -> int | None:
-        """Take a slot and return the ticket to give back, or None when there is no room or a pause."""
-        if self._in_flight >= self.limit or self.paused:
+    def wait(self, tokens: int = 0) -> float:
+        """Return the seconds until the pause is over and the rates allow so many tokens; there may be no slot then."""
+        return max(self.paused, self._rates.wait(tokens))
+
+    def admit(self, tokens: int = 0) -> Ticket | None:
+        """Take a slot for a request that may use so many tokens, or return None when there is no room or a pause."""
+        if self._in_flight >= self.limit or self.wait(tokens):
             return None
         self._in_flight += 1
         self._saturated = self._saturated or self._in_flight >= self.limit
-        return self._episode
+        return Ticket(self._episode, self._rates.take(tokens))
 
-    def release(self, ticket: int, *, refused: bool = False, answered: bool = False) -> None:
+    def release(
+        self,
+        ticket: Ticket,
+        *,
+        refused: bool = False,
+        answered: bool = False,
+        unused: int = 0,
+        rates: RateReport | None = None,
+    ) -> None:
         """Give a slot back, and say what the endpoint said.
 
         Args:
             ticket: What `admit` returned.
             refused: The endpoint had too many requests, or asked for a pause.
             answered: The endpoint answered; neither counts for a failure that says nothing about the rate.
+            unused: Tokens that `admit` was told of and that were not used.
+            rates: What the endpoint says is left of its limits.
         """
         self._in_flight -= 1
+        if unused:
+            self._rates.give_back(unused)
+        if rates is not None:
+            self._rates.learn(ticket.sent, rates)
         if refused or answered:
             self._refusals.append(refused)
         # Sent before the last cut: it says nothing about the limit there is now.
-        if ticket != self._episode:
+        if ticket.episode != self._episode:
             return
         if refused and self.crowded:
+            self._growth = GROWTH
             self._limit = max(self._low, self._limit * CUT)
             self._episode += 1
             self._new_round()
@@ -128,7 +153,7 @@ class AdaptiveLimit:
             if self._answered >= self.limit:
                 # A limit that was never reached has not been tested; growing it would be a guess.
                 if self._saturated and not self.crowded:
-                    self._limit = min(self._high, self._limit * GROWTH)
+                    self._limit = min(self._high, self._limit * self._growth)
                 self._new_round()
 
     def _new_round(self) -> None:

@@ -13,6 +13,8 @@ from typing import Any, Literal, Protocol
 
 import orjson
 
+from .rates import RateReport
+
 REQUEST_SCHEMA = 1
 
 Purpose = Literal["judge", "optimizer", "loss"]
@@ -126,6 +128,8 @@ class Completion:
     recorded: bool = False
     """Whether it was cached and cost nothing now."""
     extra: Mapping[str, str] = field(default_factory=dict)
+    rates: RateReport | None = None
+    """What the endpoint said is left of its limits; not recorded."""
 
     @property
     def reply_hash(self) -> str:

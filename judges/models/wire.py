@@ -22,6 +22,7 @@ from pydantic import BaseModel, FailFast, Field, FiniteFloat, TypeAdapter, Valid
 from ..errors import InputError, ModelError
 from .base_url import checked_url
 from .model import Completion, Request, TokenLogprob, plain_finish
+from .rates import read_rates
 from .tokens import approximate_tokens
 
 _MAX_TEXT = 2**20
@@ -111,8 +112,8 @@ class _Token(_TopToken):
 _LOGPROBS = TypeAdapter(Annotated[list[_Token], FailFast(), Field(max_length=_MOST_LOGPROBS)])
 
 
-def read_completion(raw: bytes, request: Request) -> Completion:
-    """Read the body of a 200.
+def read_completion(raw: bytes, request: Request, headers: Mapping[str, str] | None = None) -> Completion:
+    """Read the body of a 200, and from its headers what the endpoint's rate limits leave.
 
     Tokens the endpoint does not report, or reports absurdly, are estimated; `extra["tokens"]` then says `estimated`.
 
@@ -153,6 +154,7 @@ def read_completion(raw: bytes, request: Request) -> Completion:
         fingerprint=reply.system_fingerprint,
         logprobs=() if request.top_logprobs is None else _logprobs(choice.logprobs),
         extra=extra,
+        rates=read_rates(headers or {}),
     )
 
 
@@ -188,6 +190,7 @@ def read_fault(
         refused_parameter=refused,
         fatal=fatal,
         hint=_HINTS[402] if quota else _HINTS.get(status),
+        rates=read_rates(headers),
     )
 
 

@@ -185,3 +185,9 @@ def instant() -> InstantClock:
 def ask_for() -> Callable[..., Request]:
     """Make a request about a text."""
     return request
+
+
+@pytest.fixture(scope="session")
+def instant_clock() -> type[InstantClock]:
+    """Make such a clock anew, for each example of a property."""
+    return InstantClock

@@ -27,6 +27,7 @@ from judgewright.judges.models import (
     Endpoint,
     MemoryRecord,
     Message,
+    ModelSettings,
     Prices,
     Progress,
     Request,
@@ -314,37 +315,75 @@ def test_a_rate_limited_endpoint_loses_no_row(fake):
     assert fake.most_in_flight <= 24
 
 
-def test_the_concurrency_ramps_up_and_stays_below_its_ceiling():
-    """It starts at twenty and never exceeds what was asked for."""
+class Rounds(Scripted):
+    """Answers nobody before as many are in flight as are expected next."""
 
-    class Rounds(Scripted):
-        """Answers nobody before as many are in flight as are expected next, from 20 to 24."""
+    def __init__(self, *expected: int):
+        super().__init__()
+        self.expected = list(expected)
+        self.in_flight = self.most = 0
+        self.full = asyncio.Event()
 
-        in_flight = most = 0
-        expected = 20
-
-        def __init__(self):
-            super().__init__()
+    async def complete(self, request, *, unsupported_parameters=frozenset()):
+        self.in_flight += 1
+        self.most = max(self.most, self.in_flight)
+        full, waits = self.full, bool(self.expected)
+        if waits and self.in_flight >= self.expected[0]:
+            self.expected.pop(0)
             self.full = asyncio.Event()
+            full.set()
+        if waits:
+            await full.wait()
+        self.in_flight -= 1
+        return await super().complete(request, unsupported_parameters=unsupported_parameters)
 
-        async def complete(self, request, *, unsupported_parameters=frozenset()):
-            self.in_flight += 1
-            self.most = max(self.most, self.in_flight)
-            full = self.full
-            if self.in_flight >= self.expected:
-                full.set()
-                self.full = asyncio.Event()
-                self.expected += 1
-            if self.expected <= 24:
-                await full.wait()
-            self.in_flight -= 1
-            return await super().complete(request, unsupported_parameters=unsupported_parameters)
 
-    model = Rounds()
-    with Client(model, concurrency=24) as client:
+def test_the_concurrency_doubles_up_to_its_ceiling():
+    """Twenty, forty, sixty-four where nobody named a number, and never more."""
+    model = Rounds(20, 40, 64)
+    with Client(model) as client:
         client.ask(rows(400))
-    assert model.most == 24
+    assert (model.most, model.expected) == (64, [])
     assert client.stats.calls == 400
+
+
+def test_a_concurrency_that_was_named_is_where_it_starts():
+    """The person knows the endpoint: all 150 are sent before one is answered."""
+    model = Rounds(150)
+    with Client(model, concurrency=150) as client:
+        client.ask(rows(400))
+    assert (model.most, model.expected) == (150, [])
+
+
+def test_what_the_headers_say_is_left_is_obeyed(fake, instant):
+    """Seven are left and the rest in 30 s: no eighth request goes out before."""
+
+    def answer(seen):
+        left = {"x-ratelimit-remaining-requests": str(max(0, 8 - seen.total)), "x-ratelimit-reset-requests": "30s"}
+        return fake.Reply(body=fake.completion(), headers=left if seen.total <= 8 else {})
+
+    fake.answer = answer
+    with over_http(fake, concurrency=2, clock=instant) as client:
+        client.ask(rows(8))
+        assert instant.slept == []
+        client.ask(rows(12))
+    assert instant.slept == [30.0]
+    assert len(fake.seen) == 12
+
+
+def test_a_users_rate_is_obeyed(instant):
+    """One request a second: thirty take half a minute of the client's clock."""
+    with Client(Scripted(), clock=instant, settings=ModelSettings(requests_per_minute=60)) as client:
+        client.ask(rows(30))
+    assert 28 <= instant.time <= 31
+
+
+def test_tokens_in_a_minute_are_obeyed(instant):
+    """Calls of 25 tokens at 150 a minute are six a minute, however many tokens were reserved for them."""
+    limits = ModelSettings(tokens_per_minute=150, concurrency=1)
+    with Client(Scripted(), clock=instant, settings=limits) as client:
+        client.ask(rows(30, max_tokens=5))
+    assert 240 <= instant.time <= 320
 
 
 def test_tries_are_counted_and_then_the_row_is_a_failure(instant):

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from judgewright.judges.models import AdaptiveLimit, SystemClock
+from judgewright.judges.models import AdaptiveLimit, RateLimits, SystemClock
 
 
 def fill(limit: AdaptiveLimit) -> list[int]:
@@ -66,12 +66,36 @@ def test_the_limit_finds_what_an_endpoint_bears(instant):
     assert all(24 <= one <= 42 for one in limits[20:])
 
 
-def test_a_clean_saturated_round_grows_the_limit_by_a_twentieth(instant):
-    """Twenty answers with all slots taken make it twenty-one."""
-    limit = AdaptiveLimit(instant)
+def test_the_limit_doubles_until_the_first_crowded_round_or_the_ceiling(instant):
+    """Twenty, forty, eighty, a hundred: after three rounds."""
+    limit = AdaptiveLimit(instant, high=100)
+    limits = []
+    for _ in range(4):
+        limits.append(limit.limit)
+        for ticket in fill(limit):
+            limit.release(ticket, answered=True)
+    assert limits == [20, 40, 80, 100]
+
+
+def test_after_a_crowded_round_a_clean_saturated_round_grows_the_limit_by_a_twentieth(instant):
+    """Twenty-five were too many; twenty answers with all slots taken make it twenty-one, and not forty."""
+    limit = AdaptiveLimit(instant, start=25)
+    for ticket in fill(limit):
+        limit.release(ticket, refused=True)
+    assert limit.limit == 20
     for ticket in fill(limit):
         limit.release(ticket, answered=True)
     assert limit.limit == 21
+
+
+def test_a_slot_waits_for_the_rate(instant):
+    """One request a second: the second waits, although there is room."""
+    limit = AdaptiveLimit(instant, rates=RateLimits(instant, requests_per_minute=60))
+    assert limit.admit() is not None
+    assert limit.admit() is None
+    assert limit.wait() == pytest.approx(1.0, rel=0.1)
+    instant.time += limit.wait()
+    assert limit.admit() is not None
 
 
 def test_an_unsaturated_round_does_not_grow_the_limit(instant):
