@@ -1,10 +1,11 @@
 """How many requests may be on the wire at once, learned from what the endpoint refuses.
 
-The limit doubles with every round until the first crowded one. From then on it grows slowly, and it is cut by a
-share (the congestion control of TCP; Chiu and Jain 1989), with three gates. A refusal counts as crowding only when refusals are frequent: some endpoints
-refuse one request in ten at any rate, and slowing down for those would buy nothing. Refusals of
-requests that were sent before the last cut belong to the same episode and cut nothing again. And
-the limit grows only after a whole round that was not crowded and had no room left.
+The limit doubles with every round until the first crowded one. From then on it grows slowly, and
+is cut by a share (the congestion control of TCP; Chiu and Jain 1989), with three gates. A refusal
+counts as crowding only when refusals are frequent: some endpoints refuse one request in ten at any
+rate, and slowing down for those would buy nothing. Refusals of requests that were sent before the
+last cut belong to the same episode and cut nothing again. And the limit grows only after a whole
+round that was not crowded and had no room left.
 
 The limit is plain arithmetic over a clock: it never waits. Whoever sends asks `admit` and waits by
 itself, so that a pause is nobody's occupied slot.
