@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import sys
 import zlib
-from collections.abc import Mapping
+from collections.abc import AsyncIterable, Mapping
 from contextlib import AsyncExitStack
 from typing import Any
 
@@ -35,51 +35,58 @@ class BodyReader:
 
     Args:
         url: Of the endpoint, for messages.
+        errors: What reading a body may raise.
         error_seconds: How long the text of an error may take once its status is there.
     """
 
-    def __init__(self, url: str, *, error_seconds: float = _ERROR_SECONDS) -> None:
+    def __init__(
+        self, url: str, *, errors: tuple[type[Exception], ...] | None = None, error_seconds: float = _ERROR_SECONDS
+    ) -> None:
         self._url = url
+        self._errors = sdk_errors() if errors is None else errors
         self._error_seconds = error_seconds
         self._large = asyncio.Semaphore(_LARGE_AT_ONCE)
 
     async def read(self, response: Any) -> None:  # Any: of either HTTP package the SDK may stand on
-        """Read an answer's body and close it: the HTTP client's hook. `body_of` hands out what was read."""
-        good = 200 <= response.status_code < 300
+        """Read an answer's body and close it: the hook of the SDK's client. `body_of` hands out what was read."""
         try:
-            response.extensions[_READ] = await (self._reply(response) if good else self._error(response))
+            response.extensions[_READ] = await self.body(response.status_code, response.headers, response.stream)
         finally:
             await response.aclose()
 
-    async def _reply(self, response: Any) -> bytes | ModelError:  # Any: as for `read`
+    async def body(self, status: int, headers: Mapping[str, str], chunks: AsyncIterable[bytes]) -> bytes | ModelError:
+        """Read a body from its chunks, and say what is wrong with that of a good answer."""
+        if 200 <= status < 300:
+            return await self._reply(status, headers, chunks)
+        return await self._error(headers, chunks)
+
+    async def _reply(self, status: int, headers: Mapping[str, str], chunks: AsyncIterable[bytes]) -> bytes | ModelError:
         try:
-            body = _Body(response.headers, _LARGE)
+            body = _Body(headers, _LARGE)
             async with AsyncExitStack() as turn:
-                async for chunk in response.stream:
+                async for chunk in chunks:
                     body.add(chunk)
                     if body.full and body.limit == _LARGE:
                         await turn.enter_async_context(self._large)
                         body.widen(MAX_BODY)
                     if body.full:
-                        return ModelError(
-                            f"the reply of {self._url} is over {MAX_BODY:,} bytes", status=response.status_code
-                        )
+                        return ModelError(f"the reply of {self._url} is over {MAX_BODY:,} bytes", status=status)
         except zlib.error as error:
             return ModelError(f"the reply of {self._url} cannot be unpacked: {error}", retryable=True)
         return bytes(body.content)
 
-    async def _error(self, response: Any) -> bytes:  # Any: as for `read`
+    async def _error(self, headers: Mapping[str, str], chunks: AsyncIterable[bytes]) -> bytes:
         """Return the beginning of an error's body: the status is known, so whatever ends the body early is no fault."""
         content = bytearray()
         try:
-            body = _Body(response.headers, _MAX_ERROR)
+            body = _Body(headers, _MAX_ERROR)
             content = body.content
             async with asyncio.timeout(self._error_seconds):
-                async for chunk in response.stream:
+                async for chunk in chunks:
                     body.add(chunk)
                     if body.full:
                         break
-        except (TimeoutError, zlib.error, *transport_errors()):
+        except (TimeoutError, zlib.error, *self._errors):
             # What came is enough for a message, and waiting for more would hold a slot.
             pass
         return bytes(content)
@@ -141,7 +148,7 @@ class _Body:
             self._rest = self._gzip.unconsumed_tail
 
 
-def transport_errors() -> tuple[type[Exception], ...]:
+def sdk_errors() -> tuple[type[Exception], ...]:
     """Return what reading a body may raise: the errors of aiohttp and of the HTTP package under the SDK."""
     import aiohttp
     from openai import DEFAULT_CONNECTION_LIMITS

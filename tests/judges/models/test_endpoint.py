@@ -2,8 +2,14 @@
 
 import asyncio
 import base64
+import contextlib
 import gzip
 import logging
+import shutil
+import socket
+import ssl
+import subprocess
+import threading
 import traceback
 import tracemalloc
 
@@ -12,14 +18,27 @@ import pytest
 from openai import DefaultAioHttpClient
 
 from judgewright.judges import InputError, ModelError, UnreachedError
-from judgewright.judges.models import BodyReader, Completion, Endpoint, body_of
+from judgewright.judges.models import BodyReader, Completion, Endpoint, RateReport, Remaining, body_of
 
 KEY = "sk-test-CANARY-5f3a9c1e7b"
 
 
+@pytest.fixture(params=["openai", "plain"])
+def transport(request) -> str:
+    """What sends the requests: everything here holds for both."""
+    return request.param
+
+
+@pytest.fixture
+def fake(fake, transport):
+    """The server, and through what it is asked."""
+    fake.transport = transport
+    return fake
+
+
 def try_once(fake, request, *, timeout=10.0, key=KEY, unsupported_parameters=frozenset(), url=None) -> Completion:
     async def run() -> Completion:
-        model = Endpoint(name="m1", base_url=url or fake.url, api_key=key, timeout=timeout)
+        model = Endpoint(name="m1", base_url=url or fake.url, api_key=key, timeout=timeout, transport=fake.transport)
         try:
             return await model.complete(request, unsupported_parameters=unsupported_parameters)
         finally:
@@ -309,7 +328,7 @@ def test_a_trailing_newline_of_a_key_file_is_forgiven(fake, ask_for):
 
 def test_an_endpoint_can_be_used_again_after_close(fake, ask_for):
     """In another event loop too."""
-    model = Endpoint(name="m", base_url=fake.url + "/", api_key=KEY)
+    model = Endpoint(name="m", base_url=fake.url + "/", api_key=KEY, transport=fake.transport)
     assert model.endpoint == fake.url
 
     async def once() -> str:
@@ -352,7 +371,9 @@ def test_an_endpoint_whose_key_is_missing_is_not_asked(fake, ask_for):
     """It is said at once, by a fault that no retry mends and nobody charges."""
 
     async def run() -> None:
-        model = Endpoint(name="m", base_url=fake.url, api_key=None, needs_key=True, key_hint="set THE_KEY")
+        model = Endpoint(
+            name="m", base_url=fake.url, api_key=None, transport=fake.transport, needs_key=True, key_hint="set THE_KEY"
+        )
         await model.complete(ask_for())
 
     with pytest.raises(UnreachedError, match="needs a key") as caught:
@@ -367,7 +388,7 @@ def test_a_refused_key_is_told_with_what_to_do(fake, ask_for, status):
     fake.answer = lambda seen: fake.Reply(status=status, body={"error": {"message": "no"}})
 
     async def run() -> None:
-        model = Endpoint(name="m", base_url=fake.url, api_key=None, key_hint="set THE_KEY")
+        model = Endpoint(name="m", base_url=fake.url, api_key=None, transport=fake.transport, key_hint="set THE_KEY")
         try:
             await model.complete(ask_for())
         finally:
@@ -402,3 +423,75 @@ def test_a_redirect_is_told_with_its_target(fake, ask_for, status, location, poi
     assert (error.fatal, error.status, len(fake.seen)) == (True, status, 1)
     assert (f"NAME@{base_url.format(origin=origin)}" in error.hint) if base_url else ("base URL" in error.hint)
     assert "hunter2" not in f"{error} {error.hint}"
+
+
+@pytest.fixture(scope="module")
+def certificate(tmp_path_factory):
+    """A certificate that nobody signed but itself, with its key."""
+    openssl = shutil.which("openssl")
+    if openssl is None:
+        pytest.skip("needs openssl")
+    folder = tmp_path_factory.mktemp("tls")
+    curve = ("-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes")
+    files = ("-keyout", "key.pem", "-out", "cert.pem", "-subj", "/CN=localhost", "-days", "1")
+    subprocess.run([openssl, "req", "-x509", *curve, *files], cwd=folder, check=True, capture_output=True)
+    return folder / "cert.pem", folder / "key.pem"
+
+
+def test_a_certificate_that_is_not_trusted_ends_the_run(fake, ask_for, certificate):
+    """No retry mends it, and neither row nor key was sent."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(*certificate)
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+
+        def answer() -> None:
+            connection, _ = listener.accept()
+            with (
+                contextlib.suppress(ssl.SSLError, OSError),
+                context.wrap_socket(connection, server_side=True) as secure,
+            ):
+                secure.recv(1)
+
+        thread = threading.Thread(target=answer)
+        thread.start()
+        error = failure(fake, ask_for(), url=f"https://127.0.0.1:{listener.getsockname()[1]}/v1")
+        thread.join()
+    assert isinstance(error, UnreachedError)
+    assert error.fatal
+    assert "is not trusted" in str(error)
+    assert KEY not in str(error)
+
+
+def test_the_plain_transport_reads_nothing_from_the_environment(fake, ask_for, monkeypatch, tmp_path):
+    """Neither a proxy nor a `.netrc`: what needs those goes through the SDK."""
+    netrc = tmp_path / "netrc"
+    netrc.write_text("machine 127.0.0.1 login ann password hunter2\n")
+    monkeypatch.setenv("NETRC", str(netrc))
+    monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:9")
+    fake.transport = "plain"
+    try_once(fake, ask_for(), key=None)
+    assert "authorization" not in fake.seen[0].headers
+
+
+def test_no_cookie_is_sent_back(fake, ask_for):
+    """Rows of one run have nothing to say about each other."""
+    fake.answer = lambda seen: fake.Reply(body=fake.completion(), headers={"set-cookie": "session=1; Path=/"})
+
+    async def run() -> None:
+        model = Endpoint(name="m", base_url=fake.url, api_key=KEY, transport="plain")
+        await model.complete(ask_for("one"))
+        await model.complete(ask_for("two"))
+        await model.close()
+
+    asyncio.run(run())
+    assert "cookie" not in fake.seen[1].headers
+
+
+def test_what_an_endpoint_says_is_left_comes_with_its_answers(fake, ask_for):
+    """With replies and with errors alike."""
+    left = {"x-ratelimit-remaining-requests": "3", "x-ratelimit-reset-requests": "2s"}
+    fake.answer = lambda seen: fake.Reply(body=fake.completion(), headers=left)
+    report = RateReport(requests=Remaining(3, 2.0))
+    assert try_once(fake, ask_for()).rates == report
+    fake.answer = lambda seen: fake.Reply(status=429, body={}, headers=left)
+    assert failure(fake, ask_for()).rates == report

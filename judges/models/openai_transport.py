@@ -1,0 +1,137 @@
+"""One HTTP request over the `openai` package, which knows proxies, certificates and headers of the environment.
+
+Its own retries are off, it stands on aiohttp, and its response models are skipped: they are most of what a call costs
+in CPU. It runs on openai 2.x (httpx) and 3.x (httpx2) alike, so no object of either HTTP package is named here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+from ..errors import ModelError, UnreachedError
+from .response_body import ACCEPTED, BodyReader, body_of, sdk_errors
+from .transport import CHAT, Answer, Secret
+
+if TYPE_CHECKING:
+    from openai import APIConnectionError, AsyncOpenAI
+
+_HEADERS = {"X-Stainless-Raw-Response": "stream", **ACCEPTED}
+"""The first is the SDK's own switch for leaving the body alone: it has been read by then, up to a limit."""
+
+
+class OpenAITransport:
+    """Implements `transport.Transport`.
+
+    Args:
+        base_url: As `checked_url` returns it.
+        secret: The key.
+        headers: Further headers.
+        max_connections: How many connections may be open at once.
+        timeout: Seconds for one try, for the SDK's own timers.
+        custom_headers: Whether OPENAI_CUSTOM_HEADERS, which the SDK reads by itself, is meant for this endpoint.
+    """
+
+    def __init__(
+        self,
+        *,
+        base_url: str,
+        secret: Secret,
+        headers: Mapping[str, str],
+        max_connections: int,
+        timeout: float,
+        custom_headers: bool,
+    ) -> None:
+        self._base_url = base_url
+        self._secret = secret
+        self._headers = {**headers, **_HEADERS}
+        self._max_connections = max_connections
+        self._timeout = timeout
+        self._custom_headers = custom_headers
+        self._client: AsyncOpenAI | None = None
+
+    async def post(self, body: Mapping[str, Any]) -> Answer | ModelError:  # Any: JSON
+        """See `Transport.post`."""
+        from openai import APIConnectionError, APIStatusError, OpenAIError
+
+        client = self._connect()
+        options: Any = {"headers": self._headers}  # Any: the SDK keeps the type of its options to itself
+        try:
+            # Any: the SDK types the unread response as the parsed body.
+            answer: Any = await client.post(CHAT, body=body, cast_to=object, options=options)
+            return self._answer(answer.http_response)
+        except APIStatusError as error:
+            return self._answer(error.response)
+        except APIConnectionError as error:
+            return self._connection_fault(error)
+        except TimeoutError:
+            raise
+        except (OpenAIError, OSError, ValueError, *sdk_errors()) as error:
+            # The body broke off or cannot be decompressed.
+            reason = self._secret.scrub(f"{type(error).__name__}: {error}")
+            return ModelError(f"the reply of {self._base_url} broke off: {reason}", retryable=True)
+
+    async def close(self) -> None:
+        """See `Transport.close`."""
+        client, self._client = self._client, None
+        if client is not None:
+            await client.close()
+
+    def _answer(self, response: Any) -> Answer | ModelError:  # Any: of either HTTP package the SDK may stand on
+        content = body_of(response)
+        if isinstance(content, ModelError):
+            return content
+        headers = response.headers
+        if response.status_code >= 300:
+            headers = self._secret.scrub_headers(headers)
+        return Answer(response.status_code, self._secret.scrub_bytes(content), headers)
+
+    def _connect(self) -> AsyncOpenAI:
+        """Return the SDK's client, made on first use because it belongs to the running loop."""
+        if self._client is not None:
+            return self._client
+        from openai import DEFAULT_CONNECTION_LIMITS, AsyncOpenAI, DefaultAioHttpClient
+
+        limits = type(DEFAULT_CONNECTION_LIMITS)(max_connections=self._max_connections)
+        reader = BodyReader(self._base_url)
+        # A redirect would carry the row's text, if not the key, to a host nobody named.
+        http = DefaultAioHttpClient(
+            timeout=self._timeout,
+            limits=limits,
+            follow_redirects=False,
+            event_hooks={"response": [reader.read]},
+        )
+        client = AsyncOpenAI(
+            api_key=self._secret.reveal(),
+            base_url=self._base_url,
+            # Retries are the client's: here they would be neither counted nor paid from the budget.
+            max_retries=0,
+            timeout=self._timeout,
+            http_client=http,
+        )
+        if urlsplit(self._base_url).hostname != "api.openai.com":
+            # The SDK reads them from the environment and sends them to any host.
+            client.organization = client.project = None
+        if not self._custom_headers:
+            # It reads these too, an Authorization among them, and has no public way to leave them out.
+            client._custom_headers = {}
+        self._client = client
+        return client
+
+    def _connection_fault(self, error: APIConnectionError) -> ModelError:
+        import aiohttp
+
+        reason, untrusted, unreached = "no reason given", False, False
+        cause = error.__cause__
+        while cause is not None:
+            reason = str(cause) or reason  # the innermost one says most
+            untrusted = untrusted or isinstance(cause, aiohttp.ClientConnectorCertificateError)
+            unreached = unreached or isinstance(cause, (aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError))
+            cause = cause.__cause__
+        reason = self._secret.scrub(reason)
+        if untrusted:
+            return UnreachedError(f"the certificate of {self._base_url} is not trusted: {reason}", fatal=True)
+        if unreached:
+            return UnreachedError(f"{self._base_url} cannot be reached: {reason}", retryable=True)
+        return ModelError(f"the connection to {self._base_url} broke: {reason}", retryable=True)
