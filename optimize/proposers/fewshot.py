@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -31,21 +31,13 @@ STARTUP = 5
 class FewShot:
     """Searches a set of demonstrations that lowers the training loss."""
 
+    name: str = field(default="fewshot", init=False)
+    parts: tuple[Part, ...] = field(default=("examples",), init=False)
     max_examples: int = 6
     """Demonstrations shown at most."""
     choose_from: int = 16
     calls: int = 200
     """Judge calls of one step at most, cached replies included."""
-
-    @property
-    def name(self) -> str:
-        """See `Proposer.name`."""
-        return "fewshot"
-
-    @property
-    def parts(self) -> tuple[Part, ...]:
-        """See `Proposer.parts`."""
-        return ("examples",)
 
     def propose(
         self, prompt: JudgePrompt, critique: Critique, bench: Workbench, *, past: Sequence[Attempt], step: int

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ...judges import JudgePrompt
@@ -23,22 +23,14 @@ REFLECTED = 3
 class Gepa:
     """Runs GEPA on training rows and proposes the criteria that ranked first there."""
 
+    name: str = field(default="gepa", init=False)
+    parts: tuple[Part, ...] = field(default=("criteria",), init=False)
     calls: int = 120
     """Requests of one step at most, cached replies included."""
     learn_from: int = 40
     """Training rows to reflect on, drawn by their loss."""
     rewrite: Rewrite = Rewrite()  # noqa: RUF009  # frozen
     """Asks for new criteria; GEPA's own prompt knows nothing of judges, scales and quotations."""
-
-    @property
-    def name(self) -> str:
-        """See `Proposer.name`."""
-        return "gepa"
-
-    @property
-    def parts(self) -> tuple[Part, ...]:
-        """See `Proposer.parts`."""
-        return ("criteria",)
 
     def propose(
         self, prompt: JudgePrompt, critique: Critique, bench: Workbench, *, past: Sequence[Attempt], step: int

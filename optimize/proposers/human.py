@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from ...judges import JudgePrompt
 from ..critique import Critique
@@ -15,17 +15,9 @@ from .workbench import Workbench
 class HumanEdit:
     """Proposes the prompt a person wrote, once; it asks nothing of any model."""
 
+    name: str = field(default="human", init=False)
+    parts: tuple[Part, ...] = field(default=PARTS, init=False)
     edit: JudgePrompt
-
-    @property
-    def name(self) -> str:
-        """See `Proposer.name`."""
-        return "human"
-
-    @property
-    def parts(self) -> tuple[Part, ...]:
-        """See `Proposer.parts`."""
-        return PARTS
 
     def propose(
         self, prompt: JudgePrompt, critique: Critique, bench: Workbench, *, past: Sequence[Attempt], step: int

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from ...judges import JudgePrompt
@@ -20,6 +20,8 @@ from .workbench import Workbench
 class Mipro:
     """Runs MIPROv2 on training rows and proposes the criteria and demonstrations that ranked first there."""
 
+    name: str = field(default="mipro", init=False)
+    parts: tuple[Part, ...] = field(default=("criteria", "examples"), init=False)
     calls: int = 120
     """Requests of one step at most, cached replies included."""
     candidates: int = 4
@@ -28,16 +30,6 @@ class Mipro:
     """Demonstrations of a set at most."""
     choose_from: int = 8
     """Training rows that demonstrations are made of."""
-
-    @property
-    def name(self) -> str:
-        """See `Proposer.name`."""
-        return "mipro"
-
-    @property
-    def parts(self) -> tuple[Part, ...]:
-        """See `Proposer.parts`."""
-        return ("criteria", "examples")
 
     def propose(
         self, prompt: JudgePrompt, critique: Critique, bench: Workbench, *, past: Sequence[Attempt], step: int

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from ...judges import JudgePrompt, Message, Request
 from ..critique import Critique
@@ -39,20 +39,12 @@ The new criteria must keep to these rules:
 class Rewrite:
     """Asks once for new criteria, and again only where the reply has none."""
 
+    name: str = field(default="rewrite", init=False)
+    parts: tuple[Part, ...] = field(default=("criteria",), init=False)
     temperature: float | None = 0.7
     max_tokens: int | None = None
     """Tokens of a reply; None: what the settings of the optimizer model say, else 2,000."""
     retries: int = 2
-
-    @property
-    def name(self) -> str:
-        """See `Proposer.name`."""
-        return "rewrite"
-
-    @property
-    def parts(self) -> tuple[Part, ...]:
-        """See `Proposer.parts`."""
-        return ("criteria",)
 
     def propose(
         self, prompt: JudgePrompt, critique: Critique, bench: Workbench, *, past: Sequence[Attempt], step: int

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ...judges import JudgePrompt, Message, Request
@@ -22,6 +22,7 @@ MOMENTUM = 3
 class TextGrad:
     """One backward pass over a critique, one optimizer step on each part that may change."""
 
+    name: str = field(default="textgrad", init=False)
     parts: tuple[Part, ...] = ("criteria",)
     gradients: int = 1
     """How many gradients a part gets, each from its share of the examples, all asked for at once."""
@@ -30,11 +31,6 @@ class TextGrad:
     """Tokens of a reply; None: what the settings of the optimizer model say, else 2,000."""
     retries: int = 2
     """How often a reply without a usable text is asked for again."""
-
-    @property
-    def name(self) -> str:
-        """See `Proposer.name`."""
-        return "textgrad"
 
     def propose(
         self, prompt: JudgePrompt, critique: Critique, bench: Workbench, *, past: Sequence[Attempt], step: int

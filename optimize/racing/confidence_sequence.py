@@ -1,8 +1,8 @@
 """Evidence that one candidate costs more than another over all rows, valid whenever one looks.
 
-For an ordered pair (c, a) the claim is that c costs no more than a over all U units: rows, or
-groups of them. They come in random order without replacement, so that under the claim the next
-one's difference has a mean of at most mu = -(sum so far) / (units left). A stake on "more than mu"
+For an ordered pair (c, a) the claim is that c costs no more than a over all rows. They come in
+random order without replacement, so that under the claim the next one's difference has a mean of at
+most mu = -(sum so far) / (rows left). A stake on "more than mu"
 that cannot be lost wholly makes a wealth that is a nonnegative supermartingale from 1: with
 probability at least 1 - alpha it never reaches 1 / alpha (Ville 1939). Betting against a mean
 without replacement is from Waudby-Smith and Ramdas (2020; 2024, "Estimating means of bounded random
@@ -26,12 +26,12 @@ class ConfidenceSequence:
 
     Args:
         candidates: How many there are.
-        units: How many units there are to see.
+        rows: How many rows there are to see.
     """
 
-    def __init__(self, candidates: int, units: int) -> None:
+    def __init__(self, candidates: int, rows: int) -> None:
         shape = (candidates, candidates)
-        self.units = units
+        self.rows = rows
         self.seen = 0
         self.peak: FloatArray = np.zeros(shape)
         """Log of the highest wealth so far against "row costs no more than column"; shape (K, K)."""
@@ -39,18 +39,17 @@ class ConfidenceSequence:
         self._wealth: FloatArray = np.zeros((*shape, len(STAKES)))
 
     def watch(self, costs: FloatArray, running: BoolArray) -> None:
-        """See the next unit.
+        """See the next row.
 
         Args:
             costs: For row c and column a, what c cost more than a in it, in [-1, 1]; shape (K, K).
-                Units of several rows are all to be on one scale, such as the rows of the largest.
             running: Which candidates are looked at; bets on the others stand still. Shape (K,).
         """
         pairs = np.outer(running, running)
-        mean = -self._sum / (self.units - self.seen)
+        mean = -self._sum / (self.rows - self.seen)
         # The difference is at least -1: a stake of 1 / (1 + mean) loses all there, and only there.
         room = 1.0 + mean
-        # Where room is gone, only -1 on every unit that is left makes up for what was seen.
+        # Where room is gone, only -1 on every row that is left makes up for what was seen.
         spent = room <= ROUNDING
         certain = pairs & spent & (costs - mean > ROUNDING)
         share = (costs - mean) / np.where(spent, 1.0, room)

@@ -18,7 +18,7 @@ import numpy as np
 
 from ...judges import BoolArray, Dataset, FloatArray, InputError, IntArray, JudgedDataset, JudgePrompt, LossError
 from .confidence_sequence import ConfidenceSequence
-from .schedule import RaceSettings, Schedule, lay_out, plan_stops
+from .schedule import RaceSettings, lay_out, plan_stops
 
 JudgeBatch = Callable[[JudgePrompt, Dataset], JudgedDataset]
 """Judges some rows, through the client; what was asked before comes from its cache."""
@@ -115,7 +115,7 @@ def run_race(
     distinct = len({prompt.version for prompt in candidates})
     if not distinct or distinct < len(candidates):
         raise InputError(f"{len(candidates)} candidates, {distinct} of them distinct, cannot race")
-    arms = _Arms(candidates=tuple(candidates), schedule=lay_out(rows, settings), loss_of=loss_of)
+    arms = _Arms(candidates=tuple(candidates), rows=lay_out(rows, settings), loss_of=loss_of)
 
     def calls_so_far() -> int:
         return arms.verdicts if calls is None else calls()
@@ -133,23 +133,23 @@ def run_race(
         screened=screened,
         calls=calls_so_far() - after_screening,
         screening_calls=after_screening - at_start,
-        rows=len(arms.schedule.rows),
-        full_calls=len(candidates) * len(arms.schedule.rows),
+        rows=len(arms.rows),
+        full_calls=len(candidates) * len(arms.rows),
     )
 
 
 def _run(arms: _Arms, judge_batch: JudgeBatch, settings: RaceSettings) -> None:
     """Race until one is left."""
     entrants = int(arms.running.sum())
-    evidence = ConfidenceSequence(len(arms.candidates), len(arms.schedule.sizes))
-    for stop in plan_stops(arms.schedule, entrants, settings):
+    evidence = ConfidenceSequence(len(arms.candidates), len(arms.rows))
+    for stop in plan_stops(len(arms.rows), entrants, settings):
         if arms.running.sum() == 1:
             return
         arms.judge_up_to(stop.rows, judge_batch, evidence)
         arms.drop_silent(arms.losses[:, : arms.seen], "leaves rows unscored")
         # Every opponent gets its share of alpha, so that the best one meets all of them at alpha.
         arms.drop_hopeless(evidence.peak, math.log((entrants - 1) / settings.alpha))
-        if arms.seen == len(arms.schedule.rows):
+        if arms.seen == len(arms.rows):
             arms.cut(1, arms.losses, "cannot win")
         else:
             arms.cut(stop.survivors, arms.losses[:, : arms.seen], "behind when calls ran short")
@@ -160,7 +160,8 @@ class _Arms:
     """The candidates, which of them still run, and their losses so far."""
 
     candidates: tuple[JudgePrompt, ...]
-    schedule: Schedule
+    rows: Dataset
+    """In racing order."""
     loss_of: LossOf
     seen: int = 0
     """Rows that the running ones have behind them."""
@@ -175,26 +176,22 @@ class _Arms:
     def __post_init__(self) -> None:
         k = len(self.candidates)
         self.running = np.ones(k, np.bool_)
-        self.losses = np.full((k, len(self.schedule.rows)), np.nan)
+        self.losses = np.full((k, len(self.rows)), np.nan)
         self.reached = np.zeros(k, np.int64)
 
     def judge_up_to(self, stop: int, judge_batch: JudgeBatch, evidence: ConfidenceSequence) -> None:
-        """Judge the rows from where the race stands up to `stop`, and update the evidence unit by unit."""
+        """Judge the rows from where the race stands up to `stop`, and update the evidence row by row."""
         for k in np.flatnonzero(self.running):
             self.losses[k, self.seen : stop] = self._judge(int(k), judge_batch, self.seen, stop)
             self.reached[k] = stop
-        largest = int(self.schedule.sizes.max())
-        for end, size in zip(self.schedule.ends, self.schedule.sizes, strict=True):
-            if self.seen < end <= stop:
-                part = self.losses[:, end - size : end]
-                # A row that one of two left unscored says nothing about the pair.
-                more = np.nan_to_num(part[:, None, :] - part[None, :, :]).sum(-1)
-                evidence.watch(more / largest, self.running)
+        for row in self.losses[:, self.seen : stop].T:
+            # A row that one of two left unscored says nothing about the pair.
+            evidence.watch(np.nan_to_num(row[:, None] - row[None, :]), self.running)
         self.seen = stop
 
     def screen(self, judge_batch: JudgeBatch, rows: int) -> None:
         """Keep the better half by another judge's verdicts on the first rows; they count for nothing afterwards."""
-        stop = min(rows, len(self.schedule.rows))
+        stop = min(rows, len(self.rows))
         losses = np.array([self._judge(k, judge_batch, 0, stop) for k in range(len(self.candidates))])
         self.drop_silent(losses, "leaves rows unscored in the screening")
         self.cut(math.ceil(len(self.candidates) / 2), losses, "behind in the screening")
@@ -247,8 +244,7 @@ class _Arms:
 
     def _judge(self, k: int, judge_batch: JudgeBatch, start: int, stop: int) -> FloatArray:
         """Return one candidate's losses on rows from `start` to `stop`, NaN for a row without a verdict."""
-        rows = self.schedule.rows
-        judged = judge_batch(self.candidates[k], replace(rows, rows=rows.rows[start:stop]))
+        judged = judge_batch(self.candidates[k], replace(self.rows, rows=self.rows.rows[start:stop]))
         scored = self.loss_of(judged)
         if scored.shape != judged.scored.shape or not ((scored >= 0) & (scored <= 1)).all():
             raise LossError(f"{len(scored)} losses for {len(judged.scored)} scored rows, each to be in [0, 1]")

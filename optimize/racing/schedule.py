@@ -2,8 +2,8 @@
 
 Rows are drawn one by one, also from groups whose rows depend on each other: the race asks which
 candidate costs least on these very rows, and for that a draw of rows is fair whatever depends on
-what. Groups can be kept whole; but then the bound has one observation a group, on the scale of the
-largest, and hardly ever drops anyone.
+what. Were groups kept whole, the bound would have one observation a group, on the scale of the
+largest, and hardly ever drop anyone.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ...judges import Dataset, InputError, IntArray
+from ...judges import Dataset, InputError
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,8 +28,6 @@ class RaceSettings:
     """Rows of the first batch, the fewest to decide on; each batch doubles the rows seen."""
     screening: int = 80
     """Rows that a screening judge looks at."""
-    whole_groups: bool = False
-    """Whether the rows of a group are judged together."""
     seed: int = 0
     """Of the order of the rows."""
 
@@ -52,66 +50,38 @@ class Stop:
     """How many candidates may go on."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Schedule:
-    """The labelled rows in racing order, in units that are drawn whole: rows, or groups of them."""
-
-    rows: Dataset
-    sizes: IntArray
-    """Rows of each unit; shape (U,)."""
-    ends: IntArray
-    """Rows up to and with each unit; shape (U,)."""
-
-
-def lay_out(rows: Dataset, settings: RaceSettings) -> Schedule:
+def lay_out(rows: Dataset, settings: RaceSettings) -> Dataset:
     """Put the rows in an order drawn by the seed; those without a label are left out.
 
     Raises:
         InputError: No row has a label.
     """
-    units: dict[str, list[int]] = {}
-    for i, row in enumerate(rows.rows):
-        if row.label is None:
-            continue
-        unit = f"\0{row.id}"
-        if settings.whole_groups and row.group:
-            unit = row.group
-        units.setdefault(unit, []).append(i)
-    if not units:
+    labelled = [row for row in rows.rows if row.label is not None]
+    if not labelled:
         raise InputError("no row has a label: there is nothing to race on")
-    members = list(units.values())
-    order = [members[i] for i in np.random.default_rng(settings.seed).permutation(len(members))]
-    sizes = np.array([len(positions) for positions in order], np.int64)
-    laid = tuple(rows.rows[i] for positions in order for i in positions)
-    return Schedule(rows=replace(rows, rows=laid), sizes=sizes, ends=np.cumsum(sizes))
+    order = np.random.default_rng(settings.seed).permutation(len(labelled))
+    return replace(rows, rows=tuple(labelled[i] for i in order))
 
 
-def plan_stops(schedule: Schedule, entrants: int, settings: RaceSettings) -> list[Stop]:
-    """Return where to look, each after whole units.
+def plan_stops(n: int, entrants: int, settings: RaceSettings) -> list[Stop]:
+    """Return where to look at `n` rows.
 
     The batches double. Where a share of the calls is set, the candidates are halved until one is
     left, every round spending an equal part: the fewer run in it, the more rows it sees.
     """
-    n = len(schedule.rows)
     looks: dict[int, int] = {}
     if settings.share is not None:
         left, reached, running = settings.share * n * entrants, 0, entrants
         for rounds in range(math.ceil(math.log2(entrants)), 0, -1):
             wanted = max(reached + left / rounds / running, settings.first)
-            stop = max(reached, _whole_units(schedule, wanted))
+            stop = max(reached, min(n, int(wanted + 1e-9)))
             left = max(0.0, left - (stop - reached) * running)
             reached, running = stop, math.ceil(running / 2)
             looks[stop] = running
     last = max(looks, default=n)
     rows = settings.first
     while rows < last:
-        looks.setdefault(_whole_units(schedule, rows), entrants)
+        looks.setdefault(rows, entrants)
         rows *= 2
     looks.setdefault(last, entrants)
     return [Stop(rows=rows, survivors=survivors) for rows, survivors in sorted(looks.items())]
-
-
-def _whole_units(schedule: Schedule, rows: float) -> int:
-    """The most rows in whole units that are no more than asked for; the first unit at least."""
-    fitting = int(np.searchsorted(schedule.ends, rows + 1e-9, side="right"))
-    return int(schedule.ends[max(0, fitting - 1)])

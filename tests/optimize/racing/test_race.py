@@ -96,15 +96,15 @@ def test_the_bound_alone_drops_the_hopeless_early_and_proves_the_winner() -> Non
 
 
 @settings(max_examples=40, deadline=None)
-@given(st.integers(0, 10_000), st.integers(1, 6), st.integers(5, 120), st.booleans())
+@given(st.integers(0, 10_000), st.integers(1, 6), st.integers(5, 120))
 def test_without_a_limit_that_binds_the_last_one_standing_is_the_best_of_those_compared(
-    seed: int, k: int, n: int, whole: bool
+    seed: int, k: int, n: int
 ) -> None:
     """Whoever saw every row with the winner cost no less than it; equals go to the first."""
     wrong = np.random.default_rng(seed).random((k, n)) < 0.3
     table = Table(wrong)
     dataset = rows(n, per_group=3)
-    found = run_race(table.candidates, dataset, table, errors, settings=RaceSettings(share=None, whole_groups=whole))
+    found = run_race(table.candidates, dataset, table, errors, settings=RaceSettings(share=None))
     totals = wrong.sum(1)
     winner = [p.version for p in table.candidates].index(found.winner.version)
     rivals = [i for i, s in enumerate(found.standings) if s.rows == n and i != winner]
@@ -138,23 +138,11 @@ def test_every_candidate_sees_the_same_rows_in_the_same_order_and_the_seed_draws
     assert len(seen) == len(set(seen))
 
 
-def test_groups_stay_whole_where_that_is_asked() -> None:
-    """No group is seen in part at any look."""
-    table = Table(drawn(np.random.default_rng(4), 300, [0.1, 0.2, 0.3]))
-    dataset = rows(300, per_group=7)
-    run_race(table.candidates, dataset, table, errors, settings=RaceSettings(whole_groups=True))
-    of = {row.id: row.group for row in dataset.rows}
-    for _, ids in table.batches:
-        groups = {of[i] for i in ids}
-        assert {row.id for row in dataset.rows if row.group in groups} == set(ids)
-
-
 @given(st.integers(2, 12), st.integers(60, 2000), st.sampled_from([0.2, 1 / 3, 0.5, 1.0]))
 def test_the_planned_stops_cost_no_more_than_the_share(k: int, n: int, share: float) -> None:
     """Rows between stops times the candidates that may run there; only the first batch may go beyond it."""
     chosen = RaceSettings(share=share, first=5)
-    course = lay_out(rows(n), chosen)
-    stops = plan_stops(course, k, chosen)
+    stops = plan_stops(len(lay_out(rows(n), chosen)), k, chosen)
     assert [stop.rows for stop in stops] == sorted({stop.rows for stop in stops})
     assert stops[-1].survivors == 1
     cost, seen, running = 0, 0, k
