@@ -13,10 +13,10 @@ from .limits import Limits
 from .outcomes import Outcomes
 from .refine import MIN_ROWS, refine_slice
 from .regression import Regression, RegressionReport, find_regressions, sign_flip_tail
-from .saved import SavedSlice, load_saved_slice, load_slice, read_slice, save_slice
+from .saved import SavedSlice, load_saved_slice, read_slice, save_slice
 from .search import Rows, propose
 from .search_result import FoundSlice, HeldOut, SliceReport
-from .significance import compare, one_direction, rows_to_find, scan_llr, share_interval
+from .significance import compare, one_direction, rows_to_find, share_interval
 from .slice import Contains, Equals, Interval, Missing, Predicate, parse_predicate, text_of
 from .target import TARGETS, of_bad_share, target_of
 from .text import Columns, feature_names, feature_rank, is_column, read_columns
@@ -72,7 +72,6 @@ __all__ = [
     "is_column",
     "leak_reason",
     "load_saved_slice",
-    "load_slice",
     "measure_slice",
     "members",
     "names_an_output",
@@ -89,7 +88,6 @@ __all__ = [
     "rows_in_slice",
     "rows_to_find",
     "save_slice",
-    "scan_llr",
     "search_slices",
     "share_interval",
     "show_error",

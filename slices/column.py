@@ -111,12 +111,8 @@ def readable_edges(values: FloatArray) -> tuple[float, ...]:
     exact = exact[exact > values.min()]
     for digits in (2, 3, 4):
         rounded = np.array([float(f"{edge:.{digits}g}") for edge in exact])
-        if len(np.unique(rounded)) == len(exact) and _fills_bins(values, rounded):
+        counts = np.bincount(np.searchsorted(rounded, values, side="right"), minlength=len(exact) + 1)
+        filled = counts.min() * 2 * len(counts) >= len(values)  # half the rows of an even share in each bin
+        if len(np.unique(rounded)) == len(exact) and filled:
             return tuple(rounded.tolist())
     return tuple(exact.tolist())
-
-
-def _fills_bins(values: FloatArray, edges: FloatArray) -> bool:
-    """Whether every bin has at least half the rows of an even share."""
-    counts = np.bincount(np.searchsorted(edges, values, side="right"), minlength=len(edges) + 1)
-    return bool(counts.min() * 2 * (len(edges) + 1) >= len(values))

@@ -74,7 +74,10 @@ class CrossCheck:
 def cross_check(search: Search, vocabulary: Vocabulary | None) -> CrossCheck:
     """Propose on one half and test on the other, both ways, and drop what a stronger slice explains."""
     min_rows = max(2, search.min_support // 2)
-    words = [_likely_words(search, vocabulary, side, min_rows) for side in (False, True)]
+    words = [LikelyWords(), LikelyWords()]
+    if vocabulary is not None:
+        halves = (search.inside & ~search.half, search.inside & search.half)
+        words = [vocabulary.likely(search.loss, half, min_rows=min_rows) for half in halves]
     either = {column.name: column for likely in words for column in likely.columns}
     search = replace(search, words=LikelyWords(columns=tuple(either.values())))
     tested: list[CheckedSlice] = []
@@ -93,7 +96,11 @@ def cross_check(search: Search, vocabulary: Vocabulary | None) -> CrossCheck:
         # Both halves may propose the same slice: the surer test stands.
         if one.predicate not in best or p < best[one.predicate].p:
             best[one.predicate] = replace(one, p=p)
-    repeated = {predicate: one for predicate, one in best.items() if _is_worse(search.target, one.held_out)}
+    repeated: dict[Predicate, CheckedSlice] = {}
+    for predicate, one in best.items():
+        value, rest = one.held_out.value, one.held_out.rest
+        if value < rest if search.target.lower_is_worse else value > rest:
+            repeated[predicate] = one
     notes: list[str] = []
     if len(repeated) < len(best):
         slices = _counted(len(best) - len(repeated))
@@ -103,19 +110,6 @@ def cross_check(search: Search, vocabulary: Vocabulary | None) -> CrossCheck:
         slices = _counted(len(repeated) - len(apart))
         notes.append(f"{slices} poor only for rows of stronger ones and not listed")
     return CrossCheck(search=search, slices=tuple(apart), candidates=candidates, notes=tuple(notes))
-
-
-def _likely_words(search: Search, vocabulary: Vocabulary | None, side: bool, min_rows: int) -> LikelyWords:
-    """Return the words that the losses of one half point to."""
-    if vocabulary is None:
-        return LikelyWords()
-    return vocabulary.likely(search.loss, search.inside & (search.half == side), min_rows=min_rows)
-
-
-def _is_worse(target: Target, held_out: HeldOut) -> bool:
-    if target.lower_is_worse:
-        return held_out.value < held_out.rest
-    return held_out.value > held_out.rest
 
 
 def _apart(search: Search, proposed: Mapping[Predicate, CheckedSlice]) -> list[CheckedSlice]:

@@ -112,15 +112,7 @@ def expected_gain(
 
 
 def gain_of(metric: str, outcomes: Outcomes, member: BoolArray, inside: BoolArray, share: float, rest: float) -> float:
-    """Return `expected_gain` of a slice of these rows.
-
-    Args:
-        metric: The metric searched.
-        outcomes: What people and judge decided; n rows.
-        member: Which rows are in the slice; shape (n,).
-        inside: Which rows are in the metric's denominator; shape (n,).
-        share, rest: Mean loss in the slice and in the rest.
-    """
+    """Return `expected_gain` of the rows marked in `member`; `inside` marks those in the metric's denominator."""
     everything = Cells.of(outcomes, np.ones(len(outcomes), np.bool_))
     n, total = int((member & inside).sum()), int(inside.sum())
     return expected_gain(metric, everything, Cells.of(outcomes, member), n, total, share, rest)
@@ -135,16 +127,8 @@ def _share_to_fix(inside: Cells, share: float, rest: float) -> float:
     return min(1.0, (goal * n - (n - fn - fp)) / (fn + goal * fp))
 
 
-def _precision(prevalence: float, tpr: float, fpr: float) -> float:
-    return math.log(prevalence / (1 - prevalence)) + math.log(tpr) - math.log(fpr)
-
-
 def _accuracy(prevalence: float, tpr: float, fpr: float) -> float:
     return prevalence * tpr + (1 - prevalence) * (1 - fpr)
-
-
-def _f1_of_rates(prevalence: float, tpr: float, fpr: float) -> float:
-    return 2 * prevalence * tpr / (prevalence * (1 + tpr) + (1 - prevalence) * fpr)
 
 
 def _kappa(prevalence: float, tpr: float, fpr: float) -> float:
@@ -159,12 +143,12 @@ def _mcc(prevalence: float, tpr: float, fpr: float) -> float:
 
 
 _FORMULAS: Mapping[str, Callable[[float, float, float], float]] = {
-    "precision": _precision,
+    "precision": lambda prevalence, tpr, fpr: math.log(prevalence / (1 - prevalence)) + math.log(tpr) - math.log(fpr),
     "recall": lambda prevalence, tpr, fpr: tpr,
     "specificity": lambda prevalence, tpr, fpr: 1 - fpr,
     "accuracy": _accuracy,
     "balanced_accuracy": lambda prevalence, tpr, fpr: (1 + tpr - fpr) / 2,
-    "f1": _f1_of_rates,
+    "f1": lambda prevalence, tpr, fpr: 2 * prevalence * tpr / (prevalence * (1 + tpr) + (1 - prevalence) * fpr),
     "kappa": _kappa,
     "mcc": _mcc,
 }

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..judges import Estimate, InputError, JudgedDataset
+from ..judges import InputError, JudgedDataset
 from .confirm import CheckedSlice, CrossCheck, Search, cross_check
 from .consistency import check_consistency, is_origin, prevailing_errors
 from .effect import Cells, decompose
@@ -185,23 +185,20 @@ def search_slices(
         min_support=support,
     )
     checked = cross_check(search, vocabulary)
-    slices = []
+    slices: list[FoundSlice] = []
     for tested in checked.slices:
         found = _describe(checked.search, tested)
         if found is not None:
             slices.append(found)
+    slices.sort(key=lambda s: (not s.prompt_target, not s.confirmed, -s.held_out.gain_low, s.p, str(s.predicate)))
     return SliceReport(
-        slices=tuple(sorted(slices, key=_merit)),
+        slices=tuple(slices),
         left_out={**features.left_out, **scope.left_out},
         notes=(*notes, *features.notes, *scope.notes, *checked.notes, _power_note(checked)),
         metric=target.name,
-        overall=_overall(search),
+        overall=estimate_on(target, outcomes, np.ones(len(outcomes), np.bool_), n=len(outcomes)),
         judge_outputs=describe_outputs(features.outputs, outcomes, features.own, target),
     )
-
-
-def _merit(found: FoundSlice) -> tuple[bool, bool, float, float, str]:
-    return not found.prompt_target, not found.confirmed, -found.held_out.gain_low, found.p, str(found.predicate)
 
 
 def _describe(search: Search, tested: CheckedSlice) -> FoundSlice | None:
@@ -233,11 +230,6 @@ def _describe(search: Search, tested: CheckedSlice) -> FoundSlice | None:
         parts=decompose(target.name, Cells.of(outcomes, member), Cells.of(outcomes, ~member)),
         held_out=tested.held_out,
     )
-
-
-def _overall(search: Search) -> Estimate:
-    n = len(search.inside)
-    return estimate_on(search.target, search.outcomes, np.ones(n, np.bool_), n=n)
 
 
 def _power_note(checked: CrossCheck) -> str:

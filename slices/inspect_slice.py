@@ -76,22 +76,8 @@ class MeasuredSlice:
 
     def to_json(self) -> dict[str, Any]:  # Any: JSON
         """Return the slice, and that it was chosen by hand."""
-        return {
-            "predicate": str(self.predicate),
-            "metric": self.metric,
-            "value": self.value.to_json(),
-            "rest": self.rest.to_json(),
-            "support": self.support,
-            "groups": self.groups,
-            "fp": self.fp,
-            "fn": self.fn,
-            "p": self.p,
-            "direction": self.direction,
-            "direction_p": self.direction_p,
-            "parts": self.parts and asdict(self.parts),
-            "gain": self.gain,
-            "chosen_by_hand": True,
-        }
+        own = {"predicate": str(self.predicate), "value": self.value.to_json(), "rest": self.rest.to_json()}
+        return asdict(self) | own | {"chosen_by_hand": True}
 
 
 def measure_slice(judged: JudgedDataset, predicate: Predicate, *, metric: str) -> MeasuredSlice:

@@ -47,14 +47,17 @@ def leak_reason(column: Column, outcomes: Outcomes) -> str | None:
         return f"gives the label away: on held-out groups it explains {explained:.0%} of it (limit {LABEL_LEAK:.0%})"
     absent = np.array([isinstance(condition, Missing) for condition in column.conditions])
     present = ~absent[codes]
-    if not present.all() and _enough(present, groups, PRESENCE_GROUPS):
+    with_value = _enough(present, groups, PRESENCE_GROUPS)
+    if not present.all() and with_value:
         explained = _explained_at_least(LABEL_LEAK, codes[present], label[present], groups[present])
         if explained:
             return (
                 f"gives the label away: where it has a value, it explains {explained:.0%} of it on held-out groups "
                 f"(limit {LABEL_LEAK:.0%})"
             )
-    gap = _presence_gap(present, label, groups)
+    gap = 0.0
+    if with_value and _enough(~present, groups, PRESENCE_GROUPS):
+        gap = abs(float(label[present].mean() - label[~present].mean()))
     if gap >= PRESENCE_LEAK:
         return f"gives the label away: whether it has a value moves the rate of positives by {100 * gap:.0f} points"
     flag = _telling_flag(column, label, groups)
@@ -158,13 +161,6 @@ def _value_and_group(codes: Codes, groups: IntArray) -> IntArray:
 def _enough(rows: BoolArray, groups: IntArray, least: int) -> bool:
     """Whether rows are many enough, and of groups enough, to say something about a column."""
     return bool(rows.sum() >= PRESENCE_ROWS) and count_groups(groups[rows]) >= least
-
-
-def _presence_gap(present: BoolArray, label: BoolArray, groups: IntArray) -> float:
-    """Return how far apart the rates of positives are between rows with and without a value; 0 for too few rows."""
-    if _enough(present, groups, PRESENCE_GROUPS) and _enough(~present, groups, PRESENCE_GROUPS):
-        return abs(float(label[present].mean() - label[~present].mean()))
-    return 0.0
 
 
 def _telling_flag(column: Column, label: BoolArray, groups: IntArray) -> str | None:

@@ -7,7 +7,7 @@ often found on the same rows; so a refinement is a hint where to look, not a fin
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
@@ -42,13 +42,8 @@ class Refinement:
 
     def to_json(self) -> dict[str, Any]:  # Any: JSON
         """Return the refinement."""
-        return {
-            "condition": str(self.condition),
-            "predicate": str(self.predicate),
-            "value": self.value.to_json(),
-            "rest": self.rest,
-            "p": self.p,
-        }
+        texts = {"condition": str(self.condition), "predicate": str(self.predicate)}
+        return asdict(self) | texts | {"value": self.value.to_json()}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

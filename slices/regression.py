@@ -202,15 +202,7 @@ def _describe(predicate: Predicate, p: float, old: JudgedDataset, new: JudgedDat
 
 
 def _change_json(change: Change) -> dict[str, float | int | None]:
-    return {
-        "before": change.before,
-        "after": change.after,
-        "difference": change.difference,
-        "low": change.low,
-        "high": change.high,
-        "n": change.n,
-        "groups": change.groups,
-    }
+    return {name: getattr(change, name) for name in ("before", "after", "difference", "low", "high", "n", "groups")}
 
 
 def _interval(change: Change) -> str:

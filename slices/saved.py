@@ -5,12 +5,11 @@ The predicate is what commands use; the numbers, of the day of saving, are for t
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Literal
 
 import yaml
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, InstanceOf, ValidationError
 
 from ..judges import InputError, JudgedDataset, read_small_text, write_beside
 from ..judges.rows import hash_rows
@@ -20,33 +19,36 @@ from .search_result import FoundSlice
 from .slice import Predicate, parse_predicate
 
 FORMAT = 1
-MAX_CHARACTERS = 100_000
+MAX_BYTES = 100_000
 SUFFIXES = (".yaml", ".yml", ".json")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SavedSlice:
-    """A slice with what was known about it when it was saved."""
+class _Part(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
 
-    predicate: Predicate
+
+class _Numbers(_Part):
     metric: str
     n: int
     """Rows of the slice in the metric's denominator."""
     support: int
     """All scored rows of the slice."""
-    value: float | None
+    value: float | None = None
     """The metric on the slice; None where it has no value there."""
-    low: float | None
-    high: float | None
-    rest: float | None
+    low: float | None = None
+    high: float | None = None
+    rest: float | None = None
     """The metric elsewhere."""
-    p: float | None
+    p: float | None = None
     """Held out and corrected where the slice was found; on all rows where it was chosen."""
     chosen_by_hand: bool
     confirmed: bool
     """Whether held-out rows confirmed it; never of a slice chosen by hand."""
     prompt_target: bool
-    direction: Direction | None
+    direction: Direction | None = None
+
+
+class _Origin(_Part):
     data: str
     """The name of the rows."""
     data_hash: str
@@ -55,6 +57,19 @@ class SavedSlice:
     simulated: bool
     saved_at: str
     """When, in ISO 8601."""
+
+
+class _File(_Part):
+    format: Literal["1"]
+    slice: str
+    found: _Numbers
+    origin: _Origin
+
+
+class SavedSlice(_Numbers, _Origin):
+    """A slice with what was known about it when it was saved."""
+
+    predicate: InstanceOf[Predicate]
 
     @classmethod
     def of(cls, chosen: FoundSlice | MeasuredSlice, judged: JudgedDataset, *, saved_at: str) -> SavedSlice:
@@ -90,51 +105,17 @@ class SavedSlice:
 
     def to_yaml(self) -> str:
         """Write the slice as YAML; what is unknown is left out."""
-        fields = asdict(self)
-        numbers = {name: fields[name] for name in _Numbers.model_fields if fields[name] is not None}
+        numbers = self.model_dump(include={*_Numbers.model_fields}, exclude_none=True)
+        origin = self.model_dump(include={*_Origin.model_fields})
         body: dict[str, Any] = {  # Any: YAML nodes
             "format": FORMAT,
             "slice": str(self.predicate),
             "found": numbers,
-            "origin": {name: fields[name] for name in _Origin.model_fields},
+            "origin": origin,
         }
         # YAML reads U+0085 and its like as line ends, so all of a text with one is escaped.
         plain = all(text.isprintable() for text in (str(self.predicate), self.data, self.judge, self.model))
         return yaml.safe_dump(body, sort_keys=False, allow_unicode=plain, width=110)
-
-
-class _Numbers(BaseModel):
-    model_config = ConfigDict(extra="forbid")
-    metric: str
-    n: int
-    support: int
-    value: float | None = None
-    low: float | None = None
-    high: float | None = None
-    rest: float | None = None
-    p: float | None = None
-    chosen_by_hand: bool
-    confirmed: bool
-    prompt_target: bool
-    direction: Direction | None = None
-
-
-class _Origin(BaseModel):
-    model_config = ConfigDict(extra="forbid")
-    data: str
-    data_hash: str
-    judge: str
-    model: str
-    simulated: bool
-    saved_at: str
-
-
-class _File(BaseModel):
-    model_config = ConfigDict(extra="forbid")
-    format: Literal["1"]
-    slice: str
-    found: _Numbers
-    origin: _Origin
 
 
 def save_slice(saved: SavedSlice, path: Path) -> None:
@@ -156,7 +137,9 @@ def load_saved_slice(path: Path) -> SavedSlice:
         InputError: There is no such file, or it is not a saved slice.
     """
     try:
-        parsed = _parse(read_small_text(path))
+        text = read_small_text(path, limit=MAX_BYTES)
+        # The base loader builds text and nothing else, so that a file cannot run anything.
+        parsed = _File.model_validate(yaml.load(text, Loader=yaml.BaseLoader))  # noqa: S506  # text only
     except ValidationError as error:
         first = error.errors()[0]
         field = ".".join(map(str, first["loc"])) or "the file"
@@ -173,15 +156,6 @@ def load_saved_slice(path: Path) -> SavedSlice:
     )
 
 
-def load_slice(path: Path) -> Predicate:
-    """Return the predicate of a saved slice.
-
-    Raises:
-        InputError: As `load_saved_slice`.
-    """
-    return load_saved_slice(path).predicate
-
-
 def read_slice(text: str) -> Predicate:
     """Read a slice as commands take it: the path of a saved slice, or a predicate.
 
@@ -193,14 +167,7 @@ def read_slice(text: str) -> Predicate:
     except OSError:  # a predicate may be longer than a file's name can be
         is_file = False
     if is_file:
-        return load_slice(Path(text))
+        return load_saved_slice(Path(text)).predicate
     if text.strip().endswith(SUFFIXES) and not any(sign in text for sign in "=<>["):
         raise InputError(f"there is no slice file {text!r}", hint="judgewright slices --save writes one")
     return parse_predicate(text)
-
-
-def _parse(text: str) -> _File:
-    if len(text) > MAX_CHARACTERS:
-        raise ValueError(f"a slice file over {MAX_CHARACTERS:,} characters is not read")
-    # The base loader builds text and nothing else, so that a file cannot run anything.
-    return _File.model_validate(yaml.load(text, Loader=yaml.BaseLoader))  # noqa: S506  # text and nothing else

@@ -60,7 +60,7 @@ def compare(loss: BoolArray | FloatArray, member: BoolArray, groups: IntArray) -
     pooled = float(loss.var())
     inside, rest = float(loss[member].mean()), float(loss[~member].mean())
     fewest = min(count_groups(groups[member]), count_groups(groups[~member]))
-    design = design_effect(loss, member, groups)
+    design = Clustered.of(loss, groups).design(np.flatnonzero(member))
     se = math.sqrt(pooled * (1 / n + 1 / (total - n)) * design)
     p = 1.0
     if se > 0 and fewest >= MIN_GROUPS:
@@ -70,14 +70,6 @@ def compare(loss: BoolArray | FloatArray, member: BoolArray, groups: IntArray) -
             # Student's t flatters.
             p = max(p, _exact_tail(int(loss[member].sum()), n, int(loss.sum()), total))
     return Comparison(n=n, inside=inside, rest=rest, se=se, p=p, design=design)
-
-
-def design_effect(loss: BoolArray | FloatArray, member: BoolArray, groups: IntArray) -> float:
-    """Return how many times the gap's variance exceeds that of independent rows; at least 1.
-
-    Residuals summed by group over those of single rows; the slice is neither empty nor everything.
-    """
-    return Clustered.of(loss, groups).design(np.flatnonzero(member))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -107,7 +99,13 @@ class Clustered:
         return count_groups(self.groups[rows])
 
     def design(self, rows: IntArray) -> float:
-        """Return the design effect of the slice with these rows, see `design_effect`; rows are positions."""
+        """Return how many times the gap's variance exceeds that of independent rows; at least 1.
+
+        Residuals summed by group over those of single rows; the slice is neither empty nor everything.
+
+        Args:
+            rows: Positions of the slice's rows.
+        """
         if self.rows_of.max() <= 1:
             return 1.0
         groups, loss = self.groups[rows], self.loss[rows].astype(np.float64)
@@ -208,41 +206,23 @@ class LossScan:
         return self.variance > 0
 
     def llr(self, n: FloatArray, loss: FloatArray) -> FloatArray:
-        """Score cells by their rows and summed losses; shapes (cells,)."""
-        if self.variance is None:
-            return scan_llr(n, loss, self.total, self.loss)
-        return gaussian_llr(n, loss, self.total, self.loss / self.total, self.variance)
+        """Return the one-sided log-likelihood ratio of each cell, 0 where it is not worse; shape (cells,).
 
+        Of bad rows it is the Bernoulli scan (Kulldorff 1997), else that of a shifted mean of known variance.
 
-def scan_llr(n: FloatArray, bad: FloatArray, total: float, total_bad: float) -> FloatArray:
-    """Return the one-sided Bernoulli scan log-likelihood ratio (Kulldorff 1997) of each cell; 0 where not worse.
-
-    Args:
-        n: Rows in each cell; shape (cells,).
-        bad: Bad rows in each cell; shape (cells,).
-        total: All rows.
-        total_bad: All bad rows.
-    """
-    rest, rest_bad = total - n, total_bad - bad
-    with np.errstate(invalid="ignore", divide="ignore"):
-        worse = bad * rest > rest_bad * n
-    ratio = _log_likelihood(n, bad) + _log_likelihood(rest, rest_bad) - _log_likelihood(total, total_bad)
-    return np.where(worse, np.maximum(ratio, 0.0), 0.0)
-
-
-def gaussian_llr(n: FloatArray, loss: FloatArray, total: float, mean: float, variance: float) -> FloatArray:
-    """Return the one-sided log-likelihood ratio of a shifted mean of known variance in each cell; 0 where not worse.
-
-    Args:
-        n: Rows in each cell; shape (cells,).
-        loss: Their summed loss; shape (cells,).
-        total: All rows.
-        mean: Mean loss of all rows.
-        variance: Variance of the loss of all rows, positive.
-    """
-    rest = np.maximum(total - n, 1.0)
-    gap = (loss / np.maximum(n, 1.0) - mean) * total / rest
-    return np.where(gap > 0, gap**2 * n * rest / (2 * total * variance), 0.0)
+        Args:
+            n: Rows in each cell; shape (cells,).
+            loss: Their summed loss; shape (cells,).
+        """
+        rest, rest_loss = self.total - n, self.loss - loss
+        if self.variance is not None:
+            rest = np.maximum(rest, 1.0)
+            gap = (loss / np.maximum(n, 1.0) - self.loss / self.total) * self.total / rest
+            return np.where(gap > 0, gap**2 * n * rest / (2 * self.total * self.variance), 0.0)
+        worse = loss * rest > rest_loss * n
+        everything = _log_likelihood(self.total, self.loss)
+        ratio = _log_likelihood(n, loss) + _log_likelihood(rest, rest_loss) - everything
+        return np.where(worse, np.maximum(ratio, 0.0), 0.0)
 
 
 def rows_to_find(share: float, base: float, candidates: int) -> float:

@@ -11,11 +11,10 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from dataclasses import replace
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
-import orjson
 import pydantic
 
 from ..judges import DataError, FloatArray, InputError, IntArray, JudgedDataset, Row
@@ -40,19 +39,22 @@ STARTS = 4
 """Starts of k-means, of which the tightest is kept."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Topic:
+class Topic(pydantic.BaseModel):
     """One topic: its name and the words that speak for it."""
 
+    model_config = pydantic.ConfigDict(extra="forbid", frozen=True)
+
     name: str
-    weights: Mapping[str, float]
+    weights: dict[str, pydantic.PositiveFloat]
     """By word, positive; a text's share of it grows with 1 + ln(times) of each."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Topics:
+class Topics(pydantic.BaseModel):
     """The topics of one field."""
 
+    model_config = pydantic.ConfigDict(extra="forbid", frozen=True)
+
+    schema_version: Literal[1] = 1
     field: str
     topics: tuple[Topic, ...]
 
@@ -83,8 +85,7 @@ class Topics:
 
     def to_json(self) -> bytes:
         """Write the topics down."""
-        topics = [{"name": topic.name, "weights": dict(topic.weights)} for topic in self.topics]
-        return orjson.dumps({"schema_version": 1, "field": self.field, "topics": topics}, option=orjson.OPT_INDENT_2)
+        return self.model_dump_json(indent=2).encode()
 
     @classmethod
     def from_json(cls, body: bytes | str) -> Topics:
@@ -94,25 +95,11 @@ class Topics:
             DataError: It is something else.
         """
         try:
-            parsed = _File.model_validate_json(body)
+            return cls.model_validate_json(body)
         except pydantic.ValidationError as error:
             first = error.errors()[0]
             field = ".".join(map(str, first["loc"])) or "the file"
             raise DataError(f"these are no topics: {field}: {first['msg']}") from None
-        return cls(field=parsed.field, topics=tuple(Topic(name=t.name, weights=t.weights) for t in parsed.topics))
-
-
-class _Entry(pydantic.BaseModel):
-    model_config = pydantic.ConfigDict(extra="forbid")
-    name: str
-    weights: dict[str, pydantic.PositiveFloat]
-
-
-class _File(pydantic.BaseModel):
-    model_config = pydantic.ConfigDict(extra="forbid")
-    schema_version: int = pydantic.Field(ge=1, le=1)
-    field: str
-    topics: list[_Entry]
 
 
 def fit_topics(

@@ -15,7 +15,7 @@ from judgewright.runs.cli import main
 from judgewright.runs.demo import write_demo_rows
 from judgewright.runs.reports import WIDTH
 from judgewright.runs.store import Workspace
-from judgewright.slices import load_slice, parse_predicate
+from judgewright.slices import parse_predicate, read_slice
 
 VERDICTS = Path(__file__).resolve().parents[2] / "../shared/data/verdicts"
 needs_verdicts = pytest.mark.skipif(not VERDICTS.exists(), reason="the shared data are not beside the checkout")
@@ -175,10 +175,10 @@ def test_the_saved_target_is_what_was_advised(
 ) -> None:
     """Without a number; with --where it is that one, never confirmed."""
     assert run(str(verdicts), "--no-text", "--save", str(tmp_path / "target.yaml"), "--json") == 0
-    assert str(load_slice(tmp_path / "target.yaml")) == parsed(capsys)["optimize_on"]
+    assert str(read_slice(str(tmp_path / "target.yaml"))) == parsed(capsys)["optimize_on"]
     own = tmp_path / "own.yaml"
     assert run(str(verdicts), "--where", "metadata.kind = b", "--save", str(own)) == 0
-    assert load_slice(own) == parse_predicate("metadata.kind = b")
+    assert read_slice(str(own)) == parse_predicate("metadata.kind = b")
     assert yaml.safe_load(own.read_text())["found"]["confirmed"] is False
 
 

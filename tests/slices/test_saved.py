@@ -1,7 +1,6 @@
 """A saved slice: what is written is read back, what is none is refused, and commands take a path or an expression."""
 
 import json
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -19,7 +18,6 @@ from judgewright.slices import (
     SavedSlice,
     find_slices,
     load_saved_slice,
-    load_slice,
     measure_slice,
     parse_predicate,
     read_slice,
@@ -77,7 +75,7 @@ def test_a_found_slice_comes_back_as_it_was(tmp_path: Path) -> None:
     saved = SavedSlice.of(found, judged, saved_at=NOW)
     save_slice(saved, tmp_path / "a.yaml")
     assert load_saved_slice(tmp_path / "a.yaml") == saved
-    assert load_slice(tmp_path / "a.yaml") == found.predicate
+    assert read_slice(str(tmp_path / "a.yaml")) == found.predicate
     assert (saved.value, saved.n, saved.p, saved.confirmed) == (found.value, found.n, found.p, True)
     assert saved.data_hash == hash_rows(judged.dataset.rows)
     assert (saved.data, saved.saved_at) == ("made", NOW)
@@ -101,7 +99,7 @@ def test_any_predicate_and_name_survive_the_file(
     tmp_path_factory: pytest.TempPathFactory, conditions: list[Equals | Missing | Interval], name: str
 ) -> None:
     """Control characters, half surrogates, quotes and YAML's own signs are data."""
-    saved = replace(EMPTY, predicate=Predicate(conditions), data=name, judge=name)
+    saved = EMPTY.model_copy(update={"predicate": Predicate(conditions), "data": name, "judge": name})
     path = tmp_path_factory.mktemp("saved") / "s.yaml"
     save_slice(saved, path)
     assert load_saved_slice(path) == saved
@@ -111,7 +109,7 @@ def test_json_is_read_as_well(tmp_path: Path) -> None:
     """YAML holds JSON."""
     body = yaml.safe_load(EMPTY.to_yaml()) | {"slice": "kind = a and words in [3, 7)"}
     (tmp_path / "s.json").write_text(json.dumps(body))
-    assert load_slice(tmp_path / "s.json") == parse_predicate("kind = a and words in [3, 7)")
+    assert read_slice(str(tmp_path / "s.json")) == parse_predicate("kind = a and words in [3, 7)")
 
 
 @pytest.mark.parametrize(
@@ -130,7 +128,7 @@ def test_what_is_no_saved_slice_is_refused_by_name(tmp_path: Path, change: dict[
     path = tmp_path / "s.yaml"
     path.write_text(yaml.safe_dump(yaml.safe_load(EMPTY.to_yaml()) | change))
     with pytest.raises(InputError, match=named):
-        load_slice(path)
+        read_slice(str(path))
 
 
 @pytest.mark.parametrize(
@@ -142,13 +140,13 @@ def test_no_text_does_anything_but_be_refused(tmp_path: Path, text: str) -> None
     path = tmp_path / "s.yaml"
     path.write_text(text)
     with pytest.raises(InputError):
-        load_slice(path)
+        read_slice(str(path))
 
 
 def test_commands_take_a_path_or_an_expression(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A file that is there wins; a file that is not there is named; an expression may be longer than a file's name."""
     monkeypatch.chdir(tmp_path)
-    save_slice(replace(EMPTY, predicate=parse_predicate("kind = b")), Path("mine.yaml"))
+    save_slice(EMPTY.model_copy(update={"predicate": parse_predicate("kind = b")}), Path("mine.yaml"))
     assert read_slice("mine.yaml") == read_slice(str(tmp_path / "mine.yaml")) == parse_predicate("kind = b")
     assert read_slice("all rows") == Predicate()
     assert read_slice("file = mine.yaml") == Predicate([Equals(column="file", value="mine.yaml")])

@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 from judgewright.judges import holm
-from judgewright.slices import compare, one_direction, rows_to_find, scan_llr, share_interval
+from judgewright.slices import compare, one_direction, rows_to_find, share_interval
+from judgewright.slices.significance import LossScan
 
 ORACLES = Path(__file__).resolve().parents[2].parent / "shared" / "data" / "oracles.json"
 
@@ -91,7 +92,7 @@ def test_the_scan_statistic_is_half_of_g_squared() -> None:
     from scipy.stats import chi2_contingency
 
     n, bad = np.array([50.0, 50.0]), np.array([20.0, 2.0])
-    found = scan_llr(n, bad, 400.0, 60.0)
+    found = LossScan(400.0, 60.0, None).llr(n, bad)
     g = chi2_contingency([[20, 30], [40, 310]], correction=False, lambda_="log-likelihood").statistic
     assert found[0] == pytest.approx(g / 2)
     assert found[1] == 0.0

@@ -20,8 +20,8 @@ from judgewright.slices import (
     parse_predicate,
     propose,
     read_vocabulary,
-    scan_llr,
 )
+from judgewright.slices.significance import LossScan
 
 WORDS = [f"w{k:03}" for k in range(200)]
 
@@ -65,7 +65,7 @@ def test_words_are_scored_as_they_would_be_one_by_one() -> None:
     inside = {word: has(texts, word) & half for word in WORDS}
     n = np.array([inside[word].sum() for word in WORDS], float)
     lost = np.array([(loss & inside[word]).sum() for word in WORDS], float)
-    score = np.where(n >= 20, scan_llr(n, lost, half.sum(), (loss & half).sum()), 0.0)
+    score = np.where(n >= 20, LossScan(half.sum(), (loss & half).sum(), None).llr(n, lost), 0.0)
     best = [WORDS[i] for i in np.argsort(-score.round(9), kind="stable")[:LIKELY] if score[i] > 0]
     assert [column.name for column in likely.columns] == [f"statement contains {word}" for word in best]
     assert likely.considered == (n >= 20).sum() > LIKELY
