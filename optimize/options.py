@@ -12,10 +12,10 @@ from functools import partial
 from typing import Any, Literal, TypeAlias
 
 Kind: TypeAlias = Literal[
-    "text", "integer", "number", "flag", "names", "repeated", "pairs",
-    "shares", "slice", "edit", "loss", "model", "file", "out",
+    "text", "integer", "integers", "number", "flag", "names", "repeated", "pairs",
+    "shares", "slice", "edit", "loss", "model", "file", "path", "out",
 ]  # fmt: skip
-"""How an option is spelled: `names` are comma-separated, `repeated` and `pairs` are given once for each value."""
+"""How an option is spelled: `names` are comma-separated; `integers`, `repeated` and `pairs` are given once a value."""
 _KINDS: Mapping[type, Kind] = {bool: "flag", int: "integer", float: "number"}
 
 
@@ -33,6 +33,8 @@ class Option:
     high: int | None = None
     choices: tuple[str, ...] = ()
     metavar: str | None = None
+    type: Any = None
+    """The click type of an option of one command, where no kind says it; Any: click is not imported here."""
     proposers: tuple[str, ...] = ()
     """The proposers that it is for; all unless given."""
 

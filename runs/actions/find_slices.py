@@ -6,12 +6,14 @@ import hashlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from ...judges import Dataset, InputError, JudgedDataset, load_verdicts
 from ...judges.reliability import Finding, read_audit
 from ...optimize import choose_target
+from ...optimize.options import option
 from ...slices import (
     FoundSlice,
     Predicate,
@@ -26,33 +28,37 @@ from ...slices.inspect_slice import MeasuredSlice
 from ...slices.refine import Tree, refine_slice
 from ...slices.saved import SavedSlice, read_slice, save_slice
 from ...slices.significance import MIN_GROUPS
+from ...slices.target import TARGETS
 from ...slices.topics import add_topics, fit_topics
 from ..store.journal import find_run
 from ..store.sealed_rows import enter_look, require_shown, seal_of, version_of
 from ..store.workspace import Workspace
 from .run_summary import baseline
 
+_slices = partial(option, "Slices")
 UNGROUPED = "every row is a group of its own"
 """How the note of a verdict file without a group begins."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Search:
-    """What is searched for, and where."""
+    """What is searched for, and where; each field is also an option of the command `slices`."""
 
-    metric: str = "precision"
-    columns: tuple[str, ...] = ()
-    """The only columns to search; all that do not leak the label unless given."""
-    exclude: tuple[str, ...] = ()
-    keep: tuple[str, ...] = ()
-    """Columns to search though their names sound like a label's or a judge's output."""
-    max_depth: int = 3
-    min_support: int | None = None
-    text: bool | None = None
-    """Whether to search by what the texts look like; None does where there are texts."""
-    topics: int = 0
-    """How many topics to cut each text field into."""
-    seed: int = 0
+    metric: str = _slices("precision", "The metric that should be poor on the slice.", choices=tuple(TARGETS))
+    columns: tuple[str, ...] = _slices(
+        (), "Comma-separated columns to search [default: all columns that do not leak the label].", kind="names"
+    )
+    exclude: tuple[str, ...] = _slices((), "Comma-separated columns to leave out.", kind="names")
+    keep: tuple[str, ...] = _slices(
+        (), "Comma-separated columns to search though named like a label or a judge's output.", kind="names"
+    )
+    max_depth: int = _slices(3, "Conditions in a slice at most.", low=1, high=3)
+    min_support: int | None = _slices(None, "Rows in a slice at least [default: 30 or 0.5 %].", kind="integer", low=2)
+    text: bool | None = _slices(
+        None, "Search by what texts look like [default: where there are any].", kind="flag", flag="--text/--no-text"
+    )
+    topics: int = _slices(0, "Cut each text into so many topics as well.", low=0, high=100)
+    seed: int = _slices(0, "Seed of the two folds.")
 
 
 def read_judged(
@@ -117,13 +123,12 @@ def group_by_input(judged: JudgedDataset) -> JudgedDataset:
         f"rows that share the same {name} are one group ({usable[name]:,} groups), as no column names it "
         "(--group COLUMN does)"
     )
-    grouped = tuple(replace(row, group=_key(row.inputs.get(name, ""))) for row in rows)
+    grouped = []
+    for row in rows:
+        text = row.inputs.get(name, "").encode("utf-8", "surrogatepass")
+        grouped.append(replace(row, group=hashlib.blake2b(text, digest_size=16).hexdigest()))
     dataset = Dataset.of(grouped, labels=judged.dataset.labels, name=judged.dataset.name, notes=notes)
     return replace(judged, dataset=dataset)
-
-
-def _key(text: str) -> str:
-    return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
 
 
 def with_topics(judged: JudgedDataset, wanted: Search) -> JudgedDataset:

@@ -13,6 +13,7 @@ from ...judges.leaderboard import Leaderboard, rank_judges
 from ...judges.metrics import anls
 from ...judges.metrics.macro_average import MacroMean, macro_means
 from ...judges.published import PublishedRow
+from ...optimize.options import option
 
 TEXT_METRIC = "anls"
 """The metric that holds written answers against the gold ones, letter by letter."""
@@ -20,15 +21,15 @@ TEXT_METRIC = "anls"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScoreOptions:
-    """What is measured beyond the default."""
+    """What is measured beyond the default; the fields but `by` are options of the command `score` as well."""
 
     by: str | None = None
     """A column for whose values the judge is measured too."""
-    at: tuple[int, ...] = (10,)
-    """Cut-offs of nDCG."""
-    uncertain: str | None = None
-    """The column that says where people were uncertain."""
-    seed: int = 0
+    at: tuple[int, ...] = option("Output", (), "Cut-offs of nDCG [default: 10].", kind="integers", flag="--k", low=1)
+    uncertain: str | None = option(
+        "Verdict files", None, "Column that says where people were uncertain; adds the metrics of DIRAS."
+    )
+    seed: int = option("Output", 0, "Seed of the draws behind the interval of ECE.")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,7 +75,7 @@ def read_judges(files: Sequence[Path], columns: VerdictColumns) -> dict[str, Jud
 
 def measure_one(judged: JudgedDataset, options: ScoreOptions) -> Score:
     """Measure one judge, and per value of a column."""
-    at, uncertain, seed = options.at, options.uncertain, options.seed
+    at, uncertain, seed = options.at or (10,), options.uncertain, options.seed
     return Score(
         judged=judged,
         benchmark=measure(judged, at=at, uncertain=uncertain, seed=seed),
@@ -89,7 +90,7 @@ def measure_many(
 ) -> Leaderboard:
     """Measure several judges and rank them, with published figures beside them."""
     found = {
-        name: measure(judged, at=options.at, uncertain=options.uncertain, seed=options.seed)
+        name: measure(judged, at=options.at or (10,), uncertain=options.uncertain, seed=options.seed)
         for name, judged in judges.items()
     }
     return rank_judges(judges, found, metric=metric, published=published)

@@ -3,38 +3,81 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
-from typing import cast
 
 import click
 
-from ...judges import BudgetSpent, InputError, WorldError
+from ...judges import BudgetSpent, InputError
 from ...judges.annotation import (
     CONFIDENT,
     DEFAULT_EMBEDDER,
     Bm25,
+    CutCurve,
     Dense,
     Item,
     Outside,
     Retriever,
+    ReviewQueue,
     SamplePlan,
     label_matrix,
     load_encoder,
     write_matrix,
 )
 from ...judges.annotation.collection import CollectionFiles, read_collection
+from ...optimize.options import described, option
 from ..actions.annotate import Annotation, run_annotation, write_annotations
-from ..config.options import ModelOptions
+from ..config.options import COLUMN, LABEL_SCALE, ModelOptions, pairs_option
+from ..store.workspace import Workspace
 from ..terminal import progress_on_stderr, say, say_json, say_table
 from .failure import error_body, report_failure
 from .help import Command
 from .model_access import asking_environment
-from .options import column_map, json_option, no_wait_option, open_workspace, options_of, workspace_option
-from .output_paths import OutFile
+from .options import json_option, options_of, writes_workspace
 
 SHOWN = 10
 """Disagreements that are printed; the JSON has more."""
+
+
+_pairs = partial(option, "Judging")
+_data = partial(option, "Data")
+_output = partial(option, "Output")
+
+
+@dataclass(frozen=True, kw_only=True)
+class AnnotateOptions:
+    """Which pairs are drawn, who judges them, what people said of them, and what is written."""
+
+    judge: str = field(metadata=described("Judging", "A judge of pairs: name, name@version or YAML file."))
+    out: Path = field(metadata=described("Output", "Write the annotations as JSONL.", kind="out"))
+    k: int = _pairs(5, "The retriever's top.", low=1)
+    per_query: int = _pairs(10, "Pairs of a query, half of them inside the top k.", low=2)
+    outside: Outside = _pairs(
+        "bands",
+        "Below the top k, draw one pair from each of ever wider bands of ranks, or any with the same chance.",
+        choices=("bands", "uniform"),
+    )
+    retriever: str = _pairs("bm25", "Which retriever ranks the documents.", choices=("bm25", "dense"))
+    embedder: str = _pairs(DEFAULT_EMBEDDER, "Model of the dense retriever.")
+    seed: int = _pairs(0, "Seed of the draw.", low=0)
+    labels: Path | None = _data(
+        None,
+        "What people said: a file with query_id, document_id and label. Never give labels of a holdout.",
+        kind="path",
+    )
+    label: str = _data("label", "Column of the label.")
+    label_scale: str | None = _data(None, LABEL_SCALE)
+    threshold_from: str = _pairs(
+        "rule",
+        "What counts as retrieved: the decision of the judge's rule, the best F1 on the labels, or a probability.",
+        metavar="rule|labels|P",
+    )
+    matrix: Path | None = _output(None, "Also write a sparse label matrix, .npz or .jsonl.", kind="out")
+    columns: Mapping[str, str] = pairs_option("Data", COLUMN, flag="--column", metavar="INPUT=COLUMN")
+    query_id: str | None = _data(None, "Column of the query's id [default: query_id, qid, else id].")
+    document_id: str | None = _data(None, "Column of the document's id [default: document_id, doc_id, ..., else id].")
 
 
 @click.command(
@@ -44,62 +87,11 @@ SHOWN = 10
 )
 @click.argument("queries", type=click.Path(path_type=Path))
 @click.argument("corpus", type=click.Path(path_type=Path))
-@click.option("--judge", "judge_name", required=True, help="A judge of pairs: name, name@version or YAML file.")
-@click.option("--out", type=OutFile(), required=True, help="Write the annotations as JSONL.")
-@click.option("--k", default=5, show_default=True, type=click.IntRange(min=1), help="The retriever's top.")
-@click.option(
-    "--per-query", default=10, show_default=True, type=click.IntRange(min=2),
-    help="Pairs of a query, half of them inside the top k.",
-)  # fmt: skip
-@click.option(
-    "--outside", default="bands", show_default=True, type=click.Choice(["bands", "uniform"]),
-    help="Below the top k, draw one pair from each of ever wider bands of ranks, or any with the same chance.",
-)  # fmt: skip
-@click.option("--retriever", default="bm25", show_default=True, type=click.Choice(["bm25", "dense"]))
-@click.option("--embedder", default=DEFAULT_EMBEDDER, show_default=True, help="Model of the dense retriever.")
-@click.option("--seed", default=0, show_default=True, type=click.IntRange(min=0), help="Seed of the draw.")
-@click.option(
-    "--labels", type=click.Path(path_type=Path),
-    help="What people said: a file with query_id, document_id and label. Never give labels of a holdout.",
-)  # fmt: skip
-@click.option("--label", default="label", show_default=True, help="Column of the label.")
-@click.option("--label-scale", help="Scale of the labels: binary, probability, or LOW..HIGH@THRESHOLD.")
-@click.option(
-    "--threshold-from", default="rule", show_default=True,
-    help="What counts as retrieved: the decision of the judge's rule, the best F1 on the labels, or a probability.",
-    metavar="rule|labels|P",
-)  # fmt: skip
-@click.option("--matrix", type=OutFile(), help="Also write a sparse label matrix, .npz or .jsonl.")
-@click.option("--column", "columns", multiple=True, metavar="INPUT=COLUMN", help="Read a judge's input from there.")
-@click.option("--query-id", help="Column of the query's id [default: query_id, qid, else id].")
-@click.option("--document-id", help="Column of the document's id [default: document_id, doc_id, ..., else id].")
-@options_of(models=ModelOptions)
-@workspace_option
-@no_wait_option
+@options_of(options=AnnotateOptions, models=ModelOptions)
+@writes_workspace
 @json_option
 def annotate(
-    queries: Path,
-    corpus: Path,
-    judge_name: str,
-    out: Path,
-    k: int,
-    per_query: int,
-    outside: str,
-    retriever: str,
-    embedder: str,
-    seed: int,
-    labels: Path | None,
-    label: str,
-    label_scale: str | None,
-    threshold_from: str,
-    matrix: Path | None,
-    columns: tuple[str, ...],
-    query_id: str | None,
-    document_id: str | None,
-    models: ModelOptions,
-    workspace: Path | None,
-    no_wait: bool,
-    as_json: bool,
+    queries: Path, corpus: Path, options: AnnotateOptions, models: ModelOptions, workspace: Workspace, as_json: bool
 ) -> None:
     """Judge pairs of QUERIES and CORPUS, drawn equally from inside and outside a retriever's top k.
 
@@ -107,75 +99,75 @@ def annotate(
     and the chance with which the pair was drawn. A stopped run is started again with the same command: what has been
     answered is not asked again.
     """
+    out, matrix = options.out, options.matrix
     if matrix is not None and matrix.suffix not in (".npz", ".jsonl"):
         raise InputError(f"--matrix {matrix.name!r} ends neither in .npz nor in .jsonl")
-    sources = CollectionFiles(
+    files = CollectionFiles(
         queries=queries,
         corpus=corpus,
-        labels=labels,
-        columns=column_map(columns),
-        query_id=query_id,
-        document_id=document_id,
-        label=label,
-        label_scale=label_scale,
+        labels=options.labels,
+        columns=options.columns,
+        query_id=options.query_id,
+        document_id=options.document_id,
+        label=options.label,
+        label_scale=options.label_scale,
     )
-    plan = SamplePlan(k=k, per_query=per_query, outside=cast("Outside", outside), seed=seed)
-    with open_workspace(workspace, wait=not no_wait) as place, progress_on_stderr(quiet=as_json) as watch:
-        prompt = place.registry.get(judge_name)
-        collection = read_collection(prompt, sources)
-        search = _open_retriever(retriever, embedder, collection.documents)
-        found = run_annotation(
-            place,
+    plan = SamplePlan(k=options.k, per_query=options.per_query, outside=options.outside, seed=options.seed)
+    with progress_on_stderr(quiet=as_json) as watch:
+        prompt = workspace.registry.get(options.judge)
+        collection = read_collection(prompt, files)
+        annotation = run_annotation(
+            workspace,
             prompt,
             collection,
             models,
-            asking_environment(place.root, models.model),
-            retriever=search,
+            asking_environment(workspace.root, models.model),
+            retriever=_open_retriever(options, collection.documents),
             plan=plan,
-            threshold_from=threshold_from,
+            threshold_from=options.threshold_from,
             watch=watch,
         )
-    write_annotations(found, out)
+    write_annotations(annotation, out)
     if matrix is not None:
-        write_matrix(label_matrix(found.judged), matrix)
-    shortfall = _shortfall(found)
+        write_matrix(label_matrix(annotation.judged), matrix)
+    unpaid = annotation.unscored.get("budget")
+    shortfall = BudgetSpent(f"the budget ended before {unpaid} pairs were judged") if unpaid else None
     if as_json:
-        say_json(found.to_json() | {"out": str(out), "matrix": matrix and str(matrix)} | error_body(shortfall))
+        say_json(annotation.to_json() | {"out": str(out), "matrix": matrix and str(matrix)} | error_body(shortfall))
     else:
-        _say(found, out, matrix)
+        _say(annotation, out, matrix)
     if shortfall is not None:
         sys.exit(report_failure(shortfall, as_json=False))
 
 
-def _open_retriever(kind: str, embedder: str, documents: Sequence[Item]) -> Retriever:
-    encode = load_encoder(embedder) if kind == "dense" else None
+def _open_retriever(options: AnnotateOptions, documents: Sequence[Item]) -> Retriever:
     texts = [document.text for document in documents]
-    return Bm25(texts) if encode is None else Dense(texts, encode, name=embedder)
+    if options.retriever == "bm25":
+        return Bm25(texts)
+    return Dense(texts, load_encoder(options.embedder), name=options.embedder)
 
 
-def _say(found: Annotation, out: Path, matrix: Path | None) -> None:
-    for note in found.notes:
+def _say(annotation: Annotation, out: Path, matrix: Path | None) -> None:
+    for note in annotation.notes:
         say(f"note: {note}")
-    mark = " (SIMULATED)" if found.judged.simulated else ""
-    say(f"\n{found.judged.judge} on {found.judged.model}{mark}, documents by {found.retriever}")
+    mark = " (SIMULATED)" if annotation.judged.simulated else ""
+    say(f"\n{annotation.judged.judge} on {annotation.judged.model}{mark}, documents by {annotation.retriever}")
     estimates = {
-        f"recall of the top {found.plan.k}": found.estimates.recall,
-        "relevant documents of a query": found.estimates.relevant_per_query,
+        f"recall of the top {annotation.plan.k}": annotation.estimates.recall,
+        "relevant documents of a query": annotation.estimates.relevant_per_query,
     }
     lines = [(name, str(e), str(e.n)) for name, e in estimates.items()]
     say_table(("in the whole corpus, by the judge", "95 % interval", "pairs"), lines)
     for reason in dict.fromkeys(e.reason for e in estimates.values() if e.reason):
         say(f"note: {reason}")
-    if found.curve is not None:
-        _say_cuts(found)
-    if found.queue is not None:
-        _say_queue(found)
+    if annotation.curve is not None:
+        _say_cuts(annotation.curve)
+    if annotation.queue is not None:
+        _say_queue(annotation.queue)
     say(f"\nannotations written to {out}" + (f", label matrix to {matrix}" if matrix else ""))
 
 
-def _say_cuts(found: Annotation) -> None:
-    curve = found.curve
-    assert curve is not None
+def _say_cuts(curve: CutCurve) -> None:
     say(f"\nthreshold instead of a fixed k, on {curve.n:,} labelled pairs of {curve.queries:,} queries")
     cuts = [(f"probability >= {curve.best.cut:.3f}", curve.best, curve.best_f1)]
     cuts += [(f"top {point.cut:.0f}", point, f1) for point, f1 in zip(curve.top, curve.top_f1, strict=True)]
@@ -188,9 +180,7 @@ def _say_cuts(found: Annotation) -> None:
     say(f"note: {curve.note}")
 
 
-def _say_queue(found: Annotation) -> None:
-    queue = found.queue
-    assert queue is not None
+def _say_queue(queue: ReviewQueue) -> None:
     sure = f"{queue.confident:,} with a confidence above {CONFIDENT:g}"
     say(f"\nto review: {queue.total:,} of {queue.n:,} labels are contradicted, {sure}")
     say(f"note: {queue.note}")
@@ -207,10 +197,3 @@ def _say_queue(found: Annotation) -> None:
     ]
     if lines:
         say_table(("query", "document", "label", "judge says", "confidence", "rank"), lines, left=2)
-
-
-def _shortfall(found: Annotation) -> WorldError | None:
-    """Say what kept pairs from being judged: no budget left."""
-    if found.unscored.get("budget"):
-        return BudgetSpent(f"the budget ended before {found.unscored['budget']} pairs were judged")
-    return None

@@ -14,11 +14,12 @@ from ..config.options import BenchOptions, ModelOptions, RowOptions, TrustOption
 from ..terminal import progress_on_stderr, say, say_json
 from .failure import error_body, report_failure
 from .help import Command
-from .options import all_option, json_option, no_wait_option, open_workspace, options_of, workspace_option
+from .options import all_option, json_option, options_of, writes_workspace
 
 if TYPE_CHECKING:
     from ...judges.listwise import Window
     from ..actions.bench import BenchPlan, BenchResult
+    from ..store.workspace import Workspace
 
 SHOWN = 3
 """Responses that are printed claim by claim."""
@@ -35,8 +36,7 @@ Ranking:  judgewright bench context_relevance rows.jsonl --model gpt-4o-mini --l
 @click.argument("data", type=click.Path(path_type=Path))
 @options_of(rows=RowOptions, models=ModelOptions, options=BenchOptions, trust=TrustOptions)
 @all_option
-@workspace_option
-@no_wait_option
+@writes_workspace
 @json_option
 def bench(
     judge: str,
@@ -46,8 +46,7 @@ def bench(
     options: BenchOptions,
     trust: TrustOptions,
     show_all: bool,
-    workspace: Path | None,
-    no_wait: bool,
+    workspace: Workspace,
     as_json: bool,
 ) -> None:
     """Ask JUDGE (name, name@version or YAML file) about the rows of DATA, and compare with their labels."""
@@ -57,18 +56,18 @@ def bench(
     from .model_access import asking_environment
 
     plan = _plan(options, trust, max_tokens=models.max_tokens)
-    with open_workspace(workspace, wait=not no_wait) as place, progress_on_stderr(quiet=as_json) as watch:
-        prompt = place.registry.get(judge)
+    with progress_on_stderr(quiet=as_json) as watch:
+        prompt = workspace.registry.get(judge)
         dataset = read_rows(prompt, data, rows)
         if options.slice_ is not None:
             dataset = rows_in_slice(dataset, read_slice(options.slice_))
         result = run_bench(
-            place,
+            workspace,
             prompt,
             dataset,
             plan,
             models,
-            asking_environment(place.root, models.model),
+            asking_environment(workspace.root, models.model),
             watch=watch,
             show_all=show_all,
         )

@@ -21,10 +21,11 @@ from ..store.run_config import read_rows
 from ..terminal import progress_on_stderr, say, say_json
 from .help import Command
 from .model_access import asking_environment
-from .options import json_option, no_wait_option, open_workspace, options_of, workspace_option
+from .options import json_option, options_of, writes_workspace
 
 if TYPE_CHECKING:
     from ...judges import Shares
+    from ..store.workspace import Workspace
 
 
 _fit = partial(option, "Calibration")
@@ -49,8 +50,7 @@ class CalibrateOptions(ConfidenceOptions):
 @click.argument("judge")
 @click.argument("data", type=click.Path(path_type=Path))
 @options_of(rows=RowOptions, models=ModelOptions, options=CalibrateOptions)
-@workspace_option
-@no_wait_option
+@writes_workspace
 @json_option
 def calibrate(
     judge: str,
@@ -58,8 +58,7 @@ def calibrate(
     rows: RowOptions,
     models: ModelOptions,
     options: CalibrateOptions,
-    workspace: Path | None,
-    no_wait: bool,
+    workspace: Workspace,
     as_json: bool,
 ) -> None:
     """Fit JUDGE's decision rule on the validation rows of DATA, show before and after, and keep it with the judge.
@@ -67,15 +66,15 @@ def calibrate(
     Rows are split as `optimize` splits them; training, holdout and final rows are not judged. The figures after
     are cross-fitted: each row is decided by a rule that its group did not help to fit.
     """
-    with open_workspace(workspace, wait=not no_wait) as place, progress_on_stderr(quiet=as_json) as watch:
-        prompt = place.registry.get(judge)
+    with progress_on_stderr(quiet=as_json) as watch:
+        prompt = workspace.registry.get(judge)
         dataset = read_rows(prompt, data, rows)
         result = run_calibration(
-            place,
+            workspace,
             prompt,
             dataset,
             models=models,
-            environment=asking_environment(place.root, models.model),
+            environment=asking_environment(workspace.root, models.model),
             settings=JudgeSettings(max_tokens=models.max_tokens, confidence=options.confidence),
             metric=options.metric,
             method="none" if options.threshold_only else options.method,

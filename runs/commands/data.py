@@ -2,24 +2,87 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import asdict
+from dataclasses import asdict, dataclass, field
+from functools import partial
 from pathlib import Path
 
 import click
 
-from ...judges import InputError, parse_label_scale, parse_shares
+from ...judges import InputError, Shares, parse_label_scale
 from ...judges.datasets import SOURCES, Flat, ReadOptions, fetched, open_collection, open_source, read_collection
 from ...judges.files import RawRoles, words_of
+from ...optimize.options import described, option
 from ..actions.check_data import CheckOptions, check_file
 from ..actions.make_data import import_rows, split_file
 from ..config.environment import read_environment
+from ..config.options import COLUMN, LABEL_SCALE, pairs_option
 from ..reports.data_report import say_data_report, say_import
+from ..store.workspace import Workspace
 from ..terminal import say, say_json, say_table
 from .help import Group
-from .options import json_option, open_workspace, workspace_option
+from .options import json_option, options_of, reads_workspace
 from .output_paths import OutFile, OutFolder
+
+_data = partial(option, "Data")
+
+
+@dataclass(frozen=True, kw_only=True)
+class RoleOptions:
+    """Which columns of a file are what."""
+
+    columns: Mapping[str, str] = pairs_option("Data", COLUMN, flag="--column", metavar="INPUT=COLUMN")
+    label: str | None = _data(None, "Column of the human label [default: label].")
+    id_: str | None = _data(None, "Column of the row id [default: id, else the line number].", flag="--id")
+    group: str | None = _data(
+        None, "Column whose rows stay in one part of a split [default: group_id, else the longest input]."
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class CheckingOptions(RoleOptions):
+    """What a file is checked for."""
+
+    judge: str | None = _data(None, "Look at this judge's inputs, and count the tokens of a whole run.")
+    model: str | None = _data(None, "Count this model's tokens and, with --judge, say what a run may cost.")
+    split_column: str | None = _data(None, "Column that says train, test and so on [default: split, orig_split].")
+    against: Path | None = _data(None, "Another file that should share no row with this one.", kind="path")
+
+
+@dataclass(frozen=True, kw_only=True)
+class SplitOptions(RoleOptions):
+    """How a file is split, and where the parts go."""
+
+    out: Path = field(metadata=described("Output", "Folder for the parts.", type=OutFolder()))
+    label_scale: str | None = _data(None, LABEL_SCALE)
+    shares: Shares = _data(
+        (30, 20, 30, 20), "Per cent for training/validation/holdout/final.", kind="shares", flag="--split"
+    )
+    seed: int = _data(0, "Decides where groups go that fit two parts equally well.")
+
+
+@dataclass(frozen=True, kw_only=True)
+class ImportOptions:
+    """What is read of a published release, and what is written."""
+
+    out: Path = field(metadata=described("Output", "The JSONL to write.", type=OutFile(makes_folder=True)))
+    level: str = _data("", "What one row is, where the source has several (see `data sources`).")
+    where: Mapping[str, str] = pairs_option(
+        "Data", "Keep only rows with this value.", flag="--where", metavar="COLUMN=VALUE"
+    )
+    limit: int | None = _data(None, "Keep only the first rows.", kind="integer", low=1)
+    seed: int = _data(0, "Decides what is drawn, such as negatives.")
+    columns: Mapping[str, str] = pairs_option(
+        "Data", "generic: which column is what.", flag="--map", metavar="OURS=COLUMN"
+    )
+    values: Mapping[str, str] = pairs_option(
+        "Data", "generic: what a label word means.", flag="--label-value", metavar="WORD=GRADE"
+    )
+    queries: Path | None = _data(None, "trec_dl: the file of queries.", kind="path")
+    passages: Path | None = _data(None, "trec_dl: the file or folder of passages.", kind="path")
+    hub_split: str | None = _data(None, "hub: which split.")
+    hub_config: str | None = _data(None, "hub: which configuration.")
 
 
 @click.group(cls=Group)
@@ -29,38 +92,20 @@ def data() -> None:
 
 @data.command(epilog="Example:  judgewright data check rows.jsonl --judge groundedness --model gpt-4o-mini")
 @click.argument("file", type=click.Path(path_type=Path))
-@click.option("--judge", help="Look at this judge's inputs, and count the tokens of a whole run.")
-@click.option("--model", help="Count this model's tokens and, with --judge, say what a run may cost.")
-@click.option("--column", "columns", multiple=True, metavar="INPUT=COLUMN", help="Which column holds an input.")
-@click.option("--label", help="Column of the human label [default: label].")
-@click.option("--id", "id_", help="Column of the row id [default: id, else the line number].")
-@click.option("--group", help="Column whose rows belong together [default: group_id, else the longest input].")
-@click.option("--split-column", help="Column that says train, test and so on [default: split, orig_split].")
-@click.option("--against", type=click.Path(path_type=Path), help="Another file that should share no row with this one.")
-@workspace_option
+@options_of(options=CheckingOptions)
+@reads_workspace
 @json_option
-def check(
-    file: Path,
-    judge: str | None,
-    model: str | None,
-    columns: tuple[str, ...],
-    label: str | None,
-    id_: str | None,
-    group: str | None,
-    split_column: str | None,
-    against: Path | None,
-    workspace: Path | None,
-    as_json: bool,
-) -> None:
+def check(file: Path, options: CheckingOptions, workspace: Workspace, as_json: bool) -> None:
     """Show what a person should see of a data file before paying for a run. It informs: the exit code is 0."""
-    mapping = _pairs(columns, "--column", "INPUT=COLUMN")
-    with open_workspace(workspace) as place:
-        prompt = place.registry.get(judge) if judge else None
-        inputs = {name: mapping.get(name, name) for name in prompt.inputs} if prompt else mapping
-        words = words_of(prompt.scale) if prompt else RawRoles().words
-        roles = RawRoles(inputs=inputs, label=label, id=id_, group=group, words=words)
-        options = CheckOptions(roles=roles, prompt=prompt, model=model, split=split_column, against=against)
-        report, price = check_file(file, options, registry=place.registry, environment=read_environment())
+    prompt = workspace.registry.get(options.judge) if options.judge else None
+    inputs, words = options.columns, RawRoles().words
+    if prompt is not None:
+        inputs, words = {name: inputs.get(name, name) for name in prompt.inputs}, words_of(prompt.scale)
+    roles = RawRoles(inputs=inputs, label=options.label, id=options.id_, group=options.group, words=words)
+    wanted = CheckOptions(
+        roles=roles, prompt=prompt, model=options.model, split=options.split_column, against=options.against
+    )
+    report, price = check_file(file, wanted, registry=workspace.registry, environment=read_environment())
     if as_json:
         say_json(report.to_json() | {"price": asdict(price) if price else None})
     else:
@@ -69,50 +114,27 @@ def check(
 
 @data.command(epilog="Example:  judgewright data split rows.jsonl --group document --out parts")
 @click.argument("file", type=click.Path(path_type=Path))
-@click.option("--out", required=True, type=OutFolder(), help="Folder for the parts.")
-@click.option("--group", help="Column whose rows stay in one part [default: group_id, else the longest input].")
-@click.option("--label", help="Column of the human label [default: label].")
-@click.option("--label-scale", help="binary, probability, or LOW..HIGH@THRESHOLD [default: read from the labels].")
-@click.option("--id", "id_", help="Column of the row id [default: id, else the line number].")
-@click.option("--column", "columns", multiple=True, metavar="INPUT=COLUMN", help="Which column holds an input.")
-@click.option(
-    "--split", "shares", default="30/20/30/20", show_default=True, help="Percent: train/validation/holdout/final."
-)
-@click.option("--seed", default=0, show_default=True, help="Decides where groups go that fit two parts equally well.")
-@workspace_option
+@options_of(options=SplitOptions)
+@reads_workspace
 @json_option
-def split(
-    file: Path,
-    out: Path,
-    group: str | None,
-    label: str | None,
-    label_scale: str | None,
-    id_: str | None,
-    columns: tuple[str, ...],
-    shares: str,
-    seed: int,
-    workspace: Path | None,
-    as_json: bool,
-) -> None:
+def split(file: Path, options: SplitOptions, workspace: Workspace, as_json: bool) -> None:
     """Write train, validation, holdout and final as files of their own, by whole groups, alike in labels."""
-    roles = RawRoles(inputs=_pairs(columns, "--column", "INPUT=COLUMN"), label=label, id=id_, group=group)
-    with open_workspace(workspace) as place:
-        done = split_file(
-            file,
-            out,
-            roles=roles,
-            registry=place.registry,
-            shares=parse_shares(shares),
-            seed=seed,
-            scale=parse_label_scale(label_scale) if label_scale else None,
-        )
+    done = split_file(
+        file,
+        options.out,
+        roles=RawRoles(inputs=options.columns, label=options.label, id=options.id_, group=options.group),
+        registry=workspace.registry,
+        shares=options.shares,
+        seed=options.seed,
+        scale=parse_label_scale(options.label_scale) if options.label_scale else None,
+    )
     if as_json:
-        say_json(asdict(done) | {"folder": str(out)})
+        say_json(asdict(done) | {"folder": str(options.out)})
         return
     for note in done.notes:
         say(f"note: {note}")
     lines = [(f"{name}.jsonl", f"{n:,}", f"{done.groups[name]:,}", done.hashes[name]) for name, n in done.rows.items()]
-    say_table((f"in {out}", "rows", "groups", "content"), lines)
+    say_table((f"in {options.out}", "rows", "groups", "content"), lines)
     say("  Look at the holdout once, for the decision; the final rows give the figure to report (README.md there).")
 
 
@@ -134,49 +156,27 @@ def sources(as_json: bool) -> None:
 )
 @click.argument("source", type=click.Choice(list(SOURCES)))
 @click.argument("path")
-@click.option("--out", required=True, type=OutFile(makes_folder=True), help="The JSONL to write.")
-@click.option("--level", default="", help="What one row is, where the source has several (see `data sources`).")
-@click.option("--where", multiple=True, metavar="COLUMN=VALUE", help="Keep only rows with this value.")
-@click.option("--limit", type=click.IntRange(min=1), help="Keep only the first rows.")
-@click.option("--seed", default=0, show_default=True, help="Decides what is drawn, such as negatives.")
-@click.option("--map", "mapping", multiple=True, metavar="OURS=COLUMN", help="generic: which column is what.")
-@click.option("--label-value", "values", multiple=True, metavar="WORD=GRADE", help="generic: what a label word means.")
-@click.option("--queries", type=click.Path(path_type=Path), help="trec_dl: the file of queries.")
-@click.option("--passages", type=click.Path(path_type=Path), help="trec_dl: the file or folder of passages.")
-@click.option("--hub-split", "part", help="hub: which split.")
-@click.option("--hub-config", "config", help="hub: which configuration.")
+@options_of(options=ImportOptions)
 @json_option
-def import_(
-    source: str,
-    path: str,
-    out: Path,
-    level: str,
-    where: tuple[str, ...],
-    limit: int | None,
-    seed: int,
-    mapping: tuple[str, ...],
-    values: tuple[str, ...],
-    queries: Path | None,
-    passages: Path | None,
-    part: str | None,
-    config: str | None,
-    as_json: bool,
-) -> None:
+def import_(source: str, path: str, options: ImportOptions, as_json: bool) -> None:
     """Make rows from the files of SOURCE at PATH, as their makers publish them.
 
     PATH may also be hub:NAME (Hugging Face, with the extra `hub`) or ir:NAME (ir_datasets, with the extra `trec`).
     """
-    options = ReadOptions(
-        level=level,
-        seed=seed,
-        columns=_pairs(mapping, "--map", "OURS=COLUMN"),
-        label_values=_grades(values),
-        queries=queries,
-        passages=passages,
+    try:
+        values = {word.strip().casefold(): float(grade) for word, grade in options.values.items()}
+    except ValueError as error:
+        raise InputError(f"--label-value: {error}", hint="write WORD=GRADE, such as supported=1") from None
+    reading = ReadOptions(
+        level=options.level,
+        seed=options.seed,
+        columns=options.columns,
+        label_values=values,
+        queries=options.queries,
+        passages=options.passages,
     )
-    kept = _pairs(where, "--where", "COLUMN=VALUE")
-    with _opened(source, path, options, part, config) as (rows, notes):
-        done = import_rows(rows, out, source=source, where=kept, limit=limit, notes=notes)
+    with _opened(source, path, reading, options) as (rows, notes):
+        done = import_rows(rows, options.out, source=source, where=options.where, limit=options.limit, notes=notes)
     if as_json:
         say_json(done.to_json() | {"licence": SOURCES[source].licence})
     else:
@@ -185,7 +185,7 @@ def import_(
 
 @contextmanager
 def _opened(
-    source: str, path: str, options: ReadOptions, part: str | None, config: str | None
+    source: str, path: str, reading: ReadOptions, options: ImportOptions
 ) -> Iterator[tuple[Iterator[Flat], list[str]]]:
     """Open a source at a path, on the hub or in ir_datasets."""
     scheme, colon, name = path.partition(":")
@@ -195,24 +195,9 @@ def _opened(
         notes: list[str] = []
         yield read_collection(open_collection(name), name, notes), notes
     elif colon and scheme == "hub":
-        with fetched(name, split=part, config=config) as file:
-            opened = open_source(source, file, options)
+        with fetched(name, split=options.hub_split, config=options.hub_config) as file:
+            opened = open_source(source, file, reading)
             yield opened.rows, opened.notes
     else:
-        opened = open_source(source, Path(path), options)
+        opened = open_source(source, Path(path), reading)
         yield opened.rows, opened.notes
-
-
-def _pairs(given: tuple[str, ...], option: str, form: str) -> dict[str, str]:
-    for pair in given:
-        if not all(pair.partition("=")):
-            raise InputError(f"{option} {pair!r} is not {form}")
-    return {pair.partition("=")[0]: pair.partition("=")[2] for pair in given}
-
-
-def _grades(given: tuple[str, ...]) -> dict[str, float]:
-    pairs = _pairs(given, "--label-value", "WORD=GRADE")
-    try:
-        return {word.strip().casefold(): float(grade) for word, grade in pairs.items()}
-    except ValueError as error:
-        raise InputError(f"--label-value: {error}", hint="write WORD=GRADE, such as supported=1") from None

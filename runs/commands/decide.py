@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from pathlib import Path
+from collections.abc import Callable
 from typing import Any, NoReturn
 
 import click
@@ -18,18 +18,17 @@ from ..store.workspace import Workspace
 from ..terminal import inline, progress_on_stderr, say, say_json
 from .help import Command
 from .model_access import allow_origin_option, asking_environment
-from .options import F, json_option, named_run, names, no_wait_option, open_workspace, workspace_option
+from .options import json_option, named_run, names, reads_workspace, writes_workspace
 
 
 @click.command(cls=Command, epilog="Example:  judgewright diff 20261121-031502-a1b2c3")
 @click.argument("run")
-@workspace_option
+@reads_workspace
 @json_option
-def diff(run: str, workspace: Path | None, as_json: bool) -> None:
+def diff(run: str, workspace: Workspace, as_json: bool) -> None:
     """Show what a run wants to change in its prompt, hunk by hunk, and what the gate said."""
-    with open_workspace(workspace) as opened:
-        run = named_run(opened, run)
-        summary = read_optimization(opened, run)
+    run = named_run(workspace, run)
+    summary = read_optimization(workspace, run)
     decision, before, after = summary.decided, summary.before, summary.after
     try:
         hunks, unsplit = _hunks(summary), None
@@ -70,18 +69,11 @@ def _hunks(summary: RunSummary) -> list[dict[str, Any]]:  # Any: JSON
     ]
 
 
-def decision_options(command: F) -> F:
+def decision_options(command: Callable[..., None]) -> Callable[..., None]:
     """Add the options of a person's decision: who, why, which workspace, and how it is printed."""
-    options = (
-        click.option("--by", "who", help="Who decides [default: git's user.name <user.email>, else your user name]."),
-        click.option("--comment", default="", help="Why."),
-        workspace_option,
-        no_wait_option,
-        json_option,
-    )
-    for option in reversed(options):
-        command = option(command)
-    return command
+    command = click.option("--comment", default="", help="Why.")(writes_workspace(json_option(command)))
+    text = "Who decides [default: git's user.name <user.email>, else your user name]."
+    return click.option("--by", "who", help=text)(command)
 
 
 @click.command(
@@ -99,8 +91,7 @@ def accept(
     origins: tuple[str, ...],
     who: str | None,
     comment: str,
-    workspace: Path | None,
-    no_wait: bool,
+    workspace: Workspace,
     as_json: bool,
 ) -> None:
     """Adopt the prompt that a run's gate accepted: it becomes the judge's current version.
@@ -112,16 +103,18 @@ def accept(
     if hunks is None:
         if budget is not None:
             raise InputError("--budget is for --hunks; to adopt the whole diff nothing is asked")
-        with open_workspace(workspace, wait=not no_wait) as opened:
-            _settle(opened, run, adopt=True, who=who, comment=comment, as_json=as_json)
+        _review(workspace, run, adopt=True, who=who, comment=comment, as_json=as_json)
         return
-    chosen = _numbers(hunks)
-    with open_workspace(workspace, wait=not no_wait) as opened, progress_on_stderr(quiet=as_json) as watch:
-        environment = asking_environment(opened.root, origins=origins)
-        run = named_run(opened, run)
+    try:
+        chosen = [int(number) for number in names(hunks)]
+    except ValueError:
+        raise InputError(f"--hunks {hunks!r} is not numbers such as 1,3") from None
+    with progress_on_stderr(quiet=as_json) as watch:
+        environment = asking_environment(workspace.root, origins=origins)
+        run = named_run(workspace, run)
         try:
             choice = accept_hunks(
-                opened, run, chosen, environment, who=who, comment=comment, watch=watch, budget=budget
+                workspace, run, chosen, environment, who=who, comment=comment, watch=watch, budget=budget
             )
         except NotAccepted as refusal:
             _refuse(run, refusal, as_json=as_json)
@@ -133,16 +126,15 @@ def accept(
 )
 @click.argument("run")
 @decision_options
-def reject(run: str, who: str | None, comment: str, workspace: Path | None, no_wait: bool, as_json: bool) -> None:
+def reject(run: str, who: str | None, comment: str, workspace: Workspace, as_json: bool) -> None:
     """Turn a run's prompt down."""
-    with open_workspace(workspace, wait=not no_wait) as opened:
-        _settle(opened, run, adopt=False, who=who, comment=comment, as_json=as_json)
+    _review(workspace, run, adopt=False, who=who, comment=comment, as_json=as_json)
 
 
-def _settle(opened: Workspace, run: str, *, adopt: bool, who: str | None, comment: str, as_json: bool) -> None:
-    run = named_run(opened, run)
+def _review(workspace: Workspace, run: str, *, adopt: bool, who: str | None, comment: str, as_json: bool) -> None:
+    run = named_run(workspace, run)
     try:
-        adopted = record_review(opened, run, accept=adopt, who=who, comment=comment)
+        adopted = record_review(workspace, run, accept=adopt, who=who, comment=comment)
     except NotAccepted as refusal:
         _refuse(run, refusal, as_json=as_json)
     spec = f"{adopted.name}@{adopted.version}" if adopted else None
@@ -159,13 +151,6 @@ def _refuse(run: str, refusal: NotAccepted, *, as_json: bool) -> NoReturn:
     if as_json:
         say_json({"run": run, "accepted": False, "reason": str(refusal)})
     sys.exit(1)
-
-
-def _numbers(text: str) -> list[int]:
-    try:
-        return [int(name) for name in names(text)]
-    except ValueError:
-        raise InputError(f"--hunks {text!r} is not numbers such as 1,3") from None
 
 
 def _finish(choice: HunkChoice, *, as_json: bool) -> None:

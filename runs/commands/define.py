@@ -13,11 +13,12 @@ from ..terminal import progress_on_stderr, say, say_json
 from .failure import error_body, report_failure
 from .help import Command
 from .model_access import asking_environment
-from .options import json_option, no_wait_option, open_workspace, options_of, workspace_option
+from .options import json_option, options_of, writes_workspace
 from .output_paths import OutFile
 
 if TYPE_CHECKING:
     from ..actions.define import DefinedQueries
+    from ..store.workspace import Workspace
 
 SHOWN = 5
 """Queries without an answer that are printed."""
@@ -42,8 +43,7 @@ SHOWN = 5
 @click.option("--rows", is_flag=True, help="Write every row of QUERIES with the column added, not one line a query.")
 @click.option("--out", type=OutFile(), required=True, help="Write the definitions as JSONL.")
 @options_of(models=ModelOptions)
-@workspace_option
-@no_wait_option
+@writes_workspace
 @json_option
 def define(
     queries: Path,
@@ -54,8 +54,7 @@ def define(
     rows: bool,
     out: Path,
     models: ModelOptions,
-    workspace: Path | None,
-    no_wait: bool,
+    workspace: Workspace,
     as_json: bool,
 ) -> None:
     """Draft what each query of QUERIES means and what is sought, as the column `relevance_definition`.
@@ -72,9 +71,9 @@ def define(
     else:
         marked = read_marked(improve, query=query, passage=passage, label=label)
         definitions = [given_definition(one) for one in asked]
-    with open_workspace(workspace, wait=not no_wait) as place, progress_on_stderr(quiet=as_json) as watch:
-        environment = asking_environment(place.root, models.model)
-        defined = define_queries(place, definitions, marked, models, environment, watch=watch)
+    with progress_on_stderr(quiet=as_json) as watch:
+        environment = asking_environment(workspace.root, models.model)
+        defined = define_queries(workspace, definitions, marked, models, environment, watch=watch)
     written = [definition.to_json() for definition in defined.definitions]
     _write(define_rows(queries, list(defined.definitions), column=query) if rows else written, out)
     if as_json:

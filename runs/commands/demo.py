@@ -45,15 +45,15 @@ def demo(folder: Path, as_json: bool) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     rows = folder / "rows.jsonl"
     write_demo_rows(rows, documents=DOCUMENTS)
-    with Workspace(folder) as place, progress_on_stderr(quiet=as_json) as watch:
-        prompt = place.registry.get("groundedness")
+    with Workspace(folder) as workspace, progress_on_stderr(quiet=as_json) as watch:
+        prompt = workspace.registry.get("groundedness")
         if not as_json:
             say("This demo needs no key: rows and model are made up, and no figure says anything about a real model.\n")
         config = RunConfig(
             prompt=prompt.to_yaml(), data=str(rows), objective=OBJECTIVE, steps=8, by="channel", model="simulated"
         )
         listen = say_nothing if as_json else say_event
-        result = start_run(place, config, Environment(), watch=watch, on_event=listen)
+        result = start_run(workspace, config, Environment(), watch=watch, on_event=listen)
     body = result.to_json()
     if as_json:
         say_json(body)

@@ -13,9 +13,10 @@ from ...judges import InputError
 from ..actions.export import export_context
 from ..exports import TARGETS, build_manifest, push_export, read_export, verify_export, write_export
 from ..exports.judge_module import stem
+from ..store.workspace import Workspace
 from ..terminal import inline, say, say_json
 from .help import Group
-from .options import json_option, open_workspace, workspace_option
+from .options import json_option, reads_workspace
 from .output_paths import OutFile
 
 
@@ -48,7 +49,7 @@ def export() -> None:
 @click.option("--force", is_flag=True, help="Overwrite what is there, also files that no export wrote.")
 @click.option("--push", "uri", help="Also store it in the tool's registry at this address (MLflow, TruLens, ...).")
 @click.option("--with", "interpreter", help="With --push: the Python that has the tool [default: this one].")
-@workspace_option
+@reads_workspace
 @json_option
 def judge(
     judge: str,
@@ -57,16 +58,15 @@ def judge(
     force: bool,
     uri: str | None,
     interpreter: str | None,
-    workspace: Path | None,
+    workspace: Workspace,
     as_json: bool,
 ) -> None:
     """Write JUDGE (name, name@version or YAML file) with where it was gated, simulated models marked as such."""
     if uri is not None and (out is None or TARGETS[target].push is None):
         able = ", ".join(name for name, one in TARGETS.items() if one.push)
         raise InputError("--push needs a folder (--out) and a tool with a registry", hint=f"these have one: {able}")
-    with open_workspace(workspace) as opened:
-        prompt = opened.registry.get(judge)
-        context = export_context(opened, prompt)
+    prompt = workspace.registry.get(judge)
+    context = export_context(workspace, prompt)
     files: dict[str, str] = {}
     if out is not None:
         written = write_export(context, TARGETS[target], out, force=force)

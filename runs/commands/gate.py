@@ -23,8 +23,8 @@ from ..store.workspace import Workspace
 from ..terminal import progress_on_stderr, say_json
 from .help import Command
 from .model_access import asking_environment
-from .options import json_option, no_wait_option, open_workspace, options_of, require_model, workspace_option
-from .score import read_columns  # the options of `score` are read in one place
+from .options import json_option, options_of, require_model, writes_workspace
+from .score import VerdictFileOptions, read_columns  # verdict files are read as `score` reads them
 
 EXAMPLES = """\
 Example:  judgewright gate groundedness@1349 mine.yaml holdout.jsonl --model gpt-4o-mini --target precision
@@ -32,7 +32,6 @@ Files:    judgewright gate old.jsonl new.jsonl --target f1 --threshold 2
 Matrix:   judgewright gate all.jsonl:theirs all.jsonl:ours --target kappa --scale 0..3
 """
 _gate = partial(option, "Gate")
-_files = partial(option, "Verdict files")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,26 +48,6 @@ class TermOptions:
     allow_opened: bool = _gate(False, "Decide on rows an earlier run saw all the same, and say so.")
 
 
-@dataclass(frozen=True, kw_only=True)
-class VerdictFileOptions:
-    """How two verdict files are read; not for judges that are asked."""
-
-    score: str = _files("score", "Column of the judge's score.")
-    confidence: str | None = _files(None, "Column of the confidence in the verdict, 0 to 1.")
-    thresholds: tuple[str, ...] = _files(
-        (), "Labels and scores are positive from here.", kind="repeated", flag="--threshold", metavar="[NAME=]T"
-    )
-    label_threshold: float | None = _files(None, "What the label must reach, where that differs.", kind="number")
-    label_map: str | None = _files(None, "What labels stand for.", metavar="CELL=GRADE,...")
-    score_maps: tuple[str, ...] = _files(
-        (), "Likewise for scores.", kind="repeated", flag="--score-map", metavar="[NAME:]CELL=GRADE,..."
-    )
-    scale: str | None = _files(None, "Scale of labels and scores, such as 0..3.")
-    clip: bool = _files(False, "Clip what lies outside --scale.")
-    aggregate: str | None = _files(None, "Rows that share --by are one item: max, min or mean.")
-    by: tuple[str, ...] = _files((), "With --aggregate: a column that names an item.", kind="repeated")
-
-
 FOR_JUDGES = ("columns", "label_scale", "limit", "skip_incomplete")
 """Options about rows that are for judges that are asked only."""
 
@@ -78,8 +57,7 @@ FOR_JUDGES = ("columns", "label_scale", "limit", "skip_incomplete")
 @click.argument("judge_b")
 @click.argument("holdout", required=False, type=click.Path(path_type=Path))
 @options_of(terms=TermOptions, models=CallOptions, rows=RowOptions, files=VerdictFileOptions)
-@workspace_option
-@no_wait_option
+@writes_workspace
 @json_option
 def gate(
     judge_a: str,
@@ -89,8 +67,7 @@ def gate(
     models: CallOptions,
     rows: RowOptions,
     files: VerdictFileOptions,
-    workspace: Path | None,
-    no_wait: bool,
+    workspace: Workspace,
     as_json: bool,
 ) -> None:
     """Decide once, on the same rows, whether JUDGE_B may replace JUDGE_A.
@@ -108,13 +85,12 @@ def gate(
     )
     if (first is None) != (second is None):
         raise InputError("one side is a verdict file and the other a judge", hint="give two files, or two judges")
-    with open_workspace(workspace, wait=not no_wait) as place:
-        if first and second:
-            sides, versions = _of_files((first, second), holdout, rows, files)
-            gated = gate_verdicts(place, *sides, agreed, known_as=versions)
-        else:
-            _refuse(files, "is for verdict files, not for judges that are asked")
-            gated = _of_judges(place, (judge_a, judge_b), holdout, agreed, rows, models, quiet=as_json)
+    if first and second:
+        sides, versions = _of_files((first, second), holdout, rows, files)
+        gated = gate_verdicts(workspace, *sides, agreed, known_as=versions)
+    else:
+        _refuse(files, "is for verdict files, not for judges that are asked")
+        gated = _of_judges(workspace, (judge_a, judge_b), holdout, agreed, rows, models, quiet=as_json)
     finish(gated, as_json=as_json)
 
 
@@ -144,14 +120,14 @@ def _of_files(
 ) -> tuple[tuple[JudgedDataset, JudgedDataset], tuple[str, str]]:
     """Return both sides on the same rows, and the versions under which their figures may have been seen."""
     _refuse(rows, "is for judges that are asked, not for verdict files", only=FOR_JUDGES)
-    columns = read_columns(**vars(options), label=rows.label or "label", id=rows.id_ or "id", group=rows.group)
+    columns = read_columns(options, label=rows.label or "label", id=rows.id_ or "id", group=rows.group)
     before, after = (read_verdicts(path, name, columns) for path, name in files)
     judged = None if holdout is None else read_holdout(holdout, columns, scale=before.dataset.labels)
     return pair_verdicts(before, after, judged), (version_of(before), version_of(after))
 
 
 def _of_judges(
-    place: Workspace,
+    workspace: Workspace,
     judges: tuple[str, str],
     holdout: Path | None,
     terms: Terms,
@@ -163,10 +139,10 @@ def _of_judges(
     if holdout is None:
         raise InputError("two judges need the rows to be asked about", hint="judgewright gate A B HOLDOUT --model NAME")
     options = ModelOptions(**{**vars(models), "model": require_model(models.model)})
-    prompts = [place.registry.get(judge) for judge in judges]
+    prompts = [workspace.registry.get(judge) for judge in judges]
     rules: dict[str, DecisionRule] = {}
     for prompt in prompts:
-        kept = place.registry.kept_rule(prompt)
+        kept = workspace.registry.kept_rule(prompt)
         if kept:
             rules[prompt.version] = kept.rule
     # The run keeps how the file was read, under the names of `load_dataset`.
@@ -174,8 +150,8 @@ def _of_judges(
     reading["id"] = reading.pop("id_")
     two = TwoJudges(before=prompts[0], after=prompts[1], data=holdout, reading=reading, rules=rules)
     with progress_on_stderr(quiet=quiet) as watch:
-        environment = asking_environment(place.root, options.model)
-        return gate_judges(place, two, terms, GateModel(options=options, environment=environment, watch=watch))
+        environment = asking_environment(workspace.root, options.model)
+        return gate_judges(workspace, two, terms, GateModel(options=options, environment=environment, watch=watch))
 
 
 def _refuse(options: RowOptions | VerdictFileOptions, reason: str, *, only: tuple[str, ...] = ()) -> None:

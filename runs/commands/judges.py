@@ -11,11 +11,12 @@ from ...judges.errors import InputError
 from ...judges.files.small_file import read_small_text
 from ..terminal import inline, say, say_diff, say_json, say_table
 from .help import Group
-from .options import json_option, open_workspace, workspace_option
+from .options import json_option, read_pairs, reads_workspace
 from .output_paths import OutFile
 
 if TYPE_CHECKING:
     from ..imports import ImportedJudge
+    from ..store.workspace import Workspace
 
 SOURCES = ("deepeval", "export", "file", "langchain", "mlflow", "promptfoo", "ragas", "trulens", "umbrela")
 """The names in `imports.SOURCES`, written out: the help must not import the readers."""
@@ -33,13 +34,12 @@ def judges() -> None:
 
 
 @judges.command("list", epilog="Example:  judgewright judges list")
-@workspace_option
+@reads_workspace
 @json_option
-def list_(workspace: Path | None, as_json: bool) -> None:
+def list_(workspace: Workspace, as_json: bool) -> None:
     """List every judge with its current version."""
-    with open_workspace(workspace) as opened:
-        registry = opened.registry
-        prompts = [(registry.get(name), len(registry.versions(name))) for name in registry.names()]
+    registry = workspace.registry
+    prompts = [(registry.get(name), len(registry.versions(name))) for name in registry.names()]
     columns = ("name", "version", "inputs", "scale", "versions")
     if as_json:
         values = [(p.name, p.version, p.inputs, p.scale.describe(), n) for p, n in prompts]
@@ -51,15 +51,14 @@ def list_(workspace: Path | None, as_json: bool) -> None:
 
 @judges.command(epilog="Example:  judgewright judges show groundedness@1349")
 @click.argument("judge")
-@workspace_option
+@reads_workspace
 @json_option
-def show(judge: str, workspace: Path | None, as_json: bool) -> None:
+def show(judge: str, workspace: Workspace, as_json: bool) -> None:
     """Print a judge as YAML."""
     from ..actions.gate_decision import verification
 
-    with open_workspace(workspace) as opened:
-        prompt = opened.registry.get(judge)
-        verified = verification(opened, prompt)
+    prompt = workspace.registry.get(judge)
+    verified = verification(workspace, prompt)
     if as_json:
         say_json({"name": prompt.name, "version": prompt.version, "yaml": prompt.to_yaml(), "verification": verified})
     else:
@@ -69,12 +68,11 @@ def show(judge: str, workspace: Path | None, as_json: bool) -> None:
 
 @judges.command(epilog="Example:  judgewright judges log groundedness")
 @click.argument("judge")
-@workspace_option
+@reads_workspace
 @json_option
-def log(judge: str, workspace: Path | None, as_json: bool) -> None:
+def log(judge: str, workspace: Workspace, as_json: bool) -> None:
     """Print a judge's lineage, newest first."""
-    with open_workspace(workspace) as opened:
-        lineage = opened.registry.log(judge)
+    lineage = workspace.registry.log(judge)
     if as_json:
         say_json({"log": [{"version": p.version, "parent": p.parent, "note": p.note} for p in lineage]})
         return
@@ -85,12 +83,11 @@ def log(judge: str, workspace: Path | None, as_json: bool) -> None:
 @judges.command(epilog="Example:  judgewright judges diff groundedness@1349 groundedness@77ab")
 @click.argument("before")
 @click.argument("after")
-@workspace_option
+@reads_workspace
 @json_option
-def diff(before: str, after: str, workspace: Path | None, as_json: bool) -> None:
+def diff(before: str, after: str, workspace: Workspace, as_json: bool) -> None:
     """Print what changed from one judge to another."""
-    with open_workspace(workspace) as opened:
-        text = opened.registry.get(before).diff(opened.registry.get(after))
+    text = workspace.registry.get(before).diff(workspace.registry.get(after))
     if as_json:
         say_json({"diff": text})
     else:
@@ -99,17 +96,16 @@ def diff(before: str, after: str, workspace: Path | None, as_json: bool) -> None
 
 @judges.command(epilog="Example:  judgewright judges use groundedness@1349")
 @click.argument("judge")
-@workspace_option
+@reads_workspace
 @json_option
-def use(judge: str, workspace: Path | None, as_json: bool) -> None:
+def use(judge: str, workspace: Workspace, as_json: bool) -> None:
     """Make JUDGE (name@version) the current version in this workspace; this also undoes an accept."""
     from ..actions.gate_decision import verification
 
-    with open_workspace(workspace) as opened:
-        prompt = opened.registry.get(judge)
-        before = opened.registry.get(prompt.name).version
-        opened.registry.keep(prompt)
-        verified = verification(opened, prompt)
+    prompt = workspace.registry.get(judge)
+    before = workspace.registry.get(prompt.name).version
+    workspace.registry.keep(prompt)
+    verified = verification(workspace, prompt)
     if as_json:
         say_json({"name": prompt.name, "version": prompt.version, "before": before, "verification": verified})
     else:
@@ -123,11 +119,7 @@ def use(judge: str, workspace: Path | None, as_json: bool) -> None:
 @click.option("--with", "interpreter", help="The Python that has the tool [default: this one].")
 @click.option("--as", "new_name", help="What to call the judge [default: TOOL_NAME].")
 @click.option(
-    "--field",
-    "fields",
-    multiple=True,
-    metavar="THEIRS=OURS",
-    help="What to call a field, in place of a guess.",
+    "--field", "fields", multiple=True, metavar="THEIRS=OURS", help="What to call a field, in place of a guess."
 )
 @click.option(
     "--fill",
@@ -137,12 +129,8 @@ def use(judge: str, workspace: Path | None, as_json: bool) -> None:
     help="The text that stands for a field of theirs in every row; =@FILE reads it, = leaves the field empty.",
 )
 @click.option("--scale", help="LOW..HIGH@THRESHOLD, binary or probability [default: as the tool says].")
-@click.option(
-    "--out",
-    type=OutFile(),
-    help="Write the judge as YAML [default: keep it in the workspace].",
-)
-@workspace_option
+@click.option("--out", type=OutFile(), help="Write the judge as YAML [default: keep it in the workspace].")
+@reads_workspace
 @json_option
 def import_(
     tool: str,
@@ -153,7 +141,7 @@ def import_(
     fills: tuple[str, ...],
     scale: str | None,
     out: Path | None,
-    workspace: Path | None,
+    workspace: Workspace,
     as_json: bool,
 ) -> None:
     """Import a judge that TOOL ships as a prompt, to compare with; without NAME, list what TOOL ships.
@@ -167,10 +155,11 @@ def import_(
     if name is None:
         _list_shipped(tool, interpreter, as_json=as_json)
         return
+    texts = read_pairs(fills, "--fill", "THEIRS=TEXT", may_be_empty=True)
     options = ImportOptions(
         name=new_name,
-        fields=_pairs(fields, "--field"),
-        fills={theirs: _text_of(text) for theirs, text in _pairs(fills, "--fill").items()},
+        fields=read_pairs(fields, "--field", "THEIRS=OURS", may_be_empty=True),
+        fills={theirs: _text_of(text) for theirs, text in texts.items()},
         scale=parse_label_scale(scale) if scale else None,
     )
     imported = import_judge(tool, name, options=options, interpreter=interpreter)
@@ -179,11 +168,10 @@ def import_(
         write_beside(out, prompt.to_yaml())
         path, spec = str(out), str(out)
     else:
-        with open_workspace(workspace) as opened:
-            # A judge of that name keeps its current version: an import never changes what a name means.
-            taken = prompt.name in opened.registry.names()
-            path = str(opened.registry.keep(prompt, current=not taken))
-            spec = f"{prompt.name}@{prompt.version}" if taken else prompt.name
+        # A judge of that name keeps its current version: an import never changes what a name means.
+        taken = prompt.name in workspace.registry.names()
+        path = str(workspace.registry.keep(prompt, current=not taken))
+        spec = f"{prompt.name}@{prompt.version}" if taken else prompt.name
     _say_imported(imported, path, spec, as_json=as_json)
 
 
@@ -226,16 +214,6 @@ def _say_imported(imported: ImportedJudge, path: str, spec: str, *, as_json: boo
     if "@" in spec:
         say(f"  {prompt.name!r} means what it meant before; to change that: judgewright judges use {spec}")
     say(f"Compare it: judgewright bench {spec} ROWS --model NAME")
-
-
-def _pairs(pairs: tuple[str, ...], option: str) -> dict[str, str]:
-    values: dict[str, str] = {}
-    for pair in pairs:
-        name, between, value = pair.partition("=")
-        if not name or not between:
-            raise InputError(f"{option} {pair!r} is not THEIRS={'OURS' if option == '--field' else 'TEXT'}")
-        values[name] = value
-    return values
 
 
 def _text_of(text: str) -> str:

@@ -15,7 +15,7 @@ from ..config.options import MODEL, ModelOptions
 from ..terminal import inline, say, say_json, say_table
 from .help import Group
 from .model_access import asking_environment
-from .options import json_option, no_wait_option, open_workspace, options_of, workspace_option
+from .options import json_option, options_of, reads_workspace, writes_workspace
 from .output_paths import OutFile
 
 if TYPE_CHECKING:
@@ -73,16 +73,14 @@ def loss() -> None:
 @options_of(options=WriteOptions)
 @click.option("--out", type=OutFile(), help="Write the loss as JSON.")
 @options_of(scales=ScaleOptions)
-@workspace_option
-@no_wait_option
+@writes_workspace
 @json_option
 def write(
     objective: str,
     options: WriteOptions,
     out: Path | None,
     scales: ScaleOptions,
-    workspace: Path | None,
-    no_wait: bool,
+    workspace: Workspace,
     as_json: bool,
 ) -> None:
     """Read OBJECTIVE, have the model write a loss for it, check the loss, and show what it charges.
@@ -96,11 +94,10 @@ def write(
     from ..actions.write_loss import ask_for_loss
 
     goal = read_objective(objective, target=options.target, guards=options.guards)
-    with open_workspace(workspace, wait=not no_wait) as place:
-        grades = _grades(place, scales)
-        models = ModelOptions(model=options.model, budget=options.budget, concurrency=1)
-        environment = asking_environment(place.root, options.model)
-        answer = ask_for_loss(place, goal, options.slice_, grades, models, environment)
+    grades = _grades(workspace, scales)
+    models = ModelOptions(model=options.model, budget=options.budget, concurrency=1)
+    environment = asking_environment(workspace.root, options.model)
+    answer = ask_for_loss(workspace, goal, options.slice_, grades, models, environment)
     written, stats = answer.written, answer.stats
     costs = grades.costs(written.loss)
     if out is not None:
@@ -133,14 +130,14 @@ def write(
 @click.option("--declares", type=click.Choice(["fp", "fn"]), help="Which error the loss claims to charge more for.")
 @click.option("--objective", help="An objective whose direction of errors the loss must declare.")
 @options_of(scales=ScaleOptions)
-@workspace_option
+@reads_workspace
 @json_option
 def lint(
     expression: str,
     declares: str | None,
     objective: str | None,
     scales: ScaleOptions,
-    workspace: Path | None,
+    workspace: Workspace,
     as_json: bool,
 ) -> None:
     """Check EXPRESSION, or the loss in a .json file, against the axioms; show what it charges or every refusal.
@@ -149,8 +146,7 @@ def lint(
     """
     from ..actions.write_loss import check_loss
 
-    with open_workspace(workspace) as place:
-        grades = _grades(place, scales)
+    grades = _grades(workspace, scales)
     checked = check_loss(expression, declares, objective, grades)
     accepted = checked.loss is not None and not checked.refusals
     costs = grades.costs(checked.loss) if checked.loss and accepted else ()
@@ -174,7 +170,7 @@ def lint(
         sys.exit(1)
 
 
-def _grades(place: Workspace, options: ScaleOptions) -> LossGrades:
+def _grades(workspace: Workspace, options: ScaleOptions) -> LossGrades:
     """Return the judge's scale and, where it is another, people's."""
     from ...judges import OutputScale
     from ..actions.write_loss import LossGrades
@@ -182,7 +178,7 @@ def _grades(place: Workspace, options: ScaleOptions) -> LossGrades:
     if options.judge and options.scale:
         raise InputError("give --judge or --scale, not both")
     if options.judge:
-        grades = place.registry.get(options.judge).scale
+        grades = workspace.registry.get(options.judge).scale
     elif options.scale:
         grades = _parsed(options.scale, "--scale")
     else:

@@ -11,10 +11,11 @@ import click
 from ..config.options import OptimizeOptions
 from ..terminal import progress_on_stderr, say, say_json
 from .help import Command
-from .options import json_option, no_wait_option, open_workspace, options_of, retired_option, workspace_option
+from .options import json_option, options_of, retired_option, writes_workspace
 
 if TYPE_CHECKING:
     from ..actions.optimize import RunResult
+    from ..store.workspace import Workspace
 
 
 @click.command(
@@ -26,12 +27,9 @@ if TYPE_CHECKING:
 @click.argument("data", type=click.Path(path_type=Path))
 @options_of(options=OptimizeOptions)
 @retired_option("--tuned", "set --steps, --batch, --gradients and --temperature by hand")
-@workspace_option
-@no_wait_option
+@writes_workspace
 @json_option
-def optimize(
-    judge: str, data: Path, options: OptimizeOptions, workspace: Path | None, no_wait: bool, as_json: bool
-) -> None:
+def optimize(judge: str, data: Path, options: OptimizeOptions, workspace: Workspace, as_json: bool) -> None:
     """Improve JUDGE on the slice of DATA where it errs, and decide on rows nobody tuned on.
 
     Exits 0 when the gate accepted, 1 when it refused or could not decide. A run that is stopped goes on
@@ -42,11 +40,11 @@ def optimize(
     from ..store.run_config import RunConfig
     from .model_access import asking_environment
 
-    with open_workspace(workspace, wait=not no_wait) as place, progress_on_stderr(quiet=as_json) as watch:
-        config = RunConfig(prompt=place.registry.get(judge).to_yaml(), data=str(data), **vars(options))
-        environment = asking_environment(place.root, *config.named_models)
-        result = start_run(place, config, environment, watch=watch, on_event=say_nothing if as_json else say_event)
-    finish(result, place.root, as_json=as_json)
+    with progress_on_stderr(quiet=as_json) as watch:
+        config = RunConfig(prompt=workspace.registry.get(judge).to_yaml(), data=str(data), **vars(options))
+        environment = asking_environment(workspace.root, *config.named_models)
+        result = start_run(workspace, config, environment, watch=watch, on_event=say_nothing if as_json else say_event)
+    finish(result, workspace.root, as_json=as_json)
 
 
 def finish(result: RunResult, root: Path, *, as_json: bool) -> None:

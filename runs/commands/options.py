@@ -55,9 +55,11 @@ def _click_option(field: Field[Any], option: Option) -> Callable[[F], F]:  # Any
         "metavar": option.metavar or _METAVARS.get(option.kind),
     }
     settings["type"] = _click_type(option)
-    settings["multiple"] = option.kind in ("repeated", "pairs")
+    settings["multiple"] = option.kind in ("integers", "repeated", "pairs")
     if option.kind == "flag":  # with is_flag=False click would not take a value that begins with a dash
         settings["is_flag"] = True
+        if field.default is None:  # said by nobody is neither yes nor no
+            settings["default"] = None
     if option.kind == "model":
         settings["help"] += "  [required]"
     elif field.default is MISSING and field.default_factory is MISSING:
@@ -66,8 +68,16 @@ def _click_option(field: Field[Any], option: Option) -> Callable[[F], F]:  # Any
         shares = option.kind == "shares"
         settings["default"] = shares_text(field.default) if shares else field.default
     settings["show_default"] = bool(str(settings.get("default", "")))
-    if option.kind in _READERS:
-        settings["callback"] = partial(_read_value, _READERS[option.kind])
+
+    def read(context: click.Context, parameter: click.Parameter, value: Any) -> Any:  # Any: as the kind has it
+        """Turn what was typed into what the field holds."""
+        if context.resilient_parsing:
+            return value
+        if option.kind == "pairs":
+            return read_pairs(value, parameter.opts[0], option.metavar or "NAME=VALUE")
+        return _READERS[option.kind](value) if option.kind in _READERS else value
+
+    settings["callback"] = read
     return click.option(spelling(field), field.name, cls=GroupedOption, **settings)
 
 
@@ -76,11 +86,13 @@ _METAVARS: Mapping[Kind, str] = {"integer": "INTEGER", "number": "NUMBER"}
 
 
 def _click_type(option: Option) -> click.ParamType | None:
+    if option.type is not None:
+        return option.type
     if option.choices:
         return click.Choice(option.choices)
     limited = option.low is not None or option.high is not None
     match option.kind:
-        case "integer":
+        case "integer" | "integers":
             return click.IntRange(option.low, option.high) if limited else click.INT
         case "number":
             return click.FloatRange(option.low, option.high) if limited else click.FLOAT
@@ -88,15 +100,12 @@ def _click_type(option: Option) -> click.ParamType | None:
             return click.Path(path_type=Path, dir_okay=False, exists=True)
         case "file":
             return click.Path(path_type=Path, dir_okay=False)
+        case "path":
+            return click.Path(path_type=Path)
         case "out":
             return OutFile()
         case _:
             return None
-
-
-def _read_value(read: Callable[[Any], Any], context: click.Context, _: click.Parameter, value: Any) -> Any:
-    """Turn what was typed into what the field holds; Any: as its kind has it."""
-    return value if context.resilient_parsing else read(value)
 
 
 def _read_shares(text: str) -> tuple[float, ...]:
@@ -125,30 +134,22 @@ def _read_loss(text: str | None) -> str | None:
     return None if text is None else orjson.dumps(read_loss(text).to_json()).decode()
 
 
-def column_map(columns: tuple[str, ...]) -> dict[str, str]:
-    """Read `INPUT=COLUMN` pairs.
-
-    Raises:
-        InputError: One of them is not such a pair.
-    """
-    return read_pairs(columns, "--column", "INPUT=COLUMN")
-
-
-def read_pairs(pairs: tuple[str, ...], option: str, form: str) -> dict[str, str]:
+def read_pairs(pairs: tuple[str, ...], option: str, form: str, *, may_be_empty: bool = False) -> dict[str, str]:
     """Read pairs that an option was given.
 
     Args:
         pairs: What was typed.
         option: The option, for the message.
         form: How a pair is written, for the message.
+        may_be_empty: Whether nothing may stand behind the sign.
 
     Raises:
         InputError: One of them is not such a pair.
     """
     values: dict[str, str] = {}
     for pair in pairs:
-        name, _, value = pair.partition("=")
-        if not name or not value:
+        name, between, value = pair.partition("=")
+        if not (name and between) or not (value or may_be_empty):
             raise InputError(f"{option} {pair!r} is not {form}")
         values[name] = value
     return values
@@ -172,7 +173,6 @@ def require_model(model: str | None) -> str:
 
 _READERS: Mapping[Kind, Callable[[Any], Any]] = {  # Any: as each kind has it
     "names": names,
-    "pairs": column_map,
     "shares": _read_shares,
     "slice": _read_slice,
     "edit": _read_edit,
@@ -186,22 +186,28 @@ def json_option(command: F) -> F:
     return output_option("--json", "as_json", is_flag=True, help="Print one JSON object instead of text.")(command)
 
 
-def workspace_option(command: F) -> F:
-    """Add `--workspace`."""
+def reads_workspace(command: Callable[..., T]) -> Callable[..., T]:
+    """Add `--workspace`, and hand the command the workspace, which is closed when the command ends."""
+
+    @wraps(command)
+    def call(*, workspace: Path | None, no_wait: bool = True, **values: Any) -> T:  # Any: what click read
+        with open_workspace(workspace, wait=not no_wait) as opened:
+            return command(workspace=opened, **values)
+
     text = "Folder of the workspace [default: the nearest with .judgewright/, else here]."
-    return output_option("--workspace", type=click.Path(path_type=Path, file_okay=False), help=text)(command)
+    return output_option("--workspace", type=click.Path(path_type=Path, file_okay=False), help=text)(call)
+
+
+def writes_workspace(command: Callable[..., T]) -> Callable[..., T]:
+    """Do the same for a command that writes, with `--no-wait`: a write waits, and says so, while another run writes."""
+    text = "Leave with 3 where another run writes to the workspace, instead of waiting for its end."
+    return reads_workspace(output_option("--no-wait", is_flag=True, help=text)(command))
 
 
 def all_option(command: F) -> F:
     """Add `--all`."""
     text = "Show single rows that are sealed to a run too: that opens its holdout, and the ledger says so."
     return output_option("--all", "show_all", is_flag=True, help=text)(command)
-
-
-def no_wait_option(command: F) -> F:
-    """Add `--no-wait`, for commands that write to the workspace."""
-    text = "Leave with 3 where another run writes to the workspace, instead of waiting for its end."
-    return output_option("--no-wait", is_flag=True, help=text)(command)
 
 
 def retired_option(name: str, instead: str) -> Callable[[F], F]:
@@ -216,12 +222,7 @@ def retired_option(name: str, instead: str) -> Callable[[F], F]:
 
 
 def open_workspace(folder: Path | None, *, wait: bool = False) -> Workspace:
-    """Return the workspace a command works in.
-
-    Args:
-        folder: The option's value.
-        wait: Whether a write waits, and says so, while another run writes; a command that only reads never has to.
-    """
+    """Return the workspace a command works in; with `wait` a write waits, and says so, while another run writes."""
     from ..config.environment import read_environment
     from ..store.workspace import find_workspace
 

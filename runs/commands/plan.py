@@ -10,12 +10,13 @@ import click
 from ..config.options import OptimizeOptions
 from ..terminal import inline, progress_on_stderr, say, say_json, say_table
 from .help import Command
-from .options import json_option, no_wait_option, open_workspace, options_of, output_option, workspace_option
+from .options import json_option, options_of, output_option, writes_workspace
 
 if TYPE_CHECKING:
     from ...optimize.holdout.power import GuardNeed
     from ..actions.pilot import MinimumDetectableEffect
     from ..actions.plan import Plan, Span
+    from ..store.workspace import Workspace
 
 
 @click.command(
@@ -29,16 +30,14 @@ if TYPE_CHECKING:
 @output_option(
     "--pilot", is_flag=True, help="Judge 200 open rows, and again with a reworded prompt, to measure the churn."
 )
-@workspace_option
-@no_wait_option
+@writes_workspace
 @json_option
 def plan(
     judge: str,
     data: Path,
     options: OptimizeOptions,
     pilot: bool,
-    workspace: Path | None,
-    no_wait: bool,
+    workspace: Workspace,
     as_json: bool,
 ) -> None:
     """Say what optimizing JUDGE on DATA would ask and cost, and which gain the gate could show, before it is spent.
@@ -49,10 +48,10 @@ def plan(
     from ..store.run_config import RunConfig
     from .model_access import asking_environment
 
-    with open_workspace(workspace, wait=not no_wait) as place, progress_on_stderr(quiet=as_json) as watch:
-        config = RunConfig(prompt=place.registry.get(judge).to_yaml(), data=str(data), **vars(options))
-        environment = asking_environment(place.root, *config.named_models)
-        planned = plan_run(place, config, environment, pilot=pilot, watch=watch)
+    with progress_on_stderr(quiet=as_json) as watch:
+        config = RunConfig(prompt=workspace.registry.get(judge).to_yaml(), data=str(data), **vars(options))
+        environment = asking_environment(workspace.root, *config.named_models)
+        planned = plan_run(workspace, config, environment, pilot=pilot, watch=watch)
     if as_json:
         say_json(planned.to_json())
     else:

@@ -6,15 +6,15 @@ import contextlib
 import secrets
 import socket
 import webbrowser
-from pathlib import Path
 
 import click
 
 from ...judges import InputError
+from ..store.workspace import Workspace
 from ..terminal import say, say_json
 from .help import Command
 from .model_access import allow_origin_option, asking_environment
-from .options import json_option, open_workspace, workspace_option
+from .options import json_option, reads_workspace
 
 HOST = "127.0.0.1"
 
@@ -34,9 +34,9 @@ HOST = "127.0.0.1"
     help="Open the page in a browser; other users of this machine may see the link meanwhile.  [default: no-open]",
 )
 @allow_origin_option
-@workspace_option
+@reads_workspace
 @json_option
-def review(port: int, opening: bool, origins: tuple[str, ...], workspace: Path | None, as_json: bool) -> None:
+def review(port: int, opening: bool, origins: tuple[str, ...], workspace: Workspace, as_json: bool) -> None:
     """Serve the review page to this machine's user until it is interrupted.
 
     Open the link that is printed: it carries a secret, and who has it may decide.
@@ -46,9 +46,13 @@ def review(port: int, opening: bool, origins: tuple[str, ...], workspace: Path |
     from ..review import review_app
 
     # A workspace that is not there stays so: a page that reads makes nothing.
-    root = open_workspace(workspace).root
+    root = workspace.root
     token = secrets.token_urlsafe(32)
-    with _listen(port) as listener:
+    try:
+        listener = socket.create_server((HOST, port))
+    except OSError as error:
+        raise InputError(f"port {port} cannot be used: {error.strerror}", hint="give another --port, or 0") from None
+    with listener:
         port = listener.getsockname()[1]
         app = review_app(root, token=token, port=port, environment=asking_environment(root, origins=origins))
         link = f"http://{HOST}:{port}/?token={token}"
@@ -65,10 +69,3 @@ def review(port: int, opening: bool, origins: tuple[str, ...], workspace: Path |
         # uvicorn raises the Ctrl-C that stopped it once more; stopping a server is no failure.
         with contextlib.suppress(KeyboardInterrupt):
             uvicorn.Server(config).run(sockets=[listener])
-
-
-def _listen(port: int) -> socket.socket:
-    try:
-        return socket.create_server((HOST, port))
-    except OSError as error:
-        raise InputError(f"port {port} cannot be used: {error.strerror}", hint="give another --port, or 0") from None

@@ -14,12 +14,13 @@ from ..terminal import progress_on_stderr, say, say_json, say_table
 from .help import Group
 from .model_access import allow_origin_option, asking_environment
 from .optimize import finish
-from .options import json_option, named_run, no_wait_option, open_workspace, workspace_option
+from .options import json_option, named_run, reads_workspace, writes_workspace
 from .output_paths import OutFolder
 
 if TYPE_CHECKING:
     from ..actions.flips import Direction as FlipDirection
     from ..actions.flips import Error
+    from ..store.workspace import Workspace
 
 FORMATS = ("html", "md", "jsonl")
 """The names in `reports.FORMATS`, written out: the help must not import the reports."""
@@ -34,13 +35,12 @@ def runs() -> None:
 
 
 @runs.command("list", epilog="Example:  judgewright runs list")
-@workspace_option
+@reads_workspace
 @json_option
-def list_(workspace: Path | None, as_json: bool) -> None:
+def list_(workspace: Workspace, as_json: bool) -> None:
     """List the runs of this workspace, newest first."""
-    with open_workspace(workspace) as opened:
-        # Reading the database would make one.
-        records = list_runs(opened.database)[::-1] if opened.exists else ()
+    # Reading the database would make one.
+    records = list_runs(workspace.database)[::-1] if workspace.exists else ()
     if as_json:
         say_json({"runs": [asdict(run) for run in records]})
     elif not records:
@@ -55,9 +55,9 @@ def list_(workspace: Path | None, as_json: bool) -> None:
 
 @runs.command(epilog="Example:  judgewright runs show latest")
 @click.argument("run")
-@workspace_option
+@reads_workspace
 @json_option
-def show(run: str, workspace: Path | None, as_json: bool) -> None:
+def show(run: str, workspace: Workspace, as_json: bool) -> None:
     """Show what a run did, event by event.
 
     RUN is an id, the beginning of one, or `latest`; the same in all commands that take a run.
@@ -69,8 +69,7 @@ def show(run: str, workspace: Path | None, as_json: bool) -> None:
     from ..reports.run_report import say_course, say_prompt_diff
     from ..reports.terminal_report import say_event
 
-    with open_workspace(workspace) as opened:
-        summary = read_run(opened, named_run(opened, run, kind=None))
+    summary = read_run(workspace, named_run(workspace, run, kind=None))
     record, calls = summary.record, summary.calls
     if as_json:
         events = [asdict(event) for event in summary.events]
@@ -102,7 +101,7 @@ DIRECTIONS: dict[str, FlipDirection] = {"right": "became right", "wrong": "becam
 @click.option("--error", type=click.Choice(["FP", "FN"]), help="Only this error, corrected or new.")
 @click.option("--slice", "side", type=click.Choice(["in", "out"]), help="Only rows in the run's slice, or out of it.")
 @click.option("--limit", type=click.IntRange(min=0), default=20, show_default=True, help="Show at most so many.")
-@workspace_option
+@reads_workspace
 @json_option
 def flips(
     run: str,
@@ -110,7 +109,7 @@ def flips(
     error: Error | None,
     side: Literal["in", "out"] | None,
     limit: int,
-    workspace: Path | None,
+    workspace: Workspace,
     as_json: bool,
 ) -> None:
     """Show the validation rows that a run's new prompt decides differently, those that became wrong first.
@@ -120,9 +119,8 @@ def flips(
     from ..actions.flips import flips_of, validation
     from ..reports.run_report import say_flip
 
-    with open_workspace(workspace) as opened:
-        run = named_run(opened, run)
-        verdicts = validation(opened, run)
+    run = named_run(workspace, run)
+    verdicts = validation(workspace, run)
     flipped = flips_of(verdicts)
     in_slice = None if side is None else side == "in"
     chosen = flipped.only(direction=DIRECTIONS[direction] if direction else None, error=error, in_slice=in_slice)
@@ -155,18 +153,17 @@ def flips(
 @click.argument("run")
 @click.option("--out", type=OutFolder(), required=True, help="Folder to write into.")
 @click.option("--format", "formats", type=click.Choice(FORMATS), multiple=True, help="Which [default: all].")
-@workspace_option
+@reads_workspace
 @json_option
-def export(run: str, out: Path, formats: tuple[str, ...], workspace: Path | None, as_json: bool) -> None:
+def export(run: str, out: Path, formats: tuple[str, ...], workspace: Workspace, as_json: bool) -> None:
     """Write a run to share: an HTML page, Markdown for a pull request, and JSONL files.
 
     None of them holds a row of the holdout or of the final split.
     """
     from ..reports.run_export import export_run
 
-    with open_workspace(workspace) as opened:
-        run = named_run(opened, run)
-        paths = export_run(opened, run, out, formats=formats or FORMATS)
+    run = named_run(workspace, run)
+    paths = export_run(workspace, run, out, formats=formats or FORMATS)
     if as_json:
         say_json({"run": run, "paths": [str(path) for path in paths]})
     else:
@@ -178,24 +175,22 @@ def export(run: str, out: Path, formats: tuple[str, ...], workspace: Path | None
 @click.argument("run")
 @click.option("--budget", help="A new budget for the whole run, what it has spent included.")
 @allow_origin_option
-@workspace_option
-@no_wait_option
+@writes_workspace
 @json_option
 def resume(
     run: str,
     budget: str | None,
     origins: tuple[str, ...],
-    workspace: Path | None,
-    no_wait: bool,
+    workspace: Workspace,
     as_json: bool,
 ) -> None:
     """Resume a run that was stopped, killed or out of budget; finished calls are not paid for again."""
     from ..actions.optimize import resume_run
     from ..reports.terminal_report import say_event, say_nothing
 
-    with open_workspace(workspace, wait=not no_wait) as opened, progress_on_stderr(quiet=as_json) as watch:
+    with progress_on_stderr(quiet=as_json) as watch:
         on_event = say_nothing if as_json else say_event
-        environment = asking_environment(opened.root, origins=origins)
-        run = named_run(opened, run)
-        result = resume_run(opened, run, environment, budget=budget, watch=watch, on_event=on_event)
-    finish(result, opened.root, as_json=as_json)
+        environment = asking_environment(workspace.root, origins=origins)
+        run = named_run(workspace, run)
+        result = resume_run(workspace, run, environment, budget=budget, watch=watch, on_event=on_event)
+    finish(result, workspace.root, as_json=as_json)

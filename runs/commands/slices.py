@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -10,11 +12,11 @@ import click
 
 from ...judges import InputError, JudgedDataset, parse_label_scale
 from ...judges.files import parse_grade_map
+from ...optimize.options import option
 from ...slices import SliceAudit, apply_marks
 from ...slices.inspect_slice import MeasuredSlice, measure_slice
 from ...slices.saved import read_slice
 from ...slices.slice_rows import list_rows
-from ...slices.target import TARGETS
 from ..actions.find_slices import (
     Search,
     audit_named,
@@ -30,10 +32,11 @@ from ..actions.find_slices import (
 )
 from ..reports.slice_plots import plot_found, plot_measured, write_picture
 from ..reports.slice_report import say_measured, say_rows, say_slices, say_tree
+from ..store.workspace import Workspace
 from ..terminal import counting_on_stderr, say, say_json
 from .help import Command
-from .options import all_option, json_option, names, open_workspace, workspace_option
-from .output_paths import NumberedOutFile, OutFile
+from .options import all_option, json_option, options_of, reads_workspace
+from .output_paths import NumberedOutFile
 
 EXAMPLES = """\
 Example:  judgewright slices verdicts.jsonl --metric precision --threshold 2 --group metadata.query_id
@@ -43,146 +46,145 @@ Own:      judgewright slices verdicts.jsonl --where 'source_words >= 400' --save
 """
 
 
+_files = partial(option, "Verdict files")
+_slices = partial(option, "Slices")
+_output = partial(option, "Output")
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReadingOptions:
+    """How a verdict file is read."""
+
+    label: str | None = _files(None, "Column of the human label [default: label].")
+    score: str | None = _files(None, "Column of the judge's score or verdict [default: score].")
+    confidence: str | None = _files(None, "Column of the judge's confidence in its verdict, 0 to 1.")
+    threshold: float | None = _files(None, "Labels and scores at or above it are positive.", kind="number")
+    label_threshold: float | None = _files(None, "What the label must reach, where that differs.", kind="number")
+    group: str | None = _files(
+        None, "Column whose rows depend on each other [default: query_id or group, else a text]."
+    )
+    id: str | None = _files(None, "Column of the row id [default: id].")
+    label_map: str | None = _files(None, "What labels stand for; none for no label.", metavar="CELL=GRADE,...")
+    score_map: str | None = _files(None, "Likewise for scores.", metavar="CELL=GRADE,...")
+    scale: str | None = _files(None, "Scale of labels and scores, such as 0..3; scores outside are left unscored.")
+    clip: bool = _files(False, "Clip what lies outside --scale to its ends instead.")
+
+    def arguments(self) -> dict[str, Any]:
+        """Return the arguments of `load_verdicts`; Any: of several types."""
+        return vars(self) | {
+            "label_map": parse_grade_map(self.label_map, option="--label-map") if self.label_map else None,
+            "score_map": parse_grade_map(self.score_map, option="--score-map") if self.score_map else None,
+            "scale": parse_label_scale(self.scale) if self.scale else None,
+        }
+
+
+@dataclass(frozen=True, kw_only=True)
+class LookOptions:
+    """What is shown of the slices instead of the table, and what is written."""
+
+    where: str | None = _slices(None, "Measure a slice of your own instead.", metavar="SLICE")
+    tree: str | None = _slices(None, "Show the conditions that make one slice poorer still.", metavar="SLICE")
+    rows: str | None = _slices(None, "Show the rows of one slice, errors first.", metavar="SLICE")
+    errors: bool = _slices(False, "With --rows: only errors.")
+    limit: int | None = _slices(None, "With --rows: so many at most [default: 10].", kind="integer", low=1)
+    audit: str | None = _slices(
+        None, "Mark the twenty most telling errors of a slice, or read the marks.", metavar="SLICE"
+    )
+    marks: Path | None = _output(None, "With --audit: the file of marks.", kind="out")
+    save: str | None = _output(
+        None,
+        "Save the slice to optimize on, or number N, or that of --where.",
+        type=NumberedOutFile(),
+        metavar="[N=]FILE",
+    )
+    plot: Path | None = _output(None, "Draw the slices into FILE.svg or .png.", kind="out")
+
+    def require_sense(self) -> None:
+        """Refuse options that would say nothing.
+
+        Raises:
+            InputError: Two ask for different things, or one is for another that is not given.
+        """
+        chosen = [name for name in ("where", "tree", "rows", "audit") if getattr(self, name) is not None]
+        if len(chosen) > 1:
+            raise InputError(f"--{chosen[0]} and --{chosen[1]} ask for different things", hint="give one of them")
+        if (self.errors or self.limit) and self.rows is None:
+            raise InputError(f"{'--errors' if self.errors else '--limit'} is for --rows")
+        if (self.save or self.plot) and chosen not in ([], ["where"]):
+            raise InputError(f"{'--save' if self.save else '--plot'} is for the slices found, or for --where")
+
+
 @click.command(cls=Command, epilog=EXAMPLES)
 @click.argument("run_or_verdicts")
-@click.option(
-    "--metric",
-    default="precision",
-    show_default=True,
-    type=click.Choice(list(TARGETS)),
-    help="The metric that should be poor on the slice.",
-)
-@click.option("--label", help="Column of the human label [default: label].")
-@click.option("--score", help="Column of the judge's score or verdict [default: score].")
-@click.option("--confidence", help="Column of the judge's confidence in its verdict, 0 to 1.")
-@click.option("--threshold", type=float, help="Labels and scores at or above it are positive.")
-@click.option("--label-threshold", type=float, help="What the label must reach, where that differs.")
-@click.option("--group", help="Column whose rows depend on each other [default: query_id or group, else a text].")
-@click.option("--id", "id", help="Column of the row id [default: id].")
-@click.option("--label-map", metavar="CELL=GRADE,...", help="What labels stand for; none for no label.")
-@click.option("--score-map", metavar="CELL=GRADE,...", help="Likewise for scores.")
-@click.option("--scale", help="Scale of labels and scores, such as 0..3; scores outside are left unscored.")
-@click.option("--clip", is_flag=True, help="Clip what lies outside --scale to its ends instead.")
-@click.option("--columns", help="Comma-separated columns to search [default: all columns that do not leak the label].")
-@click.option("--exclude", help="Comma-separated columns to leave out.")
-@click.option("--keep", help="Comma-separated columns to search though named like a label or a judge's output.")
-@click.option("--text/--no-text", default=None, help="Search by what texts look like [default: where there are any].")
-@click.option("--topics", default=0, type=click.IntRange(0, 100), help="Cut each text into so many topics as well.")
-@click.option(
-    "--max-depth", default=3, show_default=True, type=click.IntRange(1, 3), help="Conditions in a slice at most."
-)
-@click.option("--min-support", type=click.IntRange(min=2), help="Rows in a slice at least [default: 30 or 0.5 %].")
-@click.option("--seed", default=0, show_default=True, help="Seed of the two folds.")
-@click.option("--where", metavar="SLICE", help="Measure a slice of your own instead.")
-@click.option("--tree", metavar="SLICE", help="Show the conditions that make one slice poorer still.")
-@click.option("--rows", metavar="SLICE", help="Show the rows of one slice, errors first.")
-@click.option("--errors", is_flag=True, help="With --rows: only errors.")
-@click.option("--limit", type=click.IntRange(min=1), help="With --rows: so many at most [default: 10].")
-@click.option("--audit", metavar="SLICE", help="Mark the twenty most telling errors of a slice, or read the marks.")
-@click.option("--marks", type=OutFile(), help="With --audit: the file of marks.")
-@click.option(
-    "--save",
-    type=NumberedOutFile(),
-    metavar="[N=]FILE",
-    help="Save the slice to optimize on, or number N, or that of --where.",
-)
-@click.option("--plot", type=OutFile(), help="Draw the slices into FILE.svg or .png.")
+@options_of(options=Search, reading=ReadingOptions, look=LookOptions)
 @all_option
-@workspace_option
+@reads_workspace
 @json_option
 def slices(
     run_or_verdicts: str,
-    metric: str,
-    columns: str | None,
-    exclude: str | None,
-    keep: str | None,
-    text: bool | None,
-    topics: int,
-    max_depth: int,
-    min_support: int | None,
-    seed: int,
-    where: str | None,
-    tree: str | None,
-    rows: str | None,
-    errors: bool,
-    limit: int | None,
-    audit: str | None,
-    marks: Path | None,
-    save: str | None,
-    plot: Path | None,
+    options: Search,
+    reading: ReadingOptions,
+    look: LookOptions,
     show_all: bool,
-    workspace: Path | None,
+    workspace: Workspace,
     as_json: bool,
-    **reading: Any,  # Any: the options that say how a file is read, for `_reading`
 ) -> None:
     """Find the slices of a run's open rows, or of a verdict file, where a judge errs.
 
     A SLICE is the number of one in the table, the file of a saved one, or conditions such as
     'dataset = ragtruth and source_words in [150, 400)'.
     """
-    _require_sense(where=where, tree=tree, rows=rows, audit=audit, errors=errors, limit=limit, save=save, plot=plot)
-    wanted = Search(
-        metric=metric,
-        columns=names(columns),
-        exclude=names(exclude),
-        keep=names(keep),
-        max_depth=max_depth,
-        min_support=min_support,
-        text=text,
-        topics=topics,
-        seed=seed,
-    )
-    with open_workspace(workspace) as place:
-        judged = read_judged(run_or_verdicts, place, _reading(**reading), show_all=show_all)
-        judged = with_topics(judged, wanted)
-    if where is not None:
-        measured = measure_slice(judged, read_slice(where), metric=metric)
-        _tell_measured(measured, judged, save=save, plot=plot, as_json=as_json)
-    elif audit is not None:
-        _audit(judged, audit_named(judged, wanted, audit), marks or Path("marks.jsonl"), as_json=as_json)
-    elif tree is not None:
-        narrowed = narrow(judged, wanted, named_slice(judged, wanted, tree))
-        say_json(narrowed.to_json()) if as_json else say_tree(narrowed)
-    elif rows is not None:
-        found = list_rows(judged, named_slice(judged, wanted, rows), errors_only=errors, limit=limit or 10)
-        say_json(found.to_json()) if as_json else say_rows(found)
+    look.require_sense()
+    judged = read_judged(run_or_verdicts, workspace, reading.arguments(), show_all=show_all)
+    judged = with_topics(judged, options)
+    if look.where is not None:
+        measured = measure_slice(judged, read_slice(look.where), metric=options.metric)
+        _say_measured(measured, judged, look, as_json=as_json)
+    elif look.audit is not None:
+        audit = audit_named(judged, options, look.audit)
+        _say_audit(judged, audit, look.marks or Path("marks.jsonl"), as_json=as_json)
+    elif look.tree is not None:
+        tree = narrow(judged, options, named_slice(judged, options, look.tree))
+        say_json(tree.to_json()) if as_json else say_tree(tree)
+    elif look.rows is not None:
+        predicate = named_slice(judged, options, look.rows)
+        rows = list_rows(judged, predicate, errors_only=look.errors, limit=look.limit or 10)
+        say_json(rows.to_json()) if as_json else say_rows(rows)
     else:
-        _tell_found(judged, wanted, title=Path(run_or_verdicts).name, save=save, plot=plot, as_json=as_json)
+        _say_slices(judged, options, look, title=Path(run_or_verdicts).name, as_json=as_json)
 
 
-def _tell_found(
-    judged: JudgedDataset, wanted: Search, *, title: str, save: str | None, plot: Path | None, as_json: bool
-) -> None:
+def _say_slices(judged: JudgedDataset, options: Search, look: LookOptions, *, title: str, as_json: bool) -> None:
     with counting_on_stderr("reading texts", quiet=as_json) as progress:
-        report = search(judged, wanted, progress)
+        report = search(judged, options, progress)
     if not as_json:
         say_slices(report, judged, title=title)
-    if plot:
-        write_picture(plot_found(report, judged), plot)
-    if save:
-        path, found = save_found(report, judged, save)
-        _say_written(f"slice {found.predicate} saved to {path}", as_json)
+    if look.plot:
+        write_picture(plot_found(report, judged), look.plot)
+    if look.save:
+        path, chosen = save_found(report, judged, look.save)
+        if not as_json:
+            say(f"slice {chosen.predicate} saved to {path}")
     if as_json:  # last, so that what could not be written is the one object that is printed
         say_json(to_json(report, judged))
 
 
-def _tell_measured(
-    measured: MeasuredSlice, judged: JudgedDataset, *, save: str | None, plot: Path | None, as_json: bool
-) -> None:
+def _say_measured(measured: MeasuredSlice, judged: JudgedDataset, look: LookOptions, *, as_json: bool) -> None:
     if not as_json:
         for note in judged.dataset.notes:
             say(f"note: {note}")
         say_measured(measured)
-    if plot:
-        write_picture(plot_measured(measured, judged), plot)
-    if save:
-        save_measured(measured, judged, Path(save))
-        _say_written(f"slice saved to {save}", as_json)
+    if look.plot:
+        write_picture(plot_measured(measured, judged), look.plot)
+    if look.save:
+        save_measured(measured, judged, Path(look.save))
+        if not as_json:
+            say(f"slice saved to {look.save}")
     if as_json:
         say_json(measured.to_json() | {"reading": list(judged.dataset.notes), "simulated": judged.simulated})
 
 
-def _audit(judged: JudgedDataset, audit: SliceAudit, path: Path, *, as_json: bool) -> None:
+def _say_audit(judged: JudgedDataset, audit: SliceAudit, path: Path, *, as_json: bool) -> None:
     """Print the audit, and the slice's metric with the audited labels once there are marks."""
     ask = input if sys.stdin.isatty() and not as_json else None
     marks = read_or_ask_marks(judged, audit, path, ask=ask, show=say)
@@ -200,39 +202,3 @@ def _audit(judged: JudgedDataset, audit: SliceAudit, path: Path, *, as_json: boo
         say(f"{len(audit.errors.suspects)} errors written to {path}: mark them, and run the same command again")
     else:
         say(after.describe())
-
-
-def _say_written(text: str, as_json: bool) -> None:
-    if not as_json:
-        say(text)
-
-
-def _require_sense(
-    *,
-    where: str | None,
-    tree: str | None,
-    rows: str | None,
-    audit: str | None,
-    errors: bool,
-    limit: int | None,
-    save: str | None,
-    plot: Path | None,
-) -> None:
-    """Refuse options that would say nothing."""
-    asked = {"--where": where, "--tree": tree, "--rows": rows, "--audit": audit}
-    chosen = [name for name, value in asked.items() if value is not None]
-    if len(chosen) > 1:
-        raise InputError(f"{chosen[0]} and {chosen[1]} ask for different things", hint="give one of them")
-    if (errors or limit) and rows is None:
-        raise InputError(f"{'--errors' if errors else '--limit'} is for --rows")
-    if (save or plot) and not {*chosen} <= {"--where"}:
-        raise InputError(f"{'--save' if save else '--plot'} is for the slices found, or for --where")
-
-
-def _reading(*, label_map: str | None, score_map: str | None, scale: str | None, **named: Any) -> dict[str, Any]:
-    """Return the arguments of `load_verdicts`; Any: its own options, handed on."""
-    return named | {
-        "label_map": parse_grade_map(label_map, option="--label-map") if label_map else None,
-        "score_map": parse_grade_map(score_map, option="--score-map") if score_map else None,
-        "scale": parse_label_scale(scale) if scale else None,
-    }

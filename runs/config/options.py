@@ -6,13 +6,21 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from ...optimize.options import GateOptions, SearchOptions, described, option
 
 PROPOSERS = ("textgrad", "rewrite", "fewshot", "gepa", "mipro", "human")
 LABEL_SCALE = "Scale of the labels: binary, probability, or LOW..HIGH@THRESHOLD [default: read from them]."
 MODEL = "simulated (made up, no key), NAME, or NAME@https://host/v1."
+
+COLUMN = "Read a judge's input from another column."
+
+
+def pairs_option(group: str, help: str, *, flag: str, metavar: str) -> Any:  # Any: the field's type is its annotation
+    """Make a field that is an option, given once for each pair such as `INPUT=COLUMN`."""
+    return field(default_factory=dict, metadata=described(group, help, kind="pairs", flag=flag, metavar=metavar))
+
 
 _goal = partial(option, "Goal")
 _data = partial(option, "Data")
@@ -45,16 +53,7 @@ class RowOptions:
     group: str | None = _data(
         None, "Column whose rows stay on one side of a split [default: group_id, else the longest input]."
     )
-    columns: Mapping[str, str] = field(
-        default_factory=dict,
-        metadata=described(
-            "Data",
-            "Read a judge's input from another column.",
-            kind="pairs",
-            flag="--column",
-            metavar="INPUT=COLUMN",
-        ),
-    )
+    columns: Mapping[str, str] = pairs_option("Data", COLUMN, flag="--column", metavar="INPUT=COLUMN")
     label_scale: str | None = _data(None, LABEL_SCALE)
     limit: int | None = _data(None, "Read only the first rows.", kind="integer", low=1)
     skip_incomplete: bool = _data(False, "Leave out rows that lack an input, and say how many.")
