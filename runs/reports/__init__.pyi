@@ -1,6 +1,6 @@
-from .charts import confusion, reliability, slices_chart, sparkline, trajectory
-from .gate_sentences import describe_final, describe_guard, describe_unanswered
-from .picture import INK, LABEL_CELLS, Picture
+from .charts import LABEL_CELLS, confusion, reliability, slices_chart, sparkline, trajectory
+from .gate_sentences import describe_final, describe_guard, describe_unanswered, gate_sentences
+from .picture import INK, Picture
 from .plots import (
     MOST_STEPS,
     confusion_chart,
@@ -49,6 +49,7 @@ __all__ = [
     "draw_slices",
     "export_run",
     "f1_by_threshold",
+    "gate_sentences",
     "metric_intervals",
     "metrics_by_slice",
     "plot_found",

@@ -7,6 +7,7 @@ stands on a light and on a dark page; every shape has a class that a page's styl
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -14,14 +15,18 @@ from xml.etree.ElementTree import Element, SubElement, tostring
 
 from ...judges.metrics.reliability_bins import Bin
 from ..actions.run_summary import RunSummary
+from ..terminal import inline
 from .numbers import number, p_value, step_result
-from .picture import BLUE, GREEN, ORANGE, fit_label
 
 Payload = Mapping[str, Any]  # Any: JSON out of the journal
 
 WIDTH = 440.0
 """Units; narrow, so that its text can still be read when a telephone shrinks it."""
 FONT = 12.0
+BLUE, ORANGE, GREEN = "#1f84c7", "#d55e00", "#009e73"
+"""After Okabe and Ito: told apart by the colour-blind, and at 3:1 or better on white and on near-black."""
+LABEL_CELLS = 28
+"""Cells a label may take (a wide character takes two); longer ones are cut."""
 MOST_SLICES = 12
 _INK = "currentColor"
 _BLOCKS = "▁▂▃▄▅▆▇█"
@@ -76,6 +81,26 @@ class _Scale:
         if self.high == self.low:
             return (self._start + self._end) / 2
         return self._start + (value - self.low) / (self.high - self.low) * (self._end - self._start)
+
+
+def run_charts(run: RunSummary, *, yes_or_no: bool) -> dict[str, str]:
+    """Draw what a run's events have so far, each chart by its name.
+
+    Args:
+        run: The run, which may be under way.
+        yes_or_no: Whether its judge decides between two labels, so that there is a table of decisions.
+    """
+    drawn: dict[str, str] = {}
+    if run.search_start is not None:
+        drawn["trajectory"] = trajectory(run)
+    if run.slice is not None and run.slice.slices:
+        drawn["slices"] = slices_chart(run.slice.slices)
+    closing = run.closing
+    if yes_or_no and closing is not None and closing.after is not None:
+        drawn["confusion"] = confusion(closing.before.pooled, closing.after.pooled)
+    elif yes_or_no and run.benchmark is not None:
+        drawn["confusion"] = confusion(run.benchmark)
+    return drawn
 
 
 def trajectory(run: RunSummary) -> str:
@@ -304,3 +329,18 @@ def _nothing(title: str, why: str) -> str:
     drawing = _Drawing(32, title, why)
     drawing.text(4, 20, why, "quiet")
     return drawing.svg()
+
+
+def cells(text: str) -> int:
+    """Return how many cells a text takes; a wide character takes two."""
+    return sum(2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in text)
+
+
+def fit_label(text: str, most: int = LABEL_CELLS) -> str:
+    """Return one visible line of at most so many cells; XML allows neither U+FFFE nor U+FFFF."""
+    line = inline(text[: 4 * most]).replace("\ufffe", r"\u{fffe}").replace("\uffff", r"\u{ffff}")
+    if cells(line) <= most and len(text) <= 4 * most:
+        return line
+    while cells(line) > most - 1:
+        line = line[:-1]
+    return f"{line}…"

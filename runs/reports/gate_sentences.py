@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from ...optimize.events import Evidence, GuardRecord, Json, Remeasured
-from .numbers import interval, number, p_value, signed
+from ...optimize.events import DecisionRecord, Evidence, GuardRecord, Json, Remeasured
+from .numbers import count, interval, number, p_value, percent, signed
 
 P_MEANS = "p is against no gain; that of a guard against a loss of its margin"
 """What the p-values beside the gate's changes are about."""
@@ -20,6 +20,27 @@ def gate_changes(evidence: Evidence) -> list[tuple[str, Json, float | None]]:
     if evidence.slice_change:
         changes.append(("slice", evidence.slice_change, evidence.slice_change["p"]))
     return changes
+
+
+def gate_sentences(decision: DecisionRecord | None) -> list[str]:
+    """Say what the gate saw, the change it decided on first."""
+    evidence = None if decision is None else decision.evidence
+    if evidence is None:
+        return []
+    lines = []
+    if evidence.target:
+        lines.append(f"{_describe_tested(evidence.target)}.")
+    lines += [f"{describe_guard(guard)}." for guard in evidence.guards]
+    if evidence.slice_change:
+        lines.append(f"On the slice that was optimized, {_describe_tested(evidence.slice_change)}.")
+    if evidence.veto:
+        lines.append(f"Where {evidence.veto}, more verdicts went wrong than were mended: that is a veto.")
+    before, after = percent(evidence.coverage_before), percent(evidence.coverage_after)
+    lines.append(f"{before} of the rows were answered before, {after} after.")
+    lines += [f"{line[0].upper()}{line[1:]}." for line in describe_unanswered(evidence)]
+    alpha = number(evidence.alpha, 4)
+    lines.append(f"It was look {evidence.look} at this holdout, tested at alpha = {alpha}.")
+    return lines
 
 
 def describe_guard(guard: GuardRecord) -> str:
@@ -77,3 +98,12 @@ def _describe_change(change: Json) -> str:
         spread = f"95 % {interval(change, change=True)}"
     values = f"{number(change['before'])} -> {number(change['after'])}"
     return f"on the final rows {change['metric']} {values}, {signed(change['difference'])} paired ({spread})"
+
+
+def _describe_tested(change: Json) -> str:
+    spread = interval(change, change=True)
+    return (
+        f"{change['metric']} went from {number(change['before'])} to {number(change['after'])}: "
+        f"{signed(change['difference'])} (95 % interval {spread}, p {p_value(change['p'])}) "
+        f"on {count(change['n'])} rows in {count(change['groups'])} groups"
+    )

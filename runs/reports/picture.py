@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import io
 import re
-import unicodedata
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -15,7 +14,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ...judges import Estimate
-from ..terminal import inline
+from .charts import BLUE
 
 if TYPE_CHECKING:
     from xml.etree.ElementTree import Element
@@ -25,12 +24,8 @@ if TYPE_CHECKING:
 
 INK = "#010101"
 """Drawn as the colour of the text around the picture, so that it can be read on light and on dark pages."""
-BLUE, ORANGE, GREEN = "#1f84c7", "#d55e00", "#009e73"
-"""After Okabe and Ito: told apart by the colour-blind, and at 3:1 or better on white and on near-black."""
 WIDTH = 4.6
 """Inches; narrow, so that its text can still be read when a telephone shrinks it."""
-LABEL_CELLS = 28
-"""Places a label may take (a wide character takes two); longer ones are cut."""
 
 FONT = 9.0
 """Points."""
@@ -87,21 +82,6 @@ def house_style() -> Iterator[None]:
         matplotlib.rcdefaults()
         matplotlib.rcParams.update(_RC)  # pyright: ignore[reportCallIssue, reportArgumentType]  # its keys are a Literal
         yield
-
-
-def cells(text: str) -> int:
-    """Return how many places a text takes; a wide character takes two."""
-    return sum(2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in text)
-
-
-def fit_label(text: str, most: int = LABEL_CELLS) -> str:
-    """Return one visible line of at most so many places; XML allows neither U+FFFE nor U+FFFF."""
-    line = inline(text[: 4 * most]).replace("\ufffe", r"\u{fffe}").replace("\uffff", r"\u{ffff}")
-    if cells(line) <= most and len(text) <= 4 * most:
-        return line
-    while cells(line) > most - 1:
-        line = line[:-1]
-    return f"{line}…"
 
 
 def _for_a_page(svg: bytes, prefix: str, title: str, description: str) -> str:

@@ -15,20 +15,8 @@ import numpy as np
 from ...judges import BoolArray, Estimate, FloatArray, InputError
 from ...judges.metrics import ece
 from ...judges.metrics.reliability_bins import Bin, reliability_bins
-from .picture import (
-    BLUE,
-    FONT,
-    GREEN,
-    INK,
-    ORANGE,
-    WIDTH,
-    Picture,
-    cells,
-    draw_estimate,
-    fit_label,
-    house_style,
-    new_figure,
-)
+from .charts import BLUE, GREEN, ORANGE, cells, fit_label
+from .picture import FONT, INK, WIDTH, Picture, draw_estimate, house_style, new_figure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

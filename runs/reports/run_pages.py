@@ -23,7 +23,7 @@ from ..terminal import inline, visible
 from . import charts
 from .gate_sentences import P_MEANS, describe_final, describe_guard, describe_unanswered, gate_changes
 from .numbers import NONE, count, interval, moment, number, p_value, percent, price, signed
-from .terminal_report import METRIC_ORDER, missed_targets, slice_heading
+from .terminal_report import missed_targets, ordered_metrics, slice_heading
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -182,9 +182,8 @@ def _tables(closing: Remeasured) -> list[tuple[str, list[Measured]]]:
 
 
 def _measured(sides: Sequence[Json]) -> list[Measured]:
-    names = sides[0]["metrics"]
-    ordered = [*(m for m in METRIC_ORDER if m in names), *sorted(set(names) - {*METRIC_ORDER})]
-    return [_line(metric, [side["metrics"][metric] for side in sides]) for metric in ordered]
+    names = ordered_metrics(sides[0]["metrics"])
+    return [_line(metric, [side["metrics"][metric] for side in sides]) for metric in names]
 
 
 def _line(metric: str, sides: Sequence[Json]) -> Measured:

@@ -17,7 +17,7 @@ from .numbers import number
 from .plots import Picture, confusion_chart, f1_by_threshold, metrics_by_slice
 from .plots import reliability_curve as draw_reliability
 from .plots import threshold_curve as tabulate_thresholds
-from .terminal_report import METRIC_ORDER
+from .terminal_report import ordered_metrics
 
 if TYPE_CHECKING:
     from markupsafe import Markup
@@ -135,7 +135,7 @@ def render_score_report(
         title=_line(title, 200),
         benchmark=benchmark,
         facts=_facts(judged, benchmark),
-        metrics=[_metric(name, benchmark.metrics[name]) for name in _ordered(benchmark.metrics)],
+        metrics=[_metric(name, benchmark.metrics[name]) for name in ordered_metrics(benchmark.metrics)],
         decisions=_matrix(decisions, no_yes),
         decisions_chart=_inline_svg(confusion_chart(decisions, no_yes), "decisions") if benchmark.n else None,
         **_grades(judged, grades.counts if grades else ()),
@@ -194,10 +194,6 @@ def _facts(judged: JudgedDataset, benchmark: Benchmark) -> list[tuple[str, str]]
         ("People's scale", _line(judged.dataset.labels.describe(), 200)),
         ("Judge's scale", _line(judged.scale.describe(), 200)),
     ]
-
-
-def _ordered(metrics: Mapping[str, Estimate]) -> list[str]:
-    return [*(name for name in METRIC_ORDER if name in metrics), *sorted(set(metrics) - set(METRIC_ORDER))]
 
 
 def _metric(name: str, estimate: Estimate) -> Line:

@@ -15,7 +15,8 @@ from ...slices import SliceReport
 from ...slices.inspect_slice import MeasuredSlice
 
 # The look of every picture, and what makes text in it inert, live in one file.
-from .picture import BLUE, INK, ORANGE, WIDTH, Picture, cells, draw_estimate, fit_label, house_style, new_figure
+from .charts import BLUE, ORANGE, cells, fit_label
+from .picture import INK, WIDTH, Picture, draw_estimate, house_style, new_figure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -49,6 +49,12 @@ MOST_UNDEFINED = 12
 _BRIEF = ("precision", "recall", "f1", "kappa")
 
 
+def ordered_metrics(names: Iterable[str]) -> list[str]:
+    """Return the names of metrics in the order of every report."""
+    left = set(names)
+    return [*(name for name in METRIC_ORDER if name in left), *sorted(left - set(METRIC_ORDER))]
+
+
 def say_benchmark(benchmark: Benchmark, *, title: str, brief: bool = False) -> None:
     """Print a benchmark: what was scored, the confusion table, the metrics with their intervals."""
     _say_measured(benchmark.to_json(), title=title, only=_BRIEF if brief else None)
@@ -65,9 +71,7 @@ def _say_measured(body: Payload, *, title: str, only: Sequence[str] | None = Non
         only = tuple(CHOICE_METRICS)
     if only is None and not chosen:
         say(f"  judge says yes: {cells['tp']} right, {cells['fp']} wrong; no: {cells['tn']} right, {cells['fn']} wrong")
-    found = body["metrics"]
-    ordered = [*(name for name in METRIC_ORDER if name in found), *sorted(set(found) - set(METRIC_ORDER))]
-    metrics = {name: found[name] for name in ordered if only is None or name in only}
+    metrics = {name: body["metrics"][name] for name in ordered_metrics(body["metrics"]) if not only or name in only}
     say_table(("metric", "value", "95 % interval", "n"), [_metric_line(name, m) for name, m in metrics.items()])
     say_undefined(metrics.items())
     for note in body["notes"]:

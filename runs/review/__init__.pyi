@@ -1,16 +1,14 @@
 from .app import review_app
-from .evidence import gate_sentences
 from .guards import HEADERS
-from .jobs import Done, JobRunner, Piece
+from .jobs import Done, Job, JobRunner
 from .rendering import Exact, open_templates
 
 __all__ = [
     "HEADERS",
     "Done",
     "Exact",
+    "Job",
     "JobRunner",
-    "Piece",
-    "gate_sentences",
     "open_templates",
     "review_app",
 ]

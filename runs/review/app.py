@@ -1,4 +1,4 @@
-"""The application: which address shows what. Pages are functions of the desk and the request."""
+"""The application: which address shows what. Pages are functions of the state and the request."""
 
 from __future__ import annotations
 
@@ -43,26 +43,26 @@ def review_app(root: Path, *, token: str, port: int, environment: Environment) -
         port: Where it will be served, on 127.0.0.1.
         environment: Base URL and keys, for the gate that a decision may start.
     """
-    desk = AppState(root, environment, open_templates())
+    state = AppState(root, environment, open_templates())
     pool = ThreadPoolExecutor(THREADS, "judgewright-review")
 
     @asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncIterator[None]:
         yield
         pool.shutdown()
-        desk.close()
+        state.workspace.close()
 
     def at(path: str, page: Page, *methods: str) -> Route:
         async def answer(request: Request) -> Response:
             request.state.form = await read_form(request) if request.method == "POST" else {}
-            return await asyncio.get_running_loop().run_in_executor(pool, _safely, page, desk, request)
+            return await asyncio.get_running_loop().run_in_executor(pool, _safely, page, state, request)
 
         return Route(path, answer, methods=list(methods) or ["GET"])
 
     async def lost(request: Request, error: Exception) -> Response:
         assert isinstance(error, HTTPException)
         if error.status_code == 404:
-            return HTMLResponse(desk.render("error.html", title="Nothing here", message="There is no such page."), 404)
+            return HTMLResponse(state.render("error.html", title="Nothing here", message="There is no such page."), 404)
         return PlainTextResponse(f"{error.detail}\n", error.status_code, headers=error.headers)
 
     routes = [
@@ -76,8 +76,8 @@ def review_app(root: Path, *, token: str, port: int, environment: Environment) -
         at("/runs/{run}/edit", decisions.edit, "POST"),
         at("/judges", pages.judges),
         at("/judges/{name}", pages.judge),
-        at("/work", pages.work),
-        at("/work/live", pages.work_live),
+        at("/work", pages.job),
+        at("/work/live", pages.job_live),
         Route("/favicon.ico", lambda _: FileResponse(HERE / "static" / "icon.svg", media_type="image/svg+xml")),
         Mount("/static", StaticFiles(directory=HERE / "static")),
     ]
@@ -111,14 +111,14 @@ async def read_form(request: Request) -> dict[str, list[str]]:
         raise HTTPException(400, "the form is not readable") from None
 
 
-def _safely(page: Page, desk: AppState, request: Request) -> Response:
+def _safely(page: Page, state: AppState, request: Request) -> Response:
     """Answer an error with a page: 404 for an input error, 503 for endpoint, budget or disk, 500 for a defect."""
     try:
-        return page(desk, request)
+        return page(state, request)
     except JudgewrightError as error:
         message = f"{error}{f' ({error.hint})' if error.hint else ''}"
-        body = desk.render("error.html", title="This cannot be shown", message=message)
+        body = state.render("error.html", title="This cannot be shown", message=message)
         return HTMLResponse(body, 404 if isinstance(error, InputError) else 503)
     except Exception as error:  # noqa: BLE001  # a traceback in the log could quote a row
         message = f"This is a defect in judgewright; please report it: {place_of(error)}"
-        return HTMLResponse(desk.render("error.html", title="This cannot be shown", message=message), 500)
+        return HTMLResponse(state.render("error.html", title="This cannot be shown", message=message), 500)

@@ -1,20 +1,21 @@
-"""What every page works with: the workspace to read, the work a decision starts, and the flips already made out."""
+"""What every page works with: the workspace to read, the job a decision starts, and the flips already made out."""
 
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 from ...judges.metrics.reliability_bins import bins_of_verdicts
+from ...optimize.holdout.ledger import MAX_LOOKS, LookRecord
+from ...optimize.holdout.look_counting import LookRequest, requested_look
 from ..actions.flips import Flips, flips_of, validation
 from ..actions.run_summary import RunSummary, read_run
 from ..config.environment import Environment
 from ..reports.charts import reliability
+from ..store.ledger import HoldoutLedger
 from ..store.workspace import Workspace
 from .jobs import JobRunner
 
@@ -34,21 +35,32 @@ class Rows:
     """None where the verdicts carry no probability."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Looks:
+    """The looks at a run's holdout, and what the next one would be."""
+
+    records: tuple[LookRecord, ...]
+    left: int
+    """Looks that are left for prompts tried against the one this run began with."""
+    next_alpha: float
+    """What the next of them would be tested at."""
+
+
 class AppState:
-    """The server's hold on one workspace. Reading takes no lock; only `work` writes, with a handle of its own."""
+    """The server's hold on one workspace. Reading takes no lock; only `jobs` write, with a handle of its own."""
 
     def __init__(self, root: Path, environment: Environment, templates: Templates) -> None:
         self.root = root
         self.environment = environment
-        self.place = Workspace(root)
-        self.work = JobRunner()
+        self.workspace = Workspace(root)
+        self.jobs = JobRunner()
         self._templates = templates
         self._rows: OrderedDict[str, Rows] = OrderedDict()
         self._rows_lock = Lock()
 
     def render(self, template: str, **shown: Any) -> str:  # Any: whatever the template names
         """Fill a template."""
-        return self._templates.get_template(template).render(work=self.work.piece, busy=self.work.busy, **shown)
+        return self._templates.get_template(template).render(job=self.jobs.job, busy=self.jobs.busy, **shown)
 
     def read(self, run_id: str) -> RunSummary:
         """Read a run as the workspace has it at this moment.
@@ -57,7 +69,20 @@ class AppState:
             InputError: There is no such run.
             WorkspaceError: Its journal was edited, or cannot be read.
         """
-        return read_run(self.place, run_id)
+        return read_run(self.workspace, run_id)
+
+    def looks(self, run: RunSummary) -> Looks | None:
+        """Count the looks at a run's holdout, those at other holdouts with its rows and measured prompts among them.
+
+        None where the run has no holdout yet.
+        """
+        if run.split is None:
+            return None
+        holdout, ledger = run.split.seals["holdout"], HoldoutLedger(self.workspace.database)
+        request = LookRequest(holdout=holdout, run_id="", before=run.before.version, after="", purpose="gate", line="")
+        look = requested_look(ledger.history(), request)
+        left = max(0, MAX_LOOKS - look.number + 1)
+        return Looks(records=ledger.looks(holdout), left=left, next_alpha=look.alpha)
 
     def rows(self, run_id: str) -> Rows:
         """Return a run's flips and reliability curve, from memory if the run was looked at lately.
@@ -68,24 +93,15 @@ class AppState:
         # One at a time: a second visitor waits for the first one's work rather than doing it again.
         with self._rows_lock:
             if run_id not in self._rows:
-                self._rows[run_id] = self._read_rows(run_id)
+                both = validation(self.workspace, run_id)
+                before, after = bins_of_verdicts(both.before), bins_of_verdicts(both.after) if both.after else []
+                drawn = reliability(before, after) if any(b.share.n for b in (*before, *after)) else None
+                self._rows[run_id] = Rows(flips=flips_of(both), reliability=drawn)
             self._rows.move_to_end(run_id)
             while len(self._rows) > KEPT_FLIPS:
                 self._rows.popitem(last=False)
             return self._rows[run_id]
 
-    def _read_rows(self, run_id: str) -> Rows:
-        both = validation(self.place, run_id)
-        before, after = bins_of_verdicts(both.before), bins_of_verdicts(both.after) if both.after else []
-        drawn = reliability(before, after) if any(b.share.n for b in (*before, *after)) else None
-        return Rows(flips=flips_of(both), reliability=drawn)
-
-    @contextmanager
-    def writing(self) -> Iterator[Workspace]:
-        """Open the workspace to write a decision; its lock is given back at the end."""
-        with Workspace(self.root) as place:
-            yield place
-
-    def close(self) -> None:
-        """Let go of the workspace."""
-        self.place.close()
+    def writing(self) -> Workspace:
+        """Open the workspace to write a decision; its lock is given back when it is closed."""
+        return Workspace(self.root)

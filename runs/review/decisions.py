@@ -16,25 +16,25 @@ from ..actions.run_summary import read_optimization
 from ..store.journal import list_runs
 from ..store.run_config import RunConfig
 from .app_state import AppState
-from .jobs import Done, Piece, Report
+from .jobs import Done, Job, Report
 
 PATIENCE = 0.4
 """Seconds to wait for a decision, so that a quick one is seen at once."""
 
 
-def decide(desk: AppState, request: Request) -> Response:
+def decide(state: AppState, request: Request) -> Response:
     """Accept the ticked hunks or the whole diff, or reject the run."""
-    run_id = desk.read(request.path_params["run"]).run_id
+    run_id = state.read(request.path_params["run"]).run_id
     verb, who, comment = _field(request, "verb"), _field(request, "who") or None, _field(request, "comment")
     if verb == "reject":
         return _start(
-            desk, Piece(title="Rejecting", about=run_id), lambda _: _reject(desk, run_id, who=who, comment=comment)
+            state, Job(title="Rejecting", about=run_id), lambda _: _reject(state, run_id, who=who, comment=comment)
         )
     if verb == "accept-whole":
         return _start(
-            desk,
-            Piece(title="Accepting the whole diff", about=run_id),
-            lambda _: _accept_whole(desk, run_id, who=who, comment=comment),
+            state,
+            Job(title="Accepting the whole diff", about=run_id),
+            lambda _: _accept_whole(state, run_id, who=who, comment=comment),
         )
     if verb != "accept":
         raise InputError(f"{verb!r} is none of accept, accept-whole and reject")
@@ -43,16 +43,16 @@ def decide(desk: AppState, request: Request) -> Response:
         raise InputError(f"hunks {', '.join(numbers)!r} are not numbers")
     chosen = sorted({int(n) for n in numbers})
     return _start(
-        desk,
-        Piece(title=f"Accepting {_named(chosen).lower()}", about=run_id, doing="composing the prompt"),
-        lambda _: _accept(desk, run_id, chosen, who=who, comment=comment),
+        state,
+        Job(title=f"Accepting {_named(chosen).lower()}", about=run_id, doing="composing the prompt"),
+        lambda _: _accept(state, run_id, chosen, who=who, comment=comment),
     )
 
 
-def edit(desk: AppState, request: Request) -> Response:
+def edit(state: AppState, request: Request) -> Response:
     """Send a person's own criteria through the whole path, as a run of its own."""
-    run_id = desk.read(request.path_params["run"]).run_id
-    run = read_optimization(desk.place, run_id)
+    run_id = state.read(request.path_params["run"]).run_id
+    run = read_optimization(state.workspace, run_id)
     start = run.after or run.before
     # A browser sends the line ends of a form as CR LF, whatever the text had.
     criteria = _field(request, "criteria").replace("\r\n", "\n").strip()
@@ -66,8 +66,8 @@ def edit(desk: AppState, request: Request) -> Response:
     )
     edited = replace(edited, examples=start.examples)
     config = run.config.for_edit(edited.to_yaml())
-    piece = Piece(title="Trying your edit", about=run_id, doing="measuring it on validation rows, then the gate")
-    return _start(desk, piece, lambda report: _try_edit(desk, config, report))
+    job = Job(title="Trying your edit", about=run_id, doing="measuring it on validation rows, then the gate")
+    return _start(state, job, lambda report: _try_edit(state, config, report))
 
 
 def _field(request: Request, name: str) -> str:
@@ -77,56 +77,58 @@ def _field(request: Request, name: str) -> str:
     return str(values[0])
 
 
-def _start(desk: AppState, piece: Piece, do: Callable[[Report], Done]) -> Response:
-    if not desk.work.start(piece, do):
+def _start(state: AppState, job: Job, do: Callable[[Report], Done]) -> Response:
+    if not state.jobs.start(job, do):
         message = "Something is being decided at this moment. Wait until it is done, then decide again."
-        return HTMLResponse(desk.render("error.html", title="One thing at a time", message=message), 409)
-    desk.work.wait(PATIENCE)
+        return HTMLResponse(state.render("error.html", title="One thing at a time", message=message), 409)
+    state.jobs.wait(PATIENCE)
     return RedirectResponse("/work", 303)
 
 
-def _reject(desk: AppState, run_id: str, *, who: str | None, comment: str) -> Done:
-    with desk.writing() as place:
-        record_review(place, run_id, accept=False, who=who, comment=comment)
+def _reject(state: AppState, run_id: str, *, who: str | None, comment: str) -> Done:
+    with state.writing() as workspace:
+        record_review(workspace, run_id, accept=False, who=who, comment=comment)
     return Done(message="The run is rejected; its prompt is not registered.", good=True, run_id=run_id)
 
 
-def _accept_whole(desk: AppState, run_id: str, *, who: str | None, comment: str) -> Done:
+def _accept_whole(state: AppState, run_id: str, *, who: str | None, comment: str) -> Done:
     """Adopt the prompt that the run's own gate has judged; it needs no hunks."""
-    with desk.writing() as place:
-        adopted = record_review(place, run_id, accept=True, who=who, comment=comment)
+    with state.writing() as workspace:
+        adopted = record_review(workspace, run_id, accept=True, who=who, comment=comment)
     assert adopted is not None  # else it was refused
     message = f"The whole diff: {adopted.name}@{adopted.version} is now what {adopted.name!r} means in this workspace."
     return Done(message=message, good=True, judge=adopted.name, run_id=run_id)
 
 
-def _try_edit(desk: AppState, config: RunConfig, report: Report) -> Done:
+def _try_edit(state: AppState, config: RunConfig, report: Report) -> Done:
     # To start a run is to name its models; these were named by whoever wrote the workspace.
-    desk.environment.require_named(*config.named_models, who="your edit")
-    with desk.writing() as place:
+    state.environment.require_named(*config.named_models, who="your edit")
+    with state.writing() as workspace:
 
         def on_event(event: RunEvent) -> None:
             if isinstance(event, Started):
-                report(run_id=list_runs(place.database)[-1].run_id)
+                report(run_id=list_runs(workspace.database)[-1].run_id)
 
-        result = start_run(place, config, desk.environment, watch=desk.work.watch, on_event=on_event)
+        result = start_run(workspace, config, state.environment, watch=state.jobs.watch, on_event=on_event)
     decision = result.run.decided
     tail = "Accept it on its own page." if decision.accepted else "The registry is as it was."
     message = f"The gate says {decision.outcome}: {decision.reason}. {tail}"
     return Done(message=message, good=decision.accepted, run_id=result.run_id)
 
 
-def _accept(desk: AppState, run_id: str, chosen: list[int], *, who: str | None, comment: str) -> Done:
-    with desk.writing() as place:
-        made = accept_hunks(place, run_id, chosen, desk.environment, who=who, comment=comment, watch=desk.work.watch)
-    taken = f"{_named(made.hunks)} of {made.of}" if made.gated else "All hunks"
-    said = f"{taken}: the gate says {made.decision.outcome}: {made.decision.reason}."
-    asked = made.gated.run_id if made.gated else run_id
-    if made.adopted is None:
-        return Done(message=f"{said} Nothing was put on the shelf.", good=False, run_id=asked)
-    name, version = made.adopted.name, made.adopted.version
-    message = f"{said} {name}@{version} is now what {name!r} means in this workspace."
-    return Done(message=message, good=True, judge=name, run_id=asked)
+def _accept(state: AppState, run_id: str, chosen: list[int], *, who: str | None, comment: str) -> Done:
+    with state.writing() as workspace:
+        choice = accept_hunks(
+            workspace, run_id, chosen, state.environment, who=who, comment=comment, watch=state.jobs.watch
+        )
+    taken = f"{_named(choice.hunks)} of {choice.of}" if choice.gated else "All hunks"
+    outcome = f"{taken}: the gate says {choice.decision.outcome}: {choice.decision.reason}."
+    gated_run = choice.gated.run_id if choice.gated else run_id
+    if choice.adopted is None:
+        return Done(message=f"{outcome} The registry is as it was.", good=False, run_id=gated_run)
+    name, version = choice.adopted.name, choice.adopted.version
+    message = f"{outcome} {name}@{version} is now what {name!r} means in this workspace."
+    return Done(message=message, good=True, judge=name, run_id=gated_run)
 
 
 def _named(numbers: Sequence[int]) -> str:

@@ -13,7 +13,6 @@ from ...optimize.hunks import Hunk
 from ...optimize.word_diff import Piece, diff_prompts, diff_words
 from ..actions.run_summary import RunSummary, read_optimization
 from .app_state import AppState
-from .evidence import gate_sentences, looks_at
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,22 +26,19 @@ class HunkLine:
     """Whether it was taken; before a decision, whether to propose it: all but those that were shown to harm."""
 
 
-def diff(desk: AppState, request: Request) -> Response:
+def diff(state: AppState, request: Request) -> Response:
     """Show what the run wants to change, and the forms to decide about it."""
-    run = read_optimization(desk.place, request.path_params["run"])
+    run = read_optimization(state.workspace, request.path_params["run"])
     hunks, why = hunk_lines(run)
-    decision = run.decided
-    assert run.split is not None
     return HTMLResponse(
-        desk.render(
+        state.render(
             "diff.html",
             run=run,
-            decision=decision,
+            decision=run.decided,
             parts=diff_prompts(run.before, run.after) if run.after else (),
             hunks=hunks,
             unsplit=why,
-            sentences=gate_sentences(decision),
-            looks=looks_at(desk.place, run, run.split),
+            looks=state.looks(run),
         )
     )
 

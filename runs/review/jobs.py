@@ -1,4 +1,4 @@
-"""Long work that a decision starts, such as a gate: one piece at a time, in a thread, looked at from the page."""
+"""Long work that a decision starts, such as a gate: one job at a time, in a thread, looked at from the page."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ...judges import JudgewrightError, Progress
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Done:
-    """How a piece of work ended."""
+    """How a job ended."""
 
     message: str
     good: bool
@@ -25,7 +25,7 @@ class Done:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Piece:
+class Job:
     """What is being done, and how far it has come."""
 
     title: str
@@ -35,7 +35,7 @@ class Piece:
     done: int = 0
     total: int = 0
     run_id: str | None = None
-    """The run that the work is kept in, once it has one."""
+    """The run that the job is kept in, once it has one."""
     end: Done | None = None
 
     @property
@@ -45,42 +45,42 @@ class Piece:
 
 
 Report = Callable[..., None]
-"""Called with the fields of `Piece` that have changed."""
+"""Called with the fields of `Job` that have changed."""
 
 
 class JobRunner:
-    """At most one piece of work at a time."""
+    """At most one job at a time."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._ended = threading.Event()
         self._ended.set()
-        self._piece: Piece | None = None
+        self._job: Job | None = None
 
     @property
-    def piece(self) -> Piece | None:
-        """The piece at work, or the last one; None where there was none."""
+    def job(self) -> Job | None:
+        """The job at work, or the last one; None where there was none."""
         with self._lock:
-            return self._piece
+            return self._job
 
     @property
     def busy(self) -> bool:
         """Whether something is being done."""
         return not self._ended.is_set()
 
-    def start(self, piece: Piece, do: Callable[[Report], Done]) -> bool:
-        """Start a piece of work in a thread of its own, unless one is at work; say whether it was started."""
+    def start(self, job: Job, do: Callable[[Report], Done]) -> bool:
+        """Start a job in a thread of its own, unless one is at work; say whether it was started."""
         with self._lock:
             if self.busy:
                 return False
-            self._piece = piece
+            self._job = job
             self._ended.clear()
         # No daemon: what is paid for is kept, and a program that is stopped waits for it.
         threading.Thread(target=self._do, args=(do,), name="judgewright-decision").start()
         return True
 
     def wait(self, seconds: float) -> bool:
-        """Wait for the piece at work to end, and say whether it has."""
+        """Wait for the job at work to end, and say whether it has."""
         return self._ended.wait(seconds)
 
     def watch(self, doing: str, progress: Progress) -> None:
@@ -89,8 +89,8 @@ class JobRunner:
 
     def _report(self, **changes: object) -> None:
         with self._lock:
-            if self._piece is not None:
-                self._piece = replace(self._piece, **changes)  # type: ignore[arg-type]  # fields of Piece
+            if self._job is not None:
+                self._job = replace(self._job, **changes)  # type: ignore[arg-type]  # fields of Job
 
     def _do(self, do: Callable[[Report], Done]) -> None:
         end = Done(message="it was broken off", good=False)
@@ -101,7 +101,7 @@ class JobRunner:
             end = Done(message=f"{error}{hint}", good=False)
         except Exception as error:  # noqa: BLE001  # the one door around a decision: the page says it, the server lives
             end = Done(message=f"this is a defect in judgewright; please report it: {place_of(error)}", good=False)
-        finally:  # whatever was raised: a piece that never ends would keep out every decision after it
+        finally:  # whatever was raised: a job that never ends would keep out every decision after it
             self._report(end=end)
             self._ended.set()
 

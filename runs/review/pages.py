@@ -17,17 +17,13 @@ from ...judges.metrics import CHOICE_METRICS
 from ...judges.prompt import check_name
 from ...optimize.events import ProposalRecord, SearchStarted, StepTaken
 from ...optimize.word_diff import Piece, diff_words, prompt_parts
-from ...slices.search_result import CALIBRATION
 from ..actions.flips import Direction, Error
 from ..actions.lineage import lineage
 from ..actions.run_summary import RunSummary
 from ..reports import charts
-from ..reports.gate_sentences import describe_final
 from ..reports.numbers import count, price
-from ..reports.terminal_report import slice_heading
 from ..store.journal import RunRecord, list_runs
 from .app_state import AppState
-from .evidence import gate_sentences, looks_at
 from .rendering import stamp
 from .run_list import describe
 
@@ -69,54 +65,31 @@ class Paged:
         self.items = items[self.first : self.first + size]
 
 
-def runs(desk: AppState, request: Request) -> Response:
+def runs(state: AppState, request: Request) -> Response:
     """Show every run, newest first, with its state and cost."""
-    found: Sequence[RunRecord] = tuple(reversed(list_runs(desk.place.database))) if desk.place.exists else ()
+    found: Sequence[RunRecord] = tuple(reversed(list_runs(state.workspace.database))) if state.workspace.exists else ()
     page = Paged(found, request.query_params.get("page", "1"), RUNS_PER_PAGE)
-    listed = [describe(desk, info) for info in page.items]
-    return HTMLResponse(desk.render("runs.html", page=page, listed=listed, root=str(desk.root.resolve())))
+    listed = [describe(state, info) for info in page.items]
+    return HTMLResponse(state.render("runs.html", page=page, listed=listed, root=str(state.root.resolve())))
 
 
-def run(desk: AppState, request: Request) -> Response:
+def run(state: AppState, request: Request) -> Response:
     """Show one run from above."""
-    summary = desk.read(request.path_params["run"])
+    summary = state.read(request.path_params["run"])
     if summary.record.kind != "optimize":
-        sentences = gate_sentences(summary.answer.decision) if summary.answer else ()
-        return HTMLResponse(desk.render("other.html", run=summary, sentences=sentences))
+        return HTMLResponse(state.render("plain_run.html", run=summary))
     among_labels = summary.benchmark is not None and "accuracy_grades" in summary.benchmark["metrics"]
     return HTMLResponse(
-        desk.render(
+        state.render(
             "run.html",
             run=summary,
             sides=summary.closing.sides if summary.closing else {},
-            final_changes=describe_final(summary.closing),
             brief=CHOICE_METRICS if among_labels else BRIEF,
-            pictures=_pictures(summary, yes_or_no=not among_labels),
+            pictures=charts.run_charts(summary, yes_or_no=not among_labels),
             steps=_steps(summary),
-            slice_heading=slice_heading,
-            calibration=CALIBRATION,
-            sentences=gate_sentences(summary.decision) if summary.decision else (),
-            looks=looks_at(desk.place, summary, summary.split) if summary.split else None,
-            reviews=list(zip(summary.reviews, summary.review_times, strict=True)),
+            looks=state.looks(summary),
         )
     )
-
-
-def _pictures(summary: RunSummary, *, yes_or_no: bool) -> dict[str, str]:
-    """Draw what the run's events have so far."""
-    pictures: dict[str, str] = {}
-    if summary.search_start is not None:
-        pictures["trajectory"] = charts.trajectory(summary)
-    if summary.slice is not None and summary.slice.slices:
-        pictures["slices"] = charts.slices_chart(summary.slice.slices)
-    if not yes_or_no:
-        return pictures
-    closing = summary.closing
-    if closing is not None and closing.after is not None:
-        pictures["confusion"] = charts.confusion(closing.before.pooled, closing.after.pooled)
-    elif summary.benchmark is not None:
-        pictures["confusion"] = charts.confusion(summary.benchmark)
-    return pictures
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -154,9 +127,9 @@ def _steps(summary: RunSummary) -> list[StepView]:
     ]
 
 
-def live(desk: AppState, request: Request) -> Response:
+def live(state: AppState, request: Request) -> Response:
     """Say how far a run in progress has come."""
-    summary = desk.read(request.path_params["run"])
+    summary = state.read(request.path_params["run"])
     calls = summary.calls
     text = f"{count(calls.done)} calls answered, {count(calls.tokens)} tokens, {price(calls.known_cost)}"
     if calls.failed:
@@ -186,10 +159,10 @@ _NEXT = {
 }
 
 
-def flips(desk: AppState, request: Request) -> Response:
+def flips(state: AppState, request: Request) -> Response:
     """Show the validation rows that changed sides, narrowed as the query asks."""
-    summary = desk.read(request.path_params["run"])
-    rows = desk.rows(summary.run_id)
+    summary = state.read(request.path_params["run"])
+    rows = state.rows(summary.run_id)
     asked = {name: request.query_params.get(name, "") for name in FILTERS}
     asked = {name: value if value in FILTERS[name] else "" for name, value in asked.items()}
     chosen = rows.flips.only(
@@ -200,44 +173,44 @@ def flips(desk: AppState, request: Request) -> Response:
     page = Paged(chosen, request.query_params.get("page", "1"), FLIPS_PER_PAGE)
     query = urlencode({name: value for name, value in asked.items() if value})
     return HTMLResponse(
-        desk.render("flips.html", run=summary, rows=rows, page=page, filters=FILTERS, asked=asked, query=query)
+        state.render("flips.html", run=summary, rows=rows, page=page, filters=FILTERS, asked=asked, query=query)
     )
 
 
-def reliability(desk: AppState, request: Request) -> Response:
+def reliability(state: AppState, request: Request) -> Response:
     """Return the reliability curve, which the run's page fetches because it has to read the rows."""
-    drawn = desk.rows(desk.read(request.path_params["run"]).run_id).reliability
+    drawn = state.rows(state.read(request.path_params["run"]).run_id).reliability
     if drawn is None:
         raise InputError("the verdicts of this run carry no probability")
     return Response(drawn, media_type="image/svg+xml")
 
 
-def judges(desk: AppState, request: Request) -> Response:
+def judges(state: AppState, request: Request) -> Response:
     """List the judges."""
-    registry = desk.place.registry
-    return HTMLResponse(desk.render("judges.html", judges=[registry.get(name) for name in registry.names()]))
+    registry = state.workspace.registry
+    return HTMLResponse(state.render("judges.html", judges=[registry.get(name) for name in registry.names()]))
 
 
-def judge(desk: AppState, request: Request) -> Response:
+def judge(state: AppState, request: Request) -> Response:
     """Show a judge's versions as a tree, and the text of the current one."""
     # A name and no more: the registry would take `x.yaml` for a file of the folder the server was started in.
     name = check_name(request.path_params["name"])
-    nodes = lineage(desk.place, name)
-    registry = desk.place.registry
+    nodes = lineage(state.workspace, name)
+    registry = state.workspace.registry
     current = registry.get(name) if name in registry.names() else None
     parts = prompt_parts(current) if current else ()
-    return HTMLResponse(desk.render("judge.html", name=name, nodes=nodes, current=current, parts=parts))
+    return HTMLResponse(state.render("judge.html", name=name, nodes=nodes, current=current, parts=parts))
 
 
-def work(desk: AppState, request: Request) -> Response:
+def job(state: AppState, request: Request) -> Response:
     """Show what a decision has started, or how it ended."""
-    return HTMLResponse(desk.render("work.html"))
+    return HTMLResponse(state.render("job.html"))
 
 
-def work_live(desk: AppState, request: Request) -> Response:
-    """Say how far the work has come."""
-    piece = desk.work.piece
-    if piece is None:
+def job_live(state: AppState, request: Request) -> Response:
+    """Say how far the job has come."""
+    job = state.jobs.job
+    if job is None:
         return JSONResponse({"stamp": "none", "text": ""})
-    text = f"{piece.doing}: {piece.done:,} of {piece.total:,}" if piece.total else piece.doing or "starting"
-    return JSONResponse({"stamp": piece.stamp, "text": text})
+    text = f"{job.doing}: {job.done:,} of {job.total:,}" if job.total else job.doing or "starting"
+    return JSONResponse({"stamp": job.stamp, "text": text})

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
+from ...slices.search_result import CALIBRATION
 from ..actions.run_summary import RunSummary
 from ..reports import numbers
-from ..reports.gate_sentences import P_MEANS
-from ..reports.terminal_report import METRIC_ORDER
+from ..reports.gate_sentences import P_MEANS, describe_final, gate_sentences
+from ..reports.terminal_report import ordered_metrics, slice_heading
 from ..terminal import visible
 
 if TYPE_CHECKING:
@@ -48,8 +48,11 @@ def open_templates() -> Environment:
         "plain": lambda value: f"{value:g}",
         "exact": Exact,
         "drawn": drawn,
+        "gate_sentences": gate_sentences,
+        "final_changes": describe_final,
+        "slice_heading": slice_heading,
     }
-    templates.globals["p_means"] = P_MEANS
+    templates.globals |= {"p_means": P_MEANS, "calibration": CALIBRATION}
     return templates
 
 
@@ -71,9 +74,3 @@ def drawn(svg: str) -> Markup:
 def stamp(run: RunSummary) -> str:
     """Return what changes when a run has more to show than numbers that count up."""
     return f"{run.record.state}-{len(run.events)}"
-
-
-def ordered_metrics(found: Iterable[str]) -> list[str]:
-    """Return the names of metrics in the order of every report."""
-    names = set(found)
-    return [*(name for name in METRIC_ORDER if name in names), *sorted(names - set(METRIC_ORDER))]

@@ -26,10 +26,10 @@ class Line:
     simulated: bool
 
 
-def describe(desk: AppState, info: RunRecord) -> Line:
+def describe(state: AppState, info: RunRecord) -> Line:
     """Say in a line what a run was about, how it ended and what it cost; a damaged run is listed as such."""
     try:
-        return _describe(desk.read(info.run_id))
+        return _describe(state.read(info.run_id))
     except JudgewrightError as error:
         about = f"cannot be read: {error}"
         return Line(info=info, about=about, outcome="", settled="", cost="", tokens=0, simulated=False)

@@ -11,7 +11,7 @@ import pytest
 from judgewright.judges import Change, Registry
 from judgewright.optimize.events import DecisionRecord, GateAnswered, read_as
 from judgewright.runs.actions import GATED, HUNKS, Gated, decisions_about, gated_on, needed, verification
-from judgewright.runs.review import gate_sentences
+from judgewright.runs.reports import gate_sentences
 from judgewright.runs.store import RunJournal, Workspace, create_run
 
 from ..stored_events import EVIDENCE, stored

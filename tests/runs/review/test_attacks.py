@@ -14,7 +14,7 @@ from starlette.types import Message, Scope
 from judgewright.judges import InputError
 from judgewright.runs.config import Environment
 from judgewright.runs.reports import FORMATS, export_run
-from judgewright.runs.review import Done, JobRunner, Piece, review_app
+from judgewright.runs.review import Done, Job, JobRunner, review_app
 from judgewright.runs.store import Workspace, create_run
 
 from .conftest import OURS, PORT, TOKEN, Made
@@ -150,13 +150,13 @@ def test_work_that_is_torn_down_keeps_nobody_out(monkeypatch: pytest.MonkeyPatch
     def panic(report: object) -> Done:
         raise SystemExit
 
-    assert work.start(Piece(title="one", about="r"), panic)
+    assert work.start(Job(title="one", about="r"), panic)
     assert work.wait(SECONDS)
     settled()
-    assert work.piece is not None
-    assert work.piece.end is not None
-    assert not work.piece.end.good
-    assert work.start(Piece(title="two", about="r"), lambda _: Done(message="done", good=True))
+    assert work.job is not None
+    assert work.job.end is not None
+    assert not work.job.end.good
+    assert work.start(Job(title="two", about="r"), lambda _: Done(message="done", good=True))
     assert work.wait(SECONDS)
 
 

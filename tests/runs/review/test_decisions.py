@@ -10,7 +10,7 @@ from judgewright.judges import Registry
 from judgewright.judges.models import Progress
 from judgewright.optimize.events import write_event
 from judgewright.runs.actions import read_optimization
-from judgewright.runs.review import Done, JobRunner, Piece
+from judgewright.runs.review import Done, Job, JobRunner
 from judgewright.runs.store import RunConfig, Workspace, get_run, list_runs, open_proposer
 
 from .conftest import ATTACK, GOOD, HARMFUL, OURS, Made, retold
@@ -166,19 +166,19 @@ def test_one_piece_of_work_at_a_time_and_its_progress_is_told() -> None:
     def break_down(report: object) -> Done:
         raise RuntimeError("the text of a sealed row")
 
-    assert work.start(Piece(title="one", about="r"), wait)
-    assert not work.start(Piece(title="two", about="r"), wait)
+    assert work.start(Job(title="one", about="r"), wait)
+    assert not work.start(Job(title="two", about="r"), wait)
     work.watch("judging", Progress(done=3, total=9, failed=0, recorded=0, cost=None, tokens=0))
-    assert work.piece is not None
-    assert (work.piece.title, work.piece.doing, work.piece.done, work.piece.total) == ("one", "judging", 3, 9)
+    assert work.job is not None
+    assert (work.job.title, work.job.doing, work.job.done, work.job.total) == ("one", "judging", 3, 9)
     go.set()
     assert work.wait(SECONDS)
-    assert work.start(Piece(title="three", about="r"), break_down)
+    assert work.start(Job(title="three", about="r"), break_down)
     assert work.wait(SECONDS)
-    assert work.piece.end is not None
-    assert not work.piece.end.good
-    assert "RuntimeError in break_down" in work.piece.end.message
-    assert "sealed" not in work.piece.end.message
+    assert work.job.end is not None
+    assert not work.job.end.good
+    assert "RuntimeError in break_down" in work.job.end.message
+    assert "sealed" not in work.job.end.message
 
 
 def test_a_second_visitor_is_asked_to_wait(desk: TestClient, own: Made) -> None:
