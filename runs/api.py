@@ -132,7 +132,7 @@ def bench(
                     dataset,
                     BenchPlan(settings=JudgeSettings(), by=by),
                     ModelOptions(model=_require_model(model), budget=budget),
-                    _environment(model),
+                    _environment(opened, model),
                     watch=watch,
                 )
     return Bench(
@@ -260,7 +260,7 @@ def calibrate(
             prompt,
             table.dataset(prompt),
             models=ModelOptions(model=model, budget=budget),
-            environment=_environment(model),
+            environment=_environment(opened, model),
             settings=JudgeSettings(),
             metric=metric,
             method=method,
@@ -339,7 +339,7 @@ def optimize(
             id_=reading.pop("id", None),
             **reading,
         )
-        environment = _environment(model, optimizer_model)
+        environment = _environment(opened, model, optimizer_model)
         result = start_run(opened, config, environment, watch=watch, on_event=lambda event: None)
         return _run(opened, result.run)
 
@@ -459,10 +459,10 @@ def _open(folder: str | Path | None) -> Workspace:
     return find_workspace(Path.cwd(), given=named, on_wait=say_waiting)
 
 
-def _environment(*models: str | None) -> Environment:
+def _environment(opened: Workspace, *models: str | None) -> Environment:
     from .config.environment import read_environment
 
-    return read_environment().naming(*models)
+    return read_environment().in_workspace(opened.root).naming(*models)
 
 
 def _require_model(model: str | None) -> str:
@@ -545,7 +545,7 @@ def _gate_prompts(
     )
     with progress_on_stderr() as watch:
         options = ModelOptions(model=_require_model(model), budget=budget)
-        asked = GateModel(options=options, environment=_environment(model), watch=watch)
+        asked = GateModel(options=options, environment=_environment(opened, model), watch=watch)
         return gate_judges(opened, two, terms, asked)
 
 

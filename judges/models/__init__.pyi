@@ -9,11 +9,12 @@ from .price import Price, Prices
 from .rates import RateLimits, RateReport, Remaining, read_rates, read_seconds
 from .recorded import Recorded
 from .response_body import BodyReader, body_of
-from .settings import OMIT, ModelSettings
+from .settings import ANSWERING, OMIT, ModelSettings
 from .tokens import TokenCount, approximate_tokens, count_tokens, estimate_tokens
 from .wire import read_completion, read_fault, read_filtered, read_retry_after
 
 __all__ = [
+    "ANSWERING",
     "OMIT",
     "AdaptiveLimit",
     "BodyReader",

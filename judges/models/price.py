@@ -6,14 +6,15 @@ the user's wins. An unknown price is None and never 0: a budget in money then ca
 
 from __future__ import annotations
 
+import math
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import ClassVar
 
 import orjson
-from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, TypeAdapter, ValidationError
 
 from ..errors import InputError
 from ..files.small_file import read_small
@@ -22,23 +23,26 @@ _MILLION = 1_000_000
 _MAX_FILE = 1_000_000
 
 
-class Price(BaseModel):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Price:
     """US dollars per million tokens; cached ones cost as much as others unless they have a price."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    __pydantic_config__: ClassVar = {"extra": "forbid"}
 
-    input: FiniteFloat = Field(ge=0)
-    output: FiniteFloat = Field(ge=0)
-    cached: FiniteFloat | None = Field(default=None, ge=0)
+    input: float
+    output: float
+    cached: float | None = None
+
+    def __post_init__(self) -> None:
+        for name, dollars in (("input", self.input), ("output", self.output), ("cached", self.cached)):
+            if dollars is not None and not (math.isfinite(dollars) and dollars >= 0):
+                raise InputError(f"price.{name}: {dollars!r} is not an amount of dollars")
 
     def cost(self, tokens_in: int, tokens_out: int, cached: int) -> float:
         """Return US dollars; cached tokens are part of `tokens_in`."""
         cached_price = self.input if self.cached is None else self.cached
         dollars = (tokens_in - cached) * self.input + cached * cached_price + tokens_out * self.output
         return dollars / _MILLION
-
-
-_FILE = TypeAdapter(dict[str, Price])
 
 
 @dataclass(frozen=True)
@@ -92,13 +96,17 @@ def _public_cost(model: str, endpoint: str, tokens_in: int, tokens_out: int, cac
 
 
 def _read(path: Path) -> Mapping[str, Price]:
+    from pydantic import TypeAdapter, ValidationError  # takes most of the time that this file takes to import
+
     hint = 'write {"my-model": {"input": 0.15, "output": 0.60}}, in US dollars per million tokens'
     try:
         raw = read_small(path, limit=_MAX_FILE)
         body = tomllib.loads(raw.decode()) if path.suffix.lower() == ".toml" else orjson.loads(raw)
-        return _FILE.validate_python(body)
+        return TypeAdapter(dict[str, Price]).validate_python(body)
     except OSError as error:
         raise InputError(f"the price file {str(path)!r} cannot be read: {error.strerror}") from error
+    except InputError as error:
+        raise InputError(f"the price file {str(path)!r}: {error}", hint=hint) from None
     except ValidationError as error:
         first = error.errors()[0]
         field = ".".join(str(part) for part in first["loc"])

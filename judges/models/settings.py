@@ -85,6 +85,20 @@ class ModelSettings:
         extra_body = {**self.extra_body, **request.extra_body}
         return replace(request, max_tokens=limit, temperature=temperature, extra_body=extra_body)
 
+    def answering(self) -> dict[str, Any]:  # Any: JSON
+        """Return the settings that may change an answer, as far as they are set; a run keeps them."""
+        values = {name: getattr(self, name) for name in ANSWERING}
+        return {name: value for name, value in values.items() if value not in (None, {})}
+
+    def answering_as(self, values: Mapping[str, Any]) -> ModelSettings:  # Any: JSON
+        """Return these settings with what `answering` returned of others."""
+        usual = ModelSettings()
+        return replace(self, **{name: values.get(name, getattr(usual, name)) for name in ANSWERING})
+
+
+ANSWERING = ("extra_body", "temperature", "max_tokens", "optimizer_max_tokens")
+"""The settings that may change an answer: they are part of a request."""
+
 
 def _check_extra(name: str) -> None:
     if name in _OURS:

@@ -34,7 +34,7 @@ from ..store.run_config import open_proposer
 from ..store.workspace import Workspace
 from .gate import GateModel, Watch, decide_with_model
 from .gate_decision import HUNKS, Gated, Terms, answer_once
-from .run_summary import RunSummary, read_optimization
+from .run_summary import RunSummary, read_optimization, require_same_models
 
 GIT_SECONDS = 2.0
 """How long git may take to say who somebody is."""
@@ -236,11 +236,12 @@ def accept_hunks(
         return choice.answered(decision, gated=None, adopted=adopted)
     config = run.config
     environment.require_named(config.model, who=f"run {run.run_id}")
+    require_same_models(run, environment)
     known = [info for info in list_runs(workspace.database) if info.kind == HUNKS]
     choices = [info.run_id for info in known if info.config["question"]["of"] == run_id]
     model = GateModel(
         options=replace(config, budget=budget or config.budget),
-        environment=environment,
+        environment=environment.for_run(config.model_settings),
         watch=watch,
         same_budget=(run_id, *choices),
     )

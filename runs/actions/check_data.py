@@ -18,7 +18,7 @@ from ...judges.files import (
     read_raw_rows,
 )
 from ...slices.features import read_features
-from ..config.environment import Environment, split_model
+from ..config.environment import Environment
 
 SIDE_COLUMNS = ("split", "orig_split")
 """Columns that hold the side of a split where none is named."""
@@ -69,7 +69,7 @@ def check_file(
         roles = options.roles if options.roles.inputs else RawRoles(inputs={name: name for name in raw.rows[0].inputs})
         others = read_raw_rows(options.against, roles, judges=judges).rows
         notes.append(f"the other file is {options.against.name} ({len(others):,} rows)")
-    model = split_model(options.model, environment)[0] if options.model else "unknown"
+    model = environment.model(options.model).model if options.model else "unknown"
     report = check_rows(
         raw.rows,
         name=path.name,
@@ -100,9 +100,13 @@ def _side_column(raw: RawRows, named: str | None) -> tuple[str | None, list[str]
 def _price(report: DataReport, options: CheckOptions, environment: Environment) -> RunPrice | None:
     if options.prompt is None or options.model is None or report.tokens is None:
         return None
-    name, url = ("simulated", "simulated:") if options.model == "simulated" else split_model(options.model, environment)
-    replies = report.rows * VERDICT_LIMIT
-    prices, total = Prices(environment.prices), report.tokens.total
+    settings = environment.settings(options.model)
+    name, url = "simulated", "simulated:"
+    if options.model != "simulated":
+        named = environment.model(options.model)
+        name, url = named.model, named.base_url
+    replies = report.rows * (settings.max_tokens or VERDICT_LIMIT)
+    prices, total = Prices(environment.prices, settings.price), report.tokens.total
     return RunPrice(
         model=name,
         tokens_in=total,

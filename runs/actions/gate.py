@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from ...judges import (
+    VERDICT_LIMIT,
     BudgetSpent,
     Client,
     ClientStats,
@@ -48,6 +49,13 @@ class GateModel:
     watch: Watch
     same_budget: tuple[str, ...] = ()
     """Other runs whose calls the budget covers as well."""
+
+    def question(self) -> dict[str, Any]:  # Any: JSON
+        """Return what may change an answer, as it identifies a question that was answered before."""
+        question: dict[str, Any] = {"model": self.options.model, "max_tokens": self.options.max_tokens or VERDICT_LIMIT}
+        if settings := self.environment.settings(self.options.model).answering():
+            question["settings"] = settings
+        return question
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,7 +109,7 @@ def gate_judges(workspace: Workspace, two: TwoJudges, terms: Terms, model: GateM
     terms.require_fit(dataset, *(JudgedDataset(dataset=empty, answers=(), scale=p.scale) for p in (before, after)))
     groups = count_groups(dataset)
     holdout = SealedRows(dataset, name="holdout", groups=groups)
-    question = {"model": options.model, "max_tokens": options.max_tokens, "holdout": holdout.content_hash}
+    question = {**model.question(), "holdout": holdout.content_hash}
     question |= {"before": _version(before, two.rules), "after": _version(after, two.rules), **terms.to_json()}
     about = {"before": _named(before), "after": _named(after), "data": two.data.name, "rows": len(dataset)}
     about |= {"groups": groups, "notes": list(dataset.notes), **terms.to_json()}

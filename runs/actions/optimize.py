@@ -35,7 +35,7 @@ from ..store.run_clients import open_run_clients
 from ..store.run_command import command_of
 from ..store.run_config import RunConfig, open_proposer
 from ..store.workspace import Workspace
-from .run_summary import RunSummary, read_optimization, read_run
+from .run_summary import RunSummary, read_optimization, read_run, require_same_models
 
 Watch = Callable[[str, Progress], None]
 OnEvent = Callable[[RunEvent], None]
@@ -104,6 +104,10 @@ def start_run(
     workspace.database.claim()
     require_same_split(workspace, config.data_hash, config.shares)
     environment = environment.naming(*config.named_models)
+    environment.require_keys(*config.named_models)
+    if config.model_settings is None:
+        settings = {name: environment.settings(name).answering() for name in config.named_models}
+        config = replace(config, model_settings=settings)
     run_id = create_run(workspace.database, "optimize", config.to_json())
     return _run(workspace, run_id, config, dataset, environment, watch, on_event)
 
@@ -151,9 +155,11 @@ def resume_run(
         InputError: There is no such run, its data have changed, or only the workspace names the address of a model.
         WorldError: The endpoint, the budget or the disk stopped it again.
     """
-    config = read_optimization(workspace, run_id).config
+    run = read_optimization(workspace, run_id)
+    config = run.config
     workspace.database.claim()  # before the journal is read again: another process may be adding to it
     environment.require_named(*config.named_models, who=f"run {run_id}")
+    require_same_models(run, environment)
     if budget is not None:
         config = replace(config, budget=budget)
         set_config(workspace.database, run_id, config.to_json())
@@ -175,7 +181,13 @@ def _run(
     try:
         with (
             run_session(workspace.database, run_id),
-            open_run_clients(workspace, run_id, config, environment, models=config.named_models) as clients,
+            open_run_clients(
+                workspace,
+                run_id,
+                config,
+                environment.for_run(config.model_settings),
+                models=config.named_models,
+            ) as clients,
         ):
             services = Services(
                 judge_client=clients[config.model],

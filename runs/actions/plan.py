@@ -116,13 +116,16 @@ def plan_run(workspace: Workspace, config: RunConfig, environment: Environment, 
         InputError: The run could not start: the data, a name or the split cannot be used.
         WorldError: The endpoint or the budget stopped the pilot.
     """
-    planned = _read_plan(workspace, config)
+    planned = _read_plan(workspace, config, environment)
     seen = run_pilot(workspace, planned, config, environment, watch=watch) if pilot else None
     names = (config.model, config.optimizer_model or config.model, config.screen_model or config.model)
-    models = [open_model(name, environment, concurrency=1) for name in names]
+    models = [open_model(name, environment) for name in names]
     judge_model = models[0]
     summary = count_row_tokens(planned.dataset.rows, model=judge_model.name, prompt=planned.prompt)
-    rates = tuple(_Rates.of(model, environment) for model in models)
+    rates = tuple(
+        _Rates(model=model, prices=Prices(environment.prices, environment.settings(name).price))
+        for name, model in zip(names, models, strict=True)
+    )
     lines, drawn, step = bound_run(planned), draw_runs(planned), bound_proposal(planned)
     spans = _spans(lines, drawn, _sizes(summary, step, seen), rates)
     return Plan(
@@ -142,7 +145,7 @@ def plan_run(workspace: Workspace, config: RunConfig, environment: Environment, 
     )
 
 
-def _read_plan(workspace: Workspace, config: RunConfig) -> PlannedRun:
+def _read_plan(workspace: Workspace, config: RunConfig, environment: Environment) -> PlannedRun:
     """Read everything the run would start from, and refuse what it would refuse."""
     require_decision(config.judge)
     dataset = config.dataset()
@@ -159,6 +162,8 @@ def _read_plan(workspace: Workspace, config: RunConfig) -> PlannedRun:
         settings=config.settings(),
         objective=read_objective(config.objective, target=config.target, guards=config.guards),
         screened=config.screen_model is not None,
+        judge_model=environment.settings(config.model),
+        optimizer_model=environment.settings(config.optimizer_model or config.model),
     )
 
 
@@ -171,10 +176,6 @@ class _Rates:
 
     model: Model
     prices: Prices
-
-    @classmethod
-    def of(cls, model: Model, environment: Environment) -> _Rates:
-        return cls(model=model, prices=Prices(environment.prices))
 
     def cost(self, calls: float, tokens_in: float, tokens_out: float) -> float | None:
         """Return what calls of this size cost: long requests may cost more a token, so one is priced, then counted."""

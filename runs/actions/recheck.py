@@ -42,8 +42,8 @@ def recheck(workspace: Workspace, prompt: JudgePrompt, model: GateModel) -> Gate
         WorldError: The endpoint, the budget or the disk stopped it; asking again goes on.
     """
     past, options = _last_accept(workspace, prompt), model.options
-    question = {"decision": past.run_id, "after": {"version": prompt.version}, "model": options.model}
-    question |= {"max_tokens": options.max_tokens, "holdout": past.holdout.content_hash}
+    question = {"decision": past.run_id, "after": {"version": prompt.version}, **model.question()}
+    question |= {"holdout": past.holdout.content_hash}
     rule = past.rules.get(prompt.version)
     fitted = [f"the decision rule {rule.version} was fitted on {past.model}, and decides here too"] if rule else []
     about = {"before": f"{past.before.name}@{past.before.version}", "after": f"{prompt.name}@{prompt.version}"}

@@ -19,6 +19,7 @@ from ...judges import (
     judge,
     split_dataset,
 )
+from ...judges.models import ANSWERING, ModelSettings
 from ...optimize import Event, open_rows
 from ...optimize.events import (
     Benchmarked,
@@ -40,6 +41,7 @@ from ...optimize.events import (
     read_as,
 )
 from ...optimize.hunks import PromptDiff, split_hunks
+from ..config.environment import SIMULATED, Environment
 from ..store.calls import CallStore, CallSummary
 from ..store.journal import RunJournal, RunRecord, get_run
 from ..store.run_config import RunConfig
@@ -306,6 +308,43 @@ def read_optimization(workspace: Workspace, run_id: str) -> RunSummary:
     return run
 
 
+def require_same_models(run: RunSummary, environment: Environment) -> None:
+    """Check that the names of a run's models still mean the models it asked.
+
+    Raises:
+        InputError: One of them means another model, or another address.
+    """
+    if run.started is None:
+        return
+    config, started = run.config, run.started
+    names = (config.model, config.optimizer_model or config.model, config.screen_model)
+    models = (started.model, started.optimizer_model, started.screen_model)
+    for name, model, endpoint in zip(names, models, started.endpoints, strict=False):  # there may be no screening model
+        if name is None or name == SIMULATED:
+            continue
+        named = environment.model(name)
+        if (named.model, named.base_url) != (model, endpoint):
+            raise InputError(
+                f"run {run.run_id} asked {model} at {endpoint}; {name!r} now means {named.model} at {named.base_url}",
+                hint="change it back in your models.yaml or OPENAI_BASE_URL, or start a new run",
+            )
+
+
+def changed_settings(run: RunSummary, environment: Environment) -> tuple[str, ...]:
+    """Say which settings of a run's models are others now; the run goes on with its own."""
+    notes: list[str] = []
+    for name in run.config.named_models:
+        before = (run.config.model_settings or {}).get(name, {})
+        now = environment.settings(name).answering()
+        names = [field for field in ANSWERING if before.get(field) != now.get(field)]
+        if names:
+            notes.append(
+                f"{', '.join(names)} of the model {name!r} changed since the run started, which goes on as it began; "
+                "a new run would ask anew with the new settings"
+            )
+    return tuple(notes)
+
+
 def sealed_split(run: RunSummary) -> Splits:
     """Cut a run's rows again as the run cut them.
 
@@ -332,7 +371,9 @@ def recorded_verdicts(workspace: Workspace, run: RunSummary, prompt: JudgePrompt
     settings = run.config.settings()
     started = run.started
     model = Recorded(name=started.model, endpoint=started.endpoints[0], simulated=started.simulated)
-    with Client(model, record=CallStore(workspace.database, run.run_id)) as client:
+    answering = (run.config.model_settings or {}).get(run.config.model, {})
+    own = ModelSettings().answering_as(answering)
+    with Client(model, settings=own, record=CallStore(workspace.database, run.run_id)) as client:
         return judge(prompt, rows, client, settings=settings.judge, rule=settings.rule)
 
 

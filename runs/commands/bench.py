@@ -100,7 +100,7 @@ def bench(
         sys.exit(report_failure(shortfall, as_json=False))
 
 
-def _plan(options: BenchOptions, trust: TrustOptions, *, max_tokens: int) -> BenchPlan:
+def _plan(options: BenchOptions, trust: TrustOptions, *, max_tokens: int | None) -> BenchPlan:
     from ...judges import JudgeSettings
     from ..actions.bench import BenchPlan, ByClaim
     from ..actions.reliability import ReliabilityOptions

@@ -105,7 +105,8 @@ def check(file: Path, options: CheckingOptions, workspace: Workspace, as_json: b
     wanted = CheckOptions(
         roles=roles, prompt=prompt, model=options.model, split=options.split_column, against=options.against
     )
-    report, price = check_file(file, wanted, registry=workspace.registry, environment=read_environment())
+    environment = read_environment().in_workspace(workspace.root)
+    report, price = check_file(file, wanted, registry=workspace.registry, environment=environment)
     if as_json:
         say_json(report.to_json() | {"price": asdict(price) if price else None})
     else:

@@ -7,9 +7,6 @@ from pathlib import Path
 import click
 
 from ..config.environment import Environment, read_environment
-from ..config.models_file import FILE
-from ..store.workspace import FOLDER
-from ..terminal import say
 from .options import F
 
 
@@ -23,13 +20,8 @@ def asking_environment(root: Path, *models: str | None, origins: tuple[str, ...]
     """Read the environment of a command that may ask models.
 
     Args:
-        root: The workspace; a `models.yaml` in it is not read, and that is said.
+        root: The workspace.
         models: The models that the command names.
         origins: The addresses that it allows.
     """
-    environment = read_environment()
-    own = environment.models
-    for path in (root / FILE, root / FOLDER / FILE):
-        if path.is_file() and not (own and own.exists() and path.samefile(own)):
-            say(f"note: {path} is not read: keys and hosts are named in {own or 'your own file'} alone", to_stderr=True)
-    return environment.naming(*models, origins=origins)
+    return read_environment().in_workspace(root).naming(*models, origins=origins)

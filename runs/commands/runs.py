@@ -186,11 +186,14 @@ def resume(
 ) -> None:
     """Resume a run that was stopped, killed or out of budget; finished calls are not paid for again."""
     from ..actions.optimize import resume_run
+    from ..actions.run_summary import changed_settings, read_optimization
     from ..reports.terminal_report import say_event, say_nothing
 
     with progress_on_stderr(quiet=as_json) as watch:
         on_event = say_nothing if as_json else say_event
         environment = asking_environment(workspace.root, origins=origins)
         run = named_run(workspace, run)
+        for note in changed_settings(read_optimization(workspace, run), environment):
+            say(f"note: {note}", to_stderr=True)
         result = resume_run(workspace, run, environment, budget=budget, watch=watch, on_event=on_event)
     finish(result, workspace.root, as_json=as_json)

@@ -1,25 +1,35 @@
 from .environment import (
     Environment,
+    NamedModel,
     open_client,
     open_model,
     parse_budget,
     read_environment,
-    split_model,
     tool_environment,
 )
-from .models_file import example_entry, read_user_models, user_models_path
+from .models_file import (
+    ModelEntry,
+    example_entry,
+    merge_entries,
+    read_user_models,
+    read_workspace_models,
+    user_models_path,
+)
 from .options import ModelOptions
 
 __all__ = [
     "Environment",
+    "ModelEntry",
     "ModelOptions",
+    "NamedModel",
     "example_entry",
+    "merge_entries",
     "open_client",
     "open_model",
     "parse_budget",
     "read_environment",
     "read_user_models",
-    "split_model",
+    "read_workspace_models",
     "tool_environment",
     "user_models_path",
 ]

@@ -8,12 +8,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ...judges.errors import InputError
-from ...judges.models.base_url import Origin, checked_url
+from ...judges.models import ModelSettings, Origin, Prices, checked_url
 from .api_keys import OPENAI, OPENAI_KEY, OPENAI_URL, OWN_KEY, OWN_URL, Binding, Keyring
-from .models_file import read_user_models, user_models_path
+from .models_file import FILE, ModelEntry, merge_entries, read_user_models, read_workspace_models, user_models_path
 
 if TYPE_CHECKING:
     from ...judges import Client, Model
@@ -21,6 +21,10 @@ if TYPE_CHECKING:
 
 SIMULATED = "simulated"
 """The name of the embedded model, which has no address."""
+_CONNECTIONS = 100
+"""Open at most, where nobody says how many calls may be in flight."""
+_ROW_SECONDS = 600.0
+"""The longest one request may take with its retries, unless two tries may take longer."""
 _OTHER_SCHEME = re.compile(r"@[A-Za-z][A-Za-z0-9+.-]*://")
 _SECRET = re.compile(r"//[^/]*@")
 _PATHS_AND_LOCALE = (
@@ -49,6 +53,10 @@ class Environment:
     """Every variable, as `models.yaml` may name any of them."""
     commanded: frozenset[str] = frozenset()
     """Base URLs that the user names in this command; none of them comes from a workspace."""
+    shared: Path | None = None
+    """The `models.yaml` of the workspace: settings of named models, but no address and no key."""
+    run_settings: Mapping[str, Mapping[str, Any]] | None = None  # Any: JSON
+    """By model: what a run that is resumed keeps of its models' settings, instead of what the files say now."""
     workspace: Path | None = None
     """JUDGEWRIGHT_WORKSPACE"""
     prices: Path | None = None
@@ -67,11 +75,69 @@ class Environment:
         Raises:
             InputError: A model's name is not valid, or JUDGEWRIGHT_API_KEY could belong to two origins.
         """
-        urls = {split_model(spec, self)[1] for spec in specs if spec is not None and "@http" in spec}
+        urls = {self.model(spec).base_url for spec in specs if spec is not None and "@http" in spec}
         urls |= {checked_url(origin) for origin in origins}
         named = replace(self, commanded=self.commanded | urls)
         named.keyring().require_one_owner()
         return named
+
+    def in_workspace(self, root: Path) -> Environment:
+        """Return the environment of a command in a workspace, whose `models.yaml` may set what is not secret."""
+        shared = root / FILE
+        # Somebody may keep the workspace in the configuration folder.
+        if self.models is not None and self.models.exists() and shared.exists() and shared.samefile(self.models):
+            return self
+        return replace(self, shared=shared)
+
+    def for_run(self, settings: Mapping[str, Mapping[str, Any]] | None) -> Environment:  # Any: JSON
+        """Return the environment of a run that goes on with the settings it started with.
+
+        Args:
+            settings: By model, as `ModelSettings.answering` returned them; None for a run from before there were any.
+        """
+        return replace(self, run_settings=settings or {})
+
+    def model(self, spec: str) -> NamedModel:
+        """Return what a model's name stands for.
+
+        Args:
+            spec: A name of `models.yaml`, a model's name at OPENAI_BASE_URL, or `NAME@https://host/v1`.
+
+        Raises:
+            InputError: The name is empty, the URL is not valid or contains a password, a `models.yaml` cannot be used,
+                or only the workspace's file has the name and there is no OPENAI_BASE_URL to ask.
+        """
+        name, at, url = spec.partition("@http")
+        if not name or (not at and _OTHER_SCHEME.search(spec)):
+            raise InputError(f"model {_SECRET.sub('//***@', spec)!r} is not simulated, NAME, or NAME@https://host/v1")
+        try:
+            base_url = checked_url(f"http{url}" if at else self.base_url)
+        except InputError as error:
+            about = f"model {name!r}" if at else OPENAI_URL
+            raise InputError(f"{about}: {error}", hint=error.hint) from None
+        if at:
+            return NamedModel(name=spec, model=name, base_url=base_url)
+        own = _entry_of(name, read_user_models(self.models))
+        shared = _entry_of(name, read_workspace_models(self.shared))
+        entry = merge_entries(own, shared)
+        settings = ModelSettings() if entry is None else entry.settings
+        if self.run_settings is not None:
+            settings = settings.answering_as(self.run_settings.get(name, {}))
+        if entry is None:
+            return NamedModel(name=name, model=name, base_url=base_url, settings=settings)
+        if own is None and self.openai_key is None and self.base_url == OPENAI:
+            raise InputError(
+                f"{entry.location}: only the workspace names {name!r}, so nobody says where it is asked",
+                hint=f"bind it in your own file: judgewright models add {name} --base-url https://... "
+                "--key-variable ...; or set OPENAI_BASE_URL, OPENAI_API_KEY",
+            )
+        return NamedModel(
+            name=name,
+            model=entry.model,
+            base_url=entry.base_url or base_url,
+            settings=settings,
+            sources=entry.sources,
+        )
 
     def keyring(self) -> Keyring:
         """Return the keys and the origins they belong to, after reading the user's `models.yaml`.
@@ -81,13 +147,14 @@ class Environment:
         """
         bindings = [
             Binding(
-                origin=entry.origin,
+                origin=Origin.of(entry.base_url),
                 variable=entry.key_variable,
                 key=self.variables.get(entry.key_variable or "") or None,
                 source=entry.location,
                 final=True,
             )
             for entry in read_user_models(self.models)
+            if entry.base_url is not None
         ]
         if self.own_url is not None:
             bindings.append(_bound_by(OWN_URL, self.own_url, OWN_KEY, self.own_key))
@@ -99,6 +166,10 @@ class Environment:
             path=self.models,
         )
 
+    def settings(self, spec: str) -> ModelSettings:
+        """Return the settings of a model; the embedded one has none."""
+        return ModelSettings() if spec == SIMULATED else self.model(spec).settings
+
     def require_named(self, *specs: str | None, who: str) -> None:
         """Check that this user, and not only a workspace, names the addresses of models.
 
@@ -108,7 +179,43 @@ class Environment:
         ring = self.keyring()
         for spec in specs:
             if spec is not None and spec != SIMULATED:
-                ring.require_named(split_model(spec, self)[1], who=who)
+                ring.require_named(self.model(spec).base_url, who=who)
+
+    def require_keys(self, *specs: str | None) -> None:
+        """Check that the keys of models are there, before anything is paid for.
+
+        Raises:
+            InputError: One is missing; the message names its variable.
+        """
+        for spec in specs:
+            if spec is not None and spec != SIMULATED and (problem := self.missing_key(spec)):
+                raise InputError(f"the model {spec!r} needs a key", hint=problem)
+
+    def missing_key(self, spec: str) -> str:
+        """Say what to do where the key that a model needs is not there; empty where nothing is known to be missing."""
+        named, ring = self.model(spec), self.keyring()
+        origin = Origin.of(named.base_url)
+        binding = ring.binding(origin)
+        missing = (binding is None or binding.key is None) and _requires_key(origin, binding)
+        return ring.what_to_do(named.base_url) if missing else ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NamedModel:
+    """What the name of a model stands for."""
+
+    name: str
+    """As it is written after `--model`."""
+    model: str
+    """At the endpoint."""
+    base_url: str
+    settings: ModelSettings = field(default_factory=ModelSettings)
+    sources: Mapping[str, str] = field(default_factory=dict)
+    """Of each field that is set: file and line."""
+
+
+def _entry_of(name: str, entries: tuple[ModelEntry, ...]) -> ModelEntry | None:
+    return next((entry for entry in entries if entry.name == name), None)
 
 
 def _bound_by(variable: str, base_url: str, key_variable: str, key: str | None) -> Binding:
@@ -144,32 +251,33 @@ def tool_environment(variables: Mapping[str, str] | None = None) -> dict[str, st
     }
 
 
-def open_model(spec: str, environment: Environment, *, concurrency: int) -> Model:
+def open_model(spec: str, environment: Environment, *, concurrency: int | None = None) -> Model:
     """Return the model of that name, with the key that belongs to its address.
 
     Args:
-        spec: `simulated`, a model name at OPENAI_BASE_URL, or `NAME@https://host/v1`.
-        environment: Where base URL and keys come from.
-        concurrency: Connections to allow.
+        spec: `simulated`, or as for `Environment.model`.
+        environment: Where names, base URL and keys come from.
+        concurrency: Connections to allow; as many as the model's settings say calls in flight, unless given.
 
     Raises:
-        InputError: The name is empty, or the URL is not valid.
+        InputError: See `Environment.model`.
     """
     from ...judges import Endpoint, Simulated
 
     if spec == SIMULATED:
         return Simulated()
-    name, base_url = split_model(spec, environment)
-    origin, ring = Origin.of(base_url), environment.keyring()
+    named, ring = environment.model(spec), environment.keyring()
+    origin = Origin.of(named.base_url)
     binding = ring.binding(origin)
-    key = binding.key if binding else None
     return Endpoint(
-        name=name,
-        base_url=base_url,
-        api_key=key,
-        max_connections=concurrency,
-        key_hint=ring.what_to_do(base_url),
-        needs_key=key is None and _requires_key(origin, binding),
+        name=named.model,
+        base_url=named.base_url,
+        api_key=binding.key if binding else None,
+        timeout=named.settings.timeout,
+        headers=named.settings.headers,
+        max_connections=concurrency or named.settings.concurrency or _CONNECTIONS,
+        key_hint=ring.what_to_do(named.base_url),
+        needs_key=bool(environment.missing_key(spec)),
         custom_headers=origin == Origin.of(environment.base_url),
     )
 
@@ -179,22 +287,6 @@ def _requires_key(origin: Origin, binding: Binding | None) -> bool:
     if origin == Origin.of(OPENAI):
         return True
     return binding is not None and binding.final and binding.variable is not None
-
-
-def split_model(spec: str, environment: Environment) -> tuple[str, str]:
-    """Return the model's name and its base URL.
-
-    Raises:
-        InputError: The name is empty, or the URL is not valid or contains a password.
-    """
-    name, at, url = spec.partition("@http")
-    if not name or (not at and _OTHER_SCHEME.search(spec)):
-        raise InputError(f"model {_SECRET.sub('//***@', spec)!r} is not simulated, NAME, or NAME@https://host/v1")
-    try:
-        return name, checked_url(f"http{url}" if at else environment.base_url)
-    except InputError as error:
-        about = f"model {name!r}" if at else OPENAI_URL
-        raise InputError(f"{about}: {error}", hint=error.hint) from None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -227,15 +319,30 @@ def open_client(
     *,
     record: CallRecord | None = None,
     budget: Budget | None = None,
-    concurrency: int = 64,
+    concurrency: int | None = None,
 ) -> Client:
-    """Return a client for a model name, with prices, a record of calls and limits.
+    """Return a client for a model name, with its settings, prices, a record of calls and limits.
+
+    Args:
+        spec: `simulated`, or as for `Environment.model`.
+        environment: Where names, base URL, keys and prices come from.
+        record: Where calls are stored.
+        budget: What may be spent.
+        concurrency: Calls in flight at most; what the model's settings say unless given.
 
     Raises:
         InputError: The name is not valid, or only a workspace names its address, not this user.
     """
-    from ...judges import Client, Prices
+    from ...judges import Client
 
     environment.require_named(spec, who=f"the model {spec!r}")
-    model = open_model(spec, environment, concurrency=concurrency)
-    return Client(model, record=record, budget=budget, prices=Prices(environment.prices), concurrency=concurrency)
+    settings = environment.settings(spec)
+    return Client(
+        open_model(spec, environment, concurrency=concurrency),
+        settings=settings,
+        record=record,
+        budget=budget,
+        prices=Prices(environment.prices, settings.price),
+        concurrency=concurrency,
+        row_seconds=max(_ROW_SECONDS, 2 * settings.timeout),
+    )

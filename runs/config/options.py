@@ -12,7 +12,7 @@ from ...optimize.options import GateOptions, SearchOptions, described, option
 
 PROPOSERS = ("textgrad", "rewrite", "fewshot", "gepa", "mipro", "human")
 LABEL_SCALE = "Scale of the labels: binary, probability, or LOW..HIGH@THRESHOLD [default: read from them]."
-MODEL = "simulated (made up, no key), NAME, or NAME@https://host/v1."
+MODEL = "simulated (made up, no key), NAME (see `judgewright models`), or NAME@https://host/v1."
 
 COLUMN = "Read a judge's input from another column."
 
@@ -64,9 +64,17 @@ class CallOptions:
     """Which model is called, how fast, and for how much."""
 
     model: str | None = _model(None, MODEL)
-    concurrency: int = _model(64, "Calls in flight at most.", low=1, high=1000)
+    concurrency: int | None = _model(
+        None,
+        "Calls in flight at most [default: what the model's settings say, else 64].",
+        kind="integer",
+        low=1,
+        high=1000,
+    )
     budget: str | None = _model(None, "Dollars such as 5.00, or tokens such as 200000tokens.")
-    max_tokens: int = _model(512, "Tokens of one verdict.", kind="integer", low=1)
+    max_tokens: int | None = _model(
+        None, "Tokens of one verdict [default: what the model's settings say, else 512].", kind="integer", low=1
+    )
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -47,6 +47,8 @@ class RunConfig(OptimizeOptions):
     """The decision rule kept for the judge when the run started; it decides for every version in the run."""
     data: str
     data_hash: str = ""
+    model_settings: Mapping[str, Mapping[str, Any]] | None = None  # Any: JSON
+    """By model: its settings that may change an answer. The run keeps them, whatever the files say later."""
 
     @classmethod
     def from_json(cls, body: Mapping[str, Any]) -> RunConfig:  # Any: JSON

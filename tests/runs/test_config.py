@@ -5,7 +5,7 @@ import pytest
 from judgewright.judges import InputError
 from judgewright.judges.models import Endpoint
 from judgewright.judges.simulated import Simulated
-from judgewright.runs.config import Environment, open_model, parse_budget, read_environment, split_model
+from judgewright.runs.config import Environment, open_model, parse_budget, read_environment
 
 KEY, OWN = "sk-test-CANARY-openai", "sk-test-CANARY-own"
 AT_OPENAI = Environment(openai_key=KEY)
@@ -30,7 +30,8 @@ ODD_URLS = (
 )
 def test_a_model_is_a_name_or_a_name_at_a_url(spec: str, name: str, url: str) -> None:
     """A plain name stands at OPENAI_BASE_URL."""
-    assert split_model(spec, AT_OPENAI) == (name, url)
+    named = AT_OPENAI.model(spec)
+    assert (named.name, named.model, named.base_url) == (spec, name, url)
     assert isinstance(open_model(spec, AT_OPENAI, concurrency=4), Endpoint)
     assert isinstance(open_model("simulated", AT_OPENAI, concurrency=4), Simulated)
 

@@ -252,16 +252,16 @@ def test_the_line_of_the_refusal_allows_the_address_and_no_key_goes_along(
 def test_a_workspace_that_brings_a_models_file_of_its_own_binds_nothing(
     walked: Walked, stranger: Provider, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Its line would send one's key to its host: it is not read, and that is said."""
+    """Its line would send one's key to its host: what it says of an address counts for nothing, and is an error."""
     place = walked.copied(tmp_path)
     edited(place, walked.judge.url, stranger.url)
     theirs = f'x: {{base_url: "{stranger.url}", key_variable: KEY_OF_A}}\n'
-    for folder in (place.work, place.work / ".judgewright"):
-        (folder / "models.yaml").write_text(theirs)
+    (place.work / "models.yaml").write_text(theirs)
     assert place.run("runs", "resume", walked.run) == 2
+    assert "nothing was sent" in capsys.readouterr().err
+    assert place.run("bench", "groundedness", str(place.folder / "rows.jsonl"), "--model", "x") == 2
     err = capsys.readouterr().err
-    assert err.count("models.yaml is not read") == 2
-    assert "nothing was sent" in err
+    assert f"{place.work / 'models.yaml'}, line 1, x.base_url: a file in a workspace does not say where" in err
     assert stranger.seen == []
 
 

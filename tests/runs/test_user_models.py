@@ -25,7 +25,7 @@ def test_entries_have_a_name_an_address_and_the_name_of_a_variable(tmp_path: Pat
     one, other = read_user_models(written(tmp_path, text))
     assert (one.name, one.base_url, one.key_variable) == ("acme", ACME, "ACME_API_KEY")
     assert one.location == f"{tmp_path / 'models.yaml'}, line 1"
-    assert (other.name, str(other.origin), other.key_variable) == ("local/llama-3.2", "http://[::1]:8000", None)
+    assert (other.name, other.base_url, other.key_variable) == ("local/llama-3.2", "http://[::1]:8000/v1", None)
     assert read_user_models(tmp_path / "none.yaml") == read_user_models(None) == ()
     assert read_user_models(written(tmp_path, "# nothing yet\n")) == ()
 
@@ -40,7 +40,24 @@ def test_entries_have_a_name_an_address_and_the_name_of_a_variable(tmp_path: Pat
         ("acme:\n  base_url:\n    - a\n", 2, "acme.base_url: a text is expected"),
         ("acme:\n  base_url:\n", 2, "acme.base_url: a text is expected"),
         ("acme:\n  base_ur: https://h/v1\n", 2, "no field 'base_ur'.* did you mean base_url"),
-        ("acme:\n  temperature: 0\n", 2, "no field 'temperature', the fields are base_url and key_variable"),
+        ("acme:\n  colour: 0\n", 2, "no field 'colour', the fields are base_url, key_variable, model, extra_body"),
+        ("acme:\n  token_per_minute: 0\n", 2, "no field 'token_per_minute'.* did you mean tokens_per_minute"),
+        ("a:\n  temperature: hot\n", 2, "a.temperature: Input should be a valid number"),
+        ("a:\n  temperature: 3\n", 2, "a.temperature: 3.0 is not between 0 and 2"),
+        ("a:\n  max_tokens: 1.5\n", 2, "a.max_tokens: Input should be a valid integer"),
+        ("a:\n  max_tokens: '12'\n", 2, "a.max_tokens: Input should be a valid integer"),
+        ("a:\n  price: {input: 1, outputs: 2}\n", 2, "a.price.output: Field required"),
+        ("a:\n  price: {input: -1, output: 2}\n", 2, "a.price.input: -1.0 is not an amount"),
+        ("a:\n  extra_body: 3\n", 2, "extra_body is not a list of names"),
+        ("a:\n  extra_body:\n    x: 1\n    y: yes\n", 4, "a.extra_body.y: yes is unclear"),
+        ("a:\n  extra_body:\n    x: 1\n    seed: 1\n", 4, "a.extra_body.seed: this field cannot be set here"),
+        ("a:\n  extra_body:\n    api_key: sk-CANARY\n", 3, "a.extra_body.api_key: no key belongs here"),
+        ("a:\n  extra_body: {a: &a {b: *a}}\n", 2, "a.extra_body.a: more than 300 values"),
+        ('a:\n  extra_body: {a: "\\ud800"}\n', 2, "a.extra_body: this cannot be sent as JSON"),
+        ("a:\n  extra_body: {a: 99999999999999999999}\n", 2, "a.extra_body: this cannot be sent as JSON"),
+        ("a:\n  headers:\n    X-A: 1\n    Authorization: sk-CANARY\n", 4, "a.headers.Authorization: a secret header"),
+        ("a:\n  headers:\n    x-api-key: sk-CANARY\n", 3, "a.headers.x-api-key: a secret header"),
+        ("simulated: {max_tokens: 3}\n", 1, "simulated is the embedded model"),
         (
             "acme:\n  base_url: https://h/v1\n  api_key: sk-CANARY\n",
             3,

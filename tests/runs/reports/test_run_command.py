@@ -100,5 +100,5 @@ def test_every_other_setting_comes_back(tmp_path: Path, monkeypatch: pytest.Monk
     )
     plain = config()
     same = [name for name in mine.to_json() if getattr(mine, name) == getattr(plain, name)]
-    assert sorted(same) == ["concurrency", "data", "data_hash", "objective", "prompt", "rule"]
+    assert sorted(same) == ["concurrency", "data", "data_hash", "model_settings", "objective", "prompt", "rule"]
     assert parsed(command_of(replace(mine, data="/home/ann/my rows.jsonl", data_hash="h", concurrency=2))) == mine

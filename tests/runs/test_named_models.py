@@ -1,0 +1,172 @@
+"""Models with names: the user's file and the workspace's, merged, and what reaches the endpoint."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from judgewright.judges import InputError
+from judgewright.judges.models import OMIT, ModelSettings, Price
+from judgewright.runs.config import (
+    Environment,
+    ModelEntry,
+    merge_entries,
+    read_environment,
+    read_user_models,
+    read_workspace_models,
+)
+
+ACME = "https://api.acme.example/v1"
+FULL = f"""\
+# my models
+cheap:
+  base_url: {ACME}
+  key_variable: ACME_KEY
+  model: vendor/small-3
+  extra_body: {{reasoning_effort: low, chat_template_kwargs: {{enable_thinking: False}}, order: [a, 1.5, null, "yes"]}}
+  headers: {{X-Team: 12}}
+  temperature: omit
+  max_tokens: 4000
+  optimizer_max_tokens: 9000
+  timeout: 12.5
+  concurrency: 8
+  requests_per_minute: 60
+  tokens_per_minute: 90000
+  price: {{input: 1, output: 2.5, cached: 0.1}}
+"""
+
+
+def user(folder: Path, text: str, **variables: str) -> Environment:
+    """Return the environment of a user with this file, in a workspace beside it."""
+    (folder / "own.yaml").write_text(text)
+    environment = read_environment({"JUDGEWRIGHT_MODELS": str(folder / "own.yaml"), **variables})
+    (folder / "work").mkdir(exist_ok=True)
+    return environment.in_workspace(folder / "work")
+
+
+def test_every_setting_is_read_with_its_type(tmp_path: Path) -> None:
+    """Numbers, booleans and null as YAML 1.2 has them; quotes make text."""
+    named = user(tmp_path, FULL).model("cheap")
+    assert (named.name, named.model, named.base_url) == ("cheap", "vendor/small-3", ACME)
+    assert named.settings == ModelSettings(
+        extra_body={
+            "reasoning_effort": "low",
+            "chat_template_kwargs": {"enable_thinking": False},
+            "order": ["a", 1.5, None, "yes"],
+        },
+        headers={"X-Team": "12"},
+        temperature=OMIT,
+        max_tokens=4000,
+        optimizer_max_tokens=9000,
+        timeout=12.5,
+        concurrency=8,
+        requests_per_minute=60,
+        tokens_per_minute=90000,
+        price=Price(input=1, output=2.5, cached=0.1),
+    )
+    assert named.sources["max_tokens"] == f"{tmp_path / 'own.yaml'}, line 9"
+
+
+def test_the_workspace_sets_what_the_user_leaves_open(tmp_path: Path) -> None:
+    """Field by field the user's file wins; each field knows its line."""
+    environment = user(tmp_path, f"cheap: {{base_url: {ACME}, max_tokens: 50}}\n")
+    (tmp_path / "work" / "models.yaml").write_text(
+        "cheap:\n  model: vendor/small-3\n  max_tokens: 4000\n  extra_body: {reasoning_effort: low}\n"
+    )
+    named = environment.model("cheap")
+    assert (named.model, named.base_url) == ("vendor/small-3", ACME)
+    assert named.settings == ModelSettings(max_tokens=50, extra_body={"reasoning_effort": "low"})
+    assert named.sources["max_tokens"] == f"{tmp_path / 'own.yaml'}, line 1"
+    assert named.sources["extra_body"] == f"{tmp_path / 'work' / 'models.yaml'}, line 4"
+
+
+@pytest.mark.parametrize("field", ["base_url: https://theirs.example/v1", "key_variable: OPENAI_API_KEY"])
+def test_a_workspace_never_says_where_requests_go_or_with_which_key(tmp_path: Path, field: str) -> None:
+    """The message has file, line and field."""
+    path = tmp_path / "models.yaml"
+    path.write_text(f"cheap:\n  max_tokens: 3\n  {field}\n")
+    with pytest.raises(InputError, match=r"models.yaml, line 3, cheap\.\w+: a file in a workspace does not say"):
+        read_workspace_models(path)
+
+
+def test_a_secret_header_of_a_workspace_is_refused(tmp_path: Path) -> None:
+    """With its line, and without its value."""
+    path = tmp_path / "models.yaml"
+    path.write_text("cheap:\n  headers:\n    X-Api-Key: CANARY\n")
+    with pytest.raises(InputError, match=r"line 3, cheap\.headers\.X-Api-Key: a secret header") as refused:
+        read_workspace_models(path)
+    assert "CANARY" not in f"{refused.value} {refused.value.hint}"
+
+
+def test_a_name_that_only_the_workspace_has_is_asked_at_the_default_address_or_not_at_all(tmp_path: Path) -> None:
+    """Whoever has neither an own address nor OpenAI's key is told how to bind it."""
+    shared = "team-judge: {model: small-3, max_tokens: 900}\n"
+    for variables in ({"OPENAI_API_KEY": "k"}, {"OPENAI_BASE_URL": ACME}):
+        environment = user(tmp_path, "", **variables)
+        (tmp_path / "work" / "models.yaml").write_text(shared)
+        named = environment.model("team-judge")
+        assert (named.model, named.base_url) == ("small-3", environment.base_url)
+        assert named.settings.max_tokens == 900
+    with pytest.raises(InputError, match="only the workspace names 'team-judge'") as refused:
+        user(tmp_path, "").model("team-judge")
+    assert "judgewright models add team-judge" in str(refused.value.hint)
+
+
+def test_a_quick_try_and_an_unknown_name_have_no_settings(tmp_path: Path) -> None:
+    """`NAME@URL` means what it says, whatever the files hold."""
+    environment = user(tmp_path, FULL, OPENAI_API_KEY="k")
+    quick = environment.model(f"cheap@{ACME}")
+    assert (quick.model, quick.base_url, quick.settings) == ("cheap", ACME, ModelSettings())
+    plain = environment.model("gpt-4o")
+    assert (plain.model, plain.base_url, plain.settings) == ("gpt-4o", "https://api.openai.com/v1", ModelSettings())
+
+
+def test_a_run_keeps_the_settings_it_began_with(tmp_path: Path) -> None:
+    """Those that may change an answer; time limits, headers and prices are today's."""
+    environment = user(tmp_path, FULL)
+    kept = {"cheap": {"max_tokens": 77}}
+    settings = environment.for_run(kept).settings("cheap")
+    assert settings.answering() == {"max_tokens": 77}
+    assert (settings.timeout, settings.concurrency) == (12.5, 8)
+    assert environment.for_run(None).settings("cheap").answering() == {}
+
+
+def test_a_missing_key_is_named_before_anything_is_paid_for(tmp_path: Path) -> None:
+    """The optimizer's as well as the judge's."""
+    environment = user(tmp_path, FULL, OPENAI_API_KEY="k")
+    with pytest.raises(InputError, match="the model 'cheap' needs a key") as refused:
+        environment.require_keys("gpt-4o", None, "cheap")
+    assert "ACME_KEY" in str(refused.value.hint)
+    user(tmp_path, FULL, OPENAI_API_KEY="k", ACME_KEY="a").require_keys("gpt-4o", "cheap", "simulated")
+
+
+VALUES = st.dictionaries(st.sampled_from(["model", "max_tokens", "timeout", "headers"]), st.integers(1, 99))
+
+
+@given(mine=VALUES, theirs=VALUES)
+def test_merging_takes_each_field_from_the_user_if_it_is_there(mine: dict[str, Any], theirs: dict[str, Any]) -> None:
+    """And loses none."""
+
+    def entry(values: dict[str, Any], file: str) -> ModelEntry:
+        return ModelEntry(name="m", values=values, sources=dict.fromkeys(values, file), location=file)
+
+    own, shared = entry(mine, "own"), entry(theirs, "shared")
+    merged = merge_entries(own, shared)
+    assert merged is not None
+    assert set(merged.values) == set(merged.sources) == {*mine, *theirs}
+    for field, value in merged.values.items():
+        assert (value, merged.sources[field]) == ((mine[field], "own") if field in mine else (theirs[field], "shared"))
+    assert merge_entries(own, None) is own
+    assert merge_entries(None, shared) is shared
+
+
+def test_the_example_is_a_file_of_the_user(tmp_path: Path) -> None:
+    """An entry without an address is asked at OPENAI_BASE_URL."""
+    path = tmp_path / "own.yaml"
+    path.write_text("fast: {model: gpt-5-mini, extra_body: {reasoning_effort: low}}\n")
+    (entry,) = read_user_models(path)
+    assert (entry.base_url, entry.key_variable, entry.model) == (None, None, "gpt-5-mini")
