@@ -35,8 +35,8 @@ from .models.price import Prices
 from .models.recorded import Recorded
 from .models.tokens import estimate_tokens
 from .notebook_display import FIRST_ROWS, MOST_CHARACTERS, MOST_LINES, html_table
-from .prompt import DATA_NOTICE, PLACEHOLDER, Example, JudgePrompt, TextLoader, load_prompt, render
-from .registry import KeptRule, Registry, read_prompt, read_rule, write_beside
+from .prompt import DATA_NOTICE, PLACEHOLDER, Example, JudgePrompt, TextLoader, load_prompt, read_prompt, render
+from .registry import KeptRule, Registry, read_rule, write_beside
 from .reply import read_reply, response_format, without_thinking
 from .rows import Dataset, Row, Scalar, hash_rows
 from .scale import (

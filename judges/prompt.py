@@ -7,6 +7,7 @@ import hashlib
 import re
 from collections.abc import Hashable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import orjson
@@ -14,6 +15,7 @@ import yaml
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 
 from .errors import PromptError
+from .files.small_file import read_small_text
 from .models.model import Message
 from .rows import Row
 from .scale import DecisionRule, OutputScale, ScaleKind
@@ -290,6 +292,18 @@ class _PromptFile(BaseModel):
     reply: str = ""
     reply_schema: dict[str, Literal["text", "score", "confidence"]] = {}
     examples: list[_ExampleFile] = []
+
+
+def read_prompt(path: Path) -> JudgePrompt:
+    """Read one prompt file.
+
+    Raises:
+        PromptError: There is no such file, or it is not a prompt.
+    """
+    try:
+        return load_prompt(read_small_text(path), origin=str(path))
+    except (OSError, UnicodeDecodeError) as error:
+        raise PromptError(f"cannot read the prompt file {str(path)!r}: {error}") from None
 
 
 def load_prompt(text: str, *, origin: str = "<text>") -> JudgePrompt:

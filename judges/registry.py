@@ -16,7 +16,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from . import prompts
 from .errors import InputError, PromptError
 from .files.small_file import read_small_text
-from .prompt import JudgePrompt, TextDumper, check_name, load_prompt
+from .prompt import JudgePrompt, TextDumper, check_name, load_prompt, read_prompt
 from .scale import DecisionRule
 
 _RULE = ".rule.yaml"
@@ -126,12 +126,13 @@ class Registry:
         """Return every version of a prompt, the shipped one first, then parents before their children."""
         ordered: dict[str, JudgePrompt] = {}
         if name in _shipped_names():
-            shipped = load_prompt(_shipped_text(name), origin=f"{name} (shipped)")
+            text = (files(prompts) / f"{name}.yaml").read_text(encoding="utf-8")
+            shipped = load_prompt(text, origin=f"{name} (shipped)")
             ordered[shipped.version] = shipped
         waiting: list[JudgePrompt] = []
         if self._folder is not None:
-            prompts = map(read_prompt, _prompt_files(self._home(name)))
-            waiting = sorted((p for p in prompts if p.version not in ordered), key=lambda p: p.version)
+            own = map(read_prompt, _prompt_files(self._home(name)))
+            waiting = sorted((p for p in own if p.version not in ordered), key=lambda p: p.version)
         while waiting:
             versions = {prompt.version for prompt in waiting}
             ready = [p for p in waiting if p.parent in ordered or p.parent not in versions]
@@ -223,18 +224,6 @@ class Registry:
         if not pointer.is_file():
             return None
         return pointer.read_text(encoding="utf-8").strip()
-
-
-def read_prompt(path: Path) -> JudgePrompt:
-    """Read one prompt file.
-
-    Raises:
-        PromptError: There is no such file, or it is not a prompt.
-    """
-    try:
-        return load_prompt(read_small_text(path), origin=str(path))
-    except (OSError, UnicodeDecodeError) as error:
-        raise PromptError(f"cannot read the prompt file {str(path)!r}: {error}") from None
 
 
 class _FittedOn(BaseModel):
@@ -336,7 +325,3 @@ def write_beside(path: Path, text: str) -> None:
 def _shipped_names() -> tuple[str, ...]:
     folder = files(prompts)
     return tuple(sorted(f.name.removesuffix(".yaml") for f in folder.iterdir() if f.name.endswith(".yaml")))
-
-
-def _shipped_text(name: str) -> str:
-    return (files(prompts) / f"{name}.yaml").read_text(encoding="utf-8")

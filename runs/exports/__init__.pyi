@@ -1,8 +1,8 @@
 from .deepeval import places_of
 from .dspy import RESERVED
-from .judge_module import calibration_difference, messages_part, raw_threshold, reading_part, stem, user_text_part
+from .judge_module import calibration_difference, messages_part, reading_part, stem, user_text_part
 from .langchain import chat_prompt
-from .manifest import MANIFEST_NAME, Export, build_manifest, differences, read_export, text_digest
+from .manifest import MANIFEST_NAME, Export, build_manifest, read_export, text_digest
 from .mlflow import REGISTRY
 from .push import push_export
 from .source_text import literal
@@ -35,7 +35,6 @@ __all__ = [
     "build_manifest",
     "calibration_difference",
     "chat_prompt",
-    "differences",
     "double_brace",
     "f_string",
     "fill",
@@ -46,7 +45,6 @@ __all__ = [
     "places_of",
     "push_export",
     "put_files",
-    "raw_threshold",
     "read_export",
     "reading_part",
     "run_tool_script",

@@ -121,10 +121,9 @@ def write(context: ExportContext) -> ExportedFiles:
         calibrated=True,
         own_fences=True,
         differences=(*calibration_difference(context), *prose_difference(prompt)),
-        scores=ScoreMap(
-            low=0.0,
-            high=1.0,
-            how="Scores run from 0 at the lowest grade to 1 at the highest, and so does the threshold.",
+        scores=ScoreMap.of_shares(
+            context,
+            "Scores run from 0 at the lowest grade to 1 at the highest, and so does the threshold.",
         ),
         usage=(
             f"from deepeval.test_case import LLMTestCase\nfrom {name} import Judge\n"

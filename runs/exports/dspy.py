@@ -156,10 +156,9 @@ def write(context: ExportContext) -> ExportedFiles:
             *calibration_difference(context),
             *prose_difference(prompt),
         ),
-        scores=ScoreMap(
-            low=float(prompt.scale.low),
-            high=float(prompt.scale.high),
-            how=f"`grade_of(prediction)` is the grade; the prediction's {score!r} is {_kind(prompt.scale)[2]}.",
+        scores=ScoreMap.of_grades(
+            context,
+            f"`grade_of(prediction)` is the grade; the prediction's {score!r} is {_kind(prompt.scale)[2]}.",
         ),
         usage=f"import {module}\n"
         f'judge = {module}.load(FOLDER, dspy.LM("openai/MODEL", temperature=0.0))\n'

@@ -108,7 +108,7 @@ def write(context: ExportContext) -> ExportedFiles:
         calibrated=True,
         own_fences=True,
         differences=(*calibration_difference(context), *prose_difference(prompt)),
-        scores=ScoreMap(low=float(scale.low), high=float(scale.high), how=how),
+        scores=ScoreMap.of_grades(context, how),
         usage=f"inspect eval {file} -T rows=rows.jsonl --model none --model-role grader=openai/MODEL",
     )
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import math
 from string import Template
 
 from ...judges import JudgePrompt, Row
@@ -129,7 +128,7 @@ def reading_part(context: ExportContext) -> str:
         functions.insert(2, code.last_line)
         template = _PROSE_BODY
     return _READING.substitute(
-        threshold=number_literal(raw_threshold(context)),
+        threshold=number_literal(context.raw_threshold),
         functions="\n\n".join(map(inspect.getsource, functions)),
         body=template.substitute(names=literal(names), grade=grade, texts=literal(texts)),
     )
@@ -144,28 +143,6 @@ def score_names(prompt: JudgePrompt) -> tuple[str, ...]:
     return tuple(dict.fromkeys(names))
 
 
-def raw_threshold(context: ExportContext) -> float:
-    """Return the grade from which the rule says positive; a rising calibration of probabilities is folded into it.
-
-    The least float that the calibrated rule takes for positive, found by bisection, so that no row is decided
-    differently; infinity where the rule takes none.
-    """
-    rule = context.rule
-    if rule.calibration is None or context.prompt.scale.kind != "probability":
-        return rule.threshold
-    low, high = 0.0, 1.0
-    if rule.calibration(low) >= rule.threshold:
-        return low
-    if rule.calibration(high) < rule.threshold:
-        return math.inf
-    while low < (middle := (low + high) / 2) < high:
-        if rule.calibration(middle) >= rule.threshold:
-            high = middle
-        else:
-            low = middle
-    return high
-
-
 def calibration_difference(context: ExportContext) -> tuple[str, ...]:
     """Say how a calibrated rule arrives in a module; nothing where there is none."""
     rule = context.rule
@@ -174,7 +151,7 @@ def calibration_difference(context: ExportContext) -> tuple[str, ...]:
     if context.prompt.scale.kind != "probability":
         return ("The calibration of the rule concerns the stated confidence, which the module does not use.",)
     return (
-        f"Scores are the judge's raw probabilities. THRESHOLD is {raw_threshold(context):.6g}, the raw probability "
+        f"Scores are the judge's raw probabilities. THRESHOLD is {context.raw_threshold:.6g}, the raw probability "
         f"from which the calibrated one reaches {rule.threshold:g}, so `positive` decides as the rule does.",
     )
 
@@ -193,4 +170,4 @@ def _decision(context: ExportContext) -> str:
     scale = context.prompt.scale
     if scale.kind == "choice":
         return f"One of {', '.join(scale.labels)}"
-    return f"Positive at {raw_threshold(context):.6g} or above on the scale from {scale.low} to {scale.high}"
+    return f"Positive at {context.raw_threshold:.6g} or above on the scale from {scale.low} to {scale.high}"

@@ -109,7 +109,7 @@ def write(context: ExportContext) -> ExportedFiles:
         exact=True,
         calibrated=True,
         differences=(*calibration_difference(context), *prose_difference(prompt)),
-        scores=ScoreMap(low=prompt.scale.low, high=prompt.scale.high, how="The score is the judge's own grade."),
+        scores=ScoreMap.of_grades(context, "The score is the judge's own grade."),
         usage=(
             f"from langchain_openai import ChatOpenAI\n"
             f"from {module} import judge, push\n"

@@ -6,7 +6,7 @@ from string import Template
 from typing import Any
 
 from ...judges import JudgePrompt, response_format
-from .judge_module import calibration_difference, fill_module, prose_difference, raw_threshold, stem
+from .judge_module import calibration_difference, fill_module, prose_difference, stem
 from .source_text import json_text, literal
 from .target import ExportContext, ExportedFiles, Refused, ScoreMap, Target
 from .template_parts import TemplateMessage, template_messages
@@ -109,7 +109,7 @@ def write(context: ExportContext) -> ExportedFiles:
         exact=True,
         calibrated=True,
         differences=(_EVALUATOR_DIFFERENCE, *calibration_difference(context), *prose_difference(prompt)),
-        scores=ScoreMap(low=prompt.scale.low, high=prompt.scale.high, how=_HOW_SCORED),
+        scores=ScoreMap.of_grades(context, _HOW_SCORED),
         usage=(
             f"from {module} import push, read_reply\n"
             f"push(Langfuse())  # once\n"
@@ -140,7 +140,7 @@ def _prompt(context: ExportContext, messages: list[dict[str, str]]) -> dict[str,
                 "version": prompt.version,
                 "origin": context.origin,
                 "scale": {"kind": scale.kind, "low": scale.low, "high": scale.high, "labels": list(scale.labels)},
-                "threshold": raw_threshold(context),
+                "threshold": context.raw_threshold,
                 "rule": context.rule.to_json(),
             },
         },

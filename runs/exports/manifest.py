@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import math
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -11,8 +10,7 @@ from typing import Any
 import orjson
 
 from ...judges import DecisionRule, InputError, JudgePrompt, load_prompt
-from .judge_module import raw_threshold
-from .target import ExportContext, ExportedFiles, ScoreMap, Target
+from .target import ExportContext, ExportedFiles, Target
 from .template_parts import FENCE_DIFFERENCE
 
 SCHEMA = 1
@@ -44,10 +42,14 @@ class Export:
 def build_manifest(context: ExportContext, target: Target, exported: ExportedFiles) -> dict[str, Any]:  # Any: JSON
     """Return the manifest of exported files as JSON."""
     prompt, rule = context.prompt, context.rule
-    scores = None
-    if exported.scores is not None:
-        threshold = _tool_threshold(context, exported, exported.scores)
-        scores = asdict(exported.scores) | {"threshold": threshold}
+    differences = list(exported.differences)
+    if not exported.own_fences:
+        differences.append(FENCE_DIFFERENCE)
+    if rule.calibration is not None and not exported.calibrated:
+        differences.append(
+            f"The decision rule {rule.version} calibrates the judge's probability before the threshold; the tool does "
+            "not: apply the calibration that stands in the manifest."
+        )
     return {
         "schema_version": SCHEMA,
         "target": target.name,
@@ -56,36 +58,15 @@ def build_manifest(context: ExportContext, target: Target, exported: ExportedFil
         "rule": {**rule.to_json(), "version": rule.version},
         "simulated": context.simulated,
         "provenance": dict(context.provenance),
-        "scores": scores,
+        "scores": None if exported.scores is None else asdict(exported.scores),
         "exact": exported.exact,
         "own_fences": exported.own_fences,
         "carries": None if exported.carries is None else list(exported.carries),
-        "declared_differences": list(differences(context, exported)),
+        "declared_differences": differences,
         "requires": list(target.requires),
         "files": {name: text_digest(text) for name, text in exported.files.items()},
         "usage": exported.usage,
     }
-
-
-def _tool_threshold(context: ExportContext, exported: ExportedFiles, scores: ScoreMap) -> float | None:
-    """Return the tool's score from which the rule says positive; None where it never does."""
-    grade = raw_threshold(context) if exported.calibrated else context.rule.threshold
-    if not math.isfinite(grade):
-        return None
-    return scores.tool_score(grade, context.prompt.scale)
-
-
-def differences(context: ExportContext, exported: ExportedFiles) -> tuple[str, ...]:
-    """Return everything that is not the same judge there."""
-    sentences = list(exported.differences)
-    if not exported.own_fences:
-        sentences.append(FENCE_DIFFERENCE)
-    if context.rule.calibration is not None and not exported.calibrated:
-        sentences.append(
-            f"The decision rule {context.rule.version} calibrates the judge's probability before the threshold; the "
-            "tool does not: apply the calibration that stands in the manifest."
-        )
-    return tuple(sentences)
 
 
 def read_export(path: Path) -> Export:

@@ -8,7 +8,7 @@ from typing import Any
 
 import orjson
 
-from ...judges import JudgePrompt, OutputScale, response_format
+from ...judges import JudgePrompt, response_format
 from .judge_module import calibration_difference, fill_module, prose_difference, stem
 from .source_text import comment_text, json_text, literal
 from .target import ExportContext, ExportedFiles, Refused, ScoreMap, Target
@@ -156,21 +156,19 @@ def write(context: ExportContext) -> ExportedFiles:
         own_fences=True,
         calibrated=True,
         differences=tuple(differences),
-        scores=_scores(prompt.scale),
+        scores=ScoreMap.of_grades(context, _HOW_SCORED[prompt.scale.kind]),
         usage=f"import {module}\n"
         f'judge = {module}.make_scorer("openai:/MODEL")\n'
         f"mlflow.genai.evaluate(data=[{_example_row(prompt)}], scorers=[judge])",
     )
 
 
-def _scores(scale: OutputScale) -> ScoreMap:
-    how = {
-        "graded": "The feedback's value is the grade itself.",
-        "probability": "The feedback's value is the probability itself.",
-        "binary": "The feedback's value is True for the positive label and False for the other, counted as 1 and 0.",
-        "choice": "The feedback's value is the label; the number is its place in the judge's list.",
-    }[scale.kind]
-    return ScoreMap(low=float(scale.low), high=float(scale.high), how=how)
+_HOW_SCORED = {
+    "graded": "The feedback's value is the grade itself.",
+    "probability": "The feedback's value is the probability itself.",
+    "binary": "The feedback's value is True for the positive label and False for the other, counted as 1 and 0.",
+    "choice": "The feedback's value is the label; the number is its place in the judge's list.",
+}
 
 
 def _example_row(prompt: JudgePrompt) -> str:

@@ -6,7 +6,6 @@ import math
 from typing import Any
 
 from ...judges import OutputScale
-from .judge_module import raw_threshold
 from .source_text import json_text
 from .target import ExportContext, ExportedFiles, Target
 from .template_parts import template_messages
@@ -84,7 +83,7 @@ def _model(context: ExportContext) -> str:
 
 def _finite_threshold(context: ExportContext) -> float:
     """Return the threshold as JSON can write it; just above the scale where the rule takes nothing for positive."""
-    threshold = raw_threshold(context)
+    threshold = context.raw_threshold
     if math.isfinite(threshold):
         return threshold
     return math.nextafter(context.prompt.scale.high, math.inf)

@@ -93,7 +93,7 @@ def write(context: ExportContext) -> ExportedFiles:
         calibrated=True,
         own_fences=True,
         differences=(_STRUCTURED, *calibration_difference(context)),
-        scores=ScoreMap(low=prompt.scale.low, high=prompt.scale.high, how="The score is the judge's own grade."),
+        scores=ScoreMap.of_grades(context, "The score is the judge's own grade."),
         usage=(
             f"from langchain_openai import ChatOpenAI\n"
             f"from {name} import evaluator\n"

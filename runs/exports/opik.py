@@ -110,7 +110,8 @@ def write(context: ExportContext) -> ExportedFiles:
             "value": "grade",
             "details": f"category_name={literal(scale.labels)}[int(grade)]",
         }
-        high, how = float(scale.high), "The value is the place of the label, which stands in category_name."
+        how = "The value is the place of the label, which stands in category_name."
+        scores = ScoreMap.of_grades(context, how)
         differences.append(
             "The value of a score is the place of the label in the judge's list, which has no order: read "
             "category_name, and do not average values."
@@ -121,8 +122,8 @@ def write(context: ExportContext) -> ExportedFiles:
             "value": "(grade - LOW) / (HIGH - LOW)",
             "details": 'metadata={"grade": grade, "positive": grade >= THRESHOLD}',
         }
-        high = 1.0
         how = "Scores run from 0 at the lowest grade to 1 at the highest; metadata hold the grade and the decision."
+        scores = ScoreMap.of_shares(context, how)
     module = fill_module(
         _MODULE,
         context,
@@ -140,7 +141,7 @@ def write(context: ExportContext) -> ExportedFiles:
         calibrated=True,
         own_fences=True,
         differences=tuple(differences),
-        scores=ScoreMap(low=0.0, high=high, how=how),
+        scores=scores,
         usage=f'from {name} import Judge\nresult = Judge(model="openai/MODEL", api_base=URL).score({fields})',
     )
 

@@ -132,7 +132,7 @@ def write(context: ExportContext) -> ExportedFiles:
         calibrated=True,
         own_fences=True,
         differences=tuple(differences),
-        scores=ScoreMap(low=float(scale.low), high=float(scale.high), how=how),
+        scores=ScoreMap.of_grades(context, how),
         usage=(
             f"from phoenix.evals import LLM\nfrom {name} import Judge\n"
             f'[score] = Judge(LLM(provider="openai", model=MODEL, base_url=URL)).evaluate({{{row}}})'

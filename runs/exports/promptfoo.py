@@ -10,7 +10,6 @@ import orjson
 import yaml
 
 from ...judges import OutputScale, response_format
-from .judge_module import raw_threshold
 from .promptfoo_grader import promptfoo_grader
 from .source_text import comment_text, json_text
 from .target import ExportContext, ExportedFiles, Refused, ScoreMap, Target
@@ -52,7 +51,7 @@ def write(context: ExportContext) -> ExportedFiles:
     last = prompt.inputs[-1]
     rename = {last: f"{last} if {last} is defined else output"}
     messages = chat_messages(template_messages(prompt), jinja, rename)  # Nunjucks reads what Jinja reads
-    scores = ScoreMap(low=0.0, high=1.0, how=_how_scored(prompt.scale))
+    scores = ScoreMap.of_shares(context, _how_scored(prompt.scale))
     return ExportedFiles(
         files={
             "promptfooconfig.yaml": _config(context, scores, rubric, grader),
@@ -78,8 +77,8 @@ def _config(context: ExportContext, scores: ScoreMap, rubric: str, grader: str) 
     if form:
         # Through JSON and back, so that no part is in it twice: YAML would write the second as an alias.
         model["response_format"] = orjson.loads(orjson.dumps(form))
-    threshold = scores.tool_score(raw_threshold(context), prompt.scale)
-    if not math.isfinite(threshold):
+    threshold = scores.threshold
+    if threshold is None:
         threshold = math.nextafter(1.0, 2.0)  # promptfoo passes over a threshold that is not finite
     options = {
         "rubricPrompt": f"file://{rubric}",

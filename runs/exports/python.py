@@ -38,7 +38,7 @@ def positive(grade):
 
 def write(context: ExportContext) -> ExportedFiles:
     """Write the module."""
-    prompt, scale = context.prompt, context.prompt.scale
+    prompt = context.prompt
     name = stem(prompt)
     # A module of one of these names could not be imported, or would be imported in place of Python's own.
     if iskeyword(name) or name in sys.stdlib_module_names:
@@ -51,7 +51,7 @@ def write(context: ExportContext) -> ExportedFiles:
         own_fences=True,
         calibrated=True,
         differences=(*calibration_difference(context), *prose_difference(prompt)),
-        scores=ScoreMap(low=float(scale.low), high=float(scale.high), how="`read_reply` returns the judge's grade."),
+        scores=ScoreMap.of_grades(context, "`read_reply` returns the judge's grade."),
         usage=(
             f"import {name}\n"
             f"reply = client.chat.completions.create(model=MODEL, messages={name}.messages({{{fields}}}))\n"

@@ -105,7 +105,7 @@ def write(context: ExportContext) -> ExportedFiles:
         calibrated=True,
         own_fences=True,
         differences=(*calibration_difference(context), *prose_difference(prompt)),
-        scores=ScoreMap(low=float(scale.low), high=float(scale.high), how=how),
+        scores=ScoreMap.of_grades(context, how),
         usage=(
             f"from openai import OpenAI\nfrom {name} import Judge\n"
             f"result = Judge(model=MODEL, client=OpenAI(base_url=URL)).score({fields})"

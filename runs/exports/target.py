@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from ...judges import DecisionRule, InputError, JudgePrompt, OutputScale
@@ -38,6 +39,28 @@ class ExportContext:
             model = f"{model} [SIMULATED: says nothing about real models]"
         return f"{judge}, gated on {model}: {self.provenance.get('outcome')}"
 
+    @property
+    def raw_threshold(self) -> float:
+        """The threshold of the judge's own score, before any calibration.
+
+        For a calibrated probability the least float that the rule takes for positive, found by bisection, so that no
+        row is decided differently; infinity where the rule takes none.
+        """
+        rule = self.rule
+        if rule.calibration is None or self.prompt.scale.kind != "probability":
+            return rule.threshold
+        low, high = 0.0, 1.0
+        if rule.calibration(low) >= rule.threshold:
+            return low
+        if rule.calibration(high) < rule.threshold:
+            return math.inf
+        while low < (middle := (low + high) / 2) < high:
+            if rule.calibration(middle) >= rule.threshold:
+                high = middle
+            else:
+                low = middle
+        return high
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScoreMap:
@@ -49,6 +72,26 @@ class ScoreMap:
     """The tool's score for our highest grade."""
     how: str
     """The same in a sentence."""
+    threshold: float | None
+    """The tool's score from which the rule says positive; None where it never does."""
+
+    @classmethod
+    def of_grades(cls, context: ExportContext, how: str) -> ScoreMap:
+        """Return the map of a tool whose score is the grade itself."""
+        scale = context.prompt.scale
+        return cls._between(float(scale.low), float(scale.high), context, how)
+
+    @classmethod
+    def of_shares(cls, context: ExportContext, how: str) -> ScoreMap:
+        """Return the map of a tool whose scores run from 0 at the lowest grade to 1 at the highest."""
+        return cls._between(0.0, 1.0, context, how)
+
+    @classmethod
+    def _between(cls, low: float, high: float, context: ExportContext, how: str) -> ScoreMap:
+        ends = cls(low=low, high=high, how=how, threshold=None)
+        if not math.isfinite(context.raw_threshold):
+            return ends
+        return replace(ends, threshold=ends.tool_score(context.raw_threshold, context.prompt.scale))
 
     def tool_score(self, grade: float, scale: OutputScale) -> float:
         """Return the tool's score for a grade of ours."""

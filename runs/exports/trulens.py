@@ -120,7 +120,7 @@ def write(context: ExportContext) -> ExportedFiles:
         own_fences=True,
         calibrated=True,
         differences=tuple(differences),
-        scores=ScoreMap(low=0.0, high=1.0, how="TruLens' score is the grade's place between the ends of the scale."),
+        scores=ScoreMap.of_shares(context, "TruLens' score is the grade's place between the ends of the scale."),
         usage=f"import {module}\n"
         f"metric = {module}.make_metric(OpenAI(model_engine=MODEL))  # from trulens.providers.openai\n"
         f"score, reasons = metric({', '.join(f'{field}=...' for field in prompt.inputs)})\n"

@@ -266,7 +266,7 @@ def _compare_scores(
         return ["the manifest and the tool disagree on whether the tool reads replies"]
     if len(scores) != len(grades) + 1:
         return [f"{len(scores)} of {len(grades) + 1} replies were read"]
-    score_map = ScoreMap(low=declared["low"], high=declared["high"], how=declared["how"])
+    score_map = ScoreMap(**declared)
     problems = []
     for grade, score in zip(grades, scores, strict=False):
         expected = score_map.tool_score(grade, judge.scale)

@@ -33,7 +33,6 @@ from judgewright.runs.exports import (
     calibration_difference,
     literal,
     messages_part,
-    raw_threshold,
     reading_part,
     stem,
     user_text_part,
@@ -137,7 +136,7 @@ def test_json_replies_are_read_as_judgewright_reads_them(
     """The same grade, or none where we have none: quoted, broken, repeated and fenced replies alike."""
     field = next(f for f, kind in prompt.reply_schema.items() if kind == "score") if name == "own" else name
     reply = around[0] + json.dumps({"reason": "r {y}", field: value}) + around[1]
-    wanted = read_reply(prompt, "", Completion(text=reply))
+    wanted = read_reply(prompt, Completion(text=reply))
     assert read(READERS[prompt.version], reply) == (wanted.score if isinstance(wanted, Verdict) else None)
 
 
@@ -155,7 +154,7 @@ def test_a_prose_reply_gives_its_last_verdict_line_or_nothing(reply: str, grade:
     found = read(module_of(prompt), reply)
     assert found == grade
     if found is not None:
-        wanted = read_reply(prompt, "", Completion(text=reply))
+        wanted = read_reply(prompt, Completion(text=reply))
         assert isinstance(wanted, Verdict)
         assert wanted.score == found
 
@@ -177,7 +176,7 @@ def test_a_calibrated_rule_decides_the_same_by_its_raw_threshold(
         Platt(slope=0.0, intercept=5.0),
     ):
         rule = DecisionRule(threshold=threshold, calibration=calibration)
-        raw = raw_threshold(ExportContext(prompt=Registry().get("diras_probability"), rule=rule, provenance={}))
+        raw = ExportContext(prompt=Registry().get("diras_probability"), rule=rule, provenance={}).raw_threshold
         for score in (*scores, *knots):
             assert (score >= raw) == (calibration(score) >= threshold)
 
