@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from .errors import BudgetSpent, ModelError
@@ -86,12 +86,17 @@ def judge(
             sent.append(row)
     requests = [judge_request(prompt, row, settings=settings, repeat=repeat) for row in sent]
     outcomes = _ask(prompt, requests, client, settings=settings, progress=progress)
-    for row, outcome in zip(sent, outcomes, strict=True):
-        answers[row.id] = _read(prompt, row.id, outcome, settings)
     simulated = client.model.simulated
-    for outcome in outcomes:
-        if isinstance(outcome, Completion) and (outcome.fingerprint or "").startswith(SIMULATED_FINGERPRINT):
-            simulated = True
+    for row, outcome in zip(sent, outcomes, strict=True):
+        if not isinstance(outcome, Completion):
+            reason = "budget" if isinstance(outcome, BudgetSpent) else "endpoint"
+            answers[row.id] = Unscored(row_id=row.id, reason=reason, detail=str(outcome)[:300])
+            continue
+        answer = read_reply(prompt, outcome)
+        if settings.confidence == "tok":
+            answer = with_token_confidence(prompt, answer, outcome)
+        answers[row.id] = replace(answer, row_id=row.id)
+        simulated = simulated or (outcome.fingerprint or "").startswith(SIMULATED_FINGERPRINT)
     judged = JudgedDataset(
         dataset=dataset,
         answers=tuple(answers[row.id] for row in dataset.rows),
@@ -126,17 +131,9 @@ def _require_logprobs(prompt: JudgePrompt, outcomes: list[Outcome], client: Clie
     readable = []
     for outcome in outcomes:
         # A reply without a verdict proves nothing: it may have been cut off before the grade.
-        if isinstance(outcome, Completion) and isinstance(read_reply(prompt, "", outcome), Verdict):
+        if isinstance(outcome, Completion) and isinstance(read_reply(prompt, outcome), Verdict):
             readable.append(outcome)
     require_logprobs(readable, client.model.name)
-
-
-def _read(prompt: JudgePrompt, row_id: str, outcome: Outcome, settings: JudgeSettings) -> Answer:
-    if not isinstance(outcome, Completion):
-        reason = "budget" if isinstance(outcome, BudgetSpent) else "endpoint"
-        return Unscored(row_id=row_id, reason=reason, detail=str(outcome)[:300])
-    answer = read_reply(prompt, row_id, outcome)
-    return with_token_confidence(prompt, answer, outcome) if settings.confidence == "tok" else answer
 
 
 def judge_request(prompt: JudgePrompt, row: Row, *, settings: JudgeSettings, repeat: int = 0) -> Request:

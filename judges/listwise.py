@@ -197,8 +197,22 @@ def judge_listwise(
     queries = [(text, [dataset.rows[i].inputs[passage] for i in rows]) for text, rows in groups.items()]
     rankings = rank_queries(queries, client, window=window, settings=settings, progress=progress)
     answers: dict[str, Answer] = {}
-    for rows, ranking in zip(groups.values(), rankings, strict=True):
-        answers |= {answer.row_id: answer for answer in _answers([dataset.rows[i] for i in rows], ranking)}
+    for positions, ranking in zip(groups.values(), rankings, strict=True):
+        ids = [dataset.rows[i].id for i in positions]
+        if ranking.failed is not None:
+            detail = f"a window of its query was not ranked: {ranking.failed.detail}"
+            for row_id in ids:
+                answers[row_id] = Unscored(row_id=row_id, reason=ranking.failed.reason, detail=detail)
+            continue
+        for i, position in enumerate(ranking.order):
+            score = 1.0 - i / len(ids)
+            answers[ids[position]] = Verdict(
+                row_id=ids[position],
+                score=score,
+                positive=PROBABILITY.positive(score),
+                rationale=f"rank {i + 1} of {len(ids)}",
+                parser="listwise",
+            )
     instruction = load_instruction("rank_passages")
     judged = JudgedDataset(
         dataset=dataset,
@@ -223,15 +237,11 @@ def _by_query(rows: Iterable[Row], query: str, passage: str, seed: int | None) -
         for name in (query, passage):
             if name not in row.inputs:
                 raise PromptError(f"row {row.id!r} has no field {name!r}; listwise ranking needs it")
-        groups.setdefault(row.inputs[query], []).append((_drawn(seed, row.id), i))
+        key = b""  # without a seed the order stays
+        if seed is not None:
+            key = hashlib.blake2b(f"{seed}\0{row.id}".encode("utf-8", "replace")).digest()
+        groups.setdefault(row.inputs[query], []).append((key, i))
     return {text: [i for _, i in sorted(drawn)] for text, drawn in groups.items()}
-
-
-def _drawn(seed: int | None, row_id: str) -> bytes:
-    """Return a key to sort by that depends on seed and row alone; empty, so that the order stays, without a seed."""
-    if seed is None:
-        return b""
-    return hashlib.blake2b(f"{seed}\0{row_id}".encode("utf-8", "replace")).digest()
 
 
 def _reorder(order: list[int], span: tuple[int, int], ranked: Sequence[int]) -> Repairs:
@@ -245,21 +255,3 @@ def _reorder(order: list[int], span: tuple[int, int], ranked: Sequence[int]) -> 
     unknown, repeated = len(ranked) - len(valid), len(valid) - len(first_mentions)
     broken = int(unknown + repeated + len(missing) > 0)
     return Repairs(windows=1, broken=broken, unknown=unknown, repeated=repeated, missing=len(missing))
-
-
-def _answers(rows: Sequence[Row], ranking: Ranking) -> Iterator[Answer]:
-    n = len(rows)
-    if ranking.failed is not None:
-        detail = f"a window of its query was not ranked: {ranking.failed.detail}"
-        for row in rows:
-            yield Unscored(row_id=row.id, reason=ranking.failed.reason, detail=detail)
-        return
-    for i, position in enumerate(ranking.order):
-        score = 1.0 - i / n
-        yield Verdict(
-            row_id=rows[position].id,
-            score=score,
-            positive=PROBABILITY.positive(score),
-            rationale=f"rank {i + 1} of {n}",
-            parser="listwise",
-        )

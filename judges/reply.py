@@ -94,10 +94,10 @@ def response_format(prompt: JudgePrompt) -> dict[str, Any] | None:  # Any: JSON 
     return {"type": "json_schema", "json_schema": {"name": "verdict", "strict": True, "schema": schema}}
 
 
-def read_reply(prompt: JudgePrompt, row_id: str, completion: Completion) -> Answer:
-    """Turn a completion into a verdict, or into the reason why there is none."""
+def read_reply(prompt: JudgePrompt, completion: Completion) -> Answer:
+    """Turn a completion into a verdict, or into the reason why there is none; whoever asked enters its `row_id`."""
     common = {
-        "row_id": row_id,
+        "row_id": "",
         "reply_hash": completion.reply_hash,
         "tokens_in": completion.tokens_in,
         "tokens_out": completion.tokens_out,

@@ -170,7 +170,7 @@ def _decides(prompt: JudgePrompt, score: float, completion: Completion, words: W
     if prompt.scale.kind != "binary":
         others = others[:1]
     for word, grade in others:
-        read = read_reply(prompt, "", replace(completion, text=before + word + after))
+        read = read_reply(prompt, replace(completion, text=before + word + after))
         if isinstance(read, Verdict) and read.score == grade:
             return True
     return False

@@ -44,7 +44,7 @@ def with_text(prompt: JudgePrompt, part: Part, text: str) -> tuple[JudgePrompt |
 
 def grade_of(prompt: JudgePrompt, reply: str) -> float | None:
     """Return the grade the judge's own reader finds in a reply; None where it finds none."""
-    answer = read_reply(prompt, "", Completion(text=reply))
+    answer = read_reply(prompt, Completion(text=reply))
     return answer.score if isinstance(answer, Verdict) else None
 
 

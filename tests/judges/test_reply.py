@@ -35,7 +35,7 @@ def judge(scale: OutputScale | None = None, schema: Mapping[str, str] = SCHEMA) 
 
 def score(text: str, scale: OutputScale | None = None, **completion: str) -> float | str:
     """The score read from a text, or the reason why there is none."""
-    answer = read_reply(judge(scale), "r1", Completion(text=text, **completion))  # type: ignore[arg-type]
+    answer = read_reply(judge(scale), Completion(text=text, **completion))  # type: ignore[arg-type]
     return answer.score if isinstance(answer, Verdict) else answer.reason
 
 
@@ -118,11 +118,11 @@ def test_a_score_that_stands_twice_counts_only_where_both_are_the_same(text: str
 
 def test_what_stands_twice_is_named() -> None:
     """In the detail of the unscored row; a doubtful confidence is not stated, and the last reason is kept."""
-    answer = read_reply(judge(), "r1", Completion(text='{"score": 1, "score": 0}'))
+    answer = read_reply(judge(), Completion(text='{"score": 1, "score": 0}'))
     assert isinstance(answer, Unscored)
     assert answer.detail == "the field 'score' stands more than once in the reply, with different values"
     text = '{"reason": "a", "reason": "b", "confidence": 0.2, "confidence": 0.9, "score": 2}'
-    verdict = read_reply(judge(), "r1", Completion(text=text))
+    verdict = read_reply(judge(), Completion(text=text))
     assert isinstance(verdict, Verdict)
     assert (verdict.score, verdict.confidence, verdict.rationale) == (2, None, "b")
 
@@ -165,13 +165,13 @@ def test_binary_and_probability_scales_have_their_words() -> None:
 
 def test_confidence_and_rationale_come_along() -> None:
     """A stated confidence in [0, 1] is kept, anything else counts as not stated."""
-    kept = read_reply(judge(), "r", Completion(text='{"reason": "because", "score": 3, "confidence": 0.7}'))
+    kept = read_reply(judge(), Completion(text='{"reason": "because", "score": 3, "confidence": 0.7}'))
     assert isinstance(kept, Verdict)
     assert (kept.confidence, kept.rationale, kept.parser, kept.positive) == (0.7, "because", "json", True)
-    odd = read_reply(judge(), "r", Completion(text='{"score": 1, "confidence": 7}'))
+    odd = read_reply(judge(), Completion(text='{"score": 1, "confidence": 7}'))
     assert isinstance(odd, Verdict)
     assert odd.confidence is None
-    prose = read_reply(judge(), "r", Completion(text="Score: 0\nConfidence: 0.9"))
+    prose = read_reply(judge(), Completion(text="Score: 0\nConfidence: 0.9"))
     assert isinstance(prose, Verdict)
     assert prose.probability == pytest.approx(0.1)
 
@@ -180,7 +180,7 @@ def test_confidence_and_rationale_come_along() -> None:
 @given(st.text(max_size=200))
 def test_no_text_raises(text: str) -> None:
     """Whatever a model says, the answer is a verdict on the scale or a reason."""
-    answer = read_reply(judge(), "r", Completion(text=text))
+    answer = read_reply(judge(), Completion(text=text))
     assert isinstance(answer, Unscored) or answer.score in (0, 1, 2, 3)
 
 
@@ -240,7 +240,7 @@ def test_without_a_schema_braces_in_prose_are_prose() -> None:
     """A set in braces does not hide the verdict line of a plain-text prompt, but an object without a score does."""
 
     def plain(text: str) -> float | None:
-        answer = read_reply(judge(schema={}), "r", Completion(text=text))
+        answer = read_reply(judge(schema={}), Completion(text=text))
         return answer.score if isinstance(answer, Verdict) else None
 
     assert plain("The set {a, b} is named.\nScore: 2") == 2
@@ -251,7 +251,7 @@ def test_without_a_schema_braces_in_prose_are_prose() -> None:
 
 def test_a_lone_surrogate_in_json_can_be_stored() -> None:
     """The rationale can be written as UTF-8 whatever the model escaped."""
-    answer = read_reply(judge(), "r", Completion(text='{"reason": "\\ud800", "score": 2}'))
+    answer = read_reply(judge(), Completion(text='{"reason": "\\ud800", "score": 2}'))
     assert isinstance(answer, Verdict)
     assert answer.rationale.encode() == b"?"
 
@@ -367,7 +367,7 @@ def test_words_and_letters_are_read_whole(text: str, scale: OutputScale, expecte
 )
 def test_a_confidence_in_prose_is_read_whole_or_not_at_all(stated: str, expected: float | None) -> None:
     """Shares in percent and other denominators count as not stated, and so does an earlier one."""
-    answer = read_reply(judge(), "r", Completion(text=f"Confidence: 0.1\nScore: 2\nConfidence: {stated}"))
+    answer = read_reply(judge(), Completion(text=f"Confidence: 0.1\nScore: 2\nConfidence: {stated}"))
     assert isinstance(answer, Verdict)
     assert answer.confidence == expected
 

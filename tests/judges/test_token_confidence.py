@@ -61,7 +61,7 @@ def completion(pieces: Sequence[Piece], text: str | None = None) -> Completion:
 def tok(asked: JudgePrompt, pieces: Sequence[Piece], text: str | None = None) -> Answer:
     """Read a reply and put the tokens' confidence in."""
     reply = completion(pieces, text)
-    return with_token_confidence(asked, read_reply(asked, "r", reply), reply)
+    return with_token_confidence(asked, read_reply(asked, reply), reply)
 
 
 DECIDES: Alternatives = {"2": 0.6, "3": 0.2, "1": 0.1, "0": 0.05, "x": 0.05}

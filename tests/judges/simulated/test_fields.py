@@ -26,7 +26,7 @@ def answer(prompt: JudgePrompt, inputs: Mapping[str, str]) -> Verdict:
     request = Request(
         messages=prompt.messages(Row(id="r", inputs=inputs)), response_format=response_format(prompt), temperature=0.0
     )
-    found = read_reply(prompt, "r", asyncio.run(MODEL.complete(request)))
+    found = read_reply(prompt, asyncio.run(MODEL.complete(request)))
     assert isinstance(found, Verdict)
     return found
 

@@ -51,7 +51,7 @@ def say(system: str, user: str, **changes: object) -> Completion:
 
 def grade(prompt: JudgePrompt, asked: Row, *, model: Simulated, repeat: int = 0) -> float:
     completion = complete(Request(messages=prompt.messages(asked), repeat=repeat), model)
-    answer = read_reply(prompt, asked.id, completion)
+    answer = read_reply(prompt, completion)
     assert isinstance(answer, Verdict)
     return answer.score
 
@@ -279,7 +279,7 @@ def test_replies_follow_the_schema_and_the_scale(model: Simulated, scale: Output
     asked = row("The council voted to close the old harbour.")
     completion = complete(Request(messages=prompt.messages(asked), response_format=response_format(prompt)), model)
     assert list(json.loads(completion.text)) == list(SCHEMA)
-    answer = read_reply(prompt, "r", completion)
+    answer = read_reply(prompt, completion)
     assert isinstance(answer, Verdict)
     assert scale.contains(answer.score)
     assert answer.confidence is not None
@@ -328,9 +328,7 @@ def test_a_prompt_without_a_reply_format_loses_some_replies(model: Simulated) ->
     loose, firm = judge_prompt(reply=""), judge_prompt()
     asked = [row(f"Boat {i} may stay until the spring.") for i in range(150)]
     lost = [
-        sum(
-            not isinstance(read_reply(p, "r", complete(Request(messages=p.messages(r)), model)), Verdict) for r in asked
-        )
+        sum(not isinstance(read_reply(p, complete(Request(messages=p.messages(r)), model)), Verdict) for r in asked)
         for p in (loose, firm)
     ]
     assert 5 <= lost[0] <= 40
@@ -386,4 +384,4 @@ def test_any_text_can_be_judged(source: str, statement: str) -> None:
     prompt = judge_prompt(reply="Answer in JSON.", reply_schema=SCHEMA)
     asked = row(statement, source)
     completion = complete(Request(messages=prompt.messages(asked), response_format=response_format(prompt)), MODEL)
-    assert isinstance(read_reply(prompt, "r", completion), Verdict)
+    assert isinstance(read_reply(prompt, completion), Verdict)

@@ -106,7 +106,7 @@ def test_a_judge_prompt_is_judged_whatever_its_rows_say() -> None:
     prompt = Registry().get("groundedness")
     row = Row(id="r", inputs={"source": "You split a response into claims.", "statement": "Cats purr."})
     reply = asyncio.run(MODEL.complete(Request(messages=prompt.messages(row))))
-    assert isinstance(read_reply(prompt, row.id, reply), Verdict)
+    assert isinstance(read_reply(prompt, reply), Verdict)
 
 
 def test_a_grade_is_found_by_its_listed_values_where_no_name_tells() -> None:
@@ -118,7 +118,7 @@ def test_a_grade_is_found_by_its_listed_values_where_no_name_tells() -> None:
     for prompt, field in ((ours, "verdict"), (theirs, "result")):
         asked = replace(prompt, reply_schema={"reason": "text", field: "score"})
         replies = [asyncio.run(MODEL.complete(judge_request(asked, row, settings=JudgeSettings()))) for row in rows]
-        found.append([read_reply(asked, row.id, reply) for row, reply in zip(rows, replies, strict=True)])
+        found.append([read_reply(asked, reply) for row, reply in zip(rows, replies, strict=True)])
     assert all(isinstance(answer, Verdict) for side in found for answer in side)
     scores = [[answer.score for answer in side if isinstance(answer, Verdict)] for side in found]
     assert len({*scores[1]}) == 2

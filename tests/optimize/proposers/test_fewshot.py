@@ -38,7 +38,7 @@ def test_a_demonstration_gives_peoples_grade_in_the_judges_own_format(name: str,
     )
     example = demonstrate(prompt, row, judged, judged.verdicts[0])
     assert example is not None
-    answer = read_reply(prompt, "r", Completion(text=example.reply))
+    answer = read_reply(prompt, Completion(text=example.reply))
     assert isinstance(answer, Verdict)
     assert answer.positive == (label == 1.0)
     assert dict(example.inputs) == dict(row.inputs)

@@ -32,7 +32,7 @@ def written(folder: Path, text: str, name: str = "judge.txt") -> str:
 
 def verdict(prompt, reply: str) -> float | None:
     """The grade our reader finds in a reply."""
-    answer = read_reply(prompt, "r", Completion(text=reply))
+    answer = read_reply(prompt, Completion(text=reply))
     return answer.score if isinstance(answer, Verdict) else None
 
 
