@@ -131,7 +131,15 @@ def calibrate(
     before = replace(judged, answers=tuple(as_given(answer) for answer in judged.answers), rule=None)
     _require_enough(before, metric, method)
     rule = fit_rule(before, metric=metric, method=method)
-    folds = _folds(before, seed)
+    groups = before.groups
+    n_groups = int(groups.max()) + 1
+    share = np.bincount(groups, weights=before.positive) / np.bincount(groups)
+    # Dealt out in order of their share of positives, so that no fold takes all groups of one class.
+    order = np.lexsort((np.random.default_rng(seed).permutation(n_groups), share))
+    fold = np.empty(n_groups, np.int64)
+    fold[order] = np.arange(n_groups) % min(FOLDS, n_groups)
+    member = fold[groups]
+    folds = [(before.scored[member != k], before.scored[member == k]) for k in range(min(FOLDS, n_groups))]
     answers: list[Answer] = list(before.answers)
     for inside, outside in folds:
         fold_rule = fit_rule(before.only(inside), metric=metric, method=method)
@@ -268,19 +276,6 @@ def thresholds_between(scale: OutputScale, score: FloatArray) -> FloatArray:
     halfway = (values[:-1] + values[1:]) / 2
     # Halfway between neighbouring floats is the lower one, which would tell nothing apart.
     return np.where(halfway > values[:-1], halfway, values[1:])
-
-
-def _folds(judged: JudgedDataset, seed: int) -> list[tuple[IntArray, IntArray]]:
-    """Return (fit on, apply to) positions in the dataset, by whole groups that are alike in labels."""
-    groups = judged.groups
-    n_groups = int(groups.max()) + 1
-    share = np.bincount(groups, weights=judged.positive) / np.bincount(groups)
-    # Dealt out in order of their share of positives, so that no fold takes all groups of one class.
-    order = np.lexsort((np.random.default_rng(seed).permutation(n_groups), share))
-    fold = np.empty(n_groups, np.int64)
-    fold[order] = np.arange(n_groups) % min(FOLDS, n_groups)
-    member = fold[groups]
-    return [(judged.scored[member != k], judged.scored[member == k]) for k in range(min(FOLDS, n_groups))]
 
 
 def require_labels(dataset: Dataset, scale: OutputScale) -> None:

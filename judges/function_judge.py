@@ -40,20 +40,22 @@ def judge_with_function(
         InputError: No row was scored, or scores are neither 0 nor 1 and no scale is given.
     """
     name = str(getattr(function, "__name__", type(function).__name__))
-    results = _call(function, [_columns(row) for row in dataset.rows])
+    # As a judge may see them: the label is not in them.
+    results = _call(function, [{"id": row.id, **row.meta, **row.inputs} for row in dataset.rows])
     if scale is None:
-        _require_binary(name, dataset, results)
+        for row, result in zip(dataset.rows, results, strict=True):
+            number = _number(result)
+            if number is not None and number not in (0.0, 1.0):
+                raise InputError(
+                    f"the judge {name} returned {number:g} for row {row.id!r}, and no scale is stated",
+                    hint='state it, such as scale="probability" or scale="0..3@2"',
+                )
     answers = tuple(_answer(row, result, scale or BINARY) for row, result in zip(dataset.rows, results, strict=True))
     if not any(isinstance(answer, Verdict) for answer in answers):
         first = next((answer for answer in answers if isinstance(answer, Unscored)), None)
         detail = f"; row {first.row_id!r}: {first.detail}" if first else ""
         raise InputError(f"the judge {name} scored no row{detail}")
     return JudgedDataset(dataset=dataset, answers=answers, scale=scale or BINARY, judge=name, model="Python function")
-
-
-def _columns(row: Row) -> dict[str, Scalar]:
-    """Return a row as a judge may see it: the label is not in it."""
-    return {"id": row.id, **row.meta, **row.inputs}
 
 
 def _call(function: JudgeFunction, rows: list[dict[str, Scalar]]) -> list[object]:
@@ -82,16 +84,6 @@ async def _call_all(function: JudgeFunction, rows: list[dict[str, Scalar]]) -> l
                 return error
 
     return list(await asyncio.gather(*(attempt(row) for row in rows)))
-
-
-def _require_binary(name: str, dataset: Dataset, results: list[object]) -> None:
-    for row, result in zip(dataset.rows, results, strict=True):
-        number = _number(result)
-        if number is not None and number not in (0.0, 1.0):
-            raise InputError(
-                f"the judge {name} returned {number:g} for row {row.id!r}, and no scale is stated",
-                hint='state it, such as scale="probability" or scale="0..3@2"',
-            )
 
 
 def _answer(row: Row, result: object, scale: OutputScale) -> Answer:

@@ -153,9 +153,7 @@ def load_instruction(name: str) -> Instruction:
         raise PromptError(f"there is no instruction {name!r}", hint=f"there are {', '.join(names)}")
     body = yaml.load(path.read_text(encoding="utf-8"), Loader=TextLoader)  # noqa: S506  # a SafeLoader that reads text only
     parsed = _InstructionFile.model_validate(body)
-    return Instruction(
-        name=parsed.name, system=parsed.system, template=parsed.template, reply=parsed.reply, fields=parsed.fields
-    )
+    return Instruction(**parsed.model_dump(exclude={"format"}))
 
 
 def ask_instruction(

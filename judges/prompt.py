@@ -12,7 +12,7 @@ from typing import Annotated, Any, Literal
 
 import orjson
 import yaml
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from .errors import PromptError
 from .files.small_file import read_small_text
@@ -256,19 +256,13 @@ TextLoader.yaml_implicit_resolvers = {
 }
 
 
-def _finite(value: float) -> float:
-    if value != value or value in (float("inf"), float("-inf")):
-        raise ValueError("must be finite")
-    return value
-
-
 class _ScaleFile(BaseModel):
     model_config = ConfigDict(extra="forbid")
     kind: ScaleKind = "graded"
     low: int = 0
     high: int = 3
-    threshold: Annotated[float, AfterValidator(_finite)] | None = None
-    labels: list[str] = []
+    threshold: Annotated[float, Field(allow_inf_nan=False)] | None = None
+    labels: tuple[str, ...] = ()
     anchors: dict[str, str] = {}
 
 
@@ -331,26 +325,14 @@ def load_prompt(text: str, *, origin: str = "<text>") -> JudgePrompt:
     except (yaml.YAMLError, RecursionError, KeyError, ValueError, TypeError, OverflowError) as error:
         reason = next(iter(str(error).splitlines()), type(error).__name__)
         raise PromptError(f"{origin}: not valid YAML: {reason}") from None
-    scale = parsed.scale
-    default = {"graded": 2.0, "binary": 1.0, "probability": 0.5, "choice": 1.0}[scale.kind]
+    scale = parsed.scale.model_dump()
+    if scale["threshold"] is None:
+        scale["threshold"] = {"graded": 2.0, "binary": 1.0, "probability": 0.5, "choice": 1.0}[parsed.scale.kind]
     prompt = JudgePrompt(
-        name=parsed.name,
-        system=parsed.system,
-        criteria=parsed.criteria,
-        template=parsed.template,
-        reply=parsed.reply,
-        reply_schema=parsed.reply_schema,
-        examples=tuple(Example(inputs=e.inputs, reply=e.reply) for e in parsed.examples),
-        scale=OutputScale(
-            kind=scale.kind,
-            low=scale.low,
-            high=scale.high,
-            labels=tuple(scale.labels),
-            anchors=scale.anchors,
-            threshold=default if scale.threshold is None else scale.threshold,
-        ),
-        parent=parsed.parent,
+        **parsed.model_dump(exclude={"format", "version", "note", "scale", "examples"}),
         note=parsed.note or "",
+        scale=OutputScale(**scale),
+        examples=tuple(Example(inputs=e.inputs, reply=e.reply) for e in parsed.examples),
     )
     if parsed.version is not None and parsed.version != prompt.version:
         raise PromptError(

@@ -275,18 +275,12 @@ def read_rule(path: Path) -> KeptRule:
             f"{path}: the file says rule {parsed.rule}, its content is {rule.version}",
             hint="it was edited by hand: fit it again with judgewright calibrate, or delete the file",
         )
-    source = parsed.fitted_on
     return KeptRule(
         rule=rule,
         judge=f"{parsed.judge}@{parsed.prompt}",
         asked_at=parsed.asked_at,
-        dataset=source.dataset,
-        dataset_hash=source.hash,
-        rows=source.rows,
-        model=source.model,
-        confidence=source.confidence,
-        metric=source.metric,
-        simulated=source.simulated,
+        dataset_hash=parsed.fitted_on.hash,
+        **parsed.fitted_on.model_dump(exclude={"hash"}),
     )
 
 

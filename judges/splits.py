@@ -186,7 +186,12 @@ def split_dataset(
     if merged:
         notes = [f"{len(groups):,} groups became {len(blocks):,}, as some have nearly the same rows", *notes]
     by_part = _assign(blocks, percent, seed)
-    parts = {part: _part(dataset, part, by_part[part], seed) for part in PARTS}
+    parts: dict[Part, Dataset] = {}
+    for part in PARTS:
+        # Drawn by the seed, so that the first so many rows are a fair sample.
+        rows = sorted((row for block in by_part[part] for row in block.rows), key=lambda row: _hash(seed, row.id))
+        name = f"{dataset.name}/{part}" if dataset.name else part
+        parts[part] = Dataset.of(rows, labels=dataset.labels, name=name)
     return Splits(
         train=parts["train"],
         validation=parts["validation"],
@@ -292,13 +297,6 @@ def _assign(blocks: Sequence[_Block], shares: Shares, seed: int) -> dict[Part, l
         by_part[chosen].append(block)
         filled[chosen].update(block.classes)
     return by_part
-
-
-def _part(dataset: Dataset, part: Part, blocks: Sequence[_Block], seed: int) -> Dataset:
-    # Drawn by the seed, so that the first so many rows are a fair sample.
-    rows = sorted((row for block in blocks for row in block.rows), key=lambda row: _hash(seed, row.id))
-    name = f"{dataset.name}/{part}" if dataset.name else part
-    return Dataset.of(rows, labels=dataset.labels, name=name)
 
 
 def _notes(dataset: Dataset, by_part: Mapping[Part, Sequence[_Block]]) -> list[str]:

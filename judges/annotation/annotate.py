@@ -142,7 +142,9 @@ def sample_pairs(
         scores = retriever.scores(query.text)
         order = rank(scores)
         # Its own generator, so that adding a query leaves the pairs of the others as they were.
-        drawn = draw_ranks(len(documents), plan, _generator(plan.seed, query.id))
+        digest = hashlib.blake2b(query.id.encode("utf-8", "surrogatepass"), digest_size=8).digest()
+        generator = np.random.default_rng([plan.seed, int.from_bytes(digest, "big")])
+        drawn = draw_ranks(len(documents), plan, generator)
         for position, inclusion in sorted(drawn.items()):
             document = int(order[position])
             yield Pair(
@@ -263,11 +265,6 @@ def review_queue(judged: JudgedDataset, *, limit: int = 20, confident: float = C
     suspects = disagreements(judged)
     above = sum(suspect.confidence is not None and suspect.confidence > confident for suspect in suspects)
     return ReviewQueue(items=suspects[:limit], total=len(suspects), confident=above, n=len(judged.rows))
-
-
-def _generator(seed: int, query: str) -> np.random.Generator:
-    digest = hashlib.blake2b(query.encode("utf-8", "surrogatepass"), digest_size=8).digest()
-    return np.random.default_rng([seed, int.from_bytes(digest, "big")])
 
 
 def _band_edges(top: int, documents: int, bands: int) -> list[int]:

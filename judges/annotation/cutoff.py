@@ -126,11 +126,22 @@ def f1_by_threshold(
     Raises:
         InputError: The arrays differ in length, a probability is missing, no pair is relevant, or there is no k.
     """
-    _check(label, probability, groups, ks)
+    if not len(label) == len(probability) == len(groups):
+        raise InputError(f"{len(label)} labels, {len(probability)} probabilities and {len(groups)} groups do not match")
+    if not np.isfinite(probability).all():
+        raise InputError("a pair has no probability; leave such pairs out")
+    if not label.any():
+        raise InputError("no pair is labelled relevant, so that no threshold can be chosen")
+    if not ks or min(ks) < 1:
+        raise InputError(f"k {list(ks)!r} are numbers from 1")
     if weight is None:
         weight = np.ones(len(label))
     if rank is None:
-        rank = _ranks(probability, groups)
+        order = np.lexsort((-probability, groups))
+        starts = np.searchsorted(groups[order], np.arange(int(groups.max()) + 1))
+        ranks = np.empty(len(groups), np.int64)
+        ranks[order] = np.arange(len(groups)) - starts[groups[order]] + 1
+        rank = ranks
     queries = int(groups.max()) + 1
     points = _curve(label, probability, weight, queries)
     # Of equals the first, which has the highest threshold.
@@ -149,26 +160,6 @@ def f1_by_threshold(
         n=len(label),
         queries=queries,
     )
-
-
-def _check(label: BoolArray, probability: FloatArray, groups: IntArray, ks: Sequence[int]) -> None:
-    if not len(label) == len(probability) == len(groups):
-        raise InputError(f"{len(label)} labels, {len(probability)} probabilities and {len(groups)} groups do not match")
-    if not np.isfinite(probability).all():
-        raise InputError("a pair has no probability; leave such pairs out")
-    if not label.any():
-        raise InputError("no pair is labelled relevant, so that no threshold can be chosen")
-    if not ks or min(ks) < 1:
-        raise InputError(f"k {list(ks)!r} are numbers from 1")
-
-
-def _ranks(probability: FloatArray, groups: IntArray) -> IntArray:
-    """Return the rank of each pair within its query, from 1, the highest probability first."""
-    order = np.lexsort((-probability, groups))
-    starts = np.searchsorted(groups[order], np.arange(int(groups.max()) + 1))
-    ranks = np.empty(len(groups), np.int64)
-    ranks[order] = np.arange(len(groups)) - starts[groups[order]] + 1
-    return ranks
 
 
 def _curve(label: BoolArray, probability: FloatArray, weight: FloatArray, queries: int) -> tuple[CutPoint, ...]:

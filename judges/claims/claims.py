@@ -21,7 +21,7 @@ from ..rows import Dataset, Row
 from ..scale import DecisionRule, OutputScale
 from ..verdict import Answer, Unscored, Verdict
 from .join import Aggregate, aggregate_scale, join_claims
-from .split import Split, SplitClaim, Splitter, Trivial, split_responses
+from .split import Split, Splitter, Trivial, split_responses
 
 _ABSTAINS = re.compile(
     r"\b(?:i|we) (?:do not|don['’]t|can ?not|can['’]t|could not|couldn['’]t) (?:know|tell|say|answer|find|determine)\b"
@@ -274,19 +274,20 @@ def _response(
         answer = answers.get(_claim_id(row, number))
         claims.append(Claim(text=claim.text, trivial=claim.trivial, strayed=claim.strayed, answer=answer))
     if all(claim.answer is None for claim in claims):
-        verdict = _verdict_without_claims(row, split, aggregate_scale(scale, aggregate))
+        # It asserts nothing, so that the source need not support anything.
+        reason = f"none of the {len(claims)} claims asserts anything"
+        if any(_ABSTAINS.search(claim.text) for claim in claims):
+            reason = "the response abstains"
+        verdict = Verdict(
+            row_id=row.id,
+            score=float(aggregate_scale(scale, aggregate).high),
+            positive=True,
+            rationale=f"fully supported by convention: {reason}",
+            parser="claims:none",
+        )
         return ClaimedResponse(row_id=row.id, claims=tuple(claims), answer=verdict)
     joined = join_claims(row.id, [(claim.text, claim.answer) for claim in claims], scale, aggregate)
     return ClaimedResponse(row_id=row.id, claims=tuple(claims), answer=joined.answer, deciding=joined.deciding)
-
-
-def _verdict_without_claims(row: Row, claims: tuple[SplitClaim, ...], scale: OutputScale) -> Verdict:
-    """Return the verdict on a response that asserts nothing, so that the source need not support anything."""
-    reason = f"none of the {len(claims)} claims asserts anything"
-    if any(_ABSTAINS.search(claim.text) for claim in claims):
-        reason = "the response abstains"
-    rationale = f"fully supported by convention: {reason}"
-    return Verdict(row_id=row.id, score=float(scale.high), positive=True, rationale=rationale, parser="claims:none")
 
 
 def _verdict_text(answer: Answer | None) -> str:

@@ -103,7 +103,13 @@ def split_responses(
         progress: Called while answers come in.
     """
     if splitter == "sentence":
-        splits = [_split_by_sentence(text, settings.max_chars) for text in responses]
+        splits: list[Split] = []
+        for text in responses:
+            if len(text) > settings.max_chars:
+                detail = f"{len(text):,} characters, the limit is {settings.max_chars:,}"
+                splits.append(Unfilled(reason="oversized", detail=detail))
+            else:
+                splits.append(tuple(SplitClaim(text=sentence) for sentence in split_sentences(text)))
     else:
         splits = _split_by_model(responses, client, settings, progress)
     for i, split in enumerate(splits):
@@ -113,16 +119,15 @@ def split_responses(
             detail = f"{len(split):,} claims, the limit is {MOST_CLAIMS}"
             splits[i] = Unfilled(reason="oversized", detail=detail)
         elif trivial == "rule":
-            splits[i] = _marked(split, {k for k, claim in enumerate(split) if _is_formula(claim.text.strip())})
+            formulas: set[int] = set()
+            for k, claim in enumerate(split):
+                text = claim.text.strip()
+                if text.endswith("?") or _TALK.fullmatch(text) or _HEADING.fullmatch(text):
+                    formulas.add(k)
+            splits[i] = _marked(split, formulas)
     if trivial == "model":
         return _mark_by_model(splits, client, settings, progress)
     return splits
-
-
-def _split_by_sentence(text: str, limit: int) -> Split:
-    if len(text) > limit:
-        return Unfilled(reason="oversized", detail=f"{len(text):,} characters, the limit is {limit:,}")
-    return tuple(SplitClaim(text=sentence) for sentence in split_sentences(text))
 
 
 def _split_by_model(
@@ -192,8 +197,3 @@ def _marked_by_answer(claims: tuple[SplitClaim, ...], answer: Filled | Unfilled)
 
 def _marked(claims: tuple[SplitClaim, ...], trivial: set[int]) -> tuple[SplitClaim, ...]:
     return tuple(replace(claim, trivial=i in trivial) for i, claim in enumerate(claims))
-
-
-def _is_formula(text: str) -> bool:
-    """Whether a text is a question, a heading or a turn of phrase of the conversation."""
-    return text.endswith("?") or bool(_TALK.fullmatch(text) or _HEADING.fullmatch(text))

@@ -38,7 +38,14 @@ def read_generic(path: Path, options: ReadOptions, notes: list[str]) -> Iterator
         numbered = False
         for number, record in enumerate(read_records(file, problems)):
             if number == 0:
-                _require(file, mapping, record)
+                for ours, column in mapping.items():
+                    if column in record.fields:
+                        continue
+                    hint = f"map {ours!r} to one of them"
+                    if near := near_names(column, list(record.fields)):
+                        hint = f"did you mean --map {ours}={near[0]}?"
+                    listed = ", ".join(map(repr, list(record.fields)[:30]))
+                    raise DataError(f"{file}: the column {column!r} is missing; the columns are {listed}", hint=hint)
             row = _row(record, mapping, words, problems)
             if row.get("id") in (None, ""):
                 row["id"] = f"{name_of(file)}-{record.at}"
@@ -47,17 +54,6 @@ def read_generic(path: Path, options: ReadOptions, notes: list[str]) -> Iterator
         problems.check(hint="name what a word means with --label-value WORD=GRADE")
         if numbered:
             notes.append(f"{file.name}: ids are the file's name and the {problems.unit}")
-
-
-def _require(file: Path, mapping: Mapping[str, str], record: Record) -> None:
-    for ours, column in mapping.items():
-        if column in record.fields:
-            continue
-        hint = f"map {ours!r} to one of them"
-        if near := near_names(column, list(record.fields)):
-            hint = f"did you mean --map {ours}={near[0]}?"
-        listed = ", ".join(map(repr, list(record.fields)[:30]))
-        raise DataError(f"{file}: the column {column!r} is missing; the columns are {listed}", hint=hint)
 
 
 def _row(record: Record, mapping: Mapping[str, str], words: Mapping[str, float], problems: Problems) -> Flat:

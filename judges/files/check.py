@@ -131,11 +131,12 @@ def check_rows(
         note = f"of a text in {n_cut:,} rows only the first {_COMPARED:,} characters were compared and searched"
         notes = (*notes, note)
     by_all_inputs, alike = _cluster(compared)
+    labels = Counter(row.label for row in rows if row.label is not None)
     return DataReport(
         name=name,
         rows=len(rows),
         inputs=inputs,
-        labels=_labels(rows),
+        labels={f"{label:g}": n for label, n in sorted(labels.items())},
         unlabelled=sum(row.label is None for row in rows),
         groups=_groups(rows, group_column),
         lengths={column: _lengths(rows, column) for column in inputs},
@@ -182,11 +183,6 @@ def _cluster(rows: Sequence[Row]) -> tuple[Clusters, Clusters]:
     for position, i in enumerate(candidates):
         alike.join(candidates[clusters.find(position)], i)
     return together, alike
-
-
-def _labels(rows: Sequence[Row]) -> dict[str, int]:
-    counts = Counter(row.label for row in rows if row.label is not None)
-    return {f"{label:g}": n for label, n in sorted(counts.items())}
 
 
 def _groups(rows: Sequence[Row], column: str | None) -> Groups:

@@ -110,7 +110,8 @@ def read_table(path: RowSource, roles: Roles, *, limit: int | None = None) -> Ta
     skipped = 0
     for record in itertools.chain([first], records):
         seen.update(record.fields)
-        if roles.skip_incomplete and not _complete(record, roles):
+        complete = all(as_text(record.fields.get(column)) is not None for column in roles.inputs.values())
+        if roles.skip_incomplete and not complete:
             skipped += 1
             continue
         draft = _draft(record, roles, by_id, group, problems)
@@ -136,10 +137,6 @@ def read_table(path: RowSource, roles: Roles, *, limit: int | None = None) -> Ta
     if skipped:
         notes.append(f"{skipped:,} rows lack one of {', '.join(roles.inputs.values())} and are left out, as asked")
     return Table(path=path, drafts=drafts, group=group, grades=grades, notes=notes)
-
-
-def _complete(record: Record, roles: Roles) -> bool:
-    return all(as_text(record.fields.get(column)) is not None for column in roles.inputs.values())
 
 
 def _grades_of(records: Iterable[Record], roles: Roles) -> set[float]:

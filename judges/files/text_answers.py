@@ -94,14 +94,21 @@ def load_text_answers(
     if not scored:
         hint = "name the columns with --label and --score"
         raise DataError(f"{path}: no row has a text in {gold!r} and in {answer!r}", hint=hint)
+    categories: tuple[str, ...] = ()
+    if by:
+        values = [record.fields.get(by) for record in scored]
+        categories = tuple("(none)" if value is None else str(value) for value in values)
+    note = f"rows that share the same {group} are one group"
+    if group is None:
+        note = "every row is a group of its own, as no column names the group (--group COLUMN does)"
     return TextAnswers(
         answers=tuple(answers),
         gold=tuple(_gold(record.fields[gold]) for record in scored),
         groups=_groups(scored, group),
-        by=tuple(_category(record, by) for record in scored) if by else (),
+        by=categories,
         unscored=labelled - len(scored),
         unlabelled=len(records) - labelled,
-        notes=(_group_note(group),),
+        notes=(note,),
     )
 
 
@@ -128,14 +135,3 @@ def _groups(records: Sequence[Record], column: str | None) -> IntArray | None:
         key = as_text(record.fields.get(column)) or f"\0{i}"
         groups.append(codes.setdefault(key, len(codes)))
     return np.array(groups, np.int64)
-
-
-def _category(record: Record, column: str) -> str:
-    value = record.fields.get(column)
-    return "(none)" if value is None else str(value)
-
-
-def _group_note(group: str | None) -> str:
-    if group is None:
-        return "every row is a group of its own, as no column names the group (--group COLUMN does)"
-    return f"rows that share the same {group} are one group"

@@ -128,7 +128,13 @@ def _matrix_columns(table: Table, score: str) -> dict[str, str]:
 def _judged_dataset(
     table: Table, columns: VerdictColumns, name: str, cells: Sequence[Cell], *, matrix: bool = False
 ) -> JudgedDataset:
-    notes = [*table.notes, _group_note(table), *_map_notes(columns, name)]
+    count = len({draft.group for draft in table.drafts if draft.group})
+    groups = "every row is a group of its own, as no column names the group (--group COLUMN does)"
+    if table.group is not None:
+        groups = (
+            f"rows that share the same {table.group} are one group ({count:,} {'group' if count == 1 else 'groups'})"
+        )
+    notes = [*table.notes, groups, *_map_notes(columns, name)]
     rows = _read_scores(table, columns, name, cells, notes)
     labels, scores = {float(grade) for grade in table.grades}, _scores_of(rows)
     if not scores:
@@ -148,12 +154,14 @@ def _judged_dataset(
     label_scale, score_scale = scales
     dataset = Dataset.of((_row(row.draft) for row in rows), labels=label_scale, name=name_of(table.path), notes=notes)
     rationale = columns.rationale or RATIONALE
+    models = {draft.meta.get("judge_model") for draft in table.drafts}
+    model = models.pop()
     return JudgedDataset(
         dataset=dataset,
         answers=tuple(_answer(row, score_scale, rationale) for row in rows),
         scale=score_scale,
         judge=name if matrix else table.path.name,
-        model=_model(table),
+        model=model if not models and isinstance(model, str) else "",  # that every row names
         simulated=any(draft.meta.get("simulated") is True for draft in table.drafts),
         outputs=output_columns(table.drafts, columns.score, labels | scores),
     )
@@ -232,13 +240,6 @@ def _confidences(table: Table, column: str | None, notes: list[str]) -> list[flo
     return confidences
 
 
-def _group_note(table: Table) -> str:
-    if table.group is None:
-        return "every row is a group of its own, as no column names the group (--group COLUMN does)"
-    count = len({draft.group for draft in table.drafts if draft.group})
-    return f"rows that share the same {table.group} are one group ({count:,} {'group' if count == 1 else 'groups'})"
-
-
 def _map_notes(columns: VerdictColumns, name: str) -> Iterator[str]:
     for side, grade_map in (("labels", columns.label_map), ("scores", columns.map_of(name))):
         pairs = []
@@ -273,7 +274,9 @@ def _row(draft: Draft) -> Row:
 def _answer(row: ScoredDraft, scale: OutputScale, rationale_column: str) -> Answer:
     draft = row.draft
     if row.score is None:
-        return Unscored(row_id=draft.id, reason=_reason(draft.aside.get(REASON)), detail=row.missing)
+        # As `bench --out` wrote it; files of other programs hold none.
+        reasons = [reason for reason in get_args(UnscoredReason) if reason == draft.aside.get(REASON)]
+        return Unscored(row_id=draft.id, reason=reasons[0] if reasons else "parse", detail=row.missing)
     rationale = draft.aside.get(rationale_column)
     return Verdict(
         row_id=draft.id,
@@ -283,18 +286,3 @@ def _answer(row: ScoredDraft, scale: OutputScale, rationale_column: str) -> Answ
         rationale="" if rationale is None else str(rationale),
         parser="file",
     )
-
-
-def _reason(cell: Cell) -> UnscoredReason:
-    """Return why a row has no verdict as `bench --out` wrote it; `parse` for files of other programs."""
-    for reason in get_args(UnscoredReason):
-        if cell == reason:
-            return reason
-    return "parse"
-
-
-def _model(table: Table) -> str:
-    """Return the model that every row names; empty where they differ or name none."""
-    names = {draft.meta.get("judge_model") for draft in table.drafts}
-    name = names.pop()
-    return name if not names and isinstance(name, str) else ""

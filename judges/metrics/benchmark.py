@@ -102,7 +102,14 @@ class Benchmark:
 
     def table(self) -> list[tuple[str, str, str, str, str]]:
         """Return one line a metric for printing: name, value, 95 % interval, n, caution."""
-        return [(name, *_printed(estimate)) for name, estimate in self.metrics.items()]
+        lines = []
+        for name, estimate in self.metrics.items():
+            value = "n/a" if estimate.value is None else f"{estimate.value:.4f}"
+            interval = ""
+            if estimate.low is not None and estimate.high is not None:
+                interval = f"[{estimate.low:.4f}, {estimate.high:.4f}]"
+            lines.append((name, value, interval, str(estimate.n), estimate.reason))
+        return lines
 
 
 def measure(
@@ -283,11 +290,3 @@ def _notes(predictions: JudgedDataset) -> tuple[str, ...]:
     if unanswered:
         notes.append(f"{unanswered} rows have no verdict and enter no metric; worst_case says what they could change")
     return tuple(notes)
-
-
-def _printed(estimate: Estimate) -> tuple[str, str, str, str]:
-    value = "n/a" if estimate.value is None else f"{estimate.value:.4f}"
-    interval = ""
-    if estimate.low is not None and estimate.high is not None:
-        interval = f"[{estimate.low:.4f}, {estimate.high:.4f}]"
-    return value, interval, str(estimate.n), estimate.reason

@@ -31,7 +31,11 @@ def metric_cautions(predictions: JudgedDataset) -> dict[str, str]:
             continue
         texts = []
         for kind in metric.caution_on:
-            members = _members(predictions, kind)
+            members = ~predictions.positive
+            if kind == "that the judge calls positive":
+                members = predictions.predicted
+            elif kind == "labelled positive":
+                members = predictions.positive
             if "probabilities" in metric.needs:
                 members = members & has_probability
             texts.append(_few(members, predictions.groups, kind))
@@ -53,14 +57,6 @@ def notes(predictions: JudgedDataset) -> list[str]:
     elif weight < FEW_GROUPS <= groups < n:
         texts.append(f"the {groups} groups weigh as much as {weight:.0f} of equal size: {doubt}")
     return texts
-
-
-def _members(predictions: JudgedDataset, kind: RowKind) -> BoolArray:
-    if kind == "that the judge calls positive":
-        return predictions.predicted
-    if kind == "labelled positive":
-        return predictions.positive
-    return ~predictions.positive
 
 
 def _few(member: BoolArray, groups: IntArray, kind: RowKind) -> str:

@@ -98,8 +98,11 @@ def correlations(x: Numbers, y: Numbers, groups: IntArray | None = None) -> dict
     constant = _constant(pairs)
     if constant is not None:
         return dict.fromkeys(("pearson", "spearman", "kendall_tau"), constant)
+    zx, zy = _standard(pairs.x, pairs.i, pairs.weight), _standard(pairs.y, pairs.j, pairs.weight)
+    value = float(np.average(zx * zy, weights=pairs.weight))
+    pearson = _Correlation(value=value, influence=zx * zy - value / 2 * (zx**2 + zy**2))
     return {
-        "pearson": _estimate(_pearson(pairs), pairs, groups),
+        "pearson": _estimate(pearson, pairs, groups),
         "spearman": _estimate(_spearman(pairs), pairs, groups),
         "kendall_tau": _estimate(_kendall(pairs, "b"), pairs, groups),
     }
@@ -148,12 +151,6 @@ def _estimate(correlation: _Correlation, pairs: _Pairs, groups: IntArray | None)
     half = t_quantile(units - 1) * se / (1.0 - value * value)
     centre = math.atanh(value)
     return Estimate(value=value, low=math.tanh(centre - half), high=math.tanh(centre + half), n=pairs.n)
-
-
-def _pearson(pairs: _Pairs) -> _Correlation:
-    zx, zy = _standard(pairs.x, pairs.i, pairs.weight), _standard(pairs.y, pairs.j, pairs.weight)
-    value = float(np.average(zx * zy, weights=pairs.weight))
-    return _Correlation(value=value, influence=zx * zy - value / 2 * (zx**2 + zy**2))
 
 
 def _standard(levels: FloatArray, of: IntArray, weight: FloatArray) -> FloatArray:

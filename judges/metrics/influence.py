@@ -27,7 +27,14 @@ def point(metric: str, label: Values, predicted: Values) -> float | None:
     Raises:
         InputError: No such metric, or the arrays do not fit it.
     """
-    _check(metric, label, predicted)
+    if metric not in PAIRED_METRICS:
+        raise InputError(f"no influence function is known for {metric!r}; there is one for {', '.join(PAIRED_METRICS)}")
+    if label.shape != predicted.shape:
+        raise InputError(f"{len(label)} labels for {len(predicted)} verdicts")
+    if metric != "off_by_one" and (label.dtype != np.bool_ or predicted.dtype != np.bool_):
+        raise InputError(
+            f"{metric} compares booleans, got {label.dtype} and {predicted.dtype}; apply the threshold first"
+        )
     if len(label) == 0:
         return None
     if metric == "off_by_one":
@@ -76,17 +83,6 @@ def cell_influence(metric: str, counts: npt.NDArray[np.integer]) -> tuple[float,
     if by_cell is None or not np.isfinite(value):
         return None
     return value, by_cell(shares, value).reshape(4)
-
-
-def _check(metric: str, label: Values, predicted: Values) -> None:
-    if metric not in PAIRED_METRICS:
-        raise InputError(f"no influence function is known for {metric!r}; there is one for {', '.join(PAIRED_METRICS)}")
-    if label.shape != predicted.shape:
-        raise InputError(f"{len(label)} labels for {len(predicted)} verdicts")
-    if metric != "off_by_one" and (label.dtype != np.bool_ or predicted.dtype != np.bool_):
-        raise InputError(
-            f"{metric} compares booleans, got {label.dtype} and {predicted.dtype}; apply the threshold first"
-        )
 
 
 def _within_one(label: Values, predicted: Values) -> FloatArray:

@@ -101,7 +101,9 @@ def bootstrap(
     values = _replicates(statistics, _draws(cells, resamples, seed))
     stuck = {name: statistics[name] for name, v in values.items() if _agree(v)}
     if stuck:
-        values |= _replicates(stuck, _smoothed_draws(cells, resamples, seed))
+        smoothed = cells.counts * (cells.units / len(cells.code)) + 2.0 / cells.size
+        draw = partial(_multinomial, cells.units, smoothed / smoothed.sum())
+        values |= _replicates(stuck, _chunked(draw, cells.size, resamples, seed))
     # One heavy group among light ones would leave less than one degree of freedom.
     units = max(2.0, cells.effective(np.ones(cells.size, np.bool_)))
     reach = math.sqrt(units / (units - 1)) * t_quantile(units - 1)
@@ -166,11 +168,6 @@ def _draws(cells: Cells, resamples: int, seed: int) -> Iterator[FloatArray]:
         share = cells.counts / cells.units
         return _chunked(partial(_multinomial, cells.units, share), cells.size, resamples, seed)
     return _chunked(partial(_row_draw, cells), max(cells.units, cells.size), resamples, seed)
-
-
-def _smoothed_draws(cells: Cells, resamples: int, seed: int) -> Iterator[FloatArray]:
-    scaled = cells.counts * (cells.units / len(cells.code)) + 2.0 / cells.size
-    return _chunked(partial(_multinomial, cells.units, scaled / scaled.sum()), cells.size, resamples, seed)
 
 
 def _chunked(draw: Draw, width: int, resamples: int, seed: int) -> Iterator[FloatArray]:

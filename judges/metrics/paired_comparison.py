@@ -91,9 +91,12 @@ def compare(
         freedom = max(1.0, min(float(changed_groups), effective) - 1.0)
     difference = new - old
     se = clustered_se(moved, groups)
-    p, quantile = _one_sided(difference, se, freedom)
-    low = high = None
-    if quantile is not None:
+    p, low, high = 1.0, None, None
+    if freedom > 0 and 0.0 < se < math.inf:
+        # Here, because SciPy takes longer to import than most commands take to run.
+        from scipy.stats import t as student
+
+        p, quantile = float(student.sf(difference / se, freedom)), float(student.ppf(0.975, freedom))
         low, high = difference - quantile * se, difference + quantile * se
     return Change(
         metric=metric,
@@ -146,16 +149,6 @@ def holm(p: FloatArray | Sequence[float]) -> FloatArray:
     adjusted = np.empty(count)
     adjusted[order] = np.minimum(np.maximum.accumulate(values[order] * (count - np.arange(count))), 1.0)
     return adjusted
-
-
-def _one_sided(difference: float, se: float, df: float) -> tuple[float, float | None]:
-    """Return the one-sided p-value and the t quantile of a two-sided 95 % interval, None where there is none."""
-    # Here, because SciPy takes longer to import than most commands take to run.
-    from scipy.stats import t as student
-
-    if df <= 0 or not 0.0 < se < math.inf:
-        return 1.0, None
-    return float(student.sf(difference / se, df)), float(student.ppf(0.975, df))
 
 
 def rows_needed(change: Change, alpha: float) -> int | None:

@@ -8,9 +8,8 @@ from functools import partial
 
 import numpy as np
 
-from ..judged_dataset import FloatArray, IntArray, JudgedDataset
+from ..judged_dataset import IntArray, JudgedDataset
 from ..rows import Scalar
-from ..scale import OutputScale
 from . import agreement, calibration
 from .agreement import Formula
 from .catalog import BINARY_METRICS, CHOICE_METRICS, GRADE_METRICS, METRICS, NO_ROWS
@@ -58,9 +57,13 @@ def measure_ordered(predictions: JudgedDataset, options: MeasureOptions) -> dict
         metrics = _agreement({**BINARY_METRICS, **NOMINAL}, decision_codes(predictions), 2, predictions)
     metrics |= _calibration(predictions, options)
     groups = shared_groups(predictions)
-    if _many_grades(predictions.scale) or _many_grades(predictions.dataset.labels):
+    scales = predictions.scale, predictions.dataset.labels
+    if any(scale.kind == "probability" or len(scale.levels) > 2 for scale in scales):
         metrics |= correlations(predictions.label, predictions.score, groups)
-    if groups is not None and _may_be_ranked(predictions):
+    # A group may be a query with its documents where some input is a query, or the inputs are not known.
+    inputs = predictions.rows[0].inputs if predictions.rows else {}
+    names_query = any(word in name.lower() for name in inputs for word in QUERY_WORDS)
+    if groups is not None and (names_query or not inputs):
         metrics |= _ranking(predictions, options.at)
     if options.uncertain is not None:
         estimates = measure_diras(predictions, options.uncertain)
@@ -79,7 +82,9 @@ def measure_diras(predictions: JudgedDataset, uncertain: str, *, as_published: b
         uncertain: As `measure`.
         as_published: Repeat the published table's own way of ranking; see `judges/metrics/diras.py`.
     """
-    confidence = _confidence(predictions)
+    probability = predictions.probability
+    confidence = np.where(predictions.predicted, probability, 1.0 - probability)
+    confidence = np.where(np.isfinite(predictions.confidence), predictions.confidence, confidence)
     rows = np.flatnonzero(np.isfinite(confidence))
     if len(rows) == 0:
         reason = "no verdict carries a confidence" if len(predictions.scored) else NO_ROWS
@@ -132,10 +137,6 @@ def estimate_of(value: float | None, reason: str, interval: Interval | None, cel
     return Estimate(value=value, low=interval[0], high=interval[1], n=n, reason=reason)
 
 
-def _many_grades(scale: OutputScale) -> bool:
-    return scale.kind == "probability" or len(scale.levels) > 2
-
-
 def _agreement(
     formulas: Mapping[str, Formula], code: IntArray, k: int, predictions: JudgedDataset
 ) -> dict[str, Estimate]:
@@ -166,12 +167,6 @@ def _calibration(predictions: JudgedDataset, options: MeasureOptions) -> dict[st
     return estimates
 
 
-def _may_be_ranked(predictions: JudgedDataset) -> bool:
-    """Say whether a group may be a query with its documents: some input is a query, or the inputs are not known."""
-    inputs = predictions.rows[0].inputs if predictions.rows else {}
-    return not inputs or any(word in name.lower() for name in inputs for word in QUERY_WORDS)
-
-
 def _ranking(predictions: JudgedDataset, at: tuple[int, ...]) -> dict[str, Estimate]:
     labels = predictions.dataset.labels
     score = predictions.score
@@ -181,13 +176,6 @@ def _ranking(predictions: JudgedDataset, at: tuple[int, ...]) -> dict[str, Estim
     # The lowest grade of the scale is no gain.
     ranking = Ranking(query=predictions.groups, grade=predictions.label - labels.low, score=score)
     return ranking_metrics(ranking, at=at, threshold=labels.threshold - labels.low)
-
-
-def _confidence(predictions: JudgedDataset) -> FloatArray:
-    """Return the confidence in each verdict, NaN where there is none; on a probability scale the score holds it."""
-    probability = predictions.probability
-    from_probability = np.where(predictions.predicted, probability, 1.0 - probability)
-    return np.where(np.isfinite(predictions.confidence), predictions.confidence, from_probability)
 
 
 def _is_marked(value: Scalar) -> bool:

@@ -50,7 +50,10 @@ def table_intervals(formulas: Mapping[str, Formula], cells: Cells, k: int) -> di
         se = errors[name]
         if name == "balanced_accuracy" and se is not None:
             se = max(se, _least_balanced(table))
-        units = _denominator_units(name, cells, k)
+        # The effective units in each denominator; of a table of grades that is every row.
+        units = [cells.effective(np.ones(cells.size, np.bool_))]
+        if k == 2:
+            units = [cells.effective(np.isin(np.arange(4), cell_set)) for cell_set in METRICS[name].denominators]
         intervals[name] = score_interval(
             float(formula(table)),
             se,
@@ -59,13 +62,6 @@ def table_intervals(formulas: Mapping[str, Formula], cells: Cells, k: int) -> di
             certain=_certain(name, units),
         )
     return intervals
-
-
-def _denominator_units(metric: str, cells: Cells, k: int) -> list[float]:
-    """Return the effective units in each of the metric's denominators; of a table of grades that is every row."""
-    if k != 2:
-        return [cells.effective(np.ones(cells.size, np.bool_))]
-    return [cells.effective(np.isin(np.arange(4), cell_set)) for cell_set in METRICS[metric].denominators]
 
 
 def _certain(metric: str, units: list[float]) -> float:

@@ -60,16 +60,13 @@ class VerdictFile:
         if "\0" in str(self.path):
             raise InputError(f"no file can be called so: {self.path.name!r}")
         if rule.name == "anls":
-            return self._anls(rule)
+            texts = load_text_answers(self.path, gold=rule.label, answer=rule.score, group=rule.group)
+            return _defined("anls", anls(texts.answers, texts.gold, texts.groups)) * rule.times, len(texts.answers)
         judged = self._judged(rule)
         if not stated:
             _refuse_guess(rule.name, judged)
         value = self._value(rule, judged)
         return value * rule.times if isinstance(value, float) else value, len(judged.scored)
-
-    def _anls(self, rule: Rule) -> tuple[Value, int]:
-        texts = load_text_answers(self.path, gold=rule.label, answer=rule.score, group=rule.group)
-        return _defined("anls", anls(texts.answers, texts.gold, texts.groups)) * rule.times, len(texts.answers)
 
     def _judged(self, rule: Rule) -> JudgedDataset:
         columns = rule.columns()
@@ -88,13 +85,22 @@ class VerdictFile:
     def _value(self, rule: Rule, judged: JudgedDataset) -> Value:
         name = rule.name
         if rule.by and not rule.aggregate:
-            return _macro(rule, judged)
+            if rule.name not in AVERAGED:
+                means = ", ".join(AVERAGED)
+                raise InputError(f"'by' goes with 'aggregate' or with one of {means}, not with {rule.metric!r} alone")
+            if len(rule.by) != 1:
+                raise InputError(f"{rule.name} is a mean over one column, and 'by' names {len(rule.by)}")
+            return _defined(rule.name, macro_means(judged, rule.by[0])[rule.name].estimate)
         if name in AVERAGED:
             raise InputError(f"{name} is a mean over the values of a column; name it with 'by'")
         if name == "score_counts":
-            return _score_counts(judged)
+            if not judged.scale.levels:
+                raise InputError("score_counts needs grades, and the scores are probabilities; state the 'scale'")
+            return tuple(int((judged.score == grade).sum()) for grade in judged.scale.levels)
         if name == "krippendorff_alpha_binary":
-            return _nominal_alpha(judged)
+            table = agreement.confusion(judged.positive, judged.predicted).astype(np.float64)
+            alpha = rater_agreement.alpha_of_tables(table, level="nominal")
+            return _finite(name, alpha, METRICS["krippendorff_alpha"].undefined)
         if name.endswith(AS_PUBLISHED):
             return _as_published(rule, judged)
         benchmark = self._benchmark(rule, judged)
@@ -134,28 +140,6 @@ def _refuse_guess(name: str, judged: JudgedDataset) -> None:
             f"{name} needs a threshold and nothing states it ({', '.join(graded)} by default);"
             f' add "rule": {{"metric": "{name}", "threshold": T}}'
         )
-
-
-def _macro(rule: Rule, judged: JudgedDataset) -> Value:
-    if rule.name not in AVERAGED:
-        means = ", ".join(AVERAGED)
-        raise InputError(f"'by' goes with 'aggregate' or with one of {means}, not with {rule.metric!r} alone")
-    if len(rule.by) != 1:
-        raise InputError(f"{rule.name} is a mean over one column, and 'by' names {len(rule.by)}")
-    return _defined(rule.name, macro_means(judged, rule.by[0])[rule.name].estimate)
-
-
-def _score_counts(judged: JudgedDataset) -> Value:
-    """Return how often the judge gave each grade of its scale."""
-    if not judged.scale.levels:
-        raise InputError("score_counts needs grades, and the scores are probabilities; state the 'scale'")
-    return tuple(int((judged.score == grade).sum()) for grade in judged.scale.levels)
-
-
-def _nominal_alpha(judged: JudgedDataset) -> Value:
-    table = agreement.confusion(judged.positive, judged.predicted).astype(np.float64)
-    alpha = rater_agreement.alpha_of_tables(table, level="nominal")
-    return _finite("krippendorff_alpha_binary", alpha, METRICS["krippendorff_alpha"].undefined)
 
 
 def _as_published(rule: Rule, judged: JudgedDataset) -> Value:

@@ -291,7 +291,10 @@ def _compared(ours: Value, entry: Expectation) -> tuple[Status, str]:
         return "not computed", "nothing is expected: neither a published figure nor a computed one"
     for printed in (entry.published, entry.computed):
         if printed is not None and isinstance(printed, tuple) != isinstance(ours, tuple):
-            return "not computed", f"the metric is {_count(ours)}, and the entry expects {_count(printed)}"
+            metric, expected = (
+                f"a list of {len(figure)}" if isinstance(figure, tuple) else "one number" for figure in (ours, printed)
+            )
+            return "not computed", f"the metric is {metric}, and the entry expects {expected}"
     if entry.computed is not None and not _same(ours, entry.computed):
         return "differs", f"computed elsewhere as {entry.computed}"
     if entry.published is None or _same(ours, entry.published):
@@ -299,10 +302,6 @@ def _compared(ours: Value, entry: Expectation) -> tuple[Status, str]:
     if entry.computed is None or entry.status == "exact":
         return "differs", "from the published figure"
     return "misprint", entry.status
-
-
-def _count(figure: Value | Printed) -> str:
-    return f"a list of {len(figure)}" if isinstance(figure, tuple) else "one number"
 
 
 def _same(ours: Value, printed: Printed) -> bool:

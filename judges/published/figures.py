@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
-from functools import cache
 from importlib.resources import files
 from typing import Annotated, Literal
 
@@ -63,7 +62,9 @@ def load_published(names: Iterable[str] | None = None) -> tuple[PublishedRow, ..
     Raises:
         InputError: There is no set of such a name.
     """
-    sets = _read()
+    text = files("judgewright.judges.published").joinpath("published.yaml").read_text(encoding="utf-8")
+    # Every scalar is read as text, so that the digits that were printed stay: 1.0000 is not 1.0.
+    sets = _File.model_validate(yaml.load(text, Loader=yaml.BaseLoader)).sets  # noqa: S506  # builds text, lists, dicts
     rows: list[PublishedRow] = []
     for name in sets if names is None else dict.fromkeys(names):
         if name not in sets:
@@ -103,13 +104,6 @@ class _Set(_Strict):
 class _File(_Strict):
     format: Literal["1"]
     sets: dict[str, _Set]
-
-
-@cache
-def _read() -> Mapping[str, _Set]:
-    text = files("judgewright.judges.published").joinpath("published.yaml").read_text(encoding="utf-8")
-    # Every scalar is read as text, so that the digits that were printed stay: 1.0000 is not 1.0.
-    return _File.model_validate(yaml.load(text, Loader=yaml.BaseLoader)).sets  # noqa: S506  # builds text, lists, dicts
 
 
 def _rows(name: str, figures: _Set) -> list[PublishedRow]:

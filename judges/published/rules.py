@@ -28,10 +28,6 @@ def _number(value: object) -> object:
     return value
 
 
-def _names(value: object) -> object:
-    return (value,) if isinstance(value, str) else value
-
-
 def _scale(value: object) -> object:
     """Read `0..3`, or the two ends as a list."""
     ends = [str(end) for end in value] if isinstance(value, list) and len(value) == 2 else None
@@ -72,7 +68,7 @@ class Rule(BaseModel):
     scale: Annotated[OutputScale, BeforeValidator(_scale)] | None = None
     clip: bool = False
     aggregate: Aggregate | None = None
-    by: Annotated[tuple[Column, ...], BeforeValidator(_names)] = ()
+    by: Annotated[tuple[Column, ...], BeforeValidator(lambda value: (value,) if isinstance(value, str) else value)] = ()
     """With `aggregate` the columns that name an item; else the column over whose values a macro metric is a mean."""
     group: Column | None = None
     label_map: Mapping[str, Number | None] = {}
@@ -142,12 +138,7 @@ def _first_fault(error: ValidationError) -> str:
         return f"the rule has an unknown key {key!r}; there are {', '.join(Rule.model_fields)}"
     if fault["type"] == "missing":
         return f"the rule has no {key!r}"
-    return f"the rule's {key!r} is {_shown(fault['input'])}: {fault['msg'].removeprefix('Value error, ')}"
-
-
-def _shown(value: object) -> str:
-    text = repr(value)
-    return text if len(text) <= 60 else f"{text[:60]}…"
+    return f"the rule's {key!r} is {fault['input']!r:.60}: {fault['msg'].removeprefix('Value error, ')}"
 
 
 class _Strict(BaseModel):

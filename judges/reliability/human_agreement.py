@@ -116,17 +116,27 @@ def human_agreement(
     dataset = source.dataset if isinstance(source, JudgedDataset) else source
     meanings = {**WORDS, **{word.casefold(): grade for word, grade in (words or {}).items()}}
     names, grades = _read(dataset, columns, meanings)
-    scale = scale or _infer(grades, dataset.labels)
+    if scale is None:
+        values = np.unique(grades[~np.isnan(grades)]).tolist()
+        if not values:
+            raise InputError("no annotator gave any grade")
+        scale = infer_label_scale(values, dataset.labels)
     decisions = np.where(np.isnan(grades), np.nan, grades >= scale.threshold)
     twice = np.flatnonzero(_annotated_twice(decisions))
     groups = group_codes([dataset.rows[i] for i in twice.tolist()])
     values = np.unique(grades[~np.isnan(grades)])
     level: Level = "nominal" if len(values) <= 2 else "ordinal"
+    by_everyone = np.flatnonzero(~np.isnan(decisions).any(axis=0))
+    if len(columns) == 1:
+        kappa = Estimate.undefined(len(by_everyone), NAMELESS)
+    else:
+        annotated = group_codes([dataset.rows[i] for i in by_everyone.tolist()])
+        kappa = mean_kappa(decisions[:, by_everyone], annotated, seed=seed)
     people = HumanAgreement(
         annotators=names,
         n=len(twice),
         agreement=mean_over_rows(_shares(decisions[:, twice]), groups, missing=NO_PAIR, seed=seed),
-        kappa=_kappa(dataset.rows, decisions, nameless=len(columns) == 1, seed=seed),
+        kappa=kappa,
         alpha=krippendorff_alpha(grades[:, twice], level, groups=groups, seed=seed),
         alpha_level=level,
     )
@@ -190,13 +200,6 @@ def _grade(row: Row, column: str, cell: Scalar, words: Mapping[str, float]) -> f
     return math.nan if grade is None else grade
 
 
-def _infer(grades: FloatArray, labels: OutputScale) -> OutputScale:
-    values = np.unique(grades[~np.isnan(grades)]).tolist()
-    if not values:
-        raise InputError("no annotator gave any grade")
-    return infer_label_scale(values, labels)
-
-
 def _annotated_twice(decisions: FloatArray) -> BoolArray:
     return (~np.isnan(decisions)).sum(axis=0) >= 2
 
@@ -206,14 +209,6 @@ def _shares(decisions: FloatArray) -> FloatArray:
     m, positive = (~np.isnan(decisions)).sum(axis=0), np.nansum(decisions, axis=0)
     alike = positive * (positive - 1) + (m - positive) * (m - positive - 1)
     return alike / (m * (m - 1))
-
-
-def _kappa(rows: Sequence[Row], decisions: FloatArray, *, nameless: bool, seed: int) -> Estimate:
-    by_everyone = np.flatnonzero(~np.isnan(decisions).any(axis=0))
-    if nameless:
-        return Estimate.undefined(len(by_everyone), NAMELESS)
-    groups = group_codes([rows[i] for i in by_everyone.tolist()])
-    return mean_kappa(decisions[:, by_everyone], groups, seed=seed)
 
 
 def _with_judge(

@@ -271,7 +271,11 @@ def _votes(predictions: JudgedDataset, others: Sequence[JudgedDataset]) -> list[
 def _suspects(predictions: JudgedDataset, votes: Sequence[Verdicts]) -> list[Suspect]:
     """Return the rows that the first judge contradicts, or the majority of the judges."""
     thresholds = _class_thresholds(predictions)
-    distance = _distance(predictions)
+    # How far the grades are apart, as a share of the scale; without a common scale 0.
+    distance = np.zeros(len(predictions.rows))
+    if predictions.same_scale:
+        levels = predictions.scale.levels
+        distance = np.abs(predictions.score - predictions.label) / (levels[-1] - levels[0])
     suspects = []
     for i, (row, verdicts) in enumerate(zip(predictions.rows, votes, strict=True)):
         verdict, labelled = verdicts[0], bool(predictions.positive[i])
@@ -309,14 +313,6 @@ def _class_thresholds(predictions: JudgedDataset) -> dict[bool, float]:
         if len(probability):
             thresholds[positive] = float((probability if positive else 1.0 - probability).mean())
     return thresholds
-
-
-def _distance(predictions: JudgedDataset) -> np.ndarray:
-    """Return how far the grades are apart, as a share of the scale; without a common scale 0. Shape (n,)."""
-    if not predictions.same_scale:
-        return np.zeros(len(predictions.rows))
-    levels = predictions.scale.levels
-    return np.abs(predictions.score - predictions.label) / (levels[-1] - levels[0])
 
 
 def _share_of(predictions: JudgedDataset, ids: Collection[str], seed: int) -> Estimate:

@@ -100,13 +100,25 @@ class Retest:
 
     def to_json(self) -> dict[str, object]:
         """Return the object that stands under `repeats` in `bench --json`."""
+        spreads: dict[str, dict[str, object]] = {}
+        for name, spread in self.spread.items():
+            body: dict[str, object] = {
+                "values": spread.values,
+                "mean": spread.mean,
+                "low": spread.low,
+                "high": spread.high,
+            }
+            body |= {"sd": spread.sd.to_json(), "noise": spread.noise, "n": self.measured}
+            if spread.reason:
+                body["reason"] = spread.reason
+            spreads[name] = body
         return {
             "rounds": self.rounds,
             "n": self.n,
             "self_agreement": self.self_agreement.to_json(),
             "grade_agreement": self.grade_agreement.to_json(),
             "kappa": self.kappa.to_json(),
-            "spread": {name: _spread_json(spread, self.measured) for name, spread in self.spread.items()},
+            "spread": spreads,
             "flips": [flip.to_json() for flip in self.flips],
         }
 
@@ -195,6 +207,11 @@ def _spread(metric: str, rounds: Sequence[JudgedDataset]) -> Spread:
         reason = f"{metric} is undefined in {len(points) - len(values)} of {len(points)} rounds"
         sd = Estimate.undefined(len(points), reason)
         return Spread(metric=metric, values=(), mean=None, low=None, high=None, sd=sd, noise=None, reason=reason)
+    influences = [influence(metric, *each.compared(metric)) for each in rounds]
+    errors = [clustered_se(b - a, rounds[0].groups) for a, b in itertools.combinations(influences, 2)]
+    # Variances average, standard errors do not; each difference holds the noise of two rounds.
+    size = math.sqrt(float(np.mean(np.square(errors))) / 2)
+    noise = size if math.isfinite(size) else None
     return Spread(
         metric=metric,
         values=tuple(values.tolist()),
@@ -202,7 +219,7 @@ def _spread(metric: str, rounds: Sequence[JudgedDataset]) -> Spread:
         low=float(values.min()),
         high=float(values.max()),
         sd=_deviation(values),
-        noise=_row_noise(metric, rounds),
+        noise=noise,
     )
 
 
@@ -215,15 +232,6 @@ def _deviation(values: FloatArray) -> Estimate:
     return Estimate(value=sd, low=sd * math.sqrt((r - 1) / far), high=sd * math.sqrt((r - 1) / near), n=r)
 
 
-def _row_noise(metric: str, rounds: Sequence[JudgedDataset]) -> float | None:
-    """Return the root of half the mean variance of two rounds' difference, from the rows that moved between them."""
-    influences = [influence(metric, *each.compared(metric)) for each in rounds]
-    errors = [clustered_se(b - a, rounds[0].groups) for a, b in itertools.combinations(influences, 2)]
-    # Variances average, standard errors do not; each difference holds the noise of two rounds.
-    size = math.sqrt(float(np.mean(np.square(errors))) / 2)
-    return size if math.isfinite(size) else None
-
-
 def _flips(rows: Sequence[Row], decisions: FloatArray, scores: FloatArray) -> tuple[Flip, ...]:
     flips: list[Flip] = []
     for row, votes, grades in zip(rows, decisions.T, scores.T, strict=True):
@@ -231,11 +239,3 @@ def _flips(rows: Sequence[Row], decisions: FloatArray, scores: FloatArray) -> tu
         if 0 < positive < len(votes):
             flips.append(Flip(row_id=row.id, label=row.label, positive=positive, scores=tuple(grades.tolist())))
     return tuple(sorted(flips, key=lambda flip: abs(2 * flip.positive - len(flip.scores))))
-
-
-def _spread_json(spread: Spread, n: int) -> dict[str, object]:
-    out: dict[str, object] = {"values": spread.values, "mean": spread.mean, "low": spread.low, "high": spread.high}
-    out |= {"sd": spread.sd.to_json(), "noise": spread.noise, "n": n}
-    if spread.reason:
-        out["reason"] = spread.reason
-    return out

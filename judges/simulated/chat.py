@@ -10,7 +10,7 @@ from typing import Any, Literal
 import orjson
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from ..models.model import Completion, Message, Request, TokenLogprob
+from ..models.model import Completion, Message, Request
 
 
 class _Part(BaseModel):
@@ -101,7 +101,11 @@ def write_answer(completion: Completion, request: Request, model: str) -> bytes:
     message = {"role": "assistant", "content": completion.text, "refusal": completion.refusal}
     logprobs = None
     if request.top_logprobs is not None and completion.logprobs:
-        logprobs = {"content": [_token(token) for token in completion.logprobs], "refusal": None}
+        content = []
+        for token in completion.logprobs:
+            top = [_alternative(text, logprob) for text, logprob in token.top]
+            content.append({**_alternative(token.token, token.logprob), "top_logprobs": top})
+        logprobs = {"content": content, "refusal": None}
     choice = {
         "index": 0,
         "message": message,
@@ -123,11 +127,6 @@ def write_answer(completion: Completion, request: Request, model: str) -> bytes:
         },
     }
     return orjson.dumps(answer)
-
-
-def _token(token: TokenLogprob) -> dict[str, Any]:  # Any: JSON
-    top = [_alternative(text, logprob) for text, logprob in token.top]
-    return {**_alternative(token.token, token.logprob), "top_logprobs": top}
 
 
 def _alternative(text: str, logprob: float) -> dict[str, Any]:  # Any: JSON

@@ -63,7 +63,13 @@ class Critic:
         """Find the likeliest causes in a critique, leaving out what the criteria ask for already."""
         rows = self._wrong_rows(text, criteria)
         task = rows[0].task if rows else self.task_of(criteria or text)
-        direction = _direction(text, rows)
+        fp = sum(row.error == "fp" for row in rows)
+        fn = len(rows) - fp
+        if fp == fn:
+            fp, fn = _first_count(_COUNTS["fp"], text), _first_count(_COUNTS["fn"], text)
+        if fp == fn:
+            fp, fn = len(_TALK["fp"].findall(text)), len(_TALK["fn"].findall(text))
+        direction = "fp" if fp >= fn else "fn"
         active, _ = self._prompts.directives(criteria)
         causes = self._causes(task, direction, rows, active)
         return Diagnosis(task=task, direction=direction, causes=causes, rows=tuple(rows))
@@ -143,17 +149,6 @@ class Critic:
             # Half a row is added to either side, so that a single row proves little.
             scores[name] = blame.prior * ((shown + 0.5) / (len(mine) + 1.0))
         return tuple(sorted(scores, key=lambda name: (-scores[name], name)))[:3]
-
-
-def _direction(text: str, rows: Sequence[WrongRow]) -> ErrorKind:
-    """Tell which error prevails: by the quoted rows, else by the counts, else by the words."""
-    fp = sum(row.error == "fp" for row in rows)
-    fn = len(rows) - fp
-    if fp == fn:
-        fp, fn = _first_count(_COUNTS["fp"], text), _first_count(_COUNTS["fn"], text)
-    if fp == fn:
-        fp, fn = len(_TALK["fp"].findall(text)), len(_TALK["fn"].findall(text))
-    return "fp" if fp >= fn else "fn"
 
 
 def _first_count(pattern: re.Pattern[str], text: str) -> int:

@@ -75,7 +75,8 @@ class Judge:
             if routed:
                 distance = self._rules.confidence.lead * lead
             confidence = self._confidence(distance, features, instructions, repeat)
-            shares = _shares_of_choice(level, count, confidence)
+            other = (1.0 - confidence) / max(1, count - 1)
+            shares = tuple(confidence if i == level else other for i in range(count))
         else:
             confidence = self._confidence(distance, features, instructions, repeat)
             if scale.levels:
@@ -175,9 +176,3 @@ def _shares(position: float, count: int) -> tuple[float, ...]:
         raw.append(2.0 ** -(((position - middle) * count * 1.6) ** 2) + 1e-4)
     total = sum(raw)
     return tuple(share / total for share in raw)
-
-
-def _shares_of_choice(level: int, count: int, confidence: float) -> tuple[float, ...]:
-    shares = [(1.0 - confidence) / max(1, count - 1)] * count
-    shares[level] = confidence
-    return tuple(shares)

@@ -52,9 +52,11 @@ class LossWriter:
             expression = _pick(self._rules.invalid, seed, "invalid text")
         else:
             expression = self._expression(side, user, seed)
+        schema = (properties_of(response_format) or {}).get("declares", {})
+        names = list(schema.get("properties", {})) or ["fp_costs_more_than_fn", "fn_costs_more_than_fp"]
         body = {
             "expression": expression,
-            "declares": _declared(side, response_format),
+            "declares": {name: side != "even" and name.lower().startswith(side) for name in names},
             "reason": self._rules.reasons[side],
         }
         return orjson.dumps(body).decode()
@@ -90,12 +92,6 @@ class LossWriter:
         if named and named[1] != "name" and draw(seed, "slice") < 0.5:
             return f"({expression}) * (1 if in_slice('{named[1]}') else 0.7)"
         return expression
-
-
-def _declared(side: Side, response_format: Mapping[str, Any] | None) -> dict[str, bool]:
-    schema = (properties_of(response_format) or {}).get("declares", {})
-    names = list(schema.get("properties", {})) or ["fp_costs_more_than_fn", "fn_costs_more_than_fp"]
-    return {name: side != "even" and name.lower().startswith(side) for name in names}
 
 
 def _pick(choices: list[str], seed: str, use: str) -> str:

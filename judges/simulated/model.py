@@ -104,7 +104,7 @@ class Simulated:
     ) -> tuple[str, tuple[TokenLogprob, ...]]:
         system = "\n\n".join(m.content for m in messages if m.role == "system")
         user = next((m.content for m in reversed(messages) if m.role == "user"), "")
-        seed = _seed(messages, repeat)
+        seed = "\0".join((*(f"{m.role}\0{m.content}" for m in messages), str(repeat)))
         if (reply := self._tasks.write(system, user)) is not None:
             return reply, ()
         if (instruction := basic_instruction(system, user)) is not None:
@@ -180,10 +180,6 @@ class Simulated:
                 features = self._reader.features(pair.task, pair.focus, pair.ground)
                 demonstrations.append(Demonstration(features=features, position=position))
         return demonstrations
-
-
-def _seed(messages: Sequence[Message], repeat: int) -> str:
-    return "\0".join((*(f"{m.role}\0{m.content}" for m in messages), str(repeat)))
 
 
 def _tokens(text: str) -> int:

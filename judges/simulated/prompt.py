@@ -143,7 +143,11 @@ class PromptReader:
         else:
             system_only = system
         active, contradictions = self.directives(instructions)
-        criteria = _criteria(system_only) or clause
+        criteria = system_only
+        heading = re.search(r"(?im)^[ \t#*]*criteria\**[ \t]*:?\**[ \t]*\n?", system_only)
+        if heading is not None:
+            criteria = re.split(r"\n\s*\n(?=The fenced blocks )", system_only[heading.end() :])[0]
+        criteria = criteria or clause
         attention = self._rules.attention
         words = len(criteria.split())
         judging = len(active.keys() - {"steps", "notice"})
@@ -175,14 +179,6 @@ class PromptReader:
             for feature, delta in self._rules.directives[name].effects.get(task, {}).items():
                 weights[feature] += focus * strength * delta
         return tuple(weights[name] for name in FEATURES), weights["cut"]
-
-
-def _criteria(system: str) -> str:
-    """Return the criteria section of a system message, or all of it."""
-    heading = re.search(r"(?im)^[ \t#*]*criteria\**[ \t]*:?\**[ \t]*\n?", system)
-    if heading is None:
-        return system
-    return re.split(r"\n\s*\n(?=The fenced blocks )", system[heading.end() :])[0]
 
 
 def properties_of(response_format: Mapping[str, Any] | None) -> Mapping[str, Mapping[str, Any]] | None:

@@ -84,7 +84,10 @@ def _reason(opinion: Opinion) -> str:
 
 def log_probabilities(text: str, instructions: Instructions, opinion: Opinion, top: int) -> tuple[TokenLogprob, ...]:
     """Return one entry per token; the score's token carries the alternatives on the scale."""
-    span = _score_span(text, instructions, opinion)
+    name = next((name for name, role in (instructions.form.names or _DEFAULT) if role == "score"), "Score")
+    span = None
+    for match in re.finditer(rf'{re.escape(name)}"?\s*:\s*"?({re.escape(opinion.score)})', text):
+        span = match.span(1)
     if span is None:
         return _plain_tokens(text, top)
     start, end = span
@@ -99,14 +102,6 @@ def log_probabilities(text: str, instructions: Instructions, opinion: Opinion, t
         tuple((level, math.log(share)) for level, share in ranked),
     )
     return (*_plain_tokens(text[:start], top), score, *_plain_tokens(text[end:], top))
-
-
-def _score_span(text: str, instructions: Instructions, opinion: Opinion) -> tuple[int, int] | None:
-    name = next((name for name, role in (instructions.form.names or _DEFAULT) if role == "score"), "Score")
-    span = None
-    for match in re.finditer(rf'{re.escape(name)}"?\s*:\s*"?({re.escape(opinion.score)})', text):
-        span = match.span(1)
-    return span
 
 
 def _plain_tokens(text: str, top: int) -> tuple[TokenLogprob, ...]:

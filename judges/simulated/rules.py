@@ -24,17 +24,11 @@ TaskName = Literal[
 ]
 
 
-def _compile(text: str) -> re.Pattern[str]:
-    return re.compile(text, re.IGNORECASE)
-
-
-def _compile_any(texts: list[str]) -> re.Pattern[str]:
-    return re.compile("|".join(texts), re.IGNORECASE | re.MULTILINE)
-
-
-Pattern = Annotated[re.Pattern[str], BeforeValidator(_compile)]
+Pattern = Annotated[re.Pattern[str], BeforeValidator(lambda text: re.compile(text, re.IGNORECASE))]
 """A regular expression; case does not matter."""
-AnyPattern = Annotated[re.Pattern[str], BeforeValidator(_compile_any)]
+AnyPattern = Annotated[
+    re.Pattern[str], BeforeValidator(lambda texts: re.compile("|".join(texts), re.IGNORECASE | re.MULTILINE))
+]
 """A list of them, of which one must match."""
 Words = Annotated[frozenset[str], BeforeValidator(lambda text: frozenset(text.split()))]
 """Words between spaces."""

@@ -68,8 +68,14 @@ class TaskWriter:
         claims: list[str] = []
         for line in _SENTENCE.split(fields.get("response", "")):
             sentence = _BULLET.sub("", line).strip()
-            if sentence:
-                claims.extend(_clauses(sentence))
+            if not sentence:
+                continue
+            parts = _CLAUSE.split(sentence)
+            # Never cut inside quotation marks, and only where every part is long enough to stand alone.
+            if any(len(part.split()) < _LEAST_CLAUSE or part.count('"') % 2 for part in parts):
+                claims.append(sentence)
+            else:
+                claims.extend(part.strip() for part in parts)
         return {"claims": claims}
 
     def _trivial(self, fields: Fields) -> dict[str, object]:
@@ -123,14 +129,6 @@ class TaskWriter:
 
     def _keys(self, text: str) -> list[str]:
         return [stem(word) for word in self._content(text)]
-
-
-def _clauses(sentence: str) -> list[str]:
-    """Cut a sentence at its clauses where every part is long enough to stand alone; never inside quotation marks."""
-    parts = _CLAUSE.split(sentence)
-    if any(len(part.split()) < _LEAST_CLAUSE or part.count('"') % 2 for part in parts):
-        return [sentence]
-    return [part.strip() for part in parts]
 
 
 def _numbered(text: str) -> list[tuple[int, str]]:

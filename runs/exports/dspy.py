@@ -141,7 +141,14 @@ def write(context: ExportContext) -> ExportedFiles:
         Refused: A field of the row or of the reply has a name that a DSPy signature cannot have.
     """
     prompt = context.prompt
-    _refuse(prompt)
+    outputs = [name for name, _ in _outputs(prompt)]
+    for name in (*prompt.inputs, *outputs):
+        reserved = name in RESERVED or iskeyword(name) or name.startswith(("_", "model_", "parse_"))
+        if reserved or not name.isidentifier():
+            raise Refused(f"a field of a DSPy signature cannot be called {name!r}")
+    both = set(prompt.inputs).intersection(outputs)
+    if both:
+        raise Refused(f"{min(both)!r} is a field of the row and of the reply; a DSPy signature has it once")
     module = f"{stem(prompt)}_dspy"
     score = _score_field(prompt)
     return ExportedFiles(
@@ -166,23 +173,15 @@ def write(context: ExportContext) -> ExportedFiles:
     )
 
 
-def _refuse(prompt: JudgePrompt) -> None:
-    outputs = [name for name, _ in _outputs(prompt)]
-    for name in (*prompt.inputs, *outputs):
-        reserved = name in RESERVED or iskeyword(name) or name.startswith(("_", "model_", "parse_"))
-        if reserved or not name.isidentifier():
-            raise Refused(f"a field of a DSPy signature cannot be called {name!r}")
-    both = set(prompt.inputs).intersection(outputs)
-    if both:
-        raise Refused(f"{min(both)!r} is a field of the row and of the reply; a DSPy signature has it once")
-
-
 def _module(context: ExportContext) -> str:
     prompt = context.prompt
     score = _score_field(prompt)
     annotation, value, what = _kind(prompt.scale)
     names = [name for name, kind in prompt.reply_schema.items() if kind == "score"]
     names.append("score")
+    grade = f'float(prediction["{score}"])'
+    if prompt.scale.labels:
+        grade = f'float({literal(prompt.scale.labels)}.index(prediction["{score}"]))'
     return fill_module(
         _MODULE,
         context,
@@ -190,7 +189,7 @@ def _module(context: ExportContext) -> str:
         imports="from typing import Literal\n" if annotation.startswith("Literal") else "",
         instructions=text_literal(prompt.system_text(), 0),
         fields="".join(_signature_fields(prompt, annotation)),
-        value=_VALUE.format(score=score, value=value, grade=_grade(prompt.scale, f'prediction["{score}"]')),
+        value=_VALUE.format(score=score, value=value, grade=grade),
         names=literal(tuple(dict.fromkeys(names))),
         score=score,
         what=what,
@@ -280,11 +279,6 @@ def _kind(scale: OutputScale) -> tuple[str, str, str]:
         "binary": ("bool", "bool(grade)", "True or False"),
         "probability": ("float", "grade", "the probability"),
     }[scale.kind]
-
-
-def _grade(scale: OutputScale, value: str) -> str:
-    """Return the Python that turns a prediction's value into the grade."""
-    return f"float({literal(scale.labels)}.index({value}))" if scale.labels else f"float({value})"
 
 
 def _prefix(name: str) -> str:

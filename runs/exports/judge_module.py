@@ -76,9 +76,13 @@ def stem(prompt: JudgePrompt) -> str:
 
 def fill_module(template: Template, context: ExportContext, **parts: str) -> str:
     """Return a module's text: the template with the parts that all modules share, and its own."""
+    scale = context.prompt.scale
+    decision = f"Positive at {context.raw_threshold:.6g} or above on the scale from {scale.low} to {scale.high}"
+    if scale.kind == "choice":
+        decision = f"One of {', '.join(scale.labels)}"
     return template.substitute(
         origin=comment_text(context.origin),
-        decision=comment_text(_decision(context)),
+        decision=comment_text(decision),
         user_text=user_text_part(context.prompt),
         messages=messages_part(context.prompt),
         reading=reading_part(context),
@@ -164,10 +168,3 @@ def prose_difference(prompt: JudgePrompt) -> tuple[str, ...]:
         "Of a reply in prose the module reads JSON, else the last line that names the verdict, else a reply that is "
         "nothing but a value; Judgewright reads more forms, and such a reply has no score in the tool.",
     )
-
-
-def _decision(context: ExportContext) -> str:
-    scale = context.prompt.scale
-    if scale.kind == "choice":
-        return f"One of {', '.join(scale.labels)}"
-    return f"Positive at {context.raw_threshold:.6g} or above on the scale from {scale.low} to {scale.high}"

@@ -9,8 +9,8 @@ from ...judges import JudgePrompt, response_format
 from .judge_module import calibration_difference, fill_module, prose_difference, stem
 from .source_text import json_text, literal
 from .target import ExportContext, ExportedFiles, Refused, ScoreMap, Target
-from .template_parts import TemplateMessage, template_messages
-from .template_syntaxes import double_brace
+from .template_parts import template_messages
+from .template_syntaxes import chat_messages, double_brace
 
 _REFERENCE = "@@@langfusePrompt:"
 """What the server replaces by another prompt."""
@@ -98,7 +98,10 @@ def write(context: ExportContext) -> ExportedFiles:
         prompt_file=literal(prompt_file),
         evaluator_file=literal(evaluator_file),
     )
-    messages = [_message(message) for message in template_messages(prompt)]
+    parts = [part for message in template_messages(prompt) for part in message.parts]
+    if any(isinstance(part, str) and _REFERENCE in part for part in parts):
+        raise Refused(f"the prompt's own text holds {_REFERENCE!r}, where Langfuse puts another prompt")
+    messages = chat_messages(template_messages(prompt), double_brace)
     fields = ", ".join(f"{field}=..." for field in prompt.inputs)
     return ExportedFiles(
         files={
@@ -116,13 +119,6 @@ def write(context: ExportContext) -> ExportedFiles:
             f'messages = Langfuse().get_prompt("{prompt.name}", type="chat", label="latest").compile({fields})'
         ),
     )
-
-
-def _message(message: TemplateMessage) -> dict[str, str]:
-    for part in message.parts:
-        if isinstance(part, str) and _REFERENCE in part:
-            raise Refused(f"the prompt's own text holds {_REFERENCE!r}, where Langfuse puts another prompt")
-    return {"role": message.role, "content": double_brace(message.parts)}
 
 
 def _prompt(context: ExportContext, messages: list[dict[str, str]]) -> dict[str, Any]:  # Any: JSON

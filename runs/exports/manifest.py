@@ -95,18 +95,14 @@ def read_export(path: Path) -> Export:
     if judge.version != version:
         raise InputError(f"{manifest_path}: the judge in it is {judge.version}, not {version}: it was edited")
     for name in names:
-        _require_file(export.folder, name, manifest_path)
+        if not name.isprintable():
+            raise InputError(f"{manifest_path} names {name!r}, which is no file name")
+        file = (export.folder / name).resolve()
+        if not file.is_relative_to(export.folder.resolve()):
+            raise InputError(f"{manifest_path} names {name!r}, which lies outside its folder")
+        if not file.is_file():
+            raise InputError(f"{manifest_path} names {name}, which is not there")
     return export
-
-
-def _require_file(folder: Path, name: str, manifest_path: Path) -> None:
-    if not name.isprintable():
-        raise InputError(f"{manifest_path} names {name!r}, which is no file name")
-    file = (folder / name).resolve()
-    if not file.is_relative_to(folder.resolve()):
-        raise InputError(f"{manifest_path} names {name!r}, which lies outside its folder")
-    if not file.is_file():
-        raise InputError(f"{manifest_path} names {name}, which is not there")
 
 
 def written_digests(manifest_path: Path) -> dict[str, str] | None:

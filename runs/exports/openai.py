@@ -59,9 +59,10 @@ def _grader(context: ExportContext) -> dict[str, Any]:  # Any: JSON
     """Return a `label_model` where the judge answers with a label, else a `score_model` on the judge's own scale."""
     prompt, scale = context.prompt, context.prompt.scale
     rename = {name: f"item.{name}" for name in prompt.inputs}
+    model = str(context.provenance.get("gated_on") or "").partition("@")[0]
     common = {
         "name": prompt.name,
-        "model": _model(context),
+        "model": MODEL if context.simulated or not model else model,
         "input": chat_messages(template_messages(prompt), double_brace, rename),
     }
     if _labelled(scale):
@@ -74,11 +75,6 @@ def _grader(context: ExportContext) -> dict[str, Any]:  # Any: JSON
 def _labelled(scale: OutputScale) -> bool:
     """Whether the judge answers with one of its labels."""
     return scale.kind == "choice" or (scale.kind == "binary" and bool(scale.labels))
-
-
-def _model(context: ExportContext) -> str:
-    model = str(context.provenance.get("gated_on") or "").partition("@")[0]
-    return MODEL if context.simulated or not model else model
 
 
 def _finite_threshold(context: ExportContext) -> float:

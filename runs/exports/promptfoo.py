@@ -52,6 +52,10 @@ def write(context: ExportContext) -> ExportedFiles:
     rename = {last: f"{last} if {last} is defined else output"}
     messages = chat_messages(template_messages(prompt), jinja, rename)  # Nunjucks reads what Jinja reads
     scores = ScoreMap.of_shares(context, _how_scored(prompt.scale))
+    differences, rule = _DIFFERENCES, context.rule
+    if rule.calibration is not None and prompt.scale.kind == "probability":
+        sentence = f"The threshold is the raw probability from which the calibrated one reaches {rule.threshold:g}."
+        differences = (*differences, sentence)
     return ExportedFiles(
         files={
             "promptfooconfig.yaml": _config(context, scores, rubric, grader),
@@ -60,7 +64,7 @@ def write(context: ExportContext) -> ExportedFiles:
         },
         exact=True,
         calibrated=True,
-        differences=(*_DIFFERENCES, *_calibration_difference(context)),
+        differences=differences,
         scores=scores,
         usage=(
             "# in promptfooconfig.yaml: your prompts, providers and tests, and the model that judges\n"
@@ -116,13 +120,6 @@ def _how_scored(scale: OutputScale) -> str:
     if scale.kind == "binary":
         return "The score is 0 or 1."
     return f"The score is the label's place in {', '.join(scale.labels)}, brought to 0..1; it orders nothing else."
-
-
-def _calibration_difference(context: ExportContext) -> tuple[str, ...]:
-    rule = context.rule
-    if rule.calibration is None or context.prompt.scale.kind != "probability":
-        return ()
-    return (f"The threshold is the raw probability from which the calibrated one reaches {rule.threshold:g}.",)
 
 
 TARGET = Target(

@@ -19,7 +19,7 @@ _JINJA_UNSAFE = re.compile(r"(?=[%#]*[{}\r])[{}%#\r]{2,}|^\}|\{\Z|\r")
 
 def f_string(parts: Sequence[TemplatePart], rename: Mapping[str, str] = _NO_RENAMES) -> str:
     """Write for `str.format` and f-string templates: literal braces doubled, fields as `{name}`."""
-    return _write(parts, rename, field="{%s}", literal=_double_braces)
+    return _write(parts, rename, field="{%s}", literal=lambda text: text.replace("{", "{{").replace("}", "}}"))
 
 
 def jinja(parts: Sequence[TemplatePart], rename: Mapping[str, str] = _NO_RENAMES) -> str:
@@ -60,10 +60,6 @@ def _write(
         else:
             text += literal(part)
     return text
-
-
-def _double_braces(text: str) -> str:
-    return text.replace("{", "{{").replace("}", "}}")
 
 
 def _jinja_literal(text: str) -> str:

@@ -56,7 +56,10 @@ def run_tool_script(
         ToolScriptFailed: It ran and gave no answer.
         InputError: The program cannot be run, or took too long.
     """
-    program = _located(program or ("node" if script.suffix == ".mjs" else sys.executable))
+    program = program or ("node" if script.suffix == ".mjs" else sys.executable)
+    # A plain name is looked for on the PATH alone: the export may hold a file of that name.
+    if program != Path(program).name:
+        program = str(Path(program).absolute())  # never resolved: an environment's Python is a link
     answer, errors = scratch / "answer.json", scratch / "errors.txt"
     # Python imports from the script's folder first, where another script may have the tool's own name.
     copied = scratch / f"tool_script{script.suffix}"
@@ -82,13 +85,6 @@ def run_tool_script(
     if body is None:
         raise _failure(program, _end_of(errors))
     return body
-
-
-def _located(program: str) -> str:
-    # A plain name is looked for on the PATH alone: the export may hold a file of that name.
-    if program == Path(program).name:
-        return program
-    return str(Path(program).absolute())  # never resolved: an environment's Python is a link
 
 
 def _read_answer(path: Path) -> dict[str, Any] | None:  # Any: JSON

@@ -6,7 +6,6 @@ import re
 from keyword import iskeyword
 from string import Template
 
-from ...judges import JudgePrompt
 from .judge_module import calibration_difference, fill_module, prose_difference, stem
 from .source_text import comment_text, json_text
 from .target import ExportContext, ExportedFiles, Refused, ScoreMap, Target
@@ -100,7 +99,17 @@ def write(context: ExportContext) -> ExportedFiles:
         Refused: The judge chooses among labels, or a field cannot be an argument.
     """
     prompt = context.prompt
-    _refuse(prompt)
+    if prompt.scale.kind == "choice" and len(prompt.scale.labels) > 2:
+        raise Refused(
+            f"a TruLens metric is a number from 0 to 1, and the {len(prompt.scale.labels)} labels of {prompt.name!r} "
+            "have no order",
+            hint="export it to mlflow or dspy, which keep labels",
+        )
+    for field in prompt.inputs:
+        if iskeyword(field) or field == "self":
+            raise Refused(
+                f"the field {field!r} is a word of Python's own and cannot be an argument of a TruLens metric"
+            )
     module = f"{stem(prompt)}_trulens"
     files = {f"{module}.py": _module(context)}
     differences = [
@@ -127,20 +136,6 @@ def write(context: ExportContext) -> ExportedFiles:
         f"# in an app: {module}.make_metric(provider, "
         f"selectors={{{prompt.inputs[0]!r}: Selector.select_record_input(), ...}})",
     )
-
-
-def _refuse(prompt: JudgePrompt) -> None:
-    if prompt.scale.kind == "choice" and len(prompt.scale.labels) > 2:
-        raise Refused(
-            f"a TruLens metric is a number from 0 to 1, and the {len(prompt.scale.labels)} labels of {prompt.name!r} "
-            "have no order",
-            hint="export it to mlflow or dspy, which keep labels",
-        )
-    for field in prompt.inputs:
-        if iskeyword(field) or field == "self":
-            raise Refused(
-                f"the field {field!r} is a word of Python's own and cannot be an argument of a TruLens metric"
-            )
 
 
 def _module(context: ExportContext) -> str:

@@ -88,7 +88,12 @@ def put_files(files: Mapping[str, str], destination: Destination, *, force: bool
         _require_ours(files, destination)
     with _draft(destination.draft) as draft:
         for name, text in files.items():
-            _write(draft / PurePosixPath(name), text)
+            path = draft / PurePosixPath(name)
+            path.parent.mkdir(parents=True, exist_ok=True)
+            with path.open("x", encoding="utf-8", newline="\n") as file:
+                file.write(text)
+                file.flush()
+                os.fsync(file.fileno())
         if not destination.folder.exists():
             draft.rename(destination.folder)
             return
@@ -138,12 +143,3 @@ def _remove(folder: Path) -> None:
         shutil.rmtree(folder)
     else:
         folder.unlink()
-
-
-def _write(path: Path, text: str) -> None:
-    """Write a file and flush it to disk."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with path.open("x", encoding="utf-8", newline="\n") as file:
-        file.write(text)
-        file.flush()
-        os.fsync(file.fileno())

@@ -44,8 +44,10 @@ def convert(judge: ForeignJudge, options: ImportOptions) -> ImportedJudge:
     differences.append(
         "Judgewright adds the heading 'Criteria:', a notice that fenced text is data, and fences round fields."
     )
+    tool = judge.tool.split()[0] if judge.tool else ""
+    name = re.sub(r"[^a-z0-9]+", "_", f"{tool}_{judge.name}".lower()).strip("_")[:64]
     prompt = JudgePrompt(
-        name=options.name or _default_name(judge),
+        name=options.name or name or "imported",
         system=system,
         criteria=criteria,
         template=template,
@@ -190,9 +192,3 @@ def _reply(
     form = f"JSON with the grade in {score!r}" if score else "prose"
     differences.append(f"The reply is asked for in the tool's own words and read as {form}.")
     return clause, dict(schema)
-
-
-def _default_name(judge: ForeignJudge) -> str:
-    tool = judge.tool.split()[0] if judge.tool else ""
-    name = re.sub(r"[^a-z0-9]+", "_", f"{tool}_{judge.name}".lower()).strip("_")
-    return name[:64] or "imported"

@@ -29,8 +29,12 @@ def our_names(theirs: Iterable[str], wished: Mapping[str, str]) -> dict[str, str
     for field in wished:
         if field not in fields:
             raise InputError(f"there is no field {field!r} in it", hint=f"its fields: {', '.join(fields) or 'none'}")
-    identifiers = {field: _identifier(field) for field in fields}
-    kinds = {field: _kind(identifiers[field]) for field in fields}
+    identifiers: dict[str, str] = {}
+    kinds: dict[str, str] = {}
+    for field in fields:
+        last = field.rpartition(".")[2].lower()
+        identifiers[field] = re.sub(r"[^a-z0-9]+", "_", last).strip("_")
+        kinds[field] = next((kind for kind, names in _KINDS.items() if identifiers[field] in names.split()), "")
     usual = _usual_names(set(kinds.values()))
     counts = Counter(kinds.values())
     names = {}
@@ -42,7 +46,13 @@ def our_names(theirs: Iterable[str], wished: Mapping[str, str]) -> dict[str, str
             names[field] = usual[kind]
         else:
             names[field] = identifiers[field]
-    _require_distinct(names)
+    for name, count in Counter(names.values()).items():
+        if count > 1:
+            both = [field for field, other in names.items() if other == name]
+            raise InputError(f"the fields {' and '.join(both)} would both be {name!r}", hint="say --field THEIRS=OURS")
+    for name in names.values():
+        if not re.fullmatch(r"[a-z][a-z0-9_]*", name):
+            raise InputError(f"{name!r} cannot be the name of a field: a-z, 0-9 and _, starting with a letter")
     return names
 
 
@@ -59,22 +69,3 @@ def _usual_names(kinds: set[str]) -> dict[str, str]:
     if {"answer", "statement"} <= kinds:
         del names["answer"]
     return names
-
-
-def _require_distinct(names: Mapping[str, str]) -> None:
-    for name, count in Counter(names.values()).items():
-        if count > 1:
-            both = [field for field, other in names.items() if other == name]
-            raise InputError(f"the fields {' and '.join(both)} would both be {name!r}", hint="say --field THEIRS=OURS")
-    for name in names.values():
-        if not re.fullmatch(r"[a-z][a-z0-9_]*", name):
-            raise InputError(f"{name!r} cannot be the name of a field: a-z, 0-9 and _, starting with a letter")
-
-
-def _identifier(field: str) -> str:
-    last = field.rpartition(".")[2].lower()
-    return re.sub(r"[^a-z0-9]+", "_", last).strip("_")
-
-
-def _kind(name: str) -> str:
-    return next((kind for kind, names in _KINDS.items() if name in names.split()), "")

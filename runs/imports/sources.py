@@ -41,19 +41,26 @@ def import_judge(
     """
     options = options or ImportOptions()
     path = Path(name)
-    if tool == "export" or _is_export(path):
+    manifests = path / MANIFEST_NAME, path.with_name(f"{path.name}.{MANIFEST_NAME}")
+    if tool == "export" or any(manifest.is_file() for manifest in manifests):
         return _from_export(tool, path, options)
     if tool in FILES and (path.is_file() or tool not in TOOLS):
         if tool == "file" and path.suffix in (".yaml", ".yml"):
-            return _from_our_prompt_file(path, options)
+            _refuse_options(options, "a prompt file of ours")
+            prompt = load_prompt(read_text(path), origin=str(path))
+            prompt = replace(prompt, name=options.name or prompt.name)
+            return ImportedJudge(
+                prompt=prompt,
+                tool="Judgewright",
+                location=str(path),
+                syntax="{{field}}",
+                fields={name: name for name in prompt.inputs},
+                differences=(),
+            )
         return convert(FILES[tool](path), options)
     if tool not in TOOLS:
         raise InputError(f"judges are not imported from {tool!r}", hint=f"known: {', '.join(SOURCES)}")
     return convert(read_installed(tool, name, interpreter), options)
-
-
-def _is_export(path: Path) -> bool:
-    return (path / MANIFEST_NAME).is_file() or path.with_name(f"{path.name}.{MANIFEST_NAME}").is_file()
 
 
 def _from_export(tool: str, path: Path, options: ImportOptions) -> ImportedJudge:
@@ -79,20 +86,6 @@ def _from_export(tool: str, path: Path, options: ImportOptions) -> ImportedJudge
         syntax=back.target,
         fields={name: name for name in prompt.inputs},
         differences=tuple(differences),
-    )
-
-
-def _from_our_prompt_file(path: Path, options: ImportOptions) -> ImportedJudge:
-    _refuse_options(options, "a prompt file of ours")
-    prompt = load_prompt(read_text(path), origin=str(path))
-    prompt = replace(prompt, name=options.name or prompt.name)
-    return ImportedJudge(
-        prompt=prompt,
-        tool="Judgewright",
-        location=str(path),
-        syntax="{{field}}",
-        fields={name: name for name in prompt.inputs},
-        differences=(),
     )
 
 

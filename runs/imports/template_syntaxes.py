@@ -104,12 +104,7 @@ def read_jinja(text: str) -> Parts:
 def _jinja_part(match: re.Match[str]) -> TemplatePart:
     if match.group("name") is not None:
         return Field(match.group("name"))
-    return re.sub(r"\\(.)", _unescaped, match.group("text"), flags=re.DOTALL)
-
-
-def _unescaped(match: re.Match[str]) -> str:
-    letter = match.group(1)
-    return _ESCAPES.get(letter, letter)
+    return re.sub(r"\\(.)", lambda escape: _ESCAPES.get(escape[1], escape[1]), match.group("text"), flags=re.DOTALL)
 
 
 def _refuse_statement(literal: str) -> None:

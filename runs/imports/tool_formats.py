@@ -52,16 +52,12 @@ def contents_of(messages: tuple[TemplateMessage, ...]) -> FileContents:
     turns = (len(roles) - 2) // 2
     if roles != ["system", *["user", "assistant"] * turns, "user"]:
         raise InputError(f"the roles are {roles}: a judge has a system message, demonstrations, and a user message")
-    system, *texts = [_literal_text(message) for message in messages[:-1]]
+    for message in messages[:-1]:
+        if fields := [part.name for part in message.parts if isinstance(part, Field)]:
+            raise InputError(f"the field {fields[0]!r} stands in a {message.role} message; only the last may have any")
+    system, *texts = [message.text({}) for message in messages[:-1]]
     pairs = tuple(zip(texts[::2], texts[1::2], strict=True))
     return FileContents(system=system, turns=pairs, user=messages[-1].parts)
-
-
-def _literal_text(message: TemplateMessage) -> str:
-    for part in message.parts:
-        if isinstance(part, Field):
-            raise InputError(f"the field {part.name!r} stands in a {message.role} message; only the last may have any")
-    return message.text({})
 
 
 def _json_messages(
@@ -82,10 +78,6 @@ def _json_messages(
         return contents_of(read_messages(body, without_prefix, only_last=only_last))
 
     return read
-
-
-def _yaml(text: str) -> FileContents:
-    return FileContents(prompt=load_prompt(text))
 
 
 def _json(text: str) -> FileContents:
@@ -147,12 +139,8 @@ def _mlflow(text: str) -> FileContents:
     return contents_of(read_messages([first | {"content": content}, *others], read_template))
 
 
-def _langchain(text: str) -> FileContents:
-    return contents_of(read_langchain(text))
-
-
 TOOL_FORMATS: Mapping[str, tuple[JudgeFile, ...]] = {
-    "yaml": (JudgeFile(ending=".yaml", read=_yaml),),
+    "yaml": (JudgeFile(ending=".yaml", read=lambda text: FileContents(prompt=load_prompt(text))),),
     "json": (JudgeFile(ending=".json", read=_json),),
     "messages": (JudgeFile(ending=".json", read=_json_messages(read_double_brace, only_last=True)),),
     "jinja": (JudgeFile(ending=".json", read=_json_messages(read_jinja)),),
@@ -164,7 +152,7 @@ TOOL_FORMATS: Mapping[str, tuple[JudgeFile, ...]] = {
     "mlflow": (JudgeFile(ending="_mlflow.py", read=_module), JudgeFile(ending="prompt.json", read=_mlflow)),
     "dspy": (JudgeFile(ending="_dspy.py", read=_dspy_module), JudgeFile(ending="state.json", read=_dspy_state)),
     "promptfoo": (JudgeFile(ending=".rubric.json", read=_json_messages(read_jinja)),),
-    "langchain": (JudgeFile(ending="_langchain.json", read=_langchain),),
+    "langchain": (JudgeFile(ending="_langchain.json", read=lambda text: contents_of(read_langchain(text))),),
     "openevals": (JudgeFile(ending="_openevals.py", read=_module),),
     "langfuse": (JudgeFile(ending=".langfuse.json", read=_json_messages(read_double_brace, "prompt")),),
     "ragas": (JudgeFile(ending="_ragas.py", read=_module),),
