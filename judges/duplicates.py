@@ -116,10 +116,7 @@ def _join_similar(
     for one, other in _apart(_candidates(signatures), list(codes), clusters):
         for position in (one, other):
             if position not in shingles:
-                # A text shorter than a shingle is one.
-                shingles[position] = [
-                    np.unique(_windows(codes, max(min(width, len(codes)), 1))) for codes in compared(position)
-                ]
+                shingles[position] = [_shingles(words, width) for words in compared(position)]
         if all(jaccard(a, b) >= SIMILAR for a, b in zip(shingles[one], shingles[other], strict=True)):
             joins += clusters.join(one, other)
     return joins
@@ -170,6 +167,11 @@ class _WordHashes(dict[str, int]):
         code = int.from_bytes(hashlib.blake2b(word.encode("utf-8", "surrogatepass"), digest_size=8).digest(), "big")
         self[word] = code
         return code
+
+
+def _shingles(codes: Hashes, width: int) -> Hashes:
+    """Return the different shingles of so many words, sorted; a shorter text is one shingle. Shape (k,)."""
+    return np.unique(_windows(codes, max(min(width, len(codes)), 1)))
 
 
 def _windows(codes: Hashes, width: int) -> Hashes:

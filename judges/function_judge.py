@@ -11,7 +11,7 @@ from typing import Any, cast
 
 from .errors import InputError
 from .judged_dataset import JudgedDataset
-from .rows import Dataset, Row, Scalar
+from .rows import Dataset, Scalar
 from .scale import BINARY, OutputScale
 from .verdict import Answer, Unscored, Verdict
 
@@ -50,7 +50,21 @@ def judge_with_function(
                     f"the judge {name} returned {number:g} for row {row.id!r}, and no scale is stated",
                     hint='state it, such as scale="probability" or scale="0..3@2"',
                 )
-    answers = tuple(_answer(row, result, scale or BINARY) for row, result in zip(dataset.rows, results, strict=True))
+    scale = scale or BINARY
+    scored: list[Answer] = []
+    for row, result in zip(dataset.rows, results, strict=True):
+        number = _number(result)
+        if isinstance(result, Exception):
+            detail = f"{type(result).__name__}: {result}"
+        elif number is None:
+            detail = f"the function returned {result!r}"
+        elif not scale.contains(number):
+            detail = f"{number:g} is outside the scale ({scale.describe()})"
+        else:
+            scored.append(Verdict(row_id=row.id, score=number, positive=scale.positive(number), parser="function"))
+            continue
+        scored.append(Unscored(row_id=row.id, reason="parse", detail=detail[:300]))
+    answers = tuple(scored)
     if not any(isinstance(answer, Verdict) for answer in answers):
         first = next((answer for answer in answers if isinstance(answer, Unscored)), None)
         detail = f"; row {first.row_id!r}: {first.detail}" if first else ""
@@ -60,17 +74,16 @@ def judge_with_function(
 
 def _call(function: JudgeFunction, rows: list[dict[str, Scalar]]) -> list[object]:
     if not (inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(type(function).__call__)):
-        return [_attempt(function, row) for row in rows]
+        results: list[object] = []
+        for row in rows:
+            try:
+                results.append(function(row))
+            except Exception as error:  # noqa: BLE001  # one bad row is a value: whatever a person's function raises
+                results.append(error)
+        return results
     # A thread of its own, as the caller's may run an event loop already: a notebook does.
     with ThreadPoolExecutor(1) as thread:
         return thread.submit(asyncio.run, _call_all(function, rows)).result()
-
-
-def _attempt(function: JudgeFunction, row: dict[str, Scalar]) -> object:
-    try:
-        return function(row)
-    except Exception as error:  # noqa: BLE001  # one bad row is a value: whatever a person's function raises
-        return error
 
 
 async def _call_all(function: JudgeFunction, rows: list[dict[str, Scalar]]) -> list[object]:
@@ -84,19 +97,6 @@ async def _call_all(function: JudgeFunction, rows: list[dict[str, Scalar]]) -> l
                 return error
 
     return list(await asyncio.gather(*(attempt(row) for row in rows)))
-
-
-def _answer(row: Row, result: object, scale: OutputScale) -> Answer:
-    number = _number(result)
-    if isinstance(result, Exception):
-        detail = f"{type(result).__name__}: {result}"
-    elif number is None:
-        detail = f"the function returned {result!r}"
-    elif not scale.contains(number):
-        detail = f"{number:g} is outside the scale ({scale.describe()})"
-    else:
-        return Verdict(row_id=row.id, score=number, positive=scale.positive(number), parser="function")
-    return Unscored(row_id=row.id, reason="parse", detail=detail[:300])
 
 
 def _number(result: object) -> float | None:

@@ -85,7 +85,14 @@ def judge(
         else:
             sent.append(row)
     requests = [judge_request(prompt, row, settings=settings, repeat=repeat) for row in sent]
-    outcomes = _ask(prompt, requests, client, settings=settings, progress=progress)
+    # For Tok confidence one row first, so that an endpoint without it is refused at once.
+    first = 1 if settings.confidence == "tok" else 0
+    outcomes = client.ask(requests[:first]) if first else []
+    if first:
+        _require_logprobs(prompt, outcomes, client)
+    outcomes += client.ask(requests[first:], progress=progress)
+    if first:
+        _require_logprobs(prompt, outcomes, client)
     simulated = client.model.simulated
     for row, outcome in zip(sent, outcomes, strict=True):
         if not isinstance(outcome, Completion):
@@ -106,24 +113,6 @@ def judge(
         simulated=simulated,
     )
     return judged if rule is None else judged.under(rule)
-
-
-def _ask(
-    prompt: JudgePrompt,
-    requests: list[Request],
-    client: Client,
-    *,
-    settings: JudgeSettings,
-    progress: Callable[[Progress], None] | None,
-) -> list[Outcome]:
-    """Ask everything; for Tok confidence one row first, so that an endpoint without it is refused at once."""
-    if settings.confidence == "ask":
-        return client.ask(requests, progress=progress)
-    outcomes = client.ask(requests[:1])
-    _require_logprobs(prompt, outcomes, client)
-    outcomes += client.ask(requests[1:], progress=progress) if requests[1:] else []
-    _require_logprobs(prompt, outcomes, client)
-    return outcomes
 
 
 def _require_logprobs(prompt: JudgePrompt, outcomes: list[Outcome], client: Client) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from itertools import combinations
 from typing import TYPE_CHECKING
@@ -217,12 +218,19 @@ def _pairs(judges: Mapping[str, JudgedDataset], metric: str) -> tuple[tuple[Pair
     changes: list[tuple[str, str, Change]] = []
     without: list[str] = []
     for first, second in combinations(judges, 2):
-        change = _change(judges[first], judges[second], metric)
+        change = None
+        # Where people and judge did not grade on the same grades, a metric that compares grades refuses them.
+        with suppress(InputError):
+            if shared := _shared(judges[first], judges[second], metric):
+                change = compare(metric, shared[1], shared[0])
         if change is None:
             without.append(f"{first} and {second}")
         else:
             changes.append((first, second, change))
-    p_values = [_two_sided(change) for _, _, change in changes]
+    p_values: list[float] = []
+    for _, _, change in changes:
+        # Without a spread there is no test, and the one-sided p of 1 must not become a two-sided 0.
+        p_values.append(1.0 if change.low is None else min(1.0, 2.0 * min(change.p, 1.0 - change.p)))
     pairs = []
     for (first, second, change), p, adjusted in zip(changes, p_values, holm(p_values).tolist(), strict=True):
         pairs.append(Pair(first=first, second=second, change=change, p=p, p_holm=adjusted))
@@ -232,16 +240,6 @@ def _pairs(judges: Mapping[str, JudgedDataset], metric: str) -> tuple[tuple[Pair
         reason = "as they share no rows with the same labels or the metric is undefined"
         notes.append(f"not compared, {reason}: {', '.join(without[:3])}{more}")
     return tuple(pairs), notes
-
-
-def _change(first: JudgedDataset, second: JudgedDataset, metric: str) -> Change | None:
-    shared = _shared(first, second, metric)
-    if shared is None:
-        return None
-    try:
-        return compare(metric, shared[1], shared[0])
-    except InputError:  # the metric compares grades, and people and judge did not grade on the same ones
-        return None
 
 
 def _shared(first: JudgedDataset, second: JudgedDataset, metric: str) -> tuple[JudgedDataset, JudgedDataset] | None:
@@ -264,11 +262,6 @@ def _labels(predictions: JudgedDataset, metric: str) -> list[float | bool | None
         return [row.label for row in predictions.dataset.rows]
     labels = predictions.dataset.labels
     return [None if row.label is None else labels.positive(row.label) for row in predictions.dataset.rows]
-
-
-def _two_sided(change: Change) -> float:
-    # Without a spread there is no test, and the one-sided p of 1 must not become a two-sided 0.
-    return 1.0 if change.low is None else min(1.0, 2.0 * min(change.p, 1.0 - change.p))
 
 
 def _differences(judges: Mapping[str, JudgedDataset]) -> Iterator[str]:

@@ -112,7 +112,10 @@ class Registry:
                 f"there is no judge {name!r}", hint=f"there are {', '.join(self.names())}, or a path to a YAML file"
             )
         versions = self.versions(name)
-        start = version or self._current(name) or versions[0].version
+        start = version
+        if not start and self._folder is not None and (pointer := self._home(name) / "current").is_file():
+            start = pointer.read_text(encoding="utf-8").strip()
+        start = start or versions[0].version
         matches = [prompt for prompt in versions if prompt.version.startswith(start)]
         if len(matches) != 1:
             problem = "has several versions starting with" if matches else "has no version"
@@ -216,14 +219,6 @@ class Registry:
         if home.is_symlink() or home.resolve().parent != self._folder.resolve():
             raise PromptError(f"{home.name!r} leads outside the workspace's prompts folder")
         return home
-
-    def _current(self, name: str) -> str | None:
-        if self._folder is None:
-            return None
-        pointer = self._home(name) / "current"
-        if not pointer.is_file():
-            return None
-        return pointer.read_text(encoding="utf-8").strip()
 
 
 class _FittedOn(BaseModel):

@@ -111,7 +111,15 @@ def read_reply(prompt: JudgePrompt, completion: Completion) -> Answer:
         return Unscored(reason="parse", detail=f"a reply of {len(completion.text):,} characters is not read", **common)
     text = without_thinking(completion.text)
     try:
-        reading = _find(prompt, text)
+        names, reading = _score_names(prompt), None
+        objects = _objects(text, names)
+        unsure = objects.cut or (objects.broken and prompt.reply_schema)
+        if objects.body is not None and not unsure:
+            reading = _from_json(prompt, names, objects.body)
+        in_prose = objects.body is None and not objects.some
+        # Braces where JSON was asked for are a broken object, and are not read as prose.
+        if in_prose and not (prompt.reply_schema and ("{" in text or "}" in text)):
+            reading = _from_text(prompt, text)
     except _Ambiguous as error:
         return Unscored(reason="parse", detail=str(error), **common)
     if reading is None:
@@ -156,18 +164,6 @@ def without_thinking(text: str) -> str:
             return ""
         at = closed.end()
     return text[at:].strip()
-
-
-def _find(prompt: JudgePrompt, text: str) -> _Reading | None:
-    """Return the verdict of a reply: of its JSON where there is any, else of its prose."""
-    names = _score_names(prompt)
-    objects = _objects(text, names)
-    if objects.body is not None:
-        unsure = objects.cut or (objects.broken and prompt.reply_schema)
-        return None if unsure else _from_json(prompt, names, objects.body)
-    if objects.some or (prompt.reply_schema and ("{" in text or "}" in text)):
-        return None
-    return _from_text(prompt, _without_fence(text))
 
 
 def _score_names(prompt: JudgePrompt) -> tuple[str, ...]:
@@ -252,17 +248,11 @@ def _fields(prompt: JudgePrompt, kind: str) -> tuple[str, ...]:
     return tuple(name for name, field_kind in prompt.reply_schema.items() if field_kind == kind)
 
 
-def _without_fence(text: str) -> str:
-    if not text.startswith("```"):
-        return text
-    lines = text.splitlines()
-    if len(lines) > 2 and lines[-1].strip() == "```":
-        return "\n".join(lines[1:-1]).strip()
-    return text
-
-
 def _from_text(prompt: JudgePrompt, text: str) -> _Reading | None:
     """Return the verdict of a prose reply: its last verdict line, else its last sentence with one, else all of it."""
+    lines = text.splitlines()
+    if text.startswith("```") and len(lines) > 2 and lines[-1].strip() == "```":
+        text = "\n".join(lines[1:-1]).strip()
     text = text.replace("\r\n", "\n").replace("\r", "\n")
     value = _value_pattern(prompt.scale)
     if line := _last(_line_pattern(prompt), text):

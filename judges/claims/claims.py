@@ -7,7 +7,7 @@ claim the judge sees one assertion at a time, and a reader sees which of them th
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -193,7 +193,12 @@ def judge_claims(
         ModelError: The endpoint refuses every request.
         Interrupted: The person asked to stop; finished calls are recorded.
     """
-    _check(prompt, dataset, field)
+    if field not in prompt.inputs:
+        hint = f"it has {', '.join(prompt.inputs)}"
+        raise InputError(f"the judge {prompt.name!r} has no input {field!r} to split", hint=hint)
+    for row in dataset.rows:
+        if field not in row.inputs:
+            raise PromptError(f"row {row.id!r} has no field {field!r}; the prompt {prompt.name!r} needs it")
     # Refuses a scale without order before anything is paid for.
     aggregate_scale(prompt.scale, aggregate)
     split_settings = ASKING
@@ -210,7 +215,11 @@ def judge_claims(
     )
     claim_rows: list[Row] = []
     for row, split in zip(dataset.rows, splits, strict=True):
-        claim_rows.extend(_claim_rows(row, field, split))
+        for number, claim in enumerate(() if isinstance(split, Unfilled) else split, 1):
+            if not claim.trivial and not claim.strayed:
+                # The label is the whole response's and says nothing about one claim.
+                inputs = {**row.inputs, field: claim.text}
+                claim_rows.append(Row(id=_claim_id(row, number), inputs=inputs, group=row.group or row.id))
     claims = Dataset.of(claim_rows, labels=dataset.labels)
     table = judge(prompt, claims, client, settings=settings, rule=rule, progress=progress)
     answers = {answer.row_id: answer for answer in table.answers}
@@ -234,28 +243,8 @@ def judge_claims(
     )
 
 
-def _check(prompt: JudgePrompt, dataset: Dataset, field: str) -> None:
-    if field not in prompt.inputs:
-        hint = f"it has {', '.join(prompt.inputs)}"
-        raise InputError(f"the judge {prompt.name!r} has no input {field!r} to split", hint=hint)
-    for row in dataset.rows:
-        if field not in row.inputs:
-            raise PromptError(f"row {row.id!r} has no field {field!r}; the prompt {prompt.name!r} needs it")
-
-
 def _claim_id(row: Row, number: int) -> str:
     return f"{row.id}#{number}"
-
-
-def _claim_rows(row: Row, field: str, split: Split) -> Iterator[Row]:
-    """Yield the rows the judge is asked about: one for each claim that asserts something, without the label."""
-    if isinstance(split, Unfilled):
-        return
-    for number, claim in enumerate(split, 1):
-        if not claim.trivial and not claim.strayed:
-            # The label is the whole response's and says nothing about one claim.
-            inputs = {**row.inputs, field: claim.text}
-            yield Row(id=_claim_id(row, number), inputs=inputs, group=row.group or row.id)
 
 
 def _response(

@@ -102,16 +102,20 @@ def split_responses(
         settings: Sampling and limits.
         progress: Called while answers come in.
     """
+    splits: list[Split] = [()] * len(responses)
     if splitter == "sentence":
-        splits: list[Split] = []
-        for text in responses:
+        for i, text in enumerate(responses):
             if len(text) > settings.max_chars:
                 detail = f"{len(text):,} characters, the limit is {settings.max_chars:,}"
-                splits.append(Unfilled(reason="oversized", detail=detail))
+                splits[i] = Unfilled(reason="oversized", detail=detail)
             else:
-                splits.append(tuple(SplitClaim(text=sentence) for sentence in split_sentences(text)))
+                splits[i] = tuple(SplitClaim(text=sentence) for sentence in split_sentences(text))
     else:
-        splits = _split_by_model(responses, client, settings, progress)
+        with_text = [i for i, text in enumerate(responses) if _WORD.search(text)]
+        items = [{"response": responses[i]} for i in with_text]
+        answers = ask_instruction(load_instruction("split_claims"), items, client, settings=settings, progress=progress)
+        for i, answer in zip(with_text, answers, strict=True):
+            splits[i] = _compared(responses[i], answer)
     for i, split in enumerate(splits):
         if isinstance(split, Unfilled):
             continue
@@ -127,18 +131,6 @@ def split_responses(
             splits[i] = _marked(split, formulas)
     if trivial == "model":
         return _mark_by_model(splits, client, settings, progress)
-    return splits
-
-
-def _split_by_model(
-    responses: Sequence[str], client: Client, settings: JudgeSettings, progress: Callable[[Progress], None] | None
-) -> list[Split]:
-    with_text = [i for i, text in enumerate(responses) if _WORD.search(text)]
-    items = [{"response": responses[i]} for i in with_text]
-    answers = ask_instruction(load_instruction("split_claims"), items, client, settings=settings, progress=progress)
-    splits: list[Split] = [()] * len(responses)
-    for i, answer in zip(with_text, answers, strict=True):
-        splits[i] = _compared(responses[i], answer)
     return splits
 
 
@@ -180,19 +172,16 @@ def _mark_by_model(
     answers = ask_instruction(load_instruction("trivial_claims"), items, client, settings=settings, progress=progress)
     marked = list(splits)
     for (i, claims), answer in zip(open_splits.items(), answers, strict=True):
-        marked[i] = _marked_by_answer(claims, answer)
+        if isinstance(answer, Unfilled):
+            marked[i] = replace(answer, detail=f"trivial claims were not told apart: {answer.detail}")
+            continue
+        positions = {number - 1 for number in answer.numbers("trivial")}
+        if unknown := positions - set(range(len(claims))):
+            detail = f"trivial claims were not told apart: the reply names claim {min(unknown) + 1} of {len(claims)}"
+            marked[i] = Unfilled(reason="parse", detail=detail)
+        else:
+            marked[i] = _marked(claims, positions)
     return marked
-
-
-def _marked_by_answer(claims: tuple[SplitClaim, ...], answer: Filled | Unfilled) -> Split:
-    if isinstance(answer, Unfilled):
-        return replace(answer, detail=f"trivial claims were not told apart: {answer.detail}")
-    positions = {number - 1 for number in answer.numbers("trivial")}
-    unknown = positions - set(range(len(claims)))
-    if unknown:
-        detail = f"trivial claims were not told apart: the reply names claim {min(unknown) + 1} of {len(claims)}"
-        return Unfilled(reason="parse", detail=detail)
-    return _marked(claims, positions)
 
 
 def _marked(claims: tuple[SplitClaim, ...], trivial: set[int]) -> tuple[SplitClaim, ...]:

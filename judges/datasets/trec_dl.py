@@ -49,7 +49,16 @@ def read_trec_dl(path: Path, options: ReadOptions, notes: list[str]) -> Iterator
     queries_file = options.queries or _find(folder, "queries")
     queries = dict(_texts(queries_file, Problems(queries_file), None))
     wanted = {qrel.passage_id for qrel in qrels}
-    passages = _read_passages(options.passages or _find(folder, "passages"), wanted)
+    passages_at = options.passages or _find(folder, "passages")
+    files = [passages_at]
+    if passages_at.is_dir():
+        files = [file for file in sorted(passages_at.iterdir()) if _PLAIN.search(file.name)]
+    passages: dict[str, str] = {}
+    for file in files:
+        # The parts of a collection are gigabytes each, and only the wanted passages are read.
+        if len(passages) == len(wanted):
+            break
+        passages |= _texts(file, Problems(file), wanted)
     yield from join_texts(qrels, queries, passages, dataset=_PLAIN.sub("", qrels_file.name), notes=notes)
 
 
@@ -139,20 +148,6 @@ def _find(folder: Path, role: str) -> Path:
         if files:
             return files[0]
     raise DataError(f"{folder}: no file looks like the {role} ({' or '.join(_PATTERNS[role])})", hint=hint)
-
-
-def _read_passages(path: Path, wanted: set[str]) -> dict[str, str]:
-    """Read the wanted passages only: a whole collection has millions."""
-    files = [path]
-    if path.is_dir():
-        files = [file for file in sorted(path.iterdir()) if _PLAIN.search(file.name)]
-    passages: dict[str, str] = {}
-    for file in files:
-        # The parts of a collection are gigabytes each.
-        if len(passages) == len(wanted):
-            break
-        passages |= _texts(file, Problems(file), wanted)
-    return passages
 
 
 def _texts(path: Path, problems: Problems, wanted: set[str] | None) -> Iterator[tuple[str, str]]:

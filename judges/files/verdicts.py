@@ -80,7 +80,10 @@ def load_judges(path: RowSource, columns: VerdictColumns) -> dict[str, JudgedDat
             or labels lie outside the stated scale.
         DataError: The file, or any of its rows, cannot be used; up to ten problems are named.
     """
-    matrix = _is_matrix(path, columns.score)
+    first = next(read_records(path, Problems(path, unit_of(path))), None)
+    matrix = "*" in columns.score
+    if first is not None and columns.score not in first.fields:
+        matrix = matrix or any(name.startswith(f"{columns.score}.") for name in first.fields)
     if matrix and columns.confidence:
         raise InputError(f"{path}: a matrix of judges has no column of confidences", hint="leave out --confidence")
     table = read_table(path, roles_of(columns, matrix=matrix))
@@ -102,15 +105,6 @@ def load_judges(path: RowSource, columns: VerdictColumns) -> dict[str, JudgedDat
     for name, cells in scores.items():
         judges[name] = _judged_dataset(table, columns, name, cells, matrix=True)
     return judges
-
-
-def _is_matrix(path: RowSource, score: str) -> bool:
-    if "*" in score:
-        return True
-    first = next(read_records(path, Problems(path, unit_of(path))), None)
-    if first is None or score in first.fields:
-        return False
-    return any(name.startswith(f"{score}.") for name in first.fields)
 
 
 def _matrix_columns(table: Table, score: str) -> dict[str, str]:
@@ -150,7 +144,11 @@ def _judged_dataset(
     if columns.aggregate:
         problems = Problems(table.path, unit_of(table.path))
         rows = aggregate_rows(rows, columns.aggregate, columns.by, problems, notes)
-    notes.extend(_gap_notes(rows))
+    unlabelled, unscored = sum(row.draft.label is None for row in rows), sum(row.score is None for row in rows)
+    if unlabelled:
+        notes.append(f"{unlabelled:,} of {len(rows):,} rows have no label")
+    if unscored:
+        notes.append(f"{unscored:,} of {len(rows):,} rows have no score; they are unscored, not wrong")
     label_scale, score_scale = scales
     dataset = Dataset.of((_row(row.draft) for row in rows), labels=label_scale, name=name_of(table.path), notes=notes)
     rationale = columns.rationale or RATIONALE
@@ -248,15 +246,6 @@ def _map_notes(columns: VerdictColumns, name: str) -> Iterator[str]:
             pairs.append(f"{cell} as {target}")
         if pairs:
             yield f"{side} were mapped: {', '.join(pairs)}"
-
-
-def _gap_notes(rows: Sequence[ScoredDraft]) -> Iterator[str]:
-    unlabelled = sum(row.draft.label is None for row in rows)
-    unscored = sum(row.score is None for row in rows)
-    if unlabelled:
-        yield f"{unlabelled:,} of {len(rows):,} rows have no label"
-    if unscored:
-        yield f"{unscored:,} of {len(rows):,} rows have no score; they are unscored, not wrong"
 
 
 def _row(draft: Draft) -> Row:

@@ -40,7 +40,15 @@ def metric_cautions(predictions: JudgedDataset) -> dict[str, str]:
                 members = members & has_probability
             texts.append(_few(members, predictions.groups, kind))
         cautions[name] = "; ".join(filter(None, texts))
-    cautions["ece"] = _bias(predictions, has_probability)
+    if n := int(has_probability.sum()):
+        error, by_chance = ece_by_chance(
+            predictions.positive[has_probability],
+            predictions.probability[has_probability],
+            predictions.groups[has_probability],
+        )
+        if by_chance >= NOTABLE * error or n < FEW_ROWS:
+            judge = f"a calibrated judge would show about {by_chance:.2f}"
+            cautions["ece"] = f"ECE on {_counted(n, 'row')} is biased upwards: {judge}"
     return {name: caution for name, caution in cautions.items() if caution}
 
 
@@ -67,18 +75,6 @@ def _few(member: BoolArray, groups: IntArray, kind: RowKind) -> str:
     if 0 < holders < FEW_OF_A_CLASS <= len(np.unique(groups)):
         return f"only {_counted(holders, 'group')} with rows {kind}"
     return ""
-
-
-def _bias(predictions: JudgedDataset, rows: BoolArray) -> str:
-    n = int(rows.sum())
-    if n == 0:
-        return ""
-    error, by_chance = ece_by_chance(
-        predictions.positive[rows], predictions.probability[rows], predictions.groups[rows]
-    )
-    if by_chance < NOTABLE * error and n >= FEW_ROWS:
-        return ""
-    return f"ECE on {_counted(n, 'row')} is biased upwards: a calibrated judge would show about {by_chance:.2f}"
 
 
 def _counted(count: int, noun: str) -> str:

@@ -64,7 +64,13 @@ def measure_ordered(predictions: JudgedDataset, options: MeasureOptions) -> dict
     inputs = predictions.rows[0].inputs if predictions.rows else {}
     names_query = any(word in name.lower() for name in inputs for word in QUERY_WORDS)
     if groups is not None and (names_query or not inputs):
-        metrics |= _ranking(predictions, options.at)
+        labels, score = predictions.dataset.labels, predictions.score
+        # Two grades rank next to nothing; the probabilities behind them do.
+        if len(predictions.scale.levels) == 2 and np.isfinite(predictions.probability).all():
+            score = predictions.probability
+        # The lowest grade of the scale is no gain.
+        ranking = Ranking(query=predictions.groups, grade=predictions.label - labels.low, score=score)
+        metrics |= ranking_metrics(ranking, at=options.at, threshold=labels.threshold - labels.low)
     if options.uncertain is not None:
         estimates = measure_diras(predictions, options.uncertain)
         metrics |= {"uncertainty_ap": estimates["diras_uncertainty"], **estimates}
@@ -165,17 +171,6 @@ def _calibration(predictions: JudgedDataset, options: MeasureOptions) -> dict[st
         reason = METRICS[name].undefined if value is None else ""
         estimates[name] = estimate_of(value, reason, interval, cells)
     return estimates
-
-
-def _ranking(predictions: JudgedDataset, at: tuple[int, ...]) -> dict[str, Estimate]:
-    labels = predictions.dataset.labels
-    score = predictions.score
-    # Two grades rank next to nothing; the probabilities behind them do.
-    if len(predictions.scale.levels) == 2 and np.isfinite(predictions.probability).all():
-        score = predictions.probability
-    # The lowest grade of the scale is no gain.
-    ranking = Ranking(query=predictions.groups, grade=predictions.label - labels.low, score=score)
-    return ranking_metrics(ranking, at=at, threshold=labels.threshold - labels.low)
 
 
 def _is_marked(value: Scalar) -> bool:

@@ -129,18 +129,20 @@ def read_expected(path: Path) -> dict[str, list[Expectation]]:
         raise _not_expectations(path, str(error)) from None
     if not isinstance(body, dict):
         raise _not_expectations(path, f"it holds {_kind(body)}")
-    return {_clean(file): _read_figures(_clean(file), figures) for file, figures in body.items()}
+    expectations: dict[str, list[Expectation]] = {}
+    for name, figures in body.items():
+        file = _clean(name)
+        if isinstance(figures, dict):
+            expectations[file] = [_read_entry(file, _clean(figure), entry) for figure, entry in figures.items()]
+        else:
+            problem = f"{_kind(figures)} stands where an object of figures should"
+            expectations[file] = [Expectation(file=file, figure="", problem=problem)]
+    return expectations
 
 
 def _not_expectations(path: Path, reason: str) -> DataError:
     shape = "an object of files, each with an object of figures"
     return DataError(f"{path}: not a file of expectations: {reason}", hint=f"it is JSON: {shape}")
-
-
-def _read_figures(file: str, figures: Any) -> list[Expectation]:  # Any: JSON
-    if not isinstance(figures, dict):
-        return [Expectation(file=file, figure="", problem=f"{_kind(figures)} stands where an object of figures should")]
-    return [_read_entry(file, _clean(figure), entry) for figure, entry in figures.items()]
 
 
 def _read_entry(file: str, figure: str, entry: Any) -> Expectation:  # Any: JSON

@@ -128,17 +128,14 @@ def read_rule(body: object) -> Rule:
     try:
         return Rule.model_validate(body)
     except ValidationError as error:
-        raise InputError(_first_fault(error)) from None
-
-
-def _first_fault(error: ValidationError) -> str:
-    fault = error.errors()[0]
-    key = str(fault["loc"][0]) if fault["loc"] else ""
-    if fault["type"] == "extra_forbidden":
-        return f"the rule has an unknown key {key!r}; there are {', '.join(Rule.model_fields)}"
-    if fault["type"] == "missing":
-        return f"the rule has no {key!r}"
-    return f"the rule's {key!r} is {fault['input']!r:.60}: {fault['msg'].removeprefix('Value error, ')}"
+        fault = error.errors()[0]
+        key = str(fault["loc"][0]) if fault["loc"] else ""
+        message = f"the rule's {key!r} is {fault['input']!r:.60}: {fault['msg'].removeprefix('Value error, ')}"
+        if fault["type"] == "extra_forbidden":
+            message = f"the rule has an unknown key {key!r}; there are {', '.join(Rule.model_fields)}"
+        elif fault["type"] == "missing":
+            message = f"the rule has no {key!r}"
+        raise InputError(message) from None
 
 
 class _Strict(BaseModel):
