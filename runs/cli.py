@@ -10,6 +10,7 @@ import click
 COMMANDS = {
     "demo": ("demo:demo", "Run all five steps on made-up rows and the simulated model; no key needed."),
     "judges": ("judges:judges", "List, show and compare judge prompts."),
+    "models": ("models:models", "List, add, show and test the models that --model can name."),
     "bench": ("bench:bench", "Measure a judge against human labels."),
     "score": ("score:score", "Measure verdicts from any judge, read from a file."),
     "calibrate": ("calibrate:calibrate", "Fit a judge's threshold and calibration on validation rows."),
@@ -81,7 +82,7 @@ def cli() -> None:
     Improve:    judgewright optimize groundedness rows.jsonl --objective "avoid false positives" --model gpt-4o-mini
 
     --model is `simulated` (embedded, made up, no key), a model name at OPENAI_BASE_URL with OPENAI_API_KEY,
-    or NAME@https://host/v1 with JUDGEWRIGHT_API_KEY. Further keys: ~/.config/judgewright/models.yaml.
+    NAME@https://host/v1 with JUDGEWRIGHT_API_KEY, or a name with settings of its own: judgewright models.
     """
 
 

@@ -1,3 +1,4 @@
+from .add_model import add_entry, entry_text
 from .environment import (
     Environment,
     NamedModel,
@@ -22,6 +23,8 @@ __all__ = [
     "ModelEntry",
     "ModelOptions",
     "NamedModel",
+    "add_entry",
+    "entry_text",
     "example_entry",
     "merge_entries",
     "open_client",

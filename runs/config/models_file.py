@@ -127,7 +127,7 @@ def read_user_models(path: Path | None) -> tuple[ModelEntry, ...]:
         raise InputError(f"{path} says where keys go, and every user may write to it", hint=f"chmod o-w {path}")
     if len(content) > _MAX_FILE:
         raise InputError(f"{path} has more than {_MAX_FILE:,} bytes")
-    return _Reader(path, own=True).entries(content)
+    return read_entries(content, str(path))
 
 
 def read_workspace_models(path: Path | None) -> tuple[ModelEntry, ...]:
@@ -142,7 +142,20 @@ def read_workspace_models(path: Path | None) -> tuple[ModelEntry, ...]:
         content = read_small(path, limit=_MAX_FILE)
     except OSError as error:
         raise InputError(f"{path} cannot be read: {error.strerror}") from error
-    return _Reader(path, own=False).entries(content)
+    return _Reader(str(path), own=False).entries(content)
+
+
+def read_entries(content: bytes, file: str) -> tuple[ModelEntry, ...]:
+    """Read the entries of a user's file.
+
+    Args:
+        content: What is in it.
+        file: Its name, for messages.
+
+    Raises:
+        InputError: An entry is wrong; the message has file, line, field.
+    """
+    return _Reader(file, own=True).entries(content)
 
 
 def example_entry(base_url: str, *, key: bool = True) -> str:
@@ -165,7 +178,7 @@ def example_entry(base_url: str, *, key: bool = True) -> str:
 class _Reader:
     """Reads one file, strictly."""
 
-    path: Path
+    file: str
     own: bool
     """Whether it is the user's file, which may say where requests go."""
     values: int = 0
@@ -175,12 +188,12 @@ class _Reader:
         try:
             root = yaml.compose(content.decode(), Loader=yaml.BaseLoader)
         except (UnicodeDecodeError, RecursionError) as error:
-            raise InputError(f"{self.path} is not UTF-8 YAML: {type(error).__name__}") from None
+            raise InputError(f"{self.file} is not UTF-8 YAML: {type(error).__name__}") from None
         except yaml.YAMLError as error:
             mark = getattr(error, "problem_mark", None)
             line = f", line {mark.line + 1}" if mark else ""
             problem = getattr(error, "problem", None) or "unreadable"
-            raise InputError(f"{self.path}{line}: not YAML: {problem}") from None
+            raise InputError(f"{self.file}{line}: not YAML: {problem}") from None
         if root is None:
             return ()
         entries = tuple(self._entry(name, value) for name, value in self._pairs(root, "the file"))
@@ -288,7 +301,7 @@ class _Reader:
         return node.value
 
     def _location(self, node: yaml.Node) -> str:
-        return f"{self.path}, line {node.start_mark.line + 1}"
+        return f"{self.file}, line {node.start_mark.line + 1}"
 
 
 def _setting(field: str, value: Any, entry: str) -> Any:  # Any: each field has its own type

@@ -1,0 +1,147 @@
+"""`judgewright models`: the models that have names, their settings, and what their endpoints honour."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from ...judges.errors import InputError
+from ..terminal import inline, say, say_json, say_table
+from .help import Group
+from .model_access import asking_environment
+from .options import json_option, open_workspace, read_pairs, workspace_option
+
+if TYPE_CHECKING:
+    from ..actions.models import ModelDescription
+
+
+@click.group(cls=Group)
+def models() -> None:
+    """List, add, show and test the models that `--model NAME` can name."""
+
+
+@models.command("list", epilog="Example:  judgewright models list")
+@workspace_option
+@json_option
+def list_(workspace: Path | None, as_json: bool) -> None:
+    """List the models of your own models.yaml and of the workspace's."""
+    from ..actions.models import describe_models
+
+    with open_workspace(workspace) as opened:
+        environment = asking_environment(opened.root)
+    described = describe_models(environment)
+    if as_json:
+        say_json({"models": [one.to_json() for one in described]})
+        return
+    if not described:
+        say(f"no model has a name yet; add one to {environment.models or 'a models.yaml'}: judgewright models add")
+        return
+    lines: list[tuple[str, ...]] = []
+    for one in described:
+        named = one.named
+        address = named.base_url if named else "n/a"
+        lines.append((one.name, named.model if named else "n/a", address, _key(one), ", ".join(one.settings())))
+    say_table(("name", "model", "base URL", "key", "settings"), lines, left=5)
+
+
+@models.command(epilog="Example:  judgewright models show fast")
+@click.argument("name")
+@workspace_option
+@json_option
+def show(name: str, workspace: Path | None, as_json: bool) -> None:
+    """Show what NAME stands for, where each setting comes from, and whether its key is there."""
+    from ..actions.models import describe_model, source_of
+
+    with open_workspace(workspace) as opened:
+        described = describe_model(name, asking_environment(opened.root))
+    if as_json:
+        say_json(described.to_json())
+        return
+    if named := described.named:
+        values = {"model": named.model, "base_url": named.base_url, **described.settings()}
+        shown = {field: value if isinstance(value, str) else json.dumps(value) for field, value in values.items()}
+        say_table(
+            ("setting", "value", "from"),
+            [(field, inline(value), source_of(described, field)) for field, value in shown.items()],
+            left=3,
+        )
+        say(f"key: {_key(described)}")
+    if described.problem:
+        say(f"it cannot be asked now: {described.problem}")
+
+
+@models.command(
+    epilog='Example:  judgewright models add fast --model gpt-5-mini --extra-body \'{"reasoning_effort": "low"}\'\n'
+    "Another provider:  judgewright models add acme --base-url https://api.acme.example/v1 --key-variable ACME_KEY"
+)
+@click.argument("name")
+@click.option("--base-url", metavar="URL", help="Where it is asked [default: OPENAI_BASE_URL].")
+@click.option("--key-variable", metavar="VARIABLE", help="The environment variable that holds the key; never the key.")
+@click.option("--model", metavar="NAME", help="Its name at the endpoint [default: the same name].")
+@click.option("--extra-body", metavar="JSON", help="Further fields of each request, such as reasoning_effort.")
+@click.option("--header", "headers", multiple=True, metavar="NAME=VALUE", help="A further header, none that is secret.")
+@click.option("--temperature", metavar="NUMBER|omit", help="Instead of what a command asks for; omit sends none.")
+@click.option("--max-tokens", type=int, help="Tokens of a verdict.")
+@click.option("--optimizer-max-tokens", type=int, help="Tokens of a reply for the optimizer and the loss writer.")
+@click.option("--timeout", type=float, help="Seconds for one try [default: 120].")
+@click.option("--concurrency", type=int, help="Calls in flight at most.")
+@click.option("--requests-per-minute", type=int)
+@click.option("--tokens-per-minute", type=int)
+@click.option("--price", metavar="INPUT/OUTPUT[/CACHED]", help="US dollars per million tokens.")
+@json_option
+def add(
+    name: str, extra_body: str | None, headers: tuple[str, ...], price: str | None, as_json: bool, **plain: Any
+) -> None:
+    """Add NAME to your own models.yaml, below what stands there."""  # Any: as each option has it
+    from ..config.add_model import add_entry
+    from ..config.environment import read_environment
+
+    fields = {field: value for field, value in plain.items() if value is not None}
+    if extra_body is not None:
+        fields["extra_body"] = _read_object(extra_body)
+    if headers:
+        fields["headers"] = read_pairs(headers, "--header", "NAME=VALUE")
+    if price is not None:
+        fields["price"] = _read_price(price)
+    if "temperature" in fields and fields["temperature"] != "omit":
+        fields["temperature"] = _number(fields["temperature"], "--temperature")
+    path = read_environment().models
+    entry = add_entry(path, name, fields)
+    if as_json:
+        say_json({"name": entry.name, "path": str(path), "fields": fields})
+    else:
+        say(f"{entry.name} was added to {path}; try it: judgewright models test {entry.name}")
+
+
+def _key(described: ModelDescription) -> str:
+    if described.key_variable is None:
+        return "none"
+    return f"{described.key_variable} ({'set' if described.key_set else 'not set'})"
+
+
+def _read_object(text: str) -> dict[str, Any]:  # Any: JSON
+    try:
+        value = json.loads(text)
+    except ValueError as error:
+        raise InputError(f"--extra-body is not JSON: {error}", hint='write \'{"reasoning_effort": "low"}\'') from None
+    if not isinstance(value, dict):
+        raise InputError("--extra-body is not a JSON object", hint='write \'{"reasoning_effort": "low"}\'')
+    return value
+
+
+def _read_price(text: str) -> dict[str, float]:
+    parts = text.split("/")
+    if not 2 <= len(parts) <= 3:
+        raise InputError(f"--price {text!r} is not INPUT/OUTPUT or INPUT/OUTPUT/CACHED", hint="for example 0.15/0.60")
+    names = ("input", "output", "cached")
+    return {field: _number(part, "--price") for field, part in zip(names, parts, strict=False)}
+
+
+def _number(text: str, option: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        raise InputError(f"{option} {text!r} is not a number") from None
