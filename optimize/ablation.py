@@ -162,7 +162,10 @@ def measure_hunks(diff: PromptDiff, judge_with: JudgeWith, loss_of: LossOf, *, m
         return tables[chosen]
 
     everything, nothing = table(diff.numbers), table(frozenset())
-    ends = [((table(diff.numbers - one), everything), (nothing, table(one))) for one in _single(diff)]
+    ends: list[tuple[_Pair, _Pair]] = []
+    for hunk in diff.hunks:
+        one = frozenset({hunk.number})
+        ends.append(((table(diff.numbers - one), everything), (nothing, table(one))))
     means = [_measure(pairs, loss_of, metric) for pairs in ends]
     adjusted = holm(np.array([p for _, ps in means for p in ps], np.float64)).reshape(-1, 2).tolist()
     effects = []
@@ -190,10 +193,6 @@ def measure_hunks(diff: PromptDiff, judge_with: JudgeWith, loss_of: LossOf, *, m
     )
 
 
-def _single(diff: PromptDiff) -> list[frozenset[int]]:
-    return [frozenset({hunk.number}) for hunk in diff.hunks]
-
-
 def _mark(mean: Effect, p_metric: float, p_loss: float) -> Mark:
     """Mark what is shown; a hunk that is better by one measure and worse by the other harms."""
     shown = [(mean.metric.value, p_metric, 1.0), (mean.loss.value, p_loss, -1.0)]
@@ -212,7 +211,9 @@ def _measure(pairs: Sequence[_Pair], loss_of: LossOf, metric: str) -> tuple[Effe
         nothing = Estimate.undefined(0, "no row was answered with every prompt")
         return Effect(metric=nothing, loss=nothing), (1.0, 1.0)
     losses = np.mean([loss_of(with_hunk) - loss_of(without) for without, with_hunk in common], axis=0)
-    loss, p_loss = _interval(float(losses.mean()), losses, groups, _effective(groups))
+    sizes = np.bincount(groups).astype(np.float64)
+    effective = float(sizes.sum()) ** 2 / float(sizes @ sizes)  # number of groups (Kish 1965)
+    loss, p_loss = _interval(float(losses.mean()), losses, groups, effective)
     changes: list[Change] = []
     for without, with_hunk in common:
         change = compare(metric, without, with_hunk)
@@ -229,12 +230,6 @@ def _measure(pairs: Sequence[_Pair], loss_of: LossOf, metric: str) -> tuple[Effe
     effective = min(change.effective_groups for change in changes)
     estimate, p_metric = _interval(difference, np.mean(influences, axis=0), groups, effective)
     return Effect(metric=estimate, loss=loss), (p_metric, p_loss)
-
-
-def _effective(groups: IntArray) -> float:
-    """Effective number of groups, (sum n)^2 / sum n^2 (Kish 1965)."""
-    sizes = np.bincount(groups).astype(np.float64)
-    return float(sizes.sum()) ** 2 / float(sizes @ sizes)
 
 
 def _interval(difference: float, influences: FloatArray, groups: IntArray, effective: float) -> tuple[Estimate, float]:

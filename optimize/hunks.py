@@ -230,7 +230,13 @@ def align_examples(old: Sequence[Example], new: Sequence[Example]) -> list[Align
 
 def changes(steps: Sequence[Alignment]) -> list[int]:
     """Return the positions at which the sides differ, white space apart."""
-    return [i for i, step in enumerate(steps) if step.old is None or step.new is None or _reworded(step)]
+    positions: list[int] = []
+    for i, step in enumerate(steps):
+        old, new = step.old, step.new
+        reworded = isinstance(old, Sentence) and isinstance(new, Sentence) and old.text != new.text
+        if old is None or new is None or reworded:
+            positions.append(i)
+    return positions
 
 
 def cut_sentences(text: str) -> list[Sentence]:
@@ -247,10 +253,6 @@ def cut_sentences(text: str) -> list[Sentence]:
             cuts.append((start, end))
     cuts.append((len(body), len(body)))
     return [Sentence(body[a:b] if b else None, body[b:c]) for (a, b), (c, _) in pairwise(cuts)]
-
-
-def _reworded(step: Alignment) -> bool:
-    return isinstance(step.old, Sentence) and isinstance(step.new, Sentence) and step.old.text != step.new.text
 
 
 def _align(old: Sequence[T], new: Sequence[T], key: Callable[[T], Hashable], *, reword: bool) -> Iterator[Alignment]:

@@ -201,14 +201,20 @@ def measure_everything(run: RunContext, best: JudgePrompt | None, decision: Deci
         )
     sides: list[MeasuredSide] = []
     finals: list[JudgedDataset] = []
-    for side, prompt in (("before", run.prompt), ("after", best)):
+    for when, prompt in (("before", run.prompt), ("after", best)):
         if prompt is None:
             continue
         doing = "whole benchmark" if accepted else "open rows"
-        judged = run.judge(f"{doing}, {side}", prompt, rows)
+        judged = run.judge(f"{doing}, {when}", prompt, rows)
         if accepted and len(parts.final):
             finals.append(judged.only(range(len(rows) - len(parts.final), len(rows))))
-        sides.append(_measure_side(judged, column, finals[-1] if finals else None, seed=settings.seed))
+        tables = by_column(judged, column, least=LEAST_ROWS, seed=settings.seed) if column else {}
+        side = MeasuredSide(
+            pooled=measure(judged, seed=settings.seed).to_json(),
+            by={value: table.to_json() for value, table in sorted(tables.items())},
+            final=measure(finals[-1], seed=settings.seed).to_json() if finals else None,
+        )
+        sides.append(side)
     event = Remeasured(
         by=column,
         final_opened=opened,
@@ -219,12 +225,3 @@ def measure_everything(run: RunContext, best: JudgePrompt | None, decision: Deci
         final_change=final_changes(finals[0], finals[1], run.goal.objective) if len(finals) == 2 else None,
     )
     run.services.record(event)
-
-
-def _measure_side(judged: JudgedDataset, column: str | None, final: JudgedDataset | None, *, seed: int) -> MeasuredSide:
-    tables = by_column(judged, column, least=LEAST_ROWS, seed=seed) if column else {}
-    return MeasuredSide(
-        pooled=measure(judged, seed=seed).to_json(),
-        by={value: table.to_json() for value, table in sorted(tables.items())},
-        final=None if final is None else measure(final, seed=seed).to_json(),
-    )

@@ -19,7 +19,7 @@ from ..judges import (
 from .context import RunContext, judge_rows
 from .critique import Critique, critique_batch, minibatch
 from .events import ProposalRecord, StepTaken
-from .invariants import Violation, check_candidate
+from .invariants import check_candidate
 from .proposers import Attempt, NoProposal, Proposal, Trial, Unanswered, Workbench
 from .racing.race import DropReason, RaceResult, run_race
 from .racing.schedule import RaceSettings
@@ -74,7 +74,10 @@ class Step:
                 race = self._race(candidates)
                 first = self._conclude(candidates, race)
             except LossError as error:
-                first = self._give_up(candidates, f"no loss: {error}")
+                # None of them came to an end, so none is tried again.
+                for entry in candidates:
+                    self._drop(entry, f"no loss: {error}", loss=1.0)
+                first = candidates[0]
         others = tuple(entry.record for entry in entries if entry is not first)
         result = {} if race is None else race.to_json()
         volatile = result.pop("volatile", None)
@@ -109,7 +112,13 @@ class Step:
             )
             versions = {other.record.version for other in entries}
             versions |= {attempt.prompt.version for attempt in self.state.past}
-            violations = self._check(prompt)
+            violations = check_candidate(
+                self.state.first.prompt,
+                prompt,
+                phrases=self.state.phrases,
+                editable=self.run.services.proposer.parts,
+                training=self.state.train.dataset.rows,
+            )
             if violations:
                 entry.end("refused", violations=violations)
             elif prompt.version in versions:
@@ -129,15 +138,6 @@ class Step:
             return NoProposal(f"the optimizer model failed: {error}")
         except LossError as error:
             return NoProposal(f"no loss: {error}")
-
-    def _check(self, prompt: JudgePrompt) -> tuple[Violation, ...]:
-        return check_candidate(
-            self.state.first.prompt,
-            prompt,
-            phrases=self.state.phrases,
-            editable=self.run.services.proposer.parts,
-            training=self.state.train.dataset.rows,
-        )
 
     def _race(self, candidates: Sequence[_Entry]) -> RaceResult:
         """Race the candidates against the current prompt, whose verdicts are all in the record.
@@ -193,12 +193,6 @@ class Step:
         result = self.state.keep_if_better(candidate, self.run.goal.objective, holdout_rows=len(self.run.parts.holdout))
         entry.end(result, loss=candidate.loss, metrics=candidate.metrics)
         return candidate.loss
-
-    def _give_up(self, candidates: Sequence[_Entry], result: str) -> _Entry:
-        """Give every candidate of a race without an end the same result, so that none of them is tried again."""
-        for entry in candidates:
-            self._drop(entry, result, loss=1.0)
-        return candidates[0]
 
     def _drop(self, entry: _Entry, result: str, loss: float) -> None:
         assert entry.prompt is not None

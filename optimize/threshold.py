@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from ..judges import Change, DecisionRule, FloatArray, InputError, IntArray, JudgedDataset, Splits, compare, point
+from ..judges import Change, DecisionRule, InputError, IntArray, JudgedDataset, Splits, compare, point
 from ..judges.calibrate import FOLDS, best_threshold, thresholds_between
 from ..judges.metrics import BINARY_METRICS
 from ..judges.verdict import Answer, apply_rule, as_given
@@ -130,19 +130,16 @@ def _choose(judged: JudgedDataset, aim: Objective, old: DecisionRule, floors: Ma
     if judged.scale.kind == "probability" and old.calibration is not None:
         score = np.array([old.calibration(value) for value in score], np.float64)
     at_threshold = {name: floor for name, floor in floors.items() if name in BINARY_METRICS}
-    tried = sorted({old.threshold, *thresholds_between(judged.scale, score).tolist()})
-    allowed = [t for t in tried if _holds(judged, score, t, at_threshold)]
+    allowed: list[float] = []
+    for threshold in sorted({old.threshold, *thresholds_between(judged.scale, score).tolist()}):
+        values = {name: point(name, judged.positive, score >= threshold) for name in at_threshold}
+        if all(value is not None and value >= at_threshold[name] - 1e-12 for name, value in values.items()):
+            allowed.append(threshold)
     if not allowed or judged.positive.all() or not judged.positive.any():
         return old
     candidates = np.array(allowed, np.float64)
     threshold = best_threshold(judged.positive, score, candidates, metric=aim.target, middle=old.threshold)
     return replace(old, threshold=threshold)
-
-
-def _holds(judged: JudgedDataset, score: FloatArray, threshold: float, floors: Mapping[str, float]) -> bool:
-    predicted = score >= threshold
-    values = ((point(metric, judged.positive, predicted), floor) for metric, floor in floors.items())
-    return all(value is not None and value >= floor - 1e-12 for value, floor in values)
 
 
 def _cross_fit(

@@ -67,29 +67,27 @@ def diff_words(old: str, new: str) -> tuple[Piece, ...]:
 
 def diff_prompts(before: JudgePrompt, after: JudgePrompt) -> tuple[PartDiff, ...]:
     """Return what differs between two versions of a judge, part by part; parts that are equal are left out."""
-    sides = zip(_parts(before), _parts(after), strict=True)
+    sides = zip(prompt_parts(before), prompt_parts(after), strict=True)
     return tuple(PartDiff(part=part, pieces=diff_words(old, new)) for (part, old), (_, new) in sides if old != new)
 
 
 def prompt_parts(prompt: JudgePrompt) -> tuple[tuple[str, str], ...]:
     """Return each part of a prompt as text, in the order in which a prompt file has them."""
-    return tuple(_parts(prompt))
-
-
-def _parts(prompt: JudgePrompt) -> Iterator[tuple[str, str]]:
     scale = prompt.scale
     anchors = (f"{grade}: {text}" for grade, text in scale.anchors.items())
-    yield "system", prompt.system
-    yield "criteria", prompt.criteria
-    yield "scale", "\n".join((scale.describe(), *anchors))
-    yield "template", prompt.template
-    yield "reply", prompt.reply
-    yield "reply fields", "\n".join(f"{name}: {kind}" for name, kind in prompt.reply_schema.items())
-    yield "examples", "\n\n".join(_example(dict(e.inputs), e.reply) for e in prompt.examples)
-
-
-def _example(inputs: dict[str, str], reply: str) -> str:
-    return "\n".join((*(f"{name}: {text}" for name, text in inputs.items()), f"=> {reply}"))
+    examples: list[str] = []
+    for example in prompt.examples:
+        inputs = (f"{name}: {text}" for name, text in example.inputs.items())
+        examples.append("\n".join((*inputs, f"=> {example.reply}")))
+    return (
+        ("system", prompt.system),
+        ("criteria", prompt.criteria),
+        ("scale", "\n".join((scale.describe(), *anchors))),
+        ("template", prompt.template),
+        ("reply", prompt.reply),
+        ("reply fields", "\n".join(f"{name}: {kind}" for name, kind in prompt.reply_schema.items())),
+        ("examples", "\n\n".join(examples)),
+    )
 
 
 def _words(text: str) -> list[_Word]:

@@ -177,7 +177,8 @@ def _weigh(evidence: _Evidence, alpha: float) -> _Weighed:
     if evidence.in_slice and slice_change is None:
         few = "too few rows were answered"
         return _Weighed("undecided", f"{name} cannot be compared on the slice that was optimized: {few}")
-    if slice_change is not None and _fell(slice_change):
+    upper = None if slice_change is None else _upper_bound(slice_change)
+    if slice_change is not None and upper is not None and upper < 0:
         fall = f"{name} fell on the slice that was optimized ({_values(slice_change)}"
         return _Weighed("refused", f"{fall}; by more than chance explains)")
     for guard in guards:
@@ -192,7 +193,9 @@ def _weigh(evidence: _Evidence, alpha: float) -> _Weighed:
         bound = "no bound" if guard.low is None else f"at least {guard.low:+.3f} with 95 % confidence"
         reasons.append(f"{guard.metric} held ({bound}, {-guard.margin:+.3f} allowed)")
     if slice_change is not None and slice_change.difference < 0:
-        reasons.append(_slice_fall(slice_change))
+        bound = "no bound is known" if upper is None else f"at most {upper:+.3f} with 95 % confidence"
+        fall = f"on the slice that was optimized {name} {_values(slice_change)}"
+        reasons.append(f"{fall}, not shown to be a fall ({bound})")
     return _Weighed("accepted", "; ".join(reasons))
 
 
@@ -204,20 +207,6 @@ class _Weighed:
     reason: str
     more: Projection | None = None
     """Where a number of rows could decide: which."""
-
-
-def _fell(change: Change) -> bool:
-    """Whether a change on the slice is a fall beyond chance: its one-sided 95 % upper bound lies below 0."""
-    high = _upper_bound(change)
-    return high is not None and high < 0
-
-
-def _slice_fall(change: Change) -> str:
-    """Describe a fall on the slice that chance explains."""
-    high = _upper_bound(change)
-    bound = "no bound is known" if high is None else f"at most {high:+.3f} with 95 % confidence"
-    fall = f"{change.metric} {_values(change)}"
-    return f"on the slice that was optimized {fall}, not shown to be a fall ({bound})"
 
 
 def _p(p: float) -> str:

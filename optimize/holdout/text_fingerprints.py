@@ -182,7 +182,9 @@ def _met(one: Fingerprints, other: Fingerprints) -> Met:
         of_row[mine.holders[of_text[mine.texts]]] = True
         return of_row
 
-    named, bare = _named(one, other), ~any_text(np.ones(len(total), np.bool_))
+    # A name tells where one of the two has no texts to tell by.
+    bare, shares_name = _bare(one), np.isin(mine.names, theirs.names)
+    named = np.where(bare, shares_name, np.isin(mine.names, theirs.names[_bare(other)])) & (mine.names != 0)
     all_equal = ~bare & ~any_text(~equal)
     row_total = np.bincount(mine.holders, weights=total[mine.texts], minlength=n)
     row_shared = np.bincount(mine.holders, weights=shared[mine.texts], minlength=n)
@@ -206,13 +208,6 @@ def _telling_prints(one: Fingerprints, other: Fingerprints) -> tuple[IntArray, I
     texts = len(one._arrays.ends)
     total = np.bincount(one._of_text[telling], minlength=texts)
     return total, np.bincount(one._of_text[telling & shared], minlength=texts)
-
-
-def _named(one: Fingerprints, other: Fingerprints) -> BoolArray:
-    """Return which rows have the name of a row there, where one of the two has no texts to tell by."""
-    mine, theirs = one._arrays.names, other._arrays.names
-    same_name = np.where(_bare(one), np.isin(mine, theirs), np.isin(mine, theirs[_bare(other)]))
-    return same_name & (mine != 0)
 
 
 def _bare(part: Fingerprints) -> BoolArray:

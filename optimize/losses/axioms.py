@@ -89,7 +89,12 @@ def axiom_faults(expression: Expression, declares: Mapping[str, bool], grades: G
             if not people.same_as(judge):
                 grids.append(_grid(expression, grades, people, judge))
         for grid in grids:
-            for fault in _grid_faults(expression, grid, declares):
+            costs = _evaluate(expression, grid)
+            if isinstance(costs, Fault):
+                broken = [costs]
+            else:
+                broken = [*_order_faults(costs, grid), *_declaration_faults(costs, grid, declares)]
+            for fault in broken:
                 faults.setdefault(fault.axiom, fault)
     if grades.labels is None and not faults:
         return tuple(_between_faults(expression, grades))
@@ -101,15 +106,6 @@ def _grid(expression: Expression, grades: Grades, people: Axis, judge: Axis) -> 
     room = CELLS // (2 * len(people.ranks) * len(judge.ranks))
     confidences = confidences_of(expression.constants, room)
     return Grid(confidences=confidences, people=people, judge=judge, levels=grades.levels)
-
-
-def _grid_faults(expression: Expression, grid: Grid, declares: Mapping[str, bool]) -> Iterator[Fault]:
-    costs = _evaluate(expression, grid)
-    if isinstance(costs, Fault):
-        yield costs
-    else:
-        yield from _order_faults(costs, grid)
-        yield from _declaration_faults(costs, grid, declares)
 
 
 def _evaluate(expression: Expression, grid: Grid) -> FloatArray | Fault:

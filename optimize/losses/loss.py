@@ -193,8 +193,11 @@ def parse_loss(reply_text: str, *, written_by: str = "model") -> Loss:
     """
     if len(reply_text) > MAX_REPLY:
         raise LossError(f"the reply has {len(reply_text):,} characters; {MAX_REPLY:,} are read")
+    body, lines = reply_text, reply_text.strip().splitlines()
+    if len(lines) >= 3 and lines[0].strip() in ("```", "```json") and lines[-1].strip() == "```":
+        body = "\n".join(lines[1:-1])
     try:
-        parsed = _Reply.model_validate(orjson.loads(_without_fence(reply_text)))
+        parsed = _Reply.model_validate(orjson.loads(body))
     except orjson.JSONDecodeError as error:
         raise LossError(f"the reply is not one JSON object: {error.msg}") from None
     except ValidationError as error:
@@ -293,13 +296,6 @@ def _required(objective: Objective) -> str | None:
     if objective.direction is None:
         return None
     return _DIRECTION_DECLARES[objective.direction]
-
-
-def _without_fence(text: str) -> str:
-    lines = text.strip().splitlines()
-    if len(lines) >= 3 and lines[0].strip() in ("```", "```json") and lines[-1].strip() == "```":
-        return "\n".join(lines[1:-1])
-    return text
 
 
 def _system_text() -> str:

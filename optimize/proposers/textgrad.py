@@ -47,7 +47,10 @@ class TextGrad:
             return [reply.text for reply in bench.ask([self._request(text, system, step) for text in prompts])]
 
         engine = graph.Engine(ask_all)
-        texts = {part: _variable(graph, prompt, part) for part in parts}
+        texts: dict[Part, Any] = {}  # Any: TextGrad's
+        for part in parts:
+            texts[part] = graph.Text(text_of(prompt, part), requires_grad=True, role_description=ROLES[part])
+            texts[part].label = part
         value = f"weighted loss {critique.loss:.4f} over {critique.n} rows"
         shares = critique.dealt(self.gradients)
         loss = graph.CritiqueLoss()(
@@ -104,12 +107,6 @@ def _past_texts(past: Sequence[Attempt], part: Part) -> list[str]:
         f"\nLoss {attempt.loss:.4f}, {attempt.result}:\n{text_of(attempt.prompt, part)}\n"
         for attempt in past[-MOMENTUM:]
     ]
-
-
-def _variable(graph: Any, prompt: JudgePrompt, part: Part) -> Any:  # Any: TextGrad's
-    variable = graph.Text(text_of(prompt, part), requires_grad=True, role_description=ROLES[part])
-    variable.label = part
-    return variable
 
 
 def _gradients(text: Any) -> list[str]:  # Any: a TextGrad variable

@@ -42,16 +42,13 @@ def write_texts(wanted: list[Wanted], ask: Ask, *, retries: int) -> list[Written
         left = [i for i, one in enumerate(written) if one.text is None]
         if not left:
             break
-        replies = ask([_another(wanted[i].request(written[i].reason), attempt) for i in left])
+        requests = [wanted[i].request(written[i].reason) for i in left]
+        # A later try is another request: the same reason twice would else be answered by the same reply.
+        replies = ask([replace(one, repeat=one.repeat + (attempt - 1) * _TRY) for one in requests])
         for i, reply in zip(left, replies, strict=True):
             text, reason = wanted[i].read(reply.text)
             written[i] = Written(text=text, reason=reason, tries=attempt)
     return written
-
-
-def _another(request: Request, attempt: int) -> Request:
-    """Make a later try another request: the same reason twice would otherwise be answered by the same reply."""
-    return replace(request, repeat=request.repeat + (attempt - 1) * _TRY)
 
 
 def read_tagged(reply: str, tag: str) -> tuple[str | None, str]:
