@@ -5,17 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from ..judges import (
-    BudgetSpent,
-    Client,
-    Dataset,
-    JudgedDataset,
-    JudgePrompt,
-    Progress,
-    Splits,
-    Unscored,
-    judge,
-)
+from ..judges import BudgetSpent, Client, Dataset, JudgedDataset, JudgePrompt, Progress, Splits, Unscored, judge
 from .events import RunEvent, write_event
 from .goal import Goal
 from .holdout.ledger import Ledger

@@ -4,14 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from ..judges import (
-    Dataset,
-    DecisionRule,
-    InputError,
-    JudgePrompt,
-    JudgeSettings,
-    require_column,
-)
+from ..judges import Dataset, DecisionRule, InputError, JudgePrompt, JudgeSettings, require_column
 from ..slices import parse_predicate
 from ..slices.inspect_slice import require_columns as require_columns_of
 from .losses.loss import Loss

@@ -6,16 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from ..judges import (
-    Completion,
-    Dataset,
-    JudgedDataset,
-    JudgePrompt,
-    LossError,
-    ModelError,
-    Request,
-    Row,
-)
+from ..judges import Completion, Dataset, JudgedDataset, JudgePrompt, LossError, ModelError, Request, Row
 from .context import RunContext, judge_rows
 from .critique import Critique, critique_batch, minibatch
 from .events import ProposalRecord, StepTaken

@@ -2,15 +2,7 @@ from .axioms import axiom_faults, check_axioms
 from .costs import BANDS, MAX_DISTANCES, cost_lines, cost_table
 from .expression import FUNCTIONS, NAMES, Expression, compile_expression
 from .grid import Grades
-from .loss import (
-    Loss,
-    default_loss,
-    loss_request,
-    missing_declaration,
-    parse_loss,
-    row_losses,
-    write_loss,
-)
+from .loss import Loss, default_loss, loss_request, missing_declaration, parse_loss, row_losses, write_loss
 from .objective import TARGETS, Guard, metric_name, read_guard, read_objective
 from .outcomes import TARGET_SLICE, Outcomes, outcomes_of
 
