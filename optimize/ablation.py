@@ -79,19 +79,9 @@ class HunkEffect:
 
     def to_json(self) -> dict[str, Any]:  # Any: JSON
         """Return hunk, effects and mark."""
-        return {
-            "number": self.hunk.number,
-            "part": self.hunk.part,
-            "kind": self.hunk.kind,
-            "old": list(self.hunk.old),
-            "new": list(self.hunk.new),
-            "left_out": self.left_out.to_json(),
-            "alone": self.alone.to_json(),
-            "mean": self.mean.to_json(),
-            "p_metric": self.p_metric,
-            "p_loss": self.p_loss,
-            "mark": self.mark,
-        }
+        effects = {name: getattr(self, name).to_json() for name in ("left_out", "alone", "mean")}
+        marks = {"p_metric": self.p_metric, "p_loss": self.p_loss, "mark": self.mark}
+        return {**asdict(self.hunk), "kind": self.hunk.kind, **effects, **marks}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

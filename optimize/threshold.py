@@ -54,15 +54,9 @@ class Rechosen:
     def to_json(self) -> dict[str, Any]:  # Any: JSON
         """Return rules, changes and notes."""
         rules = {name: getattr(self, name) for name in ("old", "before", "after")}
-        return {
-            "metric": self.metric,
-            "n": self.n,
-            "simulated": self.simulated,
-            "rules": {name: {"version": rule.version, **rule.to_json()} for name, rule in rules.items()},
-            "at_old": _as_json(self.at_old),
-            "retuned": _as_json(self.retuned),
-            "notes": list(self.notes),
-        }
+        stored = {name: {"version": rule.version, **rule.to_json()} for name, rule in rules.items()}
+        figures = {name: value for name, value in asdict(self).items() if name not in rules}
+        return figures | {"rules": stored, "notes": list(self.notes)}
 
 
 def tune_threshold(
@@ -168,7 +162,3 @@ def _folds(judged: JudgedDataset, seed: int) -> IntArray:
 
 def _changes(before: JudgedDataset, after: JudgedDataset, metrics: Sequence[str]) -> dict[str, Change | None]:
     return {metric: compare(metric, before, after) for metric in metrics}
-
-
-def _as_json(changes: Mapping[str, Change | None]) -> dict[str, Any]:  # Any: JSON
-    return {metric: change and asdict(change) for metric, change in changes.items()}

@@ -95,9 +95,10 @@ class AuditedSlice:
         marked = sum(self.marks.values())
         if not marked:
             return f"{moved}; nothing is marked. {self.audit.describe()}"
+        share = f"{self.wrong.value:.0%}, {self.wrong.low:.0%} to {self.wrong.high:.0%}"
         return (
             f"{moved}, {_figure(self.after)} with the corrected labels; {self.marks['wrong label']} of the {marked} "
-            f"errors marked are wrong labels ({_share(self.wrong)}). {self.audit.describe()}"
+            f"errors marked are wrong labels ({share}). {self.audit.describe()}"
         )
 
 
@@ -236,9 +237,3 @@ def _figure(estimate: Estimate) -> str:
     if estimate.low is None or estimate.high is None:
         return f"{estimate.value:.3f} (n = {estimate.n})"
     return f"{estimate.value:.3f} [{estimate.low:.3f}, {estimate.high:.3f}] (n = {estimate.n})"
-
-
-def _share(estimate: Estimate) -> str:
-    if estimate.value is None or estimate.low is None or estimate.high is None:
-        return f"n/a ({estimate.reason})"
-    return f"{estimate.value:.0%}, {estimate.low:.0%} to {estimate.high:.0%}"

@@ -52,7 +52,10 @@ def ask_again(
         again = replace(before.dataset, rows=tuple(before.dataset.rows[i] for i in silent))
         replies = ask_before(again, repeat).answers, ask_after(again, repeat).answers
         for i, old, new in zip(silent, *replies, strict=True):
-            _take(sides, i, old, new)
+            both = isinstance(old, Verdict) and isinstance(new, Verdict)
+            for answers, reply in zip(sides, (old, new), strict=True):
+                if both or not isinstance(answers[i], Verdict):
+                    answers[i] = reply
         left = len(_silent(before.dataset.rows, *sides))
         rounds.append(AskedAgain(repeat=repeat, rows=len(silent), left=left))
     old_answers, new_answers = sides
@@ -74,14 +77,6 @@ def _silent(rows: Sequence[Row], old: Sequence[Answer], new: Sequence[Answer]) -
 
 def _may_answer(answer: Answer) -> bool:
     return not isinstance(answer, Verdict) and answer.reason != "oversized"
-
-
-def _take(sides: tuple[list[Answer], list[Answer]], i: int, old: Answer, new: Answer) -> None:
-    """Enter a round's answers for row i, where they stand; see `ask_again`."""
-    both = isinstance(old, Verdict) and isinstance(new, Verdict)
-    for answers, reply in zip(sides, (old, new), strict=True):
-        if both or not isinstance(answers[i], Verdict):
-            answers[i] = reply
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

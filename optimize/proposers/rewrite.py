@@ -9,7 +9,7 @@ from ...judges import JudgePrompt, Message, Request
 from ..critique import Critique
 from .prompt_parts import constraints, rest_of
 from .proposer import Attempt, NoProposal, Part, Proposal
-from .texts import TEXT_LIMIT, Wanted, Written, read_tagged, too_long, write_texts
+from .texts import TEXT_LIMIT, Wanted, Written, write_texts
 from .workbench import Ask, Workbench
 
 TAG = "IMPROVED_CRITERIA"
@@ -73,21 +73,13 @@ class Rewrite:
         rules = "\n".join(f"- {rule}" for rule in constraints(prompt, "criteria"))
         user = _USER.format(criteria=prompt.criteria, rest=rest_of(prompt, "criteria"), critique=critique, rules=rules)
 
-        def request(reason: str) -> Request:
-            again = f"\n\nYour last answer could not be used: {reason}." if reason else ""
-            return Request(
-                messages=(Message("system", _SYSTEM.format(tag=TAG)), Message("user", user + again)),
-                temperature=self.temperature,
-                max_tokens=self.max_tokens,
-                default_max_tokens=TEXT_LIMIT,
-                repeat=repeat,
-                purpose="optimizer",
-            )
-
-        def read(reply: str) -> tuple[str | None, str]:
-            text, reason = read_tagged(reply, TAG)
-            if text is not None and (reason := too_long(prompt, prompt.criteria, text)):
-                return None, reason
-            return text, reason
-
-        return write_texts([Wanted(request=request, read=read)], ask, retries=self.retries)[0]
+        request = Request(
+            messages=(Message("system", _SYSTEM.format(tag=TAG)), Message("user", user)),
+            temperature=self.temperature,
+            max_tokens=self.max_tokens,
+            default_max_tokens=TEXT_LIMIT,
+            repeat=repeat,
+            purpose="optimizer",
+        )
+        wanted = Wanted(prompt=prompt, part="criteria", request=request, tag=TAG)
+        return write_texts([wanted], ask, retries=self.retries)[0]

@@ -11,7 +11,7 @@ from ..critique import Critique
 from .prompt_parts import ROLES, constraints, rest_of, text_of, with_text
 from .proposer import Attempt, NoProposal, Part, Proposal
 from .textgrad_graph import CLOSE_TAG, OPEN_TAG, load_graph
-from .texts import TEXT_LIMIT, Wanted, read_tagged, too_long, write_texts
+from .texts import TEXT_LIMIT, Wanted, write_texts
 from .workbench import Workbench
 
 MOMENTUM = 3
@@ -57,7 +57,10 @@ class TextGrad:
             list(texts.values()), value, lambda text: [_context(prompt, text, share, value) for share in shares]
         )
         loss.backward(engine)
-        feedback = {part: _gradients(text) for part, text in texts.items()}
+        feedback: dict[Part, list[str]] = {}
+        for part, text in texts.items():
+            gradients = sorted(str(gradient.value) for gradient in text.gradients)  # TextGrad keeps a set
+            feedback[part] = [gradient for gradient in gradients if gradient.strip()]
         parts = [part for part in parts if feedback[part]]
         if not parts:
             return NoProposal("the optimizer model gave no feedback")
@@ -67,8 +70,9 @@ class TextGrad:
         system = str(optimizer.optimizer_system_prompt)
         wanted: list[Wanted] = []
         for part in parts:
-            request = optimizer.request(texts[part], constraints(prompt, part), _past_texts(past, part))
-            wanted.append(self._wanted(prompt, part, request, system, step))
+            text = optimizer.request(texts[part], constraints(prompt, part), _past_texts(past, part))
+            request = self._request(text, system, step)
+            wanted.append(Wanted(prompt=prompt, part=part, request=request, tag=OPEN_TAG[1:-1]))
         written = write_texts(wanted, bench.ask, retries=self.retries)
         new = prompt
         for part, result in zip(parts, written, strict=True):
@@ -82,13 +86,6 @@ class TextGrad:
             gradient="\n".join(g for part in parts for g in feedback[part]).strip(),
             tries=max(result.tries for result in written),
         )
-
-    def _wanted(self, prompt: JudgePrompt, part: Part, text: str, system: str, step: int) -> Wanted:
-        def request(reason: str) -> Request:
-            again = f"\n\nYour last answer could not be used: {reason}." if reason else ""
-            return self._request(text + again, system, step)
-
-        return Wanted(request=request, read=lambda reply: _usable(prompt, part, reply))
 
     def _request(self, text: str, system: str, step: int) -> Request:
         return Request(
@@ -109,23 +106,9 @@ def _past_texts(past: Sequence[Attempt], part: Part) -> list[str]:
     ]
 
 
-def _gradients(text: Any) -> list[str]:  # Any: a TextGrad variable
-    """Return what the optimizer model said of a text, sorted, as TextGrad keeps it in a set."""
-    gradients = sorted(str(gradient.value) for gradient in text.gradients)
-    return [gradient for gradient in gradients if gradient.strip()]
-
-
 def _context(prompt: JudgePrompt, text: Any, critique: Critique, value: str) -> str:  # Any: a TextGrad variable
     tag = text.label.upper()
     return (
         f"<{tag}>\n{text.value}\n</{tag}>\n\n<REST_OF_PROMPT>\n{rest_of(prompt, text.label)}\n</REST_OF_PROMPT>\n\n"
         f"<CRITIQUE>\n{critique.text()}\n</CRITIQUE>\n\n<LOSS>{value}; lower is better</LOSS>"
     )
-
-
-def _usable(prompt: JudgePrompt, part: Part, reply: str) -> tuple[str | None, str]:
-    text, reason = read_tagged(reply, OPEN_TAG[1:-1])
-    if text is None:
-        return None, reason
-    reason = too_long(prompt, text_of(prompt, part), text) or with_text(prompt, part, text)[1]
-    return (None, reason) if reason else (text, "")

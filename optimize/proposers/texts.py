@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from ...judges import JudgePrompt, Request, estimate_tokens, without_thinking
 from ..invariants import token_cap
+from .prompt_parts import text_of, with_text
+from .proposer import Part
 from .workbench import Ask
 
 TEXT_LIMIT = 2_000
@@ -17,12 +18,21 @@ _TRY = 100_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wanted:
-    """One text that is asked for."""
+    """The new text of a part of a prompt, as it is asked for."""
 
-    request: Callable[[str], Request]
-    """The request, given why the last reply could not be used; empty the first time."""
-    read: Callable[[str], tuple[str | None, str]]
-    """Reads a reply: the text, or None and what is wrong with it."""
+    prompt: JudgePrompt
+    part: Part
+    request: Request
+    tag: str
+    """What the text stands between in the reply."""
+
+    def read(self, reply: str) -> tuple[str | None, str]:
+        """Return the text of a reply, or None and why it cannot be used."""
+        text, reason = read_tagged(reply, self.tag)
+        if text is not None:
+            old = text_of(self.prompt, self.part)
+            reason = too_long(self.prompt, old, text) or with_text(self.prompt, self.part, text)[1]
+        return (None, reason) if reason else (text, "")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,13 +52,20 @@ def write_texts(wanted: list[Wanted], ask: Ask, *, retries: int) -> list[Written
         left = [i for i, one in enumerate(written) if one.text is None]
         if not left:
             break
-        requests = [wanted[i].request(written[i].reason) for i in left]
-        # A later try is another request: the same reason twice would else be answered by the same reply.
-        replies = ask([replace(one, repeat=one.repeat + (attempt - 1) * _TRY) for one in requests])
+        replies = ask([_request(wanted[i].request, written[i].reason, attempt) for i in left])
         for i, reply in zip(left, replies, strict=True):
             text, reason = wanted[i].read(reply.text)
             written[i] = Written(text=text, reason=reason, tries=attempt)
     return written
+
+
+def _request(first: Request, reason: str, attempt: int) -> Request:
+    """Ask again with why the last reply could not be used; each try is a request of its own."""
+    if attempt == 1:
+        return first
+    *before, last = first.messages
+    again = replace(last, content=f"{last.content}\n\nYour last answer could not be used: {reason}.")
+    return replace(first, messages=(*before, again), repeat=first.repeat + (attempt - 1) * _TRY)
 
 
 def read_tagged(reply: str, tag: str) -> tuple[str | None, str]:
