@@ -37,7 +37,7 @@ from .models.tokens import estimate_tokens
 from .notebook_display import FIRST_ROWS, MOST_CHARACTERS, MOST_LINES, html_table
 from .prompt import DATA_NOTICE, PLACEHOLDER, Example, JudgePrompt, TextLoader, load_prompt, read_prompt, render
 from .registry import KeptRule, Registry, read_rule, write_beside
-from .reply import read_reply, response_format, without_thinking
+from .reply import cut_off, read_reply, response_format, without_thinking
 from .rows import Dataset, Row, Scalar, hash_rows
 from .scale import (
     BINARY,
@@ -137,6 +137,7 @@ __all__ = [
     "calibration_from_json",
     "clustered_se",
     "compare",
+    "cut_off",
     "estimate_tokens",
     "fit_calibration",
     "group_codes",

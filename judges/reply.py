@@ -26,6 +26,7 @@ MAX_OBJECTS = 200
 
 _THINKING = re.compile(r"\s*<think(?:ing)?>", re.IGNORECASE)
 _THOUGHT = re.compile(r"</think(?:ing)?>", re.IGNORECASE)
+_TAG = re.compile(r"</?think(?:ing)?>", re.IGNORECASE)
 _SCORE_WORDS = ("score", "grade", "rating", "verdict", "label", "answer")
 WORDS_FOR_ONE = frozenset({"yes", "true", "1", "positive"})
 WORDS_FOR_ZERO = frozenset({"no", "false", "0", "negative"})
@@ -147,7 +148,7 @@ def why_broken(completion: Completion) -> tuple[UnscoredReason, str] | None:
     if completion.refusal or ending == "content_filter":
         return "refused", (completion.refusal or "content filter")[:200]
     if ending == "length":
-        return "truncated", "the reply was cut at max_tokens"
+        return "truncated", f"{cut_off(completion)}; raise --max-tokens, or max_tokens of the model in models.yaml"
     if ending == "tool_calls":
         return "parse", "the reply calls a tool instead of answering in its text; none was offered"
     if ending != "stop":
@@ -155,9 +156,23 @@ def why_broken(completion: Completion) -> tuple[UnscoredReason, str] | None:
     return None
 
 
+def cut_off(completion: Completion) -> str:
+    """Say that a reply was cut at its limit of tokens, and how many of them the model thought with."""
+    thought = completion.reasoning_tokens
+    spent = f", after {thought:,} tokens of reasoning" if thought else ""
+    return f"the reply was cut off at its limit of tokens{spent}"
+
+
 def without_thinking(text: str) -> str:
-    """Drop the thinking a reply opens with; all of it where it never ends. One quoted later is text like any other."""
+    """Drop the thinking a reply opens with; all of it where it never ends. One quoted later is text like any other.
+
+    Where the chat template has opened it already, the reply has the closing tag only.
+    """
     at = 0
+    tag = _TAG.search(text)
+    # Not within an object: there the tag is quoted, perhaps from a row that wants to be read as a verdict.
+    if tag is not None and tag[0][1] == "/" and text.count("{", 0, tag.start()) == text.count("}", 0, tag.start()):
+        at = tag.end()
     while opened := _THINKING.match(text, at):
         closed = _THOUGHT.search(text, opened.end())
         if closed is None:

@@ -2,7 +2,8 @@
 
 The hard bound follows from two facts: an equal request is answered once and then is cached, and every
 step of the run is bounded by its settings. Each line of it stands for one step of `loop.optimize`. Requests that fail
-are not answers; what an endpoint bills for them only `--budget` bounds.
+are not answers; what an endpoint bills for them, and for the second request after a reply that was cut, only `--budget`
+bounds.
 """
 
 from __future__ import annotations

@@ -6,7 +6,18 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from ..judges import Completion, Dataset, JudgedDataset, JudgePrompt, LossError, ModelError, Request, Row
+from ..judges import (
+    Completion,
+    Dataset,
+    JudgedDataset,
+    JudgePrompt,
+    LossError,
+    ModelError,
+    Request,
+    Row,
+    cut_off,
+    without_thinking,
+)
 from .context import RunContext, judge_rows
 from .critique import Critique, critique_batch, minibatch
 from .events import ProposalRecord, StepTaken
@@ -215,7 +226,11 @@ class Step:
                 raise Unanswered(str(outcome), status=outcome.status) from outcome
             if not isinstance(outcome, Completion):
                 raise outcome
-            completions.append(outcome)
+            text = without_thinking(outcome.text)
+            # What a cut reply still says may be of use; where it was all thinking, only more room helps.
+            if outcome.finish_reason == "length" and not text:
+                raise Unanswered(f"{cut_off(outcome)}; raise optimizer_max_tokens of the model in models.yaml")
+            completions.append(replace(outcome, text=text))
         return completions
 
     def _draw(self) -> Dataset:

@@ -11,7 +11,7 @@ from .recorded import Recorded
 from .response_body import BodyReader, body_of
 from .settings import ANSWERING, OMIT, ModelSettings
 from .tokens import TokenCount, approximate_tokens, count_tokens, estimate_tokens
-from .wire import read_completion, read_fault, read_filtered, read_retry_after
+from .wire import read_answering_fault, read_completion, read_fault, read_retry_after
 
 __all__ = [
     "ANSWERING",
@@ -48,9 +48,9 @@ __all__ = [
     "checked_url",
     "count_tokens",
     "estimate_tokens",
+    "read_answering_fault",
     "read_completion",
     "read_fault",
-    "read_filtered",
     "read_rates",
     "read_retry_after",
     "read_seconds",

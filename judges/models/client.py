@@ -24,6 +24,7 @@ from .limits import AdaptiveLimit, SystemClock
 from .model import Completion, Model, Request
 from .price import Prices
 from .rates import Clock, RateLimits
+from .recorded import Recorded
 from .settings import ModelSettings
 
 _LOOKUP = 500
@@ -135,8 +136,9 @@ class Client:
     def ask(self, requests: Sequence[Request], *, progress: Callable[[Progress], None] | None = None) -> list[Outcome]:
         """Ask, and return the outcomes in the order of the requests.
 
-        What is in the call record is not asked again; equal requests are sent once. A request that
-        failed is a `ModelError` in the list; those left when the budget is spent are `BudgetSpent`.
+        What is in the call record is not asked again; equal requests are sent once. A reply that was cut at its limit
+        of tokens is asked for once more, with twice the room. A request that failed is a `ModelError` in the list;
+        those left when the budget is spent are `BudgetSpent`.
 
         Args:
             requests: What to ask.
@@ -145,22 +147,17 @@ class Client:
 
         Raises:
             ModelError: Every other request would fail as well: a wrong key, an unknown model, an
-                endpoint that is down.
+                endpoint that is down, a limit of tokens that leaves a judge no room for its verdicts.
             InputError: The budget is in money and the price of the model is unknown.
             Interrupted: Ctrl-C; what was in flight was awaited and recorded. A second Ctrl-C gives it up.
             WorkspaceError: The record cannot be written.
         """
         calls = self._distinct(requests)
         counters = Counters(len(requests), self._stats)
-        # Several threads may ask; the counters are plain integers.
         with self._counting:
             self._stats.requests += len(requests)
-            self._look_up(calls, counters)
-        open_calls = [call for call in calls if call.outcome is None]
-        if open_calls:
-            budget_spent = self._run(open_calls, counters, progress)
-            for call in open_calls:
-                call.outcome = call.outcome or budget_spent
+        self._complete(calls, counters, progress)
+        self._ask_with_more_room(calls, counters, progress)
         if progress is not None:
             progress(_progress(counters))
         return _in_order(calls, len(requests))
@@ -190,6 +187,40 @@ class Client:
             calls.setdefault(key, Call(key, request, [])).positions.append(position)
         return list(calls.values())
 
+    def _complete(self, calls: Sequence[Call], counters: Counters, progress: Callable[[Progress], None] | None) -> None:
+        """Give every call its outcome, from the record or from the model."""
+        # Several threads may ask; the counters are plain integers.
+        with self._counting:
+            self._look_up(calls, counters)
+        open_calls = [call for call in calls if call.outcome is None]
+        if open_calls:
+            budget_spent = self._run(open_calls, counters, progress)
+            for call in open_calls:
+                call.outcome = call.outcome or budget_spent
+
+    def _ask_with_more_room(
+        self, calls: Sequence[Call], counters: Counters, progress: Callable[[Progress], None] | None
+    ) -> None:
+        """Ask once more for each reply that was cut, with twice the tokens; a request of its own in the record."""
+        cut: list[tuple[Call, Call]] = []
+        for call in calls:
+            limit = call.request.max_tokens
+            if limit is not None and isinstance(call.outcome, Completion) and call.outcome.finish_reason == "length":
+                request = replace(call.request, max_tokens=2 * limit)
+                key = request.key(endpoint=self.model.endpoint, model=self.model.name)
+                cut.append((call, Call(key, request, call.positions, again=True)))
+                counters.reopen(call)
+        wider = [second for _, second in cut]
+        if isinstance(self.model, Recorded):
+            # It sends nothing: what earlier versions did not ask again stays as it was.
+            self._look_up(wider, counters)
+        else:
+            self._complete(wider, counters, progress)
+        for first, second in cut:
+            if second.outcome is None:
+                counters.count(first)
+            first.outcome = _joined(first.outcome, second.outcome)
+
     def _look_up(self, calls: Sequence[Call], counters: Counters) -> None:
         for start in range(0, len(calls), _LOOKUP):
             batch = calls[start : start + _LOOKUP]
@@ -208,6 +239,8 @@ class Client:
         self, calls: Sequence[Call], counters: Counters, progress: Callable[[Progress], None] | None
     ) -> BudgetSpent | None:
         """Run the calls in the loop while this thread reports; return why some have no outcome."""
+        if counters.no_room is not None:
+            raise counters.no_room
         dispatcher = Dispatcher(self._context, calls, counters)
         work = self._loop.start(dispatcher.run())
         try:
@@ -253,6 +286,24 @@ def _progress(counters: Counters) -> Progress:
         recorded=counters.recorded,
         cost=counters.cost if counters.price_known else None,
         tokens=counters.tokens,
+    )
+
+
+def _joined(first: Outcome | None, second: Outcome | None) -> Outcome | None:
+    """Return the outcome of a request that was asked again: the later reply, at the price of both."""
+    if isinstance(second, BudgetSpent):
+        return second  # a resumed run asks it again
+    if not isinstance(first, Completion) or not isinstance(second, Completion):
+        return first
+    cost = None if first.cost is None or second.cost is None else first.cost + second.cost
+    return replace(
+        second,
+        tokens_in=first.tokens_in + second.tokens_in,
+        tokens_out=first.tokens_out + second.tokens_out,
+        tokens_cached=first.tokens_cached + second.tokens_cached,
+        cost=cost,
+        latency=first.latency + second.latency,
+        recorded=first.recorded and second.recorded,
     )
 
 

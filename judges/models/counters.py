@@ -7,8 +7,14 @@ from dataclasses import dataclass, field
 from ..errors import BudgetSpent, ModelError
 from .budget import Reservation
 from .model import Completion, Request
+from .retries import no_room
 
 Outcome = Completion | ModelError | BudgetSpent
+
+FIRST_REPLIES = 20
+"""Replies of a judge after which it is clear whether its limit of tokens leaves room for verdicts."""
+MOST_CUT = 10
+"""So many of them cut at the limit mean that it does not."""
 
 
 @dataclass(slots=True, eq=False)
@@ -29,6 +35,8 @@ class Call:
     """How often in a row it failed with `last_status`."""
     successes_before: int = 0
     """Requests that had been answered when this one was first sent."""
+    again: bool = False
+    """Whether it asks once more for a reply that was cut, with more room."""
 
 
 @dataclass(slots=True)
@@ -51,6 +59,10 @@ class ClientStats:
     price_known: bool = True
     dropped: set[str] = field(default_factory=set)
     """Parameters that were asked for and that the endpoint refuses."""
+    first_replies: int = 0
+    """Replies of a judge, counted up to `FIRST_REPLIES`."""
+    first_cut: int = 0
+    """Those of them that were cut at the limit of tokens."""
 
 
 @dataclass(slots=True)
@@ -65,6 +77,8 @@ class Counters:
     cost: float = 0.0
     price_known: bool = True
     tokens: int = 0
+    no_room: ModelError | None = None
+    """Why the rest of a judge's requests is not worth paying for: most of its first replies were cut."""
 
     def count(self, call: Call) -> None:
         """Count a call that has its outcome; equal requests beyond the first cost nothing."""
@@ -75,9 +89,30 @@ class Counters:
                 free -= 1
             self.recorded += free
             self.stats.recorded += free
+            if call.request.purpose == "judge" and not call.again:
+                self._watch_room(call.request, call.outcome)
         else:
             self.failed += len(call.positions)
             self.stats.failed += len(call.positions)
+
+    def reopen(self, call: Call) -> None:
+        """Take back what `count` counted: the call's cut reply is asked for again."""
+        self.done -= len(call.positions)
+        if isinstance(call.outcome, Completion):
+            free = len(call.positions) - (not call.outcome.recorded)
+            self.recorded -= free
+            self.stats.recorded -= free
+
+    def _watch_room(self, request: Request, reply: Completion) -> None:
+        stats = self.stats
+        if self.no_room is not None or stats.first_replies >= FIRST_REPLIES:
+            return
+        stats.first_replies += 1
+        stats.first_cut += reply.finish_reason == "length"
+        if stats.first_cut >= MOST_CUT:
+            self.no_room = no_room(stats.first_cut, stats.first_replies, request, reply)
+            # Whoever asks again has given it more room.
+            stats.first_replies = stats.first_cut = 0
 
     def charge(self, completion: Completion) -> None:
         """Count the dollars and tokens of a completion that was made now."""

@@ -289,6 +289,8 @@ class Dispatcher:
         await _durable(context.record.done(call.key, completion))
         self._successes += 1
         self._finish(call, completion)
+        if self._counters.no_room is not None:
+            self.stop(self._counters.no_room)
         await self._record_given_up()
 
     async def _handle_failure(self, call: Call, error: ModelError, omitted: frozenset[str]) -> None:

@@ -15,7 +15,7 @@ from ..errors import ModelError, UnreachedError
 from .base_url import checked_url
 from .model import Completion, Request
 from .transport import Answer, Secret, Transport, TransportName
-from .wire import read_completion, read_fault, read_filtered
+from .wire import read_answering_fault, read_completion, read_fault
 
 _KEY_REFUSED = {401, 403}
 
@@ -96,7 +96,7 @@ class Endpoint:
             raise answer
         if answer.status < 300:
             return read_completion(answer.content, request, answer.headers)
-        return self._refusal(answer, body)
+        return self._refusal(answer, body, request)
 
     async def close(self) -> None:
         """See `Model.close`."""
@@ -109,10 +109,10 @@ class Endpoint:
         except TimeoutError:
             return ModelError(f"no answer from {self._base_url} within {self._timeout:g} s", retryable=True)
 
-    def _refusal(self, answer: Answer, body: Mapping[str, Any]) -> Completion:  # Any: JSON
-        """Return the completion of a request that a content filter stopped; raise any other error."""
-        if answer.status == 400 and (refusal := read_filtered(answer.content)):
-            return refusal
+    def _refusal(self, answer: Answer, body: Mapping[str, Any], request: Request) -> Completion:  # Any: JSON
+        """Return the completion that an error stands for; raise any other error."""
+        if answer.status == 400 and (reply := read_answering_fault(answer.content, request)):
+            return reply
         fault = read_fault(answer.status, answer.content, answer.headers, sent=body, base_url=self._base_url)
         if answer.status in _KEY_REFUSED and self._key_hint:
             fault.hint = self._key_hint

@@ -104,6 +104,10 @@ class TokenLogprob:
     top: tuple[tuple[str, float], ...] = ()
 
 
+REASONING = "reasoning_tokens"
+"""The name in `Completion.extra`."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Completion:
     """What a model answered."""
@@ -128,8 +132,15 @@ class Completion:
     recorded: bool = False
     """Whether it was cached and cost nothing now."""
     extra: Mapping[str, str] = field(default_factory=dict)
+    """Further notes of the endpoint's; stored with the call."""
     rates: RateReport | None = None
     """What the endpoint said is left of its limits; not recorded."""
+
+    @property
+    def reasoning_tokens(self) -> int | None:
+        """How many of `tokens_out` the model thought with before it answered; None where it does not say."""
+        noted = self.extra.get(REASONING)
+        return None if noted is None else int(noted)
 
     @property
     def reply_hash(self) -> str:

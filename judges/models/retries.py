@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 
 from ..errors import ModelError, UnreachedError
+from .model import Completion, Request
 
 OUTAGE = 10
 """So many requests given up in a row, without one success between them, mean that the endpoint is down."""
@@ -14,6 +15,8 @@ _BACKOFF_BASE = 0.5
 _BACKOFF_CAP = 30.0
 _POISON = 3
 """Equal server errors in a row after which a request counts as the cause."""
+_ROOM = 4096
+"""Tokens that leave most reasoning models room for a verdict."""
 _RATE_LIMITED = {429, 529}
 _OVERLOADED = {503, 529}
 """Server errors that say nothing about the request."""
@@ -76,3 +79,27 @@ def outage(error: ModelError) -> ModelError:
     message = f"{OUTAGE} requests in a row were given up; the last: {error}"
     resume = "go on when the endpoint answers, with the same command or `runs resume`: nothing answered is asked again"
     return ModelError(message, status=error.status, fatal=True, hint=error.hint or resume)
+
+
+def no_room(cut: int, replies: int, request: Request, last: Completion) -> ModelError:
+    """Return the error that ends an ask because most of a judge's first replies were cut.
+
+    Args:
+        cut: How many were.
+        replies: Of so many.
+        request: What was asked last.
+        last: The reply to it.
+    """
+    limit = request.max_tokens
+    where = "their limit" if limit is None else f"{limit:,} tokens"
+    thought = ""
+    if last.reasoning_tokens:
+        thought = f"; in the last, {last.reasoning_tokens:,} went into reasoning"
+    room = max(_ROOM, 4 * (limit or 0))
+    return ModelError(
+        f"{cut} of the judge's first {replies} replies were cut at {where}{thought}; the rest was not sent",
+        status=200,
+        fatal=True,
+        hint=f"leave it room to think: --max-tokens {room} (JudgeSettings(max_tokens={room}) in Python), or max_tokens "
+        "of the model in models.yaml; the replies so far are kept",
+    )

@@ -21,7 +21,7 @@ from pydantic import BaseModel, FailFast, Field, FiniteFloat, TypeAdapter, Valid
 
 from ..errors import InputError, ModelError
 from .base_url import checked_url
-from .model import Completion, Request, TokenLogprob, plain_finish
+from .model import REASONING, Completion, Request, TokenLogprob, plain_finish
 from .rates import read_rates
 from .tokens import approximate_tokens
 
@@ -45,6 +45,7 @@ _REFUSES = re.compile(
     re.I,
 )
 _TOO_LONG = re.compile(r"context (?:length|window)|too (?:large|long)|maximum context", re.I)
+_UNFINISHED = re.compile(r"could not finish the message because max_(?:completion_)?tokens", re.I)
 _REFUSAL_CODES = {"unsupported_parameter", "unsupported_value", "unknown_parameter"}
 _QUOTA_CODES = {"insufficient_quota", "billing_hard_limit_reached", "billing_not_active"}
 _FILTER_CODES = {"content_filter", "ResponsibleAIPolicyViolation"}
@@ -93,11 +94,16 @@ class _Cached(BaseModel):
     cached_tokens: _Tokens | None = None
 
 
-class _Usage(BaseModel):
+class _Reasoning(BaseModel):
+    reasoning_tokens: _Tokens | None = None
+
+
+class _Usage(_Reasoning):
     prompt_tokens: _Tokens
     completion_tokens: _Tokens
     total_tokens: Annotated[int, Field(strict=True, ge=0, le=2 * _MOST_TOKENS)] | None = None
     prompt_tokens_details: _Cached | None = None
+    completion_tokens_details: _Reasoning | None = None
 
 
 class _TopToken(BaseModel):
@@ -209,12 +215,18 @@ def _redirect(status: int, location: str) -> ModelError:
     return ModelError(message, status=status, fatal=True, hint=hint)
 
 
-def read_filtered(raw: bytes) -> Completion | None:
-    """Return a refusal where an error says that a content filter stopped the request (Azure), else None."""
+def read_answering_fault(raw: bytes, request: Request) -> Completion | None:
+    """Return the reply that an error stands for: a content filter stopped it (Azure), or its limit of tokens did."""
     fault = _Fault.read(raw)
-    if fault.code not in _FILTER_CODES:
+    if fault.code in _FILTER_CODES:
+        return Completion(text="", finish_reason="content_filter", refusal=fault.message[:_MESSAGE_CAP])
+    if not _UNFINISHED.search(fault.message[:_ERROR_CHARS]):
         return None
-    return Completion(text="", finish_reason="content_filter", refusal=fault.message[:_MESSAGE_CAP])
+    tokens_in, _, _, extra = _tokens(None, request, "")
+    # Nothing is reported, and all of it may have been paid for.
+    return Completion(
+        text="", finish_reason="length", tokens_in=tokens_in, tokens_out=request.token_limit or 0, extra=extra
+    )
 
 
 def read_retry_after(headers: Mapping[str, str]) -> float | None:
@@ -318,7 +330,11 @@ def _tokens(usage: Any, request: Request, text: str) -> tuple[int, int, int, dic
     cached = 0
     if reported.prompt_tokens_details is not None:
         cached = reported.prompt_tokens_details.cached_tokens or 0
-    return reported.prompt_tokens, reported.completion_tokens, min(cached, reported.prompt_tokens), {}
+    reasoning = reported.reasoning_tokens
+    if reported.completion_tokens_details is not None:
+        reasoning = reported.completion_tokens_details.reasoning_tokens or reasoning
+    extra = {REASONING: str(reasoning)} if reasoning else {}
+    return reported.prompt_tokens, reported.completion_tokens, min(cached, reported.prompt_tokens), extra
 
 
 def _logprobs(body: Any) -> tuple[TokenLogprob, ...]:  # Any: JSON

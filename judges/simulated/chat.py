@@ -124,6 +124,7 @@ def write_answer(completion: Completion, request: Request, model: str) -> bytes:
             "completion_tokens": completion.tokens_out,
             "total_tokens": completion.tokens_in + completion.tokens_out,
             "prompt_tokens_details": {"cached_tokens": completion.tokens_cached},
+            "completion_tokens_details": {"reasoning_tokens": completion.reasoning_tokens or 0},
         },
     }
     return orjson.dumps(answer)

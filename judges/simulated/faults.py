@@ -6,6 +6,7 @@ A spec is a comma-separated list such as `429=0.10,503=0.05,garbage=0.05,retry_a
   it; `badjson = RATE` answer with a body that is no JSON. These are drawn anew for every attempt of a body.
 * `garbage = RATE` answer 200 with a text that holds no verdict; `truncate = RATE` cut the text and
   say `length`. These are properties of a body: asked again, it gives the same.
+* `reasoning = 2500` thinks with so many tokens before every answer; a lower limit of tokens cuts it there.
 * `latency`, `retry_after`, `hold` are seconds; `refuse = temperature+logprobs` names parameters to
   refuse; `seed` is an integer; `once = true` spares every attempt of a body but the first.
 """
@@ -37,6 +38,8 @@ class Faults:
     truncate: float = 0.0
     timeout: float = 0.0
     badjson: float = 0.0
+    reasoning: int = 0
+    """Tokens spent before each answer."""
     latency: float = 0.0
     retry_after: float | None = None
     """Seconds in the Retry-After header of a 429 or 503; None sends no header."""
@@ -118,6 +121,8 @@ def _read(token: str, name: str, value: str) -> float | int | bool | frozenset[s
         if not value.removeprefix("-").isdecimal():
             raise InputError(f"fault {token!r}: {value!r} is not an integer")
         return int(value)
+    if name == "reasoning":
+        return int(_number(token, value, high=1_000_000.0))
     if name == "once":
         if value not in {"true", "false"}:
             raise InputError(f"fault {token!r}: {value!r} is neither 'true' nor 'false'")
@@ -129,7 +134,7 @@ def _read(token: str, name: str, value: str) -> float | int | bool | frozenset[s
             hint = "one of " + ", ".join(REFUSABLE)
             raise InputError(f"fault {token!r}: {unknown[0]!r} cannot be refused", hint=hint)
         return parameters
-    names = ", ".join(("a status", *_RATES, *_SECONDS, "refuse", "seed", "once"))
+    names = ", ".join(("a status", *_RATES, *_SECONDS, "reasoning", "refuse", "seed", "once"))
     raise InputError(f"fault {token!r}: {name!r} is unknown", hint=f"known are {names}")
 
 

@@ -18,7 +18,8 @@ from typing import TYPE_CHECKING, Any
 import orjson
 
 from ..errors import ModelError, WorldError
-from ..models.model import Completion, Model, Request
+from ..models.model import REASONING, Completion, Model, Request
+from ..models.tokens import approximate_tokens
 from .chat import RefusedError, read_body, read_request, write_answer
 from .faults import Faults
 
@@ -98,7 +99,7 @@ class _Service:
         return await self._deliver(completion, request, fault)
 
     async def _complete(self, request: Request, digest: bytes) -> Completion:
-        completion = await self.model.complete(request)
+        completion = await self._answer(request)
         self.stats.billed += 1
         self._billed.add(digest)
         self.stats.bodies = len(self._billed)
@@ -110,6 +111,19 @@ class _Service:
         if spoilt == "truncate":
             return _cut(completion)
         return completion
+
+    async def _answer(self, request: Request) -> Completion:
+        """Ask the model; where it reasons, only what the limit of tokens leaves is for the answer."""
+        thought, limit = self.faults.reasoning, request.max_tokens
+        if limit is not None and limit <= thought:
+            prompt = sum(approximate_tokens(message.content) for message in request.messages)
+            spent = {REASONING: str(limit)}
+            return Completion(text="", finish_reason="length", tokens_in=prompt, tokens_out=limit, extra=spent)
+        if not thought:
+            return await self.model.complete(request)
+        completion = await self.model.complete(replace(request, max_tokens=limit and limit - thought))
+        spent = {**completion.extra, REASONING: str(thought)}
+        return replace(completion, tokens_out=completion.tokens_out + thought, extra=spent)
 
     async def _deliver(self, completion: Completion, request: Request, fault: str | None) -> Response | _Dropped:
         if fault == "timeout":

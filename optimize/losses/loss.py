@@ -14,7 +14,17 @@ from typing import TYPE_CHECKING, Any
 import orjson
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from ...judges import BoolArray, Completion, FloatArray, JudgedDataset, LossError, Message, Request
+from ...judges import (
+    BoolArray,
+    Completion,
+    FloatArray,
+    JudgedDataset,
+    LossError,
+    Message,
+    Request,
+    cut_off,
+    without_thinking,
+)
 from ...judges.notebook_display import html_table
 from .axioms import DECLARATIONS, EXTRA, PERFECT, check_axioms
 from .costs import cost_table
@@ -35,8 +45,8 @@ from .outcomes import TARGET_SLICE, outcomes_of
 if TYPE_CHECKING:
     import pandas as pd
 
-LOSS_LIMIT = 800
-"""Tokens of a loss, where the settings of the optimizer model say nothing."""
+LOSS_LIMIT = 4_096
+"""Tokens of a loss and of the thinking before it, where the settings of the optimizer model say nothing."""
 RETURNS = 3
 """How often a refused loss goes back to the model before the default is taken."""
 MAX_REPLY = 20_000
@@ -286,10 +296,10 @@ def _read(completion: Completion) -> Loss:
     if completion.refusal is not None or completion.finish_reason == "content_filter":
         raise LossError("the model refused to answer")
     if completion.finish_reason == "length":
-        raise LossError("the reply was cut off before its end; answer more briefly")
+        raise LossError(f"{cut_off(completion)}; answer more briefly, or a person raises optimizer_max_tokens")
     if completion.finish_reason == "tool_calls":
         raise LossError("the reply calls a tool; answer in the text of the reply")
-    return parse_loss(completion.text, written_by=completion.model_returned or "model")
+    return parse_loss(without_thinking(completion.text), written_by=completion.model_returned or "model")
 
 
 def _required(objective: Objective) -> str | None:

@@ -43,7 +43,7 @@ class Rewrite:
     parts: tuple[Part, ...] = field(default=("criteria",), init=False)
     temperature: float | None = 0.7
     max_tokens: int | None = None
-    """Tokens of a reply; None: what the settings of the optimizer model say, else 2,000."""
+    """Tokens of a reply; None: what the settings of the optimizer model say, else 4,096."""
     retries: int = 2
 
     def propose(

@@ -28,7 +28,7 @@ class TextGrad:
     """How many gradients a part gets, each from its share of the examples, all asked for at once."""
     temperature: float | None = 0.7
     max_tokens: int | None = None
-    """Tokens of a reply; None: what the settings of the optimizer model say, else 2,000."""
+    """Tokens of a reply; None: what the settings of the optimizer model say, else 4,096."""
     retries: int = 2
     """How often a reply without a usable text is asked for again."""
 

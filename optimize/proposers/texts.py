@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from ...judges import JudgePrompt, Request, estimate_tokens, without_thinking
+from ...judges import JudgePrompt, Request, estimate_tokens
 from ..invariants import token_cap
 from .prompt_parts import text_of, with_text
 from .proposer import Part
 from .workbench import Ask
 
-TEXT_LIMIT = 2_000
-"""Tokens of a new text, where the settings of the optimizer model say nothing."""
+TEXT_LIMIT = 4_096
+"""Tokens of a new text and of the thinking before it, where the settings of the optimizer model say nothing."""
 _TRY = 100_000
 """Added to a request's repeat index for each further try; steps count far below it."""
 
@@ -69,18 +69,14 @@ def _request(first: Request, reason: str, attempt: int) -> Request:
 
 
 def read_tagged(reply: str, tag: str) -> tuple[str | None, str]:
-    """Return the text between the last pair of tags, or None and what was wrong with the reply.
-
-    Only thinking that the reply opens with is dropped; where it never ends, all of it is thinking.
-    """
+    """Return the text between the last pair of tags, or None and what was wrong with the reply."""
     opening, closing = f"<{tag}>", f"</{tag}>"
-    text = without_thinking(reply)
-    closed = text.rfind(closing)
-    opened = text.rfind(opening, 0, closed) if closed >= 0 else -1
+    closed = reply.rfind(closing)
+    opened = reply.rfind(opening, 0, closed) if closed >= 0 else -1
     if opened < 0:
-        return None, "the closing tag is missing" if opening in text else f"it has no {opening} tags"
+        return None, "the closing tag is missing" if opening in reply else f"it has no {opening} tags"
     start = opened + len(opening)
-    new = text[start : text.find(closing, start)].strip()
+    new = reply[start : reply.find(closing, start)].strip()
     if not new:
         return None, "the text between the tags is empty"
     return new, ""

@@ -10,7 +10,8 @@ import numpy as np
 from ...judges import Completion, FloatArray, JudgedDataset, JudgePrompt, ModelError, OutputScale, Request, Row
 
 Ask = Callable[[Sequence[Request]], list[Completion]]
-"""Asks the optimizer model several things at once, by the client with its cache and budget."""
+"""Asks the optimizer model several things at once, by the client with its cache and budget. The completions'
+texts are without the thinking they open with."""
 
 
 class Unanswered(ModelError):

@@ -281,7 +281,8 @@ def _notes(planned: PlannedRun, seen: Pilot | None) -> tuple[str, ...]:
     notes = [
         f"likely figures assume that {ASSUMED}",
         "at most: every answer at the length the budget reserves for it (half a token a byte of text) and its reply "
-        "at its limit; what an endpoint bills for requests that failed comes on top, and only --budget stops it",
+        "at its limit; what an endpoint bills for requests that failed, and replies that are cut and asked for once "
+        "more with twice the room, come on top, and only --budget stops them",
     ]
     if seen is None:
         notes.append(

@@ -26,7 +26,11 @@ def fenced(template: str, fields: dict[str, str], version: str) -> str:
 
 
 def without_thinking(reply: str) -> str:
-    """Drop the thinking a reply opens with; all of it where it never ends."""
+    """Drop the thinking a reply opens with, even if its opening tag is missing; all of it where it never ends."""
+    tag = re.search(r"</?think(?:ing)?>", reply, re.IGNORECASE)
+    before = "" if tag is None else reply[: tag.start()]
+    if tag is not None and tag[0][1] == "/" and before.count("{") == before.count("}"):
+        reply = reply[tag.end() :]
     while opened := re.match(r"\s*<think(?:ing)?>", reply, re.IGNORECASE):
         closed = re.compile(r"</think(?:ing)?>", re.IGNORECASE).search(reply, opened.end())
         reply = reply[closed.end() :] if closed else ""

@@ -68,7 +68,7 @@ def ask(fake: Any, texts: list[str]) -> JudgedDataset:
 
 
 def test_no_verdict_counts_that_the_reply_does_not_plainly_give(fake: Any) -> None:
-    """Each is unscored with its reason, and none of them is asked again."""
+    """Each is unscored with its reason, and only the one that was cut is asked again."""
     judged = ask(fake, list(REPLIES))
     answers = {answer.row_id: answer for answer in judged.answers}
     for name, (_, reason, detail) in REPLIES.items():
@@ -79,7 +79,7 @@ def test_no_verdict_counts_that_the_reply_does_not_plainly_give(fake: Any) -> No
             continue
         assert isinstance(found, Unscored), name
         assert (found.reason, detail in found.detail) == (reason, True), found
-    assert len(fake.seen) == len(REPLIES)
+    assert len(fake.seen) == len(REPLIES) + 1
 
 
 @pytest.mark.parametrize("name", ["tool", "aborted"])

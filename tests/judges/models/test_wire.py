@@ -13,9 +13,9 @@ from judgewright.judges.models import (
     Completion,
     Message,
     Request,
+    read_answering_fault,
     read_completion,
     read_fault,
-    read_filtered,
     read_retry_after,
 )
 
@@ -63,7 +63,16 @@ def test_a_whole_reply_is_read():
     assert (got.tokens_in, got.tokens_out, got.tokens_cached) == (9, 1, 4)
     assert (got.model_returned, got.fingerprint) == ("gpt-x-2025", "fp_1")
     assert got.logprobs[0].top == (("2", -0.1), ("1", -2.5))
-    assert got.extra == {}
+    assert (got.extra, got.reasoning_tokens) == ({}, None)
+
+
+@pytest.mark.parametrize(
+    "where", [{"completion_tokens_details": {"reasoning_tokens": 7}}, {"reasoning_tokens": 7}], ids=["OpenAI", "others"]
+)
+def test_reasoning_tokens_are_read_wherever_they_stand(where):
+    """Part of the tokens out."""
+    got = read_completion(body(usage={"prompt_tokens": 9, "completion_tokens": 8, **where}), ASKED)
+    assert (got.tokens_out, got.reasoning_tokens) == (8, 7)
 
 
 @pytest.mark.parametrize(
@@ -216,7 +225,7 @@ def test_no_bytes_raise_anything_but_a_model_error(raw):
         assert isinstance(read_completion(raw, ASKED), Completion)
     assert len(str(read_fault(400, raw, {}, sent=SENT))) < 400
     assert isinstance(read_fault(400, raw, {}, sent=SENT), ModelError)
-    read_filtered(raw)
+    read_answering_fault(raw, ASKED)
 
 
 def fault(message: object, param: str | None = None, code: object = None) -> dict:
@@ -334,10 +343,10 @@ def test_one_flagged_row_does_not_stop_a_run():
 def test_azures_content_filter_is_a_refusal():
     """A 400 that says content_filter is an answer about the row, not a failed call."""
     raw = orjson.dumps(fault("The response was filtered", "prompt", "content_filter"))
-    got = read_filtered(raw)
+    got = read_answering_fault(raw, ASKED)
     assert got is not None
     assert (got.finish_reason, got.refusal) == ("content_filter", "The response was filtered")
-    assert read_filtered(orjson.dumps(fault("else"))) is None
+    assert read_answering_fault(orjson.dumps(fault("else")), ASKED) is None
 
 
 @pytest.mark.parametrize(

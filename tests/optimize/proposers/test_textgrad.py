@@ -109,14 +109,12 @@ def test_no_feedback_is_no_proposal(propose: Any) -> None:
     ("reply", "text"),
     [
         ("<IMPROVED_VARIABLE> a </IMPROVED_VARIABLE>", "a"),
-        ("<think><IMPROVED_VARIABLE>draft</IMPROVED_VARIABLE></think><IMPROVED_VARIABLE>b</IMPROVED_VARIABLE>", "b"),
         ("<IMPROVED_VARIABLE>x</IMPROVED_VARIABLE> or rather <IMPROVED_VARIABLE>y</IMPROVED_VARIABLE>", "y"),
         ("<IMPROVED_VARIABLE>x</IMPROVED_VARIABLE> and <IMPROVED_VARIABLE>open", "x"),
         ("<IMPROVED_VARIABLE>x</IMPROVED_VARIABLE> and </IMPROVED_VARIABLE>", "x"),
         ("<IMPROVED_VARIABLE>open, then <IMPROVED_VARIABLE>y</IMPROVED_VARIABLE>", "y"),
         ("<IMPROVED_VARIABLE>Ignore <think> and </think>.</IMPROVED_VARIABLE>", "Ignore <think> and </think>."),
         ("<IMPROVED_VARIABLE>Ignore <think>.</IMPROVED_VARIABLE>", "Ignore <think>."),
-        ("<think>a</think>\n<thinking><IMPROVED_VARIABLE>draft</IMPROVED_VARIABLE>", None),
         ("</IMPROVED_VARIABLE><IMPROVED_VARIABLE>", None),
         ("<IMPROVED_VARIABLE>open", None),
         ("nothing", None),
@@ -124,15 +122,13 @@ def test_no_feedback_is_no_proposal(propose: Any) -> None:
     ],
 )
 def test_the_last_pair_of_tags_counts(reply: str, text: str | None) -> None:
-    """Drafts in thinking are dropped; half a tag is no text."""
+    """A draft before it does not; half a tag is no text."""
     assert read_tagged(reply, "IMPROVED_VARIABLE")[0] == text
 
 
-@pytest.mark.parametrize(
-    "unit", ["<IMPROVED_VARIABLE>", "</IMPROVED_VARIABLE>", "<think>", "<think></think>", " ", "<"]
-)
+@pytest.mark.parametrize("unit", ["<IMPROVED_VARIABLE>", "</IMPROVED_VARIABLE>", " ", "<"])
 def test_a_megabyte_of_tags_is_no_text(unit: str) -> None:
-    """Half pairs and thinking a hundred thousand times over are read in one pass."""
+    """Half pairs a hundred thousand times over are read in one pass."""
     assert read_tagged(unit * ((1 << 20) // len(unit)), "IMPROVED_VARIABLE")[0] is None
 
 

@@ -111,6 +111,7 @@ PROMPTS = [Registry().get(name) for name in Registry().names()]
 PROMPTS.append(
     replace(PROMPTS[0], scale=OutputScale(kind="binary", threshold=1.0), reply_schema={"why": "text", "score": "score"})
 )
+AROUND = ["", "```json\n", "{x} ", "so: ", '{"score": 1} ', "}", "{", "<think>{</think>", "{}</think>", "</think>"]
 VALUES = st.one_of(
     st.integers(-2, 5),
     st.floats(-0.5, 3.5),
@@ -126,9 +127,7 @@ VALUES = st.one_of(
     prompt=st.sampled_from(PROMPTS),
     value=VALUES,
     name=st.sampled_from(["own", "score", "other"]),
-    around=st.tuples(
-        *[st.sampled_from(["", "```json\n", "{x} ", "so: ", '{"score": 1} ', "}", "{", "<think>{</think>"])] * 2
-    ),
+    around=st.tuples(st.sampled_from(AROUND), st.sampled_from(AROUND)),
 )
 def test_json_replies_are_read_as_judgewright_reads_them(
     prompt: JudgePrompt, value: object, name: str, around: tuple[str, str]
