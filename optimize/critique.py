@@ -40,8 +40,8 @@ class Critique:
 
     def dealt(self, shares: int) -> tuple[Critique, ...]:
         """Deal the examples out over at most `shares` critiques of the same numbers, none of them empty."""
-        most = max(1, min(shares, len(self.examples)))
-        return tuple(replace(self, examples=self.examples[first::most]) for first in range(most))
+        shares = max(1, min(shares, len(self.examples)))
+        return tuple(replace(self, examples=self.examples[first::shares]) for first in range(shares))
 
 
 def critique_batch(judged: JudgedDataset, losses: FloatArray, *, objective: Objective, slice_name: str) -> Critique:
@@ -86,19 +86,19 @@ def describe_error(number: int, row: Row, verdict: Verdict, *, positive: bool, l
     """
     error = "grade off" if positive == verdict.positive else "false negative" if positive else "false positive"
     inputs = "\n".join(f"{name}: {excerpt(text)}" for name, text in row.inputs.items())
-    said = "positive" if verdict.positive else "negative"
+    verdict_word = "positive" if verdict.positive else "negative"
     people = "positive" if positive else "negative"
     return (
-        f"Example {number}, {error}, loss {loss:.2f}: the judge gave {verdict.score:g} ({said}), "
+        f"Example {number}, {error}, loss {loss:.2f}: the judge gave {verdict.score:g} ({verdict_word}), "
         f"people say {people} ({row.label:g}).\n{inputs}\nThe judge's reasons: {excerpt(verdict.rationale, 300)}"
     )
 
 
-def excerpt(text: str, most: int = EXCERPT_CHARS) -> str:
-    """Shorten a text to `most` characters by leaving out its middle, on one line."""
+def excerpt(text: str, limit: int = EXCERPT_CHARS) -> str:
+    """Shorten a text to `limit` characters by leaving out its middle, on one line."""
     flat = " ".join(text.split())
-    half = most // 2
-    return flat if len(flat) <= most else f"{flat[:half]} [...] {flat[-half:]}"
+    half = limit // 2
+    return flat if len(flat) <= limit else f"{flat[:half]} [...] {flat[-half:]}"
 
 
 def minibatch(candidates: Sequence[int], weights: Sequence[float], size: int, *, seed: int) -> list[int]:

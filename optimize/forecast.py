@@ -221,10 +221,10 @@ class _Sizes:
 
 
 def _row_sizes(planned: PlannedRun, rows: Sequence[Row]) -> _Sizes:
-    asked = planned.settings.judge
+    judge_settings = planned.settings.judge
     forecast = Forecast()
-    sent = [row for row in rows if sum(map(len, row.inputs.values())) <= asked.max_chars]
-    sizes = [forecast.before(judge_request(planned.prompt, row, settings=asked))[0] for row in sent]
+    sent = [row for row in rows if sum(map(len, row.inputs.values())) <= judge_settings.max_chars]
+    sizes = [forecast.before(judge_request(planned.prompt, row, settings=judge_settings))[0] for row in sent]
     return _Sizes(len(sizes), sum(sizes), max(sizes, default=0))
 
 
@@ -293,13 +293,13 @@ def _proposal_lines(step: StepBound, times: int, trial: int | None, reply: int |
 def _critique_tokens(planned: PlannedRun) -> int:
     """Tokens of a critique at most: its head and as many quoted rows as it may hold."""
     open_rows = (*planned.parts.train.rows, *planned.parts.validation.rows)
-    most = max(
+    longest = max(
         (sum(min(_bytes(text), 4 * EXCERPT_CHARS) for text in row.inputs.values()) for row in open_rows), default=0
     )
     names = sum(len(name) + 20 for name in planned.prompt.inputs)
     reasons = 4 * 300
     heading = estimate_tokens(planned.objective.describe()) + _SLICE_TOKENS
-    return heading + QUOTED * (most + names + reasons + 400) // 2
+    return heading + QUOTED * (longest + names + reasons + 400) // 2
 
 
 def _bytes(text: str) -> int:
@@ -324,7 +324,7 @@ def draw_runs(planned: PlannedRun, *, draws: int = DRAWS, seed: int = 0) -> Draw
     if step is None:
         return None
     rng = np.random.default_rng(seed)
-    usable, kept, again = (rng.beta(*shape, size=draws) for shape in (USABLE, KEPT, AGAIN))
+    usable, accepted, again = (rng.beta(*shape, size=draws) for shape in (USABLE, KEPT, AGAIN))
     train, validation, settings = len(planned.parts.train), len(planned.parts.validation), planned.settings
     sealed = len(planned.dataset) - train - validation
     judge = np.full(draws, train + validation)
@@ -335,11 +335,11 @@ def draw_runs(planned: PlannedRun, *, draws: int = DRAWS, seed: int = 0) -> Draw
     for _ in range(settings.steps):
         judge += np.where(changed, min(settings.batch, train), 0)
         for _ in range(settings.candidates):
-            asked, tried = _draw_proposal(step, again, rng)
-            optimizer, judge = optimizer + asked, judge + tried
+            requests, trials = _draw_proposal(step, again, rng)
+            optimizer, judge = optimizer + requests, judge + trials
         running = rng.binomial(settings.candidates, usable)
         judge += _draw_race(running, validation, rng)
-        changed |= (running > 0) & (rng.random(draws) < kept)
+        changed |= (running > 0) & (rng.random(draws) < accepted)
     judge += np.where(changed, 2 * sealed + train, 0)
     return Drawn(judge=judge.astype(np.int64), optimizer=optimizer.astype(np.int64))
 
@@ -359,6 +359,6 @@ def _draw_proposal(step: StepBound, again: FloatArray, rng: np.random.Generator)
     """Draw the optimizer's and the judge's calls of one proposal; both of shape (draws,)."""
     n = len(again)
     searched = np.floor((step.judge + step.either) * rng.uniform(0.5, 1.0, n)).astype(np.int64)
-    asked = searched // 5 if step.either else np.zeros(n, np.int64)
+    own_requests = searched // 5 if step.either else np.zeros(n, np.int64)
     written = step.optimizer - step.again + rng.binomial(step.again, again)
-    return asked + written, searched - asked
+    return own_requests + written, searched - own_requests

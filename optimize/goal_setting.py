@@ -61,8 +61,8 @@ def find_target(baseline: JudgedDataset, objective: Objective, services: Service
         keep=settings.keep,
         seed=settings.seed,
     )
-    chosen, why = choose_target(report, objective.direction)
-    target = Target(predicate=chosen.predicate if chosen else None, why=why)
+    chosen, reason = choose_target(report, objective.direction)
+    target = Target(predicate=chosen.predicate if chosen else None, why=reason)
     event = SliceChosen(
         name=target.name,
         why=target.why,

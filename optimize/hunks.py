@@ -145,8 +145,8 @@ def split_hunks(before: JudgePrompt, after: JudgePrompt, *, most: int | None = N
         hunks.append(Hunk(number=number, part=part, old=_shown(old), new=_shown(new)))
         for i in positions:
             steps[i] = replace(steps[i], hunk=number)
-    whole: dict[Part, tuple[Alignment, ...]] = {part: tuple(steps) for part, steps in aligned.items()}
-    return PromptDiff(before=before, after=after, hunks=tuple(hunks), steps=whole)
+    steps_of: dict[Part, tuple[Alignment, ...]] = {part: tuple(steps) for part, steps in aligned.items()}
+    return PromptDiff(before=before, after=after, hunks=tuple(hunks), steps=steps_of)
 
 
 def compose(diff: PromptDiff, chosen: Collection[int]) -> JudgePrompt:
@@ -192,10 +192,10 @@ def _text(diff: PromptDiff, part: Part, taken: Collection[int]) -> str:
     return new[: len(new) - len(new.lstrip())] + body + new[len(new.rstrip()) :]
 
 
-def _join(positions: Mapping[Part, list[int]], most: int | None) -> list[tuple[Part, list[int]]]:
-    """Return each part's changes: one by one, or neighbours together until no more than `most` are left."""
+def _join(positions: Mapping[Part, list[int]], limit: int | None) -> list[tuple[Part, list[int]]]:
+    """Return each part's changes: one by one, or neighbours together until no more than `limit` are left."""
     groups: list[tuple[Part, list[int]]] = [(part, [i]) for part, changed in positions.items() for i in changed]
-    while most is not None and len(groups) > most:
+    while limit is not None and len(groups) > limit:
         near = [(len(a) + len(b), i) for i, ((p, a), (q, b)) in enumerate(pairwise(groups)) if p == q]
         if not near:
             break

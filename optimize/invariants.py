@@ -66,9 +66,9 @@ class PhraseIndex:
 
     def quoted(self, text: str, *, allowed: str = "") -> tuple[str, str] | None:
         """Return (row id, phrase) of the first phrase the text shares with a row and `allowed` does not have."""
-        known = set(_phrases(allowed))
+        ignored = set(_phrases(allowed))
         for phrase in _phrases(text):
-            if phrase not in known and (owner := self._owner.get(hash(phrase))) is not None:
+            if phrase not in ignored and (owner := self._owner.get(hash(phrase))) is not None:
                 return owner, " ".join(phrase)
         return None
 
@@ -91,58 +91,58 @@ def check_candidate(
     *,
     phrases: PhraseIndex,
     editable: tuple[str, ...] = ("criteria",),
-    cap: int | None = None,
     training: Iterable[Row] = (),
 ) -> tuple[Violation, ...]:
     """Return every invariant the candidate breaks; an empty tuple means it may be tried.
+
+    One over its cap of tokens is not read further.
 
     Args:
         original: The prompt the run started from.
         candidate: The proposed prompt.
         phrases: The rows it may not quote (training and validation rows; the holdout is sealed).
         editable: The parts that were allowed to change.
-        cap: Tokens the candidate may have, `token_cap(original)` unless given; one over it is not read further.
         training: The rows that new demonstrations may be made of; any other row, a sealed one above all, is refused.
     """
-    tokens, most = estimate_tokens(_text(candidate)), cap or token_cap(original)
-    if tokens > most:
-        return (Violation("token_cap", f"about {tokens} tokens, the cap is {most}"),)
+    tokens, limit = estimate_tokens(_text(candidate)), token_cap(original)
+    if tokens > limit:
+        return (Violation("token_cap", f"about {tokens} tokens, the cap is {limit}"),)
     shown = sum(estimate_tokens(text) for example in _added(original, candidate) for text in example.inputs.values())
     if shown > EXAMPLE_TOKENS:
         return (Violation("token_cap", f"new demonstrations of about {shown} tokens, the cap is {EXAMPLE_TOKENS}"),)
-    found: list[Violation] = []
+    broken: list[Violation] = []
     if candidate.version == original.version:
-        found.append(Violation("unchanged", "the candidate is the same prompt"))
+        broken.append(Violation("unchanged", "the candidate is the same prompt"))
     if not candidate.criteria.strip():
-        found.append(Violation("empty", "the criteria are empty"))
-    found += _placeholders(original, candidate)
+        broken.append(Violation("empty", "the criteria are empty"))
+    broken += _placeholders(original, candidate)
     if candidate.template != original.template:
-        found.append(Violation("template_changed", "the user template differs"))
+        broken.append(Violation("template_changed", "the user template differs"))
     if candidate.scale != original.scale:
         detail = f"the scale was {original.scale.describe()}, the candidate has {candidate.scale.describe()}"
-        found.append(
+        broken.append(
             Violation(
                 "scale_changed",
                 detail if candidate.scale.levels != original.scale.levels else "the anchors or the threshold differ",
             )
         )
     if changed := _reply_change(original, candidate, editable):
-        found.append(Violation("reply_changed", changed))
+        broken.append(Violation("reply_changed", changed))
     for part in _FREE_PARTS:
         if part not in (*editable, "reply") and getattr(candidate, part) != getattr(original, part):
-            found.append(Violation("part_not_editable", f"{part} changed; this run may edit {', '.join(editable)}"))
+            broken.append(Violation("part_not_editable", f"{part} changed; this run may edit {', '.join(editable)}"))
     if quoted := _quoted(original, candidate, phrases):
-        found.append(Violation("quotes_row", f"quotes row {quoted[0]!r}: {quoted[1]!r}"))
-    found += _foreign_examples(original, candidate, training)
+        broken.append(Violation("quotes_row", f"quotes row {quoted[0]!r}: {quoted[1]!r}"))
+    broken += _foreign_examples(original, candidate, training)
     if hidden := sorted(_hidden(_text(candidate)) - _hidden(_text(original))):
-        found.append(Violation("hidden_characters", f"has invisible characters {[f'U+{ord(c):04X}' for c in hidden]}"))
-    return tuple(found)
+        broken.append(Violation("hidden_characters", f"has invisible characters {[f'U+{ord(c):04X}' for c in hidden]}"))
+    return tuple(broken)
 
 
 def _added(original: JudgePrompt, candidate: JudgePrompt) -> list[Example]:
     """Return the demonstrations whose inputs the original does not show."""
-    known = [dict(example.inputs) for example in original.examples]
-    return [example for example in candidate.examples if dict(example.inputs) not in known]
+    old_inputs = [dict(example.inputs) for example in original.examples]
+    return [example for example in candidate.examples if dict(example.inputs) not in old_inputs]
 
 
 def _foreign_examples(original: JudgePrompt, candidate: JudgePrompt, training: Iterable[Row]) -> list[Violation]:
@@ -150,8 +150,8 @@ def _foreign_examples(original: JudgePrompt, candidate: JudgePrompt, training: I
     if not added:
         return []
     names = candidate.inputs
-    known = {tuple(row.inputs.get(name) for name in names) for row in training}
-    foreign = sum(tuple(example.inputs.get(name) for name in names) not in known for example in added)
+    training_inputs = {tuple(row.inputs.get(name) for name in names) for row in training}
+    foreign = sum(tuple(example.inputs.get(name) for name in names) not in training_inputs for example in added)
     # Which rows they are is not told: one of them may be sealed.
     detail = f"{foreign} of {len(added)} new demonstrations are no training rows"
     return [Violation("example_not_training", detail)] if foreign else []
@@ -159,12 +159,12 @@ def _foreign_examples(original: JudgePrompt, candidate: JudgePrompt, training: I
 
 def _quoted(original: JudgePrompt, candidate: JudgePrompt, phrases: PhraseIndex) -> tuple[str, str] | None:
     """Look for quotations; the reply of a demonstration may quote the row that it answers."""
-    known = _text(original)
+    old_text = _text(original)
     own = "\n".join((candidate.system, candidate.criteria, candidate.reply))
-    if found := phrases.quoted(own, allowed=known):
-        return found
+    if quotation := phrases.quoted(own, allowed=old_text):
+        return quotation
     answered = (
-        phrases.quoted(example.reply, allowed="\n".join((known, *example.inputs.values())))
+        phrases.quoted(example.reply, allowed="\n".join((old_text, *example.inputs.values())))
         for example in candidate.examples
     )
     return next(filter(None, answered), None)
@@ -183,8 +183,8 @@ def _reply_change(original: JudgePrompt, candidate: JudgePrompt, editable: tuple
 
 
 def _hidden(text: str) -> set[str]:
-    found = {c for c in set(text) if unicodedata.category(c) in _HIDDEN or ord(c) in _BLANK}
-    return found - {"\n", "\t"}
+    hidden = {c for c in set(text) if unicodedata.category(c) in _HIDDEN or ord(c) in _BLANK}
+    return hidden - {"\n", "\t"}
 
 
 def _text(prompt: JudgePrompt) -> str:
@@ -203,6 +203,6 @@ def _placeholders(original: JudgePrompt, candidate: JudgePrompt) -> list[Violati
 
 def _names(text: str) -> set[str]:
     """Return `{{name}}`, and what other template languages would fill in: `{name}`, `${name}`, `{% name %}`."""
-    found = {f"{{{{{name.strip()}}}}}" for name in _BRACED.findall(text)}
+    names = {f"{{{{{name.strip()}}}}}" for name in _BRACED.findall(text)}
     rest = _BRACED.sub(" ", text)
-    return found | set(_TAGGED.findall(rest)) | set(_SINGLE.findall(rest))
+    return names | set(_TAGGED.findall(rest)) | set(_SINGLE.findall(rest))

@@ -86,27 +86,27 @@ def require_same(event: Event, kind: str, content: str) -> Event:
     return event
 
 
-def first_difference(recorded: object, found: object, path: str = "") -> str | None:
+def first_difference(recorded: object, current: object, path: str = "") -> str | None:
     """Name the first field, in sorted order, in which two JSON values differ; None if they are equal."""
-    if isinstance(recorded, Mapping) and isinstance(found, Mapping):
-        for key in sorted({*recorded, *found}):
+    if isinstance(recorded, Mapping) and isinstance(current, Mapping):
+        for key in sorted({*recorded, *current}):
             inner = f"{path}.{key}" if path else str(key)
-            if key not in found:
+            if key not in current:
                 return f"{inner} was recorded and is not there now"
             if key not in recorded:
                 return f"{inner} was not recorded and is there now"
-            if (difference := first_difference(recorded[key], found[key], inner)) is not None:
+            if (difference := first_difference(recorded[key], current[key], inner)) is not None:
                 return difference
         return None
-    if isinstance(recorded, list) and isinstance(found, list):
-        for i, (one, other) in enumerate(zip(recorded, found, strict=False)):
+    if isinstance(recorded, list) and isinstance(current, list):
+        for i, (one, other) in enumerate(zip(recorded, current, strict=False)):
             if (difference := first_difference(one, other, f"{path}[{i}]")) is not None:
                 return difference
-        return None if len(recorded) == len(found) else f"{path} had {len(recorded)} entries, now {len(found)}"
+        return None if len(recorded) == len(current) else f"{path} had {len(recorded)} entries, now {len(current)}"
     # True equals 1 in Python and is another value in JSON.
-    if recorded == found and isinstance(recorded, bool) == isinstance(found, bool):
+    if recorded == current and isinstance(recorded, bool) == isinstance(current, bool):
         return None
-    return f"{path or 'payload'} was {_short(recorded)}, now {_short(found)}"
+    return f"{path or 'payload'} was {_short(recorded)}, now {_short(current)}"
 
 
 def _lasting(payload: Payload) -> Payload:

@@ -104,10 +104,10 @@ def tune_threshold(
 
 
 def _require_validation(before: JudgedDataset, after: JudgedDataset, parts: Splits) -> None:
-    known = {row.id for row in parts.validation.rows}
+    validation_ids = {row.id for row in parts.validation.rows}
     ids = [[row.id for row in judged.dataset.rows] for judged in (before, after)]
-    if strange := [row_id for row_id in ids[0] + ids[1] if row_id not in known]:
-        raise InputError(f"row {strange[0]!r} is not a validation row; thresholds are chosen on those alone")
+    if strangers := [row_id for row_id in ids[0] + ids[1] if row_id not in validation_ids]:
+        raise InputError(f"row {strangers[0]!r} is not a validation row; thresholds are chosen on those alone")
     if ids[0] != ids[1] or (before.scale, before.rule) != (after.scale, after.rule):
         raise InputError("the tables before and after differ in their rows, their scale or the rule that decided")
 

@@ -91,11 +91,11 @@ def prompt_parts(prompt: JudgePrompt) -> tuple[tuple[str, str], ...]:
 
 
 def _words(text: str) -> list[_Word]:
-    found, at = [], 0
+    words, at = [], 0
     for match in _WORD.finditer(text):
-        found.append(_Word(text[at : match.start()], match.group()))
+        words.append(_Word(text[at : match.start()], match.group()))
         at = match.end()
-    return [*found, _Word(text[at:], "")]
+    return [*words, _Word(text[at:], "")]
 
 
 @dataclass(slots=True)
@@ -171,8 +171,8 @@ def _joined(pieces: Iterator[Piece]) -> tuple[Piece, ...]:
     """Join neighbours of one kind; between two kept stretches all that goes stands before all that comes."""
     out: list[Piece] = []
     for _, run in groupby((piece for piece in pieces if piece.text), key=lambda piece: piece.kind == "same"):
-        whole = list(run)
+        stretch = list(run)
         for kind in KINDS:
-            if text := "".join(piece.text for piece in whole if piece.kind == kind):
+            if text := "".join(piece.text for piece in stretch if piece.kind == kind):
                 out.append(Piece(kind, text))
     return tuple(out)

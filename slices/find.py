@@ -187,9 +187,9 @@ def search_slices(
     checked = cross_check(search, vocabulary)
     slices: list[FoundSlice] = []
     for tested in checked.slices:
-        found = _describe(checked.search, tested)
-        if found is not None:
-            slices.append(found)
+        one = _describe(checked.search, tested)
+        if one is not None:
+            slices.append(one)
     slices.sort(key=lambda s: (not s.prompt_target, not s.confirmed, -s.held_out.gain_low, s.p, str(s.predicate)))
     return SliceReport(
         slices=tuple(slices),

@@ -37,8 +37,8 @@ class CostLine:
     def to_json(self) -> dict[str, Any]:  # Any: JSON
         """Return the line; `costs` names its bands."""
         bands = [
-            {"confidence": list(band), "least": least, "most": most}
-            for band, (least, most) in zip(BANDS, self.costs, strict=True)
+            {"confidence": list(band), "least": low, "most": high}
+            for band, (low, high) in zip(BANDS, self.costs, strict=True)
         ]
         distance = list(self.distance) if self.distance else None
         return {"place": self.place, "outcome": self.outcome, "distance": distance, "costs": bands}
