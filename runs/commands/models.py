@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -12,10 +11,11 @@ from ...judges.errors import InputError
 from ..terminal import inline, say, say_json, say_table
 from .help import Group
 from .model_access import asking_environment
-from .options import json_option, open_workspace, read_pairs, workspace_option
+from .options import json_option, read_pairs, reads_workspace
 
 if TYPE_CHECKING:
     from ..actions.models import ModelDescription
+    from ..store.workspace import Workspace
 
 
 @click.group(cls=Group)
@@ -24,14 +24,13 @@ def models() -> None:
 
 
 @models.command("list", epilog="Example:  judgewright models list")
-@workspace_option
+@reads_workspace
 @json_option
-def list_(workspace: Path | None, as_json: bool) -> None:
+def list_(workspace: Workspace, as_json: bool) -> None:
     """List the models of your own models.yaml and of the workspace's."""
     from ..actions.models import describe_models
 
-    with open_workspace(workspace) as opened:
-        environment = asking_environment(opened.root)
+    environment = asking_environment(workspace.root)
     described = describe_models(environment)
     if as_json:
         say_json({"models": [one.to_json() for one in described]})
@@ -49,14 +48,13 @@ def list_(workspace: Path | None, as_json: bool) -> None:
 
 @models.command(epilog="Example:  judgewright models show fast")
 @click.argument("name")
-@workspace_option
+@reads_workspace
 @json_option
-def show(name: str, workspace: Path | None, as_json: bool) -> None:
+def show(name: str, workspace: Workspace, as_json: bool) -> None:
     """Show what NAME stands for, where each setting comes from, and whether its key is there."""
     from ..actions.models import describe_model, source_of
 
-    with open_workspace(workspace) as opened:
-        described = describe_model(name, asking_environment(opened.root))
+    described = describe_model(name, asking_environment(workspace.root))
     if as_json:
         say_json(described.to_json())
         return
