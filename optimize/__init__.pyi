@@ -26,7 +26,7 @@ from .proposers.rewrite import Rewrite
 from .proposers.textgrad import TextGrad
 from .proposers.workbench import Trial, Unanswered, Workbench
 from .settings import RunSettings
-from .threshold import NoThreshold, Rechosen, tune_threshold
+from .threshold import NoThreshold, TunedThresholds, tune_threshold
 from .word_diff import Piece, diff_prompts, diff_words, prompt_parts
 
 __all__ = [
@@ -61,7 +61,6 @@ __all__ = [
     "PlannedRun",
     "Proposal",
     "Proposer",
-    "Rechosen",
     "Rewrite",
     "RunContext",
     "RunSettings",
@@ -70,6 +69,7 @@ __all__ = [
     "Target",
     "TextGrad",
     "Trial",
+    "TunedThresholds",
     "Unanswered",
     "Violation",
     "Workbench",

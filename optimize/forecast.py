@@ -180,13 +180,16 @@ def bound_run(planned: PlannedRun) -> tuple[Asked, ...] | None:
         longest=sizes.longest,
     )
     more = _growth(planned)
+    # A search may try what the invariants would refuse, however long.
+    bounded = isinstance(planned.proposer, TextGrad | Rewrite | HumanEdit)
+    trial = sizes.longest + more if bounded else None
     batch = min(settings.batch, train.calls)
     later = max(settings.steps - 1, 0)  # the first minibatch was answered by the benchmark
     lines = [
         _judged("benchmark of the open rows", (train, 1, 0), (validation, 1, 0), reply=reply),
         _loss_line(planned),
         _judged("minibatches", (_Sizes(batch, batch * train.longest, train.longest), later, more), reply=reply),
-        *_proposal_lines(step, settings.steps * settings.candidates, _longest(planned, sizes, more), reply),
+        *_proposal_lines(step, settings.steps * settings.candidates, trial, reply),
         _judged("validations of candidates", (validation, settings.steps * settings.candidates, more), reply=reply),
     ]
     if planned.screened and settings.candidates > 1:
@@ -246,11 +249,6 @@ def _judged(what: str, *rows: tuple[_Sizes, int, int], reply: int | None) -> Ask
     longest = max((sizes.longest + more for sizes, _, more in rows), default=0)
     out = None if reply is None else calls * reply
     return Asked(what=what, who="judge", calls=calls, tokens_in=tokens, tokens_out=out, longest=longest)
-
-
-def _longest(planned: PlannedRun, sizes: _Sizes, more: int) -> int | None:
-    """Tokens of the longest trial; None where a search may try what the invariants would refuse."""
-    return sizes.longest + more if isinstance(planned.proposer, TextGrad | Rewrite | HumanEdit) else None
 
 
 def _loss_line(planned: PlannedRun) -> Asked:

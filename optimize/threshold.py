@@ -32,7 +32,7 @@ class NoThreshold:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Rechosen:
+class TunedThresholds:
     """The thresholds, and the change from before to after under either choice."""
 
     metric: str
@@ -61,7 +61,7 @@ class Rechosen:
 
 def tune_threshold(
     before: JudgedDataset, after: JudgedDataset, parts: Splits, objective: Objective, *, seed: int = 0
-) -> Rechosen | NoThreshold:
+) -> TunedThresholds | NoThreshold:
     """Choose the threshold of both prompts on validation rows, and compare them at the old and at the new ones.
 
     Among thresholds under which no guarded metric is further below the old prompt's than its margin, the one with
@@ -90,7 +90,7 @@ def tune_threshold(
     floors = _floors(before, aim)
     crossed = _cross_fit(before, after, aim, old, seed)
     metrics = tuple(dict.fromkeys((objective.target, *(guard.metric for guard in objective.guards))))
-    return Rechosen(
+    return TunedThresholds(
         metric=aim.target,
         old=old,
         before=_choose(before, aim, old, floors),

@@ -181,7 +181,7 @@ def _declaration_faults(costs: FloatArray, grid: Grid, declares: Mapping[str, bo
         dear, cheap = "false positive", "false negative"
         if key == "fn_costs_more_than_fp":
             dear, cheap = cheap, dear
-        if grid.square:
+        if grid.people.same_as(grid.judge):  # only then can two grades be swapped
             against = _swapped_against(costs, grid, dear)
         else:
             against = _unlike_against(costs, grid, dear, cheap)

@@ -107,11 +107,6 @@ class Grid:
         return len(self.confidences), len(PLACES), len(self.people.ranks), len(self.judge.ranks)
 
     @property
-    def square(self) -> bool:
-        """Whether people and judge have the same grades, so that two of them can be swapped."""
-        return self.people.same_as(self.judge)
-
-    @property
     def right(self) -> BoolArray:
         """Whether both sides decide alike; shape (P, J)."""
         return self.people.positive[:, None] == self.judge.positive[None, :]

@@ -44,7 +44,9 @@ def list_demonstrations(prompt: JudgePrompt, train: Trial) -> list[Demonstration
         row, verdict = judged.rows[i], judged.verdicts[i]
         example = demonstrate(prompt, row, judged, verdict)
         if example is not None:
-            error = _error_type(positive=bool(judged.positive[i]), predicted=bool(judged.predicted[i]))
+            error: ErrorType = "right positive" if judged.predicted[i] else "right negative"
+            if judged.predicted[i] != judged.positive[i]:
+                error = "false positive" if judged.predicted[i] else "false negative"
             demonstrations.append(Demonstration(row=row, example=example, error=error))
     return demonstrations
 
@@ -122,9 +124,3 @@ def pool(choices: Sequence[Demonstration], size: int) -> list[Demonstration]:
         if len(taken) >= size:
             break
     return taken
-
-
-def _error_type(*, positive: bool, predicted: bool) -> ErrorType:
-    if predicted == positive:
-        return "right positive" if positive else "right negative"
-    return "false positive" if predicted else "false negative"

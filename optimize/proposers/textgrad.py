@@ -70,7 +70,12 @@ class TextGrad:
         system = str(optimizer.optimizer_system_prompt)
         wanted: list[Wanted] = []
         for part in parts:
-            text = optimizer.request(texts[part], constraints(prompt, part), _past_texts(past, part))
+            # What TextGrad calls momentum: the last earlier texts.
+            earlier = [
+                f"\nLoss {attempt.loss:.4f}, {attempt.result}:\n{text_of(attempt.prompt, part)}\n"
+                for attempt in past[-MOMENTUM:]
+            ]
+            text = optimizer.request(texts[part], constraints(prompt, part), earlier)
             request = self._request(text, system, step)
             wanted.append(Wanted(prompt=prompt, part=part, request=request, tag=OPEN_TAG[1:-1]))
         written = write_texts(wanted, bench.ask, retries=self.retries)
@@ -96,14 +101,6 @@ class TextGrad:
             repeat=step,
             purpose="optimizer",
         )
-
-
-def _past_texts(past: Sequence[Attempt], part: Part) -> list[str]:
-    """Show the last earlier texts of a part: what TextGrad calls momentum."""
-    return [
-        f"\nLoss {attempt.loss:.4f}, {attempt.result}:\n{text_of(attempt.prompt, part)}\n"
-        for attempt in past[-MOMENTUM:]
-    ]
 
 
 def _context(prompt: JudgePrompt, text: Any, critique: Critique, value: str) -> str:  # Any: a TextGrad variable

@@ -31,7 +31,7 @@ from judgewright.optimize import (
     Guard,
     NoThreshold,
     Objective,
-    Rechosen,
+    TunedThresholds,
     read_objective,
     tune_threshold,
 )
@@ -71,7 +71,7 @@ def test_an_edit_that_only_moves_the_scores_gains_nothing_once_both_are_retuned(
     lenient = graded(parts.validation, shift=1, rng=rng)
     strict = judged(parts.validation, np.maximum(lenient.score - 1, 0))
     found = tune_threshold(lenient, strict, parts, read_objective("raise f1", target="f1"))
-    assert isinstance(found, Rechosen)
+    assert isinstance(found, TunedThresholds)
     assert found.before.threshold == found.after.threshold + 1
     at_old, retuned = found.at_old["f1"], found.retuned["f1"]
     assert at_old is not None
@@ -97,7 +97,7 @@ def test_the_chosen_threshold_is_the_best_that_keeps_the_guard(seed: int, margin
         table, thresholds = graded(rows, shift=0.5, rng=rng), {1.0, 2.0, 3.0, 4.0}
     objective = Objective(text="", target="precision", direction="fp", guards=(Guard(metric="recall", margin=margin),))
     found = tune_threshold(table, table, parts, objective)
-    assert isinstance(found, Rechosen)
+    assert isinstance(found, TunedThresholds)
 
     def figures(threshold: float) -> tuple[float, float]:
         said = table.score >= threshold
@@ -135,7 +135,7 @@ def test_the_retuned_figures_do_not_flatter_noise() -> None:
         found = tune_threshold(
             table, judged(parts.validation, rng.random(len(table.answers)), PROBABILITY), parts, objective
         )
-        assert isinstance(found, Rechosen)
+        assert isinstance(found, TunedThresholds)
         change = found.retuned["accuracy"]
         assert change is not None
         gains.append(change.after - 0.5)
@@ -149,7 +149,7 @@ def test_a_target_of_one_side_without_a_guard_is_chosen_for_f1() -> None:
     parts = splits()
     table = graded(parts.validation, shift=0.5, rng=np.random.default_rng(2))
     found = tune_threshold(table, table, parts, Objective(text="", target="precision", direction="fp"))
-    assert isinstance(found, Rechosen)
+    assert isinstance(found, TunedThresholds)
     assert found.metric == "f1"
     assert "f1" in found.notes[0]
     assert set(found.at_old) == {"precision"}
@@ -163,7 +163,7 @@ def test_a_kept_calibration_stays_and_is_named() -> None:
     scores = np.clip(0.3 + 0.4 * label + rng.normal(0, 0.2, len(label)), 0, 1)
     table = judged(parts.validation, scores, PROBABILITY).under(rule)
     found = tune_threshold(table, table, parts, PRECISION)
-    assert isinstance(found, Rechosen)
+    assert isinstance(found, TunedThresholds)
     assert (found.old, found.after.calibration) == (rule, rule.calibration)
     assert "calibrate" in found.notes[0]
     change = found.at_old["precision"]
@@ -191,7 +191,7 @@ def test_unscored_rows_are_left_out_and_the_result_is_json() -> None:
     before, after = (graded(parts.validation, shift=shift, rng=rng) for shift in (1, 0))
     silent = replace(after, answers=(Unscored(row_id=after.answers[0].row_id, reason="parse"), *after.answers[1:]))
     found = tune_threshold(before, silent, parts, PRECISION)
-    assert isinstance(found, Rechosen)
+    assert isinstance(found, TunedThresholds)
     assert found.n == len(parts.validation) - 1
     assert all(
         change is not None and change.n == found.n for change in (*found.at_old.values(), *found.retuned.values())
