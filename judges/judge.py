@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
-from typing import Literal
+from dataclasses import dataclass
+from typing import Literal, overload
 
 from .errors import BudgetSpent, ModelError
 from .judged_dataset import JudgedDataset
@@ -84,7 +84,7 @@ def judge(
             answers[row.id] = Unscored(row_id=row.id, reason="oversized", detail=detail)
         else:
             sent.append(row)
-    requests = [judge_request(prompt, row, settings=settings, repeat=repeat) for row in sent]
+    requests = _RowRequests(prompt, sent, settings=settings, repeat=repeat)
     # For Tok confidence one row first, so that an endpoint without it is refused at once.
     first = 1 if settings.confidence == "tok" else 0
     outcomes = client.ask(requests[:first]) if first else []
@@ -99,10 +99,10 @@ def judge(
             reason = "budget" if isinstance(outcome, BudgetSpent) else "endpoint"
             answers[row.id] = Unscored(row_id=row.id, reason=reason, detail=str(outcome)[:300])
             continue
-        answer = read_reply(prompt, outcome)
+        answer = read_reply(prompt, outcome, row_id=row.id)
         if settings.confidence == "tok":
             answer = with_token_confidence(prompt, answer, outcome)
-        answers[row.id] = replace(answer, row_id=row.id)
+        answers[row.id] = answer
         simulated = simulated or (outcome.fingerprint or "").startswith(SIMULATED_FINGERPRINT)
     judged = JudgedDataset(
         dataset=dataset,
@@ -125,17 +125,41 @@ def _require_logprobs(prompt: JudgePrompt, outcomes: list[Outcome], client: Clie
     require_logprobs(readable, client.model.name)
 
 
+class _RowRequests(Sequence[Request]):
+    """The requests that ask a judge about rows, each made when it is needed: a row's rendered text is not kept."""
+
+    def __init__(self, prompt: JudgePrompt, rows: Sequence[Row], *, settings: JudgeSettings, repeat: int = 0) -> None:
+        self._prompt = prompt
+        self._rows = rows
+        self._settings = settings
+        self._repeat = repeat
+        self._response_format = response_format(prompt) if settings.structured else None
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    @overload
+    def __getitem__(self, index: int) -> Request: ...
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[Request]: ...
+    def __getitem__(self, index: int | slice) -> Request | Sequence[Request]:
+        if isinstance(index, slice):
+            return _RowRequests(self._prompt, self._rows[index], settings=self._settings, repeat=self._repeat)
+        settings = self._settings
+        return Request(
+            messages=self._prompt.messages(self._rows[index]),
+            temperature=settings.temperature,
+            max_tokens=settings.max_tokens,
+            default_max_tokens=VERDICT_LIMIT,
+            top_logprobs=TOP if settings.confidence == "tok" else None,
+            response_format=self._response_format,
+            repeat=self._repeat,
+        )
+
+
 def judge_request(prompt: JudgePrompt, row: Row, *, settings: JudgeSettings, repeat: int = 0) -> Request:
     """Return the request that asks a judge about one row."""
-    return Request(
-        messages=prompt.messages(row),
-        temperature=settings.temperature,
-        max_tokens=settings.max_tokens,
-        default_max_tokens=VERDICT_LIMIT,
-        top_logprobs=TOP if settings.confidence == "tok" else None,
-        response_format=response_format(prompt) if settings.structured else None,
-        repeat=repeat,
-    )
+    return _RowRequests(prompt, (row,), settings=settings, repeat=repeat)[0]
 
 
 def require_answers(answers: Sequence[Answer], *, of: str = "row") -> None:

@@ -7,6 +7,7 @@ import hashlib
 import re
 from collections.abc import Hashable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -40,9 +41,12 @@ class Example:
     reply: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class JudgePrompt:
-    """A frozen judge prompt; two prompts with the same `version` show a model the same thing."""
+    """A frozen judge prompt; two prompts with the same `version` show a model the same thing.
+
+    What does not depend on a row is made once: it has no slots, so that it can keep it.
+    """
 
     name: str
     system: str
@@ -92,12 +96,22 @@ class JudgePrompt:
             yield "an example", example.reply
             yield from (("an example", text) for pair in example.inputs.items() for text in pair)
 
-    @property
+    @cached_property
     def inputs(self) -> tuple[str, ...]:
         """The fields a row must have, in the order of the template."""
         return tuple(dict.fromkeys(PLACEHOLDER.findall(self.template)))
 
-    @property
+    @cached_property
+    def reply_fields(self) -> Mapping[str, tuple[str, ...]]:
+        """The fields of a JSON reply by kind; `score` counts as one unless the schema uses that name otherwise."""
+        fields: dict[str, tuple[str, ...]] = {"text": (), "score": (), "confidence": ()}
+        for name, kind in self.reply_schema.items():
+            fields[kind] = (*fields.get(kind, ()), name)
+        if self.reply_schema.get("score") is None:
+            fields["score"] = (*fields["score"], "score")
+        return fields
+
+    @cached_property
     def version(self) -> str:
         """Twelve hexadecimal digits of the hash of all that the model sees."""
         # Without the threshold: the model does not see it.
@@ -128,15 +142,18 @@ class JudgePrompt:
         Raises:
             PromptError: The row lacks a field the template names.
         """
-        out = [Message("system", self.system_text())]
+        for name in self.inputs:
+            if name not in row.inputs:
+                raise PromptError(f"row {row.id!r} has no field {name!r}; the prompt {self.name!r} needs it")
+        return (*self._shared_messages, Message("user", self._user_text(row.inputs)))
+
+    @cached_property
+    def _shared_messages(self) -> tuple[Message, ...]:
+        messages = [Message("system", self.system_text())]
         for example in self.examples:
-            out.append(Message("user", self._user_text(example.inputs)))
-            out.append(Message("assistant", example.reply))
-        missing = [f for f in self.inputs if f not in row.inputs]
-        if missing:
-            raise PromptError(f"row {row.id!r} has no field {missing[0]!r}; the prompt {self.name!r} needs it")
-        out.append(Message("user", self._user_text(row.inputs)))
-        return tuple(out)
+            messages.append(Message("user", self._user_text(example.inputs)))
+            messages.append(Message("assistant", example.reply))
+        return tuple(messages)
 
     def system_text(self) -> str:
         """The system message: role, criteria, scale and the notice that fenced text is data."""
@@ -147,8 +164,9 @@ class JudgePrompt:
         return "\n\n".join(sections)
 
     def _user_text(self, inputs: Mapping[str, str]) -> str:
-        parts = (render(self.template, inputs, salt=self.version), self.reply.strip())
-        return "\n\n".join(filter(None, parts))
+        text = render(self.template, inputs, salt=self.version)
+        reply = self.reply.strip()
+        return f"{text}\n\n{reply}" if text and reply else text or reply
 
     def diff(self, other: JudgePrompt) -> str:
         """Return a unified diff of the two prompts' YAML, this one as the old side; empty when they are equal."""
@@ -196,15 +214,21 @@ def render(template: str, inputs: Mapping[str, str], *, salt: str) -> str:
     content = orjson.dumps([salt, sorted(inputs.items())])
     tag = hashlib.blake2b(content, digest_size=4).hexdigest()
 
-    def fenced(match: re.Match[str]) -> str:
-        field_name = match.group(1)
-        if field_name not in inputs:
-            raise PromptError(f"the template needs a field {field_name!r} that was not given")
+    parts = _template_parts(template)
+    texts = [parts[0]]
+    for name, following in zip(parts[1::2], parts[2::2], strict=True):
+        if name not in inputs:
+            raise PromptError(f"the template needs a field {name!r} that was not given")
         # A row that holds the tag by chance or by design cannot close its own fence.
-        text = inputs[field_name].replace(tag, tag[:4] + " " + tag[4:])
-        return f"<{field_name}-{tag}>\n{text}\n</{field_name}-{tag}>"
+        text = inputs[name].replace(tag, tag[:4] + " " + tag[4:])
+        texts.append(f"<{name}-{tag}>\n{text}\n</{name}-{tag}>{following}")
+    return "".join(texts)
 
-    return PLACEHOLDER.sub(fenced, template)
+
+@lru_cache(maxsize=256)
+def _template_parts(template: str) -> list[str]:
+    """Return plain text and names of fields in turn."""
+    return PLACEHOLDER.split(template)
 
 
 class TextDumper(yaml.SafeDumper):

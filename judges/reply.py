@@ -14,6 +14,8 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
+import orjson
+
 from .models.model import Completion, plain_finish
 from .prompt import JudgePrompt
 from .scale import OutputScale
@@ -95,10 +97,10 @@ def response_format(prompt: JudgePrompt) -> dict[str, Any] | None:  # Any: JSON 
     return {"type": "json_schema", "json_schema": {"name": "verdict", "strict": True, "schema": schema}}
 
 
-def read_reply(prompt: JudgePrompt, completion: Completion) -> Answer:
-    """Turn a completion into a verdict, or into the reason why there is none; whoever asked enters its `row_id`."""
+def read_reply(prompt: JudgePrompt, completion: Completion, *, row_id: str = "") -> Answer:
+    """Turn a completion into a verdict, or into the reason why there is none."""
     common = {
-        "row_id": "",
+        "row_id": row_id,
         "reply_hash": completion.reply_hash,
         "tokens_in": completion.tokens_in,
         "tokens_out": completion.tokens_out,
@@ -112,8 +114,8 @@ def read_reply(prompt: JudgePrompt, completion: Completion) -> Answer:
         return Unscored(reason="parse", detail=f"a reply of {len(completion.text):,} characters is not read", **common)
     text = without_thinking(completion.text)
     try:
-        names, reading = _score_names(prompt), None
-        objects = _objects(text, names)
+        names, reading = prompt.reply_fields["score"], None
+        objects = _plain_object(text, names) or _objects(text, names)
         unsure = objects.cut or (objects.broken and prompt.reply_schema)
         if objects.body is not None and not unsure:
             reading = _from_json(prompt, names, objects.body)
@@ -181,10 +183,30 @@ def without_thinking(text: str) -> str:
     return text[at:].strip()
 
 
-def _score_names(prompt: JudgePrompt) -> tuple[str, ...]:
-    """Return the fields that may hold the score; plain `score` too, unless the schema uses that name otherwise."""
-    plain = ("score",) if prompt.reply_schema.get("score", "score") == "score" else ()
-    return tuple(dict.fromkeys((*_fields(prompt, "score"), *plain)))
+def _plain_object(text: str, names: tuple[str, ...]) -> _Objects | None:
+    """Read a reply that is one flat object without escapes, as nearly all are; None where it is anything else.
+
+    It says what `_objects` says, in a tenth of its time. A field that stands twice shows in the number of quotes.
+    """
+    if not text.startswith("{") or "\\" in text:
+        return None
+    try:
+        body = orjson.loads(text)
+    except orjson.JSONDecodeError:
+        return None
+    quotes = 2 * len(body)
+    for name, value in body.items():
+        kind = type(value)
+        if kind is str:
+            quotes += 2
+        elif kind is int:
+            body[name] = float(value)
+        elif kind is not float and kind is not bool and value is not None:
+            return None
+    if text.count('"') != quotes:
+        return None
+    scored = any(name in body for name in names)
+    return _Objects(body if scored else None, some=True, broken=False)
 
 
 def _objects(text: str, names: tuple[str, ...]) -> _Objects:
@@ -247,20 +269,16 @@ def _from_json(prompt: JudgePrompt, names: tuple[str, ...], body: dict[str, Any]
     if score is None:
         return None
     confidence = None
-    for field in _fields(prompt, "confidence"):
+    for field in prompt.reply_fields["confidence"]:
         if field in body:
             confidence = _share(body[field])
             break
     try:
-        texts = (body[f] for f in _fields(prompt, "text") if f in body)
+        texts = (body[f] for f in prompt.reply_fields["text"] if f in body)
         rationale = "\n".join(str(text.last if isinstance(text, _Twice) else text) for text in texts)
     except RecursionError:  # a text field that holds lists a thousand deep
         rationale = ""
     return _Reading(score, "json", confidence, rationale)
-
-
-def _fields(prompt: JudgePrompt, kind: str) -> tuple[str, ...]:
-    return tuple(name for name, field_kind in prompt.reply_schema.items() if field_kind == kind)
 
 
 def _from_text(prompt: JudgePrompt, text: str) -> _Reading | None:
@@ -294,7 +312,7 @@ def _last(pattern: re.Pattern[str], text: str) -> re.Match[str] | None:
 
 def _line_pattern(prompt: JudgePrompt) -> re.Pattern[str]:
     """Return the pattern of a line that opens with the name of a verdict and a colon or equals sign."""
-    words = dict.fromkeys((*_score_names(prompt), *(w for w in _SCORE_WORDS if w not in prompt.reply_schema)))
+    words = dict.fromkeys((*prompt.reply_fields["score"], *(w for w in _SCORE_WORDS if w not in prompt.reply_schema)))
     named = "|".join(re.escape(w).replace("_", "[ _]") for w in sorted(words, key=len, reverse=True))
     gap = r"[ \t\"'*_`\])”’»]{0,40}+"
     return re.compile(rf"{_LINE_HEAD}(?:{named}){gap}[:=：]", re.IGNORECASE | re.MULTILINE)

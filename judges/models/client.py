@@ -29,6 +29,8 @@ from .settings import ModelSettings
 
 _LOOKUP = 500
 """Keys looked up at once; SQLite limits how many values one statement may have."""
+_KEPT = 2 * _LOOKUP
+"""Requests that are kept until they are sent; later ones are made again."""
 _REPORT_EVERY = 0.1
 _CONCURRENCY = 64
 """Requests in flight at most, where the caller names no number."""
@@ -152,12 +154,16 @@ class Client:
             Interrupted: Ctrl-C; what was in flight was awaited and recorded. A second Ctrl-C gives it up.
             WorkspaceError: The record cannot be written.
         """
-        calls = self._distinct(requests)
         counters = Counters(len(requests), self._stats)
+        calls = self._prepare(requests)
         with self._counting:
             self._stats.requests += len(requests)
-        self._complete(calls, counters, progress)
-        self._ask_with_more_room(calls, counters, progress)
+
+        def make(position: int) -> Request:
+            return self.settings.apply(requests[position])
+
+        self._complete(calls, make, counters, progress)
+        self._ask_with_more_room(calls, make, counters, progress)
         if progress is not None:
             progress(_progress(counters))
         return _in_order(calls, len(requests))
@@ -178,70 +184,100 @@ class Client:
         """Release the model's connections and the thread; a closed client may be asked again."""
         self._loop.close(self.model.close)
 
-    def _distinct(self, requests: Sequence[Request]) -> list[Call]:
-        calls: dict[bytes, Call] = {}
-        for position, request in enumerate(requests):
-            # Equal requests are one call: they would get one answer and two bills.
-            request = self.settings.apply(request)
-            key = request.key(endpoint=self.model.endpoint, model=self.model.name)
-            calls.setdefault(key, Call(key, request, [])).positions.append(position)
-        return list(calls.values())
+    def _prepare(self, requests: Sequence[Request]) -> list[Call]:
+        """Return the distinct calls; those that are recorded have their outcome.
 
-    def _complete(self, calls: Sequence[Call], counters: Counters, progress: Callable[[Progress], None] | None) -> None:
-        """Give every call its outcome, from the record or from the model."""
+        Equal requests are one call: they would get one answer and two bills. Requests are kept only for the calls that
+        are sent first; the others are made again, so that memory does not grow with their texts.
+        """
+        endpoint, name, apply = self.model.endpoint, self.model.name, self.settings.apply
+        by_key: dict[bytes, Call] = {}
+        calls: list[Call] = []
+        for position, request in enumerate(requests):
+            request = apply(request)
+            key = request.key(endpoint=endpoint, model=name)
+            call = by_key.get(key)
+            if call is not None:
+                call.positions.append(position)
+                continue
+            call = Call(key, request, [position], purpose=request.purpose, token_limit=request.token_limit)
+            by_key[key] = call
+            calls.append(call)
+            if len(calls) % _LOOKUP == 0:
+                self._look_up(calls[-_LOOKUP:], keep=len(calls) <= _KEPT)
+        self._look_up(calls[len(calls) - len(calls) % _LOOKUP :], keep=len(calls) <= _KEPT)
+        return calls
+
+    def _look_up(self, calls: Sequence[Call], *, keep: bool) -> None:
+        answers = self._context.record.lookup([call.key for call in calls])
+        for call in calls:
+            answer = answers.get(call.key)
+            if isinstance(answer, FailedCall):
+                call.outcome = ModelError(answer.message, status=answer.status)
+            elif answer is not None:
+                call.outcome = _from_record(answer)
+            if call.outcome is not None or not keep:
+                call.request = None
+
+    def _complete(
+        self,
+        calls: Sequence[Call],
+        make: Callable[[int], Request],
+        counters: Counters,
+        progress: Callable[[Progress], None] | None,
+    ) -> None:
+        """Count the calls that were recorded, and ask the model for the others."""
         # Several threads may ask; the counters are plain integers.
         with self._counting:
-            self._look_up(calls, counters)
+            for call in calls:
+                if call.outcome is not None:
+                    counters.count(call)
         open_calls = [call for call in calls if call.outcome is None]
         if open_calls:
-            budget_spent = self._run(open_calls, counters, progress)
+            budget_spent = self._run(open_calls, make, counters, progress)
             for call in open_calls:
                 call.outcome = call.outcome or budget_spent
 
     def _ask_with_more_room(
-        self, calls: Sequence[Call], counters: Counters, progress: Callable[[Progress], None] | None
+        self,
+        calls: Sequence[Call],
+        make: Callable[[int], Request],
+        counters: Counters,
+        progress: Callable[[Progress], None] | None,
     ) -> None:
         """Ask once more for each reply that was cut, with twice the tokens; a request of its own in the record."""
         cut: list[tuple[Call, Call]] = []
         for call in calls:
-            limit = call.request.max_tokens
-            if limit is not None and isinstance(call.outcome, Completion) and call.outcome.finish_reason == "length":
-                request = replace(call.request, max_tokens=2 * limit)
+            if not isinstance(call.outcome, Completion) or call.outcome.finish_reason != "length":
+                continue
+            request = make(call.positions[0])
+            if request.token_limit is not None:
+                request = replace(request, max_tokens=2 * request.token_limit)
                 key = request.key(endpoint=self.model.endpoint, model=self.model.name)
                 cut.append((call, Call(key, request, call.positions, again=True)))
                 counters.reopen(call)
         wider = [second for _, second in cut]
+        self._look_up(wider, keep=True)
         if isinstance(self.model, Recorded):
             # It sends nothing: what earlier versions did not ask again stays as it was.
-            self._look_up(wider, counters)
-        else:
-            self._complete(wider, counters, progress)
+            wider = [call for call in wider if call.outcome is not None]
+        self._complete(wider, make, counters, progress)
         for first, second in cut:
             if second.outcome is None:
                 counters.count(first)
             first.outcome = _joined(first.outcome, second.outcome)
 
-    def _look_up(self, calls: Sequence[Call], counters: Counters) -> None:
-        for start in range(0, len(calls), _LOOKUP):
-            batch = calls[start : start + _LOOKUP]
-            answers = self._context.record.lookup([call.key for call in batch])
-            for call in batch:
-                answer = answers.get(call.key)
-                if answer is None:
-                    continue
-                if isinstance(answer, FailedCall):
-                    call.outcome = ModelError(answer.message, status=answer.status)
-                else:
-                    call.outcome = _from_record(answer)
-                counters.count(call)
-
     def _run(
-        self, calls: Sequence[Call], counters: Counters, progress: Callable[[Progress], None] | None
+        self,
+        calls: Sequence[Call],
+        make: Callable[[int], Request],
+        counters: Counters,
+        progress: Callable[[Progress], None] | None,
     ) -> BudgetSpent | None:
         """Run the calls in the loop while this thread reports; return why some have no outcome."""
         if counters.no_room is not None:
             raise counters.no_room
-        dispatcher = Dispatcher(self._context, calls, counters)
+        dispatcher = Dispatcher(self._context, calls, make, counters)
         work = self._loop.start(dispatcher.run())
         try:
             _watch(work, counters, progress)
@@ -308,6 +344,8 @@ def _joined(first: Outcome | None, second: Outcome | None) -> Outcome | None:
 
 
 def _from_record(completion: Completion) -> Completion:
+    if completion.recorded and not completion.latency:
+        return completion
     return replace(completion, recorded=True, latency=0.0)
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from ..errors import BudgetSpent, ModelError
 from .budget import Reservation
-from .model import Completion, Request
+from .model import Completion, Purpose, Request
 from .retries import no_room
 
 Outcome = Completion | ModelError | BudgetSpent
@@ -22,9 +22,12 @@ class Call:
     """One distinct request of an `ask`, and how far it has come."""
 
     key: bytes
-    request: Request
+    request: Request | None
+    """None where it has to be made again before it is sent, and once it has its outcome."""
     positions: list[int]
     """Where it stands among the requests that were asked; equal ones are one call."""
+    purpose: Purpose = "judge"
+    token_limit: int | None = None
     outcome: Outcome | None = None
     tries: int = 0
     deadline: float = 0.0
@@ -89,8 +92,8 @@ class Counters:
                 free -= 1
             self.recorded += free
             self.stats.recorded += free
-            if call.request.purpose == "judge" and not call.again:
-                self._watch_room(call.request, call.outcome)
+            if call.purpose == "judge" and not call.again:
+                self._watch_room(call.token_limit, call.outcome)
         else:
             self.failed += len(call.positions)
             self.stats.failed += len(call.positions)
@@ -103,14 +106,14 @@ class Counters:
             self.recorded -= free
             self.stats.recorded -= free
 
-    def _watch_room(self, request: Request, reply: Completion) -> None:
+    def _watch_room(self, limit: int | None, reply: Completion) -> None:
         stats = self.stats
         if self.no_room is not None or stats.first_replies >= FIRST_REPLIES:
             return
         stats.first_replies += 1
         stats.first_cut += reply.finish_reason == "length"
         if stats.first_cut >= MOST_CUT:
-            self.no_room = no_room(stats.first_cut, stats.first_replies, request, reply)
+            self.no_room = no_room(stats.first_cut, stats.first_replies, limit, reply)
             # Whoever asks again has given it more room.
             stats.first_replies = stats.first_cut = 0
 

@@ -5,7 +5,7 @@ One request moves through these states:
 | state       | meaning                                                           | held in       |
 |-------------|-------------------------------------------------------------------|---------------|
 | fresh       | nothing was done for it yet                                       | `_fresh`      |
-| entering    | its cost is reserved; the attempt is being written to the record  | a task        |
+| entering    | its cost is reserved; the attempt is being written to the record  | a callback    |
 | entered     | the record is durable; it waits for a free slot                   | `_entered`    |
 | on the wire | it was sent; the reply is awaited, read and written to the record | a task        |
 | delayed     | it failed and waits for its next attempt; it holds no slot        | a timer       |
@@ -22,7 +22,7 @@ from __future__ import annotations
 import asyncio
 import random
 from collections import deque
-from collections.abc import Coroutine, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field, replace
 
@@ -79,8 +79,13 @@ class ClientContext:
 class Dispatcher:
     """Bring the requests of one `ask` to their outcomes; `run` ends when all have one, or after `stop`."""
 
-    def __init__(self, context: ClientContext, calls: Sequence[Call], counters: Counters) -> None:
+    def __init__(
+        self, context: ClientContext, calls: Sequence[Call], make: Callable[[int], Request], counters: Counters
+    ) -> None:
         self._context = context
+        self._make = make
+        """Makes the request at a position, for calls that come without theirs."""
+        self._commits = _Commits()
         self._counters = counters
         self._fresh = deque(calls)
         self._ready: deque[Call] = deque()
@@ -129,7 +134,7 @@ class Dispatcher:
         self._wake.set()
 
     def _over(self) -> bool:
-        if self._tasks or self._entered:
+        if self._tasks or self._entered or self._entering:
             return False
         return self.stopped is not None or not (self._fresh or self._ready or self._delayed)
 
@@ -156,7 +161,7 @@ class Dispatcher:
 
     def _reserve(self, call: Call) -> bool:
         context, model = self._context, self._context.model
-        tokens_in, tokens_out = context.forecast.before(call.request)
+        tokens_in, tokens_out = context.forecast.before(self._request(call))
         cost = context.prices.cost(model.name, model.endpoint, tokens_in, tokens_out)
         call.reservation = context.budget.reserve(cost=cost, tokens=tokens_in + tokens_out, model=model.name)
         if call.reservation is None and not (self._tasks or self._entered):
@@ -164,31 +169,34 @@ class Dispatcher:
             self._start_timer(_BUDGET_POLL)
         return call.reservation is not None
 
+    def _request(self, call: Call) -> Request:
+        if call.request is None:
+            call.request = self._make(call.positions[0])
+        return call.request
+
     def _enter(self, call: Call) -> None:
         """Write the attempt to the call record before it is sent, so that a crash cannot hide that it was paid for."""
         context, reservation = self._context, call.reservation
         assert reservation is not None
         committed = context.record.sent(
             call.key,
-            call.request,
+            self._request(call),
             endpoint=context.model.endpoint,
             model=context.model.name,
             reserved_cost=reservation.cost,
             reserved_tokens=reservation.tokens,
         )
-        if committed.done():
-            committed.result()  # raises what kept it from being written
+        self._entering += 1
+        self._commits.when_done(committed, lambda: self._entry_committed(call, committed))
+
+    def _entry_committed(self, call: Call, committed: Future[None]) -> None:
+        self._entering -= 1
+        error = committed.exception()
+        if error is None:
             self._entered.append(call)
         else:
-            self._entering += 1
-            self._start(self._await_entry(call, committed))
-
-    async def _await_entry(self, call: Call, committed: Future[None]) -> None:
-        try:
-            await asyncio.wrap_future(committed)
-        finally:
-            self._entering -= 1
-        self._entered.append(call)
+            self.stop(error)
+        self._wake.set()
 
     def _send_entered(self) -> bool:
         """Send entered requests while there is a slot, and say whether any was; after a stop, take them back."""
@@ -198,7 +206,7 @@ class Dispatcher:
             if self.stopped is not None:
                 call = self._entered.popleft()
                 self._settle_free(call)
-                self._start(_durable(context.record.not_charged(call.key)))
+                self._start(self._commits.durable(context.record.not_charged(call.key)))
                 continue
             if context.on_the_wire >= context.concurrency:
                 break
@@ -240,10 +248,7 @@ class Dispatcher:
             if isinstance(answer, ModelError):
                 await self._handle_failure(call, answer, omitted)
             else:
-                # The simulated model answers at once; a measured time would make equal runs differ.
-                if not answer.latency and not context.model.simulated:
-                    answer = replace(answer, latency=context.clock.now() - began)
-                await self._handle_success(call, answer, omitted)
+                await self._handle_success(call, answer, omitted, began)
         finally:
             context.on_the_wire -= 1
             self._wake_all()
@@ -251,7 +256,7 @@ class Dispatcher:
     async def _complete(self, call: Call, ticket: Ticket, omitted: frozenset[str]) -> Completion | ModelError:
         answer: Completion | ModelError | None = None
         try:
-            answer = await self._context.model.complete(call.request, unsupported_parameters=omitted)
+            answer = await self._context.model.complete(self._request(call), unsupported_parameters=omitted)
         except ModelError as error:
             answer = error
         finally:
@@ -259,7 +264,9 @@ class Dispatcher:
             if answer is None:
                 self._settle_in_doubt(call)
             self._release(call, ticket, answer)
-            self._wake_all()
+            # At the ceiling a slot is free only once the answer is committed.
+            if self._context.on_the_wire < self._context.concurrency:
+                self._wake_all()
         assert answer is not None
         return answer
 
@@ -273,20 +280,26 @@ class Dispatcher:
         else:
             limit.release(ticket)
 
-    async def _handle_success(self, call: Call, answer: Completion, omitted: frozenset[str]) -> None:
+    async def _handle_success(self, call: Call, answer: Completion, omitted: frozenset[str], began: float) -> None:
         context, model = self._context, self._context.model
+        latency = answer.latency
+        # The simulated model answers at once; a measured time would make equal runs differ.
+        if not latency and not model.simulated:
+            latency = context.clock.now() - began
         cost = context.prices.cost(
             model.name, model.endpoint, answer.tokens_in, answer.tokens_out, answer.tokens_cached
         )
-        dropped = {*answer.dropped, *_dropped(call.request, omitted)}
-        completion = replace(answer, cost=cost, dropped=tuple(sorted(dropped)))
+        dropped = answer.dropped
+        if omitted:
+            dropped = tuple(sorted({*dropped, *_dropped(self._request(call), omitted)}))
+        completion = replace(answer, cost=cost, dropped=dropped, latency=latency)
         assert call.reservation is not None
         tokens = completion.tokens_in + completion.tokens_out
         context.budget.settle(call.reservation, cost=cost, tokens=tokens)
-        context.forecast.learn(call.request, completion)
+        context.forecast.learn(self._request(call), completion)
         self._counters.charge(completion)
         # The slot is freed only after this, so that a crash can lose no more than `concurrency` replies.
-        await _durable(context.record.done(call.key, completion))
+        await self._commits.durable(context.record.done(call.key, completion))
         self._successes += 1
         self._finish(call, completion)
         if self._counters.no_room is not None:
@@ -303,7 +316,7 @@ class Dispatcher:
         self._apply_to_all(error)
         if free_of_charge(error):
             self._settle_free(call)
-            await _durable(self._context.record.not_charged(call.key))
+            await self._commits.durable(self._context.record.not_charged(call.key))
         else:
             self._settle_in_doubt(call)
         if refused_now:
@@ -353,7 +366,7 @@ class Dispatcher:
             if len(self._given_up) >= OUTAGE:
                 self.stop(outage(error))
         else:
-            await _durable(self._context.record.failed(call.key, failure))
+            await self._commits.durable(self._context.record.failed(call.key, failure))
         self._finish(call, final)
 
     async def _record_given_up(self) -> None:
@@ -363,12 +376,13 @@ class Dispatcher:
         """
         while self._given_up and self._successes:
             call, failure = self._given_up.pop()
-            await _durable(self._context.record.failed(call.key, failure))
+            await self._commits.durable(self._context.record.failed(call.key, failure))
 
     # Outcomes, reservations, tasks and timers.
 
     def _finish(self, call: Call, outcome: Outcome) -> None:
         call.outcome = outcome
+        call.request = None
         self._counters.count(call)
 
     def _settle_free(self, call: Call) -> None:
@@ -412,12 +426,43 @@ def _reserved_tokens(call: Call) -> int:
     return 0 if call.reservation is None else call.reservation.tokens
 
 
-async def _durable(future: Future[None]) -> None:
-    # A record in memory is done at once; wrapping would cost a turn of the loop for every call.
-    if future.done():
+class _Commits:
+    """Tells the loop what the record has committed, once for all writes that one commit holds."""
+
+    def __init__(self) -> None:
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._done: deque[Callable[[], object]] = deque()
+        self._told = False
+
+    def when_done(self, future: Future[None], action: Callable[[], object]) -> None:
+        """Run an action in the running loop once a write is durable or has failed; at once where it is."""
+        # A record in memory is done at once.
+        if future.done():
+            action()
+            return
+        self._loop = asyncio.get_running_loop()
+        future.add_done_callback(lambda _: self._tell(action))
+
+    async def durable(self, future: Future[None]) -> None:
+        """Return once a write is durable; raise what kept it from being written."""
+        if not future.done():
+            waiter: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+            self.when_done(future, lambda: waiter.done() or waiter.set_result(None))
+            await waiter
         future.result()
-    else:
-        await asyncio.wrap_future(future)
+
+    def _tell(self, action: Callable[[], object]) -> None:
+        """Note, in the record's thread, what is to be done in the loop."""
+        self._done.append(action)
+        if not self._told and self._loop is not None and not self._loop.is_closed():
+            self._told = True
+            self._loop.call_soon_threadsafe(self._act)
+
+    def _act(self) -> None:
+        # First: what is noted from here on is told anew.
+        self._told = False
+        while self._done:
+            self._done.popleft()()
 
 
 def _dropped(request: Request, omitted: frozenset[str]) -> set[str]:

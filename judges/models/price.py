@@ -10,9 +10,9 @@ import math
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from pathlib import Path
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 import orjson
 
@@ -85,14 +85,36 @@ class Prices:
 
 
 def _public_cost(model: str, endpoint: str, tokens_in: int, tokens_out: int, cached: int) -> float | None:
+    price = _public_price(model, endpoint)
+    if isinstance(price, Price):
+        return price.cost(tokens_in, tokens_out, cached)
+    return None if price is None else _calculated(model, endpoint, tokens_in, tokens_out, cached)
+
+
+@lru_cache(maxsize=256)
+def _public_price(model: str, endpoint: str) -> Price | Literal["tiered"] | None:
+    """Look the price up once: in the snapshot that takes longer than a whole call."""
+    from genai_prices import Usage, calc_price
+    from genai_prices.types import TieredPrices
+
+    try:
+        # By URL, so that a local server with a famous model's name is not billed as the famous one.
+        public = calc_price(Usage(input_tokens=1, output_tokens=1), model, provider_api_url=endpoint).model_price
+    except LookupError:
+        return None
+    if any(isinstance(value, TieredPrices) for value in vars(public).values()):
+        return "tiered"
+    tokens_in = _calculated(model, endpoint, _MILLION, 0, 0)
+    tokens_out = _calculated(model, endpoint, 0, _MILLION, 0)
+    cached = _calculated(model, endpoint, _MILLION, 0, _MILLION)
+    return Price(input=tokens_in, output=tokens_out, cached=cached)
+
+
+def _calculated(model: str, endpoint: str, tokens_in: int, tokens_out: int, cached: int) -> float:
     from genai_prices import Usage, calc_price
 
     usage = Usage(input_tokens=tokens_in, output_tokens=tokens_out, cache_read_tokens=cached)
-    try:
-        # By URL, so that a local server with a famous model's name is not billed as the famous one.
-        return float(calc_price(usage, model, provider_api_url=endpoint).total_price)
-    except LookupError:
-        return None
+    return float(calc_price(usage, model, provider_api_url=endpoint).total_price)
 
 
 def _read(path: Path) -> Mapping[str, Price]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 
 from ..errors import ModelError, UnreachedError
-from .model import Completion, Request
+from .model import Completion
 
 OUTAGE = 10
 """So many requests given up in a row, without one success between them, mean that the endpoint is down."""
@@ -81,16 +81,15 @@ def outage(error: ModelError) -> ModelError:
     return ModelError(message, status=error.status, fatal=True, hint=error.hint or resume)
 
 
-def no_room(cut: int, replies: int, request: Request, last: Completion) -> ModelError:
+def no_room(cut: int, replies: int, limit: int | None, last: Completion) -> ModelError:
     """Return the error that ends an ask because most of a judge's first replies were cut.
 
     Args:
         cut: How many were.
         replies: Of so many.
-        request: What was asked last.
+        limit: Tokens that the last reply was allowed.
         last: The reply to it.
     """
-    limit = request.max_tokens
     where = "their limit" if limit is None else f"{limit:,} tokens"
     thought = ""
     if last.reasoning_tokens:

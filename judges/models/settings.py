@@ -80,7 +80,7 @@ class ModelSettings:
         temperature = request.temperature
         if self.temperature is not None:
             temperature = None if self.temperature == OMIT else float(self.temperature)
-        if not self.extra_body and limit == request.max_tokens and temperature == request.temperature:
+        if not self.extra_body and limit == request.token_limit and temperature == request.temperature:
             return request
         extra_body = {**self.extra_body, **request.extra_body}
         return replace(request, max_tokens=limit, temperature=temperature, extra_body=extra_body)

@@ -76,7 +76,8 @@ def estimate_tokens(text: str) -> int:
 
     English needs two fifths of that; dense JSON, Hindi and emoji under older encodings need nearly all of it.
     """
-    return (len(text.encode("utf-8", "surrogatepass")) + 1) // 2
+    size = len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))
+    return (size + 1) // 2
 
 
 def _encoding_name(model: str) -> str | None:

@@ -1,5 +1,6 @@
 """Reading a verdict out of a reply: the last one counts, and no verdict is never a zero."""
 
+import json
 from collections.abc import Mapping
 
 import pytest
@@ -424,3 +425,18 @@ def test_a_verdict_before_or_behind_a_megabyte_is_found() -> None:
         run = unit * (MEGABYTE // len(unit) - 20)
         assert score(f"Score: 2\n{run}") == 2
         assert score(f"{run}\nScore: 2") == 2
+
+
+_VALUES = st.one_of(st.none(), st.booleans(), st.integers(), st.floats(), st.text(max_size=8), st.just([1]))
+_PAIRS = st.tuples(st.sampled_from(["score", "reason", "confidence", "other"]), _VALUES)
+
+
+@given(st.lists(_PAIRS, max_size=5), st.booleans(), st.sampled_from(["", " ", "\n"]))
+def test_an_object_alone_is_read_as_one_after_a_word(pairs: list[tuple[str, object]], ascii: bool, end: str) -> None:
+    """The quick way for a reply that is one flat object says what the thorough one says, of double fields too."""
+    fields = [f"{json.dumps(name)}: {json.dumps(value, ensure_ascii=ascii)}" for name, value in pairs]
+    text = "{" + ", ".join(fields) + "}" + end
+    alone, after = (read_reply(judge(), Completion(text=whole)) for whole in (text, f"Verdict {text}"))
+    assert type(alone) is type(after)
+    for name in ("score", "positive", "confidence", "rationale", "parser", "reason"):
+        assert getattr(alone, name, None) == getattr(after, name, None)

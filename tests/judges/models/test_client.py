@@ -12,6 +12,7 @@ import sys
 import threading
 import time
 from collections import Counter
+from collections.abc import Sequence
 from concurrent.futures import Future
 from pathlib import Path
 
@@ -784,6 +785,46 @@ def test_a_failing_progress_callback_drains_and_is_raised(fake):
     with over_http(fake) as client, pytest.raises(RuntimeError, match="the bar broke"):
         client.ask(rows(2000), progress=report)
     assert len(fake.seen) == client.stats.calls < 2000
+
+
+class Text(str):
+    """A text that is counted while anybody holds it."""
+
+    alive = most = 0
+
+    def __new__(cls, text: str):
+        cls.alive += 1
+        cls.most = max(cls.most, cls.alive)
+        return super().__new__(cls, text)
+
+    def __del__(self) -> None:
+        type(self).alive -= 1
+
+
+class Rendered(Sequence):
+    """Requests that are made anew whenever they are needed."""
+
+    def __len__(self) -> int:
+        return 5000
+
+    def __getitem__(self, i):
+        if i >= len(self):
+            raise IndexError(i)
+        return Request(messages=(Message("user", Text(f"row {i}")),))
+
+
+def test_the_texts_of_all_rows_are_never_held_at_once():
+    """Of 5,000 at most those of a few look-ups, and each row gets its own answer."""
+
+    class Quick(Scripted):
+        async def complete(self, request, *, unsupported_parameters=frozenset()):
+            return Completion(text=f"echo {request.messages[0].content}")
+
+    with Client(Quick(), concurrency=16) as client:
+        got = client.ask(Rendered())
+    assert [outcome.text for outcome in got] == [f"echo row {i}" for i in range(5000)]
+    assert Text.most < 2000
+    assert Text.alive < 50
 
 
 # Progress and the rest.
