@@ -38,6 +38,10 @@ _ERROR_CHARS = 500
 """Characters of an error that are looked at: some servers quote the request further down, row text included."""
 
 _NAMES = re.compile(r"\b(max_completion_tokens|max_tokens|temperature|(?:top_)?logprobs|response_format|seed)\b", re.I)
+_OURS = {"model", "messages", "temperature", "max_tokens", "max_completion_tokens", "seed", "response_format"} | {
+    *("logprobs", "top_logprobs"),
+}
+"""Fields of a request that are no extra ones."""
 _REFUSES = re.compile(
     r"unsupported|not? (?:be )?support|n[o'’]t (?:support|permitted|allowed|enabled|available|compatible)"
     r"|unrecogni[sz]ed|unknown|unexpected|extra_forbidden|incompatible|deprecated|cannot unmarshal"
@@ -180,6 +184,13 @@ def read_fault(
         return _redirect(status, urljoin(f"{base_url}{_CHAT}", location))
     fault = _Fault.read(raw)
     refused = _refused_parameter(status, fault, sent)
+    if refused is None and (name := _refused_extra(status, fault, sent)):
+        return ModelError(
+            f"the endpoint refuses {name} of the model's extra_body: {fault.message[:_MESSAGE_CAP]}",
+            status=status,
+            fatal=True,
+            hint=f"take {name} out of the model's settings, or give it a value that the endpoint knows",
+        )
     quota = fault.code in _QUOTA_CODES
     # A 403 may be about this one text; without a word of moderation it is about the key.
     blocked = status == 403 and not _FLAGGED.search(fault.message)
@@ -285,6 +296,18 @@ def _refused_parameter(status: int, fault: _Fault, sent: Iterable[str]) -> str |
     for match in _NAMES.finditer(fault.param or about):
         name = _parameter(match[0])
         if name in ours:
+            return name
+    return None
+
+
+def _refused_extra(status: int, fault: _Fault, sent: Iterable[str]) -> str | None:
+    """Return the further field of the request that an error is about; nobody but the person can say what to do then."""
+    about = fault.message[:_ERROR_CHARS]
+    refuses = fault.code in _REFUSAL_CODES or bool(_REFUSES.search(about))
+    for name in sent:
+        if status not in _MAY_REFUSE or name in _OURS:
+            continue
+        if re.split(r"[.\[]", fault.param)[0] == name or (refuses and re.search(rf"\b{re.escape(name)}\b", about)):
             return name
     return None
 

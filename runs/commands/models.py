@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -14,6 +15,7 @@ from .model_access import asking_environment
 from .options import json_option, read_pairs, reads_workspace
 
 if TYPE_CHECKING:
+    from ..actions.check_model import ModelReport
     from ..actions.models import ModelDescription
     from ..store.workspace import Workspace
 
@@ -112,6 +114,65 @@ def add(
         say_json({"name": entry.name, "path": str(path), "fields": fields})
     else:
         say(f"{entry.name} was added to {path}; try it: judgewright models test {entry.name}")
+
+
+@models.command(epilog="Example:  judgewright models test fast --rows rows.jsonl --judge groundedness")
+@click.argument("name")
+@click.option("--rows", type=click.Path(path_type=Path), help="Ask about this file's first rows.")
+@click.option("--judge", default="groundedness", show_default=True, help="The judge that is asked about the rows.")
+@click.option("--limit", type=click.IntRange(1, 200), default=6, show_default=True, help="Ask about so many rows.")
+@click.option("--max-tokens", type=click.IntRange(1), help="Tokens of one verdict.")
+@reads_workspace
+@json_option
+def test(
+    name: str,
+    rows: Path | None,
+    judge: str,
+    limit: int,
+    max_tokens: int | None,
+    workspace: Workspace,
+    as_json: bool,
+) -> None:
+    """Ask NAME a few small things, and say which settings its endpoint honours, how fast it is and what it costs.
+
+    It sends about twenty requests; nothing is recorded. Without --rows they are about built-in rows, which are made up.
+    NAME is what --model takes; NAME@URL works too.
+    """
+    from ...judges import JudgeSettings, load_dataset
+    from ...judges.files.rows_in_memory import rows_in_memory
+    from ..actions.check_model import check_model
+    from ..demo import demo_rows
+
+    prompt = workspace.registry.get(judge)
+    source = rows or rows_in_memory(demo_rows(documents=3), name="the built-in rows")
+    dataset = load_dataset(source, inputs=prompt.inputs, scale=prompt.scale, limit=limit, skip_incomplete=True)
+    environment = asking_environment(workspace.root, name)
+    report = check_model(name, environment, prompt, dataset, judge=JudgeSettings(max_tokens=max_tokens))
+    if as_json:
+        say_json(report.to_json())
+    else:
+        _say_report(report, judge)
+
+
+def _say_report(report: ModelReport, judge: str) -> None:
+    simulated = "  [SIMULATED: says nothing about real models]" if report.simulated else ""
+    say(f"{inline(report.model)} at {inline(report.base_url)}{simulated}")
+    say_table(
+        ("setting", "endpoint", "why"),
+        [(check.setting, check.outcome, inline(check.reason)) for check in report.checks],
+        left=3,
+    )
+    verdicts = f"{report.readable} of {report.rows} rows of {judge} have a verdict"
+    say(f"\n{verdicts}, {report.latency:.2f} s each (median)")
+    if report.unreadable:
+        say(f"  the first that has none: {inline(report.unreadable)}")
+    tokens = f"{report.tokens_in:,.0f} tokens in and {report.tokens_out:,.0f} out a row"
+    if report.reasoning is not None:
+        tokens += f", {report.reasoning:,.0f} of them of reasoning"
+    price = "price unknown" if report.thousand_rows is None else f"${report.thousand_rows:,.4f}"
+    say(f"a thousand such rows: {price} ({tokens})")
+    cost = "price unknown" if report.cost is None else f"${report.cost:.4f}"
+    say(f"this test: {report.calls} calls, {cost}")
 
 
 def _key(described: ModelDescription) -> str:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from judgewright.judges import InputError, JudgeSettings, Registry, Row, judge_request
+from judgewright.judges import InputError, JudgeSettings, ModelError, Registry, Row, judge_request
 from judgewright.judges.models import OMIT, Client, Completion, Endpoint, Message, ModelSettings, Price, Prices, Request
 
 ASK = Request(messages=(Message("user", "Is it so?"),), default_max_tokens=512)
@@ -132,3 +132,40 @@ def test_the_users_price_file_beats_the_models_price_which_beats_the_snapshot(tm
     assert Prices(model_price=own).cost(*at, 1_000_000, 1_000_000) == pytest.approx(3.0)
     (tmp_path / "prices.json").write_text('{"gpt-4o": {"input": 7, "output": 7}}')
     assert Prices(tmp_path / "prices.json", own).cost(*at, 1_000_000, 0) == pytest.approx(7.0)
+
+
+@pytest.mark.parametrize(
+    ("status", "error"),
+    [
+        (400, {"message": "Unrecognized request argument supplied: reasoning_effort", "type": "invalid_request_error"}),
+        (400, {"message": "Invalid value: 'low'.", "param": "reasoning_effort", "code": "invalid_value"}),
+        (400, {"message": "Unsupported parameter.", "param": "reasoning_effort.x", "code": "unsupported_parameter"}),
+        (422, {"message": "body.reasoning_effort: Extra inputs are not permitted (extra_forbidden)"}),
+    ],
+)
+def test_a_refused_extra_field_stops_at_once_and_is_named(fake, status: int, error: dict[str, str]) -> None:
+    """Leaving it out would answer another question than the person asked."""
+    fake.answer = lambda seen: fake.Reply(status=status, body={"error": error})
+    settings = ModelSettings(extra_body=EFFORT)
+    model = Endpoint(name="m", base_url=fake.url, api_key=None)
+    with Client(model, settings=settings, concurrency=1) as client, pytest.raises(ModelError) as refused:
+        client.ask([Request(messages=(Message("user", str(i)),)) for i in range(30)])
+    assert str(refused.value).startswith("the endpoint refuses reasoning_effort of the model's extra_body")
+    assert "take reasoning_effort out" in str(refused.value.hint)
+    assert len(fake.seen) == 1
+
+
+def test_an_error_about_something_else_is_not_blamed_on_an_extra_field(fake) -> None:
+    """The endpoint refuses the temperature; it is left out, and the extra field stays."""
+    refusal = {"message": "temperature is not supported with reasoning_effort", "param": "temperature"}
+    ok = fake.completion()
+
+    def answer(seen: Any) -> Any:
+        return fake.Reply(status=400, body={"error": refusal}) if "temperature" in seen.body else fake.Reply(body=ok)
+
+    fake.answer = answer
+    model = Endpoint(name="m", base_url=fake.url, api_key=None)
+    with Client(model, settings=ModelSettings(extra_body=EFFORT)) as client:
+        completion = client.ask_one(ASK)
+    assert completion.dropped == ("temperature",)
+    assert fake.seen[-1].body["reasoning_effort"] == "low"

@@ -1,0 +1,350 @@
+"""Ask a model a few small things, and say which settings its endpoint honours."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field, replace
+from statistics import mean, median
+from typing import Any, Literal
+
+from ...judges import (
+    Completion,
+    Dataset,
+    InputError,
+    JudgePrompt,
+    JudgeSettings,
+    Message,
+    Model,
+    ModelError,
+    Prices,
+    Request,
+    Unscored,
+    judge_request,
+    read_reply,
+    without_thinking,
+)
+from ...judges.models import OMIT, ModelSettings
+from ..config.environment import Environment, open_model
+
+Outcome = Literal["honoured", "ignored", "refused", "not sent", "cannot tell"]
+
+_AT_ONCE = 4
+_TRIES = 3
+_LONGEST_PAUSE = 20.0
+"""Seconds to wait at most before an answer is asked for again."""
+_LIMIT = 32
+"""Tokens that a long answer is limited to."""
+_ALLOWANCE = 4
+"""Tokens over the limit that some endpoints count for the end of a reply."""
+_CHAT_LIMIT = 400
+"""Tokens for a short answer, where the model's settings have no limit."""
+_TEXTS = 3
+"""Answers that are compared."""
+_RANDOM = "Invent a sentence about any animal, and add a random number with eight digits."
+_GREETING = "Wish somebody a good morning in one short sentence."
+_STORY = "Tell a long story about a lighthouse."
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Check:
+    """What became of one setting."""
+
+    setting: str
+    outcome: Outcome
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelReport:
+    """What an endpoint honours, how fast it is, and what it costs."""
+
+    name: str
+    model: str
+    base_url: str
+    simulated: bool
+    checks: tuple[Check, ...]
+    latency: float
+    """Median seconds of a verdict."""
+    rows: int
+    readable: int
+    """Rows whose reply has a verdict."""
+    unreadable: str
+    """Why the first of the others has none."""
+    tokens_in: float
+    """Mean of a row."""
+    tokens_out: float
+    reasoning: float | None
+    """Mean tokens of a row that the model thought with; None where the endpoint does not say."""
+    thousand_rows: float | None
+    """US dollars; None where the price is unknown."""
+    calls: int
+    cost: float | None
+    """US dollars of this test."""
+
+    def to_json(self) -> dict[str, Any]:  # Any: JSON
+        """Return what `models test --json` prints."""
+        return asdict(self)
+
+
+def check_model(
+    name: str, environment: Environment, prompt: JudgePrompt, rows: Dataset, *, judge: JudgeSettings | None = None
+) -> ModelReport:
+    """Send about twenty requests to a model, and say what its endpoint honours; nothing is recorded.
+
+    Args:
+        name: The model, as `--model` takes it.
+        environment: Names, base URL, keys and prices.
+        prompt: The judge that is asked about the rows.
+        rows: A few rows.
+        judge: How the judge is asked.
+
+    Raises:
+        InputError: The name cannot be used, its key is missing, or there is no row.
+        ModelError: The endpoint cannot be asked at all.
+    """
+    if not len(rows):
+        raise InputError("there is no row to ask about")
+    environment.require_named(name, who=f"the model {name!r}")
+    environment.require_keys(name)
+    settings = environment.settings(name)
+    prices = Prices(environment.prices, settings.price)
+    return asyncio.run(_check(name, open_model(name, environment), settings, prices, prompt, rows, judge))
+
+
+async def _check(
+    name: str,
+    model: Model,
+    settings: ModelSettings,
+    prices: Prices,
+    prompt: JudgePrompt,
+    rows: Dataset,
+    judge: JudgeSettings | None,
+) -> ModelReport:
+    asker = _Asker(model, settings, prices)
+    try:
+        asked = [judge_request(prompt, row, settings=judge or JudgeSettings()) for row in rows.rows]
+        # The first alone: a wrong key or name is then said once.
+        replies = [await asker.ask(asked[0])]
+        replies += await asker.ask_all(asked[1:])
+        checks = (
+            await _json_schema(asker),
+            *await _sampling(asker),
+            await _log_probabilities(asker, asked[0]),
+            await _token_limit(asker, asked[0], replies[0]),
+        )
+    finally:
+        await model.close()
+    unreadable = [answer for reply in replies if isinstance(answer := read_reply(prompt, reply), Unscored)]
+    thoughts = [reply.reasoning_tokens for reply in replies if reply.reasoning_tokens is not None]
+    costs = [asker.cost(reply) for reply in replies]
+    known = [cost for cost in costs if cost is not None]
+    spent = [asker.cost(reply) for reply in asker.replies]
+    paid = [cost for cost in spent if cost is not None]
+    return ModelReport(
+        name=name,
+        model=model.name,
+        base_url=model.endpoint,
+        simulated=model.simulated,
+        checks=(*checks, _reasoning(replies), _usage(replies)),
+        latency=median(asker.latencies[: len(replies)]),
+        rows=len(replies),
+        readable=len(replies) - len(unreadable),
+        unreadable=f"{unreadable[0].reason}: {unreadable[0].detail}" if unreadable else "",
+        tokens_in=mean(reply.tokens_in for reply in replies),
+        tokens_out=mean(reply.tokens_out for reply in replies),
+        reasoning=mean(thoughts) if thoughts else None,
+        thousand_rows=1000 * mean(known) if len(known) == len(costs) else None,
+        calls=len(asker.replies),
+        cost=sum(paid) if len(paid) == len(spent) else None,
+    )
+
+
+@dataclass(slots=True)
+class _Asker:
+    """Asks one model without a record, and notes what the endpoint refuses."""
+
+    model: Model
+    settings: ModelSettings
+    prices: Prices
+    refused: set[str] = field(default_factory=set)
+    replies: list[Completion] = field(default_factory=list)
+    latencies: list[float] = field(default_factory=list)
+
+    async def ask(self, request: Request) -> Completion:
+        """Return the reply, asked for without what the endpoint refuses."""
+        tries, loop = 0, asyncio.get_running_loop()
+        while True:
+            omitted = frozenset(self.refused)
+            began = loop.time()
+            try:
+                reply = await self.model.complete(self.settings.apply(request), unsupported_parameters=omitted)
+            except ModelError as error:
+                if error.refused_parameter is not None and error.refused_parameter not in omitted:
+                    self.refused.add(error.refused_parameter)
+                    continue
+                tries += 1
+                if not error.retryable or tries == _TRIES:
+                    raise
+                await asyncio.sleep(min(error.retry_after or 1.0, _LONGEST_PAUSE))
+                continue
+            self.latencies.append(loop.time() - began)
+            self.replies.append(reply)
+            return reply
+
+    async def ask_all(self, requests: Sequence[Request]) -> list[Completion]:
+        """Return the replies, a few asked for at once."""
+        replies: list[Completion] = []
+        for start in range(0, len(requests), _AT_ONCE):
+            replies += await asyncio.gather(*(self.ask(request) for request in requests[start : start + _AT_ONCE]))
+        return replies
+
+    async def chat(self, text: str, **fields: Any) -> Completion:  # Any: the fields of a request
+        """Ask one small thing."""
+        return await self.ask(self.request(text, **fields))
+
+    def request(self, text: str, **fields: Any) -> Request:  # Any: the fields of a request
+        """Return a request that is no judge's."""
+        return Request(messages=(Message("user", text),), **{"default_max_tokens": _CHAT_LIMIT, **fields})
+
+    def cost(self, reply: Completion) -> float | None:
+        """Return US dollars."""
+        model = self.model
+        return self.prices.cost(model.name, model.endpoint, reply.tokens_in, reply.tokens_out, reply.tokens_cached)
+
+
+async def _json_schema(asker: _Asker) -> Check:
+    """Ask for an object that no prompt mentions: only an endpoint that reads the schema can answer with it."""
+    wanted = {"kel": ["vip", "mot"], "sab": ["nuk", "dor"]}
+    properties = {name: {"type": "string", "enum": values} for name, values in wanted.items()}
+    schema = {"type": "object", "properties": properties, "required": [*wanted], "additionalProperties": False}
+    form = {"type": "json_schema", "json_schema": {"name": "reply", "strict": True, "schema": schema}}
+    requests = [asker.request(_GREETING, response_format=form, repeat=k) for k in range(2)]
+    replies = await asker.ask_all(requests)
+    name = "JSON schema"
+    if "response_format" in asker.refused:
+        return Check(setting=name, outcome="refused", reason="it is left out; replies are read from text")
+    fits = [_in_schema(reply.text, wanted) for reply in replies]
+    if all(fits):
+        return Check(setting=name, outcome="honoured", reason="replies keep to a schema that the prompt does not name")
+    if cut := _cut(replies):
+        return Check(setting=name, outcome="cannot tell", reason=cut)
+    return Check(
+        setting=name,
+        outcome="ignored",
+        reason=f"{len(fits) - sum(fits)} of {len(fits)} replies are not in the schema; verdicts are read from text",
+    )
+
+
+def _in_schema(text: str, wanted: dict[str, list[str]]) -> bool:
+    try:
+        body = json.loads(without_thinking(text))
+    except ValueError:
+        return False
+    return isinstance(body, dict) and set(body) == set(wanted) and all(body[key] in wanted[key] for key in wanted)
+
+
+async def _sampling(asker: _Asker) -> tuple[Check, Check]:
+    """Compare answers at temperature 1 and 0, and of equal and different seeds."""
+    chosen = asker.settings.temperature
+    hot: dict[str, Any] = {"temperature": 1.0}  # Any: the fields of a request
+    # What the endpoint does is asked, not what the settings say; a temperature that must be left out is left out.
+    plain = asker if chosen == OMIT else replace(asker, settings=replace(asker.settings, temperature=None))
+    sampled = await plain.ask_all([plain.request(_RANDOM, **hot, repeat=k) for k in range(_TEXTS)])
+    again = await plain.chat(_RANDOM, **hot, repeat=0)
+    cold = await plain.ask_all([plain.request(_RANDOM, temperature=0.0, repeat=k) for k in range(_TEXTS)])
+    replies = [*sampled, again, *cold]
+    varied, fixed = len({reply.text for reply in sampled}), len({reply.text for reply in cold})
+    empty = ""
+    if not all(reply.text.strip() for reply in replies):
+        empty = _cut(replies) or "a reply is empty"
+    return _temperature(asker, varied, fixed, empty), _seed(asker, varied, sampled[0].text == again.text, empty)
+
+
+def _temperature(asker: _Asker, varied: int, fixed: int, empty: str) -> Check:
+    name = "temperature"
+    if asker.settings.temperature == OMIT:
+        return Check(setting=name, outcome="not sent", reason=f"the settings say {OMIT}")
+    if name in asker.refused:
+        return Check(setting=name, outcome="refused", reason="it is left out; the endpoint's own applies")
+    if empty:
+        return Check(setting=name, outcome="cannot tell", reason=empty)
+    if varied == 1:
+        reason = f"{_TEXTS} answers at temperature 1 with different seeds are equal"
+        return Check(setting=name, outcome="ignored", reason=reason)
+    if fixed == 1:
+        return Check(setting=name, outcome="honoured", reason="answers vary at 1 and are equal at 0")
+    reason = f"{fixed} of {_TEXTS} answers at temperature 0 are different, as they are at 1"
+    return Check(setting=name, outcome="cannot tell", reason=reason)
+
+
+def _seed(asker: _Asker, varied: int, same: bool, empty: str) -> Check:
+    name = "seed"
+    if name in asker.refused:
+        return Check(setting=name, outcome="refused", reason="it is left out; --repeat may get equal answers")
+    if empty:
+        return Check(setting=name, outcome="cannot tell", reason=empty)
+    if not same:
+        return Check(setting=name, outcome="ignored", reason="the same seed at temperature 1 gave another answer")
+    if varied < _TEXTS:
+        return Check(setting=name, outcome="cannot tell", reason="different seeds gave equal answers too")
+    return Check(setting=name, outcome="honoured", reason="the same seed gives the same answer, another one another")
+
+
+async def _log_probabilities(asker: _Asker, verdict: Request) -> Check:
+    reply = await asker.ask(replace(verdict, top_logprobs=3))
+    name = "log-probabilities"
+    if "logprobs" in asker.refused:
+        return Check(setting=name, outcome="refused", reason="--confidence tok cannot be used")
+    if reply.logprobs:
+        return Check(setting=name, outcome="honoured", reason=f"of {len(reply.logprobs)} tokens")
+    return Check(setting=name, outcome="ignored", reason="the reply has none; --confidence tok cannot be used")
+
+
+async def _token_limit(asker: _Asker, verdict: Request, answered: Completion) -> Check:
+    limit = _LIMIT
+    reply = await asker.chat(_STORY, max_tokens=limit)
+    if reply.finish_reason != "length" and reply.tokens_out <= limit and answered.tokens_out > 1:
+        # It tells no long stories; a verdict that was complete before is cut at half its length.
+        limit = answered.tokens_out // 2
+        reply = await asker.ask(replace(verdict, max_tokens=limit))
+    refused = asker.refused & {"max_tokens", "max_completion_tokens"}
+    name = "max_completion_tokens" if "max_tokens" in refused else "max_tokens"
+    if len(refused) == 2:
+        return Check(setting="token limit", outcome="refused", reason="neither max_tokens nor max_completion_tokens")
+    if reply.extra.get("tokens") == "estimated":
+        over = "" if reply.finish_reason == "length" else ", and the reply does not say that it was cut"
+        return Check(setting=name, outcome="cannot tell", reason=f"the endpoint reports no tokens{over}")
+    written = f"{reply.tokens_out} tokens where {limit} were allowed"
+    if reply.tokens_out > limit + _ALLOWANCE:
+        return Check(setting=name, outcome="ignored", reason=written)
+    if reply.finish_reason == "length":
+        return Check(setting=name, outcome="honoured", reason=f"{written}, and the reply says that it was cut")
+    return Check(setting=name, outcome="cannot tell", reason=f"the reply ended by itself after {written}")
+
+
+def _reasoning(replies: Sequence[Completion]) -> Check:
+    name = "reasoning tokens"
+    thoughts = [reply.reasoning_tokens for reply in replies if reply.reasoning_tokens is not None]
+    if thoughts:
+        return Check(setting=name, outcome="honoured", reason=f"reported: {median(thoughts):,.0f} in a verdict")
+    if any(without_thinking(reply.text) != reply.text for reply in replies):
+        return Check(setting=name, outcome="ignored", reason="not reported, and the model thinks in its text")
+    return Check(setting=name, outcome="cannot tell", reason="not reported: the model may not think")
+
+
+def _usage(replies: Sequence[Completion]) -> Check:
+    if any(reply.extra.get("tokens") == "estimated" for reply in replies):
+        reason = "tokens are estimated; a budget in money holds only roughly"
+        return Check(setting="usage", outcome="ignored", reason=reason)
+    return Check(setting="usage", outcome="honoured", reason="tokens are reported")
+
+
+def _cut(replies: Sequence[Completion]) -> str:
+    """Say that a reply was cut at its limit, and where the tokens went; empty where none was."""
+    for reply in replies:
+        if reply.finish_reason == "length":
+            thought = f", {reply.reasoning_tokens:,} of them of reasoning" if reply.reasoning_tokens else ""
+            return f"a reply was cut after {reply.tokens_out:,} tokens{thought}; raise max_tokens of the model"
+    return ""
