@@ -12,6 +12,7 @@ from .errors import (
     ModelError,
     PromptError,
     UnreachedError,
+    Waiting,
     WorkspaceError,
     WorldError,
 )
@@ -126,6 +127,7 @@ __all__ = [
     "UnreachedError",
     "Unscored",
     "Verdict",
+    "Waiting",
     "Window",
     "WorkspaceError",
     "WorldError",

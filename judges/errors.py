@@ -9,6 +9,7 @@ JudgewrightError
     ├── ModelError          a model did not answer; says whether a retry may help
     │   └── UnreachedError  the request never arrived, so that nothing was charged
     ├── BudgetSpent         the next call could exceed the budget
+    ├── Waiting             replies are awaited from a batch, or from files that a person carries
     ├── Interrupted         the person asked to stop; calls in flight were recorded
     └── WorkspaceError      the database cannot be opened, read or written
         └── DivergedError   a resumed run would not repeat what it has recorded
@@ -16,7 +17,8 @@ JudgewrightError
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from .models.rates import RateReport
@@ -94,6 +96,19 @@ class BudgetSpent(WorldError):
 
 class Interrupted(WorldError):
     """The person asked to stop; calls in flight were awaited and recorded."""
+
+
+class Waiting(WorldError):
+    """Requests were handed over and their replies have not come back; ask again to go on.
+
+    Args:
+        message: What is waited for, on one line.
+        awaits: The same for a program.
+    """
+
+    def __init__(self, message: str, *, awaits: Mapping[str, Any], hint: str | None = None) -> None:  # Any: JSON
+        super().__init__(message, hint=hint)
+        self.awaits = awaits
 
 
 class WorkspaceError(WorldError):

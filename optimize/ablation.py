@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
-from functools import reduce
+from functools import partial, reduce
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -30,6 +30,7 @@ from ..judges import (
     influence,
 )
 from ..judges.metrics.paired_comparison import UNMOVED
+from ..judges.models import ask_together
 from ..judges.notebook_display import SIMULATED, html_table
 from .holdout.guards import MIN_GROUPS
 from .hunks import Hunk, PromptDiff, compose
@@ -143,19 +144,22 @@ def measure_hunks(diff: PromptDiff, judge_with: JudgeWith, loss_of: LossOf, *, m
         loss_of: The run's frozen loss.
         metric: The target metric.
     """
-    tables: dict[frozenset[int], JudgedDataset] = {}
 
-    def table(chosen: frozenset[int]) -> JudgedDataset:
-        if chosen not in tables:
-            named = ", ".join(map(str, sorted(chosen))) or "none"
-            tables[chosen] = judge_with(f"hunks: {named}", compose(diff, chosen))
-        return tables[chosen]
+    def judge_part(chosen: frozenset[int]) -> JudgedDataset:
+        named = ", ".join(map(str, sorted(chosen))) or "none"
+        return judge_with(f"hunks: {named}", compose(diff, chosen))
 
-    everything, nothing = table(diff.numbers), table(frozenset())
+    parts = [diff.numbers, frozenset[int]()]
+    for hunk in diff.hunks:
+        one = frozenset({hunk.number})
+        parts += [diff.numbers - one, one]
+    parts = list(dict.fromkeys(parts))
+    tables = dict(zip(parts, ask_together([partial(judge_part, part) for part in parts]), strict=True))
+    everything, nothing = tables[diff.numbers], tables[frozenset()]
     ends: list[tuple[_Pair, _Pair]] = []
     for hunk in diff.hunks:
         one = frozenset({hunk.number})
-        ends.append(((table(diff.numbers - one), everything), (nothing, table(one))))
+        ends.append(((tables[diff.numbers - one], everything), (nothing, tables[one])))
     means = [_measure(pairs, loss_of, metric) for pairs in ends]
     adjusted = holm(np.array([p for _, ps in means for p in ps], np.float64)).reshape(-1, 2).tolist()
     effects = []

@@ -8,8 +8,10 @@ past the calls that are already paid for.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 
 from ..judges import Dataset, JudgedDataset, JudgePrompt, Splits, by_column, measure, split_dataset
+from ..judges.models import ask_together
 from .ablation import measure_hunks
 from .context import RunContext, Services, judge_rows, open_rows
 from .events import (
@@ -175,7 +177,8 @@ def tune_thresholds(run: RunContext, best: JudgePrompt | None, decision: Decisio
     """After an accept, choose the threshold again on validation, for both prompts; every answer is recorded."""
     if best is None or decision is None or not decision.accepted:
         return
-    before, after = (run.judge("threshold", prompt, run.parts.validation) for prompt in (run.prompt, best))
+    validation = run.parts.validation
+    before, after = ask_together([partial(run.judge, "threshold", prompt, validation) for prompt in (run.prompt, best)])
     tuned = tune_threshold(before, after, run.parts, run.goal.objective, seed=run.settings.seed)
     if isinstance(tuned, NoThreshold):
         run.services.record(ThresholdTuned(reason=tuned.reason))
@@ -199,13 +202,13 @@ def measure_everything(run: RunContext, best: JudgePrompt | None, decision: Deci
         rows, opened = open_for_report(
             parts, run.prompt, best, decision, ledger=run.services.ledger, run_id=run.services.run_id
         )
+    doing = "whole benchmark" if accepted else "open rows"
+    tasks = [partial(run.judge, f"{doing}, before", run.prompt, rows)]
+    if best is not None:
+        tasks.append(partial(run.judge, f"{doing}, after", best, rows))
     sides: list[MeasuredSide] = []
     finals: list[JudgedDataset] = []
-    for when, prompt in (("before", run.prompt), ("after", best)):
-        if prompt is None:
-            continue
-        doing = "whole benchmark" if accepted else "open rows"
-        judged = run.judge(f"{doing}, {when}", prompt, rows)
+    for judged in ask_together(tasks):
         if accepted and len(parts.final):
             finals.append(judged.only(range(len(rows) - len(parts.final), len(rows))))
         tables = by_column(judged, column, least=LEAST_ROWS, seed=settings.seed) if column else {}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 from ..judges import (
@@ -18,6 +19,7 @@ from ..judges import (
     cut_off,
     without_thinking,
 )
+from ..judges.models import ask_together
 from .context import RunContext, judge_rows
 from .critique import Critique, critique_batch, minibatch
 from .events import ProposalRecord, StepTaken
@@ -97,8 +99,8 @@ class Step:
         """Ask for the step's proposals, and keep the prompt of each that may be tried."""
         entries: list[_Entry] = []
         last = self.number * self.run.settings.candidates
-        for number in range(last - self.run.settings.candidates + 1, last + 1):
-            proposal = self._propose(critique, number)
+        numbers = range(last - self.run.settings.candidates + 1, last + 1)
+        for proposal in ask_together([partial(self._propose, critique, number) for number in numbers]):
             if isinstance(proposal, NoProposal):
                 entries.append(_Entry(record=ProposalRecord(result="no proposal", reason=proposal.reason)))
                 continue
@@ -163,7 +165,7 @@ class Step:
             self.run.parts.validation,
             lambda prompt, rows: self._judge("race", prompt, rows),
             self.run.goal.row_losses,
-            settings=RaceSettings(seed=self._seed(self.number), share=share),
+            settings=RaceSettings(seed=self._seed(self.number), share=share, coarse=judge_client.by_exchange),
             screen=None if screen_client is None else screen,
             calls=count_calls,
         )

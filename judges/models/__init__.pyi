@@ -1,8 +1,10 @@
 from .base_url import Origin, checked_url
 from .budget import Budget, Forecast
-from .call_record import CallRecord, FailedCall, MemoryRecord, Spending
+from .call_record import CallRecord, FailedCall, MemoryRecord, OpenAttempt, Spending
 from .client import Client, ClientStats, Progress
 from .endpoint import Endpoint
+from .exchange import Courier, Exchange, ask_together
+from .exchange_folder import ExchangeFolder, RequestFile, call_id, read_reply
 from .limits import AdaptiveLimit, SystemClock
 from .model import Completion, Message, Model, Request, TokenLogprob
 from .price import Price, Prices
@@ -23,13 +25,17 @@ __all__ = [
     "Client",
     "ClientStats",
     "Completion",
+    "Courier",
     "Endpoint",
+    "Exchange",
+    "ExchangeFolder",
     "FailedCall",
     "Forecast",
     "MemoryRecord",
     "Message",
     "Model",
     "ModelSettings",
+    "OpenAttempt",
     "Origin",
     "Price",
     "Prices",
@@ -39,12 +45,15 @@ __all__ = [
     "Recorded",
     "Remaining",
     "Request",
+    "RequestFile",
     "Spending",
     "SystemClock",
     "TokenCount",
     "TokenLogprob",
     "approximate_tokens",
+    "ask_together",
     "body_of",
+    "call_id",
     "checked_url",
     "count_tokens",
     "estimate_tokens",
@@ -52,6 +61,7 @@ __all__ = [
     "read_completion",
     "read_fault",
     "read_rates",
+    "read_reply",
     "read_retry_after",
     "read_seconds",
 ]

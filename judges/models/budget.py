@@ -105,6 +105,23 @@ class Budget:
             self._held_tokens += tokens
             return Reservation(cost, tokens)
 
+    def hold(self, *, cost: float | None, tokens: int, counted: bool) -> Reservation:
+        """Hold what an attempt that an earlier session sent, and that is still awaited, may cost.
+
+        Args:
+            cost: US dollars; None where the price is unknown.
+            tokens: Tokens in and out.
+            counted: Whether it is in what earlier sessions of this run spent, as an attempt in doubt.
+        """
+        with self._lock:
+            if counted:
+                self._cost -= cost or 0.0
+                self._used -= tokens
+            self._open += 1
+            self._held_cost += cost or 0.0
+            self._held_tokens += tokens
+            return Reservation(cost, tokens)
+
     def settle(self, reservation: Reservation, *, cost: float | None, tokens: int) -> None:
         """Replace a reservation by what the call cost; an unknown cost counts as reserved."""
         self._close(reservation, reservation.cost if cost is None else cost, tokens)

@@ -35,6 +35,16 @@ class Spending:
     in_doubt_tokens: int = 0
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OpenAttempt:
+    """An attempt that was sent and has no answer yet."""
+
+    reserved_cost: float | None
+    reserved_tokens: int
+    own: bool
+    """Whether this run entered it, so that its spending has it in doubt."""
+
+
 class CallRecord(Protocol):
     """Where calls are stored. Writes return a future that is done only once they are durable."""
 
@@ -56,6 +66,13 @@ class CallRecord(Protocol):
         reserved_tokens: int,
     ) -> Future[None]:
         """Enter one attempt that is about to be sent; await the future before sending it."""
+        ...
+
+    def adopt(self, keys: Sequence[bytes]) -> Mapping[bytes, OpenAttempt]:
+        """Take over the attempts that are open under these keys, whichever run entered them, and return them.
+
+        For requests that outlive the process that sent them, in a batch or in a file.
+        """
         ...
 
     def done(self, key: bytes, completion: Completion) -> Future[None]:
@@ -102,6 +119,15 @@ class MemoryRecord:
         """See `CallRecord.sent`."""
         self._open[key] = (reserved_cost or 0.0, reserved_tokens)
         return _settled()
+
+    def adopt(self, keys: Sequence[bytes]) -> Mapping[bytes, OpenAttempt]:
+        """See `CallRecord.adopt`."""
+        attempts: dict[bytes, OpenAttempt] = {}
+        for key in keys:
+            if key in self._open:
+                cost, tokens = self._open[key]
+                attempts[key] = OpenAttempt(reserved_cost=cost, reserved_tokens=tokens, own=True)
+        return attempts
 
     def done(self, key: bytes, completion: Completion) -> Future[None]:
         """See `CallRecord.done`."""

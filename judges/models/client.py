@@ -13,7 +13,7 @@ import threading
 from collections.abc import Callable, Coroutine, Sequence
 from concurrent.futures import Future, wait
 from dataclasses import dataclass, replace
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 from ..errors import BudgetSpent, InputError, Interrupted, ModelError
 from .budget import Budget
@@ -26,6 +26,9 @@ from .price import Prices
 from .rates import Clock, RateLimits
 from .recorded import Recorded
 from .settings import ModelSettings
+
+if TYPE_CHECKING:
+    from .exchange import Exchange
 
 _LOOKUP = 500
 """Keys looked up at once; SQLite limits how many values one statement may have."""
@@ -64,6 +67,7 @@ class Client:
         settings: What the person has set for this model; it is applied to each request, and its rates are kept to.
         budget: What may be spent; no limit by default.
         prices: What calls cost; the bundled prices by default.
+        exchange: Asks through batches or files in place of single calls.
         concurrency: The most attempts that are sent and not yet recorded, at any moment, and where the adaptive limit
             starts; None for the setting, else for 64, reached from 20 by doubling.
         tries: The most attempts for one request.
@@ -83,6 +87,7 @@ class Client:
         record: CallRecord | None = None,
         budget: Budget | None = None,
         prices: Prices | None = None,
+        exchange: Exchange | None = None,
         concurrency: int | None = None,
         tries: int = 8,
         row_seconds: float = 600.0,
@@ -122,6 +127,7 @@ class Client:
             tries=tries,
             row_seconds=row_seconds,
         )
+        self._exchange = exchange
         self._loop = _LoopThread()
 
     def __enter__(self) -> Client:
@@ -134,6 +140,11 @@ class Client:
     def stats(self) -> ClientStats:
         """What this client has done so far."""
         return self._stats
+
+    @property
+    def by_exchange(self) -> bool:
+        """Whether requests go out together, as a batch or in files, and their replies may take days."""
+        return self._exchange is not None
 
     def ask(self, requests: Sequence[Request], *, progress: Callable[[Progress], None] | None = None) -> list[Outcome]:
         """Ask, and return the outcomes in the order of the requests.
@@ -152,6 +163,7 @@ class Client:
                 endpoint that is down, a limit of tokens that leaves a judge no room for its verdicts.
             InputError: The budget is in money and the price of the model is unknown.
             Interrupted: Ctrl-C; what was in flight was awaited and recorded. A second Ctrl-C gives it up.
+            Waiting: Batches or files are out whose replies have not come back.
             WorkspaceError: The record cannot be written.
         """
         counters = Counters(len(requests), self._stats)
@@ -277,6 +289,10 @@ class Client:
         """Run the calls in the loop while this thread reports; return why some have no outcome."""
         if counters.no_room is not None:
             raise counters.no_room
+        if self._exchange is not None:
+            for call in calls:
+                call.request = call.request or make(call.positions[0])
+            return self._exchange.ask(self._context, calls, counters)
         dispatcher = Dispatcher(self._context, calls, make, counters)
         work = self._loop.start(dispatcher.run())
         try:

@@ -291,7 +291,7 @@ class Dispatcher:
         )
         dropped = answer.dropped
         if omitted:
-            dropped = tuple(sorted({*dropped, *_dropped(self._request(call), omitted)}))
+            dropped = tuple(sorted({*dropped, *dropped_parameters(self._request(call), omitted)}))
         completion = replace(answer, cost=cost, dropped=dropped, latency=latency)
         assert call.reservation is not None
         tokens = completion.tokens_in + completion.tokens_out
@@ -465,7 +465,7 @@ class _Commits:
             self._done.popleft()()
 
 
-def _dropped(request: Request, omitted: frozenset[str]) -> set[str]:
+def dropped_parameters(request: Request, omitted: frozenset[str]) -> set[str]:
     """Return the parameters this request asked for and did not get."""
     dropped = set(request.body()) & omitted
     # Without `max_tokens` the limit was sent under its other name; see `Model.complete`.

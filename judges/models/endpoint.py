@@ -7,7 +7,7 @@ back is read here, alike for both.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 from types import MappingProxyType
 from typing import Any
 
@@ -90,7 +90,7 @@ class Endpoint:
         """See `Model.complete`."""
         if self._needs_key:
             raise UnreachedError(f"{self._name} at {self._base_url} needs a key", fatal=True, hint=self._key_hint)
-        body = {"model": self._name, **_without(request, unsupported_parameters)}
+        body = sent_body(self._name, request, unsupported_parameters)
         answer = await self._try(body)
         if isinstance(answer, ModelError):
             raise answer
@@ -145,9 +145,9 @@ def _open_transport(
     )
 
 
-def _without(request: Request, unsupported_parameters: frozenset[str]) -> dict[str, Any]:  # Any: JSON
-    """Return the request's parameters without those the endpoint refuses, under the names it may take."""
-    body = request.body()
+def sent_body(model: str, request: Request, unsupported_parameters: Set[str]) -> dict[str, Any]:  # Any: JSON
+    """Return what is sent: the request without what the endpoint refuses, under the names it may take."""
+    body = {"model": model, **request.body()}
     # Newer models of OpenAI refuse the old name.
     if "max_tokens" in unsupported_parameters and "max_tokens" in body:
         body["max_completion_tokens"] = body.pop("max_tokens")

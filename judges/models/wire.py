@@ -25,6 +25,8 @@ from .model import REASONING, Completion, Request, TokenLogprob, plain_finish
 from .rates import read_rates
 from .tokens import approximate_tokens
 
+REFUSABLE = ("temperature", "max_tokens", "max_completion_tokens", "logprobs", "response_format", "seed")
+"""Parameters of a request that an endpoint may refuse."""
 _MAX_TEXT = 2**20
 _MOST_TOKENS = 20_000_000
 """Twice the longest context a model has; an endpoint that reports more in one call does not count."""

@@ -20,9 +20,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..errors import InputError
-
-REFUSABLE = ("temperature", "max_tokens", "max_completion_tokens", "logprobs", "response_format", "seed")
-"""Request parameters that `refuse` may name."""
+from ..models.wire import REFUSABLE
 
 _RATES = ("garbage", "truncate", "timeout", "badjson")
 _SECONDS = ("latency", "retry_after", "hold")

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 
@@ -31,6 +32,7 @@ from ...judges import (
     point,
     with_permutation_p,
 )
+from ...judges.models import ask_together
 from ...slices import find_regressions
 from ..losses.objective import Objective
 from .decision import Decision, DecisionOutcome
@@ -300,9 +302,10 @@ def gate(
     """
     look = ledger.begin(holdout.content_hash, run_id=run_id, before=before.version, after=after.version)
     rows = holdout.open(look)
+    old, new = ask_together([partial(judge, before, rows, 0), partial(judge, after, rows, 0)])
     old, new, rounds = ask_again(
-        judge(before, rows, 0),
-        judge(after, rows, 0),
+        old,
+        new,
         lambda some, repeat: judge(before, some, repeat),
         lambda some, repeat: judge(after, some, repeat),
     )

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 from ...judges import Answer, Dataset, IntArray, JudgedDataset, Row, Verdict
+from ...judges.models import ask_together
 
 ROUNDS = 3
 """How often an unanswered row is asked again."""
@@ -50,8 +52,8 @@ def ask_again(
         if not silent:
             break
         again = replace(before.dataset, rows=tuple(before.dataset.rows[i] for i in silent))
-        replies = ask_before(again, repeat).answers, ask_after(again, repeat).answers
-        for i, old, new in zip(silent, *replies, strict=True):
+        old_side, new_side = ask_together([partial(ask_before, again, repeat), partial(ask_after, again, repeat)])
+        for i, old, new in zip(silent, old_side.answers, new_side.answers, strict=True):
             both = isinstance(old, Verdict) and isinstance(new, Verdict)
             for answers, reply in zip(sides, (old, new), strict=True):
                 if both or not isinstance(answers[i], Verdict):

@@ -12,11 +12,13 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field, replace
+from functools import partial
 from typing import Any, Literal
 
 import numpy as np
 
 from ...judges import BoolArray, Dataset, FloatArray, InputError, IntArray, JudgedDataset, JudgePrompt, LossError
+from ...judges.models import ask_together
 from .confidence_sequence import ConfidenceSequence
 from .schedule import RaceSettings, lay_out, plan_stops
 
@@ -181,9 +183,9 @@ class _Arms:
 
     def judge_up_to(self, stop: int, judge_batch: JudgeBatch, evidence: ConfidenceSequence) -> None:
         """Judge the rows from where the race stands up to `stop`, and update the evidence row by row."""
-        for k in np.flatnonzero(self.running):
-            self.losses[k, self.seen : stop] = self._judge(int(k), judge_batch, self.seen, stop)
-            self.reached[k] = stop
+        running = np.flatnonzero(self.running)
+        self.losses[running, self.seen : stop] = self._judge_all(running, judge_batch, self.seen, stop)
+        self.reached[running] = stop
         for row in self.losses[:, self.seen : stop].T:
             # A row that one of two left unscored says nothing about the pair.
             evidence.watch(np.nan_to_num(row[:, None] - row[None, :]), self.running)
@@ -192,7 +194,7 @@ class _Arms:
     def screen(self, judge_batch: JudgeBatch, rows: int) -> None:
         """Keep the better half by another judge's verdicts on the first rows; they count for nothing afterwards."""
         stop = min(rows, len(self.rows))
-        losses = np.array([self._judge(k, judge_batch, 0, stop) for k in range(len(self.candidates))])
+        losses = self._judge_all(np.arange(len(self.candidates)), judge_batch, 0, stop)
         self.drop_silent(losses, "leaves rows unscored in the screening")
         self.cut(math.ceil(len(self.candidates) / 2), losses, "behind in the screening")
 
@@ -242,6 +244,12 @@ class _Arms:
             )
         return tuple(standings)
 
+    def _judge_all(self, arms: IntArray, judge_batch: JudgeBatch, start: int, stop: int) -> FloatArray:
+        """Return some candidates' losses on rows from `start` to `stop`; shape (arms, rows)."""
+        losses = ask_together([partial(self._judge, int(k), judge_batch, start, stop) for k in arms])
+        self.verdicts += len(arms) * (stop - start)
+        return np.array(losses)
+
     def _judge(self, k: int, judge_batch: JudgeBatch, start: int, stop: int) -> FloatArray:
         """Return one candidate's losses on rows from `start` to `stop`, NaN for a row without a verdict."""
         judged = judge_batch(self.candidates[k], replace(self.rows, rows=self.rows.rows[start:stop]))
@@ -250,7 +258,6 @@ class _Arms:
             raise LossError(f"{len(scored)} losses for {len(judged.scored)} scored rows, each to be in [0, 1]")
         losses = np.full(stop - start, np.nan)
         losses[judged.scored] = scored
-        self.verdicts += stop - start
         return losses
 
 

@@ -26,6 +26,8 @@ class RaceSettings:
     """Share of a full validation's calls that may be spent; None lets only the bound drop any."""
     first: int = 20
     """Rows of the first batch, the fewest to decide on; each batch doubles the rows seen."""
+    coarse: bool = False
+    """Whether to look as seldom as may be, because each look takes an exchange of batches or files."""
     screening: int = 80
     """Rows that a screening judge looks at."""
     seed: int = 0
@@ -69,6 +71,8 @@ def plan_stops(n: int, entrants: int, settings: RaceSettings) -> list[Stop]:
     The batches double. Where a share of the calls is set, the candidates are halved until one is
     left, every round spending an equal part: the fewer run in it, the more rows it sees.
     """
+    if settings.coarse:
+        return _coarse_stops(n, entrants, settings)
     looks: dict[int, int] = {}
     if settings.share is not None:
         left, reached, running = settings.share * n * entrants, 0, entrants
@@ -85,3 +89,12 @@ def plan_stops(n: int, entrants: int, settings: RaceSettings) -> list[Stop]:
         rows *= 2
     looks.setdefault(last, entrants)
     return [Stop(rows=rows, survivors=survivors) for rows, survivors in sorted(looks.items())]
+
+
+def _coarse_stops(n: int, entrants: int, settings: RaceSettings) -> list[Stop]:
+    """Return as few stops as may be: one that decides, or a look half-way and the end."""
+    if settings.share is not None:
+        return [Stop(rows=min(n, max(int(settings.share * n), settings.first)), survivors=1)]
+    end = Stop(rows=n, survivors=entrants)
+    half = min(n, max(n // 2, settings.first))
+    return [end] if half == n else [Stop(rows=half, survivors=entrants), end]

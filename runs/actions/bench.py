@@ -36,6 +36,7 @@ from ...judges.function_judge import JudgeFunction, judge_with_function
 from ...judges.judge import require_answers
 from ...judges.listwise import RankedDataset, Window, judge_listwise
 from ...judges.metrics.macro_average import MacroMean, macro_means
+from ...judges.models import ask_together
 from ...judges.reliability import AttackReport, attack_success_rate
 from ...optimize.holdout.row_fingerprints import KEY_COLUMN, row_keys
 from ..config.environment import Environment
@@ -220,19 +221,12 @@ def _judge_rows(
             dataset, client, query=query, passage=passage, window=plan.window, progress=partial(watch, "ranking")
         )
         return _Replies(rounds=[ranked.judged], ranked=ranked)
-    rounds = [
-        judge(
-            prompt,
-            dataset,
-            client,
-            settings=plan.settings,
-            rule=rule,
-            repeat=k,
-            progress=partial(watch, f"round {k + 1}"),
-        )
-        for k in range(plan.repeats)
-    ]
-    return _Replies(rounds=rounds)
+
+    def judge_round(k: int) -> JudgedDataset:
+        progress = partial(watch, f"round {k + 1}")
+        return judge(prompt, dataset, client, settings=plan.settings, rule=rule, repeat=k, progress=progress)
+
+    return _Replies(rounds=ask_together([partial(judge_round, k) for k in range(plan.repeats)]))
 
 
 def rows_for_function(source: RowSource, reading: Mapping[str, Any], registry: Registry) -> Dataset:

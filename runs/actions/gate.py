@@ -142,7 +142,7 @@ def decide_with_model(
     """Put two prompts through the gate, asked of one model; for the purpose `recheck`, on the model's own line."""
     predicate, options = terms.slice, model.options
     with open_run_clients(workspace, run_id, options, model.environment, same_budget=model.same_budget) as clients:
-        client = clients[options.model]
+        client = clients[options.model, options.via]
         line = client.model.name if purpose == "recheck" else ""
         decision = gate(
             *prompts,

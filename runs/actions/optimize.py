@@ -31,7 +31,7 @@ from ...optimize.settings import require_decision
 from ..config.environment import Environment
 from ..store.journal import RunJournal, create_run, list_runs, run_session, set_config
 from ..store.ledger import HoldoutLedger
-from ..store.run_clients import open_run_clients
+from ..store.run_clients import open_exchange, open_run_clients
 from ..store.run_command import command_of
 from ..store.run_config import RunConfig, open_proposer
 from ..store.workspace import Workspace
@@ -101,10 +101,12 @@ def start_run(
     config, dataset = pin_config(workspace, config)
     read_objective(config.objective, target=config.target, guards=config.guards)
     open_proposer(config)
+    for _, via in config.model_access:
+        open_exchange(via, config)
     workspace.database.claim()
     require_same_split(workspace, config.data_hash, config.shares)
     environment = environment.naming(*config.named_models)
-    environment.require_keys(*config.named_models)
+    environment.require_keys(*(model for model, via in config.model_access if via != "files"))
     if config.model_settings is None:
         settings = {name: environment.settings(name).answering() for name in config.named_models}
         config = replace(config, model_settings=settings)
@@ -115,7 +117,8 @@ def start_run(
 def pin_config(workspace: Workspace, config: RunConfig) -> tuple[RunConfig, Dataset]:
     """Read the rows, and write into the configuration what a run keeps of its start: the rows' hash, the kept rule."""
     dataset = config.dataset()
-    config = replace(config, data=str(Path(config.data).resolve()), data_hash=dataset.content_hash)
+    exchange = None if config.exchange is None else str(Path(config.exchange).resolve())
+    config = replace(config, data=str(Path(config.data).resolve()), data_hash=dataset.content_hash, exchange=exchange)
     kept = workspace.registry.kept_rule(config.judge)
     return (replace(config, rule=kept.rule.to_json()) if kept else config), dataset
 
@@ -186,14 +189,14 @@ def _run(
                 run_id,
                 config,
                 environment.for_run(config.model_settings),
-                models=config.named_models,
+                models=config.model_access,
             ) as clients,
         ):
             services = Services(
-                judge_client=clients[config.model],
-                optimizer_client=clients[config.optimizer_model or config.model],
+                judge_client=clients[config.model, config.via],
+                optimizer_client=clients[config.optimizer_access],
                 proposer=open_proposer(config),
-                screen_client=None if config.screen_model is None else clients[config.screen_model],
+                screen_client=None if config.screen_model is None else clients[config.screen_model, config.via],
                 journal=journal,
                 ledger=HoldoutLedger(workspace.database),
                 run_id=run_id,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -26,6 +27,7 @@ from ...judges import (
 )
 from ...judges.judge import require_answers
 from ...judges.judged_dataset import group_codes
+from ...judges.models import ask_together
 from ...judges.reliability import CHURN, mean_over_rows
 from ...optimize.forecast import PlannedRun
 from ...optimize.holdout.ledger import alpha_of_look
@@ -128,7 +130,8 @@ def run_pilot(
     rows = pilot_rows(planned.parts)
     with start_run_client(workspace, "plan", body, config, environment) as (run_id, client):
         wordings = (planned.prompt, reworded(planned.prompt))
-        before, after = (_judge(prompt, rows, planned, client, lambda p: watch("pilot", p)) for prompt in wordings)
+        progress = partial(watch, "pilot")
+        before, after = ask_together([partial(_judge, text, rows, planned, client, progress) for text in wordings])
     stats = client.stats
     out = stats.tokens_out / stats.calls if stats.calls else 0.0
     cost = stats.cost if stats.price_known else None

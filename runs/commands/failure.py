@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import traceback
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import click
 
-from ...judges import InputError, Interrupted, JudgewrightError
+from ...judges import InputError, Interrupted, JudgewrightError, Waiting
 from ..terminal import say, say_json
 
 DEFECT = "this is a defect in judgewright; please report it with the traceback on stderr"
@@ -22,11 +23,14 @@ class Failure:
     message: str
     hint: str | None = None
     exit: int
-    """2 for a usage or input error; 3 for endpoint, disk or budget, and for a defect."""
+    """2 for a usage or input error; 3 for endpoint, disk or budget, for awaited replies, and for a defect."""
+    awaits: Mapping[str, Any] | None = None  # Any: JSON
+    """What the command waits for, where that is why it ended."""
 
     def to_json(self) -> dict[str, Any]:  # Any: JSON
         """Return the value of the key `error`."""
-        return {"kind": self.kind, "message": self.message, "hint": self.hint, "exit": self.exit}
+        body = {"kind": self.kind, "message": self.message, "hint": self.hint, "exit": self.exit}
+        return body | ({"awaits": dict(self.awaits)} if self.awaits else {})
 
 
 def report_failure(error: BaseException, *, as_json: bool) -> int:
@@ -40,7 +44,7 @@ def report_failure(error: BaseException, *, as_json: bool) -> int:
     else:
         if failure.hint == DEFECT:
             say("".join(traceback.format_exception(error)), to_stderr=True)
-        say(f"error: {failure.message}", to_stderr=True)
+        say(failure.message if failure.awaits else f"error: {failure.message}", to_stderr=True)
         if failure.hint:
             say(f"hint: {failure.hint}", to_stderr=True)
     if as_json:
@@ -64,7 +68,8 @@ def explain(error: BaseException) -> Failure:
         return Failure(kind="UsageError", message=error.format_message(), hint=hint, exit=2)
     if isinstance(error, JudgewrightError):
         code = 2 if isinstance(error, InputError) else 3
-        return Failure(kind=kind, message=str(error), hint=error.hint, exit=code)
+        awaits = error.awaits if isinstance(error, Waiting) else None
+        return Failure(kind=kind, message=str(error), hint=error.hint, exit=code, awaits=awaits)
     if isinstance(error, OSError):
         return Failure(kind=kind, message=str(error), exit=3)
     return Failure(kind=kind, message=f"{kind}: {error}", hint=DEFECT, exit=3)

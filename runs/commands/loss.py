@@ -11,7 +11,7 @@ import click
 
 from ...judges.errors import InputError
 from ...optimize.options import described, option
-from ..config.options import MODEL, ModelOptions
+from ..config.options import MODEL, ExchangeOptions, ModelOptions
 from ..terminal import inline, say, say_json, say_table
 from .help import Group
 from .model_access import asking_environment
@@ -43,7 +43,7 @@ class ScaleOptions:
 
 
 @dataclass(frozen=True, kw_only=True)
-class WriteOptions:
+class WriteOptions(ExchangeOptions):
     """What the loss is for, and which model writes it."""
 
     target: str | None = option("Goal", None, "The metric to improve; overrides what the objective says.")
@@ -95,7 +95,9 @@ def write(
 
     goal = read_objective(objective, target=options.target, guards=options.guards)
     grades = _grades(workspace, scales)
-    models = ModelOptions(model=options.model, budget=options.budget, concurrency=1)
+    models = ModelOptions(
+        model=options.model, budget=options.budget, concurrency=1, via=options.via, exchange=options.exchange
+    )
     environment = asking_environment(workspace.root, options.model)
     answer = ask_for_loss(workspace, goal, options.slice_, grades, models, environment)
     written, stats = answer.written, answer.stats

@@ -17,7 +17,7 @@ from .models_file import FILE, ModelEntry, merge_entries, read_user_models, read
 
 if TYPE_CHECKING:
     from ...judges import Client, Model
-    from ...judges.models import Budget, CallRecord
+    from ...judges.models import Budget, CallRecord, Exchange
 
 SIMULATED = "simulated"
 """The name of the embedded model, which has no address."""
@@ -319,6 +319,7 @@ def open_client(
     *,
     record: CallRecord | None = None,
     budget: Budget | None = None,
+    exchange: Exchange | None = None,
     concurrency: int | None = None,
 ) -> Client:
     """Return a client for a model name, with its settings, prices, a record of calls and limits.
@@ -343,6 +344,7 @@ def open_client(
         record=record,
         budget=budget,
         prices=Prices(environment.prices, settings.price),
+        exchange=exchange,
         concurrency=concurrency,
         row_seconds=max(_ROW_SECONDS, 2 * settings.timeout),
     )

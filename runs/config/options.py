@@ -59,8 +59,24 @@ class RowOptions:
     skip_incomplete: bool = _data(False, "Leave out rows that lack an input, and say how many.")
 
 
+VIA = ("live", "files")
+Via = Literal["live", "batch", "files"]
+
+
 @dataclass(frozen=True, kw_only=True)
-class CallOptions:
+class ExchangeOptions:
+    """How a model is reached: by single calls, through a batch queue, or through files that a person carries."""
+
+    via: Via = _model(
+        "live",
+        "live: single calls; files: request files that you carry to a model, and reply files that you bring back.",
+        choices=VIA,
+    )
+    exchange: str | None = _model(None, "With --via files: the folder of request and reply files.", metavar="DIR")
+
+
+@dataclass(frozen=True, kw_only=True)
+class CallLimits:
     """Which model is called, how fast, and for how much."""
 
     model: str | None = _model(None, MODEL)
@@ -75,6 +91,11 @@ class CallOptions:
     max_tokens: int | None = _model(
         None, "Tokens of one verdict [default: what the model's settings say, else 512].", kind="integer", low=1
     )
+
+
+@dataclass(frozen=True, kw_only=True)
+class CallOptions(ExchangeOptions, CallLimits):
+    """Which model is called, and how."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -114,6 +135,11 @@ class ProposerOptions:
         None, "With --proposer human: the YAML file of your edited prompt.", kind="edit", proposers=("human",)
     )
     optimizer_model: str | None = _model(None, "The model that writes loss and criteria [default: the judge's].")
+    optimizer_via: Via | None = _model(
+        None,
+        "How the optimizer's model is reached [default: as --via].",
+        choices=VIA,
+    )
     screen_model: str | None = _model(None, "A cheaper judge that halves the candidates of a step before they race.")
 
 

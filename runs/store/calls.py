@@ -20,7 +20,7 @@ from urllib.parse import urlsplit, urlunsplit
 import orjson
 
 from ...judges import WorkspaceError
-from ...judges.models import Completion, FailedCall, Request, Spending, TokenLogprob
+from ...judges.models import Completion, FailedCall, OpenAttempt, Request, Spending, TokenLogprob
 from .database import Database
 from .schema import now
 
@@ -113,6 +113,22 @@ class CallStore:
             )
 
         return self._database.submit(enter)
+
+    def adopt(self, keys: Sequence[bytes]) -> Mapping[bytes, OpenAttempt]:
+        """See `CallRecord.adopt`."""
+        attempts: dict[bytes, OpenAttempt] = {}
+
+        def take_over(connection: sqlite3.Connection) -> None:
+            for key in keys:
+                last = connection.execute(_OPEN, (key,)).fetchone()
+                if last is not None:
+                    seq, cost, tokens, owner = last
+                    own = owner == self._run_id
+                    attempts[key] = OpenAttempt(reserved_cost=cost, reserved_tokens=tokens, own=own)
+                    connection.execute("UPDATE attempt SET run_id = ? WHERE seq = ?", (self._run_id, seq))
+
+        self._database.submit(take_over).result()
+        return attempts
 
     def done(self, key: bytes, completion: Completion) -> Future[None]:
         """See `CallRecord.done`; a call that was answered before keeps its first answer, which has been used."""
@@ -214,6 +230,10 @@ RETURNING seq, attempts, state
 _ENTER_ATTEMPT = """
 INSERT INTO attempt (call, run_id, n, state, repeated, reserved_cost, reserved_tokens, created)
 VALUES (?, ?, ?, 'sent', ?, ?, ?, ?)
+"""
+_OPEN = """
+SELECT attempt.seq, reserved_cost, reserved_tokens, attempt.run_id FROM attempt JOIN call ON call.seq = attempt.call
+WHERE call.key = ? AND attempt.state = 'sent' ORDER BY attempt.seq DESC LIMIT 1
 """
 _LOSE = "UPDATE attempt SET state = 'lost', settled = ? WHERE call = ? AND run_id = ? AND state = 'sent'"
 _SETTLE = """

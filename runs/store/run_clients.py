@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
+from pathlib import Path
 from typing import Any
 
-from ...judges import Client
-from ...judges.models import Budget
+from ...judges import Client, InputError
+from ...judges.models import Budget, Exchange
 from ..config.environment import Environment, open_client, parse_budget
-from ..config.options import ModelOptions
+from ..config.options import ExchangeOptions, ModelOptions, Via
 from .calls import CallStore
 from .journal import create_run, run_session
 from .workspace import Workspace
@@ -22,9 +23,9 @@ def open_run_clients(
     options: ModelOptions,
     environment: Environment,
     *,
-    models: Collection[str] = (),
+    models: Collection[tuple[str, Via]] = (),
     same_budget: Collection[str] = (),
-) -> Iterator[dict[str, Client]]:
+) -> Iterator[dict[tuple[str, Via], Client]]:
     """Open a client for each model of a run, on one record and one budget.
 
     Args:
@@ -32,7 +33,7 @@ def open_run_clients(
         run_id: The run, which somebody keeps in a session.
         options: The model, and how fast and for how much it is called.
         environment: Base URL and keys.
-        models: The models, where there are several.
+        models: The models and how each is reached, where there are several.
         same_budget: Other runs whose calls the budget covers as well.
 
     Raises:
@@ -42,11 +43,31 @@ def open_run_clients(
     record = CallStore(workspace.database, run_id, same_budget=same_budget)
     budget = Budget(money=allowance.money, tokens=allowance.tokens, spent=record.spending())
     with ExitStack() as opened:
-        clients: dict[str, Client] = {}
-        for model in models or (options.model,):
-            client = open_client(model, environment, record=record, budget=budget, concurrency=options.concurrency)
-            clients[model] = opened.enter_context(client)
+        clients: dict[tuple[str, Via], Client] = {}
+        for model, via in models or ((options.model, options.via),):
+            client = open_client(
+                model,
+                environment,
+                record=record,
+                budget=budget,
+                exchange=open_exchange(via, options),
+                concurrency=options.concurrency,
+            )
+            clients[model, via] = opened.enter_context(client)
         yield clients
+
+
+def open_exchange(via: Via, options: ExchangeOptions) -> Exchange | None:
+    """Return what asks a model through batches or files; None for single calls.
+
+    Raises:
+        InputError: The folder of the files is missing, or is none.
+    """
+    if via == "live":
+        return None
+    if options.exchange is None:
+        raise InputError("--via files needs a folder for the files", hint="name one with --exchange DIR")
+    return Exchange(Path(options.exchange))
 
 
 @contextmanager
@@ -69,10 +90,12 @@ def start_run_client(
     Raises:
         InputError: The budget or the model's name is not valid.
     """
-    parse_budget(options.budget)  # before there is a run that would stay behind
+    # Before there is a run that would stay behind.
+    parse_budget(options.budget)
+    open_exchange(options.via, options)
     run_id = create_run(workspace.database, kind, config)
     with (
         run_session(workspace.database, run_id),
         open_run_clients(workspace, run_id, options, environment) as clients,
     ):
-        yield run_id, clients[options.model]
+        yield run_id, clients[options.model, options.via]

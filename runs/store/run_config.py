@@ -31,7 +31,7 @@ from ...optimize import (
     parse_loss,
 )
 from ...optimize.options import GateOptions, SearchOptions, option_fields, spelling
-from ..config.options import PROPOSERS, OptimizeOptions, ProposerOptions, RowOptions
+from ..config.options import PROPOSERS, OptimizeOptions, ProposerOptions, RowOptions, Via
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -87,6 +87,20 @@ class RunConfig(OptimizeOptions):
         """The models that the run may call, each once: the judge's, the optimizer's, the screening one."""
         names = (self.model, self.optimizer_model, self.screen_model)
         return tuple(dict.fromkeys(name for name in names if name is not None))
+
+    @property
+    def optimizer_access(self) -> tuple[str, Via]:
+        """The model that writes loss and criteria, and how: through a batch each of its requests may take a day."""
+        usual: Via = "live" if self.via == "batch" else self.via
+        return self.optimizer_model or self.model, self.optimizer_via or usual
+
+    @property
+    def model_access(self) -> tuple[tuple[str, Via], ...]:
+        """The models that the run may call and how each is reached, each pair once."""
+        access: list[tuple[str, Via]] = [(self.model, self.via), self.optimizer_access]
+        if self.screen_model is not None:
+            access.append((self.screen_model, self.via))
+        return tuple(dict.fromkeys(access))
 
     @property
     def decision_rule(self) -> DecisionRule | None:

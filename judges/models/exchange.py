@@ -1,0 +1,311 @@
+"""Ask through files instead of one call after the other: requests go out together, replies come back later.
+
+`Exchange` takes the place of the dispatcher. What has no answer yet is entered in the call record, written
+into request files, and awaited: `Waiting` ends the command, and the next one reads what has come back. A
+`Courier` carries the files to a provider's batch queue; without one a person does.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import Counter
+from collections.abc import Callable, Sequence, Set
+from concurrent.futures import Future
+from contextvars import ContextVar
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Protocol, TypeVar
+
+from ..errors import BudgetSpent, InputError, ModelError, Waiting
+from .budget import Reservation
+from .call_record import FailedCall
+from .counters import Call, ClientStats, Counters
+from .dispatcher import ClientContext, dropped_parameters
+from .endpoint import sent_body
+from .exchange_folder import README, Contents, ExchangeFolder, RequestFile, RequestLine, call_id, read_reply
+from .model import Completion, Request
+from .retries import given_up
+from .wire import REFUSABLE
+
+T = TypeVar("T")
+
+TRIES = 3
+"""How often a request is written into a file again after replies that are errors."""
+
+
+_GROUP: ContextVar[dict[Exchange, Callable[[], None]] | None] = ContextVar("group", default=None)
+"""What the exchanges of the tasks of `ask_together` have to send, while the tasks run."""
+
+
+def ask_together(tasks: Sequence[Callable[[], T]]) -> list[T]:
+    """Run tasks that do not need each other's results, and return these in order.
+
+    What they ask through batches or files goes out together. A task runs again then, until its replies are there, and
+    must not have effects of its own. Single calls are simply made task by task.
+
+    Raises:
+        Waiting: Replies are missing.
+    """
+    while True:
+        outer = _GROUP.get()
+        group: dict[Exchange, Callable[[], None]] = {} if outer is None else outer
+        results: list[T] = []
+        waiting: Waiting | None = None
+        token = _GROUP.set(group)
+        try:
+            for task in tasks:
+                try:
+                    results.append(task())
+                except Waiting as error:
+                    waiting = waiting or error
+        finally:
+            _GROUP.reset(token)
+        if waiting is None:
+            return results
+        if outer is not None:  # the larger group sends
+            raise waiting
+        for send in group.values():
+            send()
+
+
+class Courier(Protocol):
+    """Who carries request files away and brings reply files back into the folder."""
+
+    def carry(self, files: Sequence[RequestFile]) -> None:
+        """Hand over what is not yet on its way, and return once one of the files has new replies.
+
+        Raises:
+            Waiting: Nobody wants to wait for them now.
+            ModelError: They are refused.
+        """
+        ...
+
+
+class Exchange:
+    """The calls of one client, asked through the files of a folder.
+
+    Args:
+        folder: Where request and reply files are; several exchanges may share it.
+        courier: Carries them; a person does unless given.
+        price_share: What a token costs here, as a share of its price.
+    """
+
+    def __init__(self, folder: Path, *, courier: Courier | None = None, price_share: float = 1.0) -> None:
+        self._folder = ExchangeFolder(folder)
+        self._courier = courier
+        self._price_share = price_share
+        self._reservations: dict[bytes, Reservation] = {}
+        """Of calls that were entered in the record and are awaited."""
+        self._queue: dict[bytes, Call] = {}
+        self._askings: Counter[bytes] = Counter()
+        """How often each call was written into a file by this process."""
+        self._budget_spent: BudgetSpent | None = None
+        self._lock = threading.RLock()
+
+    def ask(self, context: ClientContext, calls: Sequence[Call], counters: Counters) -> BudgetSpent | None:
+        """Give every call its outcome; return why some have none, where the budget does not cover them.
+
+        Raises:
+            Waiting: Replies are missing; what was asked is in the request files.
+            InputError: The model answers in process, or the budget is in money and its price is unknown.
+        """
+        if context.model.endpoint.startswith("simulated:"):
+            raise InputError(
+                "the simulated model answers in process, not through batches or files",
+                hint="leave out --via, or serve it: judgewright simulate serve",
+            )
+        while True:
+            with self._lock:
+                self._take_replies(context, calls, counters)
+                missing = {call.key: call for call in calls if call.outcome is None}
+                if not missing or self._budget_spent is not None:
+                    return self._budget_spent
+                self._queue |= missing
+            group = _GROUP.get()
+            if group is not None:
+                group[self] = partial(self._exchange, context, counters.stats)
+                raise Waiting(f"waiting for {len(missing):,} replies", awaits={})
+            self._exchange(context, counters.stats)
+
+    # Replies.
+
+    def _take_replies(self, context: ClientContext, calls: Sequence[Call], counters: Counters) -> None:
+        """Store the replies that the folder has for these calls; give up what only gets errors."""
+        contents = self._folder.read()
+        context.unsupported_parameters |= contents.refused_parameters(context.model.name)
+        self._adopt(context, calls, contents)
+        out = contents.calls_out()
+        stored: list[tuple[Call, Future[None]]] = []
+        for call in calls:
+            if call.outcome is not None:
+                continue
+            failures: dict[int, ModelError] = {}
+            for reply in contents.replies.get(call_id(call.key), ()):
+                try:
+                    completion = read_reply(reply.body(), _request_of(call))
+                except ModelError as error:
+                    failures[reply.asking] = error
+                    continue
+                stored.append((call, self._keep(context, call, completion, counters)))
+                break
+            if call.outcome is None and call_id(call.key) not in out:
+                call.outcome = _final_error(list(failures.values()))
+                if call.outcome is not None:
+                    failure = FailedCall(message=str(call.outcome), status=call.outcome.status)
+                    stored.append((call, context.record.failed(call.key, failure)))
+                    self._free(context, call)
+        for call, durable in stored:
+            durable.result()
+            counters.count(call)
+
+    def _keep(self, context: ClientContext, call: Call, completion: Completion, counters: Counters) -> Future[None]:
+        cost = self._cost(context, completion.tokens_in, completion.tokens_out, completion.tokens_cached)
+        tokens = completion.tokens_in + completion.tokens_out
+        dropped = dropped_parameters(_request_of(call), frozenset(context.unsupported_parameters))
+        completion = replace(completion, cost=cost, dropped=tuple(sorted(dropped)))
+        reservation = self._reservations.pop(call.key, None)
+        if reservation is None:
+            # The reply is here though this workspace never entered the request: another one wrote the request file.
+            reservation = context.budget.hold(cost=cost, tokens=tokens, counted=False)
+            self._enter(context, call, reservation)
+        context.budget.settle(reservation, cost=cost, tokens=tokens)
+        context.forecast.learn(_request_of(call), completion)
+        counters.charge(completion)
+        call.outcome = completion
+        return context.record.done(call.key, completion)
+
+    def _adopt(self, context: ClientContext, calls: Sequence[Call], contents: Contents) -> None:
+        """Take over what earlier sessions entered in the record for these calls and wrote into files."""
+        asked = {call for file in contents.requests for call in file.calls}
+        keys: list[bytes] = []
+        for call in calls:
+            if call.key not in self._reservations and call_id(call.key) in asked:
+                keys.append(call.key)
+        if not keys:
+            return
+        for key, attempt in context.record.adopt(keys).items():
+            self._reservations[key] = context.budget.hold(
+                cost=attempt.reserved_cost, tokens=attempt.reserved_tokens, counted=attempt.own
+            )
+
+    # Requests.
+
+    def _exchange(self, context: ClientContext, stats: ClientStats) -> None:
+        """Write what is queued into a request file, and wait for replies."""
+        with self._lock:
+            queue, self._queue = self._queue, {}
+            contents = self._write_requests(context, list(queue.values()), stats)
+            if self._budget_spent is not None:
+                return
+            names = {call_id(key) for key in queue}
+            awaited = [file for file in contents.open_files() if names & file.calls.keys()]
+        if not awaited:
+            raise Waiting("the rest of the budget is held by requests that another model is to answer", awaits={})
+        if self._courier is not None:
+            self._courier.carry(awaited)
+        else:
+            raise self._waiting(awaited, names, contents.notes)
+
+    def _write_requests(self, context: ClientContext, queue: Sequence[Call], stats: ClientStats) -> Contents:
+        """Write the calls that no open request file has, as far as the budget reaches."""
+        contents = self._folder.read()
+        out = contents.calls_out()
+        new = [call for call in queue if call_id(call.key) not in out]
+        entered: list[Call] = []
+        durable: list[Future[None]] = []
+        for call in new:
+            self._count_asking(call)
+            self._free(context, call)
+            try:
+                reservation = self._reserve(context, call)
+            except BudgetSpent as error:
+                # Replies that are still out may cost less than is reserved for them.
+                if not entered and len(new) == len(queue):
+                    self._budget_spent = error
+                break
+            if reservation is None:
+                break
+            self._reservations[call.key] = reservation
+            durable.append(self._enter(context, call, reservation))
+            entered.append(call)
+        for future in durable:
+            future.result()
+        if not entered:
+            return contents
+        stats.attempts += len(entered)
+        lines: list[RequestLine] = []
+        for call in entered:
+            body = sent_body(context.model.name, _request_of(call), context.unsupported_parameters)
+            lines.append((call_id(call.key), contents.askings(call_id(call.key)) + 1, body))
+        self._folder.write(context.model.name, lines)
+        return self._folder.read()
+
+    def _count_asking(self, call: Call) -> None:
+        self._askings[call.key] += 1
+        if self._askings[call.key] <= TRIES:
+            return
+        raise ModelError(
+            f"requests came back without an answer {TRIES} times in a row, as from a batch that expires",
+            hint="the same command, or `runs resume`, asks once more; what was answered is kept",
+        )
+
+    def _reserve(self, context: ClientContext, call: Call) -> Reservation | None:
+        tokens_in, tokens_out = context.forecast.before(_request_of(call))
+        cost = self._cost(context, tokens_in, tokens_out)
+        return context.budget.reserve(cost=cost, tokens=tokens_in + tokens_out, model=context.model.name)
+
+    def _enter(self, context: ClientContext, call: Call, reservation: Reservation) -> Future[None]:
+        return context.record.sent(
+            call.key,
+            _request_of(call),
+            endpoint=context.model.endpoint,
+            model=context.model.name,
+            reserved_cost=reservation.cost,
+            reserved_tokens=reservation.tokens,
+        )
+
+    def _free(self, context: ClientContext, call: Call) -> None:
+        """Settle an attempt that came back without an answer: a batch bills what it answers."""
+        reservation = self._reservations.pop(call.key, None)
+        if reservation is not None:
+            context.budget.release(reservation)
+            context.record.not_charged(call.key).result()
+
+    def _cost(self, context: ClientContext, tokens_in: int, tokens_out: int, cached: int = 0) -> float | None:
+        cost = context.prices.cost(context.model.name, context.model.endpoint, tokens_in, tokens_out, cached)
+        return None if cost is None else cost * self._price_share
+
+    def _waiting(self, awaited: Sequence[RequestFile], names: Set[str], notes: Sequence[str]) -> Waiting:
+        folder = self._folder.path
+        counts = {file.path.name: len(names & file.calls.keys()) for file in awaited}
+        message = f"waiting for {sum(counts.values()):,} replies to {', '.join(counts)} in {folder}"
+        if notes:
+            message += f" ({'; '.join(notes)})"
+        files = [{"path": str(folder / name), "requests": count} for name, count in counts.items()]
+        awaits = {"via": "files", "directory": str(folder), "requests": sum(counts.values()), "files": files}
+        return Waiting(
+            message,
+            awaits={**awaits, "notes": list(notes)},
+            hint=f"answer them as {folder / README} says, and put the reply files into {folder}",
+        )
+
+
+def _request_of(call: Call) -> Request:
+    assert call.request is not None, "the client hands over calls with their requests"
+    return call.request
+
+
+def _final_error(failures: Sequence[ModelError]) -> ModelError | None:
+    """Return the error that a request ends with; None where it is to be asked again."""
+    if not failures:
+        return None
+    last = failures[-1]
+    # Parameters are refused one by one, and asking again without one is not a retry.
+    if last.refused_parameter is not None and len(failures) <= len(REFUSABLE):
+        return None
+    answered = [error for error in failures if error.status is not None and error.refused_parameter is None]
+    if not last.retryable and not last.fatal:
+        return given_up(last, len(answered))
+    # An expired batch has no status and says nothing about a request.
+    return given_up(last, len(answered)) if len(answered) >= TRIES else None

@@ -1,0 +1,332 @@
+"""A folder of request files and reply files, in the format of OpenAI's batch files.
+
+Whoever answers needs no program of ours: a request file has one chat completion a line, a reply file
+one answer a line, and the `custom_id` says what belongs together. The folder is the only memory of an
+exchange: it is read anew whenever something is asked, so that a crash at any moment loses nothing.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import orjson
+
+from ..errors import InputError, ModelError
+from ..registry import write_beside
+from .model import Completion, Request
+from .wire import REFUSABLE, read_answering_fault, read_completion, read_fault
+
+MOST_REQUESTS = 50_000
+"""Requests in one file; OpenAI takes no more in a batch."""
+MOST_BYTES = 190_000_000
+"""Bytes in one file; OpenAI takes 200 MB."""
+URL = "/v1/chat/completions"
+README = "README.txt"
+_ID = re.compile(r"jw-([0-9a-f]{32})-(\d{1,6})")
+_REQUESTS = re.compile(r"requests-(\d{4,})-.*\.jsonl")
+_SHOWN = 3
+"""Line numbers that a note about unreadable lines names."""
+
+RequestLine: TypeAlias = tuple[str, int, Mapping[str, Any]]
+"""Call, number of asking, and the body; Any: JSON."""
+
+
+def call_id(key: bytes) -> str:
+    """Return 32 hexadecimal digits that stand for a request in every folder."""
+    return key[:16].hex()
+
+
+@dataclass(frozen=True, slots=True)
+class RequestFile:
+    """A file of requests, whoever wrote it."""
+
+    path: Path
+    model: str
+    calls: Mapping[str, int]
+    """Which call, and at which number of asking, each line is about."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """Where one reply stands."""
+
+    path: Path
+    offset: int
+    asking: int
+    """It answers the request that was written at this number of asking, from 1."""
+
+    def body(self) -> dict[str, Any]:  # Any: JSON
+        """Read the line again; it was readable when the folder was."""
+        with self.path.open("rb") as file:
+            file.seek(self.offset)
+            return orjson.loads(file.readline())
+
+
+@dataclass(slots=True)
+class Contents:
+    """What a folder holds now."""
+
+    requests: list[RequestFile] = field(default_factory=list)
+    replies: dict[str, list[Reply]] = field(default_factory=dict)
+    """By call, in the order of the files' names."""
+    notes: list[str] = field(default_factory=list)
+    """What was passed over, a line each."""
+    refused: dict[str, set[str]] = field(default_factory=dict)
+    """By call, the parameters that replies refuse."""
+
+    def refused_parameters(self, model: str) -> set[str]:
+        """Return the parameters that replies to requests of this model refuse."""
+        refused: set[str] = set()
+        for file in self.requests:
+            if file.model == model:
+                refused.update(*(self.refused[call] for call in self.refused.keys() & file.calls.keys()))
+        return refused
+
+    def calls_out(self) -> set[str]:
+        """Return the calls that stand in a request file without any reply."""
+        return {call for file in self.open_files() for call in file.calls}
+
+    def open_files(self) -> list[RequestFile]:
+        """Return the request files of which no line has a reply yet: somebody may be at work on them."""
+        return [file for file in self.requests if not self._returned(file)]
+
+    def askings(self, call: str) -> int:
+        """Return how often a call was written into a request file."""
+        return max((file.calls.get(call, 0) for file in self.requests), default=0)
+
+    def _returned(self, file: RequestFile) -> bool:
+        for call, asking in file.calls.items():
+            if any(reply.asking == asking for reply in self.replies.get(call, ())):
+                return True
+        return False
+
+
+@dataclass(frozen=True, slots=True)
+class _Lines:
+    """A file as it was when it was read last."""
+
+    size: int
+    changed: int
+    digest: bytes
+    ids: tuple[tuple[str, int, int], ...]
+    """Call, number of asking, offset of the line."""
+    model: str
+    unknown: int
+    """Lines whose `custom_id` is none that we write."""
+    unreadable: tuple[int, ...]
+    """Line numbers."""
+    refused: tuple[tuple[str, str], ...]
+    """Call, and the parameter that its reply refuses."""
+
+
+class ExchangeFolder:
+    """The files of one folder; made when the first request file is written.
+
+    Args:
+        path: The folder.
+
+    Raises:
+        InputError: It is a file.
+    """
+
+    def __init__(self, path: Path) -> None:
+        if path.exists() and not path.is_dir():
+            raise InputError(f"{path} is not a folder", hint="request and reply files need a folder: --exchange DIR")
+        self.path = path
+        self._read: dict[Path, _Lines] = {}
+
+    def read(self) -> Contents:
+        """Read every request and reply file that has changed since the last time."""
+        contents = Contents()
+        replies: list[tuple[Path, _Lines]] = []
+        foreign = 0
+        for path in sorted(self.path.iterdir()) if self.path.is_dir() else ():
+            if path.name == README or path.name.startswith("."):
+                continue
+            if path.suffix != ".jsonl" or not path.is_file():
+                foreign += 1
+                continue
+            lines = self._lines(path)
+            if _REQUESTS.fullmatch(path.name):
+                calls = {call: asking for call, asking, _ in lines.ids}
+                contents.requests.append(RequestFile(path, lines.model, calls))
+            else:
+                replies.append((path, lines))
+        if foreign:
+            contents.notes.append(f"{foreign} other files are not read")
+        self._sort_replies(contents, replies)
+        return contents
+
+    def write(self, model: str, requests: Sequence[RequestLine]) -> list[Path]:
+        """Write requests into new files, each of them whole or not at all.
+
+        Args:
+            model: Its name; a file has the requests of one model.
+            requests: A line each.
+
+        Returns:
+            The files, in order.
+        """
+        self.path.mkdir(parents=True, exist_ok=True)
+        write_beside(self.path / README, _README)
+        slug = re.sub(r"[^A-Za-z0-9._-]+", "-", model)[:60].strip("-.")
+        paths: list[Path] = []
+        for text in _files(requests):
+            path = self.path / f"requests-{self._next_number():04d}-{slug}.jsonl"
+            write_beside(path, text)
+            paths.append(path)
+        return paths
+
+    def _next_number(self) -> int:
+        matches = (_REQUESTS.fullmatch(path.name) for path in self.path.iterdir())
+        return 1 + max((int(match[1]) for match in matches if match), default=0)
+
+    def _lines(self, path: Path) -> _Lines:
+        stat = path.stat()
+        before = self._read.get(path)
+        if before is None or (before.size, before.changed) != (stat.st_size, stat.st_mtime_ns):
+            wanted = {"body"} if _REQUESTS.fullmatch(path.name) else {"content", "response", "error"}
+            before = self._read[path] = _read_lines(path, wanted, stat.st_size, stat.st_mtime_ns)
+        return before
+
+    def _sort_replies(self, contents: Contents, files: Sequence[tuple[Path, _Lines]]) -> None:
+        asked = {call for file in contents.requests for call in file.calls}
+        first: dict[bytes, Path] = {}
+        for path, lines in files:
+            copied = first.setdefault(lines.digest, path)
+            if copied is not path:
+                contents.notes.append(f"{path.name} is a copy of {copied.name}")
+                continue
+            unknown = lines.unknown
+            for call, parameter in lines.refused:
+                contents.refused.setdefault(call, set()).add(parameter)
+            for call, asking, offset in lines.ids:
+                unknown += call not in asked
+                contents.replies.setdefault(call, []).append(Reply(path, offset, asking))
+            if unknown:
+                contents.notes.append(f"{path.name}: {unknown} lines have a custom_id of no request here")
+            if lines.unreadable:
+                numbers = ", ".join(map(str, lines.unreadable[:_SHOWN]))
+                more = ", ..." if len(lines.unreadable) > _SHOWN else ""
+                contents.notes.append(
+                    f"{path.name}: {len(lines.unreadable)} lines cannot be read (line {numbers}{more})"
+                )
+
+
+def read_reply(body: Mapping[str, Any], request: Request) -> Completion:  # Any: JSON
+    """Read one line of a reply file: a batch's output, a batch's error, or the short form with `content`.
+
+    Raises:
+        ModelError: It is an error, or no chat completion; the error says whether asking again may help.
+    """
+    if "content" in body:
+        content = body["content"]
+        # A model that answers by hand may leave its JSON unquoted.
+        text = content if isinstance(content, str) else orjson.dumps(content).decode()
+        return read_completion(orjson.dumps({"choices": [{"message": {"content": text}}]}), request)
+    response, error = body.get("response"), body.get("error")
+    if not isinstance(response, dict):
+        message = error.get("message") or error.get("code") if isinstance(error, dict) else error
+        raise ModelError(f"the reply is an error: {str(message)[:300]}", retryable=True)
+    status = response.get("status_code", 200)
+    raw = orjson.dumps(response.get("body"))
+    if status == 200:
+        return read_completion(raw, request)
+    if not isinstance(status, int):
+        raise ModelError(f"the reply's status_code is {str(status)[:20]!r}, and no number", retryable=True)
+    if status == 400 and (reply := read_answering_fault(raw, request)):
+        return reply
+    raise read_fault(status, raw, {}, sent=request.body())
+
+
+def _read_lines(path: Path, wanted: set[str], size: int, changed: int) -> _Lines:
+    digest = hashlib.blake2b(digest_size=16)
+    ids: list[tuple[str, int, int]] = []
+    unreadable: list[int] = []
+    refused: list[tuple[str, str]] = []
+    model, unknown, offset = "", 0, 0
+    with path.open("rb") as file:
+        for number, line in enumerate(file, 1):
+            digest.update(line)
+            start, offset = offset, offset + len(line)
+            if not line.strip():
+                continue
+            body = _object(line)
+            custom_id = body.get("custom_id")
+            if not isinstance(custom_id, str) or not body.keys() & wanted:
+                unreadable.append(number)
+            elif match := _ID.fullmatch(custom_id):
+                ids.append((match[1], int(match[2]), start))
+                if parameter := _refused_parameter(body):
+                    refused.append((match[1], parameter))
+            else:
+                unknown += 1
+            if not model and isinstance(asked := body.get("body"), dict):
+                model = str(asked.get("model", ""))
+    return _Lines(size, changed, digest.digest(), tuple(ids), model, unknown, tuple(unreadable), tuple(refused))
+
+
+def _refused_parameter(body: Mapping[str, Any]) -> str | None:  # Any: JSON
+    response = body.get("response")
+    if not isinstance(response, dict):
+        return None
+    status = response.get("status_code")
+    if not isinstance(status, int) or status < 400:
+        return None
+    return read_fault(status, orjson.dumps(response.get("body")), {}, sent=REFUSABLE).refused_parameter
+
+
+def _object(line: bytes) -> dict[str, Any]:  # Any: JSON
+    try:
+        body = orjson.loads(line)
+    except orjson.JSONDecodeError:
+        return {}
+    return body if isinstance(body, dict) else {}
+
+
+def _files(requests: Sequence[RequestLine]) -> Iterator[str]:
+    """Yield the texts of as many files as the limits ask for."""
+    lines: list[bytes] = []
+    size = 0
+    for call, asking, body in requests:
+        line = orjson.dumps({"custom_id": f"jw-{call}-{asking}", "method": "POST", "url": URL, "body": body})
+        if lines and (len(lines) == MOST_REQUESTS or size + len(line) > MOST_BYTES):
+            yield b"\n".join([*lines, b""]).decode()
+            lines, size = [], 0
+        lines.append(line)
+        size += len(line) + 1
+    yield b"\n".join([*lines, b""]).decode()
+
+
+_README = """\
+Requests for a language model, and the place for its replies. Written by judgewright.
+
+What to do
+  1. Answer the newest file requests-*.jsonl. Each line is one request: `body.messages` is what the
+     model is to be asked, `custom_id` is the request's name. The lines do not depend on each other.
+  2. Put the answers into this folder as a file of any other name that ends in .jsonl, one line a
+     request, in any order:
+
+       {"custom_id": "jw-...", "content": "what the model answered"}
+
+     Lines as OpenAI's Batch API writes them (its output file and its error file) are read as well:
+
+       {"custom_id": "jw-...", "response": {"status_code": 200, "body": {...}}, "error": null}
+
+  3. Go on with the command that judgewright printed when it stopped.
+
+Good to know
+  - Leave the request files here; carry copies away. They say what has been asked already.
+  - Answer each request by its own messages alone, as a model without any other knowledge would.
+    Where `body.response_format` has a JSON schema, the answer is a JSON text of that shape.
+  - A file may be incomplete. What it answers counts; what it leaves out is asked again in the next
+    request file. So put a reply file here when it is finished, or under a name that begins with a dot
+    until it is.
+  - The first readable answer to a request counts. Lines about other requests, lines that cannot be
+    read and copies of a file are passed over and counted in the line that says what is waited for.
+"""

@@ -1,0 +1,106 @@
+"""Commands that ask through files: they end with 3 and what is awaited, and go on with the replies."""
+
+import asyncio
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from judgewright.judges.simulated import Simulated
+from judgewright.judges.simulated.chat import read_request
+from judgewright.runs.cli import main
+from judgewright.runs.demo import write_demo_rows
+from judgewright.runs.store import CallStore, Workspace, list_runs
+
+OPTIMIZE = ("--objective", "do not call unsupported statements grounded", "--target", "precision", "--steps", "2")
+
+FILES = ("--model", "by-hand", "--via", "files", "--exchange", "x")
+
+
+@pytest.fixture
+def rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    """A hundred made-up labelled rows, in the folder where the commands are given."""
+    monkeypatch.chdir(tmp_path)
+    write_demo_rows(tmp_path / "rows.jsonl", documents=30)
+    return "rows.jsonl"
+
+
+def run(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, dict[str, Any]]:
+    """Give a command; return its exit code and what it printed as JSON."""
+    code = 0
+    try:
+        main([*words, "--json"])
+    except SystemExit as end:
+        code = int(end.code or 0)
+    return code, json.loads(capsys.readouterr().out)
+
+
+def answer(folder: Path) -> int:
+    """Answer the newest request file with the simulated model's replies; return how many requests it has."""
+    newest = sorted(folder.glob("requests-*.jsonl"))[-1]
+    lines = [json.loads(line) for line in newest.read_text().splitlines()]
+    replies = []
+    for line in lines:
+        completion = asyncio.run(Simulated().complete(read_request(line["body"])))
+        replies.append(json.dumps({"custom_id": line["custom_id"], "content": completion.text}))
+    (folder / newest.name.replace("requests", "replies")).write_text("\n".join(replies))
+    return len(lines)
+
+
+def summaries(folder: Path) -> list[Any]:
+    """The counts of each run's calls."""
+    with Workspace(folder) as workspace:
+        return [CallStore(workspace.database, one.run_id).summary() for one in list_runs(workspace.database)]
+
+
+def test_the_same_command_again_goes_on_with_the_replies(rows: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """`--json` says what is awaited; the calls belong to the run that has the replies, and nothing is left in doubt."""
+    command = ("bench", "groundedness", rows, *FILES, "--repeat", "2")
+    code, body = run(capsys, *command)
+    assert code == 3
+    assert body["error"]["kind"] == "Waiting"
+    awaits = body["error"]["awaits"]
+    assert awaits["via"] == "files"
+    (file,) = awaits["files"]
+    assert file["requests"] == awaits["requests"]
+    assert answer(Path("x")) == awaits["requests"], "both rounds are in one file"
+    code, body = run(capsys, *command)
+    assert (code, body["calls"]) == (0, awaits["requests"])
+    first, second = summaries(Path())
+    assert (first.attempts, first.in_doubt) == (0, 0)
+    assert (second.done, second.attempts, second.in_doubt) == (awaits["requests"], awaits["requests"], 0)
+
+
+@pytest.mark.parametrize("more", [(), ("--candidates", "3", "--hunks", "2")])
+def test_a_run_goes_through_files_to_its_end(
+    rows: str, more: tuple[str, ...], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Judge and optimizer are asked in few exchanges; the folder is known wherever the run is resumed."""
+    code, body = run(capsys, "optimize", "groundedness", rows, *OPTIMIZE, *more, *FILES)
+    folder, exchanges = Path("x").resolve(), 0
+    elsewhere = folder.parent / "elsewhere"
+    elsewhere.mkdir()
+    monkeypatch.chdir(elsewhere)
+    while code == 3:
+        assert body["error"]["kind"] == "Waiting"
+        assert "runs resume" in body["error"]["hint"]
+        assert answer(folder) == body["error"]["awaits"]["requests"]
+        exchanges += 1
+        code, body = run(capsys, "runs", "resume", "latest", "--workspace", str(folder.parent))
+    assert code in (0, 1)
+    assert exchanges <= 18
+    (summary,) = summaries(folder.parent)
+    assert (summary.repeated, summary.in_doubt, summary.done) == (0, 0, summary.attempts)
+
+
+def test_an_exchange_without_a_folder_is_refused_before_there_is_a_run(
+    rows: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """And a folder without files to write has no effect."""
+    code, body = run(capsys, "bench", "groundedness", rows, "--model", "by-hand", "--via", "files")
+    assert (code, body["error"]["hint"]) == (2, "name one with --exchange DIR")
+    code, _ = run(capsys, "optimize", "groundedness", rows, *OPTIMIZE, "--model", "m", "--optimizer-via", "files")
+    assert code == 2
+    with Workspace(Path()) as workspace:
+        assert not workspace.exists or list_runs(workspace.database) == ()
