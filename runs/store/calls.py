@@ -11,10 +11,12 @@ import hashlib
 import json
 import math
 import sqlite3
-from collections.abc import Collection, Mapping, Sequence
+import threading
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
-from typing import Any
+from functools import lru_cache, partial
+from typing import Any, Literal
 from urllib.parse import urlsplit, urlunsplit
 
 import orjson
@@ -26,6 +28,9 @@ from .schema import now
 
 LOOKUP = 500
 """Keys in one SELECT."""
+
+_AT_ONCE = 64
+"""Writes in one statement; a power of two."""
 
 IN_DOUBT = "('sent', 'lost')"
 """States of an attempt that may have been charged although no answer was kept."""
@@ -59,8 +64,23 @@ class CallSummary:
         return None if self.unpriced else self.cost
 
 
+@dataclass(slots=True)
+class _CallWrite:
+    """One write about one call, queued; it is done alone or, with others of its kind, in one statement."""
+
+    kind: Literal["enter", "keep", "other"]
+    key: bytes
+    row: tuple[Any, ...]  # Any: SQL values
+    """What the statement for many takes of it."""
+    alone: Callable[[sqlite3.Connection], None]
+    future: Future[None]
+
+
 class CallStore:
     """A `CallRecord` in the workspace database, for one run.
+
+    Writes that come while another is being committed go into the next commit together, and attempts that are entered
+    and replies that are kept each in one statement: with one for each call, SQLite would cost more than the call.
 
     Args:
         same_budget: Runs whose calls count in `spending` as well.
@@ -71,6 +91,12 @@ class CallStore:
         self._run_id = run_id
         self._same_budget = {run_id, *same_budget}
         self._damaged: set[bytes] = set()
+        self._lock = threading.Lock()
+        self._pending: list[_CallWrite] = []
+        self._queued = False
+        """Whether the database has a flush that will take what is pending."""
+        self._open: dict[bytes, tuple[int, int]] = {}
+        """Where call and open attempt stand, of those that this store has entered."""
 
     @property
     def damaged(self) -> int:
@@ -102,17 +128,12 @@ class CallStore:
         content = orjson.dumps(body, option=orjson.OPT_SORT_KEYS)
         damaged = key in self._damaged
 
-        def enter(connection: sqlite3.Connection) -> None:
-            at = now()
-            row = (key, self._run_id, request.purpose, content, at)
-            call, n, state = connection.execute(_ENTER_CALL, row).fetchone()
-            connection.execute(_LOSE, (at, call, self._run_id))
-            repeated = state == "done" and not damaged
-            connection.execute(
-                _ENTER_ATTEMPT, (call, self._run_id, n, int(repeated), reserved_cost, reserved_tokens, at)
-            )
+        row = (request.purpose, content, damaged, reserved_cost, reserved_tokens)
 
-        return self._database.submit(enter)
+        def enter(connection: sqlite3.Connection) -> None:
+            self._open.update(self._enter(connection, [(key, row)]))
+
+        return self._submit("enter", key, row, enter)
 
     def adopt(self, keys: Sequence[bytes]) -> Mapping[bytes, OpenAttempt]:
         """See `CallRecord.adopt`."""
@@ -136,24 +157,25 @@ class CallStore:
         tokens = completion.tokens_in + completion.tokens_out
         damaged = key in self._damaged
 
+        row = (
+            content,
+            _body_hash(key, content),
+            completion.tokens_in,
+            completion.tokens_out,
+            completion.tokens_cached,
+            completion.cost,
+            completion.extra.get("price"),
+            completion.model_returned,
+            completion.fingerprint,
+        )
+
         def keep(connection: sqlite3.Connection) -> None:
             at = now()
             self._settle(connection, key, "done", cost=completion.cost, tokens=tokens, at=at)
-            values = (
-                content,
-                _body_hash(key, content),
-                completion.tokens_in,
-                completion.tokens_out,
-                completion.tokens_cached,
-                completion.cost,
-                completion.extra.get("price"),
-                completion.model_returned,
-                completion.fingerprint,
-                at,
-            )
-            connection.execute(_KEEP, (*values, key, damaged))
+            connection.execute(_KEEP, (*row, at, key, damaged))
 
-        return self._database.submit(keep)
+        # A damaged reply is replaced, which the statement for many does not do.
+        return self._submit("other" if damaged else "keep", key, row, keep)
 
     def not_charged(self, key: bytes) -> Future[None]:
         """See `CallRecord.not_charged`."""
@@ -161,7 +183,7 @@ class CallStore:
         def settle(connection: sqlite3.Connection) -> None:
             self._settle(connection, key, "not_charged", cost=0.0, tokens=0, at=now())
 
-        return self._database.submit(settle)
+        return self._submit("other", key, (), settle)
 
     def failed(self, key: bytes, failure: FailedCall) -> Future[None]:
         """See `CallRecord.failed`; an attempt still open then may have been charged and stays in doubt."""
@@ -174,7 +196,118 @@ class CallStore:
             if call is not None:
                 connection.execute(_LOSE, (at, call[0], self._run_id))
 
-        return self._database.submit(give_up)
+        return self._submit("other", key, (), give_up)
+
+    def _submit(
+        self,
+        kind: Literal["enter", "keep", "other"],
+        key: bytes,
+        row: tuple[Any, ...],  # Any: SQL values
+        alone: Callable[[sqlite3.Connection], None],
+    ) -> Future[None]:
+        write = _CallWrite(kind, key, row, alone, Future())
+        with self._lock:
+            self._pending.append(write)
+            queued, self._queued = self._queued, True
+        if not queued:
+            batch: list[_CallWrite] = []
+            try:
+                flush = self._database.submit(lambda connection: self._flush(connection, batch))
+            except WorkspaceError as error:
+                self._fail(self._take(), error)
+                raise
+            flush.add_done_callback(lambda flush: self._flushed(flush, batch))
+        return write.future
+
+    def _take(self) -> list[_CallWrite]:
+        with self._lock:
+            batch, self._pending = self._pending, []
+            self._queued = False
+        return batch
+
+    def _flush(self, connection: sqlite3.Connection, batch: list[_CallWrite]) -> Mapping[bytes, tuple[int, int]]:
+        """Do all that is pending, in the writer's thread; return where new calls and attempts stand."""
+        batch.extend(self._take())
+        if len({write.key for write in batch}) < len(batch):
+            # Somebody did not wait for a write before the next one about the same call: their order counts.
+            for write in batch:
+                write.alone(connection)
+            return {}
+        for write in batch:
+            if write.kind == "other" or (write.kind == "keep" and write.key not in self._open):
+                write.alone(connection)
+        kept = [write for write in batch if write.kind == "keep" and write.key in self._open]
+        for part in _powers_of_two(kept):
+            self._keep(connection, part)
+        opened: dict[bytes, tuple[int, int]] = {}
+        for part in _powers_of_two([write for write in batch if write.kind == "enter"]):
+            opened.update(self._enter(connection, [(write.key, write.row) for write in part]))
+        return opened
+
+    def _flushed(self, flush: Future[Mapping[bytes, tuple[int, int]]], batch: Sequence[_CallWrite]) -> None:
+        """Tell whoever waits; of a batch that failed each write is tried alone, so that one spoils no other."""
+        error = flush.exception()
+        if error is None:
+            for write in batch:
+                if write.kind != "enter":
+                    self._open.pop(write.key, None)
+            self._open.update(flush.result())
+            for write in batch:
+                write.future.set_result(None)
+            return
+        if not batch:  # it never began
+            batch = self._take()
+        for write in batch:
+            self._open.pop(write.key, None)
+            if len(batch) == 1:
+                self._fail(batch, error)
+                return
+            try:
+                self._database.submit(write.alone).add_done_callback(partial(_pass_on, write.future))
+            except WorkspaceError as refusal:
+                self._fail([write], refusal)
+
+    def _fail(self, writes: Sequence[_CallWrite], error: BaseException) -> None:
+        for write in writes:
+            write.future.set_exception(error)
+
+    def _enter(
+        self, connection: sqlite3.Connection, entries: Sequence[tuple[bytes, tuple[Any, ...]]]
+    ) -> Mapping[bytes, tuple[int, int]]:
+        """Enter attempts of different calls, and return where calls and attempts stand."""
+        at = now()
+        values: list[Any] = []
+        for key, (purpose, content, *_) in entries:
+            values += (key, self._run_id, purpose, content, at)
+        calls = {}
+        statement = _many(_ENTER_CALL, "(?, ?, ?, ?, 'sent', 1, ?)", len(entries))
+        for key, call, n, state in connection.execute(statement, values):
+            calls[key] = call, n, state
+        values = []
+        for key, (_, _, damaged, cost, tokens) in entries:
+            call, n, state = calls[key]
+            if n > 1:
+                connection.execute(_LOSE, (at, call, self._run_id))
+            repeated = state == "done" and not damaged
+            values += (call, self._run_id, n, int(repeated), cost, tokens, at)
+        statement = _many(_ENTER_ATTEMPT, "(?, ?, ?, 'sent', ?, ?, ?, ?)", len(entries))
+        attempts = dict(connection.execute(statement, values).fetchall())
+        return {key: (call, attempts[call]) for key, (call, _, _) in calls.items()}
+
+    def _keep(self, connection: sqlite3.Connection, writes: Sequence[_CallWrite]) -> None:
+        """Keep the replies of calls that this store has entered."""
+        at = now()
+        settled: list[Any] = [at]
+        replies: list[Any] = [at]
+        for write in writes:
+            call, attempt = self._open[write.key]
+            _, _, tokens_in, tokens_out, _, cost, *_ = write.row
+            settled += (attempt, cost, tokens_in + tokens_out)
+            replies += (call, *write.row)
+        n = len(writes)
+        if connection.execute(_many(_SETTLE_MANY, "(?, ?, ?)", n), settled).rowcount != n:
+            raise WorkspaceError("an attempt cannot be settled: it has been settled before")
+        connection.execute(_many(_KEEP_MANY, f"(?{', ?' * 9})", n), replies)
 
     def spending(self) -> Spending:
         """See `CallRecord.spending`; attempts in flight now count as in doubt until they are settled."""
@@ -223,13 +356,13 @@ class CallStore:
 
 
 _ENTER_CALL = """
-INSERT INTO call (key, run_id, purpose, request_json, state, attempts, created) VALUES (?, ?, ?, ?, 'sent', 1, ?)
+INSERT INTO call (key, run_id, purpose, request_json, state, attempts, created) VALUES {rows}
 ON CONFLICT (key) DO UPDATE SET attempts = attempts + 1, state = CASE state WHEN 'done' THEN 'done' ELSE 'sent' END
-RETURNING seq, attempts, state
+RETURNING key, seq, attempts, state
 """
 _ENTER_ATTEMPT = """
 INSERT INTO attempt (call, run_id, n, state, repeated, reserved_cost, reserved_tokens, created)
-VALUES (?, ?, ?, 'sent', ?, ?, ?, ?)
+VALUES {rows} RETURNING call, seq
 """
 _OPEN = """
 SELECT attempt.seq, reserved_cost, reserved_tokens, attempt.run_id FROM attempt JOIN call ON call.seq = attempt.call
@@ -241,6 +374,16 @@ UPDATE attempt SET state = ?, cost = ?, tokens = ?, settled = ? WHERE seq = (
     SELECT max(attempt.seq) FROM attempt JOIN call ON call.seq = attempt.call
     WHERE call.key = ? AND attempt.run_id = ? AND attempt.state = 'sent'
 )
+"""
+_SETTLE_MANY = """
+UPDATE attempt SET state = 'done', cost = v.column2, tokens = v.column3, settled = ? FROM (VALUES {rows}) AS v
+WHERE attempt.seq = v.column1 AND attempt.state = 'sent'
+"""
+_KEEP_MANY = """
+UPDATE call SET state = 'done', http_status = 200, finished = ?, response_json = v.column2, body_hash = v.column3,
+    tokens_in = v.column4, tokens_out = v.column5, tokens_cached = v.column6, cost = v.column7, price = v.column8,
+    model_returned = v.column9, system_fingerprint = v.column10
+FROM (VALUES {rows}) AS v WHERE call.seq = v.column1 AND call.state != 'done'
 """
 _KEEP = """
 UPDATE call SET state = 'done', response_json = ?, body_hash = ?, http_status = 200, tokens_in = ?, tokens_out = ?,
@@ -263,6 +406,29 @@ SELECT count(*), count(*) FILTER (WHERE state = 'done'), count(*) FILTER (WHERE 
     coalesce(sum(tokens) FILTER (WHERE state = 'done'), 0)
 FROM attempt WHERE run_id = ?
 """  # noqa: S608 - a constant of ours
+
+
+@lru_cache(maxsize=64)
+def _many(statement: str, row: str, n: int) -> str:
+    """Return a statement for so many rows."""
+    return statement.replace("{rows}", ", ".join([row] * n))
+
+
+def _powers_of_two(writes: Sequence[_CallWrite]) -> Iterator[Sequence[_CallWrite]]:
+    """Cut writes into parts whose sizes are few, so that SQLite compiles few statements."""
+    at = 0
+    while at < len(writes):
+        size = min(_AT_ONCE, 1 << ((len(writes) - at).bit_length() - 1))
+        yield writes[at : at + size]
+        at += size
+
+
+def _pass_on(future: Future[None], done: Future[None]) -> None:
+    error = done.exception()
+    if error is None:
+        future.set_result(None)
+    else:
+        future.set_exception(error)
 
 
 def _marks(keys: Sequence[bytes]) -> str:

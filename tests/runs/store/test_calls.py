@@ -29,7 +29,7 @@ from judgewright.judges.models import (
     TokenLogprob,
 )
 from judgewright.judges.simulated import Faults, Server, Simulated, make_app
-from judgewright.runs.store import CallStore, Database
+from judgewright.runs.store import CallStore, Database, Workspace
 
 ENDPOINT, MODEL = "http://127.0.0.1:1/v1", "m"
 
@@ -338,3 +338,34 @@ def test_the_record_agrees_with_the_bill_of_a_faulty_endpoint(tmp_path: Path) ->
     assert first.done + first.in_doubt == stats["billed"] > 80
     assert first.not_charged == stats["faults"]["429"] + stats["faults"]["503"]
     assert first.repeated == 0
+
+
+def test_one_reply_that_cannot_be_stored_spoils_no_other(tmp_path):
+    """A number that no column holds, among replies that are kept by one statement: only its own call fails."""
+    with Workspace(tmp_path) as workspace:
+        record = CallStore(workspace.database, "run")
+        requests = [Request(messages=(Message("user", f"row {i}"),)) for i in range(9)]
+        keys = [request.key(endpoint="http://e/v1", model="m") for request in requests]
+        limits = {"endpoint": "http://e/v1", "model": "m", "reserved_cost": None, "reserved_tokens": 1}
+        for future in [record.sent(key, request, **limits) for key, request in zip(keys, requests, strict=True)]:
+            future.result()
+        replies = [Completion(text=f"{i}", tokens_in=2**70 if i == 4 else i) for i in range(9)]
+        kept = [record.done(key, reply) for key, reply in zip(keys, replies, strict=True)]
+        failed = [i for i, future in enumerate(kept) if future.exception() is not None]
+        assert failed == [4]
+        assert sorted(record.lookup(keys)) == sorted(key for key in keys if key != keys[4])
+        assert record.spending().in_doubt_tokens == 1
+
+
+def test_a_reply_is_kept_although_another_session_entered_its_attempt(tmp_path):
+    """As for a batch that comes back after days: the attempt is found by its call."""
+    request = Request(messages=(Message("user", "row"),))
+    key = request.key(endpoint="http://e/v1", model="m")
+    with Workspace(tmp_path) as workspace:
+        first = CallStore(workspace.database, "run")
+        first.sent(key, request, endpoint="http://e/v1", model="m", reserved_cost=None, reserved_tokens=1).result()
+    with Workspace(tmp_path) as workspace:
+        second = CallStore(workspace.database, "run")
+        second.done(key, Completion(text="late", tokens_in=3)).result()
+        assert second.summary().done == 1
+        assert second.spending().settled_tokens == 3
