@@ -29,7 +29,7 @@ def test_events_stand_in_the_order_they_were_recorded() -> None:
     ]
 
 
-def test_a_resumed_walk_finds_its_events_and_goes_on() -> None:
+def test_a_resumed_run_finds_its_events_and_goes_on() -> None:
     """What stands is returned with its first volatile part; what is new is appended."""
     first = MemoryJournal()
     first.record("step", {"loss": 0.25, "volatile": {"seconds": 3.5}})
@@ -52,7 +52,7 @@ def test_a_resumed_walk_finds_its_events_and_goes_on() -> None:
         ("step", {"a": {"f1": 0.5}, "b": [True, 2]}, r"b\[0\] was 1, now True"),
     ],
 )
-def test_a_diverging_walk_is_stopped_at_the_first_difference(kind: str, payload: dict[str, object], said: str) -> None:
+def test_a_diverging_run_is_stopped_at_the_first_difference(kind: str, payload: dict[str, object], said: str) -> None:
     """The message names event and field."""
     first = MemoryJournal()
     first.record("step", {"a": {"f1": 0.5}, "b": [1, 2]})

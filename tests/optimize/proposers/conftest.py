@@ -1,4 +1,4 @@
-"""A workbench as the walk lays it out: simulated judge and optimizer, made-up training rows, everything overheard."""
+"""A workbench as the run lays it out: simulated judge and optimizer, made-up training rows, everything overheard."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace

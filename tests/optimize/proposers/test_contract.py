@@ -94,7 +94,7 @@ class ProposerContract:
             assert "5,000 words" in nothing.reason
 
     @pytest.mark.parametrize("kind", [BudgetSpent, Interrupted, ModelError, Unanswered])
-    def test_what_stops_the_walk_passes_untouched(
+    def test_what_stops_the_run_passes_untouched(
         self, new_desk: Callable[..., Any], monkeypatch: pytest.MonkeyPatch, kind: type[Exception]
     ) -> None:
         """No library may take a spent budget, Ctrl-C or a dead endpoint for a row that failed."""
@@ -105,7 +105,7 @@ class ProposerContract:
 
         for seam, used in (("ask", self.asks), ("try_out", self.tries)):
             with monkeypatch.context() as patch:
-                patch.setattr(desk, seam, stop)  # the seam itself, as the walk hands it in
+                patch.setattr(desk, seam, stop)  # the seam itself, as the run hands it in
                 if used:
                     with pytest.raises(kind) as stopped:
                         self.propose(desk)

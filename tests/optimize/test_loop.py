@@ -1,4 +1,4 @@
-"""The steps: every proposer walks to the end, sees only what it may, and its candidates pass the same door."""
+"""The steps: every proposer runs to the end, sees only what it may, and its candidates pass the same door."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -115,10 +115,10 @@ def data(plain: Dataset) -> Dataset:
     return replace(plain, rows=rows, content_hash="marked")
 
 
-def walk(
+def run_with(
     data: Dataset, proposer: Proposer, model: Overheard, **settings: Any
 ) -> tuple[Outcome, list[Mapping[str, Any]]]:
-    """Walk, and return the outcome with what the steps found."""
+    """Run, and return the outcome with what the steps found."""
     journal = MemoryJournal()
     with Client(model) as client:
         services = Services(
@@ -134,10 +134,10 @@ def walk(
 
 
 @pytest.mark.parametrize("name", PROPOSERS)
-def test_every_proposer_walks_to_a_decision_and_shows_no_row_it_may_not(name: str, data: Dataset) -> None:
+def test_every_proposer_runs_to_a_decision_and_shows_no_row_it_may_not(name: str, data: Dataset) -> None:
     """Sealed rows reach no optimizer; a demonstration in any request is a training row, never one of validation."""
     model = Overheard()
-    outcome, steps = walk(data, PROPOSERS[name], model, steps=4)
+    outcome, steps = run_with(data, PROPOSERS[name], model, steps=4)
     assert len(steps) == 4
     assert all(step["result"] for step in steps)
     assert any("version" in step for step in steps), steps
@@ -151,20 +151,20 @@ def test_every_proposer_walks_to_a_decision_and_shows_no_row_it_may_not(name: st
     assert [mark for mark in others if mark in said or mark in shown] == []
 
 
-def test_a_journal_walked_again_is_the_same(data: Dataset) -> None:
-    """MIPROv2, the most random of them: a second walk finds the same steps."""
-    first, second = (walk(data, PROPOSERS["mipro"], Overheard())[1] for _ in range(2))
+def test_a_journal_run_again_is_the_same(data: Dataset) -> None:
+    """MIPROv2, the most random of them: a second run finds the same steps."""
+    first, second = (run_with(data, PROPOSERS["mipro"], Overheard())[1] for _ in range(2))
     assert first == second
 
 
 def test_a_persons_edit_meets_the_invariants_and_the_gate(data: Dataset) -> None:
     """A good edit is validated; one with another scale is refused under its name; a second step proposes nothing."""
-    _, steps = walk(data, HumanEdit(edit=EDIT), Overheard())
+    _, steps = run_with(data, HumanEdit(edit=EDIT), Overheard())
     assert steps[0]["version"] == EDIT.version
     assert "loss" in steps[0]
     assert steps[1]["reason"] == "the edit has been proposed"
     wider = replace(EDIT, scale=replace(EDIT.scale, high=5))
-    _, steps = walk(data, HumanEdit(edit=wider), Overheard(), steps=1)
+    _, steps = run_with(data, HumanEdit(edit=wider), Overheard(), steps=1)
     assert steps[0]["result"] == "refused"
     assert [violation["name"] for violation in steps[0]["violations"]] == ["scale_changed"]
 
@@ -181,14 +181,14 @@ def test_a_demonstration_of_a_row_that_is_not_training_is_refused(data: Dataset,
         make=lambda prompt, bench: replace(prompt, examples=(Example(inputs=row.inputs, reply=reply),)),
         parts=("examples",),
     )
-    _, steps = walk(data, foreign, Overheard(), steps=1)
+    _, steps = run_with(data, foreign, Overheard(), steps=1)
     assert [violation["name"] for violation in steps[0]["violations"]] == ["example_not_training"]
     assert row.id not in json.dumps(steps[0]["violations"])
 
 
-def test_a_request_that_fails_alone_ends_the_step_and_not_the_walk(data: Dataset) -> None:
+def test_a_request_that_fails_alone_ends_the_step_and_not_the_run(data: Dataset) -> None:
     """A prompt too long for the optimizer model is a step without a proposal."""
-    _, steps = walk(data, Rewrite(), Overheard(failing=True))
+    _, steps = run_with(data, Rewrite(), Overheard(failing=True))
     assert [step["result"] for step in steps] == ["no proposal"] * 2
     assert "the optimizer model failed" in steps[0]["reason"]
     assert "too long" in steps[0]["reason"]
@@ -198,7 +198,7 @@ def test_the_bench_has_the_targets_training_rows_and_refuses_others(data: Datase
     """Rows of the slice alone, with verdicts and losses; a prompt cannot be tried on a validation row."""
     parts = split_dataset(data, shares=(30, 20, 30, 20))
     fixed = Fixed(make=lambda prompt, bench: NoProposal("looked"))
-    walk(data, fixed, Overheard(), steps=1, slice="channel = pdf")
+    run_with(data, fixed, Overheard(), steps=1, slice="channel = pdf")
     bench = fixed.benches[0]
     assert 0 < len(bench.rows) < len(parts.train)
     assert {row.id for row in bench.rows} <= {row.id for row in parts.train.rows}
@@ -211,7 +211,7 @@ def test_the_bench_has_the_targets_training_rows_and_refuses_others(data: Datase
 def test_the_bench_knows_what_the_current_prompt_said_last(plain: Dataset) -> None:
     """After an edit is kept, the rows of later minibatches carry its verdicts."""
     fixed = Fixed(make=lambda prompt, bench: EDIT if prompt.version == PROMPT.version else NoProposal("kept it"))
-    _, steps = walk(plain, fixed, Overheard(), steps=3, batch=32)
+    _, steps = run_with(plain, fixed, Overheard(), steps=3, batch=32)
     assert steps[0]["result"] == "kept"
     first, third = fixed.benches[0].train, fixed.benches[2].train
     drawn = {id_ for step in steps[1:] for id_ in step["rows"]}
@@ -248,7 +248,7 @@ def test_unguided_draws_from_all_training_rows_by_a_plain_loss(data: Dataset) ->
 
 
 def events_of(data: Dataset, slice_: str) -> dict[str, Mapping[str, Any]]:
-    """The events of a walk without a proposal, by kind."""
+    """The events of a run without a proposal, by kind."""
     journal = MemoryJournal()
     with Client(Overheard()) as client:
         services = Services(
@@ -285,7 +285,7 @@ def test_the_event_of_the_slice_holds_reasons_and_outputs(plain: Dataset) -> Non
 def test_a_text_tried_before_is_not_validated_again(data: Dataset) -> None:
     """The same prompt a second time costs nothing."""
     worse = PROMPT.edited(criteria="Every statement is grounded.")
-    _, steps = walk(data, Fixed(make=lambda prompt, bench: worse), Overheard())
+    _, steps = run_with(data, Fixed(make=lambda prompt, bench: worse), Overheard())
     assert steps[1]["result"] == "tried before"
 
 
@@ -309,7 +309,7 @@ def test_a_candidate_that_cannot_win_is_dropped_before_all_rows_are_judged(data:
     model = Contrary()
     fixed = Fixed(make=lambda prompt, bench: prompt.edited(criteria=HOPELESS))
     shares = (20, 60, 10, 10)
-    _, steps = walk(data, fixed, model, shares=shares)
+    _, steps = run_with(data, fixed, model, shares=shares)
     race = steps[0]["race"]
     judged = race["standings"][1]["rows"]
     rows = len(split_dataset(data, shares=shares).validation)
@@ -331,7 +331,7 @@ def test_several_candidates_race_and_each_is_told_of(data: Dataset) -> None:
             replace(EDIT, scale=replace(EDIT.scale, high=5)),
         ]
     )
-    _, (step,) = walk(data, Fixed(make=lambda prompt, bench: next(made)), Contrary(), steps=1, candidates=4)
+    _, (step,) = run_with(data, Fixed(make=lambda prompt, bench: next(made)), Contrary(), steps=1, candidates=4)
     assert step["version"] == EDIT.version
     assert "loss" in step
     assert [other["result"].split(",")[0] for other in step["others"][1:]] == ["tried before", "refused"]
@@ -348,7 +348,7 @@ def test_a_finisher_is_validated_where_validation_has_rows_without_a_label(plain
     data = replace(plain, rows=rows, content_hash="one label less")
     assert unlabelled in {row.id for row in split_dataset(data, shares=(30, 20, 30, 20)).validation.rows}
     same = PROMPT.edited(criteria=f"{PROMPT.criteria}\nWrite calmly.")
-    _, (step,) = walk(data, Fixed(make=lambda prompt, bench: same), Overheard(), steps=1)
+    _, (step,) = run_with(data, Fixed(make=lambda prompt, bench: same), Overheard(), steps=1)
     assert step["race"]["standings"][1]["dropped"] == "cannot win"
     assert step["race"]["standings"][1]["rows"] == len(splits.validation) - 1
     assert "loss" in step
@@ -370,7 +370,7 @@ def test_a_silent_candidate_is_not_validated_though_it_ran_to_the_end(plain: Dat
     """With so few rows that the race looks once, it has seen them all when it is dropped for what it left unscored."""
     silent = PROMPT.edited(criteria=f"{PROMPT.criteria}\nAnswer in your own words.")
     proposer = Fixed(make=lambda prompt, bench: silent)
-    _, (step,) = walk(plain, proposer, Mute(), steps=1, shares=(40, 5, 35, 20))
+    _, (step,) = run_with(plain, proposer, Mute(), steps=1, shares=(40, 5, 35, 20))
     assert step["race"]["standings"][1]["rows"] == step["race"]["rows"]
     assert step["result"] == "leaves more validation rows unscored than another"
 
@@ -399,7 +399,7 @@ def test_a_race_without_a_loss_tells_of_every_proposal_and_tries_none_again(data
     asked = iter([*made, *made])
     loss = parse_loss(SPIKED, written_by="person")
     fixed = Fixed(make=lambda prompt, bench: next(asked))
-    _, steps = walk(data, fixed, Unpriced(), candidates=2, loss=loss)
+    _, steps = run_with(data, fixed, Unpriced(), candidates=2, loss=loss)
     told = [[step, *step["others"]] for step in steps]
     assert [entry["version"] for entry in told[0]] == [prompt.version for prompt in made]
     assert all(entry["result"].startswith("no loss: the loss is outside [0, 1]") for entry in told[0])
@@ -430,14 +430,14 @@ def test_a_screening_model_sees_the_first_rows_alone(data: Dataset) -> None:
 
 
 def test_a_persons_loss_is_checked_and_no_model_is_asked_for_one(data: Dataset) -> None:
-    """A good one is frozen as theirs; one that does not declare the objective's direction ends the walk."""
+    """A good one is frozen as theirs; one that does not declare the objective's direction ends the run."""
     mine = parse_loss(
         '{"expression": "fp + 0.3 * fn", "declares": {"fp_costs_more_than_fn": true}}', written_by="person"
     )
     model = Overheard()
-    outcome, _ = walk(data, Fixed(make=lambda prompt, bench: NoProposal("none")), model, steps=1, loss=mine)
+    outcome, _ = run_with(data, Fixed(make=lambda prompt, bench: NoProposal("none")), model, steps=1, loss=mine)
     assert outcome.loss == mine
     assert not any(request.purpose == "loss" for request in model.heard)
     silent = parse_loss('{"expression": "fp + 0.3 * fn"}')
     with pytest.raises(LossError, match="declares"):
-        walk(data, Fixed(make=lambda prompt, bench: NoProposal("none")), Overheard(), steps=1, loss=silent)
+        run_with(data, Fixed(make=lambda prompt, bench: NoProposal("none")), Overheard(), steps=1, loss=silent)

@@ -1,4 +1,4 @@
-"""The hard bound holds for every walk that was tried, is not far above the worst of them, and spends nothing."""
+"""The hard bound holds for every run that was tried, is not far above the worst of them, and spends nothing."""
 
 import random
 from collections.abc import Collection
@@ -91,7 +91,7 @@ def rows(tmp_path_factory: pytest.TempPathFactory) -> Dataset:
 
 
 def made(rows: Dataset, seed: int, proposer: Proposer | None = None, **changes: Any) -> PlannedRun:
-    """A walk drawn at random."""
+    """A run drawn at random."""
     rng = random.Random(seed)
     some = replace(rows, rows=rows.rows[: rng.randint(40, len(rows))])
     settings = RunSettings(
@@ -115,19 +115,19 @@ def made(rows: Dataset, seed: int, proposer: Proposer | None = None, **changes: 
     )
 
 
-def walked(walk: PlannedRun, judge: Model, optimizer: Model) -> tuple[ClientStats, ClientStats, list[str]]:
-    """Walk it; return what both clients did, and what became of each step."""
+def carry_out(run: PlannedRun, judge: Model, optimizer: Model) -> tuple[ClientStats, ClientStats, list[str]]:
+    """Carry it out; return what both clients did, and what became of each step."""
     journal = MemoryJournal()
     with Client(judge) as asked, Client(optimizer) as writer:
         services = Services(
             judge_client=asked,
             optimizer_client=writer,
-            proposer=walk.proposer,
+            proposer=run.proposer,
             journal=journal,
             ledger=MemoryLedger(),
             run_id="r",
         )
-        optimize(walk.prompt, walk.dataset, walk.objective, services, walk.settings)
+        optimize(run.prompt, run.dataset, run.objective, services, run.settings)
         steps = [event.payload["result"] for event in journal.events() if event.kind == "step"]
         return asked.stats, writer.stats, steps
 
@@ -139,14 +139,14 @@ def most(lines: tuple[Asked, ...], who: str) -> tuple[int, int, int]:
 
 
 @pytest.mark.parametrize("seed", range(100))
-def test_no_walk_asks_more_than_its_bound(rows: Dataset, seed: int) -> None:
+def test_no_run_asks_more_than_its_bound(rows: Dataset, seed: int) -> None:
     """In random configurations calls, tokens and what a budget would reserve stay within the bound, for both models."""
-    walk = made(rows, seed)
-    lines, step = bound_run(walk), bound_proposal(walk)
+    run = made(rows, seed)
+    lines, step = bound_run(run), bound_proposal(run)
     assert lines is not None
     assert step is not None
     judge, optimizer = Weighed(Simulated()), Weighed(Optimizer(("simulated", "long", "nonsense", "mixed")[seed % 4]))
-    stats = walked(walk, judge, optimizer)
+    stats = carry_out(run, judge, optimizer)
     for done, model, who in ((stats[0], judge, "judge"), (stats[1], optimizer, "optimizer")):
         calls, tokens_in, tokens_out = most(lines, who)
         assert done.calls <= calls
@@ -162,10 +162,10 @@ def test_every_proposer_has_a_bound_that_holds(rows: Dataset, kind: type, calls:
     """Whatever proposes, both models together are asked no more often than the bound says."""
     edit = PROMPT.edited(criteria=PROMPT.criteria + "\nNumbers must agree.")
     proposer = HumanEdit(edit=edit) if kind is HumanEdit else Rewrite() if kind is Rewrite else kind(calls=calls)
-    walk = made(rows, calls, proposer, steps=1 if kind is HumanEdit else 2, shares=(30, 20, 30, 20))
-    lines = bound_run(walk)
+    run = made(rows, calls, proposer, steps=1 if kind is HumanEdit else 2, shares=(30, 20, 30, 20))
+    lines = bound_run(run)
     assert lines is not None
-    judge, optimizer, _ = walked(walk, Simulated(), Simulated())
+    judge, optimizer, _ = carry_out(run, Simulated(), Simulated())
     assert judge.calls <= most(lines, "judge")[0]
     assert optimizer.calls <= most(lines, "optimizer")[0]
     assert judge.calls + optimizer.calls <= sum(line.calls for line in lines)
@@ -177,26 +177,26 @@ def test_a_proposer_nobody_counted_has_no_bound(rows: Dataset) -> None:
     class Unknown:
         name, parts = "unknown", ("criteria",)
 
-    walk = made(rows, 0, Unknown())  # type: ignore[arg-type]  # that is the point
-    assert (bound_run(walk), bound_proposal(walk), draw_runs(walk)) == (None, None, None)
+    run = made(rows, 0, Unknown())  # type: ignore[arg-type]  # that is the point
+    assert (bound_run(run), bound_proposal(run), draw_runs(run)) == (None, None, None)
 
 
 @pytest.mark.parametrize("seed", range(12))
-def test_drawn_walks_stay_within_the_bound_and_do_not_depend_on_luck(rows: Dataset, seed: int) -> None:
-    """No draw goes over the bound; equal seeds draw equal walks; some steps ask something."""
-    walk = made(rows, seed, steps=seed % 4)
-    lines, drawn, again = bound_run(walk), draw_runs(walk, seed=3), draw_runs(walk, seed=3)
+def test_drawn_runs_stay_within_the_bound_and_do_not_depend_on_luck(rows: Dataset, seed: int) -> None:
+    """No draw goes over the bound; equal seeds draw equal runs; some steps ask something."""
+    run = made(rows, seed, steps=seed % 4)
+    lines, drawn, again = bound_run(run), draw_runs(run, seed=3), draw_runs(run, seed=3)
     assert lines is not None
     assert drawn is not None
     assert again is not None
     assert drawn.judge.max() <= most(lines, "judge")[0]
     assert drawn.optimizer.max() <= most(lines, "optimizer")[0]
     assert np.array_equal(drawn.judge, again.judge)
-    assert drawn.judge.min() >= len(walk.parts.train) + len(walk.parts.validation)
+    assert drawn.judge.min() >= len(run.parts.train) + len(run.parts.validation)
 
 
-def test_an_unguided_walk_asks_for_no_loss_and_one_without_steps_for_no_text(rows: Dataset) -> None:
-    """The lines of the bound are those of the walk that will be walked."""
+def test_an_unguided_run_asks_for_no_loss_and_one_without_steps_for_no_text(rows: Dataset) -> None:
+    """The lines of the bound are those of the run that is planned."""
     plain = made(rows, 5, steps=0, unguided=True)
     lines = bound_run(plain)
     assert lines is not None
@@ -254,30 +254,30 @@ class Slow:
         """See `Model.close`."""
 
 
-def test_the_worst_walk_comes_close_to_the_bound(rows: Dataset) -> None:
+def test_the_worst_run_comes_close_to_the_bound(rows: Dataset) -> None:
     """With every loss refused, every retry used and every candidate kept, the bound is nearly reached."""
-    walk = made(rows, 1, TextGrad(), steps=3, batch=8, slice="all", unguided=False, shares=(30, 20, 30, 20))
-    walk = replace(walk, dataset=rows, parts=split_dataset(rows), objective=read_objective("raise accuracy"))
-    judge, optimizer, steps = walked(walk, Improving(rows), Slow())
+    run = made(rows, 1, TextGrad(), steps=3, batch=8, slice="all", unguided=False, shares=(30, 20, 30, 20))
+    run = replace(run, dataset=rows, parts=split_dataset(rows), objective=read_objective("raise accuracy"))
+    judge, optimizer, steps = carry_out(run, Improving(rows), Slow())
     assert steps == ["kept"] * 3
-    lines = bound_run(walk)
+    lines = bound_run(run)
     assert lines is not None
     assert optimizer.calls == most(lines, "optimizer")[0]
     # This judge leaves no row unanswered; twelve groups are too few for an accept, so that the final rows stay sealed.
     answered = tuple(line for line in lines if line.what != ASKED_AGAIN)
-    bound = most(answered, "judge")[0] - 2 * len(walk.parts.final)
+    bound = most(answered, "judge")[0] - 2 * len(run.parts.final)
     assert 0.95 * bound <= judge.calls <= bound
 
 
 def test_a_judge_that_answers_no_sealed_row_is_asked_again_within_the_bound(rows: Dataset) -> None:
     """Every holdout row on both sides, three times more: exactly what the bound has for it."""
-    walk = made(rows, 1, TextGrad(), steps=3, batch=8, slice="all", unguided=False, shares=(30, 20, 30, 20))
+    run = made(rows, 1, TextGrad(), steps=3, batch=8, slice="all", unguided=False, shares=(30, 20, 30, 20))
     parts = split_dataset(rows)
-    walk = replace(walk, dataset=rows, parts=parts, objective=read_objective("raise accuracy"))
+    run = replace(run, dataset=rows, parts=parts, objective=read_objective("raise accuracy"))
     open_alone = Improving(rows, read=(*parts.train.rows, *parts.validation.rows))
-    judge, _, steps = walked(walk, open_alone, Slow())
+    judge, _, steps = carry_out(run, open_alone, Slow())
     assert steps == ["kept"] * 3
-    lines = bound_run(walk)
+    lines = bound_run(run)
     assert lines is not None
     (again,) = (line for line in lines if line.what == ASKED_AGAIN)
     assert again.calls == 2 * 3 * len(parts.holdout)
