@@ -100,7 +100,6 @@ async def _call_all(function: JudgeFunction, rows: list[dict[str, Scalar]]) -> l
 
 
 def _number(result: object) -> float | None:
-    """Return a score as a float; None for anything that is no finite number."""
     if isinstance(result, Exception | str | bytes | Mapping) or result is None:
         return None
     try:

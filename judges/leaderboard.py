@@ -210,7 +210,6 @@ def _ranked(benchmarks: Mapping[str, Benchmark], metric: str) -> tuple[Entry, ..
 
 
 def _pairs(judges: Mapping[str, JudgedDataset], metric: str) -> tuple[tuple[Pair, ...], list[str]]:
-    """Compare each two judges, given in the order of their ranks."""
     if len(judges) < 2:
         return (), []
     if metric not in PAIRED_METRICS:

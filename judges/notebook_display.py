@@ -43,7 +43,6 @@ def html_table(frame: pd.DataFrame, *, title: str, notes: Iterable[str] = (), li
 
 
 def _cell(value: object) -> str:
-    """Write one value; a missing one is empty."""
     import pandas as pd
 
     if value is None or value is pd.NA or value != value:

@@ -354,7 +354,6 @@ def _value_pattern(scale: OutputScale) -> str:
 
 
 def _grade(scale: OutputScale, value: Any) -> float | None:  # Any: JSON from a model
-    """Read one value as a grade on the scale; None where it is not one."""
     if isinstance(value, str):
         word = value.strip()
         folded = [label.casefold() for label in scale.labels]

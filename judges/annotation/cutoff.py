@@ -147,14 +147,18 @@ def f1_by_threshold(
     # Of equals the first, which has the highest threshold.
     best = max(points, key=lambda point: point.f1)
     retrieved = [probability >= best.cut, *(rank <= k for k in ks)]
-    top = tuple(_point(k, label, rank <= k, weight, queries) for k in ks)
+    relevant = float(weight[label].sum())
+    top: list[CutPoint] = []
+    for k, inside in zip(ks, retrieved[1:], strict=True):
+        hits = float(weight[label & inside].sum())
+        top.append(_cut_point(float(k), hits, float(weight[inside].sum()), relevant, queries))
     best_k = 1 + max(range(len(ks)), key=lambda i: top[i].f1)
     estimates, gain = _intervals(label, retrieved, weight, groups, best_k=best_k, seed=seed)
     return CutCurve(
         points=points,
         best=best,
         best_f1=estimates[0],
-        top=top,
+        top=tuple(top),
         top_f1=tuple(estimates[1:]),
         gain=gain,
         n=len(label),
@@ -172,11 +176,6 @@ def _curve(label: BoolArray, probability: FloatArray, weight: FloatArray, querie
     for i, value in enumerate(values.tolist()):
         points.append(_cut_point(-value, hits[i], retrieved[i], relevant, queries))
     return tuple(points)
-
-
-def _point(cut: float, label: BoolArray, retrieved: BoolArray, weight: FloatArray, queries: int) -> CutPoint:
-    hits = float(weight[label & retrieved].sum())
-    return _cut_point(float(cut), hits, float(weight[retrieved].sum()), float(weight[label].sum()), queries)
 
 
 def _cut_point(cut: float, hits: float, retrieved: float, relevant: float, queries: int) -> CutPoint:

@@ -232,7 +232,6 @@ def _names(records: Iterable[Record]) -> list[str]:
 
 
 def _column(path: Path, names: Sequence[str], candidates: Sequence[str], option: str) -> str:
-    """Return the first of the candidates that the file has."""
     for name in candidates:
         if name in names:
             return name

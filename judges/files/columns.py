@@ -150,7 +150,6 @@ def _grades_of(records: Iterable[Record], roles: Roles) -> set[float]:
 
 
 def _read_label(value: Cell, roles: Roles) -> float | None:
-    """Read the human grade of one row; see `read_grade`."""
     if not roles.mean_labels or not isinstance(value, str) or not value.startswith("["):
         return read_grade(value, roles.words)
     # A list inside a record stands as its JSON.

@@ -146,7 +146,7 @@ def _estimate(correlation: _Correlation, pairs: _Pairs, groups: IntArray | None)
     elif 1.0 - abs(value) < 1e-12:
         reason = PERFECT
     if reason:
-        return Estimate(value=value, low=None, high=None, n=pairs.n, reason=reason)
+        return Estimate.of(value, None, pairs.n, missing=reason)
     # The derivative of atanh carries the error to Fisher's scale.
     half = t_quantile(units - 1) * se / (1.0 - value * value)
     centre = math.atanh(value)

@@ -96,12 +96,8 @@ def _estimate(part: _Part, rows: RelevanceRows) -> Estimate:
     n = len(rows.query)
     if part.value is None:
         return Estimate.undefined(n, part.reason)
-    if part.reason:
-        return Estimate(value=part.value, low=None, high=None, n=n, reason=part.reason)
-    interval = share_interval(part.value, part.influences, rows.query)
-    if interval is None:
-        return Estimate(value=part.value, low=None, high=None, n=n, reason=ONE_UNIT)
-    return Estimate(value=part.value, low=interval[0], high=interval[1], n=n)
+    interval = None if part.reason else share_interval(part.value, part.influences, rows.query)
+    return Estimate.of(part.value, interval, n, missing=part.reason or ONE_UNIT)
 
 
 def _mean(parts: Mapping[str, _Part]) -> _Part:

@@ -30,6 +30,13 @@ class Estimate:
         """Make the estimate of a metric that has no value on these rows."""
         return cls(value=None, low=None, high=None, n=n, reason=reason)
 
+    @classmethod
+    def of(cls, value: float, interval: tuple[float, float] | None, n: int, *, missing: str) -> Estimate:
+        """Make the estimate of a value with its interval; where there is none, `missing` says why."""
+        if interval is None:
+            return cls(value=value, low=None, high=None, n=n, reason=missing)
+        return cls(value=value, low=interval[0], high=interval[1], n=n)
+
     def with_caution(self, caution: str) -> Estimate:
         """Return the estimate with a caution more, if there is an interval to be cautious about."""
         if self.low is None:

@@ -226,7 +226,6 @@ def ranking_metrics(ranking: Ranking, *, at: Sequence[int] = (10,), threshold: f
 
 
 def _ranks_of(query: IntArray) -> IntArray:
-    """Return the rank of each document, from 1, where the documents of a query stand together."""
     position = np.arange(len(query))
     opens = np.ones(len(query), np.bool_)
     opens[1:] = query[1:] != query[:-1]
@@ -234,7 +233,6 @@ def _ranks_of(query: IntArray) -> IntArray:
 
 
 def _summed(code: IntArray, values: FloatArray | BoolArray, size: int) -> FloatArray:
-    """Return the sum of the values of each code; shape (size,)."""
     return np.bincount(code, values, size).astype(np.float64)
 
 

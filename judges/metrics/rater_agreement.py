@@ -18,7 +18,7 @@ from ..errors import InputError
 from ..judged_dataset import FloatArray, IntArray
 from .delta import ONE_UNIT
 from .estimate import Estimate
-from .intervals import Cells, Interval, bootstrap
+from .intervals import Cells, bootstrap
 
 Level = Literal["nominal", "ordinal", "interval", "ratio"]
 """What the distance between two values means.
@@ -32,6 +32,7 @@ MOST_VALUES = 1001
 MOST_NUMBERS = 1 << 25
 """Numbers held at once for the interval of alpha: resamples or distinct units, times pairs of values."""
 NO_UNITS = "no unit has two ratings"
+RARELY_DEFINED = "undefined in most resamples"
 ONE_VALUE = "all ratings are one and the same value"
 
 
@@ -70,7 +71,12 @@ def krippendorff_alpha(
     Raises:
         InputError: Not a table, more than `MOST_VALUES` distinct ratings, or a rating below 0 on a ratio scale.
     """
-    numbers, paired = _paired(ratings)
+    numbers = np.asarray(ratings, np.float64)
+    if numbers.ndim != 2:
+        raise InputError(f"the ratings are a table of raters and units, got shape {numbers.shape!r}")
+    if np.isinf(numbers).any():
+        raise InputError("a rating is infinite")
+    paired = np.isfinite(numbers).sum(0) >= 2
     if not paired.any():
         return Estimate.undefined(0, NO_UNITS)
     values, code = np.unique(numbers[:, paired], return_inverse=True)
@@ -88,13 +94,13 @@ def krippendorff_alpha(
     if not np.isfinite(point):
         return Estimate.undefined(n, ONE_VALUE)
     if max(len(patterns), resamples) * len(values) ** 2 > MOST_NUMBERS:
-        return Estimate(value=point, low=None, high=None, n=n, reason="too many different ratings for an interval")
+        return Estimate.of(point, None, n, missing="too many different ratings for an interval")
     if groups is not None:
         groups = np.unique(groups[paired], return_inverse=True)[1].astype(np.int64)
     cells = Cells(code=member, size=len(patterns), groups=groups)
     statistic = partial(_resampled_alpha, units.apart(), values, level)
     drawn = bootstrap({"alpha": statistic}, cells, resamples=resamples, seed=seed)["alpha"]
-    return _with_interval(point, drawn, n, cells.units)
+    return Estimate.of(point, drawn, n, missing=ONE_UNIT if cells.units < 2 else RARELY_DEFINED)
 
 
 def fleiss_kappa(counts: npt.ArrayLike, *, resamples: int = 2000, seed: int = 0) -> Estimate:
@@ -130,7 +136,7 @@ def fleiss_kappa(counts: npt.ArrayLike, *, resamples: int = 2000, seed: int = 0)
     if not np.isfinite(point):
         return Estimate.undefined(len(table), ONE_VALUE)
     drawn = bootstrap({"kappa": statistic}, cells, resamples=resamples, seed=seed)["kappa"]
-    return _with_interval(point, drawn, len(table), cells.units)
+    return Estimate.of(point, drawn, len(table), missing=ONE_UNIT if cells.units < 2 else RARELY_DEFINED)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -209,23 +215,6 @@ def _fleiss(patterns: FloatArray, agreed: FloatArray, counts: FloatArray) -> Flo
     chance = (share**2).sum(-1)
     room = 1 - chance
     return np.divide(observed - chance, room, out=np.full_like(room, np.nan), where=room > 1e-12)
-
-
-def _with_interval(point: float, interval: Interval | None, n: int, units: int) -> Estimate:
-    if interval is None:
-        reason = ONE_UNIT if units < 2 else "undefined in most resamples"
-        return Estimate(value=point, low=None, high=None, n=n, reason=reason)
-    return Estimate(value=point, low=interval[0], high=interval[1], n=n)
-
-
-def _paired(ratings: npt.ArrayLike) -> tuple[FloatArray, npt.NDArray[np.bool_]]:
-    """Return the ratings as floats and which units have two or more."""
-    numbers = np.asarray(ratings, np.float64)
-    if numbers.ndim != 2:
-        raise InputError(f"the ratings are a table of raters and units, got shape {numbers.shape!r}")
-    if np.isinf(numbers).any():
-        raise InputError("a rating is infinite")
-    return numbers, np.isfinite(numbers).sum(0) >= 2
 
 
 def _patterns(code: IntArray, size: int) -> tuple[IntArray, IntArray]:

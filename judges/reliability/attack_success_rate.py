@@ -235,10 +235,8 @@ def _mean(moves: Sequence[tuple[str, int]], seed: int) -> Estimate:
     if move.min() < 0:
         cells = Cells(code=move + 1, size=3, groups=groups)
     interval = bootstrap({"mean": _of_moves}, cells, seed=seed)["mean"]
-    if interval is None:
-        reason = "all rows belong to one group, so there is no interval"
-        return Estimate(value=float(move.mean()), low=None, high=None, n=len(moves), reason=reason)
-    return Estimate(value=float(move.mean()), low=interval[0], high=interval[1], n=len(moves))
+    missing = "all rows belong to one group, so there is no interval"
+    return Estimate.of(float(move.mean()), interval, len(moves), missing=missing)
 
 
 def _of_moves(counts: FloatArray) -> FloatArray:

@@ -9,7 +9,8 @@ import numpy as np
 
 from ..judged_dataset import FloatArray, IntArray
 from ..metrics import Cells, Estimate, bootstrap, wilson
-from ..metrics.intervals import Interval
+
+ONE_GROUP = "fewer than two independent groups cannot show the spread"
 
 
 def mean_over_rows(values: FloatArray, groups: IntArray, *, missing: str, seed: int = 0) -> Estimate:
@@ -30,9 +31,9 @@ def mean_over_rows(values: FloatArray, groups: IntArray, *, missing: str, seed: 
     cells = cells_of(code, len(levels), groups)
     value = float(values.mean())
     if cells.groups is None and set(levels.tolist()) <= {0.0, 1.0}:
-        return with_interval(value, wilson(float(values.sum()), n), n)
+        return Estimate.of(value, wilson(float(values.sum()), n), n, missing=ONE_GROUP)
     interval = bootstrap({"mean": lambda counts: counts @ levels / counts.sum(-1)}, cells, seed=seed)["mean"]
-    return with_interval(value, interval, n)
+    return Estimate.of(value, interval, n, missing=ONE_GROUP)
 
 
 def bootstrap_groups(
@@ -57,7 +58,7 @@ def bootstrap_groups(
     estimates = {}
     for name in statistics:
         if name in defined:
-            estimates[name] = with_interval(points[name], intervals[name], n)
+            estimates[name] = Estimate.of(points[name], intervals[name], n, missing=ONE_GROUP)
         else:
             estimates[name] = Estimate.undefined(n, missing)
     return estimates
@@ -67,11 +68,3 @@ def cells_of(code: IntArray, size: int, groups: IntArray) -> Cells:
     """Return the rows' cells; groups of one row each count as independent rows."""
     independent = len(groups) == int(groups.max(initial=-1)) + 1
     return Cells(code=code.astype(np.int64), size=size, groups=None if independent else groups)
-
-
-def with_interval(value: float, interval: Interval | None, n: int) -> Estimate:
-    """Return an estimate; without an interval it says that there were too few groups for one."""
-    if interval is None:
-        reason = "fewer than two independent groups cannot show the spread"
-        return Estimate(value=value, low=None, high=None, n=n, reason=reason)
-    return Estimate(value=value, low=interval[0], high=interval[1], n=n)

@@ -220,7 +220,6 @@ def _with_judge(
     *,
     seed: int,
 ) -> HumanAgreement:
-    """Return the people's figures with the judge's beside them."""
     positions: list[int] = []
     verdicts: list[bool] = []
     for i, twice in enumerate(_annotated_twice(decisions).tolist()):

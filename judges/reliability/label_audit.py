@@ -269,8 +269,13 @@ def _votes(predictions: JudgedDataset, others: Sequence[JudgedDataset]) -> list[
 
 
 def _suspects(predictions: JudgedDataset, votes: Sequence[Verdicts]) -> list[Suspect]:
-    """Return the rows that the first judge contradicts, or the majority of the judges."""
-    thresholds = _class_thresholds(predictions)
+    # The mean probability of each class on the rows labelled with it; infinite for a class without rows.
+    thresholds = {True: math.inf, False: math.inf}
+    for positive in (False, True):
+        labelled_so = (predictions.positive == positive) & np.isfinite(predictions.probability)
+        if labelled_so.any():
+            sure = predictions.probability[labelled_so]
+            thresholds[positive] = float((sure if positive else 1.0 - sure).mean())
     # How far the grades are apart, as a share of the scale; without a common scale 0.
     distance = np.zeros(len(predictions.rows))
     if predictions.same_scale:
@@ -304,19 +309,7 @@ def _suspects(predictions: JudgedDataset, votes: Sequence[Verdicts]) -> list[Sus
     return suspects
 
 
-def _class_thresholds(predictions: JudgedDataset) -> dict[bool, float]:
-    """Return the mean probability of each class on the rows labelled with it; infinite for a class without rows."""
-    thresholds = {True: math.inf, False: math.inf}
-    has_probability = np.isfinite(predictions.probability)
-    for positive in (False, True):
-        probability = predictions.probability[(predictions.positive == positive) & has_probability]
-        if len(probability):
-            thresholds[positive] = float((probability if positive else 1.0 - probability).mean())
-    return thresholds
-
-
 def _share_of(predictions: JudgedDataset, ids: Collection[str], seed: int) -> Estimate:
-    """Return the share of the labels that belong to these rows."""
     listed = np.array([row.id in ids for row in predictions.rows], np.float64)
     return mean_over_rows(listed, predictions.groups, missing=NO_ROWS, seed=seed)
 

@@ -21,7 +21,7 @@ from ..metrics.agreement import kappa
 from ..metrics.paired_comparison import clustered_se
 from ..rows import Row
 from ..verdict import Verdict
-from .cluster_bootstrap import cells_of, mean_over_rows, with_interval
+from .cluster_bootstrap import ONE_GROUP, cells_of, mean_over_rows
 from .noise import Noise
 
 NO_PAIR = "no row was answered twice"
@@ -193,7 +193,7 @@ def mean_kappa(decisions: FloatArray, groups: IntArray, *, seed: int = 0) -> Est
     value = float(statistic(cells.counts[None].astype(np.float64))[0])
     if not math.isfinite(value):
         return Estimate.undefined(n, ONE_DECISION)
-    return with_interval(value, bootstrap({"kappa": statistic}, cells, seed=seed)["kappa"], n)
+    return Estimate.of(value, bootstrap({"kappa": statistic}, cells, seed=seed)["kappa"], n, missing=ONE_GROUP)
 
 
 def _kappas(membership: FloatArray, counts: FloatArray) -> FloatArray:

@@ -37,7 +37,6 @@ def write_opinion(rules: Rules, task: TaskName, instructions: Instructions, opin
 
 
 def _value(rules: Rules, task: TaskName, opinion: Opinion, role: Role, spec: Mapping[str, Any]) -> str | int | float:
-    """Return one field of the reply, of the type its schema asks for."""
     if role == "score":
         if spec.get("type") == "boolean":
             return bool(opinion.position >= 0.5)

@@ -201,7 +201,6 @@ def _module(context: ExportContext) -> str:
 
 
 def _signature_fields(prompt: JudgePrompt, score_annotation: str) -> Iterator[str]:
-    """Yield a line of the signature for each field."""
     for name, description in _inputs(prompt):
         yield _signature_field(name, "str", "InputField", description)
     annotations = {"text": "str", "confidence": "float", "score": score_annotation}
@@ -247,13 +246,11 @@ def _demo(prompt: JudgePrompt, example: Example) -> dict[str, Any]:  # Any: JSON
 
 
 def _inputs(prompt: JudgePrompt) -> Iterator[tuple[str, str]]:
-    """Yield the fields of the row with a description of each."""
     for name in prompt.inputs:
         yield name, f"the {name.replace('_', ' ')}"
 
 
 def _outputs(prompt: JudgePrompt) -> Iterator[tuple[str, str]]:
-    """Yield the fields of the reply with a description of each."""
     scale = prompt.scale
     score = f"a whole number from {scale.low} to {scale.high}"
     if scale.kind == "probability":

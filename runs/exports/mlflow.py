@@ -206,7 +206,6 @@ def _module(context: ExportContext) -> str:
 
 
 def _registry_entry(context: ExportContext, messages: list[dict[str, str]]) -> str:
-    """Return the arguments of `register_prompt` as JSON."""
     prompt = context.prompt
     body: dict[str, Any] = {  # Any: JSON
         "name": prompt.name,

@@ -73,7 +73,6 @@ def _grader(context: ExportContext) -> dict[str, Any]:  # Any: JSON
 
 
 def _labelled(scale: OutputScale) -> bool:
-    """Whether the judge answers with one of its labels."""
     return scale.kind == "choice" or (scale.kind == "binary" and bool(scale.labels))
 
 

@@ -83,7 +83,6 @@ def _jinja(context: ExportContext) -> ExportedFiles:
 
 
 def _markdown(context: ExportContext) -> ExportedFiles:
-    """Write what people read and paste."""
     prompt = context.prompt
     origin = comment_text(context.origin).replace("`", "'")
     sections = [f"# {prompt.name}", f"`{origin}`"]

@@ -153,7 +153,6 @@ def _module(context: ExportContext) -> str:
 
 
 def _registry_entry(context: ExportContext) -> str:
-    """Return the arguments of `create_prompt` and `create_prompt_version` as JSON."""
     prompt = context.prompt
     for field in sorted(prompt.inputs):
         if field in _RENDER_ARGUMENTS:

@@ -174,7 +174,6 @@ def _user_parts(judge: JudgePrompt, contents: FileContents) -> tuple[str, str]:
 
 
 def _without_fences(parts: tuple[TemplatePart, ...]) -> list[TemplatePart]:
-    """Take the fixed fences off again."""
     bare = list(parts)
     for i, part in enumerate(parts):
         if not isinstance(part, Field):

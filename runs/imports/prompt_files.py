@@ -165,7 +165,6 @@ def _rubric_messages(prompt: Any, path: Path) -> tuple[TemplateMessage, ...]:  #
 
 
 def _with_rubric(message: TemplateMessage, rubric: tuple[TemplatePart, ...]) -> TemplateMessage:
-    """Put the assertion's value in the place of `{{rubric}}`."""
     parts: list[TemplatePart] = []
     for part in message.parts:
         if rubric and part == Field("rubric"):
