@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gzip
 import hashlib
-import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -12,7 +11,7 @@ from typing import IO, Any, cast
 
 from ..errors import DataError
 from ..files.problems import Problems, shorten
-from ..files.records import FORMATS, Cell, Record, parse_strictly, read_records
+from ..files.records import FORMATS, Cell, Record, file_errors, parse_strictly, read_records
 
 
 def read_table_of(path: Path, needed: Sequence[str], problems: Problems) -> Iterator[Record]:
@@ -76,22 +75,14 @@ def read_document(path: Path) -> Any:  # Any: JSON
 @contextmanager
 def opened(path: Path) -> Iterator[IO[str]]:
     """Open a UTF-8 text file, also as `.gz`; whatever fails while it is read is a DataError."""
-    try:
-        if path.name.lower().endswith(".gz"):
-            with gzip.open(path, "rt", encoding="utf-8-sig") as file:
+    with file_errors(path):
+        text = gzip.open if path.name.lower().endswith(".gz") else open
+        try:
+            with text(path, "rt", encoding="utf-8-sig") as file:
                 yield cast("IO[str]", file)
-        else:
-            with path.open(encoding="utf-8-sig") as file:
-                yield file
-    except FileNotFoundError:
-        raise DataError(f"{path}: there is no such file") from None
-    except UnicodeDecodeError as error:
-        bad = f"byte 0x{error.object[error.start]:02x}"
-        raise DataError(f"{path}: {bad} is not UTF-8; save the file as UTF-8") from None
-    except (EOFError, zlib.error) as error:
-        raise DataError(f"{path}: the compressed file is damaged ({error})") from None
-    except OSError as error:
-        raise DataError(f"{path}: cannot be read ({error.strerror or error})") from None
+        except UnicodeDecodeError as error:
+            bad = f"byte 0x{error.object[error.start]:02x}"
+            raise DataError(f"{path}: {bad} is not UTF-8; save the file as UTF-8") from None
 
 
 def table_files(path: Path) -> list[Path]:

@@ -92,7 +92,7 @@ def read_records(source: RowSource, problems: Problems) -> Iterator[Record]:
         return
     path = source
     kind = kind_of(path)
-    with _translated(path):
+    with file_errors(path):
         if path.is_dir():
             raise DataError(f"{path} is a folder, not a file")
         if path.exists() and not path.is_file():
@@ -111,7 +111,8 @@ def read_records(source: RowSource, problems: Problems) -> Iterator[Record]:
 
 
 @contextmanager
-def _translated(path: Path) -> Iterator[None]:
+def file_errors(path: Path) -> Iterator[None]:
+    """Raise what goes wrong while a file is read as a DataError that names it."""
     try:
         yield
     except FileNotFoundError:

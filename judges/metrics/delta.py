@@ -76,17 +76,17 @@ def score_interval(
         bounds: The least and the most it can be.
         certain: Rows to count where no spread is seen; `units` unless given.
     """
-    least, most = bounds
+    lowest, highest = bounds
     # Rounding may carry the value past its bounds.
-    share = min(1.0, max(0.0, (value - least) / (most - least)))
-    scaled = 0.0 if se is None else se / (most - least)
+    share = min(1.0, max(0.0, (value - lowest) / (highest - lowest)))
+    scaled = 0.0 if se is None else se / (highest - lowest)
     spread = share * (1.0 - share)
     if scaled <= ROUNDING or spread <= ROUNDING:
         rows, quantile = max(1.0, units if certain is None else certain), t_quantile(math.inf)
     else:
         rows, quantile = spread / scaled**2, t_quantile(max(1.0, units - 1.0))
     low, high = wilson(share * rows, rows, quantile=quantile) or (0.0, 1.0)
-    return least + (most - least) * low, least + (most - least) * high
+    return lowest + (highest - lowest) * low, lowest + (highest - lowest) * high
 
 
 def share_interval(value: float, influences: FloatArray, groups: IntArray | None = None) -> Interval | None:

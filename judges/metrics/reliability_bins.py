@@ -26,8 +26,8 @@ class Bin:
 
 def bins_of_verdicts(judged: JudgedDataset) -> list[Bin]:
     """Return the bins of the rows whose verdict carries a probability; none where no verdict does."""
-    known = np.isfinite(judged.probability)
-    return reliability_bins(judged.positive[known], judged.probability[known]) if known.any() else []
+    rows = np.isfinite(judged.probability)
+    return reliability_bins(judged.positive[rows], judged.probability[rows]) if rows.any() else []
 
 
 def reliability_bins(

@@ -1,6 +1,6 @@
 from .deepeval import places_of
 from .dspy import RESERVED
-from .judge_module import calibration_difference, messages_part, reading_part, stem, user_text_part
+from .judge_module import messages_part, module_differences, reading_part, stem, user_text_part
 from .langchain import chat_prompt
 from .manifest import MANIFEST_NAME, Export, build_manifest, read_export, text_digest
 from .mlflow import REGISTRY
@@ -33,7 +33,6 @@ __all__ = [
     "ToolScriptFailed",
     "Verification",
     "build_manifest",
-    "calibration_difference",
     "chat_prompt",
     "double_brace",
     "f_string",
@@ -42,6 +41,7 @@ __all__ = [
     "join_literals",
     "literal",
     "messages_part",
+    "module_differences",
     "places_of",
     "push_export",
     "put_files",

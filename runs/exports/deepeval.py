@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from string import Template
 
 from ...judges import JudgePrompt
-from .judge_module import calibration_difference, fill_module, literal, prose_difference, stem
+from .judge_module import fill_module, literal, module_differences, stem
 from .target import ExportContext, ExportedFiles, Refused, ScoreMap, Target
 
 PLACES = {
@@ -117,10 +117,8 @@ def write(context: ExportContext) -> ExportedFiles:
     module = fill_module(_MODULE, context, low=str(scale.low), high=str(scale.high), places=", ".join(items))
     return ExportedFiles(
         files={f"{name}.py": module},
-        exact=True,
-        calibrated=True,
         own_fences=True,
-        differences=(*calibration_difference(context), *prose_difference(prompt)),
+        differences=module_differences(context),
         scores=ScoreMap.of_shares(
             context,
             "Scores run from 0 at the lowest grade to 1 at the highest, and so does the threshold.",

@@ -10,7 +10,7 @@ from string import Template
 from typing import Any
 
 from ...judges import Example, JudgePrompt, OutputScale
-from .judge_module import calibration_difference, fill_module, prose_difference, stem
+from .judge_module import fill_module, module_differences, stem
 from .source_text import json_text, literal, text_literal
 from .target import ExportContext, ExportedFiles, Refused, ScoreMap, Target
 
@@ -153,15 +153,12 @@ def write(context: ExportContext) -> ExportedFiles:
     score = _score_field(prompt)
     return ExportedFiles(
         files={f"{module}.py": _module(context), STATE: _state(prompt)},
-        exact=True,
         own_fences=True,
-        calibrated=True,
         differences=(
             f"{STATE} and JudgeSignature can be used with DSPy's own adapters too; they write headers and an answer "
             "format of their own around the judge's system message, which is then another judge.",
             "No response format is sent: the reply is asked for in words and read from its text.",
-            *calibration_difference(context),
-            *prose_difference(prompt),
+            *module_differences(context),
         ),
         scores=ScoreMap.of_grades(
             context,

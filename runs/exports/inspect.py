@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from string import Template
 
-from .judge_module import calibration_difference, fill_module, literal, prose_difference, stem
+from .judge_module import fill_module, literal, module_differences, stem
 from .target import ExportContext, ExportedFiles, ScoreMap, Target
 
 _SCORER = Template('''\
@@ -104,10 +104,8 @@ def write(context: ExportContext) -> ExportedFiles:
         how = "The value of the score is the judge's grade, unaltered."
     return ExportedFiles(
         files={file: fill_module(_SCORER, context, file=file, **parts)},
-        exact=True,
-        calibrated=True,
         own_fences=True,
-        differences=(*calibration_difference(context), *prose_difference(prompt)),
+        differences=module_differences(context),
         scores=ScoreMap.of_grades(context, how),
         usage=f"inspect eval {file} -T rows=rows.jsonl --model none --model-role grader=openai/MODEL",
     )

@@ -147,24 +147,19 @@ def score_names(prompt: JudgePrompt) -> tuple[str, ...]:
     return tuple(dict.fromkeys(names))
 
 
-def calibration_difference(context: ExportContext) -> tuple[str, ...]:
-    """Say how a calibrated rule arrives in a module; nothing where there is none."""
-    rule = context.rule
-    if rule.calibration is None:
-        return ()
-    if context.prompt.scale.kind != "probability":
-        return ("The calibration of the rule concerns the stated confidence, which the module does not use.",)
-    return (
-        f"Scores are the judge's raw probabilities. THRESHOLD is {context.raw_threshold:.6g}, the raw probability "
-        f"from which the calibrated one reaches {rule.threshold:g}, so `positive` decides as the rule does.",
-    )
-
-
-def prose_difference(prompt: JudgePrompt) -> tuple[str, ...]:
-    """Say what of a plain-text reply is not read; nothing for JSON."""
-    if prompt.reply_schema:
-        return ()
-    return (
-        "Of a reply in prose the module reads JSON, else the last line that names the verdict, else a reply that is "
-        "nothing but a value; Judgewright reads more forms, and such a reply has no score in the tool.",
-    )
+def module_differences(context: ExportContext) -> tuple[str, ...]:
+    """Say how a calibrated rule arrives in a module, and what of a plain-text reply is not read there."""
+    rule, sentences = context.rule, []
+    if rule.calibration is not None and context.prompt.scale.kind != "probability":
+        sentences.append("The calibration of the rule concerns the stated confidence, which the module does not use.")
+    elif rule.calibration is not None:
+        sentences.append(
+            f"Scores are the judge's raw probabilities. THRESHOLD is {context.raw_threshold:.6g}, the raw probability "
+            f"from which the calibrated one reaches {rule.threshold:g}, so `positive` decides as the rule does."
+        )
+    if not context.prompt.reply_schema:
+        sentences.append(
+            "Of a reply in prose the module reads JSON, else the last line that names the verdict, else a reply that "
+            "is nothing but a value; Judgewright reads more forms, and such a reply has no score in the tool."
+        )
+    return tuple(sentences)

@@ -6,7 +6,7 @@ from string import Template
 from typing import Any
 
 from ...judges import response_format
-from .judge_module import calibration_difference, fill_module, prose_difference, stem
+from .judge_module import fill_module, module_differences, stem
 from .source_text import json_literal, json_text, literal
 from .target import ExportContext, ExportedFiles, Refused, ScoreMap, Target
 from .template_parts import Field, TemplateMessage, template_messages
@@ -106,9 +106,7 @@ def write(context: ExportContext) -> ExportedFiles:
     fields = ", ".join(f'"{field}": ...' for field in prompt.inputs)
     return ExportedFiles(
         files={f"{module}.py": text, file: chat_prompt(template_messages(prompt))},
-        exact=True,
-        calibrated=True,
-        differences=(*calibration_difference(context), *prose_difference(prompt)),
+        differences=module_differences(context),
         scores=ScoreMap.of_grades(context, "The score is the judge's own grade."),
         usage=(
             f"from langchain_openai import ChatOpenAI\n"

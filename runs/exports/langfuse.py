@@ -6,7 +6,7 @@ from string import Template
 from typing import Any
 
 from ...judges import JudgePrompt, response_format
-from .judge_module import calibration_difference, fill_module, prose_difference, stem
+from .judge_module import fill_module, module_differences, stem
 from .source_text import json_text, literal
 from .target import ExportContext, ExportedFiles, Refused, ScoreMap, Target
 from .template_parts import template_messages
@@ -109,9 +109,7 @@ def write(context: ExportContext) -> ExportedFiles:
             f"{module}.py": module_text,
             evaluator_file: json_text(_evaluator(prompt, messages)),
         },
-        exact=True,
-        calibrated=True,
-        differences=(_EVALUATOR_DIFFERENCE, *calibration_difference(context), *prose_difference(prompt)),
+        differences=(_EVALUATOR_DIFFERENCE, *module_differences(context)),
         scores=ScoreMap.of_grades(context, _HOW_SCORED),
         usage=(
             f"from {module} import push, read_reply\n"

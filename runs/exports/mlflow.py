@@ -9,7 +9,7 @@ from typing import Any
 import orjson
 
 from ...judges import JudgePrompt, response_format
-from .judge_module import calibration_difference, fill_module, prose_difference, stem
+from .judge_module import fill_module, module_differences, stem
 from .source_text import comment_text, json_text, literal
 from .target import ExportContext, ExportedFiles, Refused, ScoreMap, Target
 from .template_parts import FENCE_DIFFERENCE, template_messages
@@ -145,16 +145,14 @@ def write(context: ExportContext) -> ExportedFiles:
             raise Refused(f"a field {field!r} cannot be given to MLflow's format(); rename it")
     module = f"{stem(prompt)}_mlflow"
     messages, registry_difference = _registry_messages(prompt)
-    differences = [registry_difference, *calibration_difference(context), *prose_difference(prompt)]
+    differences = [registry_difference, *module_differences(context)]
     if prompt.scale.kind == "choice":
         differences.append(
             "The scorer's value is a label, which MLflow counts; labels have no order, so it sets no pass_if."
         )
     return ExportedFiles(
         files={f"{module}.py": _module(context), REGISTRY: _registry_entry(context, messages)},
-        exact=True,
         own_fences=True,
-        calibrated=True,
         differences=tuple(differences),
         scores=ScoreMap.of_grades(context, _HOW_SCORED[prompt.scale.kind]),
         usage=f"import {module}\n"

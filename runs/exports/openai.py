@@ -48,7 +48,6 @@ def write(context: ExportContext) -> ExportedFiles:
     return ExportedFiles(
         files={grader_file: json_text(grader), eval_file: json_text(evaluation)},
         exact=False,
-        calibrated=True,
         carries=tuple(texts),
         differences=(*_DIFFERENCES, _decision_difference(context)),
         usage=usage,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from string import Template
 
 from ...judges import response_format
-from .judge_module import calibration_difference, fill_module, stem
+from .judge_module import fill_module, module_differences, stem
 from .source_text import json_literal
 from .target import ExportContext, ExportedFiles, Refused, ScoreMap, Target
 
@@ -89,10 +89,8 @@ def write(context: ExportContext) -> ExportedFiles:
     fields = ", ".join(f"{field}=..." for field in prompt.inputs)
     return ExportedFiles(
         files={f"{name}.py": text},
-        exact=True,
-        calibrated=True,
         own_fences=True,
-        differences=(_STRUCTURED, *calibration_difference(context)),
+        differences=(_STRUCTURED, *module_differences(context)),
         scores=ScoreMap.of_grades(context, "The score is the judge's own grade."),
         usage=(
             f"from langchain_openai import ChatOpenAI\n"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from string import Template
 
-from .judge_module import calibration_difference, fill_module, prose_difference, stem
+from .judge_module import fill_module, module_differences, stem
 from .source_text import json_text, literal
 from .target import ExportContext, ExportedFiles, Refused, ScoreMap, Target
 from .template_parts import template_messages
@@ -99,8 +99,7 @@ def write(context: ExportContext) -> ExportedFiles:
         raise Refused("a field 'self' cannot be given to Opik's score()")
     name = f"{stem(prompt)}_opik"
     differences = [
-        *calibration_difference(context),
-        *prose_difference(prompt),
+        *module_differences(context),
         f"{name}.json, which push() stores in Opik's prompt library, has fixed tags as fences; the metric has the "
         "judge's own. Opik shows a template that fails to render as it is, without an error.",
     ]
@@ -137,8 +136,6 @@ def write(context: ExportContext) -> ExportedFiles:
     fields = ", ".join(f"{field}=..." for field in prompt.inputs)
     return ExportedFiles(
         files={f"{name}.py": module, f"{name}.json": json_text(messages)},
-        exact=True,
-        calibrated=True,
         own_fences=True,
         differences=tuple(differences),
         scores=scores,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from string import Template
 
-from .judge_module import calibration_difference, fill_module, prose_difference, stem
+from .judge_module import fill_module, module_differences, stem
 from .source_text import json_text, literal
 from .target import ExportContext, ExportedFiles, Refused, ScoreMap, Target
 from .template_parts import template_messages
@@ -97,7 +97,7 @@ def write(context: ExportContext) -> ExportedFiles:
     prompt, scale = context.prompt, context.prompt.scale
     name = f"{stem(prompt)}_phoenix"
     files, store, store_imports = {}, "", ""
-    differences = [_ROLES_DIFFERENCE, *calibration_difference(context), *prose_difference(prompt)]
+    differences = [_ROLES_DIFFERENCE, *module_differences(context)]
     try:
         messages = chat_messages(template_messages(prompt), double_brace)
     except Refused as reason:
@@ -128,8 +128,6 @@ def write(context: ExportContext) -> ExportedFiles:
     row = ", ".join(f'"{field}": ...' for field in prompt.inputs)
     return ExportedFiles(
         files={f"{name}.py": module, **files},
-        exact=True,
-        calibrated=True,
         own_fences=True,
         differences=tuple(differences),
         scores=ScoreMap.of_grades(context, how),

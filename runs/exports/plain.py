@@ -24,8 +24,8 @@ def _yaml(context: ExportContext) -> ExportedFiles:
     name = _name(context, "yaml")
     return ExportedFiles(
         files={name: "\n".join([*lines, context.prompt.to_yaml()])},
-        exact=True,
         own_fences=True,
+        calibrated=False,
         usage=f"judgewright bench {name} rows.jsonl --model MODEL",
     )
 
@@ -53,7 +53,7 @@ def _json(context: ExportContext) -> ExportedFiles:
     }
     name = _name(context, "json")
     return ExportedFiles(
-        files={name: json_text(body)}, exact=True, usage=f'judge = json.load(open("{name}"))\n{_HOW_TO_FILL}'
+        files={name: json_text(body)}, calibrated=False, usage=f'judge = json.load(open("{name}"))\n{_HOW_TO_FILL}'
     )
 
 
@@ -61,7 +61,7 @@ def _messages(context: ExportContext) -> ExportedFiles:
     name = _name(context, "messages.json")
     return ExportedFiles(
         files={name: json_text(_open_messages(context))},
-        exact=True,
+        calibrated=False,
         usage=f'judge = {{"messages": json.load(open("{name}"))}}\n{_HOW_TO_FILL}',
     )
 
@@ -79,7 +79,7 @@ def _jinja(context: ExportContext) -> ExportedFiles:
         f'messages = [t | {{"content": jinja2.Template(t["content"]).render({fields})}} for t in templates]'
     )
     messages = chat_messages(template_messages(context.prompt), jinja)
-    return ExportedFiles(files={name: json_text(messages)}, exact=True, usage=usage)
+    return ExportedFiles(files={name: json_text(messages)}, calibrated=False, usage=usage)
 
 
 def _markdown(context: ExportContext) -> ExportedFiles:
@@ -96,7 +96,9 @@ def _markdown(context: ExportContext) -> ExportedFiles:
     scale = comment_text(prompt.scale.describe()).replace("`", "'")
     sections.append(f"## Decision\n\nPositive at {context.rule.threshold:g} or above on the scale `{scale}`.")
     name = _name(context, "md")
-    return ExportedFiles(files={name: "\n\n".join(sections) + "\n"}, exact=False, carries=(), usage=f"less {name}")
+    return ExportedFiles(
+        files={name: "\n\n".join(sections) + "\n"}, exact=False, carries=(), calibrated=False, usage=f"less {name}"
+    )
 
 
 def _name(context: ExportContext, suffix: str) -> str:

@@ -62,8 +62,6 @@ def write(context: ExportContext) -> ExportedFiles:
             rubric: json_text(messages),
             grader: promptfoo_grader(context),
         },
-        exact=True,
-        calibrated=True,
         differences=differences,
         scores=scores,
         usage=(

@@ -8,7 +8,7 @@ from pprint import pformat
 from string import Template
 
 from ...judges import response_format
-from .judge_module import calibration_difference, fill_module, prose_difference, stem
+from .judge_module import fill_module, module_differences, stem
 from .source_text import literal
 from .target import ExportContext, ExportedFiles, ScoreMap, Target
 
@@ -47,10 +47,8 @@ def write(context: ExportContext) -> ExportedFiles:
     fields = ", ".join(f"{literal(field)}: ..." for field in prompt.inputs)
     return ExportedFiles(
         files={f"{name}.py": fill_module(_MODULE, context, response_format=form)},
-        exact=True,
         own_fences=True,
-        calibrated=True,
-        differences=(*calibration_difference(context), *prose_difference(prompt)),
+        differences=module_differences(context),
         scores=ScoreMap.of_grades(context, "`read_reply` returns the judge's grade."),
         usage=(
             f"import {name}\n"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from string import Template
 
-from .judge_module import calibration_difference, fill_module, prose_difference, stem
+from .judge_module import fill_module, module_differences, stem
 from .source_text import literal
 from .target import ExportContext, ExportedFiles, Refused, ScoreMap, Target
 
@@ -101,10 +101,8 @@ def write(context: ExportContext) -> ExportedFiles:
     fields = ", ".join(f"{field}=..." for field in prompt.inputs)
     return ExportedFiles(
         files={f"{name}.py": fill_module(_MODULE, context, **parts)},
-        exact=True,
-        calibrated=True,
         own_fences=True,
-        differences=(*calibration_difference(context), *prose_difference(prompt)),
+        differences=module_differences(context),
         scores=ScoreMap.of_grades(context, how),
         usage=(
             f"from openai import OpenAI\nfrom {name} import Judge\n"

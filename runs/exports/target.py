@@ -105,7 +105,7 @@ class ExportedFiles:
 
     files: Mapping[str, str]
     """Relative name to text; the first is the one people open."""
-    exact: bool
+    exact: bool = True
     """Whether the tool sends exactly `fill(template_messages(prompt), row)`."""
     own_fences: bool = False
     """Whether it derives the fences from prompt and row, and so sends exactly what Judgewright sends."""
@@ -113,7 +113,7 @@ class ExportedFiles:
     """What is not the same judge there, in whole sentences; those of fences and calibration are added on writing."""
     carries: tuple[str, ...] | None = None
     """Where not exact: texts that the tool must send unaltered; system text and criteria unless given."""
-    calibrated: bool = False
+    calibrated: bool = True
     """Whether the rule's calibration is part of what is written."""
     scores: ScoreMap | None = None
     """None where the tool stores a prompt and reads no reply."""

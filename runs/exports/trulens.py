@@ -6,7 +6,7 @@ import re
 from keyword import iskeyword
 from string import Template
 
-from .judge_module import calibration_difference, fill_module, prose_difference, stem
+from .judge_module import fill_module, module_differences, stem
 from .source_text import comment_text, json_text
 from .target import ExportContext, ExportedFiles, Refused, ScoreMap, Target
 from .template_parts import FENCE_DIFFERENCE, template_messages
@@ -115,8 +115,7 @@ def write(context: ExportContext) -> ExportedFiles:
     differences = [
         "TruLens sends no response format with the judge's own fields: the reply is asked for in words and read from "
         "its text.",
-        *calibration_difference(context),
-        *prose_difference(prompt),
+        *module_differences(context),
     ]
     try:
         files[REGISTRY] = _registry_entry(context)
@@ -125,9 +124,7 @@ def write(context: ExportContext) -> ExportedFiles:
         differences.append(f"{REGISTRY} is not written: {reason}.")
     return ExportedFiles(
         files=files,
-        exact=True,
         own_fences=True,
-        calibrated=True,
         differences=tuple(differences),
         scores=ScoreMap.of_shares(context, "TruLens' score is the grade's place between the ends of the scale."),
         usage=f"import {module}\n"

@@ -30,9 +30,9 @@ from judgewright.judges import (
 )
 from judgewright.runs.exports import (
     ExportContext,
-    calibration_difference,
     literal,
     messages_part,
+    module_differences,
     reading_part,
     stem,
     user_text_part,
@@ -185,7 +185,7 @@ def test_a_rule_that_takes_nothing_for_positive_arrives_as_infinity() -> None:
     rule = DecisionRule(threshold=0.9, calibration=Platt(slope=0.0, intercept=0.0))
     prompt = Registry().get("diras_probability")
     assert math.inf == module_of(prompt, rule).THRESHOLD
-    (sentence,) = calibration_difference(ExportContext(prompt=prompt, rule=rule, provenance={}))
+    (sentence,) = module_differences(ExportContext(prompt=prompt, rule=rule, provenance={}))
     assert "raw probabilities" in sentence
 
 
