@@ -162,7 +162,6 @@ def ask_instruction(
     client: Client,
     *,
     settings: JudgeSettings = ASKING,
-    repeat: int = 0,
     progress: Callable[[Progress], None] | None = None,
 ) -> list[Filled | Unfilled]:
     """Ask for every item and return the answers in order; one bad reply spoils nothing but its own item.
@@ -185,7 +184,6 @@ def ask_instruction(
             temperature=settings.temperature,
             max_tokens=settings.max_tokens,
             response_format=instruction.response_format if settings.structured else None,
-            repeat=repeat,
         )
         for i in sent
     ]

@@ -54,13 +54,7 @@ class RawRows:
         return f"RawRows({len(self.rows):,} rows, group={self.group!r})"
 
 
-def read_raw_rows(
-    path: RowSource,
-    roles: RawRoles,
-    *,
-    judges: Mapping[str, Sequence[str]],
-    groups: Sequence[str] = ("group_id", "group"),
-) -> RawRows:
+def read_raw_rows(path: RowSource, roles: RawRoles, *, judges: Mapping[str, Sequence[str]]) -> RawRows:
     """Read a file's rows.
 
     Args:
@@ -68,7 +62,6 @@ def read_raw_rows(
         roles: What is known about the columns.
         judges: Judges by name with their inputs: where no input is named, those of the judge that
             finds most of its inputs in the file are taken, and else every column of running text.
-        groups: Columns that hold the group where none is named.
 
     Raises:
         DataError: The file cannot be read, a named column is missing, an id stands twice, a label
@@ -83,7 +76,7 @@ def read_raw_rows(
             label=roles.label or "label",
             id=roles.id,
             group=roles.group,
-            group_defaults=tuple(groups),
+            group_defaults=("group_id", "group"),
             needed=needed,
             words=roles.words,
         ),
