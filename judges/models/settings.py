@@ -11,6 +11,7 @@ from typing import Any, Literal
 from ..errors import InputError
 from .model import Request
 from .price import Price
+from .transport import TransportName
 
 OMIT = "omit"
 """A temperature that is not sent, for endpoints that refuse the field."""
@@ -56,6 +57,8 @@ class ModelSettings:
     tokens_per_minute: int | None = None
     price: Price | None = None
     """Instead of the bundled price."""
+    transport: TransportName | None = None
+    """What sends the requests; None for `plain`, or `openai` where the environment needs it."""
 
     def __post_init__(self) -> None:
         for name in ("max_tokens", "optimizer_max_tokens", "concurrency", "requests_per_minute", "tokens_per_minute"):

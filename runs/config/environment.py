@@ -14,6 +14,7 @@ from ...judges.errors import InputError
 from ...judges.models import ModelSettings, Origin, Prices, checked_url
 from .api_keys import OPENAI, OPENAI_KEY, OPENAI_URL, OWN_KEY, OWN_URL, Binding, Keyring
 from .models_file import FILE, ModelEntry, merge_entries, read_user_models, read_workspace_models, user_models_path
+from .transports import choose_transport
 
 if TYPE_CHECKING:
     from ...judges import Client, Model
@@ -269,6 +270,8 @@ def open_model(spec: str, environment: Environment, *, concurrency: int | None =
     named, ring = environment.model(spec), environment.keyring()
     origin = Origin.of(named.base_url)
     binding = ring.binding(origin)
+    custom_headers = origin == Origin.of(environment.base_url)
+    chosen = choose_transport(named.base_url, environment.variables, custom_headers=custom_headers)
     return Endpoint(
         name=named.model,
         base_url=named.base_url,
@@ -278,7 +281,8 @@ def open_model(spec: str, environment: Environment, *, concurrency: int | None =
         max_connections=concurrency or named.settings.concurrency or _CONNECTIONS,
         key_hint=ring.what_to_do(named.base_url),
         needs_key=bool(environment.missing_key(spec)),
-        custom_headers=origin == Origin.of(environment.base_url),
+        custom_headers=custom_headers,
+        transport=named.settings.transport or chosen,
     )
 
 
