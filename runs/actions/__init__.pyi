@@ -2,7 +2,7 @@ from .accept import HunkChoice, NotAccepted, accept_hunks, identity, record_revi
 from .calibrate import CalibrationRun, run_calibration
 from .check_data import find_leaks
 from .find_slices import UNGROUPED, Search, advise, group_by_input, search
-from .flips import flips, flips_of, validation
+from .flips import flips_of, validation
 from .gate import GateModel, TwoJudges, gate_judges
 from .gate_decision import GATED, HUNKS, Gated, Terms, decisions_about, gated_on, needed, provenance, verification
 from .lineage import Node, lineage
@@ -36,7 +36,6 @@ __all__ = [
     "baseline",
     "decisions_about",
     "find_leaks",
-    "flips",
     "flips_of",
     "gate_judges",
     "gated_on",

@@ -311,20 +311,9 @@ def _put_to_gate(workspace: Workspace, choice: _Choice, model: GateModel, *, fla
     rules = {} if rule is None else {run.before.version: rule, prompt.version: rule}
 
     def answer(own: str) -> tuple[dict[str, Any], ClientStats]:  # Any: JSON
-        ledger = HoldoutLedger(workspace.database)
-        remember_split(ledger, own, parts, allow_opened=config.allow_opened)
+        remember_split(HoldoutLedger(workspace.database), own, parts, allow_opened=config.allow_opened)
         prompts = run.before, prompt
-        return decide_with_model(
-            workspace,
-            own,
-            prompts,
-            parts.holdout,
-            terms,
-            model,
-            rules=rules,
-            ledger=ledger,
-            purpose=HUNKS,
-        )
+        return decide_with_model(workspace, own, prompts, parts.holdout, terms, model, rules=rules, purpose=HUNKS)
 
     about = {"before": f"{prompt.name}@{run.before.version}", "after": f"{prompt.name}@{prompt.version}"}
     about |= {"data": Path(config.data).name, "rows": len(parts.holdout), "groups": parts.holdout.groups}

@@ -33,7 +33,7 @@ from ...slices.topics import add_topics, fit_topics
 from ..store.journal import find_run
 from ..store.sealed_rows import enter_look, require_shown, seal_of, version_of
 from ..store.workspace import Workspace
-from .run_summary import baseline
+from .run_summary import baseline, read_optimization
 
 _slices = partial(option, "Slices")
 UNGROUPED = "every row is a group of its own"
@@ -88,7 +88,7 @@ def read_judged(
         option = next(iter(given)).replace("_", "-")
         raise InputError(f"--{option} says how a verdict file is read, and {source!r} is no file")
     run_id = find_run(workspace.database, source, kind="optimize") if workspace.exists else source
-    judged = baseline(workspace, run_id)
+    judged = baseline(workspace, read_optimization(workspace, run_id))
     note = "only the run's open rows (training and validation) are read; holdout and final stay sealed"
     return replace(judged, dataset=replace(judged.dataset, notes=(*judged.dataset.notes, note)))
 

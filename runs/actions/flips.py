@@ -5,24 +5,16 @@ Both prompts' answers come from the record of calls; no model is asked. The hold
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
 
-from ...judges import (
-    BoolArray,
-    Dataset,
-    InputError,
-    IntArray,
-    JudgedDataset,
-    Row,
-    Verdict,
-)
+from ...judges import BoolArray, Dataset, InputError, JudgedDataset, Row, Verdict
 from ...optimize.word_diff import Piece, diff_words
 from ..store.workspace import Workspace
-from .run_summary import read_optimization, recorded_verdicts, sealed_split
+from .run_summary import RunSummary, recorded_verdicts, sealed_split
 
 Direction = Literal["became right", "became wrong"]
 Error = Literal["FP", "FN"]
@@ -103,55 +95,39 @@ class Flips:
         )
 
 
-def flips(workspace: Workspace, run_id: str) -> Flips:
-    """Return the rows that changed sides between a run's prompt and the one it found.
-
-    Raises:
-        InputError: The run has not chosen a prompt yet, or its data have changed.
-        ModelError: An answer is not in the record.
-    """
-    return flips_of(validation(workspace, run_id))
-
-
 def flips_of(rows: Validation) -> Flips:
     """Return the rows that changed sides; a row that one of the prompts did not answer is none of them."""
     if rows.after is None:
         return Flips(rows=(), right=0, wrong=0, n=0)
     both = rows.before.scored[np.isin(rows.before.scored, rows.after.scored)]
-    flipped = tuple(sorted(_flips(rows, rows.after, both), key=lambda flip: flip.direction, reverse=True))
+    flipped: list[Flip] = []
+    for i in both:
+        old, new = rows.before.answers[i], rows.after.answers[i]
+        if isinstance(old, Verdict) and isinstance(new, Verdict) and old.positive != new.positive:
+            row, in_slice = rows.before.dataset.rows[i], bool(rows.in_slice[i])
+            flipped.append(_flip(rows.before.dataset, row, old, new, in_slice=in_slice))
+    flipped.sort(key=lambda flip: flip.direction, reverse=True)
     right = sum(flip.direction == "became right" for flip in flipped)
-    return Flips(rows=flipped, right=right, wrong=len(flipped) - right, n=len(both))
+    return Flips(rows=tuple(flipped), right=right, wrong=len(flipped) - right, n=len(both))
 
 
-def validation(workspace: Workspace, run_id: str) -> Validation:
-    """Return a run's validation rows with the recorded answers of its prompt and of the one it found.
+def validation(workspace: Workspace, run: RunSummary) -> Validation:
+    """Return a run's validation rows with the recorded answers of its prompt and of the best new one.
 
     Raises:
-        InputError: As `flips`.
-        ModelError: As `flips`.
+        InputError: The run is no optimization, has not chosen a prompt yet, or its data have changed.
+        ModelError: An answer is not in the record.
     """
-    run = read_optimization(workspace, run_id)
+    run.require_optimization()
     if run.best is None or run.slice is None:
-        raise InputError(f"run {run_id!r} has chosen no prompt yet", hint="wait for it, or resume it")
+        raise InputError(f"run {run.run_id!r} has chosen no prompt yet", hint="wait for it, or resume it")
     rows = sealed_split(run).validation
     in_slice = np.ones(len(rows), np.bool_)
     if run.slice.predicate is not None:
         in_slice = run.slice.predicate.mask(rows.rows)
-    after = None
-    if run.after is not None:
-        after = recorded_verdicts(workspace, run, run.after, rows)
-    return Validation(
-        before=recorded_verdicts(workspace, run, run.before, rows),
-        after=after,
-        in_slice=in_slice,
-    )
-
-
-def _flips(rows: Validation, after: JudgedDataset, positions: IntArray) -> Iterator[Flip]:
-    for i in positions:
-        row, old, new = rows.before.dataset.rows[i], rows.before.answers[i], after.answers[i]
-        if isinstance(old, Verdict) and isinstance(new, Verdict) and old.positive != new.positive:
-            yield _flip(rows.before.dataset, row, old, new, in_slice=bool(rows.in_slice[i]))
+    before = recorded_verdicts(workspace, run, run.before, rows)
+    after = None if run.after is None else recorded_verdicts(workspace, run, run.after, rows)
+    return Validation(before=before, after=after, in_slice=in_slice)
 
 
 def _flip(dataset: Dataset, row: Row, old: Verdict, new: Verdict, *, in_slice: bool) -> Flip:

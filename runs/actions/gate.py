@@ -28,7 +28,6 @@ from ...judges import (
 )
 from ...judges.judge import require_answers
 from ...optimize import gate
-from ...optimize.holdout.ledger import Ledger, Look, LookOutcome
 from ...optimize.holdout.row_fingerprints import RowFingerprints
 from ..config.environment import Environment
 from ..config.options import ModelOptions
@@ -118,9 +117,7 @@ def gate_judges(workspace: Workspace, two: TwoJudges, terms: Terms, model: GateM
         ledger = HoldoutLedger(workspace.database)
         sealed = {holdout.content_hash: RowFingerprints.of(dataset)}
         ledger.remember(run_id, open=RowFingerprints(), sealed=sealed, allow_opened=terms.allow_opened)
-        return decide_with_model(
-            workspace, run_id, (before, after), holdout, terms, model, rules=two.rules, ledger=ledger
-        )
+        return decide_with_model(workspace, run_id, (before, after), holdout, terms, model, rules=two.rules)
 
     return answer_once(
         workspace, "gate", {"question": question, "model": options.model, **two.to_json()}, about, answer
@@ -136,7 +133,6 @@ def decide_with_model(
     model: GateModel,
     *,
     rules: Mapping[str, DecisionRule],
-    ledger: HoldoutLedger,
     purpose: str = "gate",
 ) -> tuple[dict[str, Any], ClientStats]:  # Any: JSON
     """Put two prompts through the gate, asked of one model; for the purpose `recheck`, on the model's own line."""
@@ -144,6 +140,7 @@ def decide_with_model(
     with open_run_clients(workspace, run_id, options, model.environment, same_budget=model.same_budget) as clients:
         client = clients[options.model, options.via]
         line = client.model.name if purpose == "recheck" else ""
+        ledger = HoldoutLedger(workspace.database, purpose=purpose, line=line)
         decision = gate(
             *prompts,
             holdout,
@@ -151,7 +148,7 @@ def decide_with_model(
             judge=lambda prompt, rows, repeat: _ask(
                 prompt, rows, client, model, rule=rules.get(prompt.version), repeat=repeat
             ),
-            ledger=_OnLine(ledger, purpose=purpose, line=line),
+            ledger=ledger,
             run_id=run_id,
             member=None if predicate is None else lambda rows: predicate.mask(rows.rows),
             exclude=terms.exclude,
@@ -160,37 +157,6 @@ def decide_with_model(
     decision = with_cautions(decision, look)
     body = {"model": client.model.name, "simulated": decision.simulated, "decision": decision.to_json()}
     return body, client.stats
-
-
-@dataclass(frozen=True, slots=True)
-class _OnLine:
-    """A ledger all of whose looks have one purpose and are counted on one line."""
-
-    ledger: Ledger
-    purpose: str
-    line: str
-
-    def remember(self, run_id: str, **rows: Any) -> Any:  # Any: the arguments of `Ledger.remember`
-        """See `Ledger.remember`."""
-        return self.ledger.remember(run_id, **rows)
-
-    def begin(self, holdout: str, *, run_id: str, before: str, after: str, **_: Any) -> Look:  # Any: as in `Ledger`
-        """See `Ledger.begin`; purpose and line are the own ones."""
-        return self.ledger.begin(
-            holdout, run_id=run_id, before=before, after=after, purpose=self.purpose, line=self.line
-        )
-
-    def measured(self, version: str, rows: RowFingerprints, *, by: str) -> None:
-        """See `Ledger.measured`."""
-        self.ledger.measured(version, rows, by=by)
-
-    def conclude(self, look: Look, *, outcome: LookOutcome, reason: str) -> None:
-        """See `Ledger.conclude`."""
-        self.ledger.conclude(look, outcome=outcome, reason=reason)
-
-    def looks(self, holdout: str) -> Any:  # Any: as `Ledger.looks`
-        """See `Ledger.looks`."""
-        return self.ledger.looks(holdout)
 
 
 def _ask(

@@ -11,7 +11,6 @@ from ...judges import DecisionRule, InputError, JudgePrompt, SealedRows, load_pr
 from ...optimize import Guard, Objective
 from ...slices import parse_predicate
 from ..store.journal import list_runs
-from ..store.ledger import HoldoutLedger
 from ..store.workspace import Workspace
 from .gate import GateModel, TwoJudges, decide_with_model
 from .gate_decision import HUNKS, Gated, Terms, answer_once, count_groups
@@ -58,17 +57,9 @@ def recheck(workspace: Workspace, prompt: JudgePrompt, model: GateModel) -> Gate
     }
 
     def answer(run_id: str) -> Any:  # Any: as decide_with_model
-        prompts, ledger = (past.before, past.after), HoldoutLedger(workspace.database)
+        prompts = past.before, past.after
         return decide_with_model(
-            workspace,
-            run_id,
-            prompts,
-            past.holdout,
-            past.terms,
-            model,
-            rules=past.rules,
-            ledger=ledger,
-            purpose="recheck",
+            workspace, run_id, prompts, past.holdout, past.terms, model, rules=past.rules, purpose="recheck"
         )
 
     name = options.model.partition("@")[0]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from functools import cached_property
-from typing import Any, TypeVar
+from typing import Any, Generic, TypeVar
 
 from ...judges import (
     Client,
@@ -81,6 +81,21 @@ class CostSummary:
         return asdict(self) | {"calls_per_point": self.calls_per_point, "cost_per_point": self.cost_per_point}
 
 
+class _Last(Generic[E]):
+    """The last event of a kind, as an attribute of a run; read once."""
+
+    def __init__(self, cls: type[E]) -> None:
+        self._cls = cls
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self._name = name
+
+    def __get__(self, run: RunSummary, owner: type) -> E | None:
+        # An attribute of the object goes before one of its class: the next reading does not come here.
+        event = run.__dict__[self._name] = run.last(self._cls)
+        return event
+
+
 @dataclass(frozen=True, kw_only=True)
 class RunSummary:
     """A run: its record, its events by kind, its calls. What it has not come to yet is None or empty."""
@@ -93,7 +108,8 @@ class RunSummary:
     def _all(self, cls: type[E]) -> tuple[E, ...]:
         return tuple(read_as(cls, event.payload) for event in self.events if event.kind == cls.kind)
 
-    def _last(self, cls: type[E]) -> E | None:
+    def last(self, cls: type[E]) -> E | None:
+        """Return the last event of a kind; None where there is none yet."""
         stored = [event for event in self.events if event.kind == cls.kind]
         return read_as(cls, stored[-1].payload) if stored else None
 
@@ -117,36 +133,32 @@ class RunSummary:
         """What an optimization depends on."""
         return RunConfig.from_json(self.record.config)
 
-    @cached_property
-    def started(self) -> Started | None:
-        """What was known before the first call."""
-        return self._last(Started)
-
-    @cached_property
-    def split(self) -> RowsSplit | None:
-        """How the rows were cut."""
-        return self._last(RowsSplit)
+    started = _Last(Started)
+    """What was known before the first call."""
+    split = _Last(RowsSplit)
+    """How the rows were cut."""
+    slice = _Last(SliceChosen)
+    """The rows to improve on."""
+    loss = _Last(LossFrozen)
+    """The loss."""
+    search_start = _Last(SearchStarted)
+    """The first prompt on the validation rows."""
+    best = _Last(BestCandidate)
+    """What the search ended with."""
+    hunks = _Last(HunksMeasured)
+    """What each hunk does on validation rows; None where that was not measured."""
+    threshold = _Last(ThresholdTuned)
+    """The thresholds that were chosen again."""
+    closing = _Last(Remeasured)
+    """The closing tables."""
+    answer = _Last(GateAnswered)
+    """The gate's answer, where the run is a question to it."""
 
     @cached_property
     def benchmark(self) -> Mapping[str, Any] | None:  # Any: JSON
         """The first prompt on the open rows, as `Benchmark.to_json` writes it."""
-        event = self._last(Benchmarked)
+        event = self.last(Benchmarked)
         return None if event is None else event.benchmark
-
-    @cached_property
-    def slice(self) -> SliceChosen | None:
-        """The rows to improve on."""
-        return self._last(SliceChosen)
-
-    @cached_property
-    def loss(self) -> LossFrozen | None:
-        """The loss."""
-        return self._last(LossFrozen)
-
-    @cached_property
-    def search_start(self) -> SearchStarted | None:
-        """The first prompt on the validation rows."""
-        return self._last(SearchStarted)
 
     @cached_property
     def steps(self) -> tuple[StepTaken, ...]:
@@ -154,40 +166,15 @@ class RunSummary:
         return self._all(StepTaken)
 
     @cached_property
-    def best(self) -> BestCandidate | None:
-        """What the search ended with."""
-        return self._last(BestCandidate)
-
-    @cached_property
-    def hunks(self) -> HunksMeasured | None:
-        """What each hunk does on validation rows; None where that was not measured."""
-        return self._last(HunksMeasured)
-
-    @cached_property
     def decision(self) -> DecisionRecord | None:
         """What the gate decided about the best candidate."""
-        event = self._last(GateDecided)
+        event = self.last(GateDecided)
         return None if event is None else event.decision
-
-    @cached_property
-    def threshold(self) -> ThresholdTuned | None:
-        """The thresholds that were chosen again."""
-        return self._last(ThresholdTuned)
-
-    @cached_property
-    def closing(self) -> Remeasured | None:
-        """The closing tables."""
-        return self._last(Remeasured)
 
     @cached_property
     def reviews(self) -> tuple[Reviewed, ...]:
         """What people decided about the run, oldest first."""
         return self._all(Reviewed)
-
-    @cached_property
-    def answer(self) -> GateAnswered | None:
-        """The gate's answer, where the run is a question to it."""
-        return self._last(GateAnswered)
 
     @property
     def finished(self) -> bool:
@@ -265,6 +252,15 @@ class RunSummary:
                 )
         return diff
 
+    def require_optimization(self) -> None:
+        """Make sure that it is a run of `optimize`.
+
+        Raises:
+            InputError: It is of another kind.
+        """
+        if self.record.kind != "optimize":
+            raise InputError(f"run {self.run_id!r} is a {self.record.kind}, not an optimization")
+
     def require_unreviewed(self) -> None:
         """Make sure that the run has finished and that nobody has decided about it.
 
@@ -303,8 +299,7 @@ def read_optimization(workspace: Workspace, run_id: str) -> RunSummary:
         WorkspaceError: See `read_run`.
     """
     run = read_run(workspace, run_id)
-    if run.record.kind != "optimize":
-        raise InputError(f"run {run.run_id!r} is a {run.record.kind}, not an optimization")
+    run.require_optimization()
     return run
 
 
@@ -377,12 +372,11 @@ def recorded_verdicts(workspace: Workspace, run: RunSummary, prompt: JudgePrompt
         return judge(prompt, rows, client, settings=settings.judge, rule=settings.rule)
 
 
-def baseline(workspace: Workspace, run_id: str) -> JudgedDataset:
+def baseline(workspace: Workspace, run: RunSummary) -> JudgedDataset:
     """Return a run's benchmark rows with their recorded verdicts; no model is called.
 
     Raises:
         InputError: See `sealed_split`.
         ModelError: The run stopped before its benchmark was complete.
     """
-    run = read_optimization(workspace, run_id)
     return recorded_verdicts(workspace, run, run.before, open_rows(sealed_split(run)))

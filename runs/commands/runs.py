@@ -117,10 +117,11 @@ def flips(
     Answers are read from the workspace; no model is called, and no holdout row is opened.
     """
     from ..actions.flips import flips_of, validation
+    from ..actions.run_summary import read_run
     from ..reports.run_report import say_flip
 
     run = named_run(workspace, run)
-    verdicts = validation(workspace, run)
+    verdicts = validation(workspace, read_run(workspace, run))
     flipped = flips_of(verdicts)
     in_slice = None if side is None else side == "in"
     chosen = flipped.only(direction=DIRECTIONS[direction] if direction else None, error=error, in_slice=in_slice)

@@ -39,7 +39,7 @@ def export_run(workspace: Workspace, run_id: str, folder: Path, *, formats: Sequ
     run = read_optimization(workspace, run_id)
     if run.decision is None:
         raise InputError(f"run {run_id!r} has no decision yet", hint=f"judgewright runs resume {run_id}")
-    rows = validation(workspace, run_id)
+    rows = validation(workspace, run)
     folder.mkdir(parents=True, exist_ok=True)
     paths: list[Path] = []
     if "html" in formats:
@@ -51,7 +51,7 @@ def export_run(workspace: Workspace, run_id: str, folder: Path, *, formats: Sequ
     if "jsonl" in formats:
         for name, lines in (
             ("events", _events(run)),
-            ("verdicts", _verdicts(run, rows, baseline(workspace, run_id))),
+            ("verdicts", _verdicts(run, rows, baseline(workspace, run))),
             ("prompts", _prompts(run)),
         ):
             paths.append(folder / f"{name}.jsonl")

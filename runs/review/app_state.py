@@ -93,7 +93,7 @@ class AppState:
         # One at a time: a second visitor waits for the first one's work rather than doing it again.
         with self._rows_lock:
             if run_id not in self._rows:
-                both = validation(self.workspace, run_id)
+                both = validation(self.workspace, self.read(run_id))
                 before, after = bins_of_verdicts(both.before), bins_of_verdicts(both.after) if both.after else []
                 drawn = reliability(before, after) if any(b.share.n for b in (*before, *after)) else None
                 self._rows[run_id] = Rows(flips=flips_of(both), reliability=drawn)

@@ -54,10 +54,14 @@ class HoldoutLedger:
 
     Args:
         max_looks: Looks on a holdout since its last accept after which `begin` refuses.
+        purpose, line: What its looks are for, and on which line they are counted, where `begin` is not told.
     """
 
-    def __init__(self, database: Database, *, max_looks: int = MAX_LOOKS) -> None:
+    def __init__(
+        self, database: Database, *, max_looks: int = MAX_LOOKS, purpose: str = "gate", line: str = ""
+    ) -> None:
         self._database = database
+        self._purpose, self._line = purpose, line
         self._max_looks = max_looks
         self._file = database.path.with_name("ledger.head")
 
@@ -86,8 +90,8 @@ class HoldoutLedger:
         run_id: str,
         before: str,
         after: str,
-        purpose: str = "gate",
-        line: str = "",
+        purpose: str | None = None,
+        line: str | None = None,
         known_as: tuple[str, ...] = (),
     ) -> Look:
         """See `Ledger.begin`."""
@@ -96,8 +100,8 @@ class HoldoutLedger:
             run_id=run_id,
             before=before,
             after=after,
-            purpose=purpose,
-            line=line,
+            purpose=self._purpose if purpose is None else purpose,
+            line=self._line if line is None else line,
             known_as=known_as,
         )
 

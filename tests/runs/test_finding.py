@@ -96,10 +96,10 @@ def test_a_baseline_cut_otherwise_than_the_run_cut_it_is_not_shown(place: Worksp
     journal = RunJournal(place.database, run_id)
     journal.record("started", stored("started", {}))
     with pytest.raises(InputError, match="has not begun"):
-        baseline(place, run_id)
+        baseline(place, read_optimization(place, run_id))
     journal.record("split", stored("split", {}))
     with pytest.raises(InputError, match="not split as it was when the run started"):
-        baseline(place, run_id)
+        baseline(place, read_optimization(place, run_id))
 
 
 def test_what_the_gate_was_asked_is_read_back(place: Workspace) -> None:

@@ -8,7 +8,9 @@ from pathlib import Path
 import pytest
 
 from judgewright.judges import InputError, ModelError, Registry, Unscored, load_dataset, split_dataset
-from judgewright.runs.actions import RunResult, flips, flips_of, start_run, validation
+from judgewright.runs import actions
+from judgewright.runs.actions import RunResult, flips_of, read_run, start_run
+from judgewright.runs.actions.flips import Flips, Validation
 from judgewright.runs.config import Environment
 from judgewright.runs.demo import write_demo_rows
 from judgewright.runs.store import RunConfig, RunJournal, Workspace, create_run
@@ -19,6 +21,16 @@ PROMPT = Registry().get("groundedness")
 EDIT = PROMPT.edited(
     criteria=f"{PROMPT.criteria}\nCompare each number with the source, and grade low if it does not appear there."
 )
+
+
+def validation(place: Workspace, run_id: str) -> Validation:
+    """The validation rows of a run."""
+    return actions.validation(place, read_run(place, run_id))
+
+
+def flips(place: Workspace, run_id: str) -> Flips:
+    """The rows that changed sides in a run."""
+    return flips_of(validation(place, run_id))
 
 
 def start(place: Workspace, **given: object) -> RunResult:

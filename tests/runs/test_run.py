@@ -195,7 +195,7 @@ def test_changed_rows_are_noticed_on_resume(place: Workspace, rows: Path) -> Non
 def test_the_baseline_of_a_run_is_read_without_asking(place: Workspace, rows: Path) -> None:
     """`slices RUN` works on the recorded verdicts."""
     result = start(place, config(rows, steps=0))
-    judged = baseline(place, result.run_id)
+    judged = baseline(place, result.run)
     recorded = next(event.payload for event in result.run.events if event.kind == "benchmark")
     assert len(judged.scored) == recorded["n"]
 

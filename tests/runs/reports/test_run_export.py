@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from judgewright.judges import InputError, Registry, load_dataset, load_prompt, split_dataset
-from judgewright.runs.actions import RunSummary, flips, read_optimization, record_review, start_run, validation
+from judgewright.runs.actions import RunSummary, flips_of, read_optimization, record_review, start_run, validation
 from judgewright.runs.actions.flips import Validation
 from judgewright.runs.cli import main
 from judgewright.runs.config import Environment
@@ -159,7 +159,9 @@ def test_verdicts_hold_both_prompts_on_validation_and_the_first_on_training(kept
     before, after = sides.values()
     assert set(after) == {row_id for row_id, line in before.items() if line["part"] == "validation"}
     changed = {row_id for row_id, line in after.items() if line["positive"] != before[row_id]["positive"]}
-    assert changed == {flip.row_id for flip in flips(kept.place, kept.run_id).rows}
+    assert changed == {
+        flip.row_id for flip in flips_of(validation(kept.place, read_optimization(kept.place, kept.run_id))).rows
+    }
     assert all(line["simulated"] for line in found)
 
 
@@ -172,7 +174,8 @@ def test_the_same_run_gives_the_same_files(kept: Kept, tmp_path: Path) -> None:
 @pytest.fixture(scope="module")
 def summary(kept: Kept) -> tuple[RunSummary, Validation]:
     """What the files are made of."""
-    return read_optimization(kept.place, kept.run_id), validation(kept.place, kept.run_id)
+    run = read_optimization(kept.place, kept.run_id)
+    return run, validation(kept.place, run)
 
 
 @pytest.mark.parametrize("render", [render_html, render_markdown])
@@ -272,7 +275,7 @@ def test_commands_write_and_show(kept: Kept, tmp_path: Path, capsys: pytest.Capt
     at = ("--workspace", str(kept.place.root))
     main(["runs", "export", kept.run_id, "--out", str(tmp_path / "o"), "--format", "md", "--json", *at])
     assert [Path(path).name for path in json.loads(capsys.readouterr().out)["paths"]] == ["run.md"]
-    whole = flips(kept.place, kept.run_id)
+    whole = flips_of(validation(kept.place, read_optimization(kept.place, kept.run_id)))
     main(["runs", "flips", kept.run_id, "--json", "--limit", "3", "--direction", "right", *at])
     body = json.loads(capsys.readouterr().out)
     assert (body["right"], body["wrong"], body["n"], body["simulated"]) == (whole.right, whole.wrong, whole.n, True)

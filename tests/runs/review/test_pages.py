@@ -11,7 +11,7 @@ from starlette.testclient import TestClient
 from judgewright.judges import Registry
 from judgewright.judges.models import Completion, Message, Request
 from judgewright.optimize.events import RunEvent
-from judgewright.runs.actions import flips, start_run
+from judgewright.runs.actions import flips_of, read_run, start_run, validation
 from judgewright.runs.config import Environment
 from judgewright.runs.demo import write_demo_rows
 from judgewright.runs.review import Exact, open_templates
@@ -79,7 +79,7 @@ def test_no_sealed_row_is_on_any_page(page: TestClient, made: Made, path: str) -
 def test_the_flips_are_those_of_the_record_and_can_be_narrowed(page: TestClient, made: Made) -> None:
     """Each row is on one page; filters add up; what a query invents is passed over."""
     with Workspace(made.root) as place:
-        found = flips(place, made.run_id)
+        found = flips_of(validation(place, read_run(place, made.run_id)))
     assert found.rows
     whole = at(page, "/runs/{run}/flips", made)
     assert [row.row_id for row in found.rows[:50]] == re.findall(r'aria-label="Row ([^"]+)"', whole)
