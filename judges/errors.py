@@ -117,3 +117,14 @@ class WorkspaceError(WorldError):
 
 class DivergedError(WorkspaceError):
     """A resumed run came to other events than it had recorded; it has to start again."""
+
+
+def explain_yaml_error(error: Exception) -> str:
+    """Return why the text of a YAML file was refused: the field and its value, or the parser's first line."""
+    from pydantic import ValidationError
+
+    if isinstance(error, ValidationError):
+        first = error.errors()[0]
+        field = ".".join(str(part) for part in first["loc"]) or "the file"
+        return f"{field}: {first['msg']} (got {first['input']!r:.80})"
+    return next(iter(str(error).splitlines()), type(error).__name__)

@@ -15,7 +15,7 @@ import orjson
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from .errors import PromptError
+from .errors import PromptError, explain_yaml_error
 from .files.small_file import read_small_text
 from .models.model import Message
 from .rows import Row
@@ -343,12 +343,9 @@ def load_prompt(text: str, *, origin: str = "<text>") -> JudgePrompt:
     except PromptError as error:
         raise PromptError(f"{origin}: {error}") from None
     except ValidationError as error:
-        first = error.errors()[0]
-        field_name = ".".join(str(part) for part in first["loc"]) or "the file"
-        raise PromptError(f"{origin}: {field_name}: {first['msg']} (got {first['input']!r:.80})") from None
+        raise PromptError(f"{origin}: {explain_yaml_error(error)}") from None
     except (yaml.YAMLError, RecursionError, KeyError, ValueError, TypeError, OverflowError) as error:
-        reason = next(iter(str(error).splitlines()), type(error).__name__)
-        raise PromptError(f"{origin}: not valid YAML: {reason}") from None
+        raise PromptError(f"{origin}: not valid YAML: {explain_yaml_error(error)}") from None
     scale = parsed.scale.model_dump()
     if scale["threshold"] is None:
         scale["threshold"] = {"graded": 2.0, "binary": 1.0, "probability": 0.5, "choice": 1.0}[parsed.scale.kind]

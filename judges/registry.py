@@ -14,7 +14,7 @@ import yaml
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from . import prompts
-from .errors import InputError, PromptError
+from .errors import InputError, PromptError, explain_yaml_error
 from .files.small_file import read_small_text
 from .prompt import JudgePrompt, TextDumper, check_name, load_prompt, read_prompt
 from .scale import DecisionRule
@@ -257,14 +257,11 @@ def read_rule(path: Path) -> KeptRule:
         parsed = _RuleFile.model_validate(yaml.load(text, Loader=yaml.BaseLoader))  # noqa: S506  # text and nothing else
         rule = DecisionRule.from_json({"threshold": parsed.threshold, "calibration": parsed.calibration})
     except ValidationError as error:
-        first = error.errors()[0]
-        field = ".".join(str(part) for part in first["loc"]) or "the file"
-        raise PromptError(f"{path}: {field}: {first['msg']} (got {first['input']!r:.80})") from None
+        raise PromptError(f"{path}: {explain_yaml_error(error)}") from None
     except InputError as error:
         raise PromptError(f"{path}: {error}") from None
     except (OSError, yaml.YAMLError, RecursionError, ValueError, TypeError) as error:
-        reason = next(iter(str(error).splitlines()), type(error).__name__)
-        raise PromptError(f"cannot read the rule file {str(path)!r}: {reason}") from None
+        raise PromptError(f"cannot read the rule file {str(path)!r}: {explain_yaml_error(error)}") from None
     if rule.version != parsed.rule:
         raise PromptError(
             f"{path}: the file says rule {parsed.rule}, its content is {rule.version}",

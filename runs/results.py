@@ -244,10 +244,7 @@ class Run(Printed):
     @property
     def events(self) -> tuple[Event, ...]:
         """Everything the run did, in order."""
-        from .store.journal import RunJournal
-
-        with self._open() as workspace:
-            return RunJournal(workspace.database, self.run_id).events()
+        return self.summary.events
 
     def accept(self, *, comment: str, who: str | None = None) -> JudgePrompt:
         """Adopt the new prompt: from now on its judge's name means it in this workspace.

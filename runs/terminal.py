@@ -67,6 +67,11 @@ def _out() -> TextIO:
     return _TEXT.get() or sys.stdout
 
 
+def simulated_mark(simulated: bool) -> str:
+    """Return what stands behind a heading whose figures a simulated model made; nothing for a real one."""
+    return "  [SIMULATED: says nothing about real models]" if simulated else ""
+
+
 def say_waiting(whom: str) -> None:
     """Tell that a command waits for another one that writes to the same workspace."""
     say(f"waiting for {whom}, which writes to this workspace; Ctrl-C stops waiting", to_stderr=True)
@@ -211,11 +216,6 @@ def _short_summary(progress: Progress, room: int) -> str:
     return fitting
 
 
-def _cut(text: str, most: int) -> str:
-    text = inline(text)
-    return text if len(text) <= most else f"{text[: most - 1]}…"
-
-
 def _plain() -> Callable[[str, Progress], None]:
     last = [time.monotonic()]
 
@@ -249,7 +249,9 @@ def _bar() -> Iterator[Callable[[str, Progress], None]]:
             if doing not in tasks:
                 for old in tasks.values():
                     bar.update(old, visible=False)
-                tasks[doing] = bar.add_task(_cut(doing, console.width // 3), total=progress.total, summary="")
+                name, most = inline(doing), console.width // 3
+                shown = name if len(name) <= most else f"{name[: most - 1]}…"
+                tasks[doing] = bar.add_task(shown, total=progress.total, summary="")
             count = f" {progress.total}/{progress.total}  0:00:00   "
             taken = min(len(doing), console.width // 3) + bar_width + len(count)
             summary = _short_summary(progress, console.width - taken)

@@ -12,6 +12,7 @@ import yaml
 from pydantic import BaseModel, ConfigDict, InstanceOf, ValidationError
 
 from ..judges import InputError, JudgedDataset, read_small_text, write_beside
+from ..judges.errors import explain_yaml_error
 from ..judges.rows import hash_rows
 from .effect import Direction
 from .inspect_slice import MeasuredSlice
@@ -141,14 +142,9 @@ def load_saved_slice(path: Path) -> SavedSlice:
         # The base loader builds text and nothing else, so that a file cannot run anything.
         parsed = _File.model_validate(yaml.load(text, Loader=yaml.BaseLoader))  # noqa: S506  # text only
     except ValidationError as error:
-        first = error.errors()[0]
-        field = ".".join(map(str, first["loc"])) or "the file"
-        raise InputError(
-            f"{path}: {field}: {first['msg']} (got {first['input']!r:.80})", hint="judgewright slices --save writes one"
-        ) from None
+        raise InputError(f"{path}: {explain_yaml_error(error)}", hint="judgewright slices --save writes one") from None
     except (OSError, yaml.YAMLError, RecursionError, ValueError, TypeError) as error:
-        reason = next(iter(str(error).splitlines()), type(error).__name__)
-        raise InputError(f"cannot read the slice file {str(path)!r}: {reason}") from None
+        raise InputError(f"cannot read the slice file {str(path)!r}: {explain_yaml_error(error)}") from None
     return SavedSlice(
         predicate=parse_predicate(parsed.slice),
         **parsed.found.model_dump(),

@@ -11,7 +11,6 @@ from ...judges import (
     BudgetSpent,
     ClientStats,
     Dataset,
-    JudgedDataset,
     JudgePrompt,
     JudgeSettings,
     Progress,
@@ -105,7 +104,12 @@ def run_calibration(
     with start_run_client(workspace, "calibrate", config, models, environment) as (run_id, client):
         remember_split(HoldoutLedger(workspace.database), run_id, parts)
         judged = judge(prompt, rows, client, settings=settings, progress=lambda p: watch("validation rows", p))
-        _require_all_answers(judged)
+        reasons = [answer.reason for answer in judged.answers if isinstance(answer, Unscored)]
+        if unpaid := reasons.count("budget"):
+            raise BudgetSpent(
+                f"the budget ended before {unpaid} rows were judged", hint="try again with a larger --budget"
+            )
+        require_answers(judged.answers)
         calibrated = calibrate(judged, metric=metric, method=method)
         kept = KeptRule(
             rule=calibrated.rule,
@@ -121,14 +125,6 @@ def run_calibration(
         )
         path = workspace.registry.keep_rule(prompt, kept)
     return CalibrationRun(run_id=run_id, calibrated=calibrated, kept=kept, path=path, shares=shares, stats=client.stats)
-
-
-def _require_all_answers(judged: JudgedDataset) -> None:
-    """Refuse to fit a rule on part of the rows, where the budget or the endpoint ended early."""
-    reasons = [answer.reason for answer in judged.answers if isinstance(answer, Unscored)]
-    if unpaid := reasons.count("budget"):
-        raise BudgetSpent(f"the budget ended before {unpaid} rows were judged", hint="try again with a larger --budget")
-    require_answers(judged.answers)
 
 
 def _bins_json(bins: list[Bin]) -> list[dict[str, Any]]:  # Any: JSON

@@ -144,7 +144,14 @@ def gate_verdicts(
     """
     dataset = before.dataset
     terms.require_fit(dataset, before, after)
-    versions = [_verdicts_version(side) for side in (before, after)]
+    versions: list[str] = []
+    for side in (before, after):
+        # A judge known by its verdicts alone: what it says of each row is its version.
+        digest = hashlib.blake2b(digest_size=8)
+        for one in side.answers:
+            verdict = (one.score, one.positive) if isinstance(one, Verdict) else None
+            digest.update(repr((one.row_id, verdict)).encode("utf-8", "surrogatepass"))
+        versions.append(f"verdicts-{digest.hexdigest()}")
     if versions[0] == versions[1]:
         raise InputError(f"{before.judge} and {after.judge} say the same of every row; there is nothing to decide")
     question = {"holdout": dataset.content_hash, "before": versions[0], "after": versions[1], **terms.to_json()}
@@ -202,27 +209,14 @@ def answer_once(
     last = next((info for info in reversed(known) if info.config["question"] == config["question"]), None)
     events = RunJournal(workspace.database, last.run_id).events() if last else ()
     before = next((read_as(GateAnswered, event.payload) for event in events if event.kind == GATED), None)
-    if last and before and _is_answer(before.decision):
+    evidence = before.decision.evidence if before else None
+    if last and before and evidence and min(evidence.coverage_before, evidence.coverage_after) >= MIN_COVERAGE:
         return Gated(run_id=last.run_id, answer=before, repeated=True)
     run_id = last.run_id if last and not before else create_run(workspace.database, kind, config)
     with run_session(workspace.database, run_id):
         body, stats = answer(run_id)
         event = RunJournal(workspace.database, run_id).record(GATED, {**about, **body})
     return Gated(run_id=run_id, answer=read_as(GateAnswered, event.payload), repeated=False, stats=stats)
-
-
-def _is_answer(decision: DecisionRecord) -> bool:
-    evidence = decision.evidence
-    return evidence is not None and min(evidence.coverage_before, evidence.coverage_after) >= MIN_COVERAGE
-
-
-def _verdicts_version(judged: JudgedDataset) -> str:
-    """Return a hash of what was said of each row, as the version of a judge known by its verdicts alone."""
-    digest = hashlib.blake2b(digest_size=8)
-    for answer in judged.answers:
-        said = (answer.score, answer.positive) if isinstance(answer, Verdict) else None
-        digest.update(repr((answer.row_id, said)).encode("utf-8", "surrogatepass"))
-    return f"verdicts-{digest.hexdigest()}"
 
 
 def count_groups(dataset: Dataset) -> int:

@@ -231,7 +231,14 @@ def minimum_detectable_gain(workspace: Workspace, planned: PlannedRun, seen: Pil
     except InputError as error:
         reason = str(error)
     if size is None and not reason:
-        reason = churn.reason if churn.value is None else _too_few(len(holdout), perfect)
+        reason = f"on {len(holdout):,} rows not even an edit that mends every wrong verdict would be shown"
+        if churn.value is None:
+            reason = churn.reason
+        elif perfect is not None:
+            reason = (
+                f"on {len(holdout):,} rows only an edit that mends nearly every wrong verdict and breaks none would be "
+                f"shown (a gain of {100 * perfect:.1f} points)"
+            )
     share = CHURN if churn.value is None else churn.value
     return MinimumDetectableEffect(
         metric=metric,
@@ -248,10 +255,3 @@ def minimum_detectable_gain(workspace: Workspace, planned: PlannedRun, seen: Pil
         guards=guard_needs(planned.objective.guards, judged, churn=share),
         reason=reason,
     )
-
-
-def _too_few(rows: int, perfect: float | None) -> str:
-    if perfect is None:
-        return f"on {rows:,} rows not even an edit that mends every wrong verdict would be shown"
-    mended = "only an edit that mends nearly every wrong verdict and breaks none would be shown"
-    return f"on {rows:,} rows {mended} (a gain of {100 * perfect:.1f} points)"

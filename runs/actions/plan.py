@@ -235,19 +235,17 @@ def _spans(
         for rate, size, out in ((judge_rate, sizes.verdict_in, verdict), (writer_rate, sizes.text_in, text))
     ]
     calls = drawn.judge + drawn.optimizer
-    known = [cost for cost in costs if cost is not None]
+    money = Span(p50=None, p95=None, at_most=None, reason="the price of a model is unknown; name it in a price file")
+    one_verdict, one_text = priced
+    if one_verdict is not None and one_text is not None:
+        known = [cost for cost in costs if cost is not None]
+        at_most = sum(known) if len(known) == len(costs) else None
+        money = _span(drawn.judge * one_verdict + drawn.optimizer * one_text, at_most, why)
     return (
         _span(calls.astype(np.float64), float(sum(line.calls for line in lines))),
         _span(tokens, most, why),
-        _money(drawn, priced, sum(known) if len(known) == len(costs) else None, why),
+        money,
     )
-
-
-def _money(drawn: Drawn, priced: Sequence[float | None], most: float | None, why: str) -> Span:
-    one_verdict, one_text = priced
-    if one_verdict is None or one_text is None:
-        return Span(p50=None, p95=None, at_most=None, reason="the price of a model is unknown; name it in a price file")
-    return _span(drawn.judge * one_verdict + drawn.optimizer * one_text, most, why)
 
 
 def _weigh_budget(allowance: Allowance, *, tokens: Span, money: Span) -> BudgetForecast:

@@ -87,7 +87,12 @@ def _last_accept(workspace: Workspace, prompt: JudgePrompt) -> _Past:
             continue
         if run.answer.decision.accepted:
             if info.kind == HUNKS:
-                return _of_hunks(workspace, run)
+                # The run that has the hunks was about another text of the same judge, on the same rows.
+                past = _of_optimization(read_run(workspace, info.config["question"]["of"]))
+                composed = load_prompt(info.config["after"], origin="the run's composed prompt")
+                both = (past.before.version, composed.version)
+                rules = {version: rule for rule in past.rules.values() for version in both}
+                return replace(past, run_id=run.run_id, after=composed, rules=rules)
             if run.answer.model:
                 return _of_gate(run, run.answer.model)
     raise InputError(
@@ -110,15 +115,6 @@ def _of_optimization(run: RunSummary) -> _Past:
         rules={} if rule is None else {run.before.version: rule, after.version: rule},
         data=Path(config.data).name,
     )
-
-
-def _of_hunks(workspace: Workspace, run: RunSummary) -> _Past:
-    """Return what the run that has the hunks decided, about the composed text."""
-    config = run.record.config
-    past = _of_optimization(read_run(workspace, config["question"]["of"]))
-    after = load_prompt(config["after"], origin="the run's composed prompt")
-    rules = {version: rule for rule in past.rules.values() for version in (past.before.version, after.version)}
-    return replace(past, run_id=run.run_id, after=after, rules=rules)
 
 
 def _of_gate(run: RunSummary, model: str) -> _Past:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ...judges.errors import BudgetSpent, InputError, WorldError
+from ...judges.errors import BudgetSpent, InputError
 from ..config.options import BenchOptions, ModelOptions, RowOptions, TrustOptions
 from ..terminal import progress_on_stderr, say, say_json
 from .failure import error_body, report_failure
@@ -86,7 +86,8 @@ def bench(
             title=title,
             shown=result.shown,
         )
-    shortfall = _shortfall(result)
+    unpaid = result.benchmark.unscored.get("budget")
+    shortfall = BudgetSpent(f"the budget ended before {unpaid} rows were judged") if unpaid else None
     if as_json:
         say_json(result.to_json() | error_body(shortfall))
     else:
@@ -146,11 +147,3 @@ def _say(result: BenchResult, title: str, plan: BenchPlan) -> None:
     if result.flips is not None:
         say(f"\n{result.flips.describe()}")
     say_reliability(result.ceilings, audit=plan.ceilings.audit)
-
-
-def _shortfall(result: BenchResult) -> WorldError | None:
-    """Say what kept rows from being judged: no budget left."""
-    unscored = result.benchmark.unscored
-    if unscored.get("budget"):
-        return BudgetSpent(f"the budget ended before {unscored['budget']} rows were judged")
-    return None

@@ -60,15 +60,11 @@ def demo(folder: Path, as_json: bool) -> None:
         return
     say_end(result)
     say_verdict(result.run.decided)
-    command = f"{_command()} {{}} --workspace {shlex.quote(str(folder))}"
+    typed = Path(sys.argv[0])  # a path from here, such as `.venv/bin/judgewright`, is shown as it was typed
+    program = str(typed) if typed.name == "judgewright" and not typed.is_absolute() else "judgewright"
+    command = f"{program} {{}} --workspace {shlex.quote(str(folder))}"
     say(f"\nRead it on a page:  {command.format('review')}")
     if body["decision"]["accepted"]:
         say(f"Adopt the prompt:   {command.format('accept latest')}")
     else:
         say(f"Read it again:      {command.format('runs show latest')}")
-
-
-def _command() -> str:
-    """Return what was typed to call us, where that is a path from here, such as `.venv/bin/judgewright`."""
-    typed = Path(sys.argv[0])
-    return str(typed) if typed.name == "judgewright" and not typed.is_absolute() else "judgewright"

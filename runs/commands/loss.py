@@ -12,7 +12,7 @@ import click
 from ...judges.errors import InputError
 from ...optimize.options import described, option
 from ..config.options import MODEL, ExchangeOptions, ModelOptions
-from ..terminal import inline, say, say_json, say_table
+from ..terminal import inline, say, say_json, say_table, simulated_mark
 from .help import Group
 from .model_access import asking_environment
 from .options import json_option, options_of, reads_workspace, writes_workspace
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from ...judges import OutputScale
-    from ...optimize import Objective
     from ...optimize.losses.costs import CostLine
     from ...optimize.losses.loss import Loss
     from ..actions.write_loss import LossGrades
@@ -118,7 +117,9 @@ def write(
             }
         )
         return
-    _say_objective(goal)
+    say(f"Read as: {inline(goal.describe())}")
+    for note in goal.notes:
+        say(f"  note: {inline(note)}")
     for refusal in written.refusals:
         say(f"  refused: {inline(refusal)}")
     _say_loss(written.loss, simulated=answer.simulated)
@@ -202,16 +203,10 @@ def _loss_json(loss: Loss) -> dict[str, Any]:  # Any: JSON
     return loss.to_json() | {"version": loss.version, "written_by": loss.written_by}
 
 
-def _say_objective(objective: Objective) -> None:
-    say(f"Read as: {inline(objective.describe())}")
-    for note in objective.notes:
-        say(f"  note: {inline(note)}")
-
-
 def _say_loss(loss: Loss, *, simulated: bool) -> None:
     from ...optimize.losses.axioms import DECLARATIONS
 
-    marked = "  [SIMULATED: says nothing about real models]" if simulated and loss.written_by != "default" else ""
+    marked = simulated_mark(simulated and loss.written_by != "default")
     say(f"Loss {loss.version}, written by {inline(loss.written_by)}{marked}")
     say(f"  {inline(str(loss.expression))}")
     for key, claimed in loss.declares.items():

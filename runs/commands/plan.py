@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 import click
 
 from ..config.options import OptimizeOptions
-from ..terminal import inline, progress_on_stderr, say, say_json, say_table
+from ..terminal import inline, progress_on_stderr, say, say_json, say_table, simulated_mark
 from .help import Command
 from .options import json_option, options_of, output_option, writes_workspace
 
 if TYPE_CHECKING:
     from ...optimize.holdout.power import GuardNeed
     from ..actions.pilot import MinimumDetectableEffect
-    from ..actions.plan import Plan, Span
+    from ..actions.plan import Plan
     from ..store.workspace import Workspace
 
 
@@ -60,26 +60,32 @@ def plan(
 
 def say_plan(planned: Plan) -> None:
     """Print a plan: what is asked, what it costs, what it could show."""
+    from ..reports.numbers import NONE, count, price
+
     sizes = ", ".join(f"{part} {rows:,}" for part, rows in planned.sizes.items())
-    simulated = "  [SIMULATED: says nothing about real models]" if planned.simulated else ""
+    simulated = simulated_mark(planned.simulated)
     say(f"Plan for {inline(planned.judge)} on {sum(planned.sizes.values()):,} rows ({sizes}){simulated}")
     if planned.pilot is not None:
-        seen = planned.pilot
-        cost = "price unknown" if seen.cost is None else f"${seen.cost:.4f}"
-        say(f"  pilot {seen.run_id}: {seen.calls} calls, {seen.recorded} cached, {cost}")
+        pilot = planned.pilot
+        say(f"  pilot {pilot.run_id}: {pilot.calls} calls, {pilot.recorded} cached, {price(pilot.cost)}")
     else:
         say("  nothing was asked or spent")
-    lines = (("calls", planned.calls, ",.0f"), ("tokens", planned.tokens, ",.0f"), ("dollars", planned.money, ",.4f"))
+    spans = {"calls": planned.calls, "tokens": planned.tokens, "dollars": planned.money}
+    lines: list[list[str]] = []
+    for name, span in spans.items():
+        form = ",.4f" if name == "dollars" else ",.0f"
+        ends = (span.p50, span.p95, span.at_most)
+        lines.append([name, *(NONE if end is None else format(end, form) for end in ends)])
     say("\nWhat it takes")
-    say_table(("", "p50", "p95", "at most"), [(name, *_ends(span, form)) for name, span, form in lines])
-    for reason in dict.fromkeys(span.reason for _, span, _ in lines if span.reason):
+    say_table(("", "p50", "p95", "at most"), lines)
+    for reason in dict.fromkeys(span.reason for span in spans.values() if span.reason):
         say(f"  not known: {reason}")
     if planned.budget.note:
         say(f"  {inline(planned.budget.note)}")
     if planned.lines:
         say("\nAt most, step by step")
         head = ("step", "asked", "calls", "tokens in", "tokens out")
-        cells = [(x.what, x.who, f"{x.calls:,}", _count(x.tokens_in), _count(x.tokens_out)) for x in planned.lines]
+        cells = [(x.what, x.who, f"{x.calls:,}", count(x.tokens_in), count(x.tokens_out)) for x in planned.lines]
         say_table(head, cells, left=2)
     say(f"\nA row takes {planned.row_tokens.median:,} tokens to ask, 95 % take at most {planned.row_tokens.p95:,}")
     say(f"  counted by {planned.row_tokens.method}")
@@ -88,24 +94,24 @@ def say_plan(planned: Plan) -> None:
         say(f"  note: {inline(note)}")
 
 
-def _say_detectable(found: MinimumDetectableEffect) -> None:
+def _say_detectable(effect: MinimumDetectableEffect) -> None:
     from ...judges.reliability import CHURN
 
-    where = f"{found.rows:,} holdout rows in {found.groups:,} groups, look {found.look}, alpha {found.alpha:.4f}"
-    say(f"\nThe smallest gain of {found.metric} that the gate shows with 80 % power ({where})")
-    if found.size is None:
-        say(f"  not known: {inline(found.reason)}")
+    basis = f"{effect.rows:,} holdout rows in {effect.groups:,} groups, look {effect.look}, alpha {effect.alpha:.4f}"
+    say(f"\nThe smallest gain of {effect.metric} that the gate shows with 80 % power ({basis})")
+    if effect.size is None:
+        say(f"  not known: {inline(effect.reason)}")
     else:
-        high = "" if found.high is None else f"; {100 * found.high:.1f} at the upper end of the churn's interval"
-        say(f"  {100 * found.size:.1f} points{high}")
-        if found.high is not None and found.at_assumed is not None:
-            say(f"  {100 * found.at_assumed:.1f} points if an edit churns as much as edits often do ({CHURN:.0%})")
-    for need in found.guards:
-        say(f"  {describe_need(need, found.rows)}")
-    churn = found.churn
+        high = "" if effect.high is None else f"; {100 * effect.high:.1f} at the upper end of the churn's interval"
+        say(f"  {100 * effect.size:.1f} points{high}")
+        if effect.high is not None and effect.at_assumed is not None:
+            say(f"  {100 * effect.at_assumed:.1f} points if an edit churns as much as edits often do ({CHURN:.0%})")
+    for need in effect.guards:
+        say(f"  {describe_need(need, effect.rows)}")
+    churn = effect.churn
     shown = "not known" if churn.value is None else f"{churn.value:.0%}"
     interval = "" if churn.low is None or churn.high is None else f" (95 % {churn.low:.0%} .. {churn.high:.0%})"
-    say(f"  churn {shown}{interval}: {inline(found.basis)}")
+    say(f"  churn {shown}{interval}: {inline(effect.basis)}")
 
 
 def describe_need(need: GuardNeed, rows: int) -> str:
@@ -116,11 +122,3 @@ def describe_need(need: GuardNeed, rows: int) -> str:
     enough = "the holdout has" if rows >= need.rows else "too few: the holdout has"
     half = f"about {need.rows_at_half:,} where half of the margin is lost"
     return f"{named} wants about {need.rows:,} holdout rows where nothing is lost, {half}; {enough} {rows:,}"
-
-
-def _ends(span: Span, form: str) -> tuple[str, ...]:
-    return tuple("n/a" if value is None else format(value, form) for value in (span.p50, span.p95, span.at_most))
-
-
-def _count(tokens: int | None) -> str:
-    return "n/a" if tokens is None else f"{tokens:,}"

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Literal
 import click
 
 from ..reports.numbers import moment
+from ..results import RunList
 from ..store.journal import list_runs
-from ..terminal import progress_on_stderr, say, say_json, say_table
+from ..terminal import progress_on_stderr, say, say_json, simulated_mark
 from .help import Group
 from .model_access import allow_origin_option, asking_environment
 from .optimize import finish
@@ -46,11 +47,7 @@ def list_(workspace: Workspace, as_json: bool) -> None:
     elif not records:
         say("no runs here yet; try: judgewright demo")
     else:
-        lines: list[tuple[str, ...]] = []
-        for run in records:
-            started = run.created[:19].replace("T", " ")
-            lines.append((run.run_id, run.kind, run.state, started, str(run.config.get("model", ""))))
-        say_table(("run", "kind", "state", "started (UTC)", "model"), lines, left=5)
+        say(str(RunList(records)))
 
 
 @runs.command(epilog="Example:  judgewright runs show latest")
@@ -139,7 +136,7 @@ def flips(
             }
         )
         return
-    tag = "  [SIMULATED: says nothing about real models]" if simulated else ""
+    tag = simulated_mark(simulated)
     if verdicts.after is None:
         say(f"the run found no new prompt, so no row is decided otherwise{tag}")
         return

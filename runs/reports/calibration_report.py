@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from ...judges import Estimate
 from ...judges.metrics.reliability_bins import Bin
 from ..actions.calibrate import CalibrationRun
-from ..terminal import inline, say, say_table
-from .numbers import number
+from ..terminal import inline, say, say_table, simulated_mark
+from .numbers import number, span
 from .terminal_report import say_undefined
 
 
 def say_calibration(result: CalibrationRun, *, title: str) -> None:
     """Print a fitted rule: the threshold, the metrics and the reliability curve before and after."""
     found, kept = result.calibrated, result.kept
-    simulated = "  [SIMULATED: says nothing about real models]" if kept.simulated else ""
+    simulated = simulated_mark(kept.simulated)
     say(f"\n{inline(title)}{simulated}")
     say(f"  fitted on {kept.rows:,} rows in {found.before.groups:,} groups")
     say(f"  threshold: {kept.asked_at:g} -> {found.rule.threshold:g}, for the best {found.metric}")
@@ -35,7 +33,11 @@ def say_calibration(result: CalibrationRun, *, title: str) -> None:
     if before:
         say("\n  reliability: how often people say yes where the judge gives this probability of yes")
         head = ("probability", "n before", "mean", "people", "95 % interval", "n after", "mean", "people")
-        say_table((*head, "95 % interval"), _bin_lines(before, after))
+        lines = []
+        for old, new in zip(before, after, strict=True):
+            if old.share.n or new.share.n:
+                lines.append((f"{old.low:.1f} .. {old.high:.1f}", *_bin_cells(old), *_bin_cells(new)))
+        say_table((*head, "95 % interval"), lines)
     for note in found.notes:
         say(f"  note: {inline(note)}")
     say(f"\nrule {found.rule.version} written to {result.path}")
@@ -44,16 +46,7 @@ def say_calibration(result: CalibrationRun, *, title: str) -> None:
 def _cells(estimate: Estimate | None) -> tuple[str, str, str]:
     if estimate is None:
         return "n/a", "", ""
-    interval = "" if estimate.low is None else f"{estimate.low:.3f} .. {estimate.high:.3f}"
-    return number(estimate.value), interval, f"{estimate.n:,}"
-
-
-def _bin_lines(before: Sequence[Bin], after: Sequence[Bin]) -> list[tuple[str, ...]]:
-    return [
-        (f"{old.low:.1f} .. {old.high:.1f}", *_bin_cells(old), *_bin_cells(new))
-        for old, new in zip(before, after, strict=True)
-        if old.share.n or new.share.n
-    ]
+    return number(estimate.value), span(estimate), f"{estimate.n:,}"
 
 
 def _bin_cells(one: Bin) -> tuple[str, ...]:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from ...optimize.events import Evidence, Json
+from ...optimize.events import Evidence
 from ..actions.bench import describe_spending
 from ..actions.gate_decision import Gated
-from ..terminal import inline, say, say_table
-from .gate_sentences import P_MEANS, describe_guard, describe_unanswered, gate_changes
-from .numbers import count, interval, number, p_value, percent, signed
+from ..terminal import inline, say, say_table, simulated_mark
+from .gate_sentences import P_MEANS, change_cells, describe_guard, describe_unanswered, gate_changes
+from .numbers import count, number, percent, signed
 
 HEAD = ("", "metric", "before", "after", "change", "95 % interval", "p", "n", "groups", "changed")
 
@@ -16,7 +16,7 @@ def say_gated(gated: Gated) -> None:
     """Print an answer of the gate."""
     answer = gated.answer
     decision = answer.decision
-    simulated = "  [SIMULATED: says nothing about real models]" if answer.simulated else ""
+    simulated = simulated_mark(answer.simulated)
     by = f" with {inline(answer.model)}" if answer.model else ""
     say(f"{inline(answer.before)} -> {inline(answer.after)} on {inline(answer.data)}{by}{simulated}")
     read_as = inline(answer.objective.read_as)
@@ -34,7 +34,7 @@ def say_gated(gated: Gated) -> None:
 
 
 def _say_evidence(evidence: Evidence, *, slice_: str) -> None:
-    lines = [_line(*change) for change in gate_changes(evidence)]
+    lines = [(*change_cells(*line), count(line[1]["changed_groups"])) for line in gate_changes(evidence)]
     if lines:
         say_table(HEAD, lines, left=2)
         say(f"  {P_MEANS}")
@@ -51,18 +51,3 @@ def _say_evidence(evidence: Evidence, *, slice_: str) -> None:
     for line in describe_unanswered(evidence):
         say(f"  {line}")
     say(f"  look {evidence.look} at this holdout: alpha {number(evidence.alpha, 4)}")
-
-
-def _line(role: str, change: Json, p: float | None) -> tuple[str, ...]:
-    return (
-        role,
-        change["metric"],
-        number(change["before"]),
-        number(change["after"]),
-        signed(change["difference"]),
-        interval(change, change=True),
-        p_value(p),
-        count(change["n"]),
-        count(change["groups"]),
-        count(change["changed_groups"]),
-    )

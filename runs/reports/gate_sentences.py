@@ -22,6 +22,21 @@ def gate_changes(evidence: Evidence) -> list[tuple[str, Json, float | None]]:
     return changes
 
 
+def change_cells(role: str, change: Json, p: float | None) -> tuple[str, ...]:
+    """Return a change as a line of a table: role, metric, before, after, change, interval, p, rows, groups."""
+    return (
+        role,
+        change["metric"],
+        number(change["before"]),
+        number(change["after"]),
+        signed(change["difference"]),
+        interval(change, change=True),
+        p_value(p),
+        count(change["n"]),
+        count(change["groups"]),
+    )
+
+
 def gate_sentences(decision: DecisionRecord | None) -> list[str]:
     """Say what the gate saw, the change it decided on first."""
     evidence = None if decision is None else decision.evidence

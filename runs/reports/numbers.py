@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from ...judges import Estimate
 
 NONE = "n/a"
 """Stands for a number that there is not."""
@@ -37,6 +40,13 @@ def interval(figure: Figure, *, change: bool = False, missing: str | None = None
     return f"{write(low)} .. {write(high)}"
 
 
+def span(estimate: Estimate | None, *, missing: str = "") -> str:
+    """Write the 95 % interval of an estimate, or what stands for one that is missing."""
+    if estimate is None or estimate.low is None or estimate.high is None:
+        return missing
+    return f"{number(estimate.low)} .. {number(estimate.high)}"
+
+
 def p_value(p: float | None) -> str:
     """Write a p-value, a tiny one as a bound."""
     if p is None:
@@ -59,9 +69,9 @@ def percent(share: float) -> str:
     return f"{share:.1%}"
 
 
-def count(value: int) -> str:
+def count(value: int | None) -> str:
     """Write a count."""
-    return f"{value:,}"
+    return NONE if value is None else f"{value:,}"
 
 
 def step_result(text: str) -> str:

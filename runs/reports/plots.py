@@ -14,13 +14,11 @@ import numpy as np
 
 from ...judges import BoolArray, Estimate, FloatArray, InputError
 from ...judges.metrics import ece
-from ...judges.metrics.reliability_bins import Bin, reliability_bins
+from ...judges.metrics.reliability_bins import reliability_bins
 from .charts import BLUE, GREEN, ORANGE, cells, fit_label
 from .picture import FONT, INK, WIDTH, Picture, draw_estimate, house_style, new_figure
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
     from ...judges.metrics.calibration_error import Edges
 
 MOST_WRITTEN = 10
@@ -78,7 +76,8 @@ def reliability_curve(
         figure = new_figure(4.4)
         upper, lower = figure.subplots(2, 1, sharex=True, height_ratios=(3, 1))
         upper.plot((0, 1), (0, 1), color=INK, alpha=0.5, linewidth=1, linestyle=(0, (4, 3)))
-        upper.plot(*_means(found), color=BLUE, linewidth=1, alpha=0.6)
+        means = [(b.probability, b.share.value) for b in found if b.probability is not None]
+        upper.plot(*zip(*means, strict=True), color=BLUE, linewidth=1, alpha=0.6)
         for b in found:
             draw_estimate(upper, b.probability, b.share, upright=True)
         upper.set(xlim=(-0.02, 1.02), ylim=(-0.02, 1.04), ylabel="share people call positive")
@@ -116,7 +115,10 @@ def confusion_chart(counts: Sequence[Sequence[int]], names: Sequence[str]) -> Pi
                 cell.set(edgecolor=(ORANGE, 0.9) if i == j else (INK, 0.25), linewidth=1.2 if i == j else 0.6)
                 axes.add_patch(cell)
                 if k <= MOST_WRITTEN:
-                    _write_cell(axes, (i, j), count, share, sum(line), k)
+                    small, up = FONT if k <= 6 else 7.0, "bottom" if sum(line) else "center"
+                    axes.text(j + 0.5, i + 0.5, f"{count:,}", ha="center", va=up, fontsize=small + 1)
+                    if sum(line):
+                        axes.text(j + 0.5, i + 0.54, f"{share:.0%}", ha="center", va="top", fontsize=small - 1)
         turned = max(map(len, shown)) * k > 40
         axes.set_xticks(np.arange(k) + 0.5, shown)
         if turned:
@@ -209,16 +211,3 @@ def _dots(title: str, metric: str, values: Mapping[str, Estimate], overall: Esti
         f"{name}: {estimate}, n {estimate.n}" for name, estimate in zip(names, values.values(), strict=True)
     )
     return Picture(figure=figure, title=fit_label(title, 80), description=description)
-
-
-def _write_cell(axes: Axes, place: tuple[int, int], count: int, share: float, total: int, k: int) -> None:
-    i, j = place
-    small = FONT if k <= 6 else 7.0
-    axes.text(j + 0.5, i + 0.5, f"{count:,}", ha="center", va="bottom" if total else "center", fontsize=small + 1)
-    if total:
-        axes.text(j + 0.5, i + 0.54, f"{share:.0%}", ha="center", va="top", fontsize=small - 1)
-
-
-def _means(bins: Sequence[Bin]) -> tuple[list[float], list[float]]:
-    pairs = [(b.probability, b.share.value) for b in bins if b.probability is not None and b.share.value is not None]
-    return [x for x, _ in pairs], [y for _, y in pairs]

@@ -8,12 +8,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from importlib.metadata import version
 from typing import TYPE_CHECKING
 
 from ...judges.metrics.reliability_bins import bins_of_verdicts
-from ...optimize.events import Evidence, Json, Remeasured
+from ...optimize.events import Json, Remeasured
 from ...optimize.word_diff import diff_prompts
 from ...slices.search_result import CALIBRATION
 from ..actions.flips import Flip, Flips, Validation, flips_of
@@ -21,8 +20,8 @@ from ..actions.run_summary import RunSummary
 from ..store.run_command import command_of
 from ..terminal import inline, visible
 from . import charts
-from .gate_sentences import P_MEANS, describe_final, describe_guard, describe_unanswered, gate_changes
-from .numbers import NONE, count, interval, moment, number, p_value, percent, price, signed
+from .gate_sentences import P_MEANS, change_cells, describe_final, describe_guard, describe_unanswered, gate_changes
+from .numbers import NONE, count, interval, moment, number, percent, price, signed
 from .terminal_report import missed_targets, ordered_metrics, slice_heading
 
 if TYPE_CHECKING:
@@ -35,35 +34,6 @@ ROW_CHARACTERS = 4_000
 GLANCE = 200
 """Characters of it that show before it is opened."""
 _MARKDOWN = re.compile(r"[\\`*_\[\]<#|~@!&$]|(?<=:)//|(?<=www)\.", re.IGNORECASE)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Moved:
-    """A metric on the holdout, before and after, as the gate saw it."""
-
-    role: str
-    metric: str
-    before: str
-    after: str
-    change: str
-    interval: str
-    p: str
-    n: str
-    groups: str
-    state: str
-    """For a guard, what became of it."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Measured:
-    """A metric on a set of rows, before and after, each with its interval."""
-
-    metric: str
-    before: str
-    before_interval: str
-    after: str
-    after_interval: str
-    n: str
 
 
 def render_html(run: RunSummary, rows: Validation) -> str:
@@ -82,7 +52,10 @@ def render_html(run: RunSummary, rows: Validation) -> str:
         charts_by_name["slices"] = charts.slices_chart(run.slice.slices)
     pictures = {name: Markup(svg) for name, svg in charts_by_name.items()}  # noqa: S704  # an XML writer escaped its text
     flips = flips_of(rows)
-    shown = [_first(flips.only(direction=direction)) for direction in ("became wrong", "became right")]
+    shown: list[tuple[int, Sequence[Flip]]] = []
+    for direction in ("became wrong", "became right"):
+        chosen = flips.only(direction=direction)
+        shown.append((len(chosen), chosen[:MOST_FLIPS]))
     page = _environment(autoescape=True).get_template("run.html.j2")
     return page.render(_values(run, flips), charts=pictures, flips=shown, row_characters=ROW_CHARACTERS, glance=GLANCE)
 
@@ -132,7 +105,7 @@ def _values(run: RunSummary, flips: Flips) -> dict[str, object]:
         "slice_heading": slice_heading(run.slice) if run.slice else "",
         "missed": missed_targets(run.slice.slices) if run.slice else [],
         "calibration": CALIBRATION,
-        "moved": _moved(evidence) if evidence and evidence.target else [],
+        "moved": [change_cells(*change) for change in gate_changes(evidence)] if evidence and evidence.target else [],
         "guarded": sentences,
         "p_means": P_MEANS,
         "reviews": [(review, run.review_times[i]) for i, review in enumerate(run.reviews)],
@@ -149,28 +122,10 @@ def _values(run: RunSummary, flips: Flips) -> dict[str, object]:
     }
 
 
-def _moved(evidence: Evidence) -> list[Moved]:
-    return [
-        Moved(
-            role=role.partition(", ")[0],
-            metric=change["metric"],
-            before=number(change["before"]),
-            after=number(change["after"]),
-            change=signed(change["difference"]),
-            interval=interval(change, change=True),
-            p=p_value(p),
-            n=count(change["n"]),
-            groups=count(change["groups"]),
-            state=role.partition(", ")[2],
-        )
-        for role, change, p in gate_changes(evidence)
-    ]
-
-
-def _tables(closing: Remeasured) -> list[tuple[str, list[Measured]]]:
+def _tables(closing: Remeasured) -> list[tuple[str, list[list[str]]]]:
     """Return the closing figures: the final rows and all rows after an accept, else the open rows."""
     sides = list(closing.sides.values())
-    tables: list[tuple[str, list[Measured]]] = []
+    tables: list[tuple[str, list[list[str]]]] = []
     finals = [side.final for side in sides if side.final is not None]
     if finals:
         tables.append(("The figure to report: the final rows, opened after the decision", _measured(finals)))
@@ -181,21 +136,17 @@ def _tables(closing: Remeasured) -> list[tuple[str, list[Measured]]]:
     return tables
 
 
-def _measured(sides: Sequence[Json]) -> list[Measured]:
-    names = ordered_metrics(sides[0]["metrics"])
-    return [_line(metric, [side["metrics"][metric] for side in sides]) for metric in names]
-
-
-def _line(metric: str, sides: Sequence[Json]) -> Measured:
-    before, after = sides[0], sides[-1] if len(sides) > 1 else None
-    return Measured(
-        metric=metric,
-        before=_value(before),
-        before_interval=interval(before, missing="no interval"),
-        after=_value(after) if after else "",
-        after_interval=interval(after, missing="no interval") if after else "",
-        n=count(before["n"]),
-    )
+def _measured(sides: Sequence[Json]) -> list[list[str]]:
+    """Return a line for each metric: before and after, each with its interval, and n."""
+    lines: list[list[str]] = []
+    for metric in ordered_metrics(sides[0]["metrics"]):
+        cells = [metric]
+        for side in sides:
+            estimate = side["metrics"][metric]
+            cells += [_value(estimate), interval(estimate, missing="no interval")]
+        cells += ["", ""] if len(sides) == 1 else []
+        lines.append([*cells, count(sides[0]["metrics"][metric]["n"])])
+    return lines
 
 
 def _value(estimate: Json) -> str:
@@ -208,11 +159,6 @@ def _value(estimate: Json) -> str:
 def _effect(estimate: Json) -> str:
     """Write what a hunk does to the metric: the value with its interval."""
     return f"{signed(estimate['value'])} ({interval(estimate, change=True, missing='no interval')})"
-
-
-def _first(flips: Sequence[Flip]) -> tuple[int, Sequence[Flip]]:
-    """Return how many flips there are, and those that the page shows."""
-    return len(flips), flips[:MOST_FLIPS]
 
 
 def _escape_markdown(text: str) -> str:

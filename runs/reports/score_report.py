@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ...judges import Benchmark, BoolArray, Estimate, FloatArray, JudgedDataset, OutputScale, Row, Verdict, write_beside
-from ...judges.metrics.reliability_bins import Bin, reliability_bins
+from ...judges.metrics.reliability_bins import reliability_bins
 from ..terminal import inline, visible
 from .numbers import number
 from .plots import Picture, confusion_chart, f1_by_threshold, metrics_by_slice
@@ -127,6 +127,9 @@ def render_score_report(
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    order = "the farthest apart in grade first" if judged.same_scale else "in the order of the file"
+    if np.isfinite(judged.certainty).any():
+        order = "the judge's surest first"
     grades = benchmark.grades
     cells = benchmark.confusion
     decisions = ((cells["tn"], cells["fp"]), (cells["fn"], cells["tp"]))
@@ -149,15 +152,8 @@ def render_score_report(
         notes=[_line(note, 500) for note in dict.fromkeys((*benchmark.notes, *judged.dataset.notes))],
         disagreements=[_disagreement(singly, i) for i in singly.disagreements[:DISAGREEMENTS]],
         disagreeing=int((singly.positive != singly.predicted).sum()),
-        order=_order(judged),
+        order=order,
     )
-
-
-def _order(judged: JudgedDataset) -> str:
-    """Say what the order of the disagreements is by."""
-    if np.isfinite(judged.certainty).any():
-        return "the judge's surest first"
-    return "the farthest apart in grade first" if judged.same_scale else "in the order of the file"
 
 
 def _inline_svg(picture: Picture, prefix: str) -> Markup:
@@ -235,17 +231,16 @@ def _calibration(judged: JudgedDataset, benchmark: Benchmark) -> dict[str, objec
     if len(label) == 0:
         return {"reliability_chart": None, "bins": [], "ece": None, "clustered": False}
     error = benchmark.metrics.get("ece")
+    bins: list[tuple[str, str, Line]] = []
+    for one in reliability_bins(label, probability):
+        mean = "" if one.probability is None else number(one.probability)
+        bins.append((f"{one.low:.3g} to {one.high:.3g}", mean, _metric("share", one.share)))
     return {
         "reliability_chart": _inline_svg(draw_reliability(label, probability), "reliability"),
-        "bins": [_bin(b) for b in reliability_bins(label, probability)],
+        "bins": bins,
         "ece": None if error is None else _metric("ece", error),
         "clustered": benchmark.groups < benchmark.n,
     }
-
-
-def _bin(found: Bin) -> tuple[str, str, Line]:
-    mean = "" if found.probability is None else number(found.probability)
-    return f"{found.low:.3g} to {found.high:.3g}", mean, _metric("share", found.share)
 
 
 def _threshold(judged: JudgedDataset) -> dict[str, object]:
@@ -259,17 +254,12 @@ def _threshold(judged: JudgedDataset) -> dict[str, object]:
         why = "every row has the same score"
     else:
         curve = tabulate_thresholds(label, score)
-        picture = f1_by_threshold(curve, chosen=_threshold_in_use(judged, score))
+        # One threshold was in use only where it gives the judge's decisions.
+        used = judged.scale.threshold if judged.scale.kind in ("graded", "probability") else 0.5
+        in_use = len(score) == len(judged.predicted) and np.array_equal(score >= used, judged.predicted)
+        picture = f1_by_threshold(curve, chosen=used if in_use else None)
         chart, said = _inline_svg(picture, "threshold"), picture.description
     return {"threshold_chart": chart, "threshold_said": said, "no_threshold": why}
-
-
-def _threshold_in_use(judged: JudgedDataset, score: FloatArray) -> float | None:
-    """Return the threshold that gives the judge's decisions; None where no single one was used."""
-    wanted = judged.scale.threshold if judged.scale.kind in ("graded", "probability") else 0.5
-    if len(score) == len(judged.predicted) and np.array_equal(score >= wanted, judged.predicted):
-        return wanted
-    return None
 
 
 def _slices(benchmark: Benchmark, by: Mapping[str, Benchmark], column: str | None) -> dict[str, object]:

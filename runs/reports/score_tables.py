@@ -6,12 +6,12 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from ...judges import Benchmark, Estimate, JudgedDataset
+from ...judges import Estimate, JudgedDataset
 from ...judges.leaderboard import ALPHA, Entry, Leaderboard, Pair
 from ...judges.published import STATUSES, Line, PublishedRow
 from ..actions.score import TEXT_METRIC, Score, TextScore
 from ..terminal import inline, say, say_table
-from .numbers import number, p_value, signed
+from .numbers import number, p_value, signed, span
 from .terminal_report import Payload, say_benchmark, say_macro, say_undefined
 
 BESIDE = ("f1", "precision", "recall", "kappa", "off_by_one", "auroc")
@@ -27,21 +27,23 @@ def say_score(score: Score, *, title: str) -> None:
         return
     say_macro(score.macro, column=score.by)
     head = ("value", "n", "unscored", "f1", "95 % interval", "precision", "recall", "kappa")
-    say_table(head, [_part_line(value, part) for value, part in score.parts.items()])
     shown = ("f1", "precision", "recall", "kappa")
+    lines: list[tuple[str, ...]] = []
+    for value, part in score.parts.items():
+        f1, *others = (part.metrics.get(name) for name in shown)
+        counts = f"{part.n:,}", f"{sum(part.unscored.values()):,}"
+        lines.append((value, *counts, _figure(f1), span(f1), *map(_figure, others)))
+    say_table(head, lines)
     parts = [(value, part.metrics[name], name) for name in shown for value, part in score.parts.items()]
     say_undefined((f"{name} of {value}", estimate.to_json()) for value, estimate, name in parts)
 
 
-def _part_line(value: str, part: Benchmark) -> tuple[str, ...]:
-    f1 = part.metrics.get("f1")
-    rest = [_figure(part.metrics.get(name)) for name in ("precision", "recall", "kappa")]
-    return (value, f"{part.n:,}", f"{sum(part.unscored.values()):,}", _figure(f1), _interval(f1), *rest)
-
-
 def say_leaderboard(board: Leaderboard, judges: Mapping[str, JudgedDataset]) -> None:
     """Print judges from best to worst with their distance from the best, and published figures under them."""
-    for note in _shared_notes(judges):
+    notes = [judged.dataset.notes for judged in judges.values()]
+    shared = [note for note in (notes[0] if notes else ()) if all(note in others for others in notes)]
+    alone = [f"{name}: {n}" for name, judged in judges.items() for n in judged.dataset.notes if n not in shared]
+    for note in shared + alone:
         say(f"note: {note}")
     best = board.entries[0].name if board.entries else ""
     layout = _Layout.of(board)
@@ -120,12 +122,16 @@ class _Layout:
     def _entry(self, entry: Entry) -> tuple[str, ...]:
         metrics = entry.benchmark.metrics
         pair = self.pairs.get(entry.name)
-        behind = () if not self.pairs else ("", "") if pair is None else (_difference(pair), p_value(pair.p_holm))
+        behind: tuple[str, ...] = ("", "") if self.pairs else ()
+        if pair is not None:
+            low, high = signed(pair.change.low), signed(pair.change.high)
+            spread = "" if pair.change.low is None else f" [{low}, {high}]"
+            behind = (f"{signed(pair.change.difference)}{spread}", p_value(pair.p_holm))
         return (
             "-" if entry.rank is None else str(entry.rank),
             f"{entry.name}{' [SIMULATED]' if entry.benchmark.simulated else ''}",
             _figure(entry.figure),
-            _interval(entry.figure),
+            span(entry.figure),
             f"{entry.benchmark.n:,}",
             *((f"{sum(entry.benchmark.unscored.values()):,}",) if self.unscored else ()),
             *(_figure(metrics.get(name)) for name in self.beside),
@@ -144,14 +150,6 @@ def _marks(published: Sequence[PublishedRow]) -> dict[tuple[str, str], int]:
     return {place: i for i, place in enumerate(places, 1)}
 
 
-def _shared_notes(judges: Mapping[str, JudgedDataset]) -> list[str]:
-    """Return what holds for all judges once, and the rest under their names."""
-    notes = [judged.dataset.notes for judged in judges.values()]
-    shared = [note for note in (notes[0] if notes else ()) if all(note in others for others in notes)]
-    alone = [f"{name}: {n}" for name, judged in judges.items() for n in judged.dataset.notes if n not in shared]
-    return shared + alone
-
-
 def say_expected(lines: Sequence[Line], *, verbose: bool = False) -> None:
     """Print figures computed again beside the published ones, file by file."""
     for file in dict.fromkeys(line.file for line in lines):
@@ -166,17 +164,15 @@ def say_expected(lines: Sequence[Line], *, verbose: bool = False) -> None:
         if verbose:
             say("  definitions:")
             for line in mine:
-                say(f"    {line.figure}: {line.definition or 'none is stated'}{_rule(line)}")
+                named = ""
+                if line.rule is not None:
+                    rule = ", ".join(f"{key} {_several(value)}" for key, value in line.rule.to_json().items())
+                    named = f" (rule: {rule})"
+                say(f"    {line.figure}: {line.definition or 'none is stated'}{named}")
     counts = Counter(line.status for line in lines)
     rest = "".join(f", {counts[status]} {status}" for status in STATUSES[1:] if counts[status])
     say(f"\n{counts['equal']} of {len(lines)} figures equal to the digits that were printed{rest}")
     say("difference is ours less the published figure, or less the computed one where none was published")
-
-
-def _rule(line: Line) -> str:
-    if line.rule is None:
-        return ""
-    return f" (rule: {', '.join(f'{key} {_several(value)}' for key, value in line.rule.to_json().items())})"
 
 
 def _expected_line(line: Line) -> tuple[str, ...]:
@@ -195,18 +191,6 @@ def _figure(estimate: Estimate | None) -> str:
     return "" if estimate is None else number(estimate.value)
 
 
-def _interval(estimate: Estimate | None) -> str:
-    if estimate is None or estimate.low is None or estimate.high is None:
-        return ""
-    return f"{estimate.low:.3f} .. {estimate.high:.3f}"
-
-
-def _difference(pair: Pair) -> str:
-    c = pair.change
-    spread = "" if c.low is None or c.high is None else f" [{signed(c.low)}, {signed(c.high)}]"
-    return f"{signed(c.difference)}{spread}"
-
-
 def say_text_score(score: TextScore, *, title: str) -> None:
     """Print the figure with its interval, and a line for each value of the column."""
     for note in score.answers.notes:
@@ -215,11 +199,8 @@ def say_text_score(score: TextScore, *, title: str) -> None:
     left_out = f"{score.answers.unscored:,} unscored, {score.answers.unlabelled:,} without a gold answer"
     say(f"  {len(score.answers.answers):,} answers compared, {left_out}")
     lines = {TEXT_METRIC: score.estimate} | {f"{score.by} = {value}": part for value, part in score.parts.items()}
-    say_table(("metric", "value", "95 % interval", "n"), [_line(name, part) for name, part in lines.items()])
+    say_table(
+        ("metric", "value", "95 % interval", "n"),
+        [(name, number(part.value), span(part), f"{part.n:,}") for name, part in lines.items()],
+    )
     say_undefined((name, part.to_json()) for name, part in lines.items())
-
-
-def _line(name: str, estimate: Estimate) -> tuple[str, str, str, str]:
-    missing = estimate.low is None or estimate.high is None
-    interval = "" if missing else f"{estimate.low:.3f} .. {estimate.high:.3f}"
-    return name, number(estimate.value), interval, f"{estimate.n:,}"

@@ -103,9 +103,19 @@ def draw_slices(metric: str, bars: Sequence[SliceBar]) -> Picture:
                 place = {"xycoords": ("axes fraction", "data"), "va": "center", "annotation_clip": False}
                 panels[0].annotate(line, (0, start + LINE * (k + 0.5)), **place)
             at = float(end) - 0.6 * MARKS
-            _metric(panels[0], at, bar)
-            _errors(panels[1], at, bar)
-            _rows(panels[2], at, bar, most)
+            draw_estimate(panels[0], at, bar.value, upright=False)
+            if bar.rest is not None:
+                ends_of_tick = (at - BAR / 2, at + BAR / 2)
+                panels[0].plot((bar.rest, bar.rest), ends_of_tick, color=INK, alpha=0.8, linewidth=1.4)
+            left = 0.0
+            for count, colour in ((bar.fp, ORANGE), (bar.fn, BLUE)):
+                share = 100 * count / bar.support if bar.support else 0.0
+                panels[1].barh(at, share, left=left, height=BAR, color=colour, alpha=0.85, linewidth=0)
+                left += share
+            width = bar.support / most if most else 0.0
+            panels[2].barh(at, width, height=BAR, color=INK, alpha=0.2, linewidth=0)
+            place = {"xycoords": ("axes fraction", "data"), "va": "center", "ha": "right"}
+            panels[2].annotate(f"{bar.support:,}", (0.97, at), **place)
         _finish(panels, metric, float(ends[-1]))
     return Picture(figure=figure, title=fit_label(f"{metric} by slice", 80), description=_description(metric, bars))
 
@@ -151,25 +161,6 @@ def _lines(bar: SliceBar) -> list[str]:
     return [
         fit_label(line, NAME_CELLS) for line in [*broken[: NAME_LINES - 1], " ".join(broken[NAME_LINES - 1 :])] if line
     ]
-
-
-def _metric(axes: Axes, at: float, bar: SliceBar) -> None:
-    draw_estimate(axes, at, bar.value, upright=False)
-    if bar.rest is not None:
-        axes.plot((bar.rest, bar.rest), (at - BAR / 2, at + BAR / 2), color=INK, alpha=0.8, linewidth=1.4)
-
-
-def _errors(axes: Axes, at: float, bar: SliceBar) -> None:
-    start = 0.0
-    for count, colour in ((bar.fp, ORANGE), (bar.fn, BLUE)):
-        share = 100 * count / bar.support if bar.support else 0.0
-        axes.barh(at, share, left=start, height=BAR, color=colour, alpha=0.85, linewidth=0)
-        start += share
-
-
-def _rows(axes: Axes, at: float, bar: SliceBar, most: int) -> None:
-    axes.barh(at, bar.support / most if most else 0.0, height=BAR, color=INK, alpha=0.2, linewidth=0)
-    axes.annotate(f"{bar.support:,}", (0.97, at), xycoords=("axes fraction", "data"), va="center", ha="right")
 
 
 def _finish(panels: Sequence[Axes], metric: str, height: float) -> None:

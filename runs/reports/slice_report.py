@@ -6,15 +6,15 @@ import textwrap
 from collections.abc import Sequence
 
 from ...judges import Estimate, JudgedDataset
-from ...slices import FoundSlice, SliceReport
+from ...slices import SliceReport
 from ...slices.effect import Parts
 from ...slices.inspect_slice import WITHOUT_GAIN, MeasuredSlice
-from ...slices.refine import Refinement, Tree
+from ...slices.refine import Tree
 from ...slices.slice_rows import SliceRow, SliceRows
 from ..actions.find_slices import advise
-from ..terminal import inline, say, say_table
-from .numbers import number, p_equals, p_value
-from .terminal_report import say_outputs
+from ..terminal import inline, say, say_table, simulated_mark
+from .numbers import interval, number, p_equals, p_value, signed, span
+from .terminal_report import describe_left_out, say_outputs
 
 WIDTH = 110
 LEAST = 24
@@ -28,9 +28,13 @@ _GAP = "  "
 
 def say_slices(report: SliceReport, judged: JudgedDataset, *, title: str) -> None:
     """Print the slices found, what their gaps are made of, what was not looked at, and what to do."""
-    simulated = "  [SIMULATED: says nothing about real models]" if judged.simulated else ""
+    simulated = simulated_mark(judged.simulated)
     say(f"{inline(title)}: where {report.metric} is poorer than elsewhere{simulated}")
-    _say_wrapped(f"{_value(report.metric, report.overall)} on all rows; {_counted(judged)}", indent="  ")
+    unscored = sum(judged.unscored.values())
+    left = f", {unscored:,} unscored" if unscored else ""
+    groups = int(judged.groups.max()) + 1 if len(judged.groups) else 0
+    scored = f"{len(judged.scored):,} scored in {groups:,} groups{left}"
+    _say_wrapped(f"{_value(report.metric, report.overall)} on all rows; {scored}", indent="  ")
     if report.slices:
         say("")
         _say_found(report)
@@ -40,9 +44,13 @@ def say_slices(report: SliceReport, judged: JudgedDataset, *, title: str) -> Non
     say("")
     for note in (*judged.dataset.notes, *report.notes):
         _say_wrapped(inline(note), indent="note: ")
-    _say_left_out(report)
+    shown = {output.column for output in report.judge_outputs}
+    for line in describe_left_out({name: why for name, why in report.left_out.items() if name not in shown}):
+        _say_wrapped(line, indent="not searched: ")
     say("")
-    _say_wrapped(_closing(report))
+    advice = advise(report)
+    target = "nothing yet" if advice.number is None else f"slice {advice.number}"
+    _say_wrapped(f"What to optimize on: {target}. {inline(advice.why)}.")
 
 
 def say_measured(measured: MeasuredSlice) -> None:
@@ -78,8 +86,11 @@ def say_tree(tree: Tree) -> None:
         say(f"  none of {tree.looked_at:,} further conditions makes it poorer")
         return
     head = ("and", "n", _short(root.metric), "95 % interval", "rest of slice", "p")
-    cells = [_refinement(refinement) for refinement in tree.refinements]
-    _say_named(head, [(str(r.condition), line) for r, line in zip(tree.refinements, cells, strict=True)])
+    lines = []
+    for one in tree.refinements:
+        cells = (f"{one.value.n:,}", *_figures(one.value), number(one.rest), p_value(one.p))
+        lines.append((str(one.condition), cells))
+    _say_named(head, lines)
     _say_wrapped(
         f"p: against the slice's other rows, one-sided, corrected for all {tree.looked_at:,} conditions looked at but "
         "not held out: a hint where to look, not a finding",
@@ -105,7 +116,10 @@ def _say_row(one: SliceRow) -> None:
     _say_wrapped(f"{head}{one.verdict.score:g} ({said}){sure}", indent="  ")
     texts = {**one.row.inputs, **({"rationale": one.verdict.rationale} if one.verdict.rationale else {})}
     for name, text in texts.items():
-        _say_wrapped(f"{inline(name)}: {_shortened(text)}", indent="    ")
+        line = inline(" ".join(text[: 4 * SHOWN].split()))
+        if len(line) > SHOWN or len(text) > 4 * SHOWN:
+            line = f"{line[:SHOWN]}… ({len(text):,} characters)"
+        _say_wrapped(f"{inline(name)}: {line}", indent="    ")
 
 
 def _say_found(report: SliceReport) -> None:
@@ -116,7 +130,7 @@ def _say_found(report: SliceReport) -> None:
             (
                 f"{found.n:,}",
                 number(found.value),
-                _interval(found.low, found.high) or "one group",
+                interval({"low": found.low, "high": found.high}, missing="one group"),
                 number(found.rest),
                 p_value(found.p),
                 "yes" if found.confirmed else "no",
@@ -134,7 +148,18 @@ def _say_found(report: SliceReport) -> None:
 
 def _say_made_of(report: SliceReport) -> None:
     head = ("#", "for a prompt", "errors FP / FN", "base rate", "TPR", "FPR", "gain", "at least")
-    _say_named(head, [(_for_a_prompt(found), _made_of(found)) for found in report.slices])
+    lines = []
+    for one in report.slices:
+        target = f"no: {one.why_no_target}"
+        if one.prompt_target:
+            target = f"yes: {'false positives' if one.direction == 'fp' else 'false negatives'} prevail"
+        share = one.fp_share
+        errors = "none" if share is None else f"{share:.0%} / {1 - share:.0%}"
+        parts = ("-", "-", "-") if one.parts is None else _parts(one.parts)
+        gains = (one.expected_gain, one.held_out.gain_low)
+        shown = ["-" if one.metric in WITHOUT_GAIN else number(gain, 4) for gain in gains]
+        lines.append((target, (errors, *parts, *shown)))
+    _say_named(head, lines)
     unit = "log-odds of precision" if report.metric in LOG_ODDS else report.metric
     gap = ""
     if any(found.parts for found in report.slices):
@@ -146,42 +171,6 @@ def _say_made_of(report: SliceReport) -> None:
         "slice did as well as the rest; at least: by the gap's lower 95 % bound",
         indent="  ",
     )
-
-
-def _for_a_prompt(found: FoundSlice) -> str:
-    if found.prompt_target:
-        return f"yes: {'false positives' if found.direction == 'fp' else 'false negatives'} prevail"
-    return f"no: {found.why_no_target}"
-
-
-def _made_of(found: FoundSlice) -> tuple[str, ...]:
-    share = found.fp_share
-    errors = "none" if share is None else f"{share:.0%} / {1 - share:.0%}"
-    parts = ("-", "-", "-") if found.parts is None else _parts(found.parts)
-    gains = (found.expected_gain, found.held_out.gain_low)
-    return (errors, *parts, *("-" if found.metric in WITHOUT_GAIN else f"{gain:.4f}" for gain in gains))
-
-
-def _refinement(refinement: Refinement) -> tuple[str, ...]:
-    value = refinement.value
-    return (f"{value.n:,}", *_figures(value), number(refinement.rest), p_value(refinement.p))
-
-
-def _closing(report: SliceReport) -> str:
-    advice = advise(report)
-    on = "nothing yet" if advice.number is None else f"slice {advice.number}"
-    return f"What to optimize on: {on}. {inline(advice.why)}."
-
-
-def _say_left_out(report: SliceReport) -> None:
-    by_reason: dict[str, list[str]] = {}
-    shown = {output.column for output in report.judge_outputs}
-    for column, why in report.left_out.items():
-        if column in shown:
-            continue
-        by_reason.setdefault(why, []).append(column)
-    for why, columns in by_reason.items():
-        _say_wrapped(f"{inline(', '.join(columns))} ({inline(why)})", indent="not searched: ")
 
 
 def _say_named(head: Sequence[str], lines: Sequence[tuple[str, Sequence[str]]]) -> None:
@@ -216,18 +205,11 @@ def _say_wrapped(text: str, *, indent: str = "") -> None:
     say(textwrap.fill(text, WIDTH, initial_indent=indent, subsequent_indent=" " * len(indent), break_on_hyphens=False))
 
 
-def _counted(judged: JudgedDataset) -> str:
-    unscored = sum(judged.unscored.values())
-    left = f", {unscored:,} unscored" if unscored else ""
-    groups = int(judged.groups.max()) + 1 if len(judged.groups) else 0
-    return f"{len(judged.scored):,} scored in {groups:,} groups{left}"
-
-
 def _value(metric: str, estimate: Estimate) -> str:
     if estimate.value is None:
         return f"{metric} is undefined: {estimate.reason}"
-    interval = _interval(estimate.low, estimate.high)
-    return f"{metric} is {number(estimate.value)} ({f'95 % interval {interval}' if interval else estimate.reason})"
+    shown = f"95 % interval {span(estimate)}" if span(estimate) else estimate.reason
+    return f"{metric} is {number(estimate.value)} ({shown})"
 
 
 def _errors(measured: MeasuredSlice) -> str:
@@ -241,22 +223,12 @@ def _errors(measured: MeasuredSlice) -> str:
 
 
 def _figures(estimate: Estimate) -> tuple[str, str]:
-    alone = "" if estimate.value is None else "one group"
-    return number(estimate.value), _interval(estimate.low, estimate.high) or alone
-
-
-def _interval(low: float | None, high: float | None) -> str:
-    return "" if low is None or high is None else f"{low:.3f} .. {high:.3f}"
+    return number(estimate.value), span(estimate, missing="" if estimate.value is None else "one group")
 
 
 def _parts(parts: Parts) -> tuple[str, str, str]:
-    return f"{parts.prevalence:+.3f}", f"{parts.tpr:+.3f}", f"{parts.fpr:+.3f}"
+    return signed(parts.prevalence), signed(parts.tpr), signed(parts.fpr)
 
 
 def _short(metric: str) -> str:
     return metric if len(metric) <= 11 else "value"
-
-
-def _shortened(text: str) -> str:
-    line = inline(" ".join(text[: 4 * SHOWN].split()))
-    return line if len(line) <= SHOWN and len(text) <= 4 * SHOWN else f"{line[:SHOWN]}… ({len(text):,} characters)"

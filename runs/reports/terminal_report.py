@@ -28,7 +28,7 @@ from ...optimize.events import (
     ThresholdTuned,
 )
 from ...slices.search_result import CALIBRATION
-from ..terminal import inline, say, say_table
+from ..terminal import inline, say, say_table, simulated_mark
 from .gate_sentences import describe_final, describe_guard, describe_unanswered, gate_changes
 from .numbers import NONE, count, interval, number, p_value, percent, signed, step_result
 
@@ -61,7 +61,7 @@ def say_benchmark(benchmark: Benchmark, *, title: str, brief: bool = False) -> N
 
 
 def _say_measured(body: Payload, *, title: str, only: Sequence[str] | None = None) -> None:
-    simulated = "  [SIMULATED: says nothing about real models]" if body["simulated"] else ""
+    simulated = simulated_mark(body["simulated"])
     say(f"\n{inline(title)}{simulated}")
     unscored = sum(body["unscored"].values())
     why = ", ".join(f"{count} {reason}" for reason, count in body["unscored"].items())
@@ -109,12 +109,16 @@ def say_undefined(figures: Iterable[tuple[str, Payload]]) -> None:
 
 def say_event(event: RunEvent) -> None:
     """Print one event of a run; a kind that is not for people prints nothing."""
-    if event.kind in _SAY:
+    if isinstance(event, Benchmarked):
+        _say_measured(event.benchmark, title="1. Benchmark: the judge as it is, on training and validation rows")
+    elif isinstance(event, BestCandidate):
+        say(f"  best on validation: {event.version or 'none; the prompt stays as it is'}")
+    elif event.kind in _SAY:
         _SAY[event.kind](event)
 
 
 def _started(event: Started) -> None:
-    simulated = "  [SIMULATED: says nothing about real models]" if event.simulated else ""
+    simulated = simulated_mark(event.simulated)
     data, model = inline(event.data), inline(event.model)
     say(f"Optimizing {inline(event.judge)} on {data} ({event.rows:,} rows) with {model}{simulated}")
     say(f"  objective: {inline(event.objective.text)}")
@@ -130,10 +134,6 @@ def _split(event: RowsSplit) -> None:
         say(f"  {inline(note)}")
 
 
-def _benchmark(event: Benchmarked) -> None:
-    _say_measured(event.benchmark, title="1. Benchmark: the judge as it is, on training and validation rows")
-
-
 def _slice(event: SliceChosen) -> None:
     say(f"\n2. Slice: {slice_heading(event)}")
     slices = event.slices[:8]
@@ -146,7 +146,8 @@ def _slice(event: SliceChosen) -> None:
     say_outputs(outputs, event.metric or "value", indent="  ")
     printed = {output["column"] for output in outputs}
     skipped = event.skipped_columns or {}
-    say_left_out({name: why for name, why in skipped.items() if name not in printed}, indent="  ")
+    for line in describe_left_out({name: why for name, why in skipped.items() if name not in printed}):
+        say(f"  not searched: {line}")
     say(f"  chosen: {inline(event.name)}")
     say(f"  why:    {inline(event.why)}")
 
@@ -198,13 +199,12 @@ def say_outputs(outputs: Sequence[Payload], metric: str, *, indent: str = "") ->
         say(f"{indent}  {inline(', '.join(columns))}: {inline(why)}")
 
 
-def say_left_out(left_out: Mapping[str, str], *, indent: str = "") -> None:
-    """Print the columns that were not searched, those with the same reason together."""
+def describe_left_out(left_out: Mapping[str, str]) -> list[str]:
+    """Name the columns that were not searched, those with the same reason together."""
     by_reason: dict[str, list[str]] = {}
     for column, why in left_out.items():
         by_reason.setdefault(why, []).append(column)
-    for why, columns in by_reason.items():
-        say(f"{indent}not searched: {inline(', '.join(columns))} ({inline(why)})")
+    return [f"{inline(', '.join(columns))} ({inline(why)})" for why, columns in by_reason.items()]
 
 
 def _slice_line(s: Payload) -> tuple[str, ...]:
@@ -229,11 +229,11 @@ def _loss(event: LossFrozen) -> None:
     say(f"  because: {inline(event.reason)}")
     if event.cost_table:
         say("  what an answer costs (near: the two grades beside the threshold):")
-        say_table(COST_COLUMNS, [tuple(_cell(line[name]) for name in COST_COLUMNS) for line in event.cost_table])
-
-
-def _cell(value: object) -> str:
-    return f"{value:.3f}" if isinstance(value, float) else str(value)
+        lines = []
+        for line in event.cost_table:
+            cells = (line[name] for name in COST_COLUMNS)
+            lines.append([number(cell) if isinstance(cell, float) else str(cell) for cell in cells])
+        say_table(COST_COLUMNS, lines)
 
 
 def _validation(event: SearchStarted) -> None:
@@ -265,10 +265,6 @@ def _say_refusal(proposal: ProposalRecord) -> None:
         say(f"           {inline(proposal.reason)}")
 
 
-def _best(event: BestCandidate) -> None:
-    say(f"  best on validation: {event.version or 'none; the prompt stays as it is'}")
-
-
 def _decision(event: GateDecided) -> None:
     decision, evidence = event.decision, event.decision.evidence
     say(f"\n5. Gate, on the holdout: {decision.outcome.upper()}")
@@ -292,7 +288,7 @@ def _decision(event: GateDecided) -> None:
 def say_verdict(decision: DecisionRecord) -> None:
     """Print a gate's decision in a few lines: the outcome, and what the sealed rows say of each metric."""
     evidence = decision.evidence
-    simulated = "  [SIMULATED: says nothing about real models]" if evidence and evidence.simulated else ""
+    simulated = simulated_mark(bool(evidence and evidence.simulated))
     say(f"\n{decision.outcome.upper()}{simulated}")
     if evidence is None or not evidence.target:
         say(f"  {inline(decision.reason)}")
@@ -412,12 +408,10 @@ def _review(event: Reviewed) -> None:
 _SAY: Mapping[str, Callable[[Any], None]] = {  # Any: the event of that kind
     Started.kind: _started,
     RowsSplit.kind: _split,
-    Benchmarked.kind: _benchmark,
     SliceChosen.kind: _slice,
     LossFrozen.kind: _loss,
     SearchStarted.kind: _validation,
     StepTaken.kind: _step,
-    BestCandidate.kind: _best,
     HunksMeasured.kind: _hunks,
     GateDecided.kind: _decision,
     ThresholdTuned.kind: _threshold,

@@ -26,16 +26,10 @@ def decide(state: AppState, request: Request) -> Response:
     """Accept the ticked hunks or the whole diff, or reject the run."""
     run_id = state.read(request.path_params["run"]).run_id
     verb, who, comment = _field(request, "verb"), _field(request, "who") or None, _field(request, "comment")
-    if verb == "reject":
-        return _start(
-            state, Job(title="Rejecting", about=run_id), lambda _: _reject(state, run_id, who=who, comment=comment)
-        )
-    if verb == "accept-whole":
-        return _start(
-            state,
-            Job(title="Accepting the whole diff", about=run_id),
-            lambda _: _accept_whole(state, run_id, who=who, comment=comment),
-        )
+    if verb in ("reject", "accept-whole"):
+        accept = verb == "accept-whole"
+        job = Job(title="Accepting the whole diff" if accept else "Rejecting", about=run_id)
+        return _start(state, job, lambda _: _review(state, run_id, accept=accept, who=who, comment=comment))
     if verb != "accept":
         raise InputError(f"{verb!r} is none of accept, accept-whole and reject")
     numbers = request.state.form.get("hunk", [])
@@ -85,17 +79,12 @@ def _start(state: AppState, job: Job, do: Callable[[Report], Done]) -> Response:
     return RedirectResponse("/work", 303)
 
 
-def _reject(state: AppState, run_id: str, *, who: str | None, comment: str) -> Done:
+def _review(state: AppState, run_id: str, *, accept: bool, who: str | None, comment: str) -> Done:
+    """Adopt the prompt that the run's own gate has judged, which needs no hunks, or turn it down."""
     with state.writing() as workspace:
-        record_review(workspace, run_id, accept=False, who=who, comment=comment)
-    return Done(message="The run is rejected; its prompt is not registered.", good=True, run_id=run_id)
-
-
-def _accept_whole(state: AppState, run_id: str, *, who: str | None, comment: str) -> Done:
-    """Adopt the prompt that the run's own gate has judged; it needs no hunks."""
-    with state.writing() as workspace:
-        adopted = record_review(workspace, run_id, accept=True, who=who, comment=comment)
-    assert adopted is not None  # else it was refused
+        adopted = record_review(workspace, run_id, accept=accept, who=who, comment=comment)
+    if adopted is None:
+        return Done(message="The run is rejected; its prompt is not registered.", good=True, run_id=run_id)
     message = f"The whole diff: {adopted.name}@{adopted.version} is now what {adopted.name!r} means in this workspace."
     return Done(message=message, good=True, judge=adopted.name, run_id=run_id)
 

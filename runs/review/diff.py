@@ -52,20 +52,20 @@ def hunk_lines(run: RunSummary) -> tuple[list[HunkLine], str]:
     if diff is None:
         return [], "no candidate beat the prompt on validation"
     effects = {hunk["number"]: hunk for hunk in run.hunks.hunks} if run.hunks else {}
+
+    def is_ticked(number: int) -> bool:
+        if not run.reviews:
+            return number not in effects or effects[number]["mark"] != "harms"
+        last = run.reviews[-1]
+        return last.verb == "accepted" and (last.hunks is None or number in last.hunks)
+
     lines = [
         HunkLine(
             hunk=hunk,
             pieces=diff_words("\n".join(hunk.old), "\n".join(hunk.new)),
             effect=effects.get(hunk.number),
-            ticked=_is_ticked(hunk.number, run, effects.get(hunk.number)),
+            ticked=is_ticked(hunk.number),
         )
         for hunk in diff.hunks
     ]
     return lines, ""
-
-
-def _is_ticked(number: int, run: RunSummary, effect: Json | None) -> bool:
-    if not run.reviews:
-        return effect is None or effect["mark"] != "harms"
-    last = run.reviews[-1]
-    return last.verb == "accepted" and (last.hunks is None or number in last.hunks)

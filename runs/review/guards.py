@@ -89,15 +89,13 @@ class Guards:
             entered = RedirectResponse(f"{path}?{rest}" if rest else path, 303)
             entered.set_cookie(self._cookie, given[0], path="/", httponly=True, samesite="strict")
             return entered
-        if given or not any(map(self._fits, self._carried(scope))):
-            return PlainTextResponse("open the link that `judgewright review` printed\n", 403)
-        return None
-
-    def _carried(self, scope: Scope) -> list[str]:
-        """Return the values of our cookie; others of this host, which may be written anyhow, do not hide it."""
+        # Other cookies of this host may be written anyhow; they do not hide ours.
         pairs = ";".join(Headers(scope=scope).getlist("cookie")).split(";")
         named = (pair.strip().partition("=") for pair in pairs)
-        return [value for name, _, value in named if name == self._cookie]
+        cookies = [value for name, _, value in named if name == self._cookie]
+        if given or not any(map(self._fits, cookies)):
+            return PlainTextResponse("open the link that `judgewright review` printed\n", 403)
+        return None
 
     def _fits(self, token: str) -> bool:
         return hmac.compare_digest(token.encode("utf-8", "surrogatepass"), self._token)

@@ -202,7 +202,7 @@ class RunJournal:
 
     def _load(self) -> tuple[list[Event], bytes]:
         events: list[Event] = []
-        head = _first(self._run_id)
+        head = hashlib.blake2b(self._run_id.encode(), digest_size=32).digest()
         for i, (seq, kind, content, created, link) in enumerate(self._database.read(_EVENTS, (self._run_id,))):
             head = _link(head, i, kind, content, created)
             if (seq, link) != (i, head):
@@ -223,10 +223,6 @@ _SET_STATE = "UPDATE run SET state = ?, updated = ?, pid = ?, host = ? WHERE run
 _SET_CONFIG = "UPDATE run SET config_json = ?, updated = ? WHERE run_id = ?"
 _APPEND = "INSERT INTO event (run_id, seq, kind, payload_json, created, hash) VALUES (?, ?, ?, ?, ?, ?)"
 _EVENTS = "SELECT seq, kind, payload_json, created, hash FROM event WHERE run_id = ? ORDER BY seq"
-
-
-def _first(run_id: str) -> bytes:
-    return hashlib.blake2b(run_id.encode(), digest_size=32).digest()
 
 
 def _link(head: bytes, seq: int, kind: str, content: str, created: str) -> bytes:

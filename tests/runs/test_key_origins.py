@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import re
 import shutil
@@ -20,7 +21,7 @@ from judgewright.runs.config import read_environment
 from judgewright.runs.demo import write_demo_rows
 from judgewright.runs.review import review_app
 from judgewright.runs.store import Workspace, list_runs
-from judgewright.runs.store.journal import _first, _link
+from judgewright.runs.store.journal import _link
 
 from .providers import Provider, serving
 
@@ -199,7 +200,7 @@ def edited(place: Place, old: str, new: str) -> None:
                     ).rowcount
         assert changed > 0
         for (run_id,) in database.execute("SELECT run_id FROM run").fetchall():
-            head = _first(run_id)
+            head = hashlib.blake2b(run_id.encode(), digest_size=32).digest()
             query = "SELECT seq, kind, payload_json, created FROM event WHERE run_id = ? ORDER BY seq"
             for seq, kind, payload, created in database.execute(query, (run_id,)).fetchall():
                 head = _link(head, seq, kind, payload, created)

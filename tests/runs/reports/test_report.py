@@ -6,7 +6,7 @@ import pytest
 
 from judgewright.optimize.events import Remeasured, read_as
 from judgewright.runs.reports import METRIC_ORDER, say_event
-from judgewright.runs.reports.run_pages import _line
+from judgewright.runs.reports.run_pages import _measured
 
 from ..stored_events import event as event_of
 from ..stored_events import stored
@@ -73,8 +73,8 @@ def test_what_a_closing_table_lacks_is_told_with_its_reason(capsys: pytest.Captu
     lines = capsys.readouterr().out.splitlines()
     assert "  n/a: recall of DL19, f1 of DL19 (no row is labelled positive)" in lines
     assert "  n/a: recall, f1 (no row is labelled positive)" in lines
-    line = _line("recall", [missing, {**ESTIMATE}])
-    assert (line.before, line.after) == ("n/a (no row is labelled positive)", "0.500")
+    (line,) = _measured([{"metrics": {"recall": missing}}, {"metrics": {"recall": {**ESTIMATE}}}])
+    assert (line[1], line[3]) == ("n/a (no row is labelled positive)", "0.500")
 
 
 def test_a_closing_table_of_an_earlier_version_is_over_all_rows_where_there_was_a_survivor() -> None:
