@@ -13,7 +13,7 @@ from ..judges.errors import InputError
 from .results import Bench, Calibration, Gate, JudgeList, Rows, Run, RunList, Slices, VerdictScore
 
 if TYPE_CHECKING:
-    from ..judges import Dataset, JudgedDataset, JudgePrompt
+    from ..judges import JudgedDataset, JudgePrompt
     from ..judges.calibrate import Method
     from ..judges.function_judge import JudgeFunction
     from .actions.run_summary import RunSummary
@@ -108,9 +108,8 @@ def bench(
         budget: Dollars such as `5.00`, or tokens such as `200000tokens`.
         workspace: The folder of the workspace; the nearest one above unless given.
     """
-    from ..judges import JudgeSettings
-    from .actions.bench import BenchPlan, bench_function, run_bench
-    from .config.options import ModelOptions
+    from .actions.bench import bench_function, rows_for_function, run_bench
+    from .config.options import BenchOptions, ModelOptions
     from .terminal import progress_on_stderr
 
     table = _rows(rows)
@@ -118,7 +117,7 @@ def bench(
         if callable(judge):
             if model is not None:
                 raise InputError("a function is its own model: leave out model")
-            dataset = _dataset_for_function(table, opened)
+            dataset = rows_for_function(table.source, table.reading, opened.registry)
             result = bench_function(opened, cast("JudgeFunction", judge), dataset, scale=_scale(scale), by=by)
         else:
             if scale is not None:
@@ -130,7 +129,7 @@ def bench(
                     opened,
                     prompt,
                     dataset,
-                    BenchPlan(settings=JudgeSettings(), by=by),
+                    BenchOptions(by=by),
                     ModelOptions(model=_require_model(model), budget=budget),
                     _environment(opened, model),
                     watch=watch,
@@ -513,13 +512,6 @@ def _file_of(table: Rows, opened: Workspace) -> Path:
     return table.source if isinstance(table.source, Path) else keep_rows(opened, table.source)
 
 
-def _dataset_for_function(table: Rows, opened: Workspace) -> Dataset:
-    """Read rows for a judge without a prompt: its inputs are found by their names or by what the columns hold."""
-    from .actions.bench import rows_for_function
-
-    return rows_for_function(table.source, table.reading, opened.registry)
-
-
 def _run(opened: Workspace, summary: RunSummary) -> Run:
     return Run(run_id=summary.run_id, workspace=opened.root, summary=summary, record=summary.decided)
 
@@ -535,14 +527,7 @@ def _gate_prompts(
         raise InputError("two judges need the rows of a holdout", hint="name them as the third argument")
     table = _rows(rows)
     before, after = (_prompt(opened, judge) for judge in judges)
-    rules = {prompt.version: opened.registry.kept_rule(prompt) for prompt in (before, after)}
-    two = TwoJudges(
-        before=before,
-        after=after,
-        data=_file_of(table, opened),
-        reading=table.reading,
-        rules={version: kept.rule for version, kept in rules.items() if kept is not None},
-    )
+    two = TwoJudges.of(opened, before, after, _file_of(table, opened), table.reading)
     with progress_on_stderr() as watch:
         options = ModelOptions(model=_require_model(model), budget=budget)
         asked = GateModel(options=options, environment=_environment(opened, model), watch=watch)

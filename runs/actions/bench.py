@@ -30,7 +30,7 @@ from ...judges import (
     require_column,
     write_beside,
 )
-from ...judges.claims import Aggregate, ClaimedResponses, Splitter, Trivial, judge_claims
+from ...judges.claims import ClaimedResponses, judge_claims
 from ...judges.files import RawRoles, RowSource, infer_raw_scale, judge_inputs, name_of, read_raw_rows
 from ...judges.function_judge import JudgeFunction, judge_with_function
 from ...judges.judge import require_answers
@@ -40,46 +40,13 @@ from ...judges.models import ask_together
 from ...judges.reliability import AttackReport, attack_success_rate
 from ...optimize.holdout.row_fingerprints import KEY_COLUMN, row_keys
 from ..config.environment import Environment
-from ..config.options import ModelOptions
+from ..config.options import BenchOptions, ModelOptions, TrustOptions
 from ..store.run_clients import start_run_client
 from ..store.sealed_rows import enter_look, seal_of, version_of
 from ..store.workspace import Workspace
-from .reliability import ReliabilityOptions, ReliabilityReport, check_reliability
+from .reliability import ReliabilityReport, check_reliability
 
 Watch = Callable[[str, Progress], None]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ByClaim:
-    """How responses are split into claims, and how the claims' verdicts are joined."""
-
-    splitter: Splitter = "sentence"
-    trivial: Trivial = "model"
-    aggregate: Aggregate = "min"
-    field: str = "statement"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BenchPlan:
-    """What to do with the rows."""
-
-    settings: JudgeSettings
-    repeats: int = 1
-    by: str | None = None
-    """A column for whose values the judge is measured too."""
-    claims: ByClaim | None = None
-    window: Window | None = None
-    """Rank passages in windows of this size and step instead of judging them one by one."""
-    planted: int | None = None
-    """Rows that get a prompt injection, to see whether the judge obeys it."""
-    ceilings: ReliabilityOptions = field(default_factory=ReliabilityOptions)
-
-    def __post_init__(self) -> None:
-        rows_judged_whole = self.claims is None and self.window is None
-        if self.claims is not None and self.window is not None:
-            raise InputError("rows are judged claim by claim or listwise, not both")
-        if not rows_judged_whole and self.repeats > 1:
-            raise InputError("--repeat is for rows judged whole", hint="leave out --by-claim and --listwise")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -119,10 +86,11 @@ def run_bench(
     workspace: Workspace,
     prompt: JudgePrompt,
     dataset: Dataset,
-    plan: BenchPlan,
+    options: BenchOptions,
     models: ModelOptions,
     environment: Environment,
     *,
+    trust: TrustOptions | None = None,
     watch: Watch,
     show_all: bool = False,
 ) -> BenchResult:
@@ -134,33 +102,40 @@ def run_bench(
         workspace: Where replies, rules and looks are kept.
         prompt: The judge.
         dataset: Labelled rows.
-        plan: What to do with them.
+        options: How the rows are judged, and what else is measured.
         models: The model, and how fast and for how much it is called.
         environment: Base URL and keys.
+        trust: How far the figures are checked.
         watch: Called while answers come in.
         show_all: Whether single rows are shown even where they are sealed, which opens them.
 
     Raises:
-        InputError: A column that was named is missing, or the model is none that may be asked.
+        InputError: A column that was named is missing, the options contradict each other, or the model is none that
+            may be asked.
         WorldError: The endpoint answered nothing, or the disk or the person stopped it; asking again goes on.
     """
-    if plan.by is not None:
-        require_column(dataset, plan.by)
+    if options.by_claim and options.listwise:
+        raise InputError("rows are judged claim by claim or listwise, not both")
+    if (options.by_claim or options.listwise) and options.repeat > 1:
+        raise InputError("--repeat is for rows judged whole", hint="leave out --by-claim and --listwise")
+    if options.by is not None:
+        require_column(dataset, options.by)
+    settings = JudgeSettings(max_tokens=models.max_tokens, confidence=options.confidence)
     config = {"judge": prompt.name, "version": prompt.version, "model": models.model}
     kept = workspace.registry.kept_rule(prompt)
     rule = kept.rule if kept else None
     with start_run_client(workspace, "bench", config, models, environment) as (_, client):
-        replies = _judge_rows(prompt, dataset, client, plan, rule, watch)
+        replies = _judge_rows(prompt, dataset, client, options, settings, rule, watch)
         require_answers(replies.rounds[0].answers)
         flips = None
-        if plan.planted is not None:
+        if options.planted is not None:
             flips = attack_success_rate(
                 prompt,
                 dataset,
                 client,
-                settings=plan.settings,
+                settings=settings,
                 rule=rule,
-                sample=plan.planted,
+                sample=options.planted,
                 progress=partial(watch, "planted instructions"),
             )
         stats = client.stats
@@ -174,13 +149,13 @@ def run_bench(
     notes: list[str] = []
     if kept is not None:
         notes.append(f"decided by the kept rule {kept.rule.version}: positive at {kept.rule.threshold:g}")
-        notes += kept.caveats(model=first.model, confidence=plan.settings.confidence)
+        notes += kept.caveats(model=first.model, confidence=options.confidence)
     return BenchResult(
         judged=first,
         benchmark=measure(first),
-        by=by_column(first, plan.by) if plan.by else {},
-        macro=macro_means(first, plan.by) if plan.by and first.scale.kind != "choice" else {},
-        ceilings=check_reliability(replies.rounds, plan.ceilings, shown=seal.shown),
+        by=by_column(first, options.by) if options.by else {},
+        macro=macro_means(first, options.by) if options.by and first.scale.kind != "choice" else {},
+        ceilings=check_reliability(replies.rounds, trust or TrustOptions(), shown=seal.shown),
         claims=claims,
         ranked=replies.ranked,
         flips=flips,
@@ -198,16 +173,20 @@ class _Replies:
 
 
 def _judge_rows(
-    prompt: JudgePrompt, dataset: Dataset, client: Client, plan: BenchPlan, rule: DecisionRule | None, watch: Watch
+    prompt: JudgePrompt,
+    dataset: Dataset,
+    client: Client,
+    options: BenchOptions,
+    settings: JudgeSettings,
+    rule: DecisionRule | None,
+    watch: Watch,
 ) -> _Replies:
-    if plan.claims is not None:
-        options = plan.claims
+    if options.by_claim:
         claimed = judge_claims(
             prompt,
             dataset,
             client,
-            field=options.field,
-            settings=plan.settings,
+            settings=settings,
             rule=rule,
             splitter=options.splitter,
             trivial=options.trivial,
@@ -215,18 +194,22 @@ def _judge_rows(
             progress=partial(watch, "claims"),
         )
         return _Replies(rounds=[claimed.judged], claims=claimed)
-    if plan.window is not None:
+    if options.listwise is not None:
+        size, _, step = options.listwise.partition("/")
+        if not (size.isdigit() and step.isdigit()):
+            raise InputError(f"--listwise {options.listwise!r} is not WINDOW/STEP", hint="for example 20/10")
         query, passage = (*prompt.inputs, "query", "passage")[:2]
+        window = Window(size=int(size), step=int(step))
         ranked = judge_listwise(
-            dataset, client, query=query, passage=passage, window=plan.window, progress=partial(watch, "ranking")
+            dataset, client, query=query, passage=passage, window=window, progress=partial(watch, "ranking")
         )
         return _Replies(rounds=[ranked.judged], ranked=ranked)
 
     def judge_round(k: int) -> JudgedDataset:
         progress = partial(watch, f"round {k + 1}")
-        return judge(prompt, dataset, client, settings=plan.settings, rule=rule, repeat=k, progress=progress)
+        return judge(prompt, dataset, client, settings=settings, rule=rule, repeat=k, progress=progress)
 
-    return _Replies(rounds=ask_together([partial(judge_round, k) for k in range(plan.repeats)]))
+    return _Replies(rounds=ask_together([partial(judge_round, k) for k in range(options.repeat)]))
 
 
 def rows_for_function(source: RowSource, reading: Mapping[str, Any], registry: Registry) -> Dataset:
@@ -273,7 +256,7 @@ def bench_function(
         benchmark=measure(judged),
         by=by_column(judged, by) if by else {},
         macro=macro_means(judged, by) if by and judged.scale.kind != "choice" else {},
-        ceilings=check_reliability([judged], ReliabilityOptions()),
+        ceilings=check_reliability([judged], TrustOptions()),
         claims=None,
         ranked=None,
         flips=None,

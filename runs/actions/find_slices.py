@@ -297,14 +297,10 @@ def save_found(report: SliceReport, judged: JudgedDataset, asked: str) -> tuple[
             hint="to save one all the same, name it, such as --save 1=slice.yaml" if report.slices else None,
         )
     found, path = numbered(report, number), Path(after if by_number else asked)
-    _save(found, judged, path)
+    save(found, judged, path)
     return path, found
 
 
-def save_measured(measured: MeasuredSlice, judged: JudgedDataset, path: Path) -> None:
-    """Save a slice that a person chose."""
-    _save(measured, judged, path)
-
-
-def _save(chosen: FoundSlice | MeasuredSlice, judged: JudgedDataset, path: Path) -> None:
+def save(chosen: FoundSlice | MeasuredSlice, judged: JudgedDataset, path: Path) -> None:
+    """Save a slice that was found, or that a person chose."""
     save_slice(SavedSlice.of(chosen, judged, saved_at=datetime.now(UTC).isoformat(timespec="seconds")), path)

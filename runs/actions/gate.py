@@ -69,6 +69,20 @@ class TwoJudges:
     """What decides for a prompt, by its version; its own threshold where there is none."""
 
     @classmethod
+    def of(
+        cls,
+        workspace: Workspace,
+        before: JudgePrompt,
+        after: JudgePrompt,
+        data: Path,
+        reading: Mapping[str, Any],  # Any: JSON
+    ) -> TwoJudges:
+        """Return two prompts with the rules that the workspace keeps for them."""
+        kept = {prompt.version: workspace.registry.kept_rule(prompt) for prompt in (before, after)}
+        rules = {version: one.rule for version, one in kept.items() if one is not None}
+        return cls(before=before, after=after, data=data, reading=reading, rules=rules)
+
+    @classmethod
     def from_json(cls, body: Mapping[str, Any]) -> TwoJudges:  # Any: JSON
         """Read what `to_json` wrote; other entries are passed over."""
         return cls(

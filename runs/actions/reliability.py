@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from ...judges import JudgedDataset
@@ -24,26 +23,10 @@ from ...judges.reliability import (
     retest,
     write_audit,
 )
+from ..config.options import TrustOptions
 
 LISTED = 20
 """Likely label errors that are written to the file."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ReliabilityOptions:
-    """What to check besides the figures themselves."""
-
-    metric: str = "f1"
-    gain: float | None = None
-    """The gain a person is after, to be compared with the noise."""
-    annotators: tuple[str, ...] = ()
-    """Columns of single annotators, or one column of lists."""
-    words: Mapping[str, float] | None = None
-    """The grade that each of the annotators' words stands for."""
-    audit: Path | None = None
-    """Where to write the likely label errors."""
-    audited: Path | None = None
-    """Such a file, with a person's marks."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,8 +64,10 @@ class ReliabilityReport:
 
 def check_reliability(
     rounds: Sequence[JudgedDataset],
-    options: ReliabilityOptions,
+    options: TrustOptions,
     *,
+    metric: str = "f1",
+    words: Mapping[str, float] | None = None,
     shown: Callable[[JudgedDataset], JudgedDataset] = lambda judged: judged,
 ) -> ReliabilityReport:
     """Check a judge that judged the same rows once or several times.
@@ -90,6 +75,8 @@ def check_reliability(
     Args:
         rounds: The same rows judged one or more times; the first is the one that is reported.
         options: What to check.
+        metric: The metric that a gain is compared by.
+        words: The grade that each of the annotators' words stands for.
         shown: Leaves the rows that may be shown one by one.
 
     Raises:
@@ -97,20 +84,20 @@ def check_reliability(
     """
     first = rounds[0]
     decides = first.scale.kind != "choice"
-    binary = options.metric in BINARY_METRICS and decides
+    binary = metric in BINARY_METRICS and decides
     again = retest(rounds) if len(rounds) > 1 and decides else None
-    humans = human_agreement(first, options.annotators, words=options.words) if options.annotators else None
-    detectable = minimum_detectable_change(options.metric, first) if binary else None
+    humans = human_agreement(first, options.annotators, words=words) if options.annotators else None
+    detectable = minimum_detectable_change(metric, first) if binary else None
     warning = None
     if options.gain is not None and binary:
-        repeated = None if again is None else again.noise(options.metric)
-        warning = noise_note(options.metric, options.gain, repeated, detectable)
+        repeated = None if again is None else again.noise(metric)
+        warning = noise_note(metric, options.gain, repeated, detectable)
     audit = None
     if options.audit is not None:
         audit = likely_label_errors(*map(shown, rounds), limit=LISTED)
         write_audit(audit, options.audit)
     return ReliabilityReport(
-        metric=options.metric,
+        metric=metric,
         retest=again,
         humans=humans,
         detectable=detectable,

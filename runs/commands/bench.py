@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ...judges.errors import BudgetSpent, InputError
+from ...judges.errors import BudgetSpent
 from ..config.options import BenchOptions, ModelOptions, RowOptions, TrustOptions
 from ..terminal import progress_on_stderr, say, say_json
 from .failure import error_body, report_failure
@@ -17,8 +17,7 @@ from .help import Command
 from .options import all_option, json_option, options_of, writes_workspace
 
 if TYPE_CHECKING:
-    from ...judges.listwise import Window
-    from ..actions.bench import BenchPlan, BenchResult
+    from ..actions.bench import BenchResult
     from ..store.workspace import Workspace
 
 SHOWN = 3
@@ -55,7 +54,6 @@ def bench(
     from ..store.run_config import read_rows
     from .model_access import asking_environment
 
-    plan = _plan(options, trust, max_tokens=models.max_tokens)
     with progress_on_stderr(quiet=as_json) as watch:
         prompt = workspace.registry.get(judge)
         dataset = read_rows(prompt, data, rows)
@@ -65,9 +63,10 @@ def bench(
             workspace,
             prompt,
             dataset,
-            plan,
+            options,
             models,
             asking_environment(workspace.root, models.model),
+            trust=trust,
             watch=watch,
             show_all=show_all,
         )
@@ -75,10 +74,10 @@ def bench(
     if options.out is not None:
         write_verdicts(result.shown, options.out)
     if options.html is not None:
-        from ..reports.score_report import write_score_report
+        from ...judges import write_beside
+        from ..reports.score_report import render_score_report
 
-        write_score_report(
-            options.html,
+        page = render_score_report(
             result.judged,
             result.benchmark,
             by=result.by,
@@ -86,6 +85,7 @@ def bench(
             title=title,
             shown=result.shown,
         )
+        write_beside(options.html, page)
     unpaid = result.benchmark.unscored.get("budget")
     shortfall = BudgetSpent(f"the budget ended before {unpaid} rows were judged") if unpaid else None
     if as_json:
@@ -93,7 +93,7 @@ def bench(
     else:
         for note in (*dataset.notes, *result.notes):
             say(f"note: {note}")
-        _say(result, title, plan)
+        _say(result, title, options, trust)
         for path in (options.out, options.html):
             if path is not None:
                 say(f"written to {path}")
@@ -101,43 +101,15 @@ def bench(
         sys.exit(report_failure(shortfall, as_json=False))
 
 
-def _plan(options: BenchOptions, trust: TrustOptions, *, max_tokens: int | None) -> BenchPlan:
-    from ...judges import JudgeSettings
-    from ..actions.bench import BenchPlan, ByClaim
-    from ..actions.reliability import ReliabilityOptions
-
-    claims = None
-    if options.by_claim:
-        claims = ByClaim(splitter=options.splitter, trivial=options.trivial, aggregate=options.aggregate)
-    return BenchPlan(
-        settings=JudgeSettings(max_tokens=max_tokens, confidence=options.confidence),
-        repeats=options.repeat,
-        by=options.by,
-        claims=claims,
-        window=_window(options.listwise) if options.listwise else None,
-        planted=options.planted,
-        ceilings=ReliabilityOptions(metric="f1", **vars(trust)),
-    )
-
-
-def _window(text: str) -> Window:
-    from ...judges.listwise import Window
-
-    size, _, step = text.partition("/")
-    if not (size.isdigit() and step.isdigit()):
-        raise InputError(f"--listwise {text!r} is not WINDOW/STEP", hint="for example 20/10")
-    return Window(size=int(size), step=int(step))
-
-
-def _say(result: BenchResult, title: str, plan: BenchPlan) -> None:
+def _say(result: BenchResult, title: str, options: BenchOptions, trust: TrustOptions) -> None:
     from ..reports.reliability_report import say_reliability
     from ..reports.terminal_report import say_benchmark, say_macro
 
     say_benchmark(result.benchmark, title=title)
     for value, part in result.by.items():
-        say_benchmark(part, title=f"{plan.by} = {value}", brief=True)
-    if plan.by is not None and result.macro:
-        say_macro(result.macro, column=plan.by)
+        say_benchmark(part, title=f"{options.by} = {value}", brief=True)
+    if options.by is not None and result.macro:
+        say_macro(result.macro, column=options.by)
     if result.claims is not None:
         say(f"\n{result.claims.describe(limit=SHOWN)}")
     if result.ranked is not None:
@@ -146,4 +118,4 @@ def _say(result: BenchResult, title: str, plan: BenchPlan) -> None:
         say(f"\nlistwise: {ranked.queries} queries, {ranked.failed} failed; repaired: {repairs}")
     if result.flips is not None:
         say(f"\n{result.flips.describe()}")
-    say_reliability(result.ceilings, audit=plan.ceilings.audit)
+    say_reliability(result.ceilings, audit=trust.audit)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import click
 
-from ...judges import DecisionRule, InputError, JudgedDataset
+from ...judges import InputError, JudgedDataset
 from ...optimize import Objective, read_objective
 from ...optimize.options import option, option_fields, spelling
 from ...slices.saved import read_slice
@@ -139,16 +139,11 @@ def _of_judges(
     if holdout is None:
         raise InputError("two judges need the rows to be asked about", hint="judgewright gate A B HOLDOUT --model NAME")
     options = ModelOptions(**{**vars(models), "model": require_model(models.model)})
-    prompts = [workspace.registry.get(judge) for judge in judges]
-    rules: dict[str, DecisionRule] = {}
-    for prompt in prompts:
-        kept = workspace.registry.kept_rule(prompt)
-        if kept:
-            rules[prompt.version] = kept.rule
+    before, after = (workspace.registry.get(judge) for judge in judges)
     # The run keeps how the file was read, under the names of `load_dataset`.
     reading = {field.name: getattr(rows, field.name) for field in fields(rows)}
     reading["id"] = reading.pop("id_")
-    two = TwoJudges(before=prompts[0], after=prompts[1], data=holdout, reading=reading, rules=rules)
+    two = TwoJudges.of(workspace, before, after, holdout, reading)
     with progress_on_stderr(quiet=quiet) as watch:
         environment = asking_environment(workspace.root, options.model)
         return gate_judges(workspace, two, terms, GateModel(options=options, environment=environment, watch=watch))

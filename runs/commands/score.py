@@ -10,11 +10,11 @@ from pathlib import Path
 
 import click
 
-from ...judges import InputError, parse_label_scale
+from ...judges import InputError, parse_label_scale, write_beside
 from ...judges.files import GradeMap, VerdictColumns, parse_grade_map, require_aggregate
 from ...judges.published import STATUSES, all_agree, check_expected, load_published
 from ...optimize.options import option
-from ..actions.reliability import ReliabilityOptions, check_reliability
+from ..actions.reliability import check_reliability
 from ..actions.score import (
     TEXT_METRIC,
     ScoreOptions,
@@ -135,7 +135,6 @@ def score(
         return
     columns = read_columns(reading, label=reading.label, id=reading.id_, group=reading.group)
     words = {word: grade for word, grade in columns.label_map.items() if grade is not None}
-    reliability = ReliabilityOptions(metric=figures.metric, words=words or None, **vars(trust))
     by = None if columns.aggregate else next(iter(reading.by), None)
     measures = replace(measures, by=by)
     published = load_published(figures.published) if figures.published else ()
@@ -147,10 +146,9 @@ def score(
         (seal,) = seals
         one = measure_one(next(iter(judges.values())), measures).noting(*seal.notes(), *seal.look_note())
         if figures.html is not None:
-            from ..reports.score_report import write_score_report
+            from ..reports.score_report import render_score_report
 
-            write_score_report(
-                figures.html,
+            page = render_score_report(
                 one.judged,
                 one.benchmark,
                 by=one.parts,
@@ -158,7 +156,8 @@ def score(
                 title=files[0].name,
                 shown=seal.shown(one.judged),
             )
-        ceilings = check_reliability([one.judged], reliability, shown=seal.shown)
+            write_beside(figures.html, page)
+        ceilings = check_reliability([one.judged], trust, metric=figures.metric, words=words or None, shown=seal.shown)
         if as_json:
             say_json(one.to_json() | ceilings.to_json())
         else:

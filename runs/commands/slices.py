@@ -24,8 +24,8 @@ from ..actions.find_slices import (
     narrow,
     read_judged,
     read_or_ask_marks,
+    save,
     save_found,
-    save_measured,
     search,
     to_json,
     with_topics,
@@ -177,7 +177,7 @@ def _say_measured(measured: MeasuredSlice, judged: JudgedDataset, look: LookOpti
     if look.plot:
         write_picture(plot_measured(measured, judged), look.plot)
     if look.save:
-        save_measured(measured, judged, Path(look.save))
+        save(measured, judged, Path(look.save))
         if not as_json:
             say(f"slice saved to {look.save}")
     if as_json:

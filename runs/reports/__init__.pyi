@@ -12,7 +12,7 @@ from .plots import (
 )
 from .run_export import FORMATS, export_run
 from .run_pages import render_html, render_markdown
-from .score_report import DISAGREEMENTS, MOST_CHARTED, MOST_LISTED, render_score_report, write_score_report
+from .score_report import DISAGREEMENTS, MOST_CHARTED, MOST_LISTED, render_score_report
 from .slice_plots import (
     NAME_CELLS,
     NAME_LINES,
@@ -67,5 +67,4 @@ __all__ = [
     "threshold_curve",
     "trajectory",
     "write_picture",
-    "write_score_report",
 ]

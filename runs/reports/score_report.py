@@ -5,12 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ...judges import Benchmark, BoolArray, Estimate, FloatArray, JudgedDataset, OutputScale, Row, Verdict, write_beside
+from ...judges import Benchmark, BoolArray, Estimate, FloatArray, JudgedDataset, OutputScale, Row, Verdict
 from ...judges.metrics.reliability_bins import reliability_bins
 from ..terminal import inline, visible
 from .numbers import number
@@ -81,31 +80,6 @@ class Matrix:
     """For each label its name, and for each of the judge's labels the count and its share of the line."""
 
 
-def write_score_report(
-    path: Path,
-    judged: JudgedDataset,
-    benchmark: Benchmark,
-    *,
-    by: Mapping[str, Benchmark],
-    by_column: str | None,
-    title: str,
-    shown: JudgedDataset | None = None,
-) -> None:
-    """Write the page.
-
-    Args:
-        path: The HTML file; one that is there is replaced.
-        judged: Rows with their answers.
-        benchmark: What `measure` found on them.
-        by: What it found on each value of a metadata column; may be empty.
-        by_column: The column.
-        title: The page's heading.
-        shown: Those of the rows that may be shown one by one; all unless given.
-    """
-    page = render_score_report(judged, benchmark, by=by, by_column=by_column, title=title, shown=shown)
-    write_beside(path, page)
-
-
 def render_score_report(
     judged: JudgedDataset,
     benchmark: Benchmark,
@@ -115,7 +89,16 @@ def render_score_report(
     title: str,
     shown: JudgedDataset | None = None,
 ) -> str:
-    """Return the page's HTML; the same measurement gives the same page, byte for byte."""
+    """Return the page's HTML; the same measurement gives the same page, byte for byte.
+
+    Args:
+        judged: Rows with their answers.
+        benchmark: What `measure` found on them.
+        by: What it found on each value of a metadata column; may be empty.
+        by_column: The column.
+        title: The page's heading.
+        shown: Those of the rows that may be shown one by one; all unless given.
+    """
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
     singly = judged if shown is None else shown
