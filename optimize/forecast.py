@@ -260,7 +260,7 @@ def _loss_line(planned: PlannedRun) -> Asked:
         who="optimizer",
         calls=calls,
         tokens_in=calls * longest,
-        tokens_out=calls * (request.max_tokens or 0),
+        tokens_out=calls * (request.max_tokens or request.default_max_tokens or 0),
         longest=longest,
     )
 
