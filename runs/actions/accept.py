@@ -50,11 +50,9 @@ def record_review(
     """Write a person's decision into the run; an accepted prompt becomes the current version of its judge.
 
     Args:
-        workspace: Where the run is.
         run_id: A finished run.
         accept: Whether the prompt is accepted or rejected.
         who: Who decides; see `identity` for who it is unless given.
-        comment: Why.
 
     Returns:
         The accepted prompt; None when it was rejected.
@@ -89,11 +87,8 @@ def promote_prompt(
     """Make a prompt that the gate accepted the current version of its judge, and write into the run who did so.
 
     Args:
-        workspace: Where run and registry are.
-        run: The run.
         prompt: Its new prompt, or one composed of its hunks.
         who: Who decides; see `identity` for who it is unless given.
-        comment: Why.
         taken: The hunks that it is composed of, where it is not the whole edit.
     """
     registry, before = workspace.registry, run.before
@@ -209,13 +204,9 @@ def accept_hunks(
     Asking for the same hunks again spends no other look, and a question that was cut off is gone on with.
 
     Args:
-        workspace: Where the run is.
         run_id: The run; that its gate did not accept the whole diff is no hindrance.
         chosen: Numbers of hunks, as `judgewright diff` shows them.
-        environment: Base URL and keys for the run's model.
         who: Who decides; git's user, or else the user name, unless given.
-        comment: Why.
-        watch: Called while answers come in.
         budget: A new budget for the run, all that was spent for it included; its own unless given.
 
     Raises:
@@ -298,9 +289,7 @@ def _put_to_gate(workspace: Workspace, choice: _Choice, model: GateModel, *, fla
     """Have the gate decide between the run's first prompt and the composed one, on the run's holdout.
 
     Args:
-        workspace: Where the run is.
         choice: The composed prompt and where it comes from.
-        model: Who is asked.
         flags: Options with which the same command may go on.
     """
     run, prompt, config = choice.run, choice.prompt, choice.run.config

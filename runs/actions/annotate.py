@@ -132,14 +132,9 @@ def run_annotation(
 
     Args:
         workspace: Where replies are recorded; the judge's rule is the one it keeps.
-        prompt: The judge.
         collection: Queries, documents, and labels of pairs where people gave them.
-        models: The model that judges, and how fast and for how much it is called.
-        environment: Base URL and keys.
         retriever: Over the collection's documents.
-        plan: Which pairs to draw.
         threshold_from: `rule`, `labels`, or a probability as text.
-        watch: Called while pairs are drawn and answers come in.
 
     Raises:
         InputError: `threshold_from` is none of these, or asks for labels that no drawn pair has.

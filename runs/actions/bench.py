@@ -99,14 +99,8 @@ def run_bench(
     Its figures are entered in the ledger: on rows that are sealed, or will be, they are a look.
 
     Args:
-        workspace: Where replies, rules and looks are kept.
-        prompt: The judge.
-        dataset: Labelled rows.
         options: How the rows are judged, and what else is measured.
-        models: The model, and how fast and for how much it is called.
-        environment: Base URL and keys.
         trust: How far the figures are checked.
-        watch: Called while answers come in.
         show_all: Whether single rows are shown even where they are sealed, which opens them.
 
     Raises:

@@ -74,12 +74,8 @@ def define_queries(
     """Draft the definitions that are empty, and improve them with passages that experts marked.
 
     Args:
-        workspace: Where the run and its replies are recorded.
         definitions: One for each query; those with a text are not drafted again.
         marked: Relevant passages of a query; None to improve nothing.
-        models: The model, its limits and the budget.
-        environment: Base URL and keys.
-        watch: Called while replies come in.
 
     Raises:
         WorldError: The endpoint or the disk stopped it.

@@ -72,7 +72,6 @@ def read_judged(
 
     Args:
         source: A path, or a run as `find_run` takes it.
-        workspace: Where the run is.
         reading: The arguments of `load_verdicts`; None and False stand for what was not given.
         show_all: Whether to return a file's rows that are sealed to a run too, which opens them.
 
@@ -205,8 +204,6 @@ def read_or_ask_marks(
     """Return the marks of a file; where there is none, ask for them one by one, or write the file to be filled in.
 
     Args:
-        judged: The rows.
-        audit: The errors to mark.
         path: The file of marks, written after every answer.
         ask: Puts a question; None where nobody is there to answer.
         show: Shows text to whoever answers.

@@ -137,9 +137,6 @@ def gate_verdicts(
 
     Args:
         workspace: Whose ledger counts the look.
-        before: The judge in use.
-        after: The candidate.
-        terms: What better means.
         known_as: Versions under which the figures of either may have been seen before, which are then no other judges.
     """
     dataset = before.dataset
@@ -272,8 +269,6 @@ def verification(workspace: Workspace, prompt: JudgePrompt, model: str | None = 
     """Say on which models a version was accepted, and that it is unverified on any other.
 
     Args:
-        workspace: Where its runs are.
-        prompt: The version.
         model: The model it is to be used on, where that is known.
 
     Returns:

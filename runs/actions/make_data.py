@@ -83,7 +83,6 @@ def import_rows(
 
     Args:
         rows: The rows, read once.
-        out: The file.
         source: The name of the source.
         where: Keeps the rows whose columns have these values.
         limit: Keeps the first so many.

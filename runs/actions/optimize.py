@@ -87,10 +87,7 @@ def start_run(
     """Start a run and follow it to its end, or to where it stops; `resume_run` goes on from there.
 
     Args:
-        workspace: Where calls, events and looks are kept.
         config: What to do. The user named its models in this command, so that their addresses may be asked.
-        environment: Base URL and keys.
-        watch: Called while answers come in.
         on_event: Called with each event, replayed ones included.
 
     Raises:

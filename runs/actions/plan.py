@@ -107,10 +107,7 @@ def plan_run(workspace: Workspace, config: RunConfig, environment: Environment, 
 
     Args:
         workspace: Whose ledger is read, and where the pilot's replies are kept.
-        config: As `start_run` takes it.
-        environment: Base URL, keys and prices.
         pilot: Whether to judge up to `PILOT_ROWS` open rows, with the judge and with a rewording of it.
-        watch: Called while the pilot's answers come in.
 
     Raises:
         InputError: The run could not start: the data, a name or the split cannot be used.

@@ -74,7 +74,6 @@ def check_reliability(
 
     Args:
         rounds: The same rows judged one or more times; the first is the one that is reported.
-        options: What to check.
         metric: The metric that a gain is compared by.
         words: The grade that each of the annotators' words stands for.
         shown: Leaves the rows that may be shown one by one.

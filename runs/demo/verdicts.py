@@ -30,7 +30,6 @@ def write_demo_verdicts(folder: Path, *, seed: int = 0) -> Path:
 
     Args:
         folder: Where to write; `verdicts/` is made in it.
-        seed: Decides labels and verdicts.
 
     Returns:
         The folder.

@@ -24,9 +24,7 @@ def export_run(workspace: Workspace, run_id: str, folder: Path, *, formats: Sequ
     """Write a run into a folder, which is made where it is missing; files that are there are replaced.
 
     Args:
-        workspace: Where the run is.
         run_id: A run with a decision.
-        folder: Where to write.
         formats: Some of `FORMATS`.
 
     Returns:

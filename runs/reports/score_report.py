@@ -92,11 +92,8 @@ def render_score_report(
     """Return the page's HTML; the same measurement gives the same page, byte for byte.
 
     Args:
-        judged: Rows with their answers.
         benchmark: What `measure` found on them.
         by: What it found on each value of a metadata column; may be empty.
-        by_column: The column.
-        title: The page's heading.
         shown: Those of the rows that may be shown one by one; all unless given.
     """
     from jinja2 import Environment, PackageLoader, StrictUndefined

@@ -178,8 +178,6 @@ def say_outputs(outputs: Sequence[Payload], metric: str, *, indent: str = "") ->
 
     Args:
         outputs: As `JudgeOutput.to_json` gives them.
-        metric: The metric.
-        indent: Stands before each line.
     """
     if not outputs:
         return

@@ -38,7 +38,6 @@ def review_app(root: Path, *, token: str, port: int, environment: Environment) -
     """Return the review page of a workspace as an ASGI application.
 
     Args:
-        root: The workspace's folder.
         token: The secret of the link; who has it may decide.
         port: Where it will be served, on 127.0.0.1.
         environment: Base URL and keys, for the gate that a decision may start.

@@ -101,7 +101,6 @@ def find_run(database: Database, name: str, *, kind: str | None = None) -> str:
     """Return the id of the run that a person means.
 
     Args:
-        database: Where the runs are.
         name: An id, the beginning of one run's id alone, or `latest`.
         kind: What the command is for, such as `optimize`: `latest` is the latest of this kind, and the beginning of an
             id is compared with these.

@@ -29,10 +29,7 @@ def open_run_clients(
     """Open a client for each model of a run, on one record and one budget.
 
     Args:
-        workspace: Where replies are recorded.
         run_id: The run, which somebody keeps in a session.
-        options: The model, and how fast and for how much it is called.
-        environment: Base URL and keys.
         models: The models and how each is reached, where there are several.
         same_budget: Other runs whose calls the budget covers as well.
 
@@ -81,11 +78,7 @@ def start_run_client(
     """Enter a new run, keep its state true, and open the client of its one model; yield the run's id and the client.
 
     Args:
-        workspace: Where the run is entered.
         kind: Of the run, such as `bench`.
-        config: What the run keeps.
-        options: The model, and how fast and for how much it is called.
-        environment: Base URL and keys.
 
     Raises:
         InputError: The budget or the model's name is not valid.

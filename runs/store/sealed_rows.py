@@ -70,7 +70,6 @@ def seal_of(workspace: Workspace, dataset: Dataset, *, show_all: bool = False, b
 
     Args:
         workspace: Whose runs sealed rows; one that was never written to knows of none.
-        dataset: The rows.
         show_all: Whether the sealed rows are to be shown too.
         by: The command that asks.
 

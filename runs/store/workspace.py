@@ -20,7 +20,6 @@ class Workspace:
     """One folder with `.judgewright/` (database) and `prompts/` (YAML); made when first written to.
 
     Args:
-        root: The folder.
         on_wait: Called with what a write waits for while another process writes; without it such a write is refused.
     """
 
