@@ -5,6 +5,7 @@ from .client import Client, ClientStats, Progress
 from .endpoint import Endpoint
 from .exchange import Courier, Exchange, ask_together
 from .exchange_folder import ExchangeFolder, RequestFile, call_id, read_reply
+from .ignored import ignored_parameters
 from .limits import AdaptiveLimit, SystemClock
 from .model import Completion, Message, Model, Request, TokenLogprob
 from .price import Price, Prices
@@ -57,6 +58,7 @@ __all__ = [
     "checked_url",
     "count_tokens",
     "estimate_tokens",
+    "ignored_parameters",
     "read_answering_fault",
     "read_completion",
     "read_fault",

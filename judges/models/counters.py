@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, field
 
 from ..errors import BudgetSpent, ModelError
 from .budget import Reservation
+from .ignored import ignored_parameters
 from .model import Completion, Purpose, Request
 from .retries import no_room
 
@@ -61,7 +63,9 @@ class ClientStats:
     """US dollars of the completions made, as far as their price is known."""
     price_known: bool = True
     dropped: set[str] = field(default_factory=set)
-    """Parameters that were asked for and that the endpoint refuses."""
+    """Parameters that were asked for and that the endpoint refuses, also when cached replies were made."""
+    ignored: Counter[str] = field(default_factory=Counter)
+    """Parameters that replies made now show to be ignored, and in how many."""
     first_replies: int = 0
     """Replies of a judge, counted up to `FIRST_REPLIES`."""
     first_cut: int = 0
@@ -92,6 +96,7 @@ class Counters:
                 free -= 1
             self.recorded += free
             self.stats.recorded += free
+            self.stats.dropped.update(call.outcome.dropped)
             if call.purpose == "judge" and not call.again:
                 self._watch_room(call.token_limit, call.outcome)
         else:
@@ -117,8 +122,8 @@ class Counters:
             # Whoever asks again has given it more room.
             stats.first_replies = stats.first_cut = 0
 
-    def charge(self, completion: Completion) -> None:
-        """Count the dollars and tokens of a completion that was made now."""
+    def charge(self, request: Request, completion: Completion) -> None:
+        """Count the dollars and tokens of a completion that was made now, and what it ignored."""
         if completion.cost is None:
             self.price_known = self.stats.price_known = False
         else:
@@ -128,4 +133,4 @@ class Counters:
         self.stats.calls += 1
         self.stats.tokens_in += completion.tokens_in
         self.stats.tokens_out += completion.tokens_out
-        self.stats.dropped.update(completion.dropped)
+        self.stats.ignored.update(ignored_parameters(request, completion))

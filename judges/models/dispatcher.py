@@ -296,8 +296,9 @@ class Dispatcher:
         assert call.reservation is not None
         tokens = completion.tokens_in + completion.tokens_out
         context.budget.settle(call.reservation, cost=cost, tokens=tokens)
-        context.forecast.learn(self._request(call), completion)
-        self._counters.charge(completion)
+        request = self._request(call)
+        context.forecast.learn(request, completion)
+        self._counters.charge(request, completion)
         # The slot is freed only after this, so that a crash can lose no more than `concurrency` replies.
         await self._commits.durable(context.record.done(call.key, completion))
         self._successes += 1

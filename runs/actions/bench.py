@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -79,7 +79,12 @@ class BenchResult:
             out["listwise"] = self.ranked.to_json()
         if self.flips is not None:
             out["flip_rate"] = self.flips.to_json()
-        return out | {"calls": self.stats.calls, "cost": self.stats.cost, "dropped": sorted(self.stats.dropped)}
+        return out | {
+            "calls": self.stats.calls,
+            "cost": self.stats.cost,
+            "dropped": sorted(self.stats.dropped),
+            "ignored": dict(self.stats.ignored),
+        }
 
 
 def run_bench(
@@ -265,8 +270,22 @@ def describe_spending(stats: ClientStats) -> tuple[str, ...]:
     cost = f"${stats.cost:.4f}" if stats.price_known else "price unknown"
     tokens = stats.tokens_in + stats.tokens_out
     notes = [f"{stats.calls} calls, {stats.recorded} cached, {tokens:,} tokens, {cost}"]
-    if stats.dropped:
-        notes.append(f"left out because the endpoint refuses them: {', '.join(sorted(stats.dropped))}")
+    return (*notes, *describe_parameters(stats.dropped, stats.ignored))
+
+
+def describe_parameters(dropped: Iterable[str], ignored: Mapping[str, int]) -> tuple[str, ...]:
+    """Return notes on the parameters of requests that the endpoint refuses or ignores.
+
+    Args:
+        dropped: Those it refuses; they are left out.
+        ignored: Those it ignored, and in how many replies.
+    """
+    notes: list[str] = []
+    if names := sorted(dropped):
+        notes.append(f"left out because the endpoint refuses them: {', '.join(names)}")
+    if ignored:
+        shown = ", ".join(f"{name} in {replies:,} replies" for name, replies in sorted(ignored.items()))
+        notes.append(f"ignored by the endpoint: {shown}")
     return tuple(notes)
 
 

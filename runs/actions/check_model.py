@@ -25,7 +25,7 @@ from ...judges import (
     read_reply,
     without_thinking,
 )
-from ...judges.models import OMIT, ModelSettings
+from ...judges.models import OMIT, ModelSettings, ignored_parameters
 from ..config.environment import Environment, open_model
 
 Outcome = Literal["honoured", "ignored", "refused", "not sent", "cannot tell"]
@@ -36,8 +36,6 @@ _LONGEST_PAUSE = 20.0
 """Seconds to wait at most before an answer is asked for again."""
 _LIMIT = 32
 """Tokens that a long answer is limited to."""
-_ALLOWANCE = 4
-"""Tokens over the limit that some endpoints count for the end of a reply."""
 _CHAT_LIMIT = 400
 """Tokens for a short answer, where the model's settings have no limit."""
 _TEXTS = 3
@@ -303,12 +301,13 @@ async def _log_probabilities(asker: _Asker, verdict: Request) -> Check:
 
 
 async def _token_limit(asker: _Asker, verdict: Request, answered: Completion) -> Check:
-    limit = _LIMIT
-    reply = await asker.chat(_STORY, max_tokens=limit)
+    limit, request = _LIMIT, asker.request(_STORY, max_tokens=_LIMIT)
+    reply = await asker.ask(request)
     if reply.finish_reason != "length" and reply.tokens_out <= limit and answered.tokens_out > 1:
         # It tells no long stories; a verdict that was complete before is cut at half its length.
         limit = answered.tokens_out // 2
-        reply = await asker.ask(replace(verdict, max_tokens=limit))
+        request = replace(verdict, max_tokens=limit)
+        reply = await asker.ask(request)
     refused = asker.refused & {"max_tokens", "max_completion_tokens"}
     name = "max_completion_tokens" if "max_tokens" in refused else "max_tokens"
     if len(refused) == 2:
@@ -317,7 +316,7 @@ async def _token_limit(asker: _Asker, verdict: Request, answered: Completion) ->
         over = "" if reply.finish_reason == "length" else ", and the reply does not say that it was cut"
         return Check(setting=name, outcome="cannot tell", reason=f"the endpoint reports no tokens{over}")
     written = f"{reply.tokens_out} tokens where {limit} were allowed"
-    if reply.tokens_out > limit + _ALLOWANCE:
+    if "max_tokens" in ignored_parameters(request, reply):
         return Check(setting=name, outcome="ignored", reason=written)
     if reply.finish_reason == "length":
         return Check(setting=name, outcome="honoured", reason=f"{written}, and the reply says that it was cut")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -78,6 +79,7 @@ class RunResult:
             "cost": sum(s.cost for s in self.stats) if prices_known else None,
             "thrift": self.run.cost.to_json(),
             "dropped": sorted({name for s in self.stats for name in s.dropped}),
+            "ignored": dict(sum((s.ignored for s in self.stats), Counter())),
         }
 
 

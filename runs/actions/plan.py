@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from ...judges import FloatArray, Model, Prices, Progress, split_dataset
+from ...judges import Completion, FloatArray, Model, Prices, Progress, Request, split_dataset
 from ...judges.files import TokenSummary, count_row_tokens
+from ...judges.models import ignored_parameters
 from ...optimize import read_objective
 from ...optimize.forecast import ASSUMED, Asked, Drawn, PlannedRun, StepBound, bound_proposal, bound_run, draw_runs
 from ...optimize.holdout.guards import MIN_GROUPS
 from ...optimize.settings import require_decision
-from ..config.environment import Allowance, Environment, open_model, parse_budget
+from ..config.environment import SIMULATED, Allowance, Environment, open_model, parse_budget
+from ..store.calls import CallStore
 from ..store.run_config import RunConfig, open_proposer
 from ..store.workspace import Workspace
+from .bench import describe_parameters
 from .optimize import require_same_split
 from .pilot import MinimumDetectableEffect, Pilot, minimum_detectable_gain, run_pilot
 
@@ -138,7 +142,7 @@ def plan_run(workspace: Workspace, config: RunConfig, environment: Environment, 
         detectable=minimum_detectable_gain(workspace, planned, seen),
         row_tokens=summary,
         pilot=seen,
-        notes=_notes(planned, seen),
+        notes=(*_notes(planned, seen), *_settings_notes(workspace, dict(zip(names, models, strict=True)))),
     )
 
 
@@ -270,6 +274,23 @@ def _span(draws: FloatArray, most: float | None, reason: str = "") -> Span:
     if most is not None:
         middle, high = min(middle, most), min(high, most)
     return Span(p50=middle, p95=high, at_most=most, reason=reason if most is None else "")
+
+
+def _settings_notes(workspace: Workspace, models: Mapping[str, Model]) -> list[str]:
+    """Say which settings the endpoints refuse or ignore, as the workspace's calls show."""
+    notes: list[str] = []
+    for name, model in models.items():
+        if name == SIMULATED:
+            continue
+        calls: list[tuple[Request, Completion]] = []
+        if workspace.exists:
+            calls = CallStore(workspace.database, "").recent(endpoint=model.endpoint, model=model.name)
+        if not calls:
+            notes.append(f"{name!r} was not asked here yet: `judgewright models test {name}` says what it honours")
+        dropped = {parameter for _, completion in calls for parameter in completion.dropped}
+        ignored = Counter(parameter for call in calls for parameter in ignored_parameters(*call))
+        notes += [f"{name}: {note}" for note in describe_parameters(dropped, ignored)]
+    return notes
 
 
 def _notes(planned: PlannedRun, seen: Pilot | None) -> tuple[str, ...]:

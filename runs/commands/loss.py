@@ -98,6 +98,8 @@ def write(
         model=options.model, budget=options.budget, concurrency=1, via=options.via, exchange=options.exchange
     )
     environment = asking_environment(workspace.root, options.model)
+    from ..actions.bench import describe_parameters
+
     answer = ask_for_loss(workspace, goal, options.slice_, grades, models, environment)
     written, stats = answer.written, answer.stats
     costs = grades.costs(written.loss)
@@ -124,6 +126,8 @@ def write(
         say(f"  refused: {inline(refusal)}")
     _say_loss(written.loss, simulated=answer.simulated)
     _say_costs(costs, grades)
+    for note in describe_parameters(stats.dropped, stats.ignored):
+        say(f"note: {note}")
     if out is not None:
         say(f"\nwritten to {out}")
 

@@ -63,6 +63,7 @@ def finish(result: RunResult, root: Path, *, as_json: bool) -> None:
 
 def say_end(result: RunResult) -> None:
     """Print the diff, and what the run took."""
+    from ..actions.bench import describe_parameters
     from ..reports.numbers import price
     from ..reports.run_report import describe_cost, say_prompt_diff
 
@@ -71,5 +72,5 @@ def say_end(result: RunResult) -> None:
     cost = price(body["cost"])
     say(f"\nRun {result.run_id}: {body['calls']} calls, {body['recorded']} cached, {cost}")
     say(f"  cost including resumes: {describe_cost(result.run.cost)}")
-    if body["dropped"]:
-        say(f"  left out because the endpoint refuses them: {', '.join(body['dropped'])}")
+    for note in describe_parameters(body["dropped"], body["ignored"]):
+        say(f"  {note}")

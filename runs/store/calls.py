@@ -103,6 +103,28 @@ class CallStore:
         """How many replies were found changed on disk since this record was opened."""
         return len(self._damaged)
 
+    def recent(self, *, endpoint: str, model: str, n: int = 200) -> list[tuple[Request, Completion]]:
+        """Return the workspace's newest calls of a model, newest first; of a request, only its parameters.
+
+        Args:
+            endpoint: Its base URL.
+            model: Its name there.
+            n: How many calls of any model are looked at.
+        """
+        calls: list[tuple[Request, Completion]] = []
+        for asked, content in self._database.read(_RECENT, (n,)):
+            body = orjson.loads(asked)
+            if (body.get("endpoint"), body.get("model")) != (_without_credentials(endpoint), model):
+                continue
+            request = Request(
+                messages=(),
+                max_tokens=body.get("max_tokens"),
+                top_logprobs=body.get("top_logprobs"),
+                response_format=body.get("response_format"),
+            )
+            calls.append((request, _load(content)))
+        return calls
+
     def lookup(self, keys: Sequence[bytes]) -> Mapping[bytes, Completion | FailedCall]:
         """See `CallRecord.lookup`; a reply whose hash does not fit is treated as absent and counted in `damaged`."""
         found: dict[bytes, Completion | FailedCall] = {}
@@ -355,6 +377,7 @@ class CallStore:
             raise WorkspaceError(f"call {key.hex()[:16]} cannot be settled: no attempt of it has been entered")
 
 
+_RECENT = "SELECT request_json, response_json FROM call WHERE state = 'done' ORDER BY seq DESC LIMIT ?"
 _ENTER_CALL = """
 INSERT INTO call (key, run_id, purpose, request_json, state, attempts, created) VALUES {rows}
 ON CONFLICT (key) DO UPDATE SET attempts = attempts + 1, state = CASE state WHEN 'done' THEN 'done' ELSE 'sent' END

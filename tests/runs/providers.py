@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from judgewright.judges.simulated import Server, Simulated, make_app
+from judgewright.judges.simulated import Faults, Server, Simulated, make_app
 
 
 @dataclass
@@ -20,6 +20,10 @@ class Provider:
     """The Authorization header of each request, whatever became of it."""
     demands: str | None = None
     """The only Authorization that is let in; None lets everybody in."""
+    refuses: str = ""
+    """Parameters that are refused with 400, joined by +."""
+    garbles: bool = False
+    """Whether every reply is prose without a verdict."""
     moved_to: str | None = None
     """Where a 307 sends everybody."""
 
@@ -54,7 +58,10 @@ class _Doorkeeper:
 def serving(provider: Provider | None = None) -> Iterator[Provider]:
     """Serve the simulated model on a free port."""
     provider = provider or Provider()
-    app = make_app(Simulated())
+    faults = [f"refuse={provider.refuses}"] if provider.refuses else []
+    if provider.garbles:
+        faults.append("garbage=1")
+    app = make_app(Simulated(), Faults.parse(",".join(faults)))
     app.add_middleware(_Doorkeeper, provider=provider)
     with Server(app) as server:
         provider.url = server.base_url

@@ -171,3 +171,23 @@ def test_every_command_takes_a_name(user: User) -> None:
     new = user.requests()[seen:]
     limits = {(request["purpose"], request["max_tokens"], request.get("reasoning_effort")) for request in new}
     assert limits == {("judge", 650, "low"), ("judge", 651, "low"), ("loss", 5000, None)}
+
+
+def test_the_plan_says_what_the_endpoints_ignore_and_refuse(user: User, capsys: pytest.CaptureFixture[str]) -> None:
+    """As the workspace's calls show; a model that was never asked here is said to be unknown."""
+    rows = str(user.folder / "rows.jsonl")
+    plan = ("plan", "groundedness", rows, *OBJECTIVE, "--model", "small", "--optimizer-model", "other@http://h/v1")
+    assert user.run(*plan, "--json") == 0
+    notes = json.loads(capsys.readouterr().out)["notes"]
+    assert any("'other@http://h/v1' was not asked here yet: `judgewright models test" in note for note in notes)
+    assert not any("ignored by the endpoint" in note or "refuses them" in note for note in notes)
+    with serving(Provider(refuses="temperature+seed", garbles=True)) as strange:
+        user.write(base_url=strange.url, model="strange")
+        assert user.run("bench", "groundedness", rows, "--model", "small", "--limit", "20") == 0
+        out = capsys.readouterr().out
+        assert "left out because the endpoint refuses them: seed, temperature" in out
+        assert "ignored by the endpoint: response_format in 20 replies" in out
+        assert user.run(*plan) == 0
+    out = capsys.readouterr().out
+    assert "note: small: left out because the endpoint refuses them: seed, temperature" in out
+    assert "note: small: ignored by the endpoint: response_format in 20 replies" in out
