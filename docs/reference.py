@@ -40,7 +40,7 @@ COMMAND_TASKS = {
     "Find where it errs": ("slices",),
     "Improve it": ("plan", "loss", "optimize", "runs"),
     "Decide": ("review", "diff", "accept", "reject", "gate", "recheck"),
-    "Use it": ("export", "annotate"),
+    "Use it": ("export", "annotate", "doctor"),
 }
 """The commands in the order in which people meet them."""
 PYTHON_TASKS = {

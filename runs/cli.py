@@ -29,6 +29,7 @@ COMMANDS = {
     "accept": ("decide:accept", "Adopt the prompt that a run's gate accepted, or some of its hunks."),
     "reject": ("decide:reject", "Turn a run's prompt down, with a reason."),
     "export": ("export:export", "Write a judge for another tool, and prove it there."),
+    "doctor": ("doctor:doctor", "Check all of a workspace: the file, replies, runs, looks."),
     "simulate": ("simulate:simulate", "Serve the simulated model over HTTP, with injected errors."),
 }
 RETIRED = {

@@ -331,6 +331,17 @@ class CallStore:
             raise WorkspaceError("an attempt cannot be settled: it has been settled before")
         connection.execute(_many(_KEEP_MANY, f"(?{', ?' * 9})", n), replies)
 
+    def find_damaged(self) -> tuple[int, list[str]]:
+        """Read every reply of the workspace; return how many there are, and which do not fit their hash."""
+        replies, last = 0, 0
+        damaged: list[str] = []
+        while part := self._database.read(_REPLIES, (last, LOOKUP)):
+            for _, key, content, stored in part:
+                if not isinstance(content, bytes) or _body_hash(key, content) != stored:
+                    damaged.append(f"the reply to call {key.hex()[:16]} was changed")
+            replies, last = replies + len(part), part[-1][0]
+        return replies, damaged
+
     def spending(self) -> Spending:
         """See `CallRecord.spending`; attempts in flight now count as in doubt until they are settled."""
         row = self._database.read(_SPENDING, (json.dumps([*self._same_budget]),))[0]
@@ -415,6 +426,9 @@ WHERE key = ? AND (state != 'done' OR ?)
 """
 _FAIL = "INSERT OR REPLACE INTO failure (run_id, key, message, status, created) VALUES (?, ?, ?, ?, ?)"
 _FAIL_CALL = "UPDATE call SET state = 'failed', http_status = ?, finished = ? WHERE key = ? AND state != 'done'"
+_REPLIES = """
+SELECT seq, key, response_json, body_hash FROM call WHERE seq > ? AND state = 'done' ORDER BY seq LIMIT ?
+"""
 _SPENDING = f"""
 SELECT coalesce(sum(cost) FILTER (WHERE state = 'done'), 0.0),
     coalesce(sum(tokens) FILTER (WHERE state = 'done'), 0),

@@ -191,16 +191,29 @@ class Database:
             raise WorkspaceError(f"cannot make the database {self.path}: {error.strerror}") from error
 
     def _check(self) -> None:
+        """Look for damage: at the file's beginning, and everywhere after a process that wrote was killed."""
+        check = "PRAGMA quick_check(1)" if self._ended_uncleanly() else "SELECT 'ok', count(*) FROM sqlite_master"
         damage = "ok"
         try:
             with contextlib.closing(sqlite3.connect(self.path, timeout=10.0, isolation_level=None)) as connection:
-                damage = connection.execute("PRAGMA quick_check(1)").fetchone()[0]
+                damage = connection.execute(check).fetchone()[0]
         except sqlite3.Error as error:
             if error.sqlite_errorcode & 0xFF not in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB):
                 raise self._ours(error) from error
             damage = str(error)
         if damage != "ok":
             raise self._set_aside(damage)
+
+    def _ended_uncleanly(self) -> bool:
+        """Whether a log was left behind by nobody who is writing now; a clean end empties it."""
+        try:
+            if not os.stat(f"{self.path}-wal").st_size:
+                return False
+            self._lock.acquire()
+        except (FileNotFoundError, WorkspaceError):
+            return False
+        self._lock.release()
+        return True
 
     def _set_aside(self, damage: str) -> WorkspaceError:
         """Rename a damaged file together with its log, under names that SQLite still takes as a pair."""

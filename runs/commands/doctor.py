@@ -1,0 +1,44 @@
+"""`judgewright doctor`: the long check of a workspace."""
+
+from __future__ import annotations
+
+import dataclasses
+import sys
+from typing import TYPE_CHECKING
+
+import click
+
+from ...judges.errors import InputError
+from ..terminal import inline, say, say_json
+from .help import Command
+from .options import json_option, reads_workspace
+
+if TYPE_CHECKING:
+    from ..store.workspace import Workspace
+
+
+@click.command(cls=Command, epilog="Example:  judgewright doctor --workspace .")
+@reads_workspace
+@json_option
+def doctor(workspace: Workspace, as_json: bool) -> None:
+    """Check all of a workspace: the file, every reply, every run, the ledger of looks.
+
+    Opening a workspace reads the whole file only after a process was killed; this always does. Exit 1: damage.
+    """
+    from ..actions.doctor import check_workspace
+
+    if not workspace.exists:
+        raise InputError(f"there is no workspace at {workspace.root}", hint="name its folder with --workspace")
+    checks = []
+    for check in check_workspace(workspace):
+        checks.append(check)
+        if not as_json:
+            state = f"{check.damaged:,} DAMAGED" if check.damaged else "ok"
+            say(f"{check.name:<10}  {check.checked:>10,}  {state:<10}  {check.about}")
+            if check.detail:
+                say(f"            {inline(check.detail)}")
+    damaged = sum(check.damaged for check in checks)
+    if as_json:
+        say_json({"ok": not damaged, "checks": [dataclasses.asdict(check) for check in checks]})
+    if damaged:
+        sys.exit(1)
