@@ -7,6 +7,7 @@ from .exchange import Courier, Exchange, ask_together
 from .exchange_folder import ExchangeFolder, RequestFile, call_id, read_reply
 from .ignored import ignored_parameters
 from .limits import AdaptiveLimit, SystemClock
+from .litellm_model import LITELLM_PREFIX, LiteLLMModel, load_litellm, split_litellm_name
 from .model import Completion, Message, Model, Request, TokenLogprob
 from .price import Price, Prices
 from .rates import RateLimits, RateReport, Remaining, read_rates, read_seconds
@@ -18,6 +19,7 @@ from .wire import read_answering_fault, read_completion, read_fault, read_retry_
 
 __all__ = [
     "ANSWERING",
+    "LITELLM_PREFIX",
     "OMIT",
     "AdaptiveLimit",
     "BodyReader",
@@ -32,6 +34,7 @@ __all__ = [
     "ExchangeFolder",
     "FailedCall",
     "Forecast",
+    "LiteLLMModel",
     "MemoryRecord",
     "Message",
     "Model",
@@ -59,6 +62,7 @@ __all__ = [
     "count_tokens",
     "estimate_tokens",
     "ignored_parameters",
+    "load_litellm",
     "read_answering_fault",
     "read_completion",
     "read_fault",
@@ -66,4 +70,5 @@ __all__ = [
     "read_reply",
     "read_retry_after",
     "read_seconds",
+    "split_litellm_name",
 ]

@@ -17,8 +17,6 @@ from .model import Completion, Request
 from .transport import Answer, Secret, Transport, TransportName
 from .wire import read_answering_fault, read_completion, read_fault
 
-_KEY_REFUSED = {401, 403}
-
 
 class Endpoint:
     """A chat model behind an OpenAI-compatible base URL; implements `model.Model`.
@@ -113,10 +111,14 @@ class Endpoint:
         """Return the completion that an error stands for; raise any other error."""
         if answer.status == 400 and (reply := read_answering_fault(answer.content, request)):
             return reply
-        fault = read_fault(answer.status, answer.content, answer.headers, sent=body, base_url=self._base_url)
-        if answer.status in _KEY_REFUSED and self._key_hint:
-            fault.hint = self._key_hint
-        raise fault
+        raise read_fault(
+            answer.status,
+            answer.content,
+            answer.headers,
+            sent=body,
+            base_url=self._base_url,
+            key_hint=self._key_hint,
+        )
 
 
 def _open_transport(

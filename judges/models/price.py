@@ -113,6 +113,9 @@ def _public_price(model: str, endpoint: str) -> Price | Literal["tiered"] | None
 def _calculated(model: str, endpoint: str, tokens_in: int, tokens_out: int, cached: int) -> float:
     from genai_prices import Usage, calc_price
 
+    if model.startswith("litellm/"):
+        model = model.split("/", 2)[-1]
+
     usage = Usage(input_tokens=tokens_in, output_tokens=tokens_out, cache_read_tokens=cached)
     return float(calc_price(usage, model, provider_api_url=endpoint).total_price)
 

@@ -56,6 +56,9 @@ _REFUSAL_CODES = {"unsupported_parameter", "unsupported_value", "unknown_paramet
 _QUOTA_CODES = {"insufficient_quota", "billing_hard_limit_reached", "billing_not_active"}
 _FILTER_CODES = {"content_filter", "ResponsibleAIPolicyViolation"}
 _CODES = _REFUSAL_CODES | _QUOTA_CODES | _FILTER_CODES
+_RETRY_DELAY = re.compile(rb'"retryDelay"\s*:\s*"([0-9]{1,6}(?:\.[0-9]{1,9})?)s"')
+_NO_CREDIT = re.compile(r"credit balance is too low", re.I)
+_WRONG_KEY = re.compile(r"api[ _]key (?:is )?(?:not valid|invalid|expired)", re.I)
 _FLAGGED = re.compile(r"flagged|moderation|content policy|safety", re.I)
 _MAY_REFUSE = {400, 403, 422, 500, 501}
 _FATAL = {401, 402, 404, 405, 410}
@@ -171,7 +174,13 @@ def read_completion(raw: bytes, request: Request, headers: Mapping[str, str] | N
 
 
 def read_fault(
-    status: int, raw: bytes, headers: Mapping[str, str], *, sent: Iterable[str], base_url: str = ""
+    status: int,
+    raw: bytes,
+    headers: Mapping[str, str],
+    *,
+    sent: Iterable[str],
+    base_url: str = "",
+    key_hint: str = "",
 ) -> ModelError:
     """Read an error the endpoint answered with.
 
@@ -181,6 +190,7 @@ def read_fault(
         headers: With lower-case names or case-insensitive.
         sent: The parameters that were in the request; only one of them can have been refused.
         base_url: Where the request was sent, for a redirect that names no host.
+        key_hint: What to do about a key that was refused.
     """
     if 300 <= status < 400 and (location := headers.get("location")):
         return _redirect(status, urljoin(f"{base_url}{_CHAT}", location))
@@ -193,10 +203,12 @@ def read_fault(
             fatal=True,
             hint=f"take {name} out of the model's settings, or give it a value that the endpoint knows",
         )
-    quota = fault.code in _QUOTA_CODES
+    quota = fault.code in _QUOTA_CODES or (status == 400 and _NO_CREDIT.search(fault.message) is not None)
+    # Gemini answers 400 for a wrong key.
+    wrong_key = status in {401, 403} or (status == 400 and _WRONG_KEY.search(fault.message) is not None)
     # A 403 may be about this one text; without a word of moderation it is about the key.
     blocked = status == 403 and not _FLAGGED.search(fault.message)
-    fatal = quota or blocked or status in _FATAL or 300 <= status < 400
+    fatal = quota or blocked or status in _FATAL or 300 <= status < 400 or (wrong_key and status == 400)
     transient = status in _TRANSIENT or (status >= 500 and status != 501)
     # A request whose parameter was refused is asked again without it, which is no retry.
     if refused is not None:
@@ -205,12 +217,24 @@ def read_fault(
         f"the endpoint answered {status}: {fault.message[:_MESSAGE_CAP] or 'no message'}",
         retryable=transient and not fatal,
         status=status,
-        retry_after=read_retry_after(headers),
+        retry_after=read_retry_after(headers) or _retry_delay(raw),
         refused_parameter=refused,
         fatal=fatal,
-        hint=_HINTS[402] if quota else _HINTS.get(status),
+        hint=_hint(status, quota=quota, key_hint=key_hint if wrong_key else ""),
         rates=read_rates(headers),
     )
+
+
+def _retry_delay(raw: bytes) -> float | None:
+    """Return the seconds that Gemini asks to wait in the body of an error."""
+    delay = _RETRY_DELAY.search(raw)
+    return None if delay is None else float(delay[1])
+
+
+def _hint(status: int, *, quota: bool, key_hint: str) -> str | None:
+    if quota:
+        return _HINTS[402]
+    return key_hint or _HINTS.get(status)
 
 
 def _redirect(status: int, location: str) -> ModelError:

@@ -1,13 +1,15 @@
 """Choose the API key for an address. A key belongs to one origin, and only the user binds the two.
 
-There are three ways: an entry of the user's own `models.yaml`, `JUDGEWRIGHT_BASE_URL` for `JUDGEWRIGHT_API_KEY`, and
-`OPENAI_BASE_URL` for `OPENAI_API_KEY`. Without `JUDGEWRIGHT_BASE_URL` its key goes to the one address that the command
-names as `NAME@URL` and that has no other key. An address from a workspace binds nothing: it is called only if the
-command or the user's configuration names it too.
+There are four ways: an entry of the user's own `models.yaml`, `JUDGEWRIGHT_BASE_URL` for `JUDGEWRIGHT_API_KEY`,
+`OPENAI_BASE_URL` for `OPENAI_API_KEY`, and the usual variable of a provider in `PROVIDERS` for that provider's origin.
+Without `JUDGEWRIGHT_BASE_URL` its key goes to the one address that the command names as `NAME@URL` and that has no
+other key. An address from a workspace binds nothing: it is called only if the command or the user's configuration
+names it too.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -20,6 +22,22 @@ OPENAI_KEY = "OPENAI_API_KEY"
 OPENAI_URL = "OPENAI_BASE_URL"
 OWN_KEY = "JUDGEWRIGHT_API_KEY"
 OWN_URL = "JUDGEWRIGHT_BASE_URL"
+
+
+PROVIDERS: Mapping[str, tuple[str, str]] = {
+    "anthropic": ("https://api.anthropic.com", "ANTHROPIC_API_KEY"),
+    "gemini": ("https://generativelanguage.googleapis.com/v1beta", "GEMINI_API_KEY"),
+}
+"""Where `litellm/PROVIDER/MODEL` is asked unless the user says otherwise, and the variable of that origin's key."""
+
+
+def provider_bindings(variables: Mapping[str, str]) -> tuple[Binding, ...]:
+    """Return the usual key of each provider, bound to the provider's own origin."""
+    bindings: list[Binding] = []
+    for provider, (base_url, variable) in PROVIDERS.items():
+        key = variables.get(variable) or None
+        bindings.append(Binding(origin=Origin.of(base_url), variable=variable, key=key, source=f"litellm/{provider}"))
+    return tuple(bindings)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,6 +72,8 @@ class Keyring:
     """JUDGEWRIGHT_API_KEY, if no JUDGEWRIGHT_BASE_URL says which origin it is for."""
     path: Path | None = None
     """The user's `models.yaml`."""
+    providers: tuple[Binding, ...] = ()
+    """The addresses of providers that are asked through LiteLLM; what the user binds to them wins."""
 
     def binding(self, origin: Origin) -> Binding | None:
         """Return the key for an origin: the bound one, else the spare one if only this origin can mean it."""
@@ -138,7 +158,7 @@ class Keyring:
     def _bound(self, origin: Origin) -> Binding | None:
         """Return the binding of an origin; one that settles its key wins over an earlier one that does not."""
         fallback = None
-        for binding in self.bindings:
+        for binding in (*self.bindings, *self.providers):
             if binding.origin != origin:
                 continue
             if binding.settles:
@@ -150,5 +170,5 @@ class Keyring:
         """Return one address for each origin of the command to which JUDGEWRIGHT_API_KEY could go."""
         # Reversed, so that of two addresses with one origin the first in the alphabet is kept.
         urls = {Origin.of(url): url for url in sorted(self.commanded, reverse=True)}
-        settled = {binding.origin for binding in self.bindings if binding.settles}
+        settled = {binding.origin for binding in (*self.bindings, *self.providers) if binding.settles}
         return [url for origin, url in sorted(urls.items()) if origin not in settled]

@@ -11,8 +11,18 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from ...judges.errors import InputError
-from ...judges.models import ModelSettings, Origin, Prices, checked_url
-from .api_keys import OPENAI, OPENAI_KEY, OPENAI_URL, OWN_KEY, OWN_URL, Binding, Keyring
+from ...judges.models import LITELLM_PREFIX, ModelSettings, Origin, Prices, checked_url, split_litellm_name
+from .api_keys import (
+    OPENAI,
+    OPENAI_KEY,
+    OPENAI_URL,
+    OWN_KEY,
+    OWN_URL,
+    PROVIDERS,
+    Binding,
+    Keyring,
+    provider_bindings,
+)
 from .models_file import FILE, ModelEntry, merge_entries, read_user_models, read_workspace_models, user_models_path
 from .transports import choose_transport
 
@@ -125,8 +135,9 @@ class Environment:
         if self.run_settings is not None:
             settings = settings.answering_as(self.run_settings.get(name, {}))
         if entry is None:
-            return NamedModel(name=name, model=name, base_url=base_url, settings=settings)
-        if own is None and self.openai_key is None and self.base_url == OPENAI:
+            return NamedModel(name=name, model=name, base_url=_provider_url(name) or base_url, settings=settings)
+        elsewhere = entry.base_url or _provider_url(entry.model)
+        if own is None and elsewhere is None and self.openai_key is None and self.base_url == OPENAI:
             raise InputError(
                 f"{entry.location}: only the workspace names {name!r}, so nobody says where it is asked",
                 hint=f"bind it in your own file: judgewright models add {name} --base-url https://... "
@@ -135,7 +146,7 @@ class Environment:
         return NamedModel(
             name=name,
             model=entry.model,
-            base_url=entry.base_url or base_url,
+            base_url=elsewhere or base_url,
             settings=settings,
             sources=entry.sources,
         )
@@ -165,6 +176,7 @@ class Environment:
             commanded=self.commanded,
             spare=self.own_key if self.own_url is None else None,
             path=self.models,
+            providers=provider_bindings(self.variables),
         )
 
     def settings(self, spec: str) -> ModelSettings:
@@ -219,6 +231,23 @@ def _entry_of(name: str, entries: tuple[ModelEntry, ...]) -> ModelEntry | None:
     return next((entry for entry in entries if entry.name == name), None)
 
 
+def _provider_url(model: str) -> str | None:
+    """Return where a model is asked through LiteLLM unless the user says otherwise; None for any other model.
+
+    Raises:
+        InputError: LiteLLM's provider is not one of ours, or has an address for each region or project.
+    """
+    if not model.startswith(LITELLM_PREFIX):
+        return None
+    provider, _ = split_litellm_name(model)
+    if provider not in PROVIDERS:
+        raise InputError(
+            f"model {model!r}: {provider} has another address for each region or project",
+            hint=f"name it in your models.yaml: my-model: {{model: {model}, base_url: https://..., key_variable: ...}}",
+        )
+    return PROVIDERS[provider][0]
+
+
 def _bound_by(variable: str, base_url: str, key_variable: str, key: str | None) -> Binding:
     try:
         origin = Origin.of(base_url)
@@ -264,31 +293,33 @@ def open_model(spec: str, environment: Environment, *, concurrency: int | None =
         InputError: See `Environment.model`.
     """
     from ...judges import Endpoint, Simulated
+    from ...judges.models import LiteLLMModel
 
     if spec == SIMULATED:
         return Simulated()
     named, ring = environment.model(spec), environment.keyring()
     origin = Origin.of(named.base_url)
     binding = ring.binding(origin)
+    common: dict[str, Any] = {  # Any: what both kinds of models are made of
+        "name": named.model,
+        "base_url": named.base_url,
+        "api_key": binding.key if binding else None,
+        "timeout": named.settings.timeout,
+        "headers": named.settings.headers,
+        "max_connections": concurrency or named.settings.concurrency or _CONNECTIONS,
+        "key_hint": ring.what_to_do(named.base_url),
+        "needs_key": bool(environment.missing_key(spec)),
+    }
+    if named.model.startswith(LITELLM_PREFIX):
+        return LiteLLMModel(extra_body=tuple(named.settings.extra_body), **common)
     custom_headers = origin == Origin.of(environment.base_url)
     chosen = choose_transport(named.base_url, environment.variables, custom_headers=custom_headers)
-    return Endpoint(
-        name=named.model,
-        base_url=named.base_url,
-        api_key=binding.key if binding else None,
-        timeout=named.settings.timeout,
-        headers=named.settings.headers,
-        max_connections=concurrency or named.settings.concurrency or _CONNECTIONS,
-        key_hint=ring.what_to_do(named.base_url),
-        needs_key=bool(environment.missing_key(spec)),
-        custom_headers=custom_headers,
-        transport=named.settings.transport or chosen,
-    )
+    return Endpoint(custom_headers=custom_headers, transport=named.settings.transport or chosen, **common)
 
 
 def _requires_key(origin: Origin, binding: Binding | None) -> bool:
     """Whether an address is known to refuse requests without a key, so that none need be sent."""
-    if origin == Origin.of(OPENAI):
+    if origin in {Origin.of(OPENAI), *(Origin.of(base_url) for base_url, _ in PROVIDERS.values())}:
         return True
     return binding is not None and binding.final and binding.variable is not None
 
