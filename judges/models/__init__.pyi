@@ -6,8 +6,9 @@ from .endpoint import Endpoint
 from .exchange import Courier, Exchange, ask_together
 from .exchange_folder import ExchangeFolder, RequestFile, call_id, read_reply
 from .ignored import ignored_parameters
+from .import_litellm import load_litellm, variables_set
 from .limits import AdaptiveLimit, SystemClock
-from .litellm_model import LITELLM_PREFIX, LiteLLMModel, load_litellm, split_litellm_name
+from .litellm_model import LITELLM_PREFIX, LiteLLMModel, split_litellm_name
 from .model import Completion, Message, Model, Request, TokenLogprob
 from .price import Price, Prices
 from .rates import RateLimits, RateReport, Remaining, read_rates, read_seconds
@@ -71,4 +72,5 @@ __all__ = [
     "read_retry_after",
     "read_seconds",
     "split_litellm_name",
+    "variables_set",
 ]

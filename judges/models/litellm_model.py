@@ -9,14 +9,10 @@ from __future__ import annotations
 
 import asyncio
 import inspect
-import logging
-import os
-import sys
 from collections.abc import Collection, Mapping
 from contextvars import ContextVar
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from functools import cache
 from types import MappingProxyType
 from typing import Any
 
@@ -25,6 +21,7 @@ import orjson
 from ..errors import InputError, ModelError, UnreachedError
 from .base_url import Origin, checked_url
 from .endpoint import sent_body
+from .import_litellm import load_litellm
 from .model import Completion, Request
 from .response_body import BodyReader
 from .transport import Answer, Secret
@@ -46,12 +43,6 @@ _CAPABLE = {
     "supports_system_messages": True,
     "supports_response_schema": True,
 }
-_ENVIRONMENT = {
-    "LITELLM_MODE": "PRODUCTION",  # otherwise it loads the .env of the current folder
-    "LITELLM_LOCAL_MODEL_COST_MAP": "True",
-    "LITELLM_LOCAL_ANTHROPIC_BETA_HEADERS": "True",
-}
-"""What LiteLLM is told where it would look things up or download them."""
 
 
 @dataclass(slots=True)
@@ -268,31 +259,6 @@ def split_litellm_name(name: str) -> tuple[str, str]:
     if not model:
         raise InputError(f"model {name!r} has no name of a model", hint=f"write {LITELLM_PREFIX}{provider}/MODEL")
     return provider, model
-
-
-@cache
-def load_litellm() -> Any:  # Any: its module
-    """Import LiteLLM without its downloads, its .env and its messages."""
-    first = "litellm" not in sys.modules
-    before = {name: os.environ.get(name) for name in _ENVIRONMENT}
-    os.environ.update(_ENVIRONMENT)
-    try:
-        import litellm
-        from litellm import anthropic_beta_headers_manager
-
-        # It would be downloaded with the first request, when the variables are as they were.
-        anthropic_beta_headers_manager._load_beta_headers_config()
-    finally:
-        for name, value in before.items():
-            if value is None:
-                os.environ.pop(name, None)
-            else:
-                os.environ[name] = value
-    # A program that has loaded it for itself keeps its own messages.
-    if first:
-        litellm.suppress_debug_info = True
-        logging.getLogger("LiteLLM").setLevel(logging.CRITICAL)
-    return litellm
 
 
 def _region(base_url: str) -> str:

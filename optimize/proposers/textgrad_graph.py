@@ -10,31 +10,25 @@ reaches the prompt, and its log file of every prompt (switched off).
 from __future__ import annotations
 
 import logging
-import os
 import tempfile
 from collections.abc import Sequence
 from functools import cache
 from types import SimpleNamespace
 from typing import Any
 
+from ...judges.models import load_litellm, variables_set
+
 OPEN_TAG, CLOSE_TAG = "<IMPROVED_VARIABLE>", "</IMPROVED_VARIABLE>"
 
 
 @cache
 def load_graph() -> Any:  # Any: classes that exist only once textgrad is imported
-    """Import TextGrad, without its log file and litellm's download, and build our subclasses of it."""
-    settings = {"LITELLM_LOCAL_MODEL_COST_MAP": "True", "TEXTGRAD_LOG_DIR": tempfile.mkdtemp(prefix="judgewright-")}
-    before = {name: os.environ.get(name) for name in settings}
-    os.environ.update(settings)  # both libraries read these only while they are imported
-    try:
+    """Import TextGrad, without its log file and LiteLLM's downloads, and build our subclasses of it."""
+    log_folder = tempfile.mkdtemp(prefix="judgewright-")
+    load_litellm()
+    with variables_set({"TEXTGRAD_LOG_DIR": log_folder}):
         import textgrad
-    finally:
-        for name, value in before.items():
-            if value is None:
-                os.environ.pop(name, None)
-            else:
-                os.environ[name] = value
-    _drop_log_file(settings["TEXTGRAD_LOG_DIR"])
+    _drop_log_file(log_folder)
     from textgrad.autograd.function import BackwardContext, Function
     from textgrad.autograd.llm_backward_prompts import BACKWARD_SYSTEM_PROMPT
     from textgrad.engine import EngineLM
