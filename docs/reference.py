@@ -23,7 +23,7 @@ from mkdocs.structure.pages import Page
 
 from judgewright.judges import Registry
 from judgewright.runs.cli import cli
-from judgewright.runs.exports import TARGETS, ExportContext, Refused, differences
+from judgewright.runs.exports import TARGETS, ExportContext, Refused, build_manifest
 
 FACES = {
     "python": "judgewright",
@@ -35,7 +35,7 @@ FACES = {
 """Reference page to the package whose public names it lists."""
 COMMAND_TASKS = {
     "Try it": ("demo", "simulate"),
-    "Look at rows and judges": ("data", "judges", "define"),
+    "Look at rows, judges and models": ("data", "judges", "models", "define"),
     "Measure a judge": ("bench", "score", "calibrate"),
     "Find where it errs": ("slices",),
     "Improve it": ("plan", "loss", "optimize", "runs"),
@@ -185,9 +185,9 @@ def targets_text() -> str:
         parts.append(f"```text\njudgewright export {SHOWN} --to {name} --out handover\n```\n")
         parts.append(f"It writes {', '.join(f'`{file}`' for file in bundle.files)}. To use it:\n")
         parts.append(f"```text\n{bundle.usage}\n```\n")
-        told = differences(handover, bundle)
-        parts.append("What differs there:\n" if told else "Nothing differs there.\n")
-        parts += [f"* {prose(text)}" for text in told]
+        differences = build_manifest(handover, target, bundle)["declared_differences"]
+        parts.append("What differs there:\n" if differences else "Nothing differs there.\n")
+        parts += [f"* {prose(text)}" for text in differences]
         if target.check is None:
             parts.append("\nIt has no tool to be verified in.\n")
         elif target.requires:

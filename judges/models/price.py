@@ -12,15 +12,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from pathlib import Path
-from typing import ClassVar, Literal
+from typing import Annotated, ClassVar, Literal
 
 import orjson
+from annotated_types import Ge, Lt
 
 from ..errors import InputError
 from ..files.small_file import read_small
 
 _MILLION = 1_000_000
 _MAX_FILE = 1_000_000
+_Dollars = Annotated[float, Ge(0), Lt(math.inf)]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,9 +31,9 @@ class Price:
 
     __pydantic_config__: ClassVar = {"extra": "forbid"}
 
-    input: float
-    output: float
-    cached: float | None = None
+    input: _Dollars
+    output: _Dollars
+    cached: _Dollars | None = None
 
     def __post_init__(self) -> None:
         for name, dollars in (("input", self.input), ("output", self.output), ("cached", self.cached)):

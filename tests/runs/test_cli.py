@@ -17,6 +17,7 @@ SUBCOMMANDS = {
     "export": ("judge", "verify"),
     "loss": ("write", "lint"),
     "data": ("check", "split", "sources", "import"),
+    "models": ("list", "add", "show", "test"),
 }
 EVERY = [(name,) for name in COMMANDS if name not in SUBCOMMANDS] + [
     (n, s) for n, subs in SUBCOMMANDS.items() for s in subs
