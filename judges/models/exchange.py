@@ -171,7 +171,7 @@ class Exchange:
             self._enter(context, call, reservation)
         context.budget.settle(reservation, cost=cost, tokens=tokens)
         context.forecast.learn(_request_of(call), completion)
-        counters.charge(completion)
+        counters.charge(_request_of(call), completion)
         call.outcome = completion
         return context.record.done(call.key, completion)
 
