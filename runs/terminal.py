@@ -195,6 +195,8 @@ def counting_on_stderr(doing: str, *, quiet: bool = False) -> Iterator[Callable[
 
 
 def _summary(progress: Progress) -> str:
+    if progress.note:
+        return progress.note
     if progress.cost is None and not progress.recorded and not progress.failed and not progress.tokens:
         return ""  # nothing was asked
     answered = (progress.done - progress.failed) / progress.done if progress.done else 1.0
@@ -205,6 +207,8 @@ def _summary(progress: Progress) -> str:
 
 def _short_summary(progress: Progress, room: int) -> str:
     """Say as much of the summary as fits: first what failed, then what it cost, then how many were cached."""
+    if progress.note:
+        return _cut(progress.note, room) if room > 0 else ""
     parts = [f"{progress.failed} failed"] if progress.failed else []
     parts += [] if progress.cost is None else [f"${progress.cost:.4f}"]
     parts += [f"{progress.recorded} cached"]

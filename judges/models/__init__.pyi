@@ -1,4 +1,5 @@
 from .base_url import Origin, checked_url
+from .batch_queue import BatchQueue
 from .budget import Budget, Forecast
 from .call_record import CallRecord, FailedCall, MemoryRecord, OpenAttempt, Spending
 from .client import Client, ClientStats, Progress
@@ -23,6 +24,7 @@ __all__ = [
     "LITELLM_PREFIX",
     "OMIT",
     "AdaptiveLimit",
+    "BatchQueue",
     "BodyReader",
     "Budget",
     "CallRecord",

@@ -55,6 +55,8 @@ class Progress:
     cost: float | None
     """US dollars spent by this `ask`; None where a price is unknown."""
     tokens: int
+    note: str = ""
+    """What is waited for, where replies come from a batch."""
 
 
 class Client:
@@ -292,7 +294,12 @@ class Client:
         if self._exchange is not None:
             for call in calls:
                 call.request = call.request or make(call.positions[0])
-            return self._exchange.ask(self._context, calls, counters)
+
+            def report(note: str) -> None:
+                if progress is not None:
+                    progress(replace(_progress(counters), note=note))
+
+            return self._exchange.ask(self._context, calls, counters, report)
         dispatcher = Dispatcher(self._context, calls, make, counters)
         work = self._loop.start(dispatcher.run())
         try:

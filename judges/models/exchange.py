@@ -8,7 +8,6 @@ into request files, and awaited: `Waiting` ends the command, and the next one re
 from __future__ import annotations
 
 import threading
-from collections import Counter
 from collections.abc import Callable, Sequence, Set
 from concurrent.futures import Future
 from contextvars import ContextVar
@@ -17,7 +16,7 @@ from functools import partial
 from pathlib import Path
 from typing import Protocol, TypeVar
 
-from ..errors import BudgetSpent, InputError, ModelError, Waiting
+from ..errors import BudgetSpent, ModelError, Waiting
 from .budget import Reservation
 from .call_record import FailedCall
 from .counters import Call, ClientStats, Counters
@@ -72,8 +71,12 @@ def ask_together(tasks: Sequence[Callable[[], T]]) -> list[T]:
 class Courier(Protocol):
     """Who carries request files away and brings reply files back into the folder."""
 
-    def carry(self, files: Sequence[RequestFile]) -> None:
-        """Hand over what is not yet on its way, and return once one of the files has new replies.
+    def carry(self, files: Sequence[RequestFile], report: Callable[[str], None]) -> None:
+        """Hand over what is not yet on its way, and return once one of the files has its replies.
+
+        Args:
+            files: Request files without replies.
+            report: Called with how far they have come, now and then.
 
         Raises:
             Waiting: Nobody wants to wait for them now.
@@ -98,23 +101,26 @@ class Exchange:
         self._reservations: dict[bytes, Reservation] = {}
         """Of calls that were entered in the record and are awaited."""
         self._queue: dict[bytes, Call] = {}
-        self._askings: Counter[bytes] = Counter()
-        """How often each call was written into a file by this process."""
+        self._fruitless = 0
+        """Exchanges in a row that brought no answer and nothing to mend."""
         self._budget_spent: BudgetSpent | None = None
         self._lock = threading.RLock()
 
-    def ask(self, context: ClientContext, calls: Sequence[Call], counters: Counters) -> BudgetSpent | None:
+    def ask(
+        self, context: ClientContext, calls: Sequence[Call], counters: Counters, report: Callable[[str], None]
+    ) -> BudgetSpent | None:
         """Give every call its outcome; return why some have none, where the budget does not cover them.
+
+        Args:
+            context: The client's.
+            calls: Without outcomes, with their requests.
+            counters: Of the `ask` that they belong to.
+            report: Called while replies are awaited.
 
         Raises:
             Waiting: Replies are missing; what was asked is in the request files.
-            InputError: The model answers in process, or the budget is in money and its price is unknown.
+            InputError: The budget is in money and the price of the model is unknown.
         """
-        if context.model.endpoint.startswith("simulated:"):
-            raise InputError(
-                "the simulated model answers in process, not through batches or files",
-                hint="leave out --via, or serve it: judgewright simulate serve",
-            )
         while True:
             with self._lock:
                 self._take_replies(context, calls, counters)
@@ -124,16 +130,19 @@ class Exchange:
                 self._queue |= missing
             group = _GROUP.get()
             if group is not None:
-                group[self] = partial(self._exchange, context, counters.stats)
+                group[self] = partial(self._exchange, context, counters.stats, report)
                 raise Waiting(f"waiting for {len(missing):,} replies", awaits={})
-            self._exchange(context, counters.stats)
+            self._exchange(context, counters.stats, report)
 
     # Replies.
 
     def _take_replies(self, context: ClientContext, calls: Sequence[Call], counters: Counters) -> None:
         """Store the replies that the folder has for these calls; give up what only gets errors."""
         contents = self._folder.read()
-        context.unsupported_parameters |= contents.refused_parameters(context.model.name)
+        refused = contents.refused_parameters(context.model.name)
+        if refused - context.unsupported_parameters:
+            self._fruitless = 0
+            context.unsupported_parameters |= refused
         self._adopt(context, calls, contents)
         out = contents.calls_out()
         stored: list[tuple[Call, Future[None]]] = []
@@ -170,6 +179,7 @@ class Exchange:
             reservation = context.budget.hold(cost=cost, tokens=tokens, counted=False)
             self._enter(context, call, reservation)
         context.budget.settle(reservation, cost=cost, tokens=tokens)
+        self._fruitless = 0
         context.forecast.learn(_request_of(call), completion)
         counters.charge(_request_of(call), completion)
         call.outcome = completion
@@ -191,7 +201,7 @@ class Exchange:
 
     # Requests.
 
-    def _exchange(self, context: ClientContext, stats: ClientStats) -> None:
+    def _exchange(self, context: ClientContext, stats: ClientStats, report: Callable[[str], None]) -> None:
         """Write what is queued into a request file, and wait for replies."""
         with self._lock:
             queue, self._queue = self._queue, {}
@@ -203,7 +213,7 @@ class Exchange:
         if not awaited:
             raise Waiting("the rest of the budget is held by requests that another model is to answer", awaits={})
         if self._courier is not None:
-            self._courier.carry(awaited)
+            self._courier.carry(awaited, report)
         else:
             raise self._waiting(awaited, names, contents.notes)
 
@@ -212,10 +222,11 @@ class Exchange:
         contents = self._folder.read()
         out = contents.calls_out()
         new = [call for call in queue if call_id(call.key) not in out]
+        if new:
+            self._count_exchange()
         entered: list[Call] = []
         durable: list[Future[None]] = []
         for call in new:
-            self._count_asking(call)
             self._free(context, call)
             try:
                 reservation = self._reserve(context, call)
@@ -241,12 +252,12 @@ class Exchange:
         self._folder.write(context.model.name, lines)
         return self._folder.read()
 
-    def _count_asking(self, call: Call) -> None:
-        self._askings[call.key] += 1
-        if self._askings[call.key] <= TRIES:
+    def _count_exchange(self) -> None:
+        self._fruitless += 1
+        if self._fruitless <= TRIES:
             return
         raise ModelError(
-            f"requests came back without an answer {TRIES} times in a row, as from a batch that expires",
+            f"requests came back without any answer {TRIES} times in a row, as from a batch that expires",
             hint="the same command, or `runs resume`, asks once more; what was answered is kept",
         )
 

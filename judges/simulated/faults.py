@@ -7,8 +7,10 @@ A spec is a comma-separated list such as `429=0.10,503=0.05,garbage=0.05,retry_a
 * `garbage = RATE` answer 200 with a text that holds no verdict; `truncate = RATE` cut the text and
   say `length`. These are properties of a body: asked again, it gives the same.
 * `reasoning = 2500` thinks with so many tokens before every answer; a lower limit of tokens cuts it there.
+* `batch_rejected batch_expired = RATE` of the batches: nothing is done, or half of it; `batch_failed batch_lost = RATE`
+  of their requests: in the error file, or in none. `batch_looks` is how often a batch is looked at before it moves on.
 * `latency`, `retry_after`, `hold` are seconds; `refuse = temperature+logprobs` names parameters to
-  refuse; `seed` is an integer; `once = true` spares every attempt of a body but the first.
+  refuse; `seed` is an integer; `once = true` spares all attempts of a body, and all batches, but the first.
 """
 
 from __future__ import annotations
@@ -22,7 +24,9 @@ from typing import Any
 from ..errors import InputError
 from ..models.wire import REFUSABLE
 
-_RATES = ("garbage", "truncate", "timeout", "badjson")
+_BATCH_RATES = ("batch_rejected", "batch_expired", "batch_failed", "batch_lost")
+_RATES = ("garbage", "truncate", "timeout", "badjson", *_BATCH_RATES)
+_COUNTS = ("seed", "batch_looks")
 _SECONDS = ("latency", "retry_after", "hold")
 
 
@@ -43,13 +47,25 @@ class Faults:
     """Seconds in the Retry-After header of a 429 or 503; None sends no header."""
     hold: float = 2.0
     """Seconds a connection is held before it is dropped by `timeout`."""
+    batch_rejected: float = 0.0
+    batch_expired: float = 0.0
+    batch_failed: float = 0.0
+    batch_lost: float = 0.0
+    batch_looks: int = 1
+    """Looks at a batch that find it still validating."""
     refuse: frozenset[str] = frozenset()
     seed: int = 0
     once: bool = False
 
     def __post_init__(self) -> None:
         per_attempt = sum(rate for _, rate in self.statuses) + self.timeout + self.badjson
-        for unit, total in (("attempt", per_attempt), ("body", self.garbage + self.truncate)):
+        units = {
+            "attempt": per_attempt,
+            "body": self.garbage + self.truncate,
+            "batch": self.batch_rejected + self.batch_expired,
+            "request of a batch": self.batch_failed + self.batch_lost,
+        }
+        for unit, total in units.items():
             if total > 1.0 + 1e-9:
                 raise InputError(f"the faults drawn per {unit} add up to {total:g}; at most 1 is possible")
 
@@ -92,6 +108,20 @@ class Faults:
         """Return what goes wrong with every answer to this body: `garbage`, `truncate` or None."""
         return self._draw([("garbage", self.garbage), ("truncate", self.truncate)], body, "body")
 
+    def batch(self, number: int) -> str | None:
+        """Return what goes wrong with the batch of this number, from 1: `batch_rejected`, `batch_expired` or None."""
+        if self.once and number > 1:
+            return None
+        rates = [("batch_rejected", self.batch_rejected), ("batch_expired", self.batch_expired)]
+        return self._draw(rates, b"", f"batch {number}")
+
+    def batch_line(self, body: bytes, attempt: int) -> str | None:
+        """Return what goes wrong with one request of a batch: `batch_failed`, `batch_lost` or None."""
+        if self.once and attempt > 1:
+            return None
+        rates = [("batch_failed", self.batch_failed), ("batch_lost", self.batch_lost)]
+        return self._draw(rates, body, f"line {attempt}")
+
     def garbage_text(self, body: bytes) -> str:
         """Return letters without a digit, a bracket or a word, the same for the same body."""
         # No digit, bracket or word: nothing in it may be read as a verdict.
@@ -115,7 +145,7 @@ def _read(token: str, name: str, value: str) -> float | int | bool | frozenset[s
         return _number(token, value, high=1.0)
     if name in _SECONDS:
         return _number(token, value, high=3600.0)
-    if name == "seed":
+    if name in _COUNTS:
         if not value.removeprefix("-").isdecimal():
             raise InputError(f"fault {token!r}: {value!r} is not an integer")
         return int(value)
@@ -132,7 +162,7 @@ def _read(token: str, name: str, value: str) -> float | int | bool | frozenset[s
             hint = "one of " + ", ".join(REFUSABLE)
             raise InputError(f"fault {token!r}: {unknown[0]!r} cannot be refused", hint=hint)
         return parameters
-    names = ", ".join(("a status", *_RATES, *_SECONDS, "reasoning", "refuse", "seed", "once"))
+    names = ", ".join(("a status", *_RATES, *_SECONDS, *_COUNTS, "reasoning", "refuse", "once"))
     raise InputError(f"fault {token!r}: {name!r} is unknown", hint=f"known are {names}")
 
 

@@ -1,7 +1,8 @@
 """Serve a model over HTTP the way OpenAI-compatible endpoints do, with injected errors.
 
-`POST /v1/chat/completions` (no streaming, one choice), `GET /v1/models`, and `GET /stats`, which
-counts what was asked, answered and spoilt. No key is asked for; headers are neither stored nor logged.
+`POST /v1/chat/completions` (no streaming, one choice), `GET /v1/models`, files and batches (see `batches`), and
+`GET /stats`, which counts what was asked, answered and spoilt. No key is asked for; headers are neither stored nor
+logged.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ import orjson
 from ..errors import ModelError, WorldError
 from ..models.model import REASONING, Completion, Model, Request
 from ..models.tokens import approximate_tokens
+from .batches import BatchQueue
 from .chat import RefusedError, read_body, read_request, write_answer
 from .faults import Faults
 
@@ -47,6 +49,8 @@ class Stats:
     faults: Counter[str] = field(default_factory=Counter)
     refused: Counter[str] = field(default_factory=Counter)
     """Requests refused with 400, by the parameter refused."""
+    batches: Counter[str] = field(default_factory=Counter)
+    """Batches created, and what went wrong with them and their requests."""
 
 
 class _Dropped:
@@ -64,6 +68,8 @@ class _Service:
         self.model = model
         self.faults = faults
         self.stats = Stats()
+        self.queue = BatchQueue(self.answer, faults)
+        self.stats.batches = self.queue.counts
         self._attempts: Counter[bytes] = Counter()
         self._billed: set[bytes] = set()
 
@@ -97,6 +103,19 @@ class _Service:
         except ModelError as error:
             return _error(error.status or 500, str(error), retry_after=error.retry_after)
         return await self._deliver(completion, request, fault)
+
+    async def answer(self, raw: bytes) -> tuple[int, bytes]:
+        """Answer one request of a batch: a status and a body."""
+        try:
+            body, digest = read_body(raw)
+            self._refuse(body)
+            request = read_request(body)
+            completion = await self._complete(request, digest)
+        except RefusedError as refusal:
+            return 400, bytes(_error(400, str(refusal), code=refusal.code, parameter=refusal.parameter).body)
+        except ModelError as error:
+            return error.status or 500, bytes(_error(error.status or 500, str(error)).body)
+        return 200, write_answer(completion, request, self.model.name)
 
     async def _complete(self, request: Request, digest: bytes) -> Completion:
         completion = await self._answer(request)
@@ -164,6 +183,7 @@ def make_app(model: Model, faults: Faults | None = None) -> Starlette:
         Route("/v1/chat/completions", service.chat, methods=["POST"]),
         Route("/v1/models", service.models, methods=["GET"]),
         Route("/stats", service.show_stats, methods=["GET"]),
+        *service.queue.routes(),
     ]
     return Starlette(routes=routes)
 

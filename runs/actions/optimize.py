@@ -100,8 +100,8 @@ def start_run(
     config, dataset = pin_config(workspace, config)
     read_objective(config.objective, target=config.target, guards=config.guards)
     open_proposer(config)
-    for _, via in config.model_access:
-        open_exchange(via, config)
+    for model, via in config.model_access:
+        open_exchange(workspace, model, via, config, environment)
     workspace.database.claim()
     require_same_split(workspace, config.data_hash, config.shares)
     environment = environment.naming(*config.named_models)

@@ -317,6 +317,41 @@ def open_model(spec: str, environment: Environment, *, concurrency: int | None =
     return Endpoint(custom_headers=custom_headers, transport=named.settings.transport or chosen, **common)
 
 
+def open_batch_exchange(spec: str, environment: Environment, folder: Path, *, wait: bool) -> Exchange:
+    """Return what asks a model through the batch queue of its endpoint.
+
+    Args:
+        spec: As for `open_model`.
+        environment: Where names, base URL and keys come from.
+        folder: Where the request files of all endpoints are kept.
+        wait: Whether to wait for batches.
+
+    Raises:
+        InputError: See `Environment.model`.
+    """
+    import hashlib
+
+    from ...judges.models import BatchQueue, Exchange
+    from ...judges.models.batch_queue import PRICE_SHARE
+
+    named, ring = environment.model(spec), environment.keyring()
+    origin = Origin.of(named.base_url)
+    binding = ring.binding(origin)
+    queue = BatchQueue(
+        base_url=named.base_url,
+        api_key=binding.key if binding else None,
+        headers=named.settings.headers,
+        timeout=named.settings.timeout,
+        key_hint=ring.what_to_do(named.base_url),
+        needs_key=bool(environment.missing_key(spec)),
+        custom_headers=origin == Origin.of(environment.base_url),
+        wait=wait,
+    )
+    # A folder for each address: files of one are never handed to another.
+    own = hashlib.blake2b(named.base_url.encode(), digest_size=8).hexdigest()
+    return Exchange(folder / own, courier=queue, price_share=PRICE_SHARE)
+
+
 def _requires_key(origin: Origin, binding: Binding | None) -> bool:
     """Whether an address is known to refuse requests without a key, so that none need be sent."""
     if origin in {Origin.of(OPENAI), *(Origin.of(base_url) for base_url, _ in PROVIDERS.values())}:

@@ -59,7 +59,7 @@ class RowOptions:
     skip_incomplete: bool = _data(False, "Leave out rows that lack an input, and say how many.")
 
 
-VIA = ("live", "files")
+VIA = ("live", "batch", "files")
 Via = Literal["live", "batch", "files"]
 
 
@@ -69,7 +69,8 @@ class ExchangeOptions:
 
     via: Via = _model(
         "live",
-        "live: single calls; files: request files that you carry to a model, and reply files that you bring back.",
+        "live: single calls; batch: the provider's batch queue, at half price and within a day; files: request files "
+        "that you carry to a model, and reply files that you bring back.",
         choices=VIA,
     )
     exchange: str | None = _model(None, "With --via files: the folder of request and reply files.", metavar="DIR")
@@ -137,7 +138,7 @@ class ProposerOptions:
     optimizer_model: str | None = _model(None, "The model that writes loss and criteria [default: the judge's].")
     optimizer_via: Via | None = _model(
         None,
-        "How the optimizer's model is reached [default: as --via].",
+        "How the optimizer's model is reached [default: as --via; live with --via batch].",
         choices=VIA,
     )
     screen_model: str | None = _model(None, "A cheaper judge that halves the candidates of a step before they race.")

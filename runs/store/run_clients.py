@@ -9,7 +9,7 @@ from typing import Any
 
 from ...judges import Client, InputError
 from ...judges.models import Budget, Exchange
-from ..config.environment import Environment, open_client, parse_budget
+from ..config.environment import SIMULATED, Environment, open_batch_exchange, open_client, parse_budget
 from ..config.options import ExchangeOptions, ModelOptions, Via
 from .calls import CallStore
 from .journal import create_run, run_session
@@ -47,21 +47,30 @@ def open_run_clients(
                 environment,
                 record=record,
                 budget=budget,
-                exchange=open_exchange(via, options),
+                exchange=open_exchange(workspace, model, via, options, environment),
                 concurrency=options.concurrency,
             )
             clients[model, via] = opened.enter_context(client)
         yield clients
 
 
-def open_exchange(via: Via, options: ExchangeOptions) -> Exchange | None:
+def open_exchange(
+    workspace: Workspace, model: str, via: Via, options: ExchangeOptions, environment: Environment
+) -> Exchange | None:
     """Return what asks a model through batches or files; None for single calls.
 
     Raises:
-        InputError: The folder of the files is missing, or is none.
+        InputError: The folder of the files is missing or is none, or the model cannot be reached so.
     """
     if via == "live":
         return None
+    if model == SIMULATED:
+        raise InputError(
+            "the simulated model answers in process, not through batches or files",
+            hint="leave out --via, or serve it with `judgewright simulate`",
+        )
+    if via == "batch":
+        return open_batch_exchange(model, environment, workspace.path.with_name("batches"), wait=workspace.waits)
     if options.exchange is None:
         raise InputError("--via files needs a folder for the files", hint="name one with --exchange DIR")
     return Exchange(Path(options.exchange))
@@ -85,7 +94,7 @@ def start_run_client(
     """
     # Before there is a run that would stay behind.
     parse_budget(options.budget)
-    open_exchange(options.via, options)
+    open_exchange(workspace, options.model, options.via, options, environment)
     run_id = create_run(workspace.database, kind, config)
     with (
         run_session(workspace.database, run_id),

@@ -41,6 +41,11 @@ class Workspace:
         return self.root / FOLDER / "judgewright.db"
 
     @property
+    def waits(self) -> bool:
+        """Whether a command waits, for another one that writes or for a batch, rather than end."""
+        return self._on_wait is not None
+
+    @property
     def exists(self) -> bool:
         """Whether anything was ever written here."""
         return self.path.is_file()

@@ -100,6 +100,8 @@ def test_an_exchange_without_a_folder_is_refused_before_there_is_a_run(
     """And a folder without files to write has no effect."""
     code, body = run(capsys, "bench", "groundedness", rows, "--model", "by-hand", "--via", "files")
     assert (code, body["error"]["hint"]) == (2, "name one with --exchange DIR")
+    code, body = run(capsys, "bench", "groundedness", rows, "--model", "simulated", "--via", "batch")
+    assert (code, body["error"]["hint"]) == (2, "leave out --via, or serve it with `judgewright simulate`")
     code, _ = run(capsys, "optimize", "groundedness", rows, *OPTIMIZE, "--model", "m", "--optimizer-via", "files")
     assert code == 2
     with Workspace(Path()) as workspace:

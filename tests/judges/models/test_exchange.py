@@ -24,7 +24,6 @@ from judgewright.judges.models import (
     Spending,
     ask_together,
 )
-from judgewright.judges.simulated import Simulated
 
 NOWHERE = "http://127.0.0.1:9/v1"
 
@@ -269,12 +268,6 @@ def test_a_reply_that_this_workspace_never_asked_for_counts_and_costs(tmp_path: 
     assert texts(one.ask(rows(2))) == ["echo row 0", "echo row 1"]
     assert record.spending() == Spending(settled_cost=24.0, settled_tokens=24)
     assert one.stats.cost == 24.0
-
-
-def test_the_simulated_model_has_no_files(tmp_path: Path) -> None:
-    """It answers in process, and says how it can be asked all the same."""
-    with pytest.raises(InputError, match="in process"):
-        Client(Simulated(), exchange=Exchange(tmp_path)).ask(rows(1))
 
 
 def test_a_file_in_place_of_the_folder_is_named(tmp_path: Path) -> None:

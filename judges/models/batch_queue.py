@@ -1,0 +1,371 @@
+"""Carry request files to a provider's batch queue: upload, create, look, fetch, over the `openai` package.
+
+A file's way is kept beside it, in `.NAME.batch.json`, and each step is written there before the next is taken:
+
+| step       | what is known                                                                       |
+|------------|-------------------------------------------------------------------------------------|
+| (no file)  | nothing was sent; an upload that a crash cut off costs nothing and is made again    |
+| `uploaded` | the provider has the file                                                           |
+| `creating` | a batch may exist: it is looked for by its token, in its metadata, before another is made |
+| `created`  | the batch's id                                                                      |
+
+The results come as one reply file, so that a crash leaves all of them or none. From then on the folder has replies and
+the file is on its way no longer.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, TypeVar
+from urllib.parse import urlsplit
+
+import orjson
+
+from ..errors import ModelError, UnreachedError, Waiting
+from ..registry import write_beside
+from .base_url import checked_url
+from .exchange_folder import URL, RequestFile
+from .retries import free_of_charge
+from .transport import Secret
+from .wire import read_fault
+
+if TYPE_CHECKING:
+    from openai import OpenAI
+
+T = TypeVar("T")
+
+PRICE_SHARE = 0.5
+"""What a token costs in a batch, as a share of its price."""
+TOKEN = "judgewright"  # noqa: S105 - the name of a field of metadata
+_TRIES = 5
+_FIRST_LOOK, _LONGEST = 10.0, 60.0
+"""Seconds between looks at a batch: at first, and after a while."""
+_GRACE = 10.0
+"""Seconds after which a batch that was created is in the list of batches."""
+_PAGES = 50
+"""Pages of a hundred batches in which one is looked for."""
+_FINAL = ("completed", "expired", "cancelled")
+_MOST_BODY = 10_000_000
+"""Bytes of what is read beside results."""
+_MOST_BYTES = 4_000_000_000
+"""Bytes of results that are fetched; 50,000 replies of 80 kB."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Way:
+    """How far one request file has come."""
+
+    token: str
+    step: str
+    since: float
+    """When the step was written, in seconds of the wall clock."""
+    input_file: str
+    batch: str = ""
+    status: str = "validating"
+    completed: int = 0
+    failed: int = 0
+
+
+class BatchQueue:
+    """Implements `exchange.Courier` for the batch queue of an OpenAI-compatible endpoint.
+
+    Args:
+        base_url: As for `Endpoint`.
+        api_key: The key that belongs to it.
+        headers: Further headers.
+        timeout: Seconds for one HTTP request.
+        key_hint: What to do where the endpoint asks for a key, or refuses it.
+        needs_key: Whether to send nothing, because the key is missing.
+        custom_headers: As for `Endpoint`.
+        wait: Whether to wait for batches; else `carry` hands them over and raises `Waiting`.
+        sleep: Waits, for tests.
+    """
+
+    def __init__(
+        self,
+        *,
+        base_url: str,
+        api_key: str | None,
+        headers: Mapping[str, str] = MappingProxyType({}),
+        timeout: float = 120.0,
+        key_hint: str = "",
+        needs_key: bool = False,
+        custom_headers: bool = False,
+        wait: bool = True,
+        sleep: Callable[[float], None] = time.sleep,
+    ) -> None:
+        self._base_url = checked_url(base_url)
+        self._secret = Secret(api_key)
+        self._headers = headers
+        self._timeout = timeout
+        self._key_hint = key_hint
+        self._needs_key = needs_key
+        self._custom_headers = custom_headers
+        self._wait = wait
+        self._sleep = sleep
+
+    def carry(self, files: Sequence[RequestFile], report: Callable[[str], None]) -> None:
+        """See `Courier.carry`."""
+        if self._needs_key:
+            raise UnreachedError(f"{self._base_url} needs a key", fatal=True, hint=self._key_hint)
+        ways: dict[Path, _Way] = {}
+        pause = _FIRST_LOOK
+        try:
+            with self._connect() as client:
+                for file in files:
+                    ways[file.path] = self._hand_over(client, file.path)
+                while not self._fetch(client, files, ways):
+                    if not self._wait:
+                        raise self._waiting(files, ways)
+                    report(f"{_shown(ways.values())}; next look in {pause:.0f} s, Ctrl-C ends and resumes later")
+                    self._sleep(pause)
+                    pause = min(_LONGEST, 1.5 * pause)
+        except KeyboardInterrupt:
+            raise self._waiting(files, ways) from None
+
+    # From the file to the batch.
+
+    def _hand_over(self, client: OpenAI, path: Path) -> _Way:
+        way = _read_way(path)
+        if way is None:
+            uploaded = self._patiently(
+                lambda: self._read(
+                    client.files.with_streaming_response.create(file=(path.name, path.read_bytes()), purpose="batch")
+                )
+            )
+            way = _Way(token=secrets.token_hex(16), step="uploaded", since=time.time(), input_file=str(uploaded["id"]))
+            _write_way(path, way)
+        return way if way.batch else self._create(client, path, way)
+
+    def _create(self, client: OpenAI, path: Path, way: _Way) -> _Way:
+        """Create the batch once, whatever fell over between asking for it and hearing its id."""
+        tries = 0
+        while True:
+            batch = self._find(client, way) if way.step == "creating" else None
+            if batch is None:
+                way = replace(way, step="creating", since=time.time())
+                _write_way(path, way)
+                try:
+                    batch = self._read(
+                        client.batches.with_streaming_response.create(
+                            input_file_id=way.input_file,
+                            endpoint=URL,
+                            completion_window="24h",
+                            metadata={TOKEN: way.token},
+                        )
+                    )
+                except ModelError as error:
+                    tries += 1
+                    if free_of_charge(error):
+                        way = replace(way, step="uploaded")
+                        _write_way(path, way)
+                    if not error.retryable or tries == _TRIES:
+                        raise
+                    self._sleep(error.retry_after or 2.0**tries)
+                    continue
+            way = replace(way, step="created", batch=str(batch["id"]), status=str(batch["status"]))
+            _write_way(path, way)
+            return way
+
+    def _find(self, client: OpenAI, way: _Way) -> Mapping[str, Any] | None:  # Any: JSON
+        """Return the batch with this way's token, if there is one."""
+        listing = client.batches.with_streaming_response
+        while True:
+            after: Any = {}  # Any: as the SDK types a cursor that is left out
+            for _ in range(_PAGES):
+                page = self._patiently(lambda after=after: self._read(listing.list(limit=100, **after)))
+                batches = page["data"]
+                for batch in batches:
+                    if (batch.get("metadata") or {}).get(TOKEN) == way.token:
+                        return batch
+                if not page.get("has_more") or not batches:
+                    break
+                after = {"after": str(batches[-1]["id"])}
+            left = way.since + _GRACE - time.time()
+            if left <= 0:
+                return None
+            self._sleep(min(left, 1.0))
+
+    # From the batch to the reply file.
+
+    def _fetch(self, client: OpenAI, files: Sequence[RequestFile], ways: dict[Path, _Way]) -> bool:
+        """Look at every batch, fetch the results of those that are finished, and say whether any was."""
+        fetched = False
+        for file in files:
+            way = ways[file.path]
+            batch = self._patiently(
+                lambda way=way: self._read(client.batches.with_streaming_response.retrieve(way.batch))
+            )
+            counts = batch.get("request_counts") or {}
+            ways[file.path] = replace(
+                way,
+                status=str(batch["status"]),
+                completed=int(counts.get("completed", 0)),
+                failed=int(counts.get("failed", 0)),
+            )
+            if batch["status"] == "failed":
+                # Nothing of it was worked on: the next command sends the file again.
+                _way_path(file.path).unlink()
+                raise ModelError(
+                    f"the batch of {file.path.name} was refused: {_reason(batch)}",
+                    fatal=True,
+                    hint="once that is mended, the same command or `runs resume` hands the file over again",
+                )
+            if batch["status"] in _FINAL:
+                self._fetch_results(client, file, batch)
+                fetched = True
+        return fetched
+
+    def _fetch_results(self, client: OpenAI, file: RequestFile, batch: Mapping[str, Any]) -> None:  # Any: JSON
+        target = file.path.with_name(file.path.name.replace("requests", "replies", 1))
+        draft = target.with_name(f".{target.name}.part")
+        names = [str(name) for name in (batch.get("output_file_id"), batch.get("error_file_id")) if name]
+        with draft.open("wb") as results:
+            for name in names:
+                start = results.tell()
+                self._patiently(lambda name=name, start=start: self._download(client, name, results, start))
+                results.write(b"\n")
+            if not names:
+                # Without any reply the file would count as still on its way.
+                call, asking = next(iter(file.calls.items()))
+                error = {"code": "batch_expired", "message": f"the batch is {batch['status']} without results"}
+                results.write(orjson.dumps({"custom_id": f"jw-{call}-{asking}", "error": error}) + b"\n")
+            results.flush()
+            os.fsync(results.fileno())
+        draft.replace(target)
+
+    def _download(self, client: OpenAI, name: str, results: Any, start: int) -> None:  # Any: an open file
+        results.seek(start)
+        results.truncate()
+
+        def download() -> None:
+            with client.files.with_streaming_response.content(name) as response:
+                for chunk in response.iter_bytes():
+                    results.write(self._secret.scrub_bytes(chunk))
+                    if results.tell() > _MOST_BYTES:
+                        raise ModelError(f"the results of {self._base_url} are longer than {_MOST_BYTES:,} bytes")
+
+        self._with_our_errors(download)
+
+    # HTTP.
+
+    @contextmanager
+    def _connect(self) -> Iterator[OpenAI]:
+        from openai import DefaultHttpxClient, OpenAI
+
+        # A redirect would carry rows to a host nobody named.
+        http = DefaultHttpxClient(timeout=self._timeout, follow_redirects=False)
+        client = OpenAI(
+            api_key=self._secret.reveal(),
+            base_url=self._base_url,
+            max_retries=0,
+            timeout=self._timeout,
+            default_headers=dict(self._headers),
+            http_client=http,
+        )
+        if urlsplit(self._base_url).hostname != "api.openai.com":
+            client.organization = client.project = None
+        if not self._custom_headers:
+            client._custom_headers = {**self._headers}
+        with client:
+            yield client
+
+    def _read(self, answer: Any) -> dict[str, Any]:  # Any: the SDK's context manager of a response; JSON
+        def read() -> Any:  # Any: JSON
+            with answer as response:
+                content = b""
+                for chunk in response.iter_bytes():
+                    content += chunk
+                    if len(content) > _MOST_BODY:
+                        raise ModelError(f"{self._base_url} answers more than a batch queue does", fatal=True)
+                return orjson.loads(content)
+
+        body = self._with_our_errors(read)
+        if not isinstance(body, dict) or not body.keys() & {"id", "data"}:
+            raise ModelError(f"{self._base_url} does not answer as a batch queue does", fatal=True)
+        return body
+
+    def _patiently(self, ask: Callable[[], T]) -> T:
+        """Ask for something that may be asked for twice."""
+        tries = 0
+        while True:
+            try:
+                return ask()
+            except ModelError as error:
+                tries += 1
+                if not error.retryable or tries == _TRIES:
+                    raise
+                self._sleep(error.retry_after or 2.0**tries)
+
+    def _with_our_errors(self, ask: Callable[[], T]) -> T:
+        from openai import APIConnectionError, APIStatusError, OpenAIError
+
+        fault: ModelError
+        try:
+            return ask()
+        except APIStatusError as error:
+            headers = self._secret.scrub_headers(error.response.headers)
+            content = self._secret.scrub_bytes(error.response.content)
+            fault = read_fault(error.status_code, content, headers, sent=(), base_url=self._base_url)
+            if error.status_code in (401, 403) and self._key_hint:
+                fault.hint = self._key_hint
+            elif error.status_code == 404:
+                fault.hint = "this endpoint may have no batch queue: ask it live, or through --via files"
+        except APIConnectionError as error:
+            reason = self._secret.scrub(str(error.__cause__ or error))
+            fault = ModelError(f"the connection to {self._base_url} failed: {reason}", retryable=True)
+        except (OpenAIError, orjson.JSONDecodeError) as error:
+            reason = self._secret.scrub(f"{type(error).__name__}: {error}")
+            fault = ModelError(f"the reply of {self._base_url} broke off: {reason}", retryable=True)
+        # Raised here and not above it does not carry the SDK's error as its context, and with it the key.
+        raise fault
+
+    def _waiting(self, files: Sequence[RequestFile], ways: Mapping[Path, _Way]) -> Waiting:
+        requests = sum(len(file.calls) for file in files)
+        batches: list[dict[str, Any]] = []  # Any: JSON
+        for file in files:
+            way = ways.get(file.path)
+            fields = {} if way is None else asdict(way)
+            known = {name: fields[name] for name in ("batch", "status", "completed", "failed") if name in fields}
+            batches.append({"file": str(file.path), "requests": len(file.calls), **known})
+        return Waiting(
+            f"waiting for {requests:,} replies of {self._base_url}: {_shown(ways.values())}",
+            awaits={"via": "batch", "endpoint": self._base_url, "requests": requests, "batches": batches},
+            hint="the same command, or `runs resume`, goes on with what is finished by then",
+        )
+
+
+def _shown(ways: Iterable[_Way]) -> str:
+    texts: list[str] = []
+    for way in ways:
+        count = f", {way.completed:,} answered" if way.completed else ""
+        texts.append(f"{way.batch} {way.status}{count}")
+    return "; ".join(texts) or "not handed over yet"
+
+
+def _reason(batch: Mapping[str, Any]) -> str:  # Any: JSON
+    errors = (batch.get("errors") or {}).get("data") or []
+    reasons = [f"{error.get('message')} (line {error.get('line')})" for error in errors[:3]]
+    return "; ".join(reasons)[:500] or "no reason given"
+
+
+def _way_path(path: Path) -> Path:
+    return path.with_name(f".{path.name}.batch.json")
+
+
+def _read_way(path: Path) -> _Way | None:
+    try:
+        return _Way(**orjson.loads(_way_path(path).read_bytes()))
+    except FileNotFoundError:
+        return None
+
+
+def _write_way(path: Path, way: _Way) -> None:
+    write_beside(_way_path(path), orjson.dumps(asdict(way)).decode())

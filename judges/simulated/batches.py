@@ -1,0 +1,214 @@
+"""A batch queue as OpenAI serves it: files are uploaded, a batch works through one, its results are files again.
+
+The queue has no clock. A batch moves on when somebody looks at it: it is validated for `batch_looks` looks, and the
+next one finds it finished. Uploads and batches live as long as the server.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+from email.parser import BytesParser
+from email.policy import HTTP
+from typing import TYPE_CHECKING, Any
+
+import orjson
+
+from .faults import Faults
+
+if TYPE_CHECKING:
+    from starlette.requests import Request as HttpRequest
+    from starlette.responses import Response
+    from starlette.routing import Route
+
+Answer = Callable[[bytes], Awaitable[tuple[int, bytes]]]
+"""Answers the body of one request with a status and a body."""
+WORKING = ("validating", "in_progress")
+
+
+@dataclass(slots=True)
+class _Batch:
+    number: int
+    input_file_id: str
+    endpoint: str
+    metadata: dict[str, str]
+    content: bytes
+    status: str = "validating"
+    looks: int = 0
+    total: int = 0
+    completed: int = 0
+    failed: int = 0
+    files: dict[str, str] = field(default_factory=dict)
+    errors: list[dict[str, Any]] = field(default_factory=list)  # Any: JSON
+
+    @property
+    def id(self) -> str:
+        return f"batch_{self.number:06d}"
+
+    def body(self) -> dict[str, Any]:  # Any: JSON
+        return {
+            "id": self.id,
+            "object": "batch",
+            "endpoint": self.endpoint,
+            "input_file_id": self.input_file_id,
+            "completion_window": "24h",
+            "status": self.status,
+            "created_at": 0,
+            "metadata": self.metadata,
+            "request_counts": {"total": self.total, "completed": self.completed, "failed": self.failed},
+            "output_file_id": self.files.get("output"),
+            "error_file_id": self.files.get("error"),
+            "errors": {"object": "list", "data": self.errors} if self.errors else None,
+        }
+
+
+class BatchQueue:
+    """The routes of files and batches.
+
+    Args:
+        answer: Answers single requests; the same as calls get, without faults of the connection.
+        faults: What goes wrong with batches on purpose.
+    """
+
+    def __init__(self, answer: Answer, faults: Faults) -> None:
+        self._answer = answer
+        self._faults = faults
+        self._files: dict[str, tuple[str, bytes]] = {}
+        self._batches: dict[str, _Batch] = {}
+        self._finished: Counter[bytes] = Counter()
+        """How often a request has come to its end: each time has a fate of its own."""
+        self.counts: Counter[str] = Counter()
+
+    def routes(self) -> list[Route]:
+        """Return what the endpoint serves beside single calls."""
+        from starlette.routing import Route
+
+        return [
+            Route("/v1/files", self.upload, methods=["POST"]),
+            Route("/v1/files/{id}/content", self.download, methods=["GET"]),
+            Route("/v1/batches", self.create, methods=["POST"]),
+            Route("/v1/batches", self.list, methods=["GET"]),
+            Route("/v1/batches/{id}", self.look, methods=["GET"]),
+        ]
+
+    async def upload(self, http: HttpRequest) -> Response:
+        """Keep a file."""
+        head = f"content-type: {http.headers.get('content-type', '')}\r\n\r\n".encode()
+        form = BytesParser(policy=HTTP).parsebytes(head + await http.body())
+        for part in form.iter_parts() if form.is_multipart() else ():
+            if part.get_param("name", header="content-disposition") == "file":
+                content = part.get_payload(decode=True)
+                assert isinstance(content, bytes)
+                return _json(self._keep(part.get_filename() or "file", content))
+        return _json(_error("no part of the form is a file"), status=400)
+
+    async def download(self, http: HttpRequest) -> Response:
+        """Return what a file holds."""
+        from starlette.responses import Response
+
+        kept = self._files.get(http.path_params["id"])
+        if kept is None:
+            return _json(_error("there is no such file"), status=404)
+        return Response(kept[1], media_type="application/octet-stream")
+
+    async def create(self, http: HttpRequest) -> Response:
+        """Begin a batch."""
+        body: Mapping[str, Any] = orjson.loads(await http.body())  # Any: JSON
+        kept = self._files.get(str(body.get("input_file_id")))
+        if kept is None:
+            return _json(_error("input_file_id is no file"), status=400)
+        batch = _Batch(
+            len(self._batches) + 1,
+            str(body["input_file_id"]),
+            str(body.get("endpoint")),
+            dict(body.get("metadata") or {}),
+            kept[1],
+            total=len(kept[1].splitlines()),
+        )
+        self._batches[batch.id] = batch
+        self.counts["created"] += 1
+        return _json(batch.body())
+
+    async def list(self, http: HttpRequest) -> Response:
+        """List batches, the newest first."""
+        batches = list(self._batches.values())[::-1]
+        ids = [batch.id for batch in batches]
+        after, limit = http.query_params.get("after"), int(http.query_params.get("limit", "20"))
+        start = ids.index(after) + 1 if after in ids else 0
+        page = batches[start : start + limit]
+        more = start + limit < len(batches)
+        return _json({"object": "list", "data": [batch.body() for batch in page], "has_more": more})
+
+    async def look(self, http: HttpRequest) -> Response:
+        """Return a batch, after it has moved on."""
+        batch = self._batches.get(http.path_params["id"])
+        if batch is None:
+            return _json(_error("there is no such batch"), status=404)
+        if batch.status in WORKING:
+            batch.looks += 1
+            if batch.looks > self._faults.batch_looks:
+                await self._finish(batch)
+        return _json(batch.body())
+
+    async def _finish(self, batch: _Batch) -> None:
+        fate = self._faults.batch(batch.number)
+        if fate is not None:
+            self.counts[fate] += 1
+        if fate == "batch_rejected":
+            batch.status = "failed"
+            batch.errors = [{"code": "invalid_json_line", "message": "injected fault: the file is rejected", "line": 1}]
+            return
+        lines = batch.content.splitlines()
+        worked = len(lines) // 2 if fate == "batch_expired" else len(lines)
+        output: list[bytes] = []
+        errors: list[bytes] = []
+        for line in lines[:worked]:
+            await self._work(orjson.loads(line), output, errors)
+        for line in lines[worked:]:
+            custom_id = orjson.loads(line)["custom_id"]
+            error = {"code": "batch_expired", "message": "This request could not be executed before it expired."}
+            errors.append(orjson.dumps({"custom_id": custom_id, "response": None, "error": error}))
+        batch.completed, batch.failed = len(output), len(errors)
+        for kind, results in (("output", output), ("error", errors)):
+            if results:
+                batch.files[kind] = self._keep(f"{batch.id}_{kind}.jsonl", b"\n".join([*results, b""]))["id"]
+        batch.status = "expired" if fate == "batch_expired" else "completed"
+
+    async def _work(self, line: Mapping[str, Any], output: list[bytes], errors: list[bytes]) -> None:  # Any: JSON
+        asked = orjson.dumps(line["body"])
+        self._finished[asked] += 1
+        fate = self._faults.batch_line(asked, self._finished[asked])
+        if fate is not None:
+            self.counts[fate] += 1
+        if fate == "batch_lost":
+            return
+        status, body = 500, orjson.dumps(_error("injected fault: this request failed"))
+        if fate is None:
+            status, body = await self._answer(asked)
+        response = {"status_code": status, "request_id": "", "body": orjson.Fragment(body)}
+        result = orjson.dumps({"custom_id": line["custom_id"], "response": response, "error": None})
+        (output if status == 200 else errors).append(result)
+
+    def _keep(self, name: str, content: bytes) -> dict[str, Any]:  # Any: JSON
+        number = f"file-{len(self._files) + 1:06d}"
+        self._files[number] = (name, content)
+        return {
+            "id": number,
+            "object": "file",
+            "bytes": len(content),
+            "created_at": 0,
+            "filename": name,
+            "purpose": "batch",
+            "status": "processed",
+        }
+
+
+def _error(message: str) -> dict[str, Any]:  # Any: JSON
+    return {"error": {"message": message, "type": "invalid_request_error", "param": None, "code": None}}
+
+
+def _json(body: Mapping[str, Any], *, status: int = 200) -> Response:  # Any: JSON
+    from starlette.responses import Response
+
+    return Response(orjson.dumps(body), status_code=status, media_type="application/json")

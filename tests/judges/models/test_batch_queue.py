@@ -1,0 +1,250 @@
+"""A batch queue over HTTP: handed over once, fetched whole, whatever falls over between."""
+
+import json
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from pathlib import Path
+
+import orjson
+import pytest
+from starlette.applications import Starlette
+from starlette.types import Receive, Scope, Send
+
+from judgewright.judges import Completion, ModelError, Waiting
+from judgewright.judges.models import (
+    BatchQueue,
+    Client,
+    Endpoint,
+    Exchange,
+    MemoryRecord,
+    Message,
+    Prices,
+    Request,
+    Spending,
+)
+from judgewright.judges.simulated import Faults, Server, Simulated, make_app
+
+KEY = "sk-test-CANARY-91c2e7d0aa"
+
+
+def rows(n: int) -> list[Request]:
+    """Distinct requests."""
+    return [Request(messages=(Message("user", f"Is this a question, row {i}?"),)) for i in range(n)]
+
+
+class Cut:
+    """An app whose answer to some request is lost on the way, after the app has done what was asked."""
+
+    def __init__(self, app: Starlette) -> None:
+        self.app = app
+        self.lose: Callable[[Scope], bool] = lambda _: False
+        self.seen: list[tuple[str, str]] = []
+        self.keys: set[str] = set()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            return
+        self.seen.append((scope["method"], scope["path"]))
+        self.keys.add(dict(scope["headers"]).get(b"authorization", b"").decode())
+        lost = self.lose(scope)
+
+        async def answer(message: object) -> None:
+            if lost:
+                raise ConnectionError("the answer is lost")
+            await send(message)  # type: ignore[arg-type]
+
+        await self.app(scope, receive, answer)
+
+
+class Place:
+    """A served queue, a folder and a record: what outlives a process."""
+
+    def __init__(self, stack: ExitStack, folder: Path, faults: str) -> None:
+        self.cut = Cut(make_app(Simulated(), Faults.parse(faults)))
+        self.server = stack.enter_context(Server(self.cut))  # type: ignore[arg-type]
+        self.folder = folder
+        self.record = MemoryRecord()
+        self.slept: list[float] = []
+
+    def client(self, *, wait: bool = True, sleep: Callable[[float], None] | None = None) -> Client:
+        """A new process on the same folder and record."""
+        url = self.server.base_url
+        queue = BatchQueue(base_url=url, api_key=KEY, wait=wait, sleep=sleep or self.slept.append)
+        model = Endpoint(name="simulated", base_url=url, api_key=KEY)
+        return Client(model, record=self.record, exchange=Exchange(self.folder, courier=queue, price_share=0.5))
+
+    def stats(self) -> dict[str, object]:
+        """What the server counted."""
+        import urllib.request
+
+        url = self.server.base_url.removesuffix("/v1") + "/stats"
+        with urllib.request.urlopen(url) as answer:
+            return json.loads(answer.read())
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Iterator[Callable[[str], Place]]:
+    """Makes places that end with the test."""
+    with ExitStack() as stack:
+        yield lambda faults: Place(stack, tmp_path / "batches", faults)
+
+
+def test_a_batch_is_handed_over_awaited_and_fetched(place: Callable[[str], Place]) -> None:
+    """The key goes to the endpoint, the progress says what is waited for, and each request is made once."""
+    here = place("batch_looks=3")
+    notes: list[str] = []
+    outcomes = here.client().ask(rows(5), progress=lambda progress: notes.append(progress.note))
+    assert all(isinstance(outcome, Completion) for outcome in outcomes)
+    assert len(here.slept) == 3
+    assert here.slept == sorted(here.slept)
+    assert "batch_000001 validating; next look in 10 s" in notes[0]
+    stats = here.stats()
+    assert (stats["billed"], stats["bodies"], stats["batches"]) == (5, 5, {"created": 1})
+    assert here.cut.keys == {f"Bearer {KEY}", ""}
+    assert KEY not in "".join(path.read_text() for path in here.folder.iterdir())
+
+
+def test_who_does_not_wait_goes_on_later(place: Callable[[str], Place]) -> None:
+    """The batch's id is kept, so that nothing is handed over twice."""
+    here = place("batch_looks=2")
+    for status in ("validating", "validating"):
+        with pytest.raises(Waiting) as caught:
+            here.client(wait=False).ask(rows(4))
+        (batch,) = caught.value.awaits["batches"]
+        assert (batch["batch"], batch["status"], batch["requests"]) == ("batch_000001", status, 4)
+    assert here.record.spending().in_doubt_tokens > 0, "an outstanding batch holds its part of the budget"
+    assert len(here.client(wait=False).ask(rows(4))) == 4
+    assert here.stats()["billed"] == 4
+    assert here.record.spending().in_doubt_tokens == 0
+
+
+def test_ctrl_c_while_waiting_ends_and_keeps_the_batch(place: Callable[[str], Place]) -> None:
+    """It raises what `--no-wait` raises."""
+    here = place("batch_looks=1")
+
+    def interrupt(_: float) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(Waiting, match="batch_000001 validating"):
+        here.client(sleep=interrupt).ask(rows(2))
+    here.client().ask(rows(2))
+    assert here.stats()["batches"] == {"created": 1}
+
+
+def test_half_the_price(place: Callable[[str], Place], tmp_path: Path) -> None:
+    """Of what is reserved, and of what was spent."""
+    here = place("batch_looks=0")
+    prices = tmp_path / "prices.json"
+    prices.write_text('{"simulated": {"input": 1000000, "output": 1000000}}')
+    url = here.server.base_url
+    queue = BatchQueue(base_url=url, api_key=None)
+    model = Endpoint(name="simulated", base_url=url, api_key=None)
+    exchange = Exchange(here.folder, courier=queue, price_share=0.5)
+    with Client(model, record=here.record, prices=Prices(prices), exchange=exchange) as client:
+        (outcome,) = client.ask(rows(1))
+        assert isinstance(outcome, Completion)
+        assert client.stats.cost == (outcome.tokens_in + outcome.tokens_out) / 2
+    assert here.record.spending() == Spending(
+        settled_cost=client.stats.cost, settled_tokens=outcome.tokens_in + outcome.tokens_out
+    )
+
+
+LEAKS = ("batch_lost=1", "batch_failed=1", "batch_expired=1", "batch_lost=.5,batch_failed=.5")
+
+
+@pytest.mark.parametrize("faults", LEAKS)
+def test_what_a_batch_leaves_open_is_asked_again(place: Callable[[str], Place], faults: str) -> None:
+    """Partial output, failed requests, expired batches: the next batch has the rest, and nothing is paid twice."""
+    here = place(f"batch_looks=0,once=true,{faults}")
+    outcomes = here.client().ask(rows(12))
+    assert all(isinstance(outcome, Completion) for outcome in outcomes)
+    stats = here.stats()
+    assert (stats["billed"], stats["bodies"]) == (12, 12), "what was answered was asked for once"
+    assert here.record.spending().in_doubt_tokens == 0
+
+
+def test_batches_that_come_back_empty_again_and_again_end_the_command(place: Callable[[str], Place]) -> None:
+    """Whoever wants to go on gives it again: no loop runs by itself for days."""
+    here = place("batch_looks=0,batch_expired=1")
+    for _ in range(2):
+        with pytest.raises(ModelError, match="3 times in a row"):
+            here.client().ask(rows(1))
+    assert here.stats()["batches"] == {"created": 6, "batch_expired": 6}
+
+
+def test_a_batch_that_is_rejected_is_an_error_with_its_reason_and_may_be_sent_again(
+    place: Callable[[str], Place],
+) -> None:
+    """Nothing of it was worked on; the file is handed over again by the next command."""
+    here = place("batch_looks=0,batch_rejected=1,once=true")
+    with pytest.raises(ModelError, match=r"the file is rejected \(line 1\)"):
+        here.client().ask(rows(3))
+    assert len(here.client().ask(rows(3))) == 3
+    assert here.stats()["billed"] == 3
+
+
+@pytest.mark.parametrize("lost", ["/v1/files", "/v1/batches"])
+def test_an_answer_that_is_lost_does_not_make_a_second_batch(place: Callable[[str], Place], lost: str) -> None:
+    """The provider has made the batch, and we never heard its id: it is found by its token."""
+    here = place("batch_looks=0")
+    losses = iter([True])
+    here.cut.lose = lambda scope: scope["method"] == "POST" and scope["path"] == lost and next(losses, False)
+    assert len(here.client().ask(rows(3))) == 3
+    stats = here.stats()
+    assert (stats["billed"], stats["batches"]) == (3, {"created": 1})
+
+
+@pytest.mark.parametrize("step", ["upload", "create", "look", "fetch"])
+def test_a_crash_at_any_step_loses_and_repeats_nothing(place: Callable[[str], Place], step: str) -> None:
+    """The process dies where it stands: what it has written down is what the next one knows."""
+    here = place("batch_looks=0")
+
+    class Dead(BaseException):
+        pass
+
+    def die(scope: Scope) -> bool:
+        method, path = scope["method"], scope["path"]
+        return {
+            "upload": (method, path) == ("POST", "/v1/files"),
+            "create": (method, path) == ("POST", "/v1/batches"),
+            "look": method == "GET" and path.startswith("/v1/batches/"),
+            "fetch": path.endswith("/content"),
+        }[step]
+
+    here.cut.lose = die
+
+    def dead(_: float) -> None:
+        raise Dead
+
+    with pytest.raises(Dead):
+        here.client(sleep=dead).ask(rows(3))
+    here.cut.lose = lambda _: False
+    assert len(here.client().ask(rows(3))) == 3
+    stats = here.stats()
+    assert (stats["billed"], stats["batches"]) == (3, {"created": 1})
+
+
+def test_an_endpoint_without_a_queue_is_told(tmp_path: Path) -> None:
+    """A 404 names the ways that are left."""
+
+    async def nothing(scope: Scope, receive: Receive, send: Send) -> None:
+        await send({"type": "http.response.start", "status": 404, "headers": []})
+        await send({"type": "http.response.body", "body": orjson.dumps({"error": {"message": "no such route"}})})
+
+    with Server(nothing) as server:  # type: ignore[arg-type]
+        queue = BatchQueue(base_url=server.base_url, api_key=KEY)
+        model = Endpoint(name="m", base_url=server.base_url, api_key=KEY)
+        with pytest.raises(ModelError, match="404") as caught:
+            Client(model, exchange=Exchange(tmp_path, courier=queue)).ask(rows(1))
+    assert "--via files" in (caught.value.hint or "")
+    assert KEY not in str(caught.value)
+    assert caught.value.__context__ is None
+
+
+def test_without_the_key_nothing_is_sent(tmp_path: Path) -> None:
+    """The message says where it belongs."""
+    queue = BatchQueue(base_url="http://127.0.0.1:9/v1", api_key=None, needs_key=True, key_hint="put it into X")
+    model = Endpoint(name="m", base_url="http://127.0.0.1:9/v1", api_key=None)
+    with pytest.raises(ModelError, match="needs a key") as caught:
+        Client(model, exchange=Exchange(tmp_path, courier=queue)).ask(rows(1))
+    assert caught.value.hint == "put it into X"
