@@ -200,7 +200,7 @@ def reads_workspace(command: Callable[..., T]) -> Callable[..., T]:
 
 def writes_workspace(command: Callable[..., T]) -> Callable[..., T]:
     """Do the same for a command that writes, with `--no-wait`: a write waits, and says so, while another run writes."""
-    text = "Leave with 3 where another run writes to the workspace, instead of waiting for its end."
+    text = "Leave with 3 instead of waiting: for another run that writes to the workspace, or for a batch."
     return reads_workspace(output_option("--no-wait", is_flag=True, help=text)(command))
 
 

@@ -2,12 +2,13 @@
 
 import asyncio
 import json
+import urllib.request
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from judgewright.judges.simulated import Simulated
+from judgewright.judges.simulated import Faults, Server, Simulated, make_app
 from judgewright.judges.simulated.chat import read_request
 from judgewright.runs.cli import main
 from judgewright.runs.demo import write_demo_rows
@@ -92,6 +93,43 @@ def test_a_run_goes_through_files_to_its_end(
     assert exchanges <= 18
     (summary,) = summaries(folder.parent)
     assert (summary.repeated, summary.in_doubt, summary.done) == (0, 0, summary.attempts)
+
+
+def test_a_batch_is_resumed_by_the_same_command(rows: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """`--no-wait` hands it over and ends; its id is in the workspace, and its price is half."""
+    with Server(make_app(Simulated(), Faults.parse("batch_looks=1"))) as server:
+        Path("prices.json").write_text('{"simulated": {"input": 1, "output": 1}}')
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setenv("JUDGEWRIGHT_PRICES", "prices.json")
+            model = f"simulated@{server.base_url}"
+            command = ("bench", "groundedness", rows, "--model", model, "--via", "batch", "--no-wait")
+            code, body = run(capsys, *command)
+            assert code == 3
+            awaits = body["error"]["awaits"]
+            assert [batch["status"] for batch in awaits["batches"]] == ["validating"]
+            code, body = run(capsys, *command)
+            assert (code, body["calls"]) == (0, awaits["requests"])
+    (_, second) = summaries(Path())
+    assert second.cost == pytest.approx(second.tokens / 2e6)
+    assert second.in_doubt == 0
+
+
+def test_a_run_goes_through_batches_while_the_optimizer_is_asked_live(
+    rows: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """One command to the end where the queue is quick; each request is made once, by one of the two ways."""
+    with Server(make_app(Simulated(), Faults.parse("batch_looks=0"))) as server:
+        model = f"simulated@{server.base_url}"
+        code, _ = run(capsys, "optimize", "groundedness", rows, *OPTIMIZE, "--model", model, "--via", "batch")
+        assert code in (0, 1)
+        url = server.base_url.removesuffix("/v1") + "/stats"
+        with urllib.request.urlopen(url) as answer:
+            stats = json.loads(answer.read())
+    (summary,) = summaries(Path())
+    assert (summary.repeated, summary.in_doubt) == (0, 0)
+    assert stats["billed"] == stats["bodies"] == summary.done
+    assert 0 < stats["requests"] < stats["billed"], "the optimizer's requests were calls, the judge's none"
+    assert stats["batches"]["created"] <= 9
 
 
 def test_an_exchange_without_a_folder_is_refused_before_there_is_a_run(
