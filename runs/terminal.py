@@ -208,7 +208,7 @@ def _summary(progress: Progress) -> str:
 def _short_summary(progress: Progress, room: int) -> str:
     """Say as much of the summary as fits: first what failed, then what it cost, then how many were cached."""
     if progress.note:
-        return _cut(progress.note, room) if room > 0 else ""
+        return inline(progress.note)[: max(0, room)]
     parts = [f"{progress.failed} failed"] if progress.failed else []
     parts += [] if progress.cost is None else [f"${progress.cost:.4f}"]
     parts += [f"{progress.recorded} cached"]

@@ -335,6 +335,10 @@ def open_batch_exchange(spec: str, environment: Environment, folder: Path, *, wa
     from ...judges.models.batch_queue import PRICE_SHARE
 
     named, ring = environment.model(spec), environment.keyring()
+    if named.model.startswith(LITELLM_PREFIX):
+        raise InputError(
+            f"{named.model} is asked through LiteLLM, which has no batch queue here", hint="leave out --via batch"
+        )
     origin = Origin.of(named.base_url)
     binding = ring.binding(origin)
     queue = BatchQueue(
