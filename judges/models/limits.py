@@ -93,6 +93,8 @@ class AdaptiveLimit:
     @property
     def paused(self) -> float:
         """Seconds until anything may be sent again; 0 when it may."""
+        if not self._pause_until:
+            return 0.0
         return max(0.0, self._pause_until - self._clock.now())
 
     @property

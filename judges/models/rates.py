@@ -197,6 +197,8 @@ class _Rate:
         self._contradictions = 0
 
     def wait(self, units: float) -> float:
+        if not self._limited and self._sent + units <= self._ceiling:
+            return 0.0
         now = self._clock.now()
         seconds = 0.0
         if self._limited:

@@ -11,7 +11,6 @@ import asyncio
 import sys
 import zlib
 from collections.abc import AsyncIterable, Mapping
-from contextlib import AsyncExitStack
 from typing import Any
 
 from ..errors import ModelError
@@ -56,6 +55,7 @@ class BodyReader:
 
     async def body(self, status: int, headers: Mapping[str, str], chunks: AsyncIterable[bytes]) -> bytes | ModelError:
         """Read a body from its chunks, and say what is wrong with that of a good answer."""
+        chunks = aiter(chunks)  # it may be read on in another loop
         if 200 <= status < 300:
             return await self._reply(status, headers, chunks)
         return await self._error(headers, chunks)
@@ -63,16 +63,25 @@ class BodyReader:
     async def _reply(self, status: int, headers: Mapping[str, str], chunks: AsyncIterable[bytes]) -> bytes | ModelError:
         try:
             body = _Body(headers, _LARGE)
-            async with AsyncExitStack() as turn:
-                async for chunk in chunks:
-                    body.add(chunk)
-                    if body.full and body.limit == _LARGE:
-                        await turn.enter_async_context(self._large)
-                        body.widen(MAX_BODY)
-                    if body.full:
-                        return ModelError(f"the reply of {self._url} is over {MAX_BODY:,} bytes", status=status)
+            async for chunk in chunks:
+                body.add(chunk)
+                if body.full:
+                    async with self._large:
+                        return await self._large_reply(status, body, chunks)
         except zlib.error as error:
             return ModelError(f"the reply of {self._url} cannot be unpacked: {error}", retryable=True)
+        return bytes(body.content)
+
+    async def _large_reply(self, status: int, body: _Body, chunks: AsyncIterable[bytes]) -> bytes | ModelError:
+        """Read the rest of a large body; raises as `_Body.add` does."""
+        over = ModelError(f"the reply of {self._url} is over {MAX_BODY:,} bytes", status=status)
+        body.widen(MAX_BODY)
+        if body.full:
+            return over
+        async for chunk in chunks:
+            body.add(chunk)
+            if body.full:
+                return over
         return bytes(body.content)
 
     async def _error(self, headers: Mapping[str, str], chunks: AsyncIterable[bytes]) -> bytes:
