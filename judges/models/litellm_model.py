@@ -205,6 +205,7 @@ class LiteLLMModel:
         if self._provider == "bedrock":
             # Only for the signature, which a key of this kind does not use; unset it would be looked up.
             settings["aws_region_name"] = _region(self._base_url)
+            settings["aws_bedrock_runtime_endpoint"] = self._base_url
         return settings
 
     def _log(self, parameters: Mapping[str, Any]) -> Any:  # Any: LiteLLM's, which its parts write their notes into
@@ -227,7 +228,7 @@ class LiteLLMModel:
         answer = exchange.answer
         if exchange.fault is not None:
             return exchange.fault
-        problem = self._secret.scrub(problem)[:300]
+        problem = self._secret.scrub(problem.partition("\n")[0])[:300]
         if answer is None:
             return ModelError(f"LiteLLM sent nothing to {self._base_url}: {problem}", status=400)
         if answer.status < 300:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from judgewright.judges import InputError
-from judgewright.judges.models import LiteLLMModel, Origin
+from judgewright.judges.models import LiteLLMModel, Origin, Prices
 from judgewright.runs.cli import main
 from judgewright.runs.config import open_model, read_environment
 from judgewright.runs.demo import write_demo_rows
@@ -134,6 +134,14 @@ def test_the_usual_key_of_a_provider_belongs_to_its_origin_alone(dialect: Dialec
     with pytest.raises(InputError) as missing:
         read_environment({}).require_keys(MODELS[dialect])
     assert variable in (missing.value.hint or "")
+
+
+def test_a_provider_asked_through_litellm_has_its_public_price() -> None:
+    """By the model's own name, at the provider's own address."""
+    url = "https://api.anthropic.com"
+    price = Prices().cost(MODELS["anthropic"], url, 1000, 1000)
+    assert price == Prices().cost("claude-sonnet-4-5", url, 1000, 1000)
+    assert price
 
 
 def test_an_entry_of_ones_own_wins_over_the_usual_key(folder: Path) -> None:

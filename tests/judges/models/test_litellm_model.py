@@ -210,6 +210,28 @@ def test_an_access_token_of_vertex_ai_goes_as_a_bearer_token() -> None:
         )
 
 
+def test_bedrock_is_asked_with_its_key_and_without_a_look_at_aws(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The Converse format; no profile, no instance and no other key is looked up."""
+    monkeypatch.setenv("AWS_BEARER_TOKEN_BEDROCK", DECOY)
+    monkeypatch.setenv("AWS_PROFILE", "nobody")
+    monkeypatch.setenv("AWS_BEDROCK_RUNTIME_ENDPOINT", "http://127.0.0.1:1")
+    body = {
+        "output": {"message": {"role": "assistant", "content": [{"text": '{"score": 2}'}]}},
+        "stopReason": "end_turn",
+        "usage": {"inputTokens": 20, "outputTokens": 5, "totalTokens": 25},
+        "metrics": {"latencyMs": 1},
+    }
+    with providing("anthropic", KEY, answer=lambda nth: (200, body, {})) as provider:
+        named = {"name": "litellm/bedrock/anthropic.claude-3-5-sonnet-20240620-v1:0"}
+        with client(provider, **named) as asking:
+            completion = asking.ask_one(judging(response_format=None))
+        (seen,) = provider.seen
+    assert (completion.text, completion.tokens_in, completion.tokens_out) == ('{"score": 2}', 20, 5)
+    assert seen.headers["authorization"] == f"Bearer {KEY}"
+    assert seen.path.endswith("/converse")
+    assert seen.body["inferenceConfig"]["maxTokens"] == 512
+
+
 @pytest.mark.parametrize(
     ("more", "said"),
     [
