@@ -111,4 +111,4 @@ def test_files_that_name_each_other_as_parents_still_make_a_list(place: Workspac
 
 
 def _fields(prompt: JudgePrompt) -> dict[str, object]:
-    return {name: getattr(prompt, name) for name in JudgePrompt.__slots__}
+    return {name: getattr(prompt, name) for name in JudgePrompt.__dataclass_fields__}
