@@ -8,6 +8,7 @@ import subprocess
 import sys
 import tomllib
 from collections.abc import Iterator
+from dataclasses import fields
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -15,8 +16,8 @@ import pytest
 import yaml
 
 from judgewright.judges import Prices, Registry
-from judgewright.judges.models import Origin
-from judgewright.runs.config import read_environment
+from judgewright.judges.models import ModelSettings, Origin, checked_url
+from judgewright.runs.config import read_environment, read_user_models, read_workspace_models
 from judgewright.runs.exports import TARGETS, ExportContext, write_export
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -214,6 +215,23 @@ def test_the_models_file_of_the_page_is_read(tmp_path: Path) -> None:
     ring = environment.naming(*specs).keyring()
     bound = [ring.binding(Origin.of(spec.partition("@")[2])) for spec in specs]
     assert [binding and binding.key for binding in bound] == ["a", "h"]
+
+
+def test_the_models_of_the_page_can_be_used(tmp_path: Path) -> None:
+    """Both files are read, every setting is explained, and every provider's address is one."""
+    page = DOCS / "how-to" / "models.md"
+    own, shared = (tmp_path / name for name in ("own.yaml", "models.yaml"))
+    for path, text in zip((own, shared), blocks(page, "yaml"), strict=True):
+        path.write_text(text)
+    (entry, _), (team,) = read_user_models(own), read_workspace_models(shared)
+    assert (entry.key_variable, team.name) == ("ACME_API_KEY", "team-judge")
+    tables = re.findall(r"^\| (.+?) \| (.+?) \|", page.read_text(encoding="utf-8"), re.MULTILINE)
+    explained = {name for first, _ in tables for name in re.findall(r"`(\w+)`", first)}
+    assert {field.name for field in fields(ModelSettings)} <= explained
+    addresses = [second.strip("`") for _, second in tables if second.startswith("`http")]
+    assert len(addresses) == 14
+    for address in addresses:
+        assert checked_url(address.replace("RESOURCE", "acme").replace("REGION", "eu-west-1"))
 
 
 def test_the_workflow_of_the_page_is_one() -> None:
