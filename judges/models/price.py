@@ -87,6 +87,8 @@ class Prices:
 
 
 def _public_cost(model: str, endpoint: str, tokens_in: int, tokens_out: int, cached: int) -> float | None:
+    if model.startswith("litellm/"):
+        model = model.split("/", 2)[-1]
     price = _public_price(model, endpoint)
     if isinstance(price, Price):
         return price.cost(tokens_in, tokens_out, cached)
@@ -114,9 +116,6 @@ def _public_price(model: str, endpoint: str) -> Price | Literal["tiered"] | None
 
 def _calculated(model: str, endpoint: str, tokens_in: int, tokens_out: int, cached: int) -> float:
     from genai_prices import Usage, calc_price
-
-    if model.startswith("litellm/"):
-        model = model.split("/", 2)[-1]
 
     usage = Usage(input_tokens=tokens_in, output_tokens=tokens_out, cache_read_tokens=cached)
     return float(calc_price(usage, model, provider_api_url=endpoint).total_price)
