@@ -30,9 +30,10 @@ import zlib
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
+from importlib import import_module
 from pathlib import Path
 
-from judgewright.judges.models import Client, Endpoint
+from judgewright.judges.models import Client, ModelSettings
 from judgewright.runs.cli import main as judgewright
 
 _TRIES = 4
@@ -255,7 +256,7 @@ def start_run(folder: Path, port: int, run: int, call_seconds: float) -> int:
         with (folder / "stdout").open("wb") as out, (folder / "stderr").open("wb") as errors:
             os.dup2(out.fileno(), 1)
             os.dup2(errors.fileno(), 2)
-        Endpoint.__init__.__kwdefaults__["timeout"] = call_seconds
+        ModelSettings.__init__.__kwdefaults__["timeout"] = call_seconds
         Client.__init__.__kwdefaults__["tries"] = _TRIES
         judgewright(arguments)
         code = 0
@@ -304,7 +305,7 @@ def attack(runs: int, rows: int, at_once: int, call_seconds: float, readable: Se
     """Run the whole thing; the endpoint is another process, forked before anything else is started."""
     report = Report()
     # What a first call imports, so that it does not take a part of the time that the call may take.
-    Endpoint(name="m", base_url="http://127.0.0.1/v1", api_key=None)._connect()
+    import_module("aiohttp")
     with socket.create_server(("127.0.0.1", 0), backlog=1000) as listening, tempfile.TemporaryDirectory() as scratch:
         port = listening.getsockname()[1]
         hostile = HostileEndpoint()
