@@ -66,7 +66,12 @@ class Clusters:
 
 
 def join_near_duplicates(
-    rows: Sequence[Row], clusters: Clusters, *, each_input: bool = False, texts: TextCodes | None = None
+    rows: Sequence[Row],
+    clusters: Clusters,
+    *,
+    each_input: bool = False,
+    texts: TextCodes | None = None,
+    done: Callable[[int], None] = lambda rows: None,
 ) -> int:
     """Join the clusters of rows whose inputs are equal or nearly so.
 
@@ -78,6 +83,7 @@ def join_near_duplicates(
         each_input: Whether every input must be nearly the same, and not only all of them taken together:
             then a long passage does not tie two different questions about it.
         texts: Words hashed before, where the same rows are compared again.
+        done: Called with how many rows have been read.
 
     Returns:
         How many joins it took.
@@ -92,6 +98,7 @@ def join_near_duplicates(
         if twin == position:
             codes[position] = words
         joins += clusters.join(twin, position)
+        done(position + 1)
     short = {position: words for position, words in codes.items() if len(words) < _SHORT_ROW}
 
     def compared(position: int) -> list[Hashes]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
@@ -110,6 +110,7 @@ def check_rows(
     tokens: TokenSummary | None = None,
     leaks: Mapping[str, str] | None = None,
     notes: Iterable[str] = (),
+    progress: Callable[[int, int], None] = lambda done, total: None,
 ) -> DataReport:
     """Look at rows without changing or refusing any.
 
@@ -123,6 +124,7 @@ def check_rows(
         tokens: What a run costs, where it was counted.
         leaks: Columns that give the label away.
         notes: What was assumed while reading.
+        progress: Called with how many of how many texts have been looked at; each row counts twice.
     """
     inputs = tuple(rows[0].inputs)
     compared = [_beginning(row) for row in rows]
@@ -130,7 +132,8 @@ def check_rows(
     if n_cut:
         note = f"of a text in {n_cut:,} rows only the first {_COMPARED:,} characters were compared and searched"
         notes = (*notes, note)
-    by_all_inputs, alike = _cluster(compared)
+    total = 2 * len(rows)
+    by_all_inputs, alike = _cluster(compared, lambda done: progress(done, total))
     labels = Counter(row.label for row in rows if row.label is not None)
     return DataReport(
         name=name,
@@ -145,7 +148,7 @@ def check_rows(
         | _sides(rows, alike, sides)
         | _shared(compared, [_beginning(row) for row in others])
         | _sizes(rows)
-        | _texts(compared, scan_all),
+        | _texts(compared, scan_all, lambda done: progress(len(rows) + done, total)),
         tokens=tokens,
         leaks=leaks or {},
         notes=tuple(notes),
@@ -163,7 +166,7 @@ def _beginning(row: Row) -> Row:
     return replace(row, inputs=cut)
 
 
-def _cluster(rows: Sequence[Row]) -> tuple[Clusters, Clusters]:
+def _cluster(rows: Sequence[Row], done: Callable[[int], None]) -> tuple[Clusters, Clusters]:
     """Cluster rows whose inputs taken together are nearly equal, and rows of which every single input is.
 
     The second kind is looked for among rows that have a fellow of the first kind or share one input
@@ -171,7 +174,7 @@ def _cluster(rows: Sequence[Row]) -> tuple[Clusters, Clusters]:
     """
     together, alike = Clusters(len(rows)), Clusters(len(rows))
     texts = TextCodes()
-    join_near_duplicates(rows, together, texts=texts)
+    join_near_duplicates(rows, together, texts=texts, done=done)
     sizes = Counter(together.find(i) for i in range(len(rows)))
     counts = Counter(item for row in rows for item in row.inputs.items())
     candidates: list[int] = []
@@ -294,7 +297,7 @@ def _sizes(rows: Sequence[Row]) -> dict[str, Sighting]:
     }
 
 
-def _texts(rows: Sequence[Row], scan_all: bool) -> dict[str, Sighting]:
+def _texts(rows: Sequence[Row], scan_all: bool, done: Callable[[int], None]) -> dict[str, Sighting]:
     """Find damaged and injected text; a text that occurs in many rows is looked at once."""
     kinds_of: dict[str, tuple[str, ...]] = {}
     seen: defaultdict[str, list[int]] = defaultdict(list)
@@ -310,6 +313,7 @@ def _texts(rows: Sequence[Row], scan_all: bool) -> dict[str, Sighting]:
             for kind in kinds_of[text]:
                 seen[kind].append(i)
                 columns[kind][column] += 1
+        done(i + 1)
     sightings: dict[str, Sighting] = {}
     for kind in ("injections", *SUSPICIONS):
         sightings[kind] = _sighting(rows, seen[kind], [name for name, _ in columns[kind].most_common()])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -53,7 +53,12 @@ class CheckOptions:
 
 
 def check_file(
-    path: Path, options: CheckOptions, *, registry: Registry, environment: Environment
+    path: Path,
+    options: CheckOptions,
+    *,
+    registry: Registry,
+    environment: Environment,
+    progress: Callable[[int, int], None] = lambda done, total: None,
 ) -> tuple[DataReport, RunPrice | None]:
     """Check a data file, and compute what a run of a judge over it may cost.
 
@@ -80,6 +85,7 @@ def check_file(
         tokens=count_row_tokens(raw.rows, model=model, prompt=options.prompt),
         leaks=find_leaks(raw.rows),
         notes=(*raw.notes, *notes),
+        progress=progress,
     )
     return report, _price(report, options, environment)
 

@@ -20,7 +20,7 @@ from ..config.environment import read_environment
 from ..config.options import COLUMN, LABEL_SCALE, pairs_option
 from ..reports.data_report import say_data_report, say_import
 from ..store.workspace import Workspace
-from ..terminal import say, say_json, say_table
+from ..terminal import counting_on_stderr, say, say_json, say_table
 from .help import Group
 from .options import json_option, options_of, reads_workspace
 from .output_paths import OutFile, OutFolder
@@ -106,7 +106,8 @@ def check(file: Path, options: CheckingOptions, workspace: Workspace, as_json: b
         roles=roles, prompt=prompt, model=options.model, split=options.split_column, against=options.against
     )
     environment = read_environment().in_workspace(workspace.root)
-    report, price = check_file(file, wanted, registry=workspace.registry, environment=environment)
+    with counting_on_stderr("looking at texts", quiet=as_json) as count:
+        report, price = check_file(file, wanted, registry=workspace.registry, environment=environment, progress=count)
     if as_json:
         say_json(report.to_json() | {"price": asdict(price) if price else None})
     else:

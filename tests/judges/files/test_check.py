@@ -275,3 +275,11 @@ def test_of_a_giant_text_only_the_beginning_is_compared(tmp_path: Path) -> None:
     assert report.lengths["source"].longest == len(giant) + len("and more")
     assert [raw.rows[0].group == other.group for other in raw.rows] == [True, True, False, False]
     assert "of a text in 3 rows only the first 1,000,000 characters were compared and searched" in report.notes
+
+
+def test_progress_is_told_row_by_row_and_ends_complete() -> None:
+    """Each row counts twice: once where it is compared, once where it is searched."""
+    rows = [Row(id=str(i), inputs={"text": f"text {i}"}) for i in range(30)]
+    told: list[tuple[int, int]] = []
+    check_rows(rows, name="n", group_column=None, progress=lambda done, total: told.append((done, total)))
+    assert told == [(done, 60) for done in range(1, 61)]
