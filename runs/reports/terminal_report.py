@@ -66,6 +66,8 @@ def _say_measured(body: Payload, *, title: str, only: Sequence[str] | None = Non
     unscored = sum(body["unscored"].values())
     why = ", ".join(f"{count} {reason}" for reason, count in body["unscored"].items())
     say(f"  {body['n']:,} rows scored in {body['groups']:,} groups, {unscored} unscored{f' ({why})' if why else ''}")
+    if body["unscored"].get("truncated"):
+        say("  truncated: cut at the limit of tokens, and again with twice the room; a larger --max-tokens gives more")
     cells, chosen = body["confusion"], "accuracy_grades" in body["metrics"]
     if only is not None and chosen:
         only = tuple(CHOICE_METRICS)

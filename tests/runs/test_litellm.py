@@ -144,6 +144,20 @@ def test_a_provider_asked_through_litellm_has_its_public_price() -> None:
     assert price
 
 
+def test_the_entries_of_the_page_can_be_asked(tmp_path: Path) -> None:
+    """Each opens, at its own address and with its own key."""
+    page = (Path(__file__).parents[2] / "docs" / "how-to" / "providers.md").read_text(encoding="utf-8")
+    file = tmp_path / "models.yaml"
+    file.write_text(page.partition("```yaml\n")[2].partition("```")[0])
+    keys = {"BEDROCK_KEY": "b", "VERTEX_TOKEN": "v", "ANTHROPIC_API_KEY": "a"}
+    environment = read_environment({"JUDGEWRIGHT_MODELS": str(file), **keys})
+    for name in ("claude-eu", "flash", "thinker"):
+        model = open_model(name, environment)
+        assert isinstance(model, LiteLLMModel)
+        assert model.endpoint == environment.model(name).base_url
+    environment.require_keys("claude-eu", "flash", "thinker")
+
+
 def test_an_entry_of_ones_own_wins_over_the_usual_key(folder: Path) -> None:
     """The user's file says which key goes to the provider."""
     bind(

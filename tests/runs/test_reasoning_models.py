@@ -106,3 +106,11 @@ def test_a_judge_without_room_stops_and_says_what_to_raise(run: Run) -> None:
         assert "--max-tokens 4096" in run.body["error"]["hint"]
         assert run.command(*bench, "--max-tokens", "4096") == 0
     assert run.body["unscored"] == {}
+
+
+def test_a_few_replies_that_stay_cut_are_unscored_with_a_hint(run: Run, capsys: pytest.CaptureFixture[str]) -> None:
+    """The command goes on, and the line below the count says what helps."""
+    with Server(make_app(Simulated(), Faults.parse("truncate=0.3"))) as server:
+        rows = str(run.folder / "rows.jsonl")
+        main(["bench", "groundedness", rows, "--model", f"m@{server.base_url}", "--workspace", str(run.folder)])
+    assert "truncated: cut at the limit of tokens, and again with twice the room" in capsys.readouterr().out
