@@ -28,8 +28,10 @@ from ...optimize import (
     read_objective,
 )
 from ...optimize.events import RunEvent, Started, StatedObjective, read_event
+from ...optimize.options import option_fields
 from ...optimize.settings import require_decision
 from ..config.environment import Environment
+from ..config.options import ProposerOptions
 from ..store.journal import RunJournal, create_run, list_runs, run_session, set_config
 from ..store.ledger import HoldoutLedger
 from ..store.run_clients import open_exchange, open_run_clients
@@ -106,6 +108,7 @@ def start_run(
     require_same_split(workspace, config.data_hash, config.shares)
     environment = environment.naming(*config.named_models)
     environment.require_keys(*(model for model, via in config.model_access if via != "files"))
+    require_effect(config, environment)
     if config.model_settings is None:
         settings = {name: environment.settings(name).answering() for name in config.named_models}
         config = replace(config, model_settings=settings)
@@ -120,6 +123,22 @@ def pin_config(workspace: Workspace, config: RunConfig) -> tuple[RunConfig, Data
     config = replace(config, data=str(Path(config.data).resolve()), data_hash=dataset.content_hash, exchange=exchange)
     kept = workspace.registry.kept_rule(config.judge)
     return (replace(config, rule=kept.rule.to_json()) if kept else config), dataset
+
+
+def require_effect(config: RunConfig, environment: Environment) -> None:
+    """Refuse a --temperature that the settings of the optimizer model overrule.
+
+    Raises:
+        InputError: Both are given.
+    """
+    name = config.optimizer_model or config.model
+    chosen = environment.settings(name).temperature
+    usual = next(field.default for field, _ in option_fields(ProposerOptions) if field.name == "temperature")
+    if chosen is not None and config.temperature != usual:
+        raise InputError(
+            f"--temperature {config.temperature:g} has no effect: the settings of the model {name!r} say {chosen}",
+            hint="leave it out, or take the temperature out of the settings",
+        )
 
 
 def require_same_split(workspace: Workspace, data_hash: str, shares: Shares) -> None:

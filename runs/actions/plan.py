@@ -22,7 +22,7 @@ from ..store.calls import CallStore
 from ..store.run_config import RunConfig, open_proposer
 from ..store.workspace import Workspace
 from .bench import describe_parameters
-from .optimize import require_same_split
+from .optimize import require_effect, require_same_split
 from .pilot import MinimumDetectableEffect, Pilot, minimum_detectable_gain, run_pilot
 
 Watch = Callable[[str, Progress], None]
@@ -117,6 +117,7 @@ def plan_run(workspace: Workspace, config: RunConfig, environment: Environment, 
         InputError: The run could not start: the data, a name or the split cannot be used.
         WorldError: The endpoint or the budget stopped the pilot.
     """
+    require_effect(config, environment)
     planned = _read_plan(workspace, config, environment)
     seen = run_pilot(workspace, planned, config, environment, watch=watch) if pilot else None
     names = (config.model, config.optimizer_model or config.model, config.screen_model or config.model)

@@ -189,3 +189,27 @@ def shown(folder: Path, run_id: str, capsys: pytest.CaptureFixture[str]) -> list
     """The events of a run."""
     run(folder, "runs", "show", run_id)
     return json.loads(capsys.readouterr().out)["events"]
+
+
+@pytest.mark.parametrize(("dialect", "seed"), [("anthropic", "refused"), ("gemini", "cannot tell")])
+def test_models_test_says_what_a_provider_honours(
+    folder: Path, capsys: pytest.CaptureFixture[str], dialect: Dialect, seed: str
+) -> None:
+    """What LiteLLM cannot translate is refused and named; verdicts are read."""
+    with providing(dialect, KEY_A) as foreign:
+        bind(folder, foreign={"model": MODELS[dialect], "base_url": foreign.url, "key_variable": "KEY_A"})
+        assert run(folder, "models", "test", "foreign") == 0
+    body = json.loads(capsys.readouterr().out)
+    outcomes = {check["setting"]: check["outcome"] for check in body["checks"]}
+    # The served model draws nothing and keeps to the schemas of verdicts alone.
+    assert outcomes == {
+        "JSON schema": "ignored",
+        "temperature": "ignored",
+        "seed": seed,
+        "log-probabilities": "refused",
+        "max_tokens": "honoured",
+        "reasoning tokens": "cannot tell",
+        "usage": "honoured",
+    }
+    assert body["readable"] == body["rows"] == 6
+    assert len(foreign.seen) == body["calls"]

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+import judgewright as jw
 from judgewright.runs.cli import main
 from judgewright.runs.demo import write_demo_rows
 from judgewright.runs.store import Workspace
@@ -159,6 +160,32 @@ def test_the_optimizers_missing_key_is_named_before_the_judge_is_paid(
     assert "the model 'large' needs a key" in err
     assert "KEY_B" in err
     assert user.judge.seen == user.writer.seen == []
+
+
+@pytest.mark.parametrize("command", ["optimize", "plan"])
+def test_a_temperature_that_the_settings_overrule_is_refused(
+    user: User, capsys: pytest.CaptureFixture[str], command: str
+) -> None:
+    """Whoever types one wants it."""
+    rows = str(user.folder / "rows.jsonl")
+    models = ("--model", "small", "--optimizer-model", "large", "--temperature", "0.9")
+    assert user.run(command, "groundedness", rows, *OBJECTIVE, *models) == 2
+    err = capsys.readouterr().err
+    assert "--temperature 0.9 has no effect: the settings of the model 'large' say 0.3" in err
+    assert user.judge.seen == user.writer.seen == []
+
+
+def test_the_python_face_takes_a_name_and_the_teams_settings(user: User, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The workspace's file is read there too."""
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(user.folder / "config"))
+    monkeypatch.setenv("KEY_A", "sk-CANARY-a")
+    monkeypatch.delenv("JUDGEWRIGHT_MODELS", raising=False)
+    (user.folder / "work" / "models.yaml").write_text("small: {max_tokens: 11, temperature: 0.4}\n")
+    seen = len(user.requests())
+    rows = jw.load_rows(user.folder / "rows.jsonl", limit=10)
+    jw.bench("groundedness", rows, model="small", workspace=user.folder / "work")
+    new = user.requests()[seen:]
+    assert {(request["temperature"], request["max_tokens"]) for request in new} == {(0.4, 700)}
 
 
 def test_every_command_takes_a_name(user: User) -> None:
