@@ -214,6 +214,44 @@ def bound_run(planned: PlannedRun) -> tuple[Asked, ...] | None:
     return tuple(line for line in lines if line.calls)
 
 
+def count_exchanges(planned: PlannedRun, *, judge: bool, optimizer: bool) -> int | None:
+    """Return how many exchanges of batches or files a run takes at most, one after the other.
+
+    Replies that come back incomplete or cut take further ones.
+
+    Args:
+        planned: The run.
+        judge: Whether the judge is asked through batches or files; a screening judge is asked in the same way.
+        optimizer: Whether the optimizer is.
+
+    Returns:
+        The number; None for a proposer that searches by itself, whose requests may each take an exchange.
+    """
+    settings, proposer = planned.settings, planned.proposer
+    count = 0
+    if judge:
+        count += 1  # the benchmark
+        # The minibatch and two looks at the candidates; the first minibatch was answered by the benchmark.
+        count += 3 * settings.steps - min(1, settings.steps)
+        if planned.screened and settings.candidates > 1:
+            count += settings.steps
+        if settings.steps:
+            # The gate, what it asks again, and the closing table.
+            count += min(1, settings.hunks) + 1 + ROUNDS + 1
+    if optimizer:
+        count += _loss_line(planned).calls
+    match proposer:
+        case TextGrad():
+            each = len(proposer.parts) + 1 + proposer.retries
+        case Rewrite():
+            each = 1 + proposer.retries
+        case HumanEdit():
+            each = 0
+        case _:
+            return None
+    return count + settings.steps * each if optimizer else count
+
+
 @dataclass(frozen=True, slots=True)
 class _Sizes:
     """How many of some rows are sent, with how many tokens in all, and in the longest."""

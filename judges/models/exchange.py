@@ -1,14 +1,14 @@
 """Ask through files instead of one call after the other: requests go out together, replies come back later.
 
-`Exchange` takes the place of the dispatcher. What has no answer yet is entered in the call record, written
-into request files, and awaited: `Waiting` ends the command, and the next one reads what has come back. A
+`Exchange` takes the place of the dispatcher. What has no answer yet is written into request files, entered in
+the call record, and awaited: `Waiting` ends the command, and the next one reads what has come back. A
 `Courier` carries the files to a provider's batch queue; without one a person does.
 """
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Sequence, Set
+from collections.abc import Callable, Mapping, Sequence, Set
 from concurrent.futures import Future
 from contextvars import ContextVar
 from dataclasses import replace
@@ -224,33 +224,55 @@ class Exchange:
         new = [call for call in queue if call_id(call.key) not in out]
         if new:
             self._count_exchange()
-        entered: list[Call] = []
-        durable: list[Future[None]] = []
+        reserved: dict[bytes, Reservation] = {}
+        lines: list[RequestLine] = []
         for call in new:
             self._free(context, call)
             try:
                 reservation = self._reserve(context, call)
             except BudgetSpent as error:
                 # Replies that are still out may cost less than is reserved for them.
-                if not entered and len(new) == len(queue):
+                if not reserved and len(new) == len(queue):
                     self._budget_spent = error
                 break
             if reservation is None:
                 break
+            reserved[call.key] = reservation
+            name = call_id(call.key)
+            body = sent_body(context.model.name, _request_of(call), context.unsupported_parameters)
+            lines.append((name, contents.askings(name) + 1, body))
+        if lines:
+            stats.attempts += len(lines)
+            self._folder.write(context.model.name, lines)
+            contents = self._folder.read()
+        self._enter_all(context, queue, contents, reserved)
+        return contents
+
+    def _enter_all(
+        self,
+        context: ClientContext,
+        queue: Sequence[Call],
+        contents: Contents,
+        reserved: Mapping[bytes, Reservation],
+    ) -> None:
+        """Enter in the record what stands in request files, before anybody carries them away.
+
+        After the files are written: what a crash keeps from being entered here, the next session finds in them.
+        """
+        out = contents.calls_out()
+        durable: list[Future[None]] = []
+        for call in queue:
+            reservation = reserved.get(call.key)
+            if reservation is None:
+                if call.key in self._reservations or call_id(call.key) not in out:
+                    continue
+                tokens_in, tokens_out = context.forecast.before(_request_of(call))
+                cost = self._cost(context, tokens_in, tokens_out)
+                reservation = context.budget.hold(cost=cost, tokens=tokens_in + tokens_out, counted=False)
             self._reservations[call.key] = reservation
             durable.append(self._enter(context, call, reservation))
-            entered.append(call)
         for future in durable:
             future.result()
-        if not entered:
-            return contents
-        stats.attempts += len(entered)
-        lines: list[RequestLine] = []
-        for call in entered:
-            body = sent_body(context.model.name, _request_of(call), context.unsupported_parameters)
-            lines.append((call_id(call.key), contents.askings(call_id(call.key)) + 1, body))
-        self._folder.write(context.model.name, lines)
-        return self._folder.read()
 
     def _count_exchange(self) -> None:
         self._fruitless += 1

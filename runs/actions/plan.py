@@ -13,11 +13,23 @@ import numpy as np
 from ...judges import Completion, FloatArray, Model, Prices, Progress, Request, split_dataset
 from ...judges.files import TokenSummary, count_row_tokens
 from ...judges.models import ignored_parameters
+from ...judges.models.batch_queue import PRICE_SHARE
 from ...optimize import read_objective
-from ...optimize.forecast import ASSUMED, Asked, Drawn, PlannedRun, StepBound, bound_proposal, bound_run, draw_runs
+from ...optimize.forecast import (
+    ASSUMED,
+    Asked,
+    Drawn,
+    PlannedRun,
+    StepBound,
+    bound_proposal,
+    bound_run,
+    count_exchanges,
+    draw_runs,
+)
 from ...optimize.holdout.guards import MIN_GROUPS
 from ...optimize.settings import require_decision
 from ..config.environment import SIMULATED, Allowance, Environment, open_model, parse_budget
+from ..config.options import Via
 from ..store.calls import CallStore
 from ..store.run_config import RunConfig, open_proposer
 from ..store.workspace import Workspace
@@ -77,6 +89,10 @@ class Plan:
     tokens: Span
     money: Span
     """US dollars."""
+    by_exchange: bool
+    """Whether a model is asked through batches or files."""
+    exchanges: int | None
+    """Batches or request files that follow one another, at most; None without such, or where nobody can say."""
     budget: BudgetForecast
     detectable: MinimumDetectableEffect
     row_tokens: TokenSummary
@@ -98,6 +114,7 @@ class Plan:
             "calls": self.calls.to_json(),
             "tokens": self.tokens.to_json(),
             "money": self.money.to_json(),
+            "exchanges": self.exchanges,
             "budget": asdict(self.budget),
             "bound": lines,
             "detectable": self.detectable.to_json(),
@@ -124,10 +141,15 @@ def plan_run(workspace: Workspace, config: RunConfig, environment: Environment, 
     models = [open_model(name, environment) for name in names]
     judge_model = models[0]
     summary = count_row_tokens(planned.dataset.rows, model=judge_model.name, prompt=planned.prompt)
+    ways = (config.via, config.optimizer_access[1], config.via)
     rates = tuple(
-        _Rates(model=model, prices=Prices(environment.prices, environment.settings(name).price))
-        for name, model in zip(names, models, strict=True)
+        _Rates(model=model, prices=Prices(environment.prices, environment.settings(name).price), via=via)
+        for name, model, via in zip(names, models, ways, strict=True)
     )
+    by_exchange = [via != "live" for via in ways]
+    exchanges = None
+    if any(by_exchange):
+        exchanges = count_exchanges(planned, judge=by_exchange[0], optimizer=by_exchange[1])
     lines, drawn, step = bound_run(planned), draw_runs(planned), bound_proposal(planned)
     spans = _spans(lines, drawn, _sizes(summary, step, seen), rates)
     return Plan(
@@ -139,6 +161,8 @@ def plan_run(workspace: Workspace, config: RunConfig, environment: Environment, 
         calls=spans[0],
         tokens=spans[1],
         money=spans[2],
+        by_exchange=any(by_exchange),
+        exchanges=exchanges,
         budget=_weigh_budget(parse_budget(config.budget), tokens=spans[1], money=spans[2]),
         detectable=minimum_detectable_gain(workspace, planned, seen),
         row_tokens=summary,
@@ -178,11 +202,14 @@ class _Rates:
 
     model: Model
     prices: Prices
+    via: Via
 
     def cost(self, calls: float, tokens_in: float, tokens_out: float) -> float | None:
         """Return what calls of this size cost: long requests may cost more a token, so one is priced, then counted."""
         one = self.prices.cost(self.model.name, self.model.endpoint, math.ceil(tokens_in), math.ceil(tokens_out))
-        return None if one is None else one * calls
+        if one is None:
+            return None
+        return one * calls * (PRICE_SHARE if self.via == "batch" else 1.0)
 
     def bound(self, line: Asked) -> float | None:
         """Return what a line costs at most, every token at the rate of the longest request."""

@@ -80,6 +80,10 @@ def say_plan(planned: Plan) -> None:
     say_table(("", "p50", "p95", "at most"), lines)
     for reason in dict.fromkeys(span.reason for span in spans.values() if span.reason):
         say(f"  not known: {reason}")
+    if planned.by_exchange and planned.exchanges is None:
+        say("  exchanges: not known, since this proposer asks one thing after the other")
+    elif planned.by_exchange:
+        say(f"  at most {planned.exchanges:,} exchanges one after the other; incomplete replies take further ones")
     if planned.budget.note:
         say(f"  {inline(planned.budget.note)}")
     if planned.lines:

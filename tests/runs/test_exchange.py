@@ -1,7 +1,10 @@
 """Commands that ask through files: they end with 3 and what is awaited, and go on with the replies."""
 
 import asyncio
+import contextlib
 import json
+import subprocess
+import sys
 import urllib.request
 from pathlib import Path
 from typing import Any
@@ -78,6 +81,7 @@ def test_a_run_goes_through_files_to_its_end(
     rows: str, more: tuple[str, ...], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Judge and optimizer are asked in few exchanges; the folder is known wherever the run is resumed."""
+    _, plan = run(capsys, "plan", "groundedness", rows, *OPTIMIZE, *more, *FILES)
     code, body = run(capsys, "optimize", "groundedness", rows, *OPTIMIZE, *more, *FILES)
     folder, exchanges = Path("x").resolve(), 0
     elsewhere = folder.parent / "elsewhere"
@@ -90,7 +94,7 @@ def test_a_run_goes_through_files_to_its_end(
         exchanges += 1
         code, body = run(capsys, "runs", "resume", "latest", "--workspace", str(folder.parent))
     assert code in (0, 1)
-    assert exchanges <= 18
+    assert exchanges <= plan["exchanges"] <= 30
     (summary,) = summaries(folder.parent)
     assert (summary.repeated, summary.in_doubt, summary.done) == (0, 0, summary.attempts)
 
@@ -130,6 +134,53 @@ def test_a_run_goes_through_batches_while_the_optimizer_is_asked_live(
     assert stats["billed"] == stats["bodies"] == summary.done
     assert 0 < stats["requests"] < stats["billed"], "the optimizer's requests were calls, the judge's none"
     assert stats["batches"]["created"] <= 9
+
+
+@pytest.mark.parametrize("via", ["files", "batch"])
+def test_killed_at_any_change_of_its_folder_a_command_loses_and_repeats_nothing(rows: str, via: str) -> None:
+    """Kill -9 when a request file, a batch's id or a reply file appears; the next command goes on from there."""
+    folder = Path("x" if via == "files" else ".judgewright/batches")
+    with Server(make_app(Simulated(), Faults.parse("batch_looks=0"))) as server:
+        model = "by-hand" if via == "files" else f"simulated@{server.base_url}"
+        command = [sys.executable, "-m", "judgewright", "bench", "groundedness", rows, "--model", model, "--via", via]
+        command += ["--exchange", "x"] if via == "files" else []
+        code: int | None = None
+        for change in (1, 2, 3, 4, None):
+            process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+            changes, before = 0, files_in(folder)
+            while process.poll() is None and changes != change:
+                now = files_in(folder)
+                changes += now != before
+                before = now
+            if change is not None:
+                process.kill()
+            process.communicate()
+            code = process.returncode
+            if code == 3:
+                answer(folder)
+                code = subprocess.run(command, capture_output=True, check=False).returncode
+        assert code == 0
+        url = server.base_url.removesuffix("/v1") + "/stats"
+        with urllib.request.urlopen(url) as reply:
+            stats = json.loads(reply.read())
+    counts = summaries(Path())
+    done = sum(summary.done for summary in counts)
+    assert done > 0
+    assert sum(summary.repeated for summary in counts) == 0
+    assert sum(summary.attempts for summary in counts) == done, "what a kill cut off is gone on with"
+    if via == "batch":
+        assert stats["billed"] == stats["bodies"] == done
+    else:
+        assert [len(file.read_text().splitlines()) for file in folder.glob("requests-*.jsonl")] == [done]
+
+
+def files_in(folder: Path) -> frozenset[tuple[str, int]]:
+    """The files of an exchange as they are now."""
+    found: set[tuple[str, int]] = set()
+    for path in folder.rglob("*"):
+        with contextlib.suppress(FileNotFoundError):
+            found.add((str(path), path.stat().st_mtime_ns))
+    return frozenset(found)
 
 
 def test_an_exchange_without_a_folder_is_refused_before_there_is_a_run(
