@@ -82,9 +82,12 @@ class OpenAITransport:
         content = body_of(response)
         if isinstance(content, ModelError):
             return content
-        headers = response.headers
+        # Its own mapping goes through all names for each one that is looked for.
+        headers: dict[str, str] = {}
+        for name, value in response.headers.raw:
+            headers[name.decode("latin-1").lower()] = value.decode("latin-1")
         if response.status_code >= 300:
-            headers = self._secret.scrub_headers(headers)
+            headers = dict(self._secret.scrub_headers(headers))
         return Answer(response.status_code, self._secret.scrub_bytes(content), headers)
 
     def _connect(self) -> AsyncOpenAI:
