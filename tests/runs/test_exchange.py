@@ -40,14 +40,24 @@ def run(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, dict[str,
     return code, json.loads(capsys.readouterr().out)
 
 
-def answer(folder: Path) -> int:
-    """Answer the newest request file with the simulated model's replies; return how many requests it has."""
+def answer(folder: Path, *, cut: int = 0) -> int:
+    """Answer the newest request file with the simulated model's replies; return how many requests it has.
+
+    Args:
+        folder: The exchange folder.
+        cut: So many replies, from the first, end at the limit of tokens.
+    """
     newest = sorted(folder.glob("requests-*.jsonl"))[-1]
     lines = [json.loads(line) for line in newest.read_text().splitlines()]
     replies = []
     for line in lines:
         completion = asyncio.run(Simulated().complete(read_request(line["body"])))
-        replies.append(json.dumps({"custom_id": line["custom_id"], "content": completion.text}))
+        reply = {"custom_id": line["custom_id"], "content": completion.text}
+        if len(replies) < cut:
+            choice = {"message": {"role": "assistant", "content": "It is"}, "finish_reason": "length"}
+            body = {"choices": [choice], "usage": {"prompt_tokens": 9, "completion_tokens": 512}}
+            reply = {"custom_id": line["custom_id"], "response": {"status_code": 200, "body": body}}
+        replies.append(json.dumps(reply))
     (folder / newest.name.replace("requests", "replies")).write_text("\n".join(replies))
     return len(lines)
 
@@ -195,3 +205,28 @@ def test_an_exchange_without_a_folder_is_refused_before_there_is_a_run(
     assert code == 2
     with Workspace(Path()) as workspace:
         assert not workspace.exists or list_runs(workspace.database) == ()
+
+
+def test_replies_that_were_cut_go_out_once_more(rows: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """With twice the room, in one further file."""
+    command = ("bench", "groundedness", rows, *FILES)
+    assert run(capsys, *command)[0] == 3
+    answer(Path("x"), cut=5)
+    code, body = run(capsys, *command)
+    assert (code, body["error"]["awaits"]["requests"]) == (3, 5)
+    newest = sorted(Path("x").glob("requests-*.jsonl"))[-1]
+    assert {json.loads(line)["body"]["max_tokens"] for line in newest.read_text().splitlines()} == {1024}
+    answer(Path("x"))
+    code, body = run(capsys, *command)
+    assert (code, body["calls"], body["unscored"]) == (0, 5, {})
+
+
+def test_a_judge_whose_replies_are_cut_writes_no_further_file(rows: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """Most of the first replies are cut: the error names the limit, and what came is kept."""
+    command = ("bench", "groundedness", rows, *FILES)
+    assert run(capsys, *command)[0] == 3
+    answer(Path("x"), cut=50)
+    code, body = run(capsys, *command)
+    assert code == 3
+    assert "replies were cut at 512 tokens" in body["error"]["message"]
+    assert len(list(Path("x").glob("requests-*.jsonl"))) == 1
