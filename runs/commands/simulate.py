@@ -22,7 +22,7 @@ from .options import json_option
     type=click.IntRange(0, 65535),
     help="Port to listen on; 0 takes a free one.",
 )
-@click.option("--faults", default="", help="Errors to inject, such as 429=0.10,503=0.05,garbage=0.05,latency=0.2.")
+@click.option("--faults", default="", help="Errors to inject, such as 429=0.10,503=0.05,garbage=0.05,batch_lost=0.1.")
 @json_option
 def simulate(host: str, port: int, faults: str, as_json: bool) -> None:
     """Serve the simulated model as an OpenAI-compatible endpoint until it is interrupted.

@@ -152,6 +152,20 @@ def test_the_planned_stops_cost_no_more_than_the_share(k: int, n: int, share: fl
     assert cost <= max(share * k * n + 1e-6, 5 * k)
 
 
+@given(st.integers(2, 12), st.integers(1, 2000), st.sampled_from([None, 0.2, 1 / 3, 1.0]))
+def test_a_coarse_race_looks_at_most_twice(k: int, n: int, share: float | None) -> None:
+    """Over batches and files each look may take a day: one that decides, or one half-way and the end."""
+    stops = plan_stops(n, k, RaceSettings(share=share, coarse=True))
+    assert len(stops) <= (2 if share is None else 1)
+    assert stops[-1].rows <= n
+    if share is None:
+        assert stops[-1].rows == n
+        assert 2 * stops[0].rows >= n - 1
+    else:
+        assert stops[0].survivors == 1
+        assert stops[0].rows <= max(20, share * n)
+
+
 def test_equal_candidates_leave_the_first() -> None:
     """Where nothing tells them apart, the earlier one stays: put the current prompt first."""
     found = run(Table(np.zeros((3, 80), bool)), 80)
