@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import sys
+import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from functools import cache
@@ -43,6 +44,10 @@ def load_litellm() -> Any:  # Any: its module
 
         # It would be downloaded with the first request, when the variables are as they were.
         anthropic_beta_headers_manager._load_beta_headers_config()
+        with warnings.catch_warnings():
+            # Pydantic builds its types on first use, and warns of one of them: in the middle of a request.
+            warnings.simplefilter("ignore")
+            litellm.ModelResponse()
     if first:
         litellm.suppress_debug_info = True
         logging.getLogger("LiteLLM").setLevel(logging.CRITICAL)

@@ -280,3 +280,18 @@ def failure(provider: Provider, **more: Any) -> ModelError:
     with pytest.raises(ModelError) as failed:
         asyncio.run(ask())
     return failed.value
+
+
+def test_the_first_reply_through_litellm_warns_of_nothing() -> None:
+    """Its types are built while it is loaded: later the warning would come in the middle of a request."""
+    code = "\n".join(
+        (
+            "import warnings",
+            "from judgewright.judges.models import load_litellm",
+            "litellm = load_litellm()",
+            "warnings.simplefilter('error')",
+            "litellm.ModelResponse()",
+        )
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
