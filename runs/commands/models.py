@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,7 +11,7 @@ import click
 
 from ...judges.errors import InputError
 from ..terminal import inline, say, say_json, say_table
-from .help import Group
+from .help import Group, GroupedOption
 from .model_access import asking_environment
 from .options import json_option, read_pairs, reads_workspace
 
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
     from ..actions.check_model import ModelReport
     from ..actions.models import ModelDescription
     from ..store.workspace import Workspace
+
+_setting = partial(click.option, cls=GroupedOption, group="Model")
 
 
 @click.group(cls=Group)
@@ -78,19 +81,19 @@ def show(name: str, workspace: Workspace, as_json: bool) -> None:
     "Another provider:  judgewright models add acme --base-url https://api.acme.example/v1 --key-variable ACME_KEY"
 )
 @click.argument("name")
-@click.option("--base-url", metavar="URL", help="Where it is asked [default: OPENAI_BASE_URL].")
-@click.option("--key-variable", metavar="VARIABLE", help="The environment variable that holds the key; never the key.")
-@click.option("--model", metavar="NAME", help="Its name at the endpoint [default: the same name].")
-@click.option("--extra-body", metavar="JSON", help="Further fields of each request, such as reasoning_effort.")
-@click.option("--header", "headers", multiple=True, metavar="NAME=VALUE", help="A further header, none that is secret.")
-@click.option("--temperature", metavar="NUMBER|omit", help="Instead of what a command asks for; omit sends none.")
-@click.option("--max-tokens", type=int, help="Tokens of a verdict.")
-@click.option("--optimizer-max-tokens", type=int, help="Tokens of a reply for the optimizer and the loss writer.")
-@click.option("--timeout", type=float, help="Seconds for one try [default: 120].")
-@click.option("--concurrency", type=int, help="Calls in flight at most.")
-@click.option("--requests-per-minute", type=int)
-@click.option("--tokens-per-minute", type=int)
-@click.option("--price", metavar="INPUT/OUTPUT[/CACHED]", help="US dollars per million tokens.")
+@_setting("--base-url", metavar="URL", help="Where it is asked [default: OPENAI_BASE_URL].")
+@_setting("--key-variable", metavar="VARIABLE", help="The environment variable that holds the key; never the key.")
+@_setting("--model", metavar="NAME", help="Its name at the endpoint [default: the same name].")
+@_setting("--extra-body", metavar="JSON", help="Further fields of each request, such as reasoning_effort.")
+@_setting("--header", "headers", multiple=True, metavar="NAME=VALUE", help="A further header, none that is secret.")
+@_setting("--temperature", metavar="NUMBER|omit", help="Instead of what a command asks for; omit sends none.")
+@_setting("--max-tokens", type=int, help="Tokens of a verdict.")
+@_setting("--optimizer-max-tokens", type=int, help="Tokens of a reply for the optimizer and the loss writer.")
+@_setting("--timeout", type=float, help="Seconds for one try [default: 120].")
+@_setting("--concurrency", type=int, help="Calls in flight at most.")
+@_setting("--requests-per-minute", type=int, help="Requests sent in a minute at most.")
+@_setting("--tokens-per-minute", type=int, help="Tokens sent and received in a minute at most.")
+@_setting("--price", metavar="INPUT/OUTPUT[/CACHED]", help="US dollars per million tokens.")
 @json_option
 def add(
     name: str, extra_body: str | None, headers: tuple[str, ...], price: str | None, as_json: bool, **plain: Any
