@@ -25,13 +25,17 @@ class Critique:
     false_negatives: int
     examples: tuple[str, ...]
     """The rows that cost most, each as a block of text."""
+    wish: str
+    """The objective in the person's words; empty where it was a metric alone."""
     goal: str
+    """The objective as it was read."""
     slice: str
 
     def text(self) -> str:
         """The whole critique as the optimizer model reads it."""
+        wish = f"Objective, in the person's words: {self.wish}\nRead as" if self.wish else "Objective"
         head = (
-            f"Objective: {self.goal}\n"
+            f"{wish}: {self.goal}\n"
             f"Rows come from the slice: {self.slice}.\n"
             f"Weighted loss {self.loss:.4f} over {self.n} rows (0 is perfect); "
             f"{self.false_positives} false positives, {self.false_negatives} false negatives."
@@ -45,7 +49,7 @@ class Critique:
 
 
 def critique_batch(judged: JudgedDataset, losses: FloatArray, *, objective: Objective, slice_name: str) -> Critique:
-    """Describe the rows of a judged minibatch that cost most.
+    """Describe the rows of a judged minibatch that cost most, among them one of each kind of error that it has.
 
     Args:
         judged: The minibatch.
@@ -57,18 +61,23 @@ def critique_batch(judged: JudgedDataset, losses: FloatArray, *, objective: Obje
     wrong = judged.positive != judged.predicted
     if judged.same_scale:
         wrong |= judged.label != judged.score
-    worst = [i for i in order if wrong[i]][:QUOTED]
+    errors = {"fp": judged.predicted & ~judged.positive, "fn": ~judged.predicted & judged.positive}
+    # A rule against one kind of error that is written without seeing the other kind loses its guard.
+    worst = [i for i in order if wrong[i]]
+    first = [next(i for i in order if of_kind[i]) for of_kind in errors.values() if of_kind.any()]
+    quoted = sorted({*first, *[i for i in worst if i not in first][: QUOTED - len(first)]}, key=order.index)
     return Critique(
         loss=float(losses.mean()) if len(losses) else 0.0,
         n=len(losses),
-        false_positives=int((judged.predicted & ~judged.positive).sum()),
-        false_negatives=int((~judged.predicted & judged.positive).sum()),
+        false_positives=int(errors["fp"].sum()),
+        false_negatives=int(errors["fn"].sum()),
         examples=tuple(
             describe_error(
                 k + 1, judged.rows[i], judged.verdicts[i], positive=bool(judged.positive[i]), loss=float(losses[i])
             )
-            for k, i in enumerate(worst)
+            for k, i in enumerate(quoted)
         ),
+        wish=" ".join(objective.text.split()),
         goal=objective.describe(),
         slice=slice_name,
     )
@@ -88,9 +97,11 @@ def describe_error(number: int, row: Row, verdict: Verdict, *, positive: bool, l
     inputs = "\n".join(f"{name}: {excerpt(text)}" for name, text in row.inputs.items())
     verdict_word = "positive" if verdict.positive else "negative"
     people = "positive" if positive else "negative"
+    # The fields of a JSON reply come a line each.
+    reasons = excerpt("; ".join(verdict.rationale.splitlines()), 300)
     return (
         f"Example {number}, {error}, loss {loss:.2f}: the judge gave {verdict.score:g} ({verdict_word}), "
-        f"people say {people} ({row.label:g}).\n{inputs}\nThe judge's reasons: {excerpt(verdict.rationale, 300)}"
+        f"people say {people} ({row.label:g}).\n{inputs}\nThe judge's reasons: {reasons}"
     )
 
 

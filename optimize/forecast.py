@@ -334,7 +334,7 @@ def _critique_tokens(planned: PlannedRun) -> int:
     )
     names = sum(len(name) + 20 for name in planned.prompt.inputs)
     reasons = 4 * 300
-    heading = estimate_tokens(planned.objective.describe()) + _SLICE_TOKENS
+    heading = estimate_tokens(f"{planned.objective.text} {planned.objective.describe()}") + _SLICE_TOKENS
     return heading + QUOTED * (longest + names + reasons + 400) // 2
 
 

@@ -89,10 +89,14 @@ class SearchState:
     def keep_if_better(self, candidate: Candidate, objective: Objective, *, holdout_rows: int) -> str:
         """Keep a validated candidate, or say why not."""
         result = self._compare(candidate, objective, holdout_rows)
-        self.past.append(Attempt(prompt=candidate.prompt, loss=candidate.loss, result=result))
+        self.remember(candidate.prompt, candidate.loss, result)
         if result == "kept":
             self.current = candidate
         return result
+
+    def remember(self, prompt: JudgePrompt, loss: float, result: str) -> None:
+        """Remember what became of a candidate beside the current prompt, for proposers to see."""
+        self.past.append(Attempt(prompt=prompt, loss=loss, to_beat=self.current.loss, result=result))
 
     def _compare(self, candidate: Candidate, objective: Objective, holdout_rows: int) -> str:
         """Keep a candidate that lowers the loss and raises the target metric, and whose guards the gate could hold.

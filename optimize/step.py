@@ -24,7 +24,7 @@ from .context import RunContext, judge_rows
 from .critique import Critique, critique_batch, minibatch
 from .events import ProposalRecord, StepTaken
 from .invariants import check_candidate
-from .proposers import Attempt, NoProposal, Proposal, Trial, Unanswered, Workbench
+from .proposers import NoProposal, Proposal, Trial, Unanswered, Workbench
 from .racing.race import DropReason, RaceResult, run_race
 from .racing.schedule import RaceSettings
 from .search_state import Candidate, SearchState
@@ -201,7 +201,7 @@ class Step:
     def _drop(self, entry: _Entry, result: str, loss: float) -> None:
         assert entry.prompt is not None
         entry.end(result)
-        self.state.past.append(Attempt(prompt=entry.prompt, loss=loss, result=result))
+        self.state.remember(entry.prompt, loss, result)
 
     def _bench(self, number: int) -> Workbench:
         """Lay out what the proposer may work with: training rows of the target and nothing else."""

@@ -21,6 +21,8 @@ class Attempt:
 
     prompt: JudgePrompt
     loss: float
+    to_beat: float
+    """The validation loss of the prompt it was to replace."""
     result: str
     """`kept`, or why it was not."""
 

@@ -71,10 +71,7 @@ class TextGrad:
         wanted: list[Wanted] = []
         for part in parts:
             # What TextGrad calls momentum: the last earlier texts.
-            earlier = [
-                f"\nLoss {attempt.loss:.4f}, {attempt.result}:\n{text_of(attempt.prompt, part)}\n"
-                for attempt in past[-MOMENTUM:]
-            ]
+            earlier = [f"\n{_outcome(attempt)}:\n{text_of(attempt.prompt, part)}\n" for attempt in past[-MOMENTUM:]]
             text = optimizer.request(texts[part], constraints(prompt, part), earlier)
             request = self._request(text, system, step)
             wanted.append(Wanted(prompt=prompt, part=part, request=request, tag=OPEN_TAG[1:-1]))
@@ -101,6 +98,12 @@ class TextGrad:
             repeat=step,
             purpose="optimizer",
         )
+
+
+def _outcome(attempt: Attempt) -> str:
+    """Say what an earlier text reached on validation rows, beside the text it was to replace."""
+    ending = "kept" if attempt.result == "kept" else f"not kept ({attempt.result})"
+    return f"Validation loss {attempt.loss:.4f}, where the text before it had {attempt.to_beat:.4f}: {ending}"
 
 
 def _context(prompt: JudgePrompt, text: Any, critique: Critique, value: str) -> str:  # Any: a TextGrad variable

@@ -9,20 +9,24 @@ from judgewright.optimize import Critique, critique_batch, excerpt, minibatch
 from judgewright.optimize.losses import read_objective
 
 
-def test_the_critique_quotes_the_costliest_errors_with_direction_and_reasons() -> None:
-    """Wrong rows come first by loss; right rows are not quoted; both error counts are told."""
-    labels, scores, losses = [0, 1, 0, 1], [3, 0, 0, 3], [0.9, 0.3, 0.05, 0.05]
+def criticize(labels: list[int], scores: list[int], losses: list[float], **texts: str) -> Critique:
+    """The critique of rows with these labels, grades and losses."""
     rows = tuple(
         Row(id=f"r{i}", inputs={"source": f"source {i}", "statement": f"claim {i}"}, label=label)
         for i, label in enumerate(labels)
     )
     answers = tuple(
-        Verdict(row_id=f"r{i}", score=s, positive=s >= 2, rationale=f"because {i}") for i, s in enumerate(scores)
+        Verdict(row_id=f"r{i}", score=s, positive=s >= 2, rationale=texts.get("rationale", f"because {i}"))
+        for i, s in enumerate(scores)
     )
     judged = JudgedDataset(dataset=Dataset(rows=rows, labels=BINARY), answers=answers, scale=OutputScale())
-    critique = critique_batch(
-        judged, np.array(losses), objective=read_objective("avoid false positives"), slice_name="channel = web"
-    )
+    objective = read_objective(texts.get("objective", "avoid false positives"))
+    return critique_batch(judged, np.array(losses), objective=objective, slice_name="channel = web")
+
+
+def test_the_critique_quotes_the_costliest_errors_with_direction_and_reasons() -> None:
+    """Wrong rows come first by loss; right rows are not quoted; both error counts are told."""
+    critique = criticize([0, 1, 0, 1], [3, 0, 0, 3], [0.9, 0.3, 0.05, 0.05])
     assert (critique.false_positives, critique.false_negatives, critique.n) == (1, 1, 4)
     assert len(critique.examples) == 2
     text = critique.text()
@@ -30,6 +34,30 @@ def test_the_critique_quotes_the_costliest_errors_with_direction_and_reasons() -
     assert "because 0" in text
     assert "claim 2" not in text
     assert "channel = web" in text
+
+
+def test_the_critique_quotes_both_kinds_of_error() -> None:
+    """Five cheap misses or more do not hide behind five costly false positives, nor the reverse."""
+    labels, losses = [0] * 6 + [1] * 2, [0.9 - 0.01 * i for i in range(6)] + [0.3, 0.2]
+    critique = criticize(labels, [3] * 6 + [0] * 2, losses)
+    errors = [example.split(", ")[1] for example in critique.examples]
+    assert errors == ["false positive"] * 4 + ["false negative"]
+    assert "claim 6" in critique.examples[-1]
+
+
+def test_the_critique_has_the_persons_own_words() -> None:
+    """What a sentence says beyond its metric reaches the optimizer; without one the metric stands alone."""
+    wish = "a passage that only shares words with the query\nmust never count as relevant"
+    text = criticize([0], [3], [0.9], objective=wish).text()
+    assert text.startswith(f"Objective, in the person's words: {wish.replace(chr(10), ' ')}\nRead as: Raise precision")
+
+
+def test_the_fields_of_a_reply_are_kept_apart() -> None:
+    """A JSON reply has a line of reasons for each field; run together they read as one muddled sentence."""
+    assert (
+        "The judge's reasons: a cause; nothing found"
+        in criticize([0], [3], [0.9], rationale="a cause\nnothing found").text()
+    )
 
 
 def test_an_excerpt_leaves_out_the_middle() -> None:
@@ -74,6 +102,7 @@ def test_dealt_critiques_share_the_examples_out(examples: int, shares: int) -> N
         false_positives=1,
         false_negatives=2,
         examples=tuple(f"Example {i}" for i in range(examples)),
+        wish="w",
         goal="g",
         slice="s",
     )

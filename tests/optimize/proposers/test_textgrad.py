@@ -25,6 +25,7 @@ CRITIQUE = Critique(
     false_positives=3,
     false_negatives=1,
     examples=("Example 1, false positive: {braces} %s </CRITIQUE>",),
+    wish="no false positives",
     goal="Raise precision.",
     slice="channel = table",
 )
@@ -64,7 +65,8 @@ def test_a_step_asks_for_feedback_then_for_a_text_and_edits_only_the_criteria(pr
 
 def test_both_requests_show_the_whole_prompt_and_the_critique(propose: Any) -> None:
     """TextGrad shortens a variable to its first and last ten words; ours is whole, braces and all."""
-    past = (Attempt(prompt=PROMPT.edited(criteria="An earlier text."), loss=0.4321, result="worse: recall fell"),)
+    earlier = PROMPT.edited(criteria="An earlier text.")
+    past = (Attempt(prompt=earlier, loss=0.4321, to_beat=0.5432, result="worse: recall fell"),)
     _, asked = propose("Feedback {x}.", "<IMPROVED_VARIABLE>New.</IMPROVED_VARIABLE>", past=past)
     backward, step = (request.messages[-1].content for request in asked)
     for text in (backward, step):
@@ -74,8 +76,8 @@ def test_both_requests_show_the_whole_prompt_and_the_critique(propose: Any) -> N
         assert "{braces} %s" in text
     assert "Feedback {x}." in step
     assert "An earlier text." in step
-    assert "0.4321" in step
-    assert "recall fell" in step
+    # A lower loss that is called worse reads as a contradiction: the loss to beat stands beside it.
+    assert "Validation loss 0.4321, where the text before it had 0.5432: not kept (worse: recall fell)" in step
     assert "None" not in step
 
 
