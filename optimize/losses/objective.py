@@ -327,5 +327,8 @@ def _choose_guards(
     counterpart = _COUNTERPARTS.get(target)
     if counterpart and counterpart not in guards:
         guards[counterpart] = Guard(metric=counterpart, margin=DEFAULT_MARGIN)
-        notes.append(f"no guard on {counterpart} was given: it may fall by at most {100 * DEFAULT_MARGIN:g} points")
+        notes.append(
+            f"no guard on {counterpart} was read in it: it may fall by at most {100 * DEFAULT_MARGIN:g} points; "
+            f"say how far with --guard {counterpart}=0.10"
+        )
     return tuple(guards.values())

@@ -69,6 +69,9 @@ def describe_guard(guard: GuardRecord) -> str:
         bound += f", or {signed(guard.worst_low)} with unanswered rows counted against it"
     states = {"held": "the guard holds", "broken": "the guard is broken"}
     state = states.get(guard.state, "that is undecided")
+    bounds = [low for low in (guard.low, guard.worst_low) if low is not None]
+    if guard.state == "undecided" and guard.change and bounds and min(bounds) > -guard.margin:
+        state += f", because only {guard.change['bearing_groups']} groups of the holdout bear on {guard.metric}"
     return f"{guard.metric} may not fall by {number(guard.margin)}; its change {bound}: {state}"
 
 

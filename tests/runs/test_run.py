@@ -370,7 +370,7 @@ def test_every_opening_of_sealed_rows_stands_in_the_ledger(place: Workspace, row
 
 
 def test_without_an_accept_the_final_rows_stay_sealed_and_nobody_pays_for_them(rows: Path) -> None:
-    """An undecided walk asks about each holdout row once a prompt and about no final row; its table is of open rows."""
+    """A refused walk asks about each holdout row once a prompt and about no final row; its table is of open rows."""
     data = with_canaries(config(rows).dataset())
     parts = split_dataset(data)
     open_ids = {row.id for part in (parts.train, parts.validation) for row in part.rows}
@@ -384,10 +384,10 @@ def test_without_an_accept_the_final_rows_stay_sealed_and_nobody_pays_for_them(r
             ledger=ledger,
             run_id="r",
         )
-        objective = read_objective(OBJECTIVE, guards=("recall:-0.30",))
+        objective = read_objective(OBJECTIVE, guards=("recall:-0.25",))
         outcome = optimize(PROMPT, data, objective, tools, RunSettings(steps=2))
     assert outcome.decision is not None
-    assert outcome.decision.outcome == "undecided"
+    assert outcome.decision.outcome == "refused"
     asked = [request.messages[-1].content for request in model.heard if request.purpose == "judge"]
     counts = [sum(f"CANARY<{row.id}>" in text for text in asked) for row in data.rows if row.id not in open_ids]
     assert sorted(counts) == [0] * len(parts.final) + [2] * len(parts.holdout)

@@ -67,3 +67,12 @@ def test_rows_asked_again_and_the_worst_case_are_said() -> None:
         metric="recall", margin=0.05, change=None, low=-0.0301, p=0.01, state="undecided", worst_low=-0.0611
     )
     assert "or -0.061 with unanswered rows counted against it: that is undecided" in describe_guard(guard)
+
+
+def test_a_guard_with_a_clear_bound_and_too_few_groups_says_so() -> None:
+    """A bound inside the margin that is undecided all the same reads as a contradiction without the reason."""
+    change = asdict(replace(CHANGE, bearing_groups=7))
+    guard = GuardRecord(
+        metric="recall", margin=0.6, change=change, low=-0.238, p=0.0001, state="undecided", worst_low=None
+    )
+    assert describe_guard(guard).endswith("undecided, because only 7 groups of the holdout bear on recall")
