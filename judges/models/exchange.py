@@ -8,7 +8,7 @@ the call record, and awaited: `Waiting` ends the command, and the next one reads
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Mapping, Sequence, Set
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
 from contextvars import ContextVar
 from dataclasses import replace
@@ -31,8 +31,8 @@ T = TypeVar("T")
 
 TRIES = 3
 """How often a request is written into a file again after replies that are errors."""
-
-
+_ASKERS = {"judge": "the judge", "optimizer": "the optimizer", "loss": "the loss writer"}
+"""Who a reply is for, in words."""
 _GROUP: ContextVar[dict[Exchange, Callable[[], None]] | None] = ContextVar("group", default=None)
 """What the exchanges of the tasks of `ask_together` have to send, while the tasks run."""
 
@@ -208,8 +208,8 @@ class Exchange:
             contents = self._write_requests(context, list(queue.values()), stats)
             if self._budget_spent is not None:
                 return
-            names = {call_id(key) for key in queue}
-            awaited = [file for file in contents.open_files() if names & file.calls.keys()]
+            names = {call_id(key): _request_of(call).purpose for key, call in queue.items()}
+            awaited = [file for file in contents.open_files() if names.keys() & file.calls.keys()]
         if not awaited:
             raise Waiting("the rest of the budget is held by requests that another model is to answer", awaits={})
         if self._courier is not None:
@@ -309,14 +309,18 @@ class Exchange:
         cost = context.prices.cost(context.model.name, context.model.endpoint, tokens_in, tokens_out, cached)
         return None if cost is None else cost * self._price_share
 
-    def _waiting(self, awaited: Sequence[RequestFile], names: Set[str], notes: Sequence[str]) -> Waiting:
+    def _waiting(self, awaited: Sequence[RequestFile], names: Mapping[str, str], notes: Sequence[str]) -> Waiting:
         folder = self._folder.path
-        counts = {file.path.name: len(names & file.calls.keys()) for file in awaited}
-        message = f"waiting for {sum(counts.values()):,} replies to {', '.join(counts)} in {folder}"
+        counts = {file.path.name: len(names.keys() & file.calls.keys()) for file in awaited}
+        total = sum(counts.values())
+        purposes = {names[name] for file in awaited for name in names.keys() & file.calls.keys()}
+        askers = " and ".join(sorted(_ASKERS[purpose] for purpose in purposes))
+        noun = "reply" if total == 1 else "replies"
+        message = f"waiting for {total:,} {noun} for {askers}: {', '.join(counts)} in {folder}"
         if notes:
             message += f" ({'; '.join(notes)})"
         files = [{"path": str(folder / name), "requests": count} for name, count in counts.items()]
-        awaits = {"via": "files", "directory": str(folder), "requests": sum(counts.values()), "files": files}
+        awaits = {"via": "files", "directory": str(folder), "requests": total, "files": files}
         return Waiting(
             message,
             awaits={**awaits, "notes": list(notes)},

@@ -47,7 +47,7 @@ def test_entries_have_a_name_an_address_and_the_name_of_a_variable(tmp_path: Pat
         ("a:\n  max_tokens: 1.5\n", 2, "a.max_tokens: Input should be a valid integer"),
         ("a:\n  max_tokens: '12'\n", 2, "a.max_tokens: Input should be a valid integer"),
         ("a:\n  price: {input: 1, outputs: 2}\n", 2, "a.price.output: Field required"),
-        ("a:\n  price: {input: -1, output: 2}\n", 2, "a.price.input: -1.0 is not an amount"),
+        ("a:\n  price: {input: -1, output: 2}\n", 2, "a.price.input: Input should be greater than or equal to 0"),
         ("a:\n  extra_body: 3\n", 2, "extra_body is not a list of names"),
         ("a:\n  extra_body:\n    x: 1\n    y: yes\n", 4, "a.extra_body.y: yes is unclear"),
         ("a:\n  extra_body:\n    x: 1\n    seed: 1\n", 4, "a.extra_body.seed: this field cannot be set here"),
