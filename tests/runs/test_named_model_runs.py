@@ -56,7 +56,7 @@ class User:
     def optimize(self, *more: str, keys: bool = True) -> int:
         """Start a run of one step."""
         rows = str(self.folder / "rows.jsonl")
-        models = ("--model", "small", "--optimizer-model", "large", "--steps", "1")
+        models = ("--model", "small", "--optimizer-model", "large", "--steps", "2")
         return self.run("optimize", "groundedness", rows, *OBJECTIVE, *models, *more, keys=keys)
 
     def requests(self) -> list[dict[str, Any]]:
@@ -81,7 +81,7 @@ def stopped(tmp_path_factory: pytest.TempPathFactory) -> Iterator[User]:
     with serving() as one, serving() as other:
         user = User(folder, one, other)
         user.write()
-        assert user.optimize("--budget", "150000tokens") == 3
+        assert user.optimize("--budget", "80000tokens") == 3
         yield user
 
 
