@@ -31,7 +31,7 @@ import orjson
 from ..errors import ModelError, UnreachedError, Waiting
 from ..registry import write_beside
 from .base_url import checked_url
-from .exchange_folder import URL, RequestFile
+from .exchange_folder import URL, RequestFile, answers_any
 from .retries import free_of_charge
 from .transport import Secret
 from .wire import read_fault
@@ -232,8 +232,9 @@ class BatchQueue:
                 start = results.tell()
                 self._patiently(lambda name=name, start=start: self._download(client, name, results, start))
                 results.write(b"\n")
-            if not names:
-                # Without any reply the file would count as still on its way.
+            results.flush()
+            if not answers_any(draft, file):
+                # Without any reply the file would count as still on its way, and be fetched for ever.
                 call, asking = next(iter(file.calls.items()))
                 error = {"code": "batch_expired", "message": f"the batch is {batch['status']} without results"}
                 results.write(orjson.dumps({"custom_id": f"jw-{call}-{asking}", "error": error}) + b"\n")
@@ -285,7 +286,7 @@ class BatchQueue:
                     content += chunk
                     if len(content) > _MOST_BODY:
                         raise ModelError(f"{self._base_url} answers more than a batch queue does", fatal=True)
-                return orjson.loads(content)
+                return orjson.loads(self._secret.scrub_bytes(content))
 
         body = self._with_our_errors(read)
         if not isinstance(body, dict) or not body.keys() & {"id", "data"}:
@@ -305,6 +306,7 @@ class BatchQueue:
                 self._sleep(error.retry_after or 2.0**tries)
 
     def _with_our_errors(self, ask: Callable[[], T]) -> T:
+        import httpx
         from openai import APIConnectionError, APIStatusError, OpenAIError
 
         fault: ModelError
@@ -321,7 +323,7 @@ class BatchQueue:
         except APIConnectionError as error:
             reason = self._secret.scrub(str(error.__cause__ or error))
             fault = ModelError(f"the connection to {self._base_url} failed: {reason}", retryable=True)
-        except (OpenAIError, orjson.JSONDecodeError) as error:
+        except (OpenAIError, httpx.HTTPError, orjson.JSONDecodeError) as error:
             reason = self._secret.scrub(f"{type(error).__name__}: {error}")
             fault = ModelError(f"the reply of {self._base_url} broke off: {reason}", retryable=True)
         # Raised here and not above it does not carry the SDK's error as its context, and with it the key.

@@ -161,9 +161,10 @@ class Exchange:
             if call.outcome is None and call_id(call.key) not in out:
                 call.outcome = _final_error(list(failures.values()))
                 if call.outcome is not None:
+                    # Freed first: the record takes an attempt that is open when its call fails for a charged one.
+                    self._free(context, call)
                     failure = FailedCall(message=str(call.outcome), status=call.outcome.status)
                     stored.append((call, context.record.failed(call.key, failure)))
-                    self._free(context, call)
         for call, durable in stored:
             durable.result()
             counters.count(call)

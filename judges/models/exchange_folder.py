@@ -29,6 +29,8 @@ URL = "/v1/chat/completions"
 README = "README.txt"
 _ID = re.compile(r"jw-([0-9a-f]{32})-(\d{1,6})")
 _REQUESTS = re.compile(r"requests-(\d{4,})-.*\.jsonl")
+_REPLY_FIELDS = {"content", "response", "error"}
+"""A line of a reply file has one of them."""
 _SHOWN = 3
 """Line numbers that a note about unreadable lines names."""
 
@@ -190,7 +192,7 @@ class ExchangeFolder:
         stat = path.stat()
         before = self._read.get(path)
         if before is None or (before.size, before.changed) != (stat.st_size, stat.st_mtime_ns):
-            wanted = {"body"} if _REQUESTS.fullmatch(path.name) else {"content", "response", "error"}
+            wanted = {"body"} if _REQUESTS.fullmatch(path.name) else _REPLY_FIELDS
             before = self._read[path] = _read_lines(path, wanted, stat.st_size, stat.st_mtime_ns)
         return before
 
@@ -218,6 +220,12 @@ class ExchangeFolder:
                 )
 
 
+def answers_any(path: Path, requests: RequestFile) -> bool:
+    """Return whether a file of replies has a readable line for any request of a file."""
+    ids = _read_lines(path, _REPLY_FIELDS, 0, 0).ids
+    return any(requests.calls.get(call) == asking for call, asking, _ in ids)
+
+
 def read_reply(body: Mapping[str, Any], request: Request) -> Completion:  # Any: JSON
     """Read one line of a reply file: a batch's output, a batch's error, or the short form with `content`.
 
@@ -227,14 +235,14 @@ def read_reply(body: Mapping[str, Any], request: Request) -> Completion:  # Any:
     if "content" in body:
         content = body["content"]
         # A model that answers by hand may leave its JSON unquoted.
-        text = content if isinstance(content, str) else orjson.dumps(content).decode()
+        text = content if isinstance(content, str) else _dump(content).decode()
         return read_completion(orjson.dumps({"choices": [{"message": {"content": text}}]}), request)
     response, error = body.get("response"), body.get("error")
     if not isinstance(response, dict):
         message = error.get("message") or error.get("code") if isinstance(error, dict) else error
         raise ModelError(f"the reply is an error: {str(message)[:300]}", retryable=True)
     status = response.get("status_code", 200)
-    raw = orjson.dumps(response.get("body"))
+    raw = _dump(response.get("body"))
     if status == 200:
         return read_completion(raw, request)
     if not isinstance(status, int):
@@ -278,7 +286,15 @@ def _refused_parameter(body: Mapping[str, Any]) -> str | None:  # Any: JSON
     status = response.get("status_code")
     if not isinstance(status, int) or status < 400:
         return None
-    return read_fault(status, orjson.dumps(response.get("body")), {}, sent=REFUSABLE).refused_parameter
+    return read_fault(status, _dump(response.get("body")), {}, sent=REFUSABLE).refused_parameter
+
+
+def _dump(value: Any) -> bytes:  # Any: JSON
+    """Return JSON text; `null` for what is nested deeper than orjson writes, though it reads that."""
+    try:
+        return orjson.dumps(value)
+    except orjson.JSONEncodeError:
+        return b"null"
 
 
 def _object(line: bytes) -> dict[str, Any]:  # Any: JSON

@@ -136,6 +136,14 @@ class Environment:
             settings = settings.answering_as(self.run_settings.get(name, {}))
         if entry is None:
             return NamedModel(name=name, model=name, base_url=_provider_url(name) or base_url, settings=settings)
+        theirs = own is None or not own.values.keys() & {"base_url", "model"}
+        if theirs and entry.model != name and entry.model.startswith(LITELLM_PREFIX):
+            # It stands for the provider's address, and only the user says where requests go.
+            raise InputError(
+                f"{entry.sources['model']}, {name}.model: a file in a workspace does not say where requests go, and "
+                f"{entry.model} would",
+                hint=f"say it in your own models.yaml: model: {entry.model}",
+            )
         elsewhere = entry.base_url or _provider_url(entry.model)
         if own is None and elsewhere is None and self.openai_key is None and self.base_url == OPENAI:
             raise InputError(

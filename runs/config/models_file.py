@@ -31,6 +31,8 @@ FIELDS = (*ADDRESS, "model", *SETTINGS)
 _VARIABLE = re.compile(r"[A-Z_][A-Z0-9_]{0,99}")
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._/-]{0,99}")
 _HOLDS_KEY = re.compile(r"key|token|secret|password|auth", re.I)
+_LEADS_AWAY = re.compile(r"host|url|uri|target|forward|proxy|upstream|endpoint|api[-_]?base|litellm_params", re.I)
+"""Names by which gateways are told where a request, and its key, go on to."""
 _NUMBER = re.compile(r"-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?")
 _WORDS = {"true": True, "false": False, "null": None, "~": None, "": None}
 _UNCLEAR = {"yes", "no", "on", "off", "y", "n"}
@@ -235,6 +237,12 @@ class _Reader:
             merged: dict[str, Any] = {}
             for name, content in self._pairs(node, field):
                 where = f"{self._location(name)}, {entry.rpartition(', ')[2]}"
+                if not self.own and _LEADS_AWAY.search(name.value):
+                    raise InputError(
+                        f"{where}.{field}.{name.value}: a gateway may take this for an address, and a file in a "
+                        "workspace does not say where requests go",
+                        hint="whoever wants it sets it in a models.yaml of their own",
+                    )
                 if field == "headers":
                     value = self._text(content, f"{where}.headers.{name.value}")
                 else:

@@ -102,6 +102,29 @@ def test_a_secret_header_of_a_workspace_is_refused(tmp_path: Path) -> None:
     assert "CANARY" not in f"{refused.value} {refused.value.hint}"
 
 
+@pytest.mark.parametrize(
+    "line", ["headers: {X-Forwarded-Host: h}", "headers: {Helicone-Target-URL: h}", "extra_body: {api_base: h}"]
+)
+def test_a_workspace_leads_no_gateway_elsewhere(tmp_path: Path, line: str) -> None:
+    """Gateways send a request on, with its key, to where such a field says; the user may set it."""
+    path = tmp_path / "models.yaml"
+    path.write_text(f"cheap: {{{line}}}\n")
+    with pytest.raises(InputError, match=r"line 1, cheap\..*: a gateway may take this for an address"):
+        read_workspace_models(path)
+    assert read_user_models(path)
+
+
+@pytest.mark.parametrize("own", ["", "judge: {temperature: 0}\n"])
+def test_a_workspace_does_not_turn_a_name_to_a_provider_of_litellm(tmp_path: Path, own: str) -> None:
+    """That is an address; under an address or a model of the user's own, such a line changes no address."""
+    environment = user(tmp_path, own, OPENAI_BASE_URL=ACME, ANTHROPIC_API_KEY="k")
+    (tmp_path / "work" / "models.yaml").write_text("judge: {model: litellm/anthropic/claude-x}\n")
+    with pytest.raises(InputError, match=r"line 1, judge\.model: a file in a workspace does not say where"):
+        environment.model("judge")
+    (tmp_path / "own.yaml").write_text(f"judge: {{base_url: {ACME}}}\n")
+    assert environment.model("judge").base_url == ACME
+
+
 def test_a_name_that_only_the_workspace_has_is_asked_at_the_default_address_or_not_at_all(tmp_path: Path) -> None:
     """Whoever has neither an own address nor OpenAI's key is told how to bind it."""
     shared = "team-judge: {model: small-3, max_tokens: 900}\n"

@@ -248,3 +248,62 @@ def test_without_the_key_nothing_is_sent(tmp_path: Path) -> None:
     with pytest.raises(ModelError, match="needs a key") as caught:
         Client(model, exchange=Exchange(tmp_path, courier=queue)).ask(rows(1))
     assert caught.value.hint == "put it into X"
+
+
+class Scripted:
+    """An app that answers a batch queue's requests with given bodies."""
+
+    def __init__(self, batch: object, results: list[bytes] | None = None, length: int | None = None) -> None:
+        self.batch = batch
+        self.results = results or []
+        self.length = length
+        """What the results' header says, where it is not true."""
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            return
+        more = True
+        while more:
+            more = (await receive()).get("more_body", False)
+        chunks = [orjson.dumps(self.batch)]
+        headers: list[tuple[bytes, bytes]] = []
+        if scope["path"].endswith("/content"):
+            chunks = self.results
+            headers = [(b"content-length", str(self.length).encode())] if self.length else []
+        elif scope["path"].endswith("/files"):
+            chunks = [b'{"id": "file-1"}']
+        await send({"type": "http.response.start", "status": 200, "headers": headers})
+        for chunk in chunks:
+            await send({"type": "http.response.body", "body": chunk, "more_body": True})
+        await send({"type": "http.response.body", "body": b""})
+
+
+def carry(app: Scripted, folder: Path) -> None:
+    """Ask one row through a queue."""
+    with Server(app) as server:  # type: ignore[arg-type]
+        queue = BatchQueue(base_url=server.base_url, api_key=KEY, wait=False, sleep=lambda _: None)
+        model = Endpoint(name="m", base_url=server.base_url, api_key=KEY)
+        Client(model, exchange=Exchange(folder, courier=queue)).ask(rows(1))
+
+
+def test_a_refusal_that_quotes_the_key_is_shown_without_it(tmp_path: Path) -> None:
+    """A gateway may quote what it was sent."""
+    failed = {"id": "b", "status": "failed", "errors": {"data": [{"message": f"bad key {KEY}", "line": 1}]}}
+    with pytest.raises(ModelError, match=r"bad key \[key\]"):
+        carry(Scripted(failed), tmp_path)
+
+
+def test_results_that_answer_no_request_are_not_fetched_for_ever(tmp_path: Path) -> None:
+    """They count as a batch without results: asked again, and given up after three batches."""
+    done = {"id": "b", "status": "completed", "output_file_id": "o"}
+    with pytest.raises((Waiting, ModelError)):
+        carry(Scripted(done, [b'{"a": 1}\n{}']), tmp_path)
+    assert len(list(tmp_path.glob("replies-*"))) <= 4
+
+
+def test_results_that_break_off_are_fetched_again_and_then_named(tmp_path: Path) -> None:
+    """As an error of the connection."""
+    done = {"id": "b", "status": "completed", "output_file_id": "o"}
+    with pytest.raises(ModelError, match="broke off"):
+        carry(Scripted(done, [b"{}"], length=5000), tmp_path)
+    assert not list(tmp_path.glob("replies-*"))
