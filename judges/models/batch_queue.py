@@ -32,6 +32,7 @@ from ..errors import ModelError, UnreachedError, Waiting
 from ..registry import write_beside
 from .base_url import checked_url
 from .exchange_folder import URL, RequestFile, answers_any
+from .response_body import sdk_errors
 from .retries import free_of_charge
 from .transport import Secret
 from .wire import read_fault
@@ -306,7 +307,6 @@ class BatchQueue:
                 self._sleep(error.retry_after or 2.0**tries)
 
     def _with_our_errors(self, ask: Callable[[], T]) -> T:
-        import httpx
         from openai import APIConnectionError, APIStatusError, OpenAIError
 
         fault: ModelError
@@ -323,7 +323,7 @@ class BatchQueue:
         except APIConnectionError as error:
             reason = self._secret.scrub(str(error.__cause__ or error))
             fault = ModelError(f"the connection to {self._base_url} failed: {reason}", retryable=True)
-        except (OpenAIError, httpx.HTTPError, orjson.JSONDecodeError) as error:
+        except (OpenAIError, orjson.JSONDecodeError, *sdk_errors()) as error:
             reason = self._secret.scrub(f"{type(error).__name__}: {error}")
             fault = ModelError(f"the reply of {self._base_url} broke off: {reason}", retryable=True)
         # Raised here and not above it does not carry the SDK's error as its context, and with it the key.
@@ -335,8 +335,8 @@ class BatchQueue:
         for file in files:
             way = ways.get(file.path)
             fields = {} if way is None else asdict(way)
-            known = {name: fields[name] for name in ("batch", "status", "completed", "failed") if name in fields}
-            batches.append({"file": str(file.path), "requests": len(file.calls), **known})
+            status = {name: fields[name] for name in ("batch", "status", "completed", "failed") if name in fields}
+            batches.append({"file": str(file.path), "requests": len(file.calls), **status})
         return Waiting(
             f"waiting for {requests:,} replies of {self._base_url}: {_shown(ways.values())}",
             awaits={"via": "batch", "endpoint": self._base_url, "requests": requests, "batches": batches},

@@ -305,24 +305,17 @@ def open_model(spec: str, environment: Environment, *, concurrency: int | None =
 
     if spec == SIMULATED:
         return Simulated()
-    named, ring = environment.model(spec), environment.keyring()
-    origin = Origin.of(named.base_url)
-    binding = ring.binding(origin)
-    common: dict[str, Any] = {  # Any: what both kinds of models are made of
+    named = environment.model(spec)
+    address = _address(spec, named, environment)
+    address |= {
         "name": named.model,
-        "base_url": named.base_url,
-        "api_key": binding.key if binding else None,
-        "timeout": named.settings.timeout,
-        "headers": named.settings.headers,
         "max_connections": concurrency or named.settings.concurrency or _CONNECTIONS,
-        "key_hint": ring.what_to_do(named.base_url),
-        "needs_key": bool(environment.missing_key(spec)),
     }
     if named.model.startswith(LITELLM_PREFIX):
-        return LiteLLMModel(extra_body=tuple(named.settings.extra_body), **common)
-    custom_headers = origin == Origin.of(environment.base_url)
+        return LiteLLMModel(extra_body=tuple(named.settings.extra_body), **address)
+    custom_headers = _takes_custom_headers(named, environment)
     chosen = choose_transport(named.base_url, environment.variables, custom_headers=custom_headers)
-    return Endpoint(custom_headers=custom_headers, transport=named.settings.transport or chosen, **common)
+    return Endpoint(custom_headers=custom_headers, transport=named.settings.transport or chosen, **address)
 
 
 def open_batch_exchange(spec: str, environment: Environment, folder: Path, *, wait: bool) -> Exchange:
@@ -342,26 +335,36 @@ def open_batch_exchange(spec: str, environment: Environment, folder: Path, *, wa
     from ...judges.models import BatchQueue, Exchange
     from ...judges.models.batch_queue import PRICE_SHARE
 
-    named, ring = environment.model(spec), environment.keyring()
+    named = environment.model(spec)
     if named.model.startswith(LITELLM_PREFIX):
         raise InputError(
             f"{named.model} is asked through LiteLLM, which has no batch queue here", hint="leave out --via batch"
         )
-    origin = Origin.of(named.base_url)
-    binding = ring.binding(origin)
     queue = BatchQueue(
-        base_url=named.base_url,
-        api_key=binding.key if binding else None,
-        headers=named.settings.headers,
-        timeout=named.settings.timeout,
-        key_hint=ring.what_to_do(named.base_url),
-        needs_key=bool(environment.missing_key(spec)),
-        custom_headers=origin == Origin.of(environment.base_url),
-        wait=wait,
+        custom_headers=_takes_custom_headers(named, environment), wait=wait, **_address(spec, named, environment)
     )
     # A folder for each address: files of one are never handed to another.
     own = hashlib.blake2b(named.base_url.encode(), digest_size=8).hexdigest()
     return Exchange(folder / own, courier=queue, price_share=PRICE_SHARE)
+
+
+def _address(spec: str, named: NamedModel, environment: Environment) -> dict[str, Any]:  # Any: keyword arguments
+    """Return how a model's address is asked, as live calls and batches take it: with its own key, and no other."""
+    ring = environment.keyring()
+    binding = ring.binding(Origin.of(named.base_url))
+    return {
+        "base_url": named.base_url,
+        "api_key": binding.key if binding else None,
+        "timeout": named.settings.timeout,
+        "headers": named.settings.headers,
+        "key_hint": ring.what_to_do(named.base_url),
+        "needs_key": bool(environment.missing_key(spec)),
+    }
+
+
+def _takes_custom_headers(named: NamedModel, environment: Environment) -> bool:
+    """Whether OPENAI_CUSTOM_HEADERS, which the SDK reads by itself, is meant for a model's address."""
+    return Origin.of(named.base_url) == Origin.of(environment.base_url)
 
 
 def _requires_key(origin: Origin, binding: Binding | None) -> bool:
