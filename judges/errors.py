@@ -17,6 +17,7 @@ JudgewrightError
 
 from __future__ import annotations
 
+import reprlib
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -119,12 +120,19 @@ class DivergedError(WorkspaceError):
     """A resumed run came to other events than it had recorded; it has to start again."""
 
 
-def explain_yaml_error(error: Exception) -> str:
-    """Return why the text of a YAML file was refused: the field and its value, or the parser's first line."""
+def shortened(value: Any) -> str:  # Any: JSON
+    """Return a value as it is written in Python, on one line of at most 80 characters, however large or deep it is."""
+    short = reprlib.Repr()
+    short.maxlevel, short.maxstring, short.maxother = 3, 80, 80
+    return f"{short.repr(value):.80}"
+
+
+def explain_yaml_error(error: Exception, *, whole: str = "the file") -> str:
+    """Return why YAML or JSON was refused: the field (or `whole`) and its value, or the parser's first line."""
     from pydantic import ValidationError
 
     if isinstance(error, ValidationError):
         first = error.errors()[0]
-        field = ".".join(str(part) for part in first["loc"]) or "the file"
-        return f"{field}: {first['msg']} (got {first['input']!r:.80})"
+        field = ".".join(str(part) for part in first["loc"]) or whole
+        return f"{field}: {first['msg']} (got {shortened(first['input'])})"
     return next(iter(str(error).splitlines()), type(error).__name__)

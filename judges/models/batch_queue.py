@@ -23,12 +23,14 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, TypeVar
 from urllib.parse import urlsplit
 
 import orjson
+from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, StringConstraints, TypeAdapter, ValidationError
 
-from ..errors import ModelError, UnreachedError, Waiting
+from ..errors import InputError, ModelError, UnreachedError, Waiting, explain_yaml_error, shortened
+from ..files.small_file import read_small
 from ..registry import write_beside
 from .base_url import checked_url
 from .exchange_folder import URL, RequestFile, answers_any
@@ -41,6 +43,7 @@ if TYPE_CHECKING:
     from openai import OpenAI
 
 T = TypeVar("T")
+B = TypeVar("B", bound=BaseModel)
 
 PRICE_SHARE = 0.5
 """What a token costs in a batch, as a share of its price."""
@@ -57,21 +60,66 @@ _MOST_BODY = 10_000_000
 """Bytes of what is read beside results."""
 _MOST_BYTES = 4_000_000_000
 """Bytes of results that are fetched; 50,000 replies of 80 kB."""
+_LARGEST_WAY = 10_000
+"""Bytes of what is kept beside a request file."""
+_NO_QUEUE = "this endpoint may have no batch queue: ask it live, or through --via files"
+
+# Ids and statuses are shown, and an id becomes part of an address: no character may mean something there.
+_WORDS = "[A-Za-z0-9_:=+~@-]+([./][A-Za-z0-9_:=+~@-]+)*"
+_Id = Annotated[str, StringConstraints(pattern=f"^{_WORDS}$", max_length=500)]
+_IdOrEmpty = Annotated[str, StringConstraints(pattern=f"^({_WORDS})?$", max_length=500)]
+_Status = Annotated[str, StringConstraints(pattern="^[A-Za-z_-]{1,40}$")]
+_Count = Annotated[int, Field(ge=0, le=1_000_000_000)]
+
+
+class _Body(BaseModel):
+    """What we read of an answer; further fields are the provider's own."""
+
+    model_config = ConfigDict(strict=True)
+
+
+class _Created(_Body):
+    id: _Id
+
+
+class _Counts(_Body):
+    completed: _Count | None = None
+    failed: _Count | None = None
+
+
+class _Batch(_Body):
+    status: _Status
+    request_counts: _Counts | None = None
+    output_file_id: _IdOrEmpty | None = None
+    error_file_id: _IdOrEmpty | None = None
+    errors: Any = None
+
+
+class _Listed(_Body):
+    id: _Id
+    metadata: Any = None
+
+
+class _Page(_Body):
+    data: list[_Listed]
+    has_more: bool | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Way:
     """How far one request file has come."""
 
+    __pydantic_config__: ClassVar = ConfigDict(strict=True)
+
     token: str
-    step: str
-    since: float
+    step: Literal["uploaded", "creating", "created"]
+    since: FiniteFloat
     """When the step was written, in seconds of the wall clock."""
-    input_file: str
-    batch: str = ""
-    status: str = "validating"
-    completed: int = 0
-    failed: int = 0
+    input_file: _Id
+    batch: _IdOrEmpty = ""
+    status: _Status = "validating"
+    completed: _Count = 0
+    failed: _Count = 0
 
 
 class BatchQueue:
@@ -136,12 +184,11 @@ class BatchQueue:
     def _hand_over(self, client: OpenAI, path: Path) -> _Way:
         way = _read_way(path)
         if way is None:
+            files = client.files.with_streaming_response
             uploaded = self._patiently(
-                lambda: self._read(
-                    client.files.with_streaming_response.create(file=(path.name, path.read_bytes()), purpose="batch")
-                )
+                lambda: self._read(files.create(file=(path.name, path.read_bytes()), purpose="batch"), _Created)
             )
-            way = _Way(token=secrets.token_hex(16), step="uploaded", since=time.time(), input_file=str(uploaded["id"]))
+            way = _Way(token=secrets.token_hex(16), step="uploaded", since=time.time(), input_file=uploaded.id)
             _write_way(path, way)
         return way if way.batch else self._create(client, path, way)
 
@@ -160,7 +207,8 @@ class BatchQueue:
                             endpoint=URL,
                             completion_window="24h",
                             metadata={TOKEN: way.token},
-                        )
+                        ),
+                        _Created,
                     )
                 except ModelError as error:
                     tries += 1
@@ -171,25 +219,26 @@ class BatchQueue:
                         raise
                     self._sleep(error.retry_after or 2.0**tries)
                     continue
-            way = replace(way, step="created", batch=str(batch["id"]), status=str(batch["status"]))
+            way = replace(way, step="created", batch=batch.id)
             _write_way(path, way)
             return way
 
-    def _find(self, client: OpenAI, way: _Way) -> Mapping[str, Any] | None:  # Any: JSON
+    def _find(self, client: OpenAI, way: _Way) -> _Listed | None:
         """Return the batch with this way's token, if there is one."""
         listing = client.batches.with_streaming_response
+        # The clock may have been set back since.
+        until = min(way.since, time.time()) + _GRACE
         while True:
             after: Any = {}  # Any: as the SDK types a cursor that is left out
             for _ in range(_PAGES):
-                page = self._patiently(lambda after=after: self._read(listing.list(limit=100, **after)))
-                batches = page["data"]
-                for batch in batches:
-                    if (batch.get("metadata") or {}).get(TOKEN) == way.token:
+                page = self._patiently(lambda after=after: self._read(listing.list(limit=100, **after), _Page))
+                for batch in page.data:
+                    if isinstance(batch.metadata, dict) and batch.metadata.get(TOKEN) == way.token:
                         return batch
-                if not page.get("has_more") or not batches:
+                if not page.has_more or not page.data:
                     break
-                after = {"after": str(batches[-1]["id"])}
-            left = way.since + _GRACE - time.time()
+                after = {"after": page.data[-1].id}
+            left = until - time.time()
             if left <= 0:
                 return None
             self._sleep(min(left, 1.0))
@@ -202,33 +251,33 @@ class BatchQueue:
         for file in files:
             way = ways[file.path]
             batch = self._patiently(
-                lambda way=way: self._read(client.batches.with_streaming_response.retrieve(way.batch))
+                lambda way=way: self._read(client.batches.with_streaming_response.retrieve(way.batch), _Batch)
             )
-            counts = batch.get("request_counts") or {}
+            counts = batch.request_counts or _Counts()
             ways[file.path] = replace(
-                way,
-                status=str(batch["status"]),
-                completed=int(counts.get("completed", 0)),
-                failed=int(counts.get("failed", 0)),
+                way, status=batch.status, completed=counts.completed or 0, failed=counts.failed or 0
             )
-            if batch["status"] == "failed":
+            if batch.status == "failed":
                 # Nothing of it was worked on: the next command sends the file again.
                 _way_path(file.path).unlink()
+                reason = self._secret.scrub(_reason(batch.errors))
                 raise ModelError(
-                    f"the batch of {file.path.name} was refused: {_reason(batch)}",
+                    f"the batch of {file.path.name} was refused: {reason}",
                     fatal=True,
                     hint="once that is mended, the same command or `runs resume` hands the file over again",
                 )
-            if batch["status"] in _FINAL:
+            if batch.status in _FINAL:
                 self._fetch_results(client, file, batch)
                 fetched = True
         return fetched
 
-    def _fetch_results(self, client: OpenAI, file: RequestFile, batch: Mapping[str, Any]) -> None:  # Any: JSON
+    def _fetch_results(self, client: OpenAI, file: RequestFile, batch: _Batch) -> None:
         target = file.path.with_name(file.path.name.replace("requests", "replies", 1))
         draft = target.with_name(f".{target.name}.part")
-        names = [str(name) for name in (batch.get("output_file_id"), batch.get("error_file_id")) if name]
-        with draft.open("wb") as results:
+        names = [name for name in (batch.output_file_id, batch.error_file_id) if name]
+        # Not what lies there: it may be a link to another file.
+        draft.unlink(missing_ok=True)
+        with draft.open("xb") as results:
             for name in names:
                 start = results.tell()
                 self._patiently(lambda name=name, start=start: self._download(client, name, results, start))
@@ -237,7 +286,7 @@ class BatchQueue:
             if not answers_any(draft, file):
                 # Without any reply the file would count as still on its way, and be fetched for ever.
                 call, asking = next(iter(file.calls.items()))
-                error = {"code": "batch_expired", "message": f"the batch is {batch['status']} without results"}
+                error = {"code": "batch_expired", "message": f"the batch is {batch.status} without results"}
                 results.write(orjson.dumps({"custom_id": f"jw-{call}-{asking}", "error": error}) + b"\n")
             results.flush()
             os.fsync(results.fileno())
@@ -249,8 +298,8 @@ class BatchQueue:
 
         def download() -> None:
             with client.files.with_streaming_response.content(name) as response:
-                for chunk in response.iter_bytes():
-                    results.write(self._secret.scrub_bytes(chunk))
+                for chunk in self._secret.scrub_chunks(response.iter_bytes()):
+                    results.write(chunk)
                     if results.tell() > _MOST_BYTES:
                         raise ModelError(f"the results of {self._base_url} are longer than {_MOST_BYTES:,} bytes")
 
@@ -279,20 +328,28 @@ class BatchQueue:
         with client:
             yield client
 
-    def _read(self, answer: Any) -> dict[str, Any]:  # Any: the SDK's context manager of a response; JSON
-        def read() -> Any:  # Any: JSON
+    def _read(self, answer: Any, form: type[B]) -> B:  # Any: the SDK's context manager of a response
+        def read() -> bytes:
             with answer as response:
                 content = b""
                 for chunk in response.iter_bytes():
                     content += chunk
                     if len(content) > _MOST_BODY:
                         raise ModelError(f"{self._base_url} answers more than a batch queue does", fatal=True)
-                return orjson.loads(self._secret.scrub_bytes(content))
+                return self._secret.scrub_bytes(content)
 
-        body = self._with_our_errors(read)
-        if not isinstance(body, dict) or not body.keys() & {"id", "data"}:
-            raise ModelError(f"{self._base_url} does not answer as a batch queue does", fatal=True)
-        return body
+        raw = self._with_our_errors(read)
+        try:
+            return form.model_validate_json(raw)
+        except ValidationError as error:
+            problem = self._secret.scrub(explain_yaml_error(error, whole="the answer"))
+            broken = error.errors()[0]["type"] == "json_invalid"
+        raise ModelError(
+            f"{self._base_url} does not answer as a batch queue does: {problem}",
+            retryable=broken,
+            fatal=not broken,
+            hint=_NO_QUEUE,
+        )
 
     def _patiently(self, ask: Callable[[], T]) -> T:
         """Ask for something that may be asked for twice."""
@@ -319,11 +376,11 @@ class BatchQueue:
             if error.status_code in (401, 403) and self._key_hint:
                 fault.hint = self._key_hint
             elif error.status_code == 404:
-                fault.hint = "this endpoint may have no batch queue: ask it live, or through --via files"
+                fault.hint = _NO_QUEUE
         except APIConnectionError as error:
             reason = self._secret.scrub(str(error.__cause__ or error))
             fault = ModelError(f"the connection to {self._base_url} failed: {reason}", retryable=True)
-        except (OpenAIError, orjson.JSONDecodeError, *sdk_errors()) as error:
+        except (OpenAIError, *sdk_errors()) as error:
             reason = self._secret.scrub(f"{type(error).__name__}: {error}")
             fault = ModelError(f"the reply of {self._base_url} broke off: {reason}", retryable=True)
         # Raised here and not above it does not carry the SDK's error as its context, and with it the key.
@@ -352,10 +409,16 @@ def _shown(ways: Iterable[_Way]) -> str:
     return "; ".join(texts) or "not handed over yet"
 
 
-def _reason(batch: Mapping[str, Any]) -> str:  # Any: JSON
-    errors = (batch.get("errors") or {}).get("data") or []
-    reasons = [f"{error.get('message')} (line {error.get('line')})" for error in errors[:3]]
-    return "; ".join(reasons)[:500] or "no reason given"
+def _reason(errors: Any) -> str:  # Any: JSON
+    """Return what a provider says about a batch that it refused, in whatever form."""
+    if not errors:
+        return "no reason given"
+    reasons: list[str] = []
+    entries = errors.get("data") if isinstance(errors, dict) else None
+    for error in entries[:3] if isinstance(entries, list) else ():
+        if isinstance(error, dict):
+            reasons.append(f"{error.get('message')} (line {error.get('line')})")
+    return " ".join("; ".join(reasons).split())[:500] or f"errors is {shortened(errors)}"
 
 
 def _way_path(path: Path) -> Path:
@@ -363,11 +426,23 @@ def _way_path(path: Path) -> Path:
 
 
 def _read_way(path: Path) -> _Way | None:
-    try:
-        return _Way(**orjson.loads(_way_path(path).read_bytes()))
-    except FileNotFoundError:
-        return None
+    place = _way_path(path)
+    problem = "it is a link"
+    if not place.is_symlink():
+        try:
+            return _WAY.validate_json(read_small(place, limit=_LARGEST_WAY))
+        except FileNotFoundError:
+            return None
+        except (InputError, ValidationError, OSError) as error:
+            problem = explain_yaml_error(error)
+    raise InputError(
+        f"{str(place)!r} does not say which batch has {path.name}: {problem}",
+        hint="delete it, and the file is handed over again; a batch that has it already is then paid for twice",
+    )
 
 
 def _write_way(path: Path, way: _Way) -> None:
     write_beside(_way_path(path), orjson.dumps(asdict(way)).decode())
+
+
+_WAY = TypeAdapter(_Way)

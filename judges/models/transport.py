@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
@@ -84,6 +84,17 @@ class Secret:
         for form in self._forms:
             raw = raw.replace(form.encode(), b"[key]")
         return raw
+
+    def scrub_chunks(self, chunks: Iterable[bytes]) -> Iterator[bytes]:
+        """Yield a stream of bytes without the key, also where one chunk ends in the midst of it."""
+        held = max((len(form) for form in self._forms), default=1) - 1
+        rest = b""
+        for chunk in chunks:
+            rest = self.scrub_bytes(rest + chunk)
+            cut = max(0, len(rest) - held)
+            yield rest[:cut]
+            rest = rest[cut:]
+        yield rest
 
     def scrub_headers(self, headers: Mapping[str, str]) -> Mapping[str, str]:
         """Return headers, with lower-case names, without the key."""

@@ -1,16 +1,21 @@
 """A batch queue over HTTP: handed over once, fetched whole, whatever falls over between."""
 
+import contextlib
 import json
+import os
+import re
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
 
 import orjson
 import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
 from starlette.applications import Starlette
 from starlette.types import Receive, Scope, Send
 
-from judgewright.judges import Completion, ModelError, Waiting
+from judgewright.judges import Completion, InputError, ModelError, Waiting
 from judgewright.judges.models import (
     BatchQueue,
     Client,
@@ -20,6 +25,7 @@ from judgewright.judges.models import (
     Message,
     Prices,
     Request,
+    RequestFile,
     Spending,
 )
 from judgewright.judges.simulated import Faults, Server, Simulated, make_app
@@ -255,6 +261,8 @@ class Scripted:
 
     def __init__(self, batch: object, results: list[bytes] | None = None, length: int | None = None) -> None:
         self.batch = batch
+        self.created: object = {"id": "b"}
+        self.uploaded: object = {"id": "file-1"}
         self.results = results or []
         self.length = length
         """What the results' header says, where it is not true."""
@@ -265,13 +273,12 @@ class Scripted:
         more = True
         while more:
             more = (await receive()).get("more_body", False)
-        chunks = [orjson.dumps(self.batch)]
+        body = self.created if scope["method"] == "POST" else self.batch
+        chunks = [orjson.dumps(self.uploaded if scope["path"].endswith("/files") else body)]
         headers: list[tuple[bytes, bytes]] = []
         if scope["path"].endswith("/content"):
             chunks = self.results
             headers = [(b"content-length", str(self.length).encode())] if self.length else []
-        elif scope["path"].endswith("/files"):
-            chunks = [b'{"id": "file-1"}']
         await send({"type": "http.response.start", "status": 200, "headers": headers})
         for chunk in chunks:
             await send({"type": "http.response.body", "body": chunk, "more_body": True})
@@ -307,3 +314,153 @@ def test_results_that_break_off_are_fetched_again_and_then_named(tmp_path: Path)
     with pytest.raises(ModelError, match="broke off"):
         carry(Scripted(done, [b"{}"], length=5000), tmp_path)
     assert not list(tmp_path.glob("replies-*"))
+
+
+@pytest.mark.parametrize("size", [1, 7, 100])
+def test_a_key_is_taken_out_of_results_wherever_the_stream_is_cut(tmp_path: Path, size: int) -> None:
+    """A gateway that quotes what it was sent may send the first half of the key in one chunk, the rest in the next."""
+    done = {"id": "b", "status": "completed", "output_file_id": "o"}
+    results = b'{"custom_id": "jw-%s-1", "content": "you sent %s"}\n{}' % (b"0" * 32, KEY.encode())
+    with pytest.raises((Waiting, ModelError)):
+        carry(Scripted(done, [results[i : i + size] for i in range(0, len(results), size)]), tmp_path)
+    written = "".join(path.read_text() for path in tmp_path.glob("replies-*"))
+    assert "you sent [key]" in written
+    assert KEY not in written
+
+
+def test_results_are_not_written_through_a_link(tmp_path: Path) -> None:
+    """What lies under the name of the unfinished file is removed, and not followed."""
+    precious = tmp_path / "precious"
+    precious.write_text("mine")
+    folder = tmp_path / "batches"
+    folder.mkdir()
+    (folder / ".replies-0001-m.jsonl.part").symlink_to(precious)
+    done = {"id": "b", "status": "completed", "output_file_id": "o"}
+    with pytest.raises((Waiting, ModelError)):
+        carry(Scripted(done, [b'{"a": 1}\n']), folder)
+    assert precious.read_text() == "mine"
+    assert list(folder.glob("replies-0001-*"))
+
+
+# Answers of another form.
+
+NAMED = [
+    ({"created": {"id": ""}}, "id: .*''"),
+    ({"created": {"id": "../files/x"}}, "id: .*'../files/x'"),
+    ({"created": []}, r"the answer: .*\[\]"),
+    ({"uploaded": {"id": 7}}, "id: .*7"),
+    ({"uploaded": {"object": "file"}}, "id: Field required"),
+    ({"batch": {"id": "b"}}, "status: Field required"),
+    ({"batch": {"id": "b", "status": "in\nprogress"}}, "status: "),
+    ({"batch": {"status": "in_progress", "request_counts": [1, 2]}}, r"request_counts: .*\[1, 2\]"),
+    ({"batch": {"status": "in_progress", "request_counts": {"completed": "3"}}}, "request_counts.completed: .*'3'"),
+    ({"batch": {"status": "completed", "output_file_id": 7}}, "output_file_id: .*7"),
+    ({"batch": {"status": "failed", "errors": "the quota is used up"}}, "'the quota is used up'"),
+    ({"batch": {"status": "failed", "errors": {"data": ["quota"]}}}, "quota"),
+]
+
+
+@pytest.mark.parametrize(("odd", "message"), NAMED)
+def test_an_odd_answer_is_named_by_its_field(tmp_path: Path, odd: dict[str, object], message: str) -> None:
+    """What is no batch queue, or one with fields of its own, ends in an error that says which and what."""
+    app = Scripted({"id": "b", "status": "validating"})
+    for name, body in odd.items():
+        setattr(app, name, body)
+    with pytest.raises(ModelError, match=message) as caught:
+        carry(app, tmp_path)
+    assert "\n" not in str(caught.value)
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers(-(2**63), 2**64 - 1) | st.floats(allow_nan=False) | st.text(max_size=8),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=8), inner, max_size=3),
+    max_leaves=8,
+)
+COUNTS = st.fixed_dictionaries({}, optional={"completed": JSON, "failed": JSON})
+ERRORS = st.fixed_dictionaries(
+    {"data": JSON | st.lists(st.fixed_dictionaries({}, optional={"message": JSON, "line": JSON}), max_size=4)}
+)
+STATUS = JSON | st.sampled_from(["validating", "failed", "completed", "expired", "in_progress"])
+BATCH = JSON | st.fixed_dictionaries(
+    {},
+    optional={
+        "id": JSON | st.just("b"),
+        "status": STATUS,
+        "request_counts": JSON | COUNTS,
+        "output_file_id": JSON | st.just("o"),
+        "error_file_id": JSON,
+        "errors": JSON | ERRORS,
+    },
+)
+LISTED = st.fixed_dictionaries(
+    {}, optional={"id": JSON | st.just("b"), "metadata": JSON | st.just({"judgewright": "t"})}
+)
+PAGE = JSON | st.fixed_dictionaries({"data": JSON | st.lists(LISTED, max_size=2)}, optional={"has_more": JSON})
+CREATED = JSON | st.fixed_dictionaries({"id": JSON | st.sampled_from(["b", "", ".", "a?b", "a/../b", "a\nb"])})
+
+
+@pytest.fixture(scope="module")
+def queue_of_anything() -> Iterator[tuple[Scripted, str]]:
+    """A served queue whose answers a test sets."""
+    app = Scripted({})
+    with Server(app) as server:  # type: ignore[arg-type]
+        yield app, server.base_url
+
+
+@settings(max_examples=120)
+@given(uploaded=CREATED, created=CREATED, batch=BATCH, listed=st.booleans(), page=PAGE)
+@example(uploaded={"id": "f"}, created={"id": "b"}, batch={"status": "validating"}, listed=False, page={})
+def test_no_answer_of_a_queue_ends_in_a_defect(
+    queue_of_anything: tuple[Scripted, str],
+    tmp_path_factory: pytest.TempPathFactory,
+    uploaded: object,
+    created: object,
+    batch: object,
+    listed: bool,
+    page: object,
+) -> None:
+    """Whatever JSON comes with a 200: an error of ours, or the command waits."""
+    app, url = queue_of_anything
+    folder = tmp_path_factory.mktemp("anything")
+    path = folder / "requests-0001-m.jsonl"
+    path.write_text("{}\n")
+    app.uploaded, app.created, app.batch = uploaded, created, batch
+    if listed:
+        # The upload is over, and the batch may have been created.
+        way = {"token": "t", "step": "creating", "since": 0.0, "input_file": "f"}
+        (folder / f".{path.name}.batch.json").write_bytes(orjson.dumps(way))
+        app.batch = page
+    file = RequestFile(path, "m", {"0" * 32: 1})
+    queue = BatchQueue(base_url=url, api_key=KEY, wait=False, sleep=lambda _: None)
+    with contextlib.suppress(ModelError, Waiting):
+        queue.carry([file], lambda _: None)
+
+
+# What is kept beside a request file.
+
+ODD_WAYS = [b"", b"garbage", b"[]", b"{}", b'{"token": 7}', b"\xff\xfe", b" " * 100_000]
+
+
+@pytest.mark.parametrize("content", ODD_WAYS)
+def test_a_file_that_says_nothing_about_its_batch_is_named(tmp_path: Path, content: bytes) -> None:
+    """With what to do, and before anything is sent."""
+    path = tmp_path / ".requests-0001-m.jsonl.batch.json"
+    path.write_bytes(content)
+    with pytest.raises(InputError, match=re.escape(path.name)) as caught:
+        carry(Scripted({}), tmp_path)
+    assert "delete it" in (caught.value.hint or "")
+
+
+@pytest.mark.timeout(60)
+@pytest.mark.parametrize("kind", ["pipe", "folder", "link", "link to nothing"])
+def test_what_is_no_file_beside_a_request_file_is_not_opened(tmp_path: Path, kind: str) -> None:
+    """A pipe would be read for ever, and a link leads out of the workspace."""
+    path = tmp_path / ".requests-0001-m.jsonl.batch.json"
+    if kind == "pipe":
+        os.mkfifo(path)
+    elif kind == "folder":
+        path.mkdir()
+    else:
+        path.symlink_to("/dev/zero" if kind == "link" else tmp_path / "nothing")
+    with pytest.raises(InputError, match=re.escape(path.name)):
+        carry(Scripted({}), tmp_path)
