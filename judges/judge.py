@@ -9,6 +9,7 @@ from typing import Literal, overload
 from .errors import BudgetSpent, ModelError
 from .judged_dataset import JudgedDataset
 from .models.client import Client, Outcome, Progress
+from .models.heap import heap_at_rest
 from .models.model import Completion, Request
 from .prompt import JudgePrompt
 from .reply import read_reply, response_format
@@ -42,6 +43,7 @@ class JudgeSettings:
     """Where confidences come from; with `tok` an endpoint without log-probabilities is refused."""
 
 
+@heap_at_rest()
 def judge(
     prompt: JudgePrompt,
     dataset: Dataset,

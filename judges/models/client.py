@@ -20,6 +20,7 @@ from .budget import Budget
 from .call_record import CallRecord, FailedCall, MemoryRecord, Spending
 from .counters import Call, ClientStats, Counters, Outcome
 from .dispatcher import ClientContext, Dispatcher
+from .heap import heap_at_rest
 from .limits import AdaptiveLimit, SystemClock
 from .model import Completion, Model, Request
 from .price import Prices
@@ -148,6 +149,7 @@ class Client:
         """Whether requests go out together, as a batch or in files, and their replies may take days."""
         return self._exchange is not None
 
+    @heap_at_rest()
     def ask(self, requests: Sequence[Request], *, progress: Callable[[Progress], None] | None = None) -> list[Outcome]:
         """Ask, and return the outcomes in the order of the requests.
 

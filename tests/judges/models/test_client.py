@@ -3,6 +3,7 @@
 import _thread
 import asyncio
 import base64
+import gc
 import itertools
 import logging
 import random
@@ -14,6 +15,7 @@ import time
 from collections import Counter
 from collections.abc import Sequence
 from concurrent.futures import Future
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -966,3 +968,20 @@ def test_the_client_does_not_know_the_simulated_model() -> None:
     folder = Path(str(sys.modules[Client.__module__].__file__)).parent
     importing = [path.name for path in folder.glob("*.py") if re.search(r"(?m)^\s*from \.+simulated", path.read_text())]
     assert not importing
+
+
+@pytest.mark.parametrize("fails", [False, True])
+def test_the_garbage_collector_is_as_it_was_after_an_ask(fails: bool) -> None:
+    """What existed is left out of collections while a client asks; not longer, and whatever happens."""
+    frozen: list[int] = []
+
+    def watch(_: Progress) -> None:
+        frozen.append(gc.get_freeze_count())
+        if fails:
+            raise ZeroDivisionError
+
+    with Client(Scripted()) as client, suppress(ZeroDivisionError):
+        client.ask([Request(messages=(Message("user", "one"),))], progress=watch)
+    assert frozen
+    assert all(frozen)
+    assert gc.get_freeze_count() == 0
