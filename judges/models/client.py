@@ -26,6 +26,7 @@ from .model import Completion, Model, Request
 from .price import Prices
 from .rates import Clock, RateLimits
 from .recorded import Recorded
+from .request_json import Keys
 from .settings import ModelSettings
 
 if TYPE_CHECKING:
@@ -206,12 +207,13 @@ class Client:
         Equal requests are one call: they would get one answer and two bills. Requests are kept only for the calls that
         are sent first; the others are made again, so that memory does not grow with their texts.
         """
-        endpoint, name, apply = self.model.endpoint, self.model.name, self.settings.apply
+        apply = self.settings.apply
+        keys = Keys(endpoint=self.model.endpoint, model=self.model.name)
         by_key: dict[bytes, Call] = {}
         calls: list[Call] = []
         for position, request in enumerate(requests):
             request = apply(request)
-            key = request.key(endpoint=endpoint, model=name)
+            key = keys.key(request)
             call = by_key.get(key)
             if call is not None:
                 call.positions.append(position)

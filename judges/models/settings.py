@@ -85,7 +85,9 @@ class ModelSettings:
             temperature = None if self.temperature == OMIT else float(self.temperature)
         if not self.extra_body and limit == request.token_limit and temperature == request.temperature:
             return request
-        extra_body = {**self.extra_body, **request.extra_body}
+        extra_body = self.extra_body
+        if request.extra_body:
+            extra_body = {**extra_body, **request.extra_body}
         return replace(request, max_tokens=limit, temperature=temperature, extra_body=extra_body)
 
     def answering(self) -> dict[str, Any]:  # Any: JSON
