@@ -1,10 +1,14 @@
-"""Splits: train, validation, and two sealed parts, by whole groups, alike in labels, whatever the order of rows."""
+"""Splits: train, validation, and two sealed parts, by whole groups, alike in labels, whatever the order of rows.
+
+A group that was in a part before stays in it, so that a file may grow. Where groups of several parts turn out to be
+one, all of them go to the part that most has been seen of: what was open is never sealed.
+"""
 
 from __future__ import annotations
 
 import hashlib
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, NoReturn, Protocol
 
@@ -18,6 +22,12 @@ if TYPE_CHECKING:
 
 Part = Literal["train", "validation", "holdout", "final"]
 PARTS: tuple[Part, ...] = ("train", "validation", "holdout", "final")
+
+Side = Part | Literal["open"]
+"""Where a group was before; `open` if in train or validation, and nobody wrote down in which of them."""
+SIDES: tuple[Side, ...] = ("train", "open", "validation", "holdout", "final")
+"""What most has been seen of comes first."""
+SEALED: frozenset[Side] = frozenset({"holdout", "final"})
 
 Shares = tuple[float, float, float, float]
 """Percent of the rows for train, validation, holdout and final."""
@@ -133,6 +143,8 @@ class _Block:
     rows: tuple[Row, ...]
     classes: Mapping[str, int]
     tie: bytes
+    side: Side | None
+    """Where they were before; None for new ones."""
 
 
 def parse_shares(text: str) -> Shares:
@@ -159,33 +171,40 @@ def _checked(shares: Sequence[float], text: str) -> Shares:
 
 
 def split_dataset(
-    dataset: Dataset, *, shares: Sequence[float] = DEFAULT_SHARES, seed: int = 0, near_duplicates: bool = True
+    dataset: Dataset,
+    *,
+    shares: Sequence[float] = DEFAULT_SHARES,
+    seed: int = 0,
+    near_duplicates: bool = True,
+    placed: Mapping[str, Collection[Side]] | None = None,
 ) -> Splits:
     """Split a dataset by whole groups, so that the parts are alike in labels and share no text.
 
-    The result depends on content, shares and seed only; inside a part rows stand in an order drawn by the
-    seed, so that the first so many are a fair sample. Groups go out largest first, each to the part
+    The result depends on content, shares and `placed` only; inside a part rows stand in an order drawn by the
+    seed, so that the first so many are a fair sample. New groups go out largest first, each to the part
     that still lacks the largest share of what the group holds.
 
     Args:
         dataset: Rows; one without a group is a group of its own.
         shares: Percent for train, validation, holdout and final; the last may be 0.
-        seed: Decides where groups go that fit two parts equally well.
+        seed: Of the order of rows inside a part; never of which part they are in.
         near_duplicates: Whether groups with nearly the same rows are kept together.
+        placed: By its key, the sides that a group's rows were on before. It stays on the first of them in the order
+            of `SIDES`, and so do the groups that have nearly the same rows.
 
     Raises:
         InputError: The shares make no sense, or there are too few groups for them.
     """
-    percent = _checked(shares, "/".join(f"{share:g}" for share in shares))
-    groups = _blocks(dataset, seed, "no")
+    percent, placed = _checked(shares, "/".join(f"{share:g}" for share in shares)), placed or {}
+    groups = _blocks(dataset, placed, "no")
     blocks, notes = groups, []
     if near_duplicates:
-        blocks, notes = _joined(dataset, seed, groups, percent)
+        blocks, notes = _joined(dataset, placed, groups, percent)
     merged = len(groups) - len(blocks)
-    _require_enough(blocks, merged, percent)
     if merged:
         notes = [f"{len(groups):,} groups became {len(blocks):,}, as some have nearly the same rows", *notes]
-    by_part = _assign(blocks, percent, seed)
+    by_part = _assign(blocks, percent)
+    _require_enough(dataset, by_part, merged, percent, placed)
     parts: dict[Part, Dataset] = {}
     for part in PARTS:
         # Drawn by the seed, so that the first so many rows are a fair sample.
@@ -200,13 +219,15 @@ def split_dataset(
         shares=percent,
         seed=seed,
         merged=merged,
-        notes=(*notes, *_notes(dataset, by_part)),
+        notes=(*notes, *_placed_notes(by_part, placed, percent), *_notes(dataset, by_part)),
     )
 
 
-def _joined(dataset: Dataset, seed: int, groups: list[_Block], shares: Shares) -> tuple[list[_Block], list[str]]:
+def _joined(
+    dataset: Dataset, placed: Mapping[str, Collection[Side]], groups: list[_Block], shares: Shares
+) -> tuple[list[_Block], list[str]]:
     """Join groups that hold nearly the same rows; note where only the stricter sense of it leaves a split."""
-    blocks = _blocks(dataset, seed, "together")
+    blocks = _blocks(dataset, placed, "together")
     half = len(dataset) / 2
     can_split = len(blocks) >= sum(share > 0 for share in shares) and max(map(_size, blocks)) <= half
     if can_split or len(groups) < len(PARTS) or max(map(_size, groups)) > half:
@@ -216,14 +237,16 @@ def _joined(dataset: Dataset, seed: int, groups: list[_Block], shares: Shares) -
         "groups that share texts could not be split, so rows count as nearly the same only where every input is: "
         "a text may stand on both sides under another question"
     )
-    return _blocks(dataset, seed, "each input"), [note]
+    return _blocks(dataset, placed, "each input"), [note]
 
 
 def _size(block: _Block) -> int:
     return len(block.rows)
 
 
-def _blocks(dataset: Dataset, seed: int, same: Literal["no", "together", "each input"]) -> list[_Block]:
+def _blocks(
+    dataset: Dataset, placed: Mapping[str, Collection[Side]], same: Literal["no", "together", "each input"]
+) -> list[_Block]:
     """Return the groups, joined where they hold rows that are the same in the sense that is asked for."""
     clusters = Clusters(len(dataset))
     first: dict[str, int] = {}
@@ -234,14 +257,18 @@ def _blocks(dataset: Dataset, seed: int, same: Literal["no", "together", "each i
     members: defaultdict[int, list[Row]] = defaultdict(list)
     for position, row in enumerate(dataset.rows):
         members[clusters.find(position)].append(row)
-    return [
-        _Block(
+    blocks: list[_Block] = []
+    for rows in members.values():
+        keys = {row.group_key for row in rows}
+        sides: set[Side] = {side for key in keys for side in placed.get(key, ())}
+        block = _Block(
             rows=tuple(rows),
             classes=Counter(_label_class(dataset, row) for row in rows),
-            tie=_hash(seed, *sorted({row.group_key for row in rows})),
+            tie=_hash(_NO_SEED, *sorted(keys)),
+            side=min(sides, key=SIDES.index, default=None),
         )
-        for rows in members.values()
-    ]
+        blocks.append(block)
+    return blocks
 
 
 def _label_class(dataset: Dataset, row: Row) -> str:
@@ -250,25 +277,49 @@ def _label_class(dataset: Dataset, row: Row) -> str:
     return "positive" if dataset.positive(row) else "negative"
 
 
+_NO_SEED = 0
+"""Of ties, which no seed decides: another one would make a fresh holdout."""
+
+
 def _hash(seed: int, *parts: str) -> bytes:
     # Each part stands behind its length, so that text cannot move from one part to the next.
     body = "\0".join((str(seed), *(f"{len(part)}:{part}" for part in parts)))
     return hashlib.blake2b(body.encode("utf-8", "surrogatepass"), digest_size=16).digest()
 
 
-def _require_enough(blocks: Sequence[_Block], merged: int, shares: Shares) -> None:
-    parts = sum(share > 0 for share in shares)
-    if len(blocks) < parts:
+def _require_enough(
+    dataset: Dataset,
+    by_part: Mapping[Part, Sequence[_Block]],
+    merged: int,
+    shares: Shares,
+    placed: Mapping[str, Collection[Side]],
+) -> None:
+    blocks = sum(map(len, by_part.values()))
+    empty = [part for part, share in zip(PARTS, shares, strict=True) if share > 0 and not by_part[part]]
+    if not placed and empty:
+        parts = sum(share > 0 for share in shares)
         joined = f", after {merged:,} were joined because their rows are nearly the same" if merged else ""
-        noun = "group" if len(blocks) == 1 else "groups"
+        noun = "group" if blocks == 1 else "groups"
         raise InputError(
-            f"{len(blocks)} {noun} cannot fill {parts} parts{joined}",
+            f"{blocks} {noun} cannot fill {parts} parts{joined}",
             hint="a group never straddles two parts: label rows of more groups, or name a finer column with --group",
+        )
+    # Groups that stay where they were may leave no final part, without which a decision can still be made.
+    empty = [part for part in empty if part != "final"]
+    if empty:
+        known = sum(key in placed for key in {row.group_key for row in dataset.rows})
+        raise InputError(
+            f"no group is left for the {empty[0]} part: {known:,} of the groups were in other parts before, and stay",
+            hint="add rows of new groups; with --allow-opened rows are split as if they were new, and the decision "
+            "says so",
         )
 
 
-def _assign(blocks: Sequence[_Block], shares: Shares, seed: int) -> dict[Part, list[_Block]]:
-    """Assign the blocks to parts, the largest first, each to the part that lacks most of what it holds."""
+def _assign(blocks: Sequence[_Block], shares: Shares) -> dict[Part, list[_Block]]:
+    """Assign the blocks to parts, the largest first, each to the part that lacks most of what it holds.
+
+    Blocks that were in a part before are in it from the start.
+    """
     totals: Counter[str] = Counter()
     for block in blocks:
         totals.update(block.classes)
@@ -279,24 +330,57 @@ def _assign(blocks: Sequence[_Block], shares: Shares, seed: int) -> dict[Part, l
         if share > 0:
             targets[part] = {kind: share / 100 * n for kind, n in totals.items()}
 
+    def put(block: _Block, part: Part) -> None:
+        by_part[part].append(block)
+        filled[part].update(block.classes)
+
     def lack(part: Part, block: _Block) -> tuple[float, bytes]:
         # Sorted, because the last digit of a sum depends on the order of its terms.
         kinds = sorted(block.classes.items())
         missing = sum(n / totals[kind] * (1 - filled[part][kind] / targets[part][kind]) for kind, n in kinds)
-        return missing, _hash(seed, part, block.tie.hex())
+        return missing, _hash(_NO_SEED, part, block.tie.hex())
 
-    ordered = sorted(blocks, key=lambda block: (-len(block.rows), block.tie))
+    ordered: list[_Block] = []
+    for block in sorted(blocks, key=lambda block: (-len(block.rows), block.tie)):
+        if block.side is None or block.side == "open":
+            ordered.append(block)
+        else:
+            put(block, block.side)
     for position, block in enumerate(ordered):
-        parts: list[Part] = list(targets)
+        parts: list[Part] = [*targets] if block.side is None else ["train", "validation"]
         empty: list[Part] = [part for part in parts if not by_part[part]]
         # The last blocks are left for parts that have none yet, so that few groups still fill all parts.
-        if len(empty) == len(ordered) - position:
+        if empty and len(empty) >= len(ordered) - position:
             parts = empty
         lacks: dict[Part, tuple[float, bytes]] = {part: lack(part, block) for part in parts}
-        chosen = max(lacks, key=lambda part: lacks[part])
-        by_part[chosen].append(block)
-        filled[chosen].update(block.classes)
+        put(block, max(lacks, key=lambda part: lacks[part]))
     return by_part
+
+
+def _placed_notes(
+    by_part: Mapping[Part, Sequence[_Block]], placed: Mapping[str, Collection[Side]], shares: Shares
+) -> list[str]:
+    """Say how many groups stay where they were, and how many a conflict has moved."""
+    groups = known = opened = looked_at = 0
+    for part, blocks in by_part.items():
+        for key in {row.group_key for block in blocks for row in block.rows}:
+            before = placed.get(key, ())
+            groups += 1
+            known += bool(before)
+            opened += part not in SEALED and not SEALED.isdisjoint(before)
+            looked_at += part == "holdout" and "final" in before
+    notes: list[str] = []
+    if known:
+        split = "/".join(f"{share:g}" for share in shares)
+        notes.append(f"{known:,} of {groups:,} groups stay in the part they were in; {split} is for new ones")
+    if opened:
+        notes.append(
+            f"{opened:,} sealed {'group is' if opened == 1 else 'groups are'} open from now on: rows of open groups "
+            "were joined with theirs, or are nearly the same"
+        )
+    if looked_at:
+        notes.append(f"{looked_at:,} final {'group has' if looked_at == 1 else 'groups have'} come to the holdout so")
+    return notes
 
 
 def _notes(dataset: Dataset, by_part: Mapping[Part, Sequence[_Block]]) -> list[str]:

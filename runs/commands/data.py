@@ -59,7 +59,7 @@ class SplitOptions(RoleOptions):
     shares: Shares = _data(
         (30, 20, 30, 20), "Per cent for training/validation/holdout/final.", kind="shares", flag="--split"
     )
-    seed: int = _data(0, "Decides where groups go that fit two parts equally well.")
+    seed: int = _data(0, "Seed of the order of rows inside a part; never of which part they are in.")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -2,12 +2,14 @@
 
 import copy
 import dataclasses
+import itertools
 import json
 import pickle
 import random
 import time
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import cast
 
 import pytest
 from hypothesis import given, settings
@@ -26,6 +28,7 @@ from judgewright.judges import (
     split_dataset,
 )
 from judgewright.judges.files import load_dataset
+from judgewright.judges.splits import PARTS, SEALED, Side
 
 SHARED = Path(__file__).resolve().parents[2] / "../shared/data"
 
@@ -111,28 +114,29 @@ def test_small_groups_give_the_shares_that_were_asked_for(size: int, positives: 
         assert abs(sum(row.label == 1 for row in part.rows) - share / 100 * total) <= slack
 
 
-def test_the_seed_changes_the_split_and_nothing_else_does() -> None:
-    """Two calls agree to the row; another seed does not; metadata do not count."""
+def test_neither_seed_nor_metadata_make_another_split() -> None:
+    """Two calls agree to the row; a seed draws the order inside the parts and no more."""
     dataset = numbered(100)
     tagged = replace(dataset, rows=tuple(replace(row, meta={"n": i}) for i, row in enumerate(dataset.rows)))
     holdout = split_dataset(dataset).holdout.content_hash
     assert split_dataset(dataset).holdout.content_hash == holdout
     assert split_dataset(tagged).holdout.content_hash == holdout
-    assert split_dataset(dataset, seed=1).holdout.content_hash != holdout
+    other = split_dataset(dataset, seed=1)
+    assert other.holdout.content_hash == holdout
+    assert other.train.rows != split_dataset(dataset).train.rows
 
 
 def test_large_groups_are_not_all_in_the_large_parts() -> None:
-    """A part's share of the ten largest groups follows its share of the rows, over many seeds."""
-    rows = [
-        Row(id=f"{g}-{i}", inputs={"source": f"text {g} {i} " * 3}, label=float(i % 2), group=f"g{g}")
-        for g in range(60)
-        for i in range(20 if g < 10 else 2)
-    ]
-    dataset = Dataset.of(rows, labels=BINARY)
+    """A part's share of the ten largest groups follows its share of the rows, over many names."""
     counts = []
-    for seed in range(40):
-        part = split_dataset(dataset, seed=seed, near_duplicates=False).validation
-        counts.append(len({row.group for row in part.rows if int(row.group[1:]) < 10}))
+    for name in range(40):
+        rows = [
+            Row(id=f"{g}-{i}", inputs={"source": f"text {g} {i} " * 3}, label=float(i % 2), group=f"{name}-{g}")
+            for g in range(60)
+            for i in range(20 if g < 10 else 2)
+        ]
+        part = split_dataset(Dataset.of(rows, labels=BINARY), near_duplicates=False).validation
+        counts.append(len({row.group for row in part.rows if int(row.group.split("-")[1]) < 10}))
     assert 1.5 <= sum(counts) / len(counts) <= 3
 
 
@@ -202,6 +206,80 @@ def test_shares_are_read_in_order() -> None:
     """Train, validation, holdout, final; decimals are fine."""
     assert parse_shares("30/20/30/20") == DEFAULT_SHARES
     assert parse_shares("40/22.5/37.5/0") == (40, 22.5, 37.5, 0)
+
+
+# Sides that stay
+
+
+def homes(splits: Splits) -> dict[str, str]:
+    """The part of each group."""
+    return {row.group_key: name for name, part in opened(splits).items() for row in part.rows}
+
+
+def as_placed(splits: Splits) -> dict[str, set[Side]]:
+    """What a later split is told of this one."""
+    return {key: {cast(Side, part)} for key, part in homes(splits).items()}
+
+
+@given(sizes=st.lists(st.integers(1, 60), min_size=1, max_size=6), positives=st.floats(0.1, 0.9))
+@settings(max_examples=30, deadline=None)
+def test_a_file_that_grows_keeps_every_group_where_it_is(sizes: list[int], positives: float) -> None:
+    """And its parts stay as near to the shares as one split of the whole would bring them."""
+    whole = numbered(40 + sum(sizes), positives=positives)
+    placed: dict[str, set[Side]] = {}
+    for end in itertools.accumulate(sizes, initial=40):
+        some = replace(whole, rows=whole.rows[:end])
+        splits = split_dataset(some, placed=placed, near_duplicates=False)
+        now = homes(splits)
+        assert all(now[key] == next(iter(side)) for key, side in placed.items())
+        placed = as_placed(splits)
+        for share, part in zip(DEFAULT_SHARES, opened(splits).values(), strict=True):
+            assert abs(len(part) - share / 100 * end) <= 2
+
+
+def test_a_split_told_of_itself_is_the_same() -> None:
+    """Whether the part is known or only that the rows were open; a note says that other shares move nothing."""
+    dataset = numbered(120, group_size=3)
+    first = split_dataset(dataset)
+    coarse: dict[str, set[Side]] = {}
+    for key, sides in as_placed(first).items():
+        coarse[key] = sides if sides <= SEALED else {"open"}
+    for placed in (as_placed(first), coarse):
+        assert homes(split_dataset(dataset, placed=placed)) == homes(first)
+    other = split_dataset(dataset, placed=as_placed(first), shares=(40, 20, 40, 0))
+    assert homes(other) == homes(first)
+    assert "40 of 40 groups stay in the part they were in; 40/20/40/0 is for new ones" in other.notes
+
+
+def test_a_conflict_moves_to_the_side_that_was_seen() -> None:
+    """Groups that hold rows of two parts, or nearly so, are never sealed once a row of them was open."""
+    rows = list(numbered(200).rows)
+    rows[1] = replace(rows[1], inputs=rows[0].inputs)
+    rows[3] = replace(rows[3], inputs=rows[2].inputs)
+    placed: dict[str, set[Side]] = {
+        "g0": {"validation"},
+        "g1": {"holdout"},
+        "g2": {"final"},
+        "g3": {"holdout"},
+        "g4": {"final", "train"},
+        "g5": {"final", "open"},
+    }
+    splits = split_dataset(Dataset.of(rows, labels=BINARY), placed=placed)
+    found = homes(splits)
+    assert [found[f"g{i}"] for i in range(5)] == ["validation", "validation", "holdout", "holdout", "train"]
+    assert found["g5"] in ("train", "validation")
+    assert any(note.startswith("3 sealed groups are open from now on: ") for note in splits.notes)
+    assert "1 final group has come to the holdout so" in splits.notes
+
+
+def test_a_part_that_nothing_is_left_for_is_named() -> None:
+    """All groups were open, so none can be sealed; without a final part a run can go on."""
+    dataset = numbered(40)
+    with pytest.raises(InputError, match="no group is left for the holdout part: 40 of the groups"):
+        split_dataset(dataset, placed={f"g{i}": {PARTS[i % 2]} for i in range(40)})
+    kept: dict[str, set[Side]] = {f"g{i}": {PARTS[i % 3]} for i in range(40)}
+    splits = split_dataset(dataset, placed=kept)
+    assert len(splits.final) == 0
 
 
 # The seal
