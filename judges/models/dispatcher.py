@@ -122,6 +122,7 @@ class Dispatcher:
             if self.stopped is None:
                 await self._record_given_up()
         finally:
+            self._counters.stats.disbelieved |= self._context.limit.disbelieved
             self._context.wakes.discard(self._wake)
             for task in self._tasks | self._timers:
                 task.cancel()

@@ -91,6 +91,11 @@ class AdaptiveLimit:
         return self._in_flight
 
     @property
+    def disbelieved(self) -> set[str]:
+        """See `RateLimits.disbelieved`."""
+        return self._rates.disbelieved
+
+    @property
     def paused(self) -> float:
         """Seconds until anything may be sent again; 0 when it may."""
         if not self._pause_until:
@@ -139,8 +144,8 @@ class AdaptiveLimit:
         self._in_flight -= 1
         if unused:
             self._rates.give_back(unused)
-        if rates is not None:
-            self._rates.learn(ticket.sent, rates)
+        if rates is not None or refused:
+            self._rates.learn(ticket.sent, rates or RateReport(), refused=refused)
         if refused or answered:
             self._refusals.append(refused)
         # Sent before the last cut: it says nothing about the limit there is now.

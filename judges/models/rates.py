@@ -1,7 +1,8 @@
 """How many requests and tokens may be sent in a minute: what the user set, and what the endpoint says is left.
 
 Both are arithmetic over a clock and never wait. What an endpoint says is believed within bounds: no longer than a
-minute at a time, and not at all once it has said twice in a row that nothing is left right after its own reset.
+minute at a time, and not at all once it has said twice in a row, right after its own reset, that less is left than a
+request that it answers takes. A refusal makes it credible again, for twice as long each time.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from typing import Protocol
 _MINUTE = 60.0
 _ROUNDING = 1e-9
 _DISBELIEF = 2
-"""Times in a row that an endpoint may say "nothing left" right after its own reset."""
+"""Times in a row that an endpoint may say, right after its own reset, that too little is left."""
 _NAMES = {
     "requests": (
         ("x-ratelimit-remaining-requests", "x-ratelimit-reset-requests"),
@@ -136,6 +137,8 @@ class Sent:
 
     requests: float
     tokens: float
+    own_tokens: int
+    """What the request itself may use."""
 
 
 class RateLimits:
@@ -159,18 +162,33 @@ class RateLimits:
 
     def take(self, tokens: int) -> Sent:
         """Count a request that is sent now."""
-        return Sent(self._requests.take(1), self._tokens.take(tokens))
+        return Sent(self._requests.take(1), self._tokens.take(tokens), tokens)
 
     def give_back(self, tokens: int) -> None:
         """Correct a request that used so many tokens fewer than were counted."""
         self._tokens.give_back(tokens)
 
-    def learn(self, sent: Sent, report: RateReport) -> None:
-        """Hear what the endpoint says, in its answer to a request, is left."""
+    def learn(self, sent: Sent, report: RateReport, *, refused: bool = False) -> None:
+        """Hear what the endpoint says, in its answer to a request, is left.
+
+        Args:
+            sent: What `take` returned for the request.
+            report: Its headers.
+            refused: The endpoint turned the request away, as its headers may have foretold.
+        """
+        if refused:
+            self._requests.believe_again()
+            self._tokens.believe_again()
         if report.requests is not None:
-            self._requests.learn(sent.requests, report.requests)
+            self._requests.learn(sent.requests, 1, report.requests)
         if report.tokens is not None:
-            self._tokens.learn(sent.tokens, report.tokens)
+            self._tokens.learn(sent.tokens, sent.own_tokens, report.tokens)
+
+    @property
+    def disbelieved(self) -> set[str]:
+        """Of what the endpoint's headers were not believed at some time: `requests`, `tokens`."""
+        rates = {"requests": self._requests, "tokens": self._tokens}
+        return {name for name, rate in rates.items() if rate.disbelieved}
 
 
 class _Rate:
@@ -195,6 +213,9 @@ class _Rate:
         self._after_reset: float | None = None
         """What had been sent with the first request that went out above the ceiling, after the reset."""
         self._contradictions = 0
+        self._credit = _DISBELIEF
+        """Contradictions in a row from which on the endpoint is not believed."""
+        self.disbelieved = False
 
     def wait(self, units: float) -> float:
         if not self._limited and self._sent + units <= self._ceiling:
@@ -221,18 +242,24 @@ class _Rate:
     def give_back(self, units: float) -> None:
         self._level += units
 
-    def learn(self, sent: float, remaining: Remaining) -> None:
+    def believe_again(self) -> None:
+        if self._contradictions >= self._credit:
+            self._contradictions = 0
+            self._credit *= 2
+
+    def learn(self, sent: float, units: float, remaining: Remaining) -> None:
         # The answer to an earlier request says less about what is left now.
-        if sent < self._learned_at or self._contradictions >= _DISBELIEF:
+        if sent < self._learned_at or self._contradictions >= self._credit:
             return
         if sent == self._after_reset:
-            self._contradictions = self._contradictions + 1 if remaining.units < 1 else 0
+            self._contradictions = self._contradictions + 1 if remaining.units < max(1, units) else 0
             self._after_reset = None
         self._learned_at = sent
         self._ceiling = sent + remaining.units
         self._reset_at = self._clock.now() + min(remaining.reset, _MINUTE)
-        if self._contradictions >= _DISBELIEF:
+        if self._contradictions >= self._credit:
             self._ceiling = math.inf
+            self.disbelieved = True
 
     def _refill(self, now: float) -> None:
         self._level = min(self._burst, self._level + (now - self._level_at) * self._rate)

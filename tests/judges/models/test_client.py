@@ -374,6 +374,17 @@ def test_what_the_headers_say_is_left_is_obeyed(fake, instant):
     assert len(fake.seen) == 12
 
 
+def test_headers_that_the_answers_contradict_are_named_and_no_longer_obeyed(fake, instant):
+    """Ten tokens left for a minute, in each of forty answers: the client waits twice."""
+    left = {"x-ratelimit-remaining-tokens": "10", "x-ratelimit-reset-tokens": "60s"}
+    fake.answer = lambda _: fake.Reply(body=fake.completion(), headers=left)
+    with over_http(fake, concurrency=1, clock=instant) as client:
+        outcomes = client.ask(rows(40))
+    assert all(isinstance(outcome, Completion) for outcome in outcomes)
+    assert instant.slept == [60.0, 60.0]
+    assert client.stats.disbelieved == {"tokens"}
+
+
 def test_a_users_rate_is_obeyed(instant):
     """One request a second: thirty take half a minute of the client's clock."""
     with Client(Scripted(), clock=instant, settings=ModelSettings(requests_per_minute=60)) as client:

@@ -174,3 +174,45 @@ def test_a_header_that_contradicts_itself_is_not_believed(instant):
     assert rates.wait(1) == 0
     rates.learn(rates.take(1), nothing)
     assert rates.wait(1) == 0
+
+
+def test_a_header_that_leaves_less_than_a_request_takes_is_not_believed_for_ever(instant):
+    """Ten tokens are left for a minute, in every answer to requests of 500: two minutes are lost, not one a request."""
+    rates = RateLimits(instant)
+    little = RateReport(tokens=Remaining(10, 60.0))
+    for _ in range(50):
+        instant.time += rates.wait(500)
+        rates.learn(rates.take(500), little)
+    assert instant.time == 120.0
+    assert rates.disbelieved == {"tokens"}
+
+
+def test_a_refusal_makes_a_header_credible_again(instant):
+    """A limit of one request a minute looks the same from outside: each refusal doubles how long it is obeyed."""
+    rates = RateLimits(instant)
+    nothing = RateReport(requests=Remaining(0, 60.0))
+    refusals, served_at = 0, -60.0
+    for _ in range(100):
+        instant.time += rates.wait(0)
+        sent = rates.take(0)
+        refused = instant.time < served_at + 60.0
+        refusals += refused
+        if not refused:
+            served_at = instant.time
+        rates.learn(sent, nothing, refused=refused)
+    assert refusals == 5
+
+
+def test_a_header_that_is_true_is_believed(instant):
+    """5,000 tokens a minute for requests of 500: all of them go out at once, and nothing is refused."""
+    rates = RateLimits(instant)
+    left, full_at = 5000.0, 0.0
+    for _ in range(100):
+        instant.time += rates.wait(500)
+        if instant.time >= full_at:
+            left, full_at = 5000.0, instant.time + 60.0
+        assert left >= 500
+        left -= 500
+        rates.learn(rates.take(500), RateReport(tokens=Remaining(left, full_at - instant.time)))
+    assert instant.time == 9 * 60.0
+    assert rates.disbelieved == set()
