@@ -33,7 +33,7 @@ from ..errors import InputError, ModelError, UnreachedError, Waiting, explain_ya
 from ..files.small_file import read_small
 from ..registry import write_beside
 from .base_url import checked_url
-from .exchange_folder import URL, RequestFile, answers_any
+from .exchange_folder import URL, RequestFile, answers_any, shown
 from .response_body import sdk_errors
 from .retries import free_of_charge
 from .transport import Secret
@@ -262,7 +262,7 @@ class BatchQueue:
                 _way_path(file.path).unlink()
                 reason = self._secret.scrub(_reason(batch.errors))
                 raise ModelError(
-                    f"the batch of {file.path.name} was refused: {reason}",
+                    f"the batch of {shown(file.path.name)} was refused: {reason}",
                     fatal=True,
                     hint="once that is mended, the same command or `runs resume` hands the file over again",
                 )
@@ -436,7 +436,7 @@ def _read_way(path: Path) -> _Way | None:
         except (InputError, ValidationError, OSError) as error:
             problem = explain_yaml_error(error)
     raise InputError(
-        f"{str(place)!r} does not say which batch has {path.name}: {problem}",
+        f"{str(place)!r} does not say which batch has {shown(path.name)}: {problem}",
         hint="delete it, and the file is handed over again; a batch that has it already is then paid for twice",
     )
 

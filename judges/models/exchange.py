@@ -22,7 +22,7 @@ from .call_record import FailedCall
 from .counters import Call, ClientStats, Counters
 from .dispatcher import ClientContext, dropped_parameters
 from .endpoint import sent_body
-from .exchange_folder import README, Contents, ExchangeFolder, RequestFile, RequestLine, call_id, read_reply
+from .exchange_folder import README, Contents, ExchangeFolder, RequestFile, RequestLine, call_id, read_reply, shown
 from .model import Completion, Request
 from .retries import given_up
 from .wire import REFUSABLE
@@ -317,7 +317,8 @@ class Exchange:
         purposes = {names[name] for file in awaited for name in names.keys() & file.calls.keys()}
         askers = " and ".join(sorted(_ASKERS[purpose] for purpose in purposes))
         noun = "reply" if total == 1 else "replies"
-        message = f"waiting for {total:,} {noun} for {askers}: {', '.join(counts)} in {folder}"
+        names_shown = ", ".join(map(shown, counts))
+        message = f"waiting for {total:,} {noun} for {askers}: {names_shown} in {shown(folder)}"
         if notes:
             message += f" ({'; '.join(notes)})"
         files = [{"path": str(folder / name), "requests": count} for name, count in counts.items()]
@@ -325,7 +326,7 @@ class Exchange:
         return Waiting(
             message,
             awaits={**awaits, "notes": list(notes)},
-            hint=f"answer them as {folder / README} says, and put the reply files into {folder}",
+            hint=f"answer them as {shown(folder / README)} says, and put the reply files into {shown(folder)}",
         )
 
 

@@ -43,6 +43,12 @@ def call_id(key: bytes) -> str:
     return key[:16].hex()
 
 
+def shown(path: Path | str) -> str:
+    """Return a path, or a name, for a message; with escapes where somebody put a line end or the like into it."""
+    text = str(path)
+    return text if text.isprintable() else repr(text)
+
+
 @dataclass(frozen=True, slots=True)
 class RequestFile:
     """A file of requests, whoever wrote it."""
@@ -138,7 +144,9 @@ class ExchangeFolder:
 
     def __init__(self, path: Path) -> None:
         if path.exists() and not path.is_dir():
-            raise InputError(f"{path} is not a folder", hint="request and reply files need a folder: --exchange DIR")
+            raise InputError(
+                f"{shown(path)} is not a folder", hint="request and reply files need a folder: --exchange DIR"
+            )
         self.path = path
         self._read: dict[Path, _Lines] = {}
 
@@ -202,7 +210,7 @@ class ExchangeFolder:
         for path, lines in files:
             copied = first.setdefault(lines.digest, path)
             if copied is not path:
-                contents.notes.append(f"{path.name} is a copy of {copied.name}")
+                contents.notes.append(f"{shown(path.name)} is a copy of {shown(copied.name)}")
                 continue
             unknown = lines.unknown
             for call, parameter in lines.refused:
@@ -211,12 +219,12 @@ class ExchangeFolder:
                 unknown += call not in asked
                 contents.replies.setdefault(call, []).append(Reply(path, offset, asking))
             if unknown:
-                contents.notes.append(f"{path.name}: {unknown} lines have a custom_id of no request here")
+                contents.notes.append(f"{shown(path.name)}: {unknown} lines have a custom_id of no request here")
             if lines.unreadable:
                 numbers = ", ".join(map(str, lines.unreadable[:_SHOWN]))
                 more = ", ..." if len(lines.unreadable) > _SHOWN else ""
                 contents.notes.append(
-                    f"{path.name}: {len(lines.unreadable)} lines cannot be read (line {numbers}{more})"
+                    f"{shown(path.name)}: {len(lines.unreadable)} lines cannot be read (line {numbers}{more})"
                 )
 
 

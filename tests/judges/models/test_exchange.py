@@ -1,6 +1,7 @@
 """Requests that go out as files and replies that come back as files: nothing lost, nothing asked twice."""
 
 import json
+import os
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from pathlib import Path
@@ -154,6 +155,21 @@ def test_what_cannot_be_used_is_passed_over_and_counted(tmp_path: Path) -> None:
     assert error.awaits["requests"] == 2
     write(tmp_path / "d.jsonl", [{**echo(lines[0]), "content": "another answer"}, *map(echo, newest(tmp_path))])
     assert texts(client(tmp_path, record).ask(rows(3)))[0] == "echo row 0", "the first answer stays"
+
+
+def test_the_name_of_a_file_cannot_write_lines_of_its_own(tmp_path: Path) -> None:
+    """A line end, an escape sequence or what is no character in a name is spelled out, in one line."""
+    record = MemoryRecord()
+    waiting(client(tmp_path, record), rows(2))
+    (request,) = tmp_path.glob("requests-*.jsonl")
+    request.rename(tmp_path / "requests-0001-\nerror: \x1b[2J.jsonl")
+    for name in (b"a\nb.jsonl", b"c\x1b[2Jd.jsonl", b"\xff.jsonl"):
+        Path(os.fsdecode(os.fsencode(tmp_path) + b"/" + name)).write_text(f"garbage of {name!r}")
+    (tmp_path / "copy\r.jsonl").write_bytes((tmp_path / "a\nb.jsonl").read_bytes())
+    message = str(waiting(client(tmp_path, record), rows(2)))
+    assert message.isprintable()
+    for spelled in (r"\nerror: \x1b[2J", r"a\nb.jsonl", r"c\x1b[2Jd.jsonl", r"\udcff.jsonl", r"copy\r.jsonl"):
+        assert spelled in message
 
 
 def test_a_reply_with_an_error_is_asked_again_or_given_up_as_the_error_says(tmp_path: Path) -> None:
