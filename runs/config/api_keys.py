@@ -74,6 +74,10 @@ class Keyring:
     """The user's `models.yaml`."""
     providers: tuple[Binding, ...] = ()
     """The addresses of providers that are asked through LiteLLM; what the user binds to them wins."""
+    commanded_providers: frozenset[str] = frozenset()
+    """Of these, those that the user names in this command."""
+    listed_providers: frozenset[str] = frozenset()
+    """Of these, those that the user's `models.yaml` names."""
 
     def binding(self, origin: Origin) -> Binding | None:
         """Return the key for an origin: the bound one, else the spare one if only this origin can mean it."""
@@ -87,7 +91,11 @@ class Keyring:
 
     def names(self, origin: Origin) -> bool:
         """Whether this command or the user's configuration names an origin."""
-        if self._bound(origin) is not None or any(Origin.of(url) == origin for url in self.commanded):
+        # The key of a provider names nobody: it may be there for other programs.
+        if any(binding.origin == origin for binding in self.bindings):
+            return True
+        urls = self.commanded | self.commanded_providers | self.listed_providers
+        if any(Origin.of(url) == origin for url in urls):
             return True
         # A user without any key has nothing to lose to a server on this machine.
         keyless = self.spare is None and all(binding.key is None for binding in self.bindings)
@@ -122,11 +130,12 @@ class Keyring:
         origin = Origin.of(base_url)
         if self.names(origin):
             return
+        usual = next((binding.variable for binding in self.providers if binding.origin == origin), None)
         raise InputError(
             f"{who} would ask {base_url}, an address out of the workspace that neither this command nor your "
             "configuration names; nothing was sent",
             hint=f"if you trust it, repeat the command with --allow-origin {origin}, or add this line to {self.file}:\n"
-            f"  {example_entry(base_url, key=not origin.loopback)}",
+            f"  {example_entry(base_url, key=not origin.loopback, variable=usual)}",
         )
 
     def what_to_do(self, base_url: str) -> str:
@@ -146,8 +155,8 @@ class Keyring:
 
     def flags(self) -> str:
         """Return the `--allow-origin` options that another command on the same run needs."""
-        others = replace(self, commanded=frozenset())
-        origins = {Origin.of(url) for url in self.commanded}
+        others = replace(self, commanded=frozenset(), commanded_providers=frozenset())
+        origins = {Origin.of(url) for url in self.commanded | self.commanded_providers}
         return "".join(f" --allow-origin {origin}" for origin in sorted(origins) if not others.names(origin))
 
     @property

@@ -64,6 +64,8 @@ class Environment:
     """Every variable, as `models.yaml` may name any of them."""
     commanded: frozenset[str] = frozenset()
     """Base URLs that the user names in this command; none of them comes from a workspace."""
+    commanded_providers: frozenset[str] = frozenset()
+    """Addresses of the providers that this command names as `litellm/PROVIDER/MODEL`."""
     shared: Path | None = None
     """The `models.yaml` of the workspace: settings of named models, but no address and no key."""
     run_settings: Mapping[str, Mapping[str, Any]] | None = None  # Any: JSON
@@ -86,9 +88,14 @@ class Environment:
         Raises:
             InputError: A model's name is not valid, or JUDGEWRIGHT_API_KEY could belong to two origins.
         """
-        urls = {self.model(spec).base_url for spec in specs if spec is not None and "@http" in spec}
-        urls |= {checked_url(origin) for origin in origins}
-        named = replace(self, commanded=self.commanded | urls)
+        urls = {checked_url(origin) for origin in origins}
+        providers: set[str] = set()
+        for spec in specs:
+            if spec is not None and "@http" in spec:
+                urls.add(self.model(spec).base_url)
+            elif spec is not None and spec.startswith(LITELLM_PREFIX):
+                providers.add(self.model(spec).base_url)
+        named = replace(self, commanded=self.commanded | urls, commanded_providers=self.commanded_providers | providers)
         named.keyring().require_one_owner()
         return named
 
@@ -165,17 +172,17 @@ class Environment:
         Raises:
             InputError: The file cannot be used, or JUDGEWRIGHT_BASE_URL is not a URL.
         """
-        bindings = [
-            Binding(
-                origin=Origin.of(entry.base_url),
-                variable=entry.key_variable,
-                key=self.variables.get(entry.key_variable or "") or None,
-                source=entry.location,
-                final=True,
-            )
-            for entry in read_user_models(self.models)
-            if entry.base_url is not None
-        ]
+        bindings: list[Binding] = []
+        listed: set[str] = set()
+        for entry in read_user_models(self.models):
+            if entry.base_url is None:
+                provider = entry.model.removeprefix(LITELLM_PREFIX).partition("/")[0]
+                if entry.model.startswith(LITELLM_PREFIX) and provider in PROVIDERS:
+                    listed.add(PROVIDERS[provider][0])
+                continue
+            key = self.variables.get(entry.key_variable or "") or None
+            origin, variable = Origin.of(entry.base_url), entry.key_variable
+            bindings.append(Binding(origin=origin, variable=variable, key=key, source=entry.location, final=True))
         if self.own_url is not None:
             bindings.append(_bound_by(OWN_URL, self.own_url, OWN_KEY, self.own_key))
         bindings.append(_bound_by(OPENAI_URL, self.base_url, OPENAI_KEY, self.openai_key))
@@ -185,6 +192,8 @@ class Environment:
             spare=self.own_key if self.own_url is None else None,
             path=self.models,
             providers=provider_bindings(self.variables),
+            commanded_providers=self.commanded_providers,
+            listed_providers=frozenset(listed),
         )
 
     def settings(self, spec: str) -> ModelSettings:

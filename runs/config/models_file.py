@@ -160,18 +160,20 @@ def read_entries(content: bytes, file: str) -> tuple[ModelEntry, ...]:
     return _Reader(file, own=True).entries(content)
 
 
-def example_entry(base_url: str, *, key: bool = True) -> str:
+def example_entry(base_url: str, *, key: bool = True, variable: str | None = None) -> str:
     """Return the line of `models.yaml` that names an address, with a name for the key's variable.
 
     Args:
         base_url: A URL that `checked_url` accepts.
         key: Whether the address needs a key.
+        variable: The variable that it is usually in; one named after the address unless given.
     """
     address = str(Origin.of(base_url)).partition("//")[2]
     name = re.sub(r"[^a-z0-9.]+", "-", address).strip("-.")
-    variable = f"{re.sub(r'[^A-Z0-9]+', '_', name.upper())}_KEY"
-    if variable[0].isdigit():
-        variable = f"HOST_{variable}"
+    if variable is None:
+        variable = f"{re.sub(r'[^A-Z0-9]+', '_', name.upper())}_KEY"
+        if variable[0].isdigit():
+            variable = f"HOST_{variable}"
     fields = f"base_url: {json.dumps(base_url)}" + (f", key_variable: {variable}" if key else "")
     return f"{name}: {{{fields}}}"
 

@@ -266,6 +266,32 @@ def test_a_workspace_that_brings_a_models_file_of_its_own_binds_nothing(
     assert stranger.seen == []
 
 
+CLAUDE = "litellm/anthropic/claude-sonnet-4-5"
+
+
+@pytest.mark.parametrize("whose", ["judge", "writer"])
+def test_a_database_edited_to_a_provider_is_refused_before_anything_is_sent(
+    walked: Walked, stranger: Provider, tmp_path: Path, capsys: pytest.CaptureFixture[str], whose: str
+) -> None:
+    """A key in ANTHROPIC_API_KEY may be there for other programs: it names nobody whom a run of a workspace may ask."""
+    place = walked.copied(tmp_path)
+    # Whoever is asked in spite of it is asked through this host.
+    place.variables |= {"ANTHROPIC_API_KEY": KEY_X, "HTTPS_PROXY": stranger.origin, "https_proxy": stranger.origin}
+    edited(place, f"{whose}@{getattr(walked, whose).url}", CLAUDE)
+    for server in (walked.judge, walked.writer):
+        server.seen.clear()
+    assert place.run("runs", "resume", walked.run) == 2
+    told = capsys.readouterr().err
+    assert "https://api.anthropic.com, an address out of the workspace" in told
+    assert "--allow-origin https://api.anthropic.com" in told
+    assert "key_variable: ANTHROPIC_API_KEY" in told
+    assert "nothing was sent" in place.post(f"/runs/{walked.run}/edit", {"criteria": "Is it supported? Another edit."})
+    if whose == "judge":
+        assert place.run("accept", walked.run, "--hunks", "1,3") == 2
+        assert "nothing was sent" in place.post(f"/runs/{walked.run}/decide", {"verb": "accept", "hunk": "3"})
+    assert (stranger.seen, walked.judge.seen, walked.writer.seen) == ([], [], [])
+
+
 @pytest.mark.parametrize("name", ["JUDGEWRIGHT_MODELS", "XDG_CONFIG_HOME"])
 def test_the_users_file_is_never_looked_for_in_the_working_folder(
     walked: Walked, stranger: Provider, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str

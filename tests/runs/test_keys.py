@@ -125,3 +125,24 @@ def test_a_base_url_of_the_environment_that_is_none_is_named() -> None:
         Environment(own_url="acme.example").keyring()
     with pytest.raises(InputError, match="OPENAI_BASE_URL: "):
         Environment(base_url="acme.example").naming("gpt-4o").keyring()
+
+
+CLAUDE = "litellm/anthropic/claude-sonnet-4-5"
+ANTHROPIC = "https://api.anthropic.com"
+
+
+def test_a_provider_is_named_by_the_command_or_the_users_file(tmp_path: Path) -> None:
+    """Its key alone does not name it, and JUDGEWRIGHT_API_KEY does not go there."""
+    keyed = Environment(variables={"ANTHROPIC_API_KEY": "a"}, own_key="spare")
+    with pytest.raises(InputError, match="nothing was sent"):
+        keyed.require_named(CLAUDE, who="run r")
+    commanded = keyed.naming(CLAUDE)
+    commanded.require_named(CLAUDE, who="run r")
+    assert key(commanded, ANTHROPIC) == "a"
+    assert commanded.keyring().flags() == f" --allow-origin {ANTHROPIC}"
+    assert key(Environment(own_key="spare").naming(CLAUDE), ANTHROPIC) is None
+    for entry in (f"claude: {{model: {CLAUDE}}}", f"{CLAUDE}: {{temperature: 0}}"):
+        listed = with_file(tmp_path, entry, ANTHROPIC_API_KEY="a")
+        listed.require_named(CLAUDE, who="run r")
+        assert key(listed, ANTHROPIC) == "a"
+        assert listed.naming(CLAUDE).keyring().flags() == ""
