@@ -15,6 +15,9 @@ if TYPE_CHECKING:
 
 Scalar = str | int | float | bool | None
 
+SAMPLING_PROBABILITY = "sampling_probability"
+"""The column that says with which probability a row was drawn to be labelled."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Row:
@@ -34,6 +37,15 @@ class Row:
     def group_key(self) -> str:
         """The group, or a key of its own for a row without one."""
         return self.group or f"\0{self.id}"
+
+    @property
+    def sampling_probability(self) -> float:
+        """With which probability the row was drawn to be labelled; 1 where nothing says so.
+
+        Rows drawn with less were chosen for what judges said of them: they are no fair sample, and count in no figure.
+        """
+        probability = self.meta.get(SAMPLING_PROBABILITY)
+        return 1.0 if probability is None else float(probability)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

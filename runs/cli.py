@@ -19,6 +19,7 @@ COMMANDS = {
     "plan": ("plan:plan", "Estimate the calls and cost of optimize, and the smallest gain its gate could show."),
     "optimize": ("optimize:optimize", "Improve a judge on its weak slice and put the result through the gate."),
     "gate": ("gate:gate", "Decide between two judges, or two verdict files, on a holdout."),
+    "label": ("label:label", "Label rows in the terminal, one key each."),
     "recheck": ("recheck:recheck", "Make the last decision about a judge again, on another model."),
     "data": ("data:data", "Look at a data file, split it, or make one from a published release."),
     "define": ("define:define", "Draft what queries mean and what is sought, for relevance judges."),

@@ -91,6 +91,21 @@ def say_json(body: dict[str, Any]) -> None:  # Any: JSON
     sys.stdout.flush()
 
 
+def bold(text: str) -> None:
+    """Print a heading, in bold on a terminal."""
+    _out().write(_painted(visible(text), "\x1b[1m" if _coloured() else "") + "\n")
+    _out().flush()
+
+
+def has_screen() -> bool:
+    """Whether a person sits at a terminal that can clear its screen."""
+    if not (sys.stdin.isatty() and sys.stdout.isatty()):
+        return False
+    from rich.console import Console
+
+    return not Console(file=sys.stdout).is_dumb_terminal
+
+
 def say_table(head: Sequence[str], lines: Iterable[Sequence[str]], *, left: int = 1) -> None:
     """Print an aligned table; the first `left` columns are flush left, the others flush right."""
     cells = [[inline(cell) for cell in line] for line in (head, *lines)]

@@ -1,6 +1,7 @@
 from .calls import CallStore, CallSummary
 from .database import Database
 from .journal import RunJournal, create_run, find_run, get_run, list_runs, set_state
+from .labels import LabelRecord, LabelStore, NewLabel, counting_records
 from .ledger import HoldoutLedger
 from .run_command import command_of
 from .run_config import PROPOSERS, RunConfig, open_proposer
@@ -14,11 +15,15 @@ __all__ = [
     "CallSummary",
     "Database",
     "HoldoutLedger",
+    "LabelRecord",
+    "LabelStore",
     "Migration",
+    "NewLabel",
     "RunConfig",
     "RunJournal",
     "Workspace",
     "command_of",
+    "counting_records",
     "create_run",
     "find_run",
     "get_run",

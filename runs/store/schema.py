@@ -127,10 +127,32 @@ CREATE TABLE row_prints (
 );
 """
 
+_LABELS = """
+-- What people said of rows, one record a key press; none is ever changed: a correction and an undo are records too.
+CREATE TABLE label (
+    seq INTEGER PRIMARY KEY,
+    queue TEXT NOT NULL REFERENCES run (run_id),
+    action TEXT NOT NULL CHECK (action IN ('label', 'skip', 'undo')),
+    row_key BLOB NOT NULL CHECK (length(row_key) = 8),
+    row_id TEXT NOT NULL,
+    "group" TEXT NOT NULL,
+    label REAL,
+    reason TEXT NOT NULL,
+    annotator TEXT NOT NULL,
+    seconds REAL NOT NULL,
+    created TEXT NOT NULL,
+    probability REAL NOT NULL CHECK (probability > 0 AND probability <= 1),
+    design TEXT NOT NULL,
+    replaces INTEGER REFERENCES label (seq)
+);
+CREATE INDEX label_by_queue ON label (queue);
+"""
+
 MIGRATIONS: tuple[Migration, ...] = (
     Migration("spine", _SPINE),
     Migration("known rows", _KNOWN_ROWS),
     Migration("row prints", _ROW_PRINTS),
+    Migration("labels", _LABELS),
 )
 """Every upgrade in order; a file's `user_version` says how many of them it has."""
 

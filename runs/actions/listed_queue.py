@@ -1,0 +1,54 @@
+"""A queue of the rows of a file, in an order drawn by a seed."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from ...judges import Row
+
+LISTED = "listed"
+"""The name of the design."""
+
+
+@dataclass(frozen=True, slots=True)
+class ListedRow:
+    """A row of the list."""
+
+    row_id: str
+    probability: float
+    design: str = LISTED
+
+
+class _Given(Protocol):
+    @property
+    def row_id(self) -> str: ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ListedQueue:
+    """Every listed row once; stopped anywhere, what is labelled is a random sample of the list."""
+
+    order: tuple[str, ...]
+    """Ids of the rows."""
+    probability: Mapping[str, float] = field(default_factory=dict)
+    """With which a row came into the file, where that is below 1."""
+
+    def next(self, given: Sequence[_Given]) -> ListedRow | None:
+        """Return the first row of the order that nobody has labelled or skipped."""
+        done = {label.row_id for label in given}
+        for row_id in self.order:
+            if row_id not in done:
+                return ListedRow(row_id, self.probability.get(row_id, 1.0))
+        return None
+
+
+def drawn_order(rows: Sequence[Row], *, seed: int) -> tuple[str, ...]:
+    """Return the ids of rows in an order drawn by a seed, whatever their order in the file."""
+    return tuple(sorted((row.id for row in rows), key=lambda row_id: (_draw(seed, row_id), row_id)))
+
+
+def _draw(seed: int, row_id: str) -> bytes:
+    return hashlib.blake2b(f"{seed}\0{row_id}".encode("utf-8", "surrogatepass"), digest_size=8).digest()

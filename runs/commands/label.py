@@ -1,0 +1,195 @@
+"""`judgewright label`: give labels, one key a row."""
+
+from __future__ import annotations
+
+import getpass
+import time
+from dataclasses import asdict, dataclass, replace
+from functools import partial
+from pathlib import Path
+
+import click
+
+from ...judges import Dataset, InputError, Row, load_dataset, parse_label_scale
+from ...judges.files import RawRoles, infer_raw_scale, judge_inputs, read_raw_rows
+from ...optimize.options import option
+from ..actions.label import LabelSession, create_queue, list_rows
+from ..config.options import RowOptions
+from ..reports.label_screen import REASONS, AnswerKeys, row_lines
+from ..store.workspace import Workspace
+from ..terminal import has_screen, say, say_json
+from .help import Command
+from .label_keys import END, HAS_KEYS, Answers, KeyAnswers, LineAnswers
+from .options import json_option, options_of, writes_workspace
+
+EXAMPLES = """\
+Example:  judgewright label --rows rows.jsonl --ask "Is every statement supported by the source?"
+Go on:    judgewright label latest
+"""
+UNDO, SKIP = "u", "s"
+_queue = partial(option, "Data")
+
+
+@dataclass(frozen=True, kw_only=True)
+class LabelOptions:
+    """Which rows are asked about, and who answers."""
+
+    rows: Path | None = _queue(None, "Make a queue of the rows of a data file that have no label.", kind="path")
+    judge: str | None = _queue(None, "With --rows: show this judge's inputs, and label on its scale.")
+    ask: str = _queue("", "With --rows: what is asked, in your words; it stands above every row.", metavar="TEXT")
+    again: bool = _queue(False, "With --rows: ask about rows that have a label too; it is not shown.")
+    seed: int = _queue(0, "With --rows: draws the order.")
+    second: str = _queue(
+        "none",
+        "With --rows: whether a second annotator labels none, all or a share of the rows such as 0.2; where the two "
+        "disagree the label is missing.",
+        metavar="none|all|SHARE",
+    )
+    annotator: str | None = _queue(None, "Who labels [default: your login name].", metavar="NAME")
+
+
+@click.command(cls=Command, epilog=EXAMPLES)
+@click.argument("queue", required=False)
+@options_of(options=LabelOptions, reading=RowOptions)
+@writes_workspace
+@json_option
+def label(queue: str | None, options: LabelOptions, reading: RowOptions, workspace: Workspace, as_json: bool) -> None:
+    """Label the rows of QUEUE, one key each; what judges say of them is not shown.
+
+    QUEUE is a run's id, the beginning of one, or `latest`; --rows makes one. Each label is kept at once: stop with q,
+    or in any other way, and the same command goes on. With a pipe on stdin each line is an answer.
+    """
+    if (queue is None) == (options.rows is None):
+        raise InputError(
+            "label which rows?", hint="judgewright label QUEUE goes on; judgewright label --rows FILE begins"
+        )
+    if options.rows is not None:
+        queue = _make_queue(workspace, options.rows, options, reading)
+    elif not workspace.exists:
+        raise InputError(f"there is no workspace at {workspace.root}", hint="give --workspace, or --rows FILE")
+    annotator = options.annotator or _login()
+    session = LabelSession(workspace, str(queue), annotator)
+    keys = AnswerKeys.of(session.config.label_scale)
+    done = False
+    try:
+        if HAS_KEYS and keys.grades and not as_json and has_screen():
+            with KeyAnswers() as answers:
+                done = _ask(session, keys, answers)
+        else:
+            done = _ask(session, keys, LineAnswers(to_stderr=as_json))
+    finally:
+        session.end(done=done)
+        named = f" --annotator {options.annotator}" if options.annotator else ""
+        _say_end(session, done=done, named=named, as_json=as_json)
+
+
+def _login() -> str:
+    try:
+        return getpass.getuser()
+    except (KeyError, ImportError, OSError):  # a user without a name, as in some containers
+        raise InputError("nobody knows who labels", hint="say it with --annotator NAME") from None
+
+
+def _make_queue(workspace: Workspace, path: Path, options: LabelOptions, reading: RowOptions) -> str:
+    dataset = _read_rows(workspace, path, options.judge, reading)
+    how = {name: value for name, value in asdict(reading).items() if name != "id_"} | {"id": reading.id_}
+    config = list_rows(dataset, path=path, reading=how, again=options.again, seed=options.seed)
+    return create_queue(workspace, replace(config, question=options.ask, second=_read_share(options.second)))
+
+
+def _read_rows(workspace: Workspace, path: Path, judge: str | None, reading: RowOptions) -> Dataset:
+    """Read a file with the inputs and the scale of a judge, or with those that the file shows."""
+    stated = parse_label_scale(reading.label_scale) if reading.label_scale else None
+    if judge is not None:
+        prompt = workspace.registry.get(judge)
+        inputs, scale = prompt.inputs, prompt.scale
+    else:
+        roles = RawRoles(inputs=reading.columns, label=reading.label, id=reading.id_, group=reading.group)
+        raw = read_raw_rows(path, roles, judges=judge_inputs(workspace.registry))
+        inputs, scale = tuple(raw.rows[0].inputs), infer_raw_scale(raw.rows)
+    return load_dataset(
+        path,
+        inputs=inputs,
+        scale=scale,
+        label=reading.label,
+        id=reading.id_,
+        group=reading.group,
+        columns=reading.columns,
+        label_scale=stated,
+        limit=reading.limit,
+        require_labels=False,
+        skip_incomplete=reading.skip_incomplete,
+    )
+
+
+def _read_share(text: str) -> float:
+    if text in ("none", "all"):
+        return float(text == "all")
+    try:
+        share = float(text)
+    except ValueError:
+        share = -1.0
+    if not 0 <= share <= 1:
+        raise InputError(f"--second {text!r} is not none, all or a share such as 0.2")
+    return share
+
+
+def _ask(session: LabelSession, keys: AnswerKeys, answers: Answers) -> bool:
+    """Ask about row after row; return whether nothing is left, rather than that the annotator left."""
+    note = ""
+    while (row := session.next()) is not None:
+        began = time.monotonic()
+        _show(row, session, keys, answers, note)
+        answer = _answer(keys, answers)
+        seconds = round(time.monotonic() - began, 1)
+        note = ""
+        if answer == END:
+            return False
+        if answer == UNDO:
+            note = "taken back" if session.undo() else "there is nothing to take back"
+        elif not isinstance(answer, str):
+            session.label(answer, seconds=seconds)
+        elif reason := _skip_reason(answer.removeprefix(SKIP).strip(), answers):
+            session.skip(reason, seconds=round(time.monotonic() - began, 1))
+    return True
+
+
+def _show(row: Row, session: LabelSession, keys: AnswerKeys, answers: Answers, note: str) -> None:
+    progress = session.progress()
+    head = f"{progress.labelled} labelled" + (f", {note}" if note else "")
+    question = [session.config.question] if session.config.question else []
+    foot = [*question, *keys.legend(), f"{SKIP} skip   {UNDO} undo   {END} quit"]
+    answers.show(head, row_lines(row, width=answers.width), foot)
+
+
+def _answer(keys: AnswerKeys, answers: Answers) -> float | str:
+    """Return a grade, or what begins with one of the letters that stand for something else."""
+    while True:
+        text = answers.read()
+        grade = keys.read(text)
+        if grade is not None:
+            return grade
+        if text in (UNDO, END) or text == SKIP or text.startswith(f"{SKIP} "):
+            return text
+        answers.refuse(text)
+
+
+def _skip_reason(typed: str, answers: Answers) -> str:
+    """Return why a row is skipped; empty to label it after all."""
+    if typed:
+        return REASONS.get(typed, typed)
+    listed = "   ".join(f"{key} {reason}" for key, reason in REASONS.items())
+    line = answers.read_line(f"Why? {listed}, or your words; Enter goes back: ")
+    return REASONS.get(line, line)
+
+
+def _say_end(session: LabelSession, *, done: bool, named: str, as_json: bool) -> None:
+    progress = session.progress()
+    if as_json:
+        say_json({"queue": session.run_id, **asdict(progress), "done": done})
+        return
+    say(f"\n{progress.labelled} labelled, {progress.skipped} skipped; all of it is kept")
+    if not done:
+        say(f"Go on with:  judgewright label {session.run_id}{named}")
+        return
+    say(f"Nothing is left to label.\nWrite them:  judgewright data labels {session.run_id} --out labelled.jsonl")

@@ -1,0 +1,169 @@
+"""How an annotator's answers come in: one key each on a terminal, one line each elsewhere."""
+
+from __future__ import annotations
+
+import math
+import os
+import shutil
+import sys
+from collections.abc import Sequence
+from typing import Protocol
+
+import click
+
+from ..reports.label_screen import HEADING
+from ..terminal import bold, say
+
+if sys.platform != "win32":
+    import termios
+    import tty
+
+END = "q"
+"""What is answered where nothing more can come."""
+MORE, BACK = " ", "b"
+KEYS_AT_ONCE = 32
+"""Characters that are read at once: an arrow sends three."""
+HAS_KEYS = sys.platform != "win32"
+"""Whether keys can be read one by one; else each answer is a line."""
+
+
+class Answers(Protocol):
+    """Shows a row, and reads what is answered."""
+
+    @property
+    def width(self) -> int:
+        """Columns that a line may have."""
+        ...
+
+    def show(self, head: str, body: Sequence[str], foot: Sequence[str]) -> None:
+        """Show a row between what stands above and below it."""
+        ...
+
+    def read(self) -> str:
+        """Return the next key, or the next line."""
+        ...
+
+    def read_line(self, prompt: str) -> str:
+        """Return a line of text."""
+        ...
+
+    def refuse(self, typed: str) -> None:
+        """Say that this was no answer."""
+        ...
+
+
+class LineAnswers:
+    """Rows one below the other, and a line for each answer: for a pipe, or a terminal that cannot clear its screen.
+
+    Args:
+        to_stderr: Whether rows go to stderr, because stdout is for JSON.
+    """
+
+    def __init__(self, *, to_stderr: bool = False) -> None:
+        self._to_stderr = to_stderr
+        self.width = shutil.get_terminal_size().columns
+
+    def show(self, head: str, body: Sequence[str], foot: Sequence[str]) -> None:
+        """See `Answers.show`."""
+        say("\n".join(("", head, *body, "", *foot)), to_stderr=self._to_stderr)
+
+    def read(self) -> str:
+        """See `Answers.read`."""
+        line = sys.stdin.readline()
+        return line.strip() if line else END
+
+    def refuse(self, typed: str) -> None:
+        """See `Answers.refuse`."""
+        if typed:
+            say(f"{typed!r} is none of the answers", to_stderr=self._to_stderr)
+
+    def read_line(self, prompt: str) -> str:
+        """See `Answers.read_line`."""
+        say(prompt, to_stderr=self._to_stderr)
+        return sys.stdin.readline().strip()
+
+
+class KeyAnswers:
+    """One row on the screen at a time, and a key for each answer; a long row has pages.
+
+    Between `with` and its end the terminal hands over each key as it is pressed, and shows none.
+    """
+
+    def __init__(self) -> None:
+        self._page = 0
+        self._typed = ""
+        self._shown: tuple[str, Sequence[str], Sequence[str]] = ("", (), ())
+
+    def __enter__(self) -> KeyAnswers:
+        self._before = termios.tcgetattr(sys.stdin)
+        tty.setcbreak(sys.stdin)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        termios.tcsetattr(sys.stdin, termios.TCSADRAIN, self._before)
+
+    @property
+    def width(self) -> int:
+        """Columns of the terminal, which a person may change at any time."""
+        return shutil.get_terminal_size().columns
+
+    def show(self, head: str, body: Sequence[str], foot: Sequence[str]) -> None:
+        """See `Answers.show`."""
+        self._page, self._typed, self._shown = 0, "", (head, body, foot)
+        # A key that was held too long must not label a row that nobody has seen.
+        termios.tcflush(sys.stdin, termios.TCIFLUSH)
+        self._draw()
+
+    def read(self) -> str:
+        """See `Answers.read`; keys that turn pages are dealt with here."""
+        while True:
+            if not self._typed:
+                self._typed = os.read(sys.stdin.fileno(), KEYS_AT_ONCE).decode(errors="replace")
+            if self._typed in ("", "\x04"):  # the terminal is gone, or Ctrl-D
+                return END
+            key, self._typed = _first_key(self._typed)
+            if key == MORE:
+                self._page += 1
+            elif key == BACK:
+                self._page -= 1
+            else:
+                return key
+            self._draw()
+
+    def read_line(self, prompt: str) -> str:
+        """See `Answers.read_line`."""
+        sys.stdout.write(prompt)
+        sys.stdout.flush()
+        termios.tcsetattr(sys.stdin, termios.TCSADRAIN, self._before)
+        try:
+            return sys.stdin.readline().strip()
+        finally:
+            tty.setcbreak(sys.stdin)
+
+    def refuse(self, typed: str) -> None:
+        """See `Answers.refuse`."""
+        sys.stdout.write("\a")
+        sys.stdout.flush()
+
+    def _draw(self) -> None:
+        head, body, foot = self._shown
+        room = max(5, shutil.get_terminal_size().lines - len(foot) - 5)
+        pages = max(1, math.ceil(len(body) / room))
+        self._page = min(max(self._page, 0), pages - 1)
+        click.clear()
+        say(head)
+        for line in body[self._page * room : (self._page + 1) * room]:
+            if line.startswith(HEADING):
+                bold(line)
+            else:
+                say(line)
+        if pages > 1:
+            foot = (*foot, f"page {self._page + 1} of {pages}: space next, b back")
+        say("\n".join(("", *foot)))
+
+
+def _first_key(typed: str) -> tuple[str, str]:
+    """Return the first key of what came, and the rest; arrows and page keys stand for the pages they mean."""
+    if not typed.startswith("\x1b"):
+        return typed[0], typed[1:]
+    return {"\x1b[6~": MORE, "\x1b[B": MORE, "\x1b[5~": BACK, "\x1b[A": BACK}.get(typed, ""), ""

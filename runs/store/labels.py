@@ -1,0 +1,126 @@
+"""Labels that people gave in this workspace: every key press is a record, and none is ever changed or taken out."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, Literal
+
+from .database import Database
+from .schema import now
+
+LabelAction = Literal["label", "skip", "undo"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewLabel:
+    """What an annotator did about one row."""
+
+    queue: str
+    """The run that asked."""
+    action: LabelAction
+    row_key: bytes
+    """8 bytes of the hash of the row's texts, by which it is known again in another file."""
+    row_id: str
+    group: str
+    label: float | None
+    """The grade; None for a row that was skipped, and for an undo."""
+    reason: str = ""
+    """Why a row was skipped."""
+    annotator: str
+    seconds: float
+    """How long the row was on the screen."""
+    probability: float
+    """With which the row was drawn, known before it had a label; in (0, 1]."""
+    design: str
+    replaces: int | None = None
+    """The record that this one corrects or takes back."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LabelRecord(NewLabel):
+    """One record as it is kept."""
+
+    seq: int
+    """Rises with every record of the workspace."""
+    created: str
+    """UTC, ISO 8601."""
+
+
+class LabelStore:
+    """The labels of a workspace's database."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def append(self, new: NewLabel, *, after: int) -> bool:
+        """Keep a record; it is on the disk when this returns.
+
+        Args:
+            new: What the annotator did.
+            after: The last record of the queue that the annotator's command had read.
+
+        Returns:
+            False, with nothing kept, where the row has got a later record from another window.
+
+        Raises:
+            WorkspaceError: The database cannot be written.
+        """
+
+        def write(connection: sqlite3.Connection) -> bool:
+            later = connection.execute(_LATER, (new.queue, new.row_id, after)).fetchone()
+            if later is None:
+                connection.execute(_INSERT, {**asdict(new), "created": now()})
+            return later is None
+
+        written = self._database.submit(write).result()
+        # An annotator reads for minutes between two key presses: others may write meanwhile.
+        self._database.release()
+        return written
+
+    def records(self, queue: str | None = None) -> tuple[LabelRecord, ...]:
+        """Return the records of a queue, or of all, in the order in which they were made."""
+        if queue is None:
+            rows = self._database.read(f"{_SELECT} ORDER BY seq")
+        else:
+            rows = self._database.read(f"{_SELECT} WHERE queue = ? ORDER BY seq", (queue,))
+        return tuple(_record(row) for row in rows)
+
+
+def counting_records(records: Iterable[LabelRecord]) -> list[LabelRecord]:
+    """Return the records that count: the last one of each annotator about a row, unless it was taken back.
+
+    They stand in the order in which they were made.
+    """
+    counting: dict[tuple[str, str, str], LabelRecord] = {}
+    for record in records:
+        key = (record.queue, record.annotator, record.row_id)
+        counting.pop(key, None)
+        if record.action != "undo":
+            counting[key] = record
+    return list(counting.values())
+
+
+_INSERT = """
+INSERT INTO label (
+    queue, action, row_key, row_id, "group", label, reason, annotator, seconds, probability, design, replaces, created
+) VALUES (
+    :queue, :action, :row_key, :row_id, :group, :label, :reason, :annotator, :seconds, :probability, :design,
+    :replaces, :created
+)
+"""
+_SELECT = """
+SELECT seq, queue, action, row_key, row_id, "group", label, reason, annotator, seconds, created, probability, design,
+    replaces
+FROM label
+"""
+_COLUMNS = (
+    *("seq", "queue", "action", "row_key", "row_id", "group", "label", "reason", "annotator", "seconds", "created"),
+    *("probability", "design", "replaces"),
+)
+_LATER = "SELECT seq FROM label WHERE queue = ? AND row_id = ? AND seq > ?"
+
+
+def _record(row: Sequence[Any]) -> LabelRecord:  # Any: SQL values
+    return LabelRecord(**dict(zip(_COLUMNS, row, strict=True)))
