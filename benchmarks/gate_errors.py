@@ -1,9 +1,10 @@
 """How often the gate is wrong: accepts without a gain, and gains it does not accept; and what it says of real prompts.
 
-    python benchmarks/gate_errors.py [alike] [real] [reuse] [planted] [silent] [garbled] [--runs N]
+    python benchmarks/gate_errors.py [alike] [choices] [real] [reuse] [planted] [silent] [garbled] [--runs N]
 
 Verdicts are drawn, no model is asked. Alike: two judges of the same quality on the labels and groups of real files,
-each with a quality of its own in every group, shared or not; at most 33 of 500 accepted. Real: published verdicts of
+each with a quality of its own in every group, shared or not; at most 33 of 500 accepted. Choices: the same of judges
+that choose among five classes, the rarest 4 % of the rows. Real: published verdicts of
 real prompts, first looks. Reuse: 200 edits against one holdout, each from the judge in use; random edits flip verdicts
 anywhere, idle ones mend as much as they break. Planted: six points of accuracy among churn, at 2,000 holdout rows, and
 at the 600 that are the holdout's share of 2,000. Silent: a judge of the same quality whose false positives cannot be
@@ -25,10 +26,10 @@ from pathlib import Path
 
 import numpy as np
 
-from judgewright.judges import BINARY, Dataset, JudgedDataset, Row, Unscored, Verdict
+from judgewright.judges import BINARY, Dataset, JudgedDataset, OutputScale, Row, Unscored, Verdict
 from judgewright.judges.files import VerdictColumns, load_judges
 from judgewright.judges.metrics import compare
-from judgewright.optimize import decide, read_objective
+from judgewright.optimize import Guard, Objective, decide, read_objective
 from judgewright.optimize.events import GateDecided, read_as
 from judgewright.optimize.holdout import Ask, ask_again
 from judgewright.optimize.holdout.ledger import MAX_LOOKS, alpha_of_look
@@ -111,6 +112,57 @@ def alike(runs: int) -> bool:
                 outcomes[decide(*sides, F1, alpha=alpha_of_look(1)).outcome] += 1
             good &= outcomes["accepted"] <= 33 * runs / 500
             print(f"alike: {name:18} {len(drawn.labels):>5,} rows, {count:>3} groups, {kind:12}: ", end="")
+            print(", ".join(f"{outcomes[o]} {o}" for o in ("accepted", "refused", "undecided")), flush=True)
+    return good
+
+
+def choices(runs: int) -> bool:
+    """Compare judges of one quality that choose among classes; print how many were accepted for each target."""
+    scale = OutputScale(kind="choice", labels=("orders", "support", "stock", "staff", "other"))
+    shares, good = (0.45, 0.25, 0.16, 0.10, 0.04), True
+    objectives = {
+        "macro F1": Objective(text="", target="f1_macro_grades", direction=None),
+        "accuracy": Objective(text="", target="accuracy_grades", direction=None),
+        "recall of a class, macro F1 guarded": Objective(
+            text="",
+            target="recall[stock]",
+            direction=None,
+            guards=(Guard(metric="f1_macro_grades", margin=0.05),),
+        ),
+    }
+    for n, each in ((240, 1), (600, 1), (600, 3)):
+        for name, objective in objectives.items():
+            rng, outcomes = np.random.default_rng(2), Counter[str]()
+            for _ in range(runs):
+                labels, groups = rng.choice(5, n, p=shares), np.arange(n) // each
+                columns = {f"c{k}": rng.integers(0, k, n).tolist() for k in (2, 3, 5)}
+                rows = tuple(
+                    Row(
+                        id=str(i),
+                        inputs={},
+                        label=float(labels[i]),
+                        group=f"g{groups[i]}",
+                        meta={column: values[i] for column, values in columns.items()},
+                    )
+                    for i in range(n)
+                )
+                # The classes that a wrong row may be called: what a row resembles is the same for both judges.
+                like = (labels + rng.integers(1, 5, n)) % 5
+                spread = rng.normal(0, 1, groups[-1] + 1)
+                sides = []
+                for _ in range(2):
+                    own = spread + rng.normal(0, 0.7, len(spread))
+                    wrong = rng.random(n) < 1 / (1 + np.exp(1.4 - own[groups]))
+                    codes = np.where(wrong, like, labels).tolist()
+                    answers = tuple(
+                        Verdict(row_id=row.id, score=float(code), positive=code >= 1)
+                        for row, code in zip(rows, codes, strict=True)
+                    )
+                    dataset = Dataset(rows=rows, labels=scale)
+                    sides.append(JudgedDataset(dataset=dataset, answers=answers, scale=scale))
+                outcomes[decide(*sides, objective, alpha=alpha_of_look(1)).outcome] += 1
+            good &= outcomes["accepted"] <= 33 * runs / 500
+            print(f"choices: {n} rows in {n // each} groups, {name}: ", end="")
             print(", ".join(f"{outcomes[o]} {o}" for o in ("accepted", "refused", "undecided")), flush=True)
     return good
 
@@ -284,6 +336,7 @@ def unread(judged: JudgedDataset, hidden: np.ndarray) -> JudgedDataset:
 
 PARTS = {
     "alike": (alike, 500),
+    "choices": (choices, 500),
     "real": (real, 1),
     "reuse": (reuse, 100),
     "planted": (planted, 200),

@@ -21,7 +21,7 @@ from .files.small_file import read_small, read_small_text
 from .files.verdicts import load_verdicts
 from .instruction import Filled, Instruction, Unfilled, ask_instruction, load_instruction, number_lines, read_answer
 from .judge import VERDICT_LIMIT, JudgeSettings, judge, judge_request
-from .judged_dataset import BoolArray, FloatArray, IntArray, JudgedDataset, group_codes
+from .judged_dataset import CLASS_METRICS, BoolArray, FloatArray, IntArray, JudgedDataset, group_codes
 from .leaderboard import Leaderboard, rank_judges
 from .listwise import Repairs, Window, judge_listwise, rank, rank_queries
 from .metrics.benchmark import Benchmark, by_column, measure, require_column
@@ -52,6 +52,7 @@ from .scale import (
     calibration_from_json,
     infer_label_scale,
     parse_label_scale,
+    split_class_metric,
 )
 from .simulated.model import Simulated
 from .splits import DEFAULT_SHARES, SealedRows, Shares, Splits, parse_shares, split_dataset
@@ -60,6 +61,7 @@ from .verdict import Answer, Unscored, Verdict, apply_rule
 
 __all__ = [
     "BINARY",
+    "CLASS_METRICS",
     "DATA_NOTICE",
     "DEFAULT_SHARES",
     "FIRST_ROWS",
@@ -177,6 +179,7 @@ __all__ = [
     "require_labels",
     "response_format",
     "rows_needed",
+    "split_class_metric",
     "split_dataset",
     "with_permutation_p",
     "with_token_confidence",

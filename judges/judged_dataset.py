@@ -14,7 +14,7 @@ import numpy.typing as npt
 from .errors import InputError
 from .notebook_display import FIRST_ROWS, SIMULATED, html_table
 from .rows import Dataset, Row
-from .scale import DecisionRule, OutputScale
+from .scale import DecisionRule, OutputScale, split_class_metric
 from .verdict import Answer, Unscored, Verdict, apply_rule
 
 if TYPE_CHECKING:
@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 FloatArray = npt.NDArray[np.float64]
 BoolArray = npt.NDArray[np.bool_]
 IntArray = npt.NDArray[np.int64]
+
+CLASS_METRICS = ("accuracy_grades", "kappa_grades", "f1_macro_grades")
+"""Metrics that take grades or classes as names: only whether two are the same counts."""
 
 
 def group_codes(rows: Iterable[Row]) -> IntArray:
@@ -104,6 +107,13 @@ class JudgedDataset:
         return np.array([v.positive for v in self.verdicts], np.bool_)
 
     @cached_property
+    def wrong(self) -> BoolArray:
+        """Whether the judge decided otherwise than people, or chose another class than they; shape (n,)."""
+        if self.scale.kind == "choice":
+            return self.label != self.score
+        return self.positive != self.predicted
+
+    @cached_property
     def confidence(self) -> FloatArray:
         """Confidence in the verdict, NaN where none was given; shape (n,)."""
         return np.array([np.nan if v.confidence is None else v.confidence for v in self.verdicts], np.float64)
@@ -135,8 +145,10 @@ class JudgedDataset:
         Such a row is either a bad error of the judge or an error in its label. Rows of equal certainty, or of none,
         come by the distance of their grades where both sides grade on one scale, then in their order.
         """
-        wrong = np.flatnonzero(self.positive != self.predicted)
-        distance = np.abs(self.label - self.score) if self.same_scale else np.zeros(len(self.scored))
+        wrong = np.flatnonzero(self.wrong)
+        distance = np.zeros(len(self.scored))
+        if self.same_scale and self.scale.kind != "choice":
+            distance = np.abs(self.label - self.score)
         sure = np.nan_to_num(self.certainty, nan=-1.0)
         return wrong[np.lexsort((-distance[wrong], -sure[wrong]))].tolist()
 
@@ -146,17 +158,31 @@ class JudgedDataset:
         return group_codes(self.rows)
 
     def compared(self, metric: str) -> tuple[BoolArray, BoolArray] | tuple[FloatArray, FloatArray]:
-        """Return people's side and the judge's as a metric compares them: decisions, or grades for `off_by_one`.
+        """Return people's side and the judge's as a metric compares them.
+
+        Decisions for a metric of decisions, grades or classes for one of those. A metric of one class of a choice,
+        such as `recall[billing]`, takes the class for the positive side and all others for the negative one.
 
         Raises:
-            InputError: The metric compares grades, and people graded on another scale than the judge.
+            InputError: The metric does not fit the scale: people graded on another one, or a choice has no threshold.
         """
-        if metric != "off_by_one":
+        _, name = split_class_metric(metric)
+        if name is not None:
+            if self.scale.kind != "choice" or name not in self.scale.labels:
+                raise InputError(f"{metric}: {name!r} is not a class of the judge, which gives {self.scale.describe()}")
+            code = float(self.scale.labels.index(name))
+            return self.label == code, self.score == code
+        if self.scale.kind == "choice" and metric not in CLASS_METRICS:
+            raise InputError(
+                f"{metric} needs an order, and this judge chooses {self.scale.describe()}",
+                hint=f"name a class, such as recall[{self.scale.labels[0]}], or use {', '.join(CLASS_METRICS)}",
+            )
+        if metric not in CLASS_METRICS and metric != "off_by_one":
             return self.positive, self.predicted
         if not self.same_scale:
             theirs = self.dataset.labels.describe()
             raise InputError(
-                f"off_by_one compares grades, but labels are {theirs} and the judge's {self.scale.describe()}"
+                f"{metric} compares grades, but labels are {theirs} and the judge's {self.scale.describe()}"
             )
         return self.label, self.score
 

@@ -9,7 +9,7 @@ from itertools import combinations
 from typing import TYPE_CHECKING
 
 from .errors import InputError
-from .judged_dataset import JudgedDataset
+from .judged_dataset import CLASS_METRICS, JudgedDataset
 from .metrics.benchmark import Benchmark
 from .metrics.catalog import LOWER_IS_BETTER, PAIRED_METRICS
 from .metrics.estimate import Estimate
@@ -256,8 +256,8 @@ def _shared(first: JudgedDataset, second: JudgedDataset, metric: str) -> tuple[J
 
 
 def _labels(predictions: JudgedDataset, metric: str) -> list[float | bool | None]:
-    """Return people's side of each row as the metric compares it: grades for `off_by_one`, else decisions."""
-    if metric == "off_by_one":
+    """Return people's side of each row as the metric compares it: grades or classes, else decisions."""
+    if metric == "off_by_one" or metric in CLASS_METRICS:
         return [row.label for row in predictions.dataset.rows]
     labels = predictions.dataset.labels
     return [None if row.label is None else labels.positive(row.label) for row in predictions.dataset.rows]

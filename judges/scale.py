@@ -146,6 +146,14 @@ def parse_label_scale(text: str) -> OutputScale:
         raise InputError(f"label scale {text!r} is not binary, probability, LOW..HIGH or LOW..HIGH@THRESHOLD") from None
 
 
+def split_class_metric(name: str) -> tuple[str, str | None]:
+    """Split `recall[billing]` into the metric and the class of a choice; the class is None where there is none."""
+    metric, bracket, rest = name.partition("[")
+    if not bracket or not rest.endswith("]"):
+        return name, None
+    return metric, rest[:-1]
+
+
 LOGIT_EDGE = 0.001
 """Platt scaling takes a probability nearer to 0 or 1 for this, since the logit of a stated 1 does not exist."""
 

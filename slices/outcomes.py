@@ -39,17 +39,25 @@ class Outcomes:
 
     @classmethod
     def of(cls, judged: JudgedDataset) -> Outcomes:
-        """Take the scored rows of a table."""
+        """Take the scored rows of a table.
+
+        For a choice every row is positive, and predicted where the judge chose people's class: an error is a miss.
+        """
         # In the order of the codes in `judged.groups`.
         names = dict.fromkeys(row.group_key for row in judged.rows)
         probability = judged.score if judged.scale.kind == "probability" else judged.probability
+        positive, predicted, distance = judged.positive, judged.predicted, None
+        if judged.scale.kind == "choice":
+            positive, predicted = np.ones(len(judged.rows), np.bool_), ~judged.wrong
+        elif judged.same_scale:
+            distance = np.abs(judged.label - judged.score)
         return cls(
-            positive=judged.positive,
-            predicted=judged.predicted,
+            positive=positive,
+            predicted=predicted,
             groups=judged.groups,
             group_names=tuple(names),
             probability=probability,
-            distance=np.abs(judged.label - judged.score) if judged.same_scale else None,
+            distance=distance,
         )
 
     def __len__(self) -> int:

@@ -148,7 +148,7 @@ def find_regressions(
     old, new = before.only(common), after.only(common)
     features = read_features(old, columns=columns, exclude=exclude)
     report = search_slices(_rights(old, new), features, _TARGET, limits, notes=_notes(before, after, old))
-    overall = compare_judged("accuracy", old, new)
+    overall = compare_judged(_accuracy_of(old), old, new)
     regressions: list[Regression] = []
     for one in report.slices:
         regression = _describe(one.predicate, one.p, old, new) if one.confirmed else None
@@ -175,8 +175,8 @@ def _rights(old: JudgedDataset, new: JudgedDataset) -> Outcomes:
     """
     plain = Outcomes.of(old)
     return Outcomes(
-        positive=old.positive == old.predicted,
-        predicted=new.positive == new.predicted,
+        positive=~old.wrong,
+        predicted=~new.wrong,
         groups=plain.groups,
         group_names=plain.group_names,
         probability=np.full(len(plain), np.nan),
@@ -186,11 +186,11 @@ def _rights(old: JudgedDataset, new: JudgedDataset) -> Outcomes:
 def _describe(predicate: Predicate, p: float, old: JudgedDataset, new: JudgedDataset) -> Regression | None:
     """Measure a slice before and after; None where either side of it has no rows."""
     member = predicate.mask(old.dataset.rows)
-    inside = compare_judged("accuracy", old, new, keep=member)
-    elsewhere = compare_judged("accuracy", old, new, keep=~member)
+    inside = compare_judged(_accuracy_of(old), old, new, keep=member)
+    elsewhere = compare_judged(_accuracy_of(old), old, new, keep=~member)
     if inside is None or elsewhere is None:
         return None
-    was, now = old.positive == old.predicted, new.positive == new.predicted
+    was, now = ~old.wrong, ~new.wrong
     return Regression(
         predicate=predicate,
         change=inside,
@@ -199,6 +199,11 @@ def _describe(predicate: Predicate, p: float, old: JudgedDataset, new: JudgedDat
         mended=int((~was & now & member).sum()),
         p=p,
     )
+
+
+def _accuracy_of(judged: JudgedDataset) -> str:
+    """Return the name of the share of right verdicts: of decisions, or of classes for a choice."""
+    return "accuracy_grades" if judged.scale.kind == "choice" else "accuracy"
 
 
 def _change_json(change: Change) -> dict[str, float | int | None]:

@@ -23,7 +23,10 @@ from ..judged_dataset import BoolArray, FloatArray, IntArray
 Formula = Callable[[FloatArray], FloatArray]
 """Maps tables of shape (..., K, K) to values of shape (...)."""
 Influence = Callable[[FloatArray, float], FloatArray]
-"""Maps a (2, 2) table of shares and the metric's value on it to the influence of a row of each cell, shape (2, 2)."""
+"""Maps a (K, K) table of shares and the metric's value on it to the influence of a row of each cell, shape (K, K).
+
+K is 2 for a metric of decisions.
+"""
 Proportion = Callable[[FloatArray], tuple[FloatArray, FloatArray]]
 """Maps tables to hits and to the rows they are counted among, each of shape (...)."""
 Grades = npt.NDArray[np.number] | BoolArray | Sequence[float]
@@ -137,8 +140,8 @@ def accuracy(table: FloatArray) -> FloatArray:
 
 
 def accuracy_influence(share: FloatArray, value: float) -> FloatArray:
-    """Return the influence of a row of each cell on accuracy."""
-    return (_LABEL == _VERDICT) - value
+    """Return the influence of a row of each cell on accuracy; any K."""
+    return np.eye(len(share)) - value
 
 
 def balanced_accuracy(table: FloatArray) -> FloatArray:
@@ -178,12 +181,12 @@ def kappa(table: FloatArray) -> FloatArray:
 
 
 def kappa_influence(share: FloatArray, value: float) -> FloatArray:
-    """Return the influence of a row of each cell on Cohen's kappa."""
+    """Return the influence of a row of each cell on Cohen's kappa; any K."""
     labels, verdicts = share.sum(1), share.sum(0)
     agreed, chance = np.trace(share), labels @ verdicts
     # A row moves chance agreement through both margins: the judge's at its label, the labels' at its verdict.
     on_chance = verdicts[:, None] + labels[None, :] - 2 * chance
-    return ((_LABEL == _VERDICT) - agreed - (1 - value) * on_chance) / (1 - chance)
+    return (np.eye(len(share)) - agreed - (1 - value) * on_chance) / (1 - chance)
 
 
 def kappa_linear(table: FloatArray) -> FloatArray:
@@ -217,6 +220,20 @@ def f1_macro(table: FloatArray) -> FloatArray:
     """Return the unweighted mean of each class's F1, over the classes that occur as label or as verdict; any K."""
     hits, members = _class_parts(table)
     return _ratio(_ratio_or_zero(2 * hits, members).sum(-1), (members > 0).sum(-1).astype(np.float64))
+
+
+def f1_macro_influence(share: FloatArray, value: float) -> FloatArray:
+    """Return the influence of a row of each cell on macro F1; any K.
+
+    A row moves the F1 of its label's class and that of its verdict's class, each with the weight of one class among
+    those that occur.
+    """
+    hits, members = _class_parts(share)
+    by_class = _ratio_or_zero(2 * hits, members)
+    # One row more in a class, as label or as verdict, lowers its F1; a hit raises it as well.
+    lowered = _ratio_or_zero(by_class, members)
+    raised = _ratio_or_zero(np.full(len(share), 2.0), members)
+    return (np.diag(raised) - lowered[:, None] - lowered[None, :]) / (members > 0).sum()
 
 
 def f1_micro(table: FloatArray) -> FloatArray:

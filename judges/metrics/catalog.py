@@ -11,6 +11,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
+from ..errors import InputError
+from ..scale import split_class_metric
 from . import agreement
 from .agreement import Formula, Influence, Proportion
 
@@ -178,12 +180,14 @@ METRICS: Mapping[str, Metric] = {
         needs=("classes",),
         formula=agreement.accuracy,
         proportion=agreement.accuracy_parts,
+        influence=agreement.accuracy_influence,
     ),
     "kappa_grades": Metric(
         what="agreement beyond chance on the exact grade or class (Cohen)",
         range="-1..1",
         needs=("grades", "classes"),
         formula=agreement.kappa,
+        influence=agreement.kappa_influence,
         undefined=_ONE_GRADE,
         beyond_chance=True,
     ),
@@ -220,6 +224,7 @@ METRICS: Mapping[str, Metric] = {
         what="unweighted mean of every grade's or class's F1",
         needs=("grades", "classes"),
         formula=agreement.f1_macro,
+        influence=agreement.f1_macro_influence,
     ),
     # Without a formula here: `suites.py` takes the nominal or the ordinal one, whichever fits the rows.
     "krippendorff_alpha": Metric(
@@ -300,8 +305,23 @@ GRADE_METRICS: Mapping[str, Formula] = _formulas("grades")
 CHOICE_METRICS: Mapping[str, Formula] = _formulas("classes")
 """Formulas of the (K, K) table of labels without order."""
 PAIRED_METRICS = (*(name for name, metric in METRICS.items() if metric.influence), "off_by_one")
-"""Metrics that have an influence function; that of `off_by_one` is taken from the grades."""
+"""Metrics that have an influence function; that of `off_by_one` is taken from the grades.
+
+One of decisions can also be taken of one class of a choice, `recall[billing]`.
+"""
 LOWER_IS_BETTER = frozenset(name for name, metric in METRICS.items() if metric.lower_is_better)
+
+
+def metric_of(name: str) -> Metric:
+    """Return the entry of a metric; of `recall[billing]`, that of recall.
+
+    Raises:
+        InputError: No such metric has an influence function, or it cannot be taken of one class.
+    """
+    family, label = split_class_metric(name)
+    if family not in PAIRED_METRICS or (label is not None and family not in BINARY_METRICS):
+        raise InputError(f"no influence function is known for {name!r}; there is one for {', '.join(PAIRED_METRICS)}")
+    return METRICS[family]
 
 
 def is_metric(name: str) -> bool:

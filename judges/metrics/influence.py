@@ -10,8 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from ..errors import InputError
-from ..judged_dataset import BoolArray, FloatArray
-from .catalog import BINARY_METRICS, METRICS, NO_ROWS, PAIRED_METRICS
+from ..judged_dataset import BoolArray, FloatArray, IntArray
+from .catalog import BINARY_METRICS, METRICS, NO_ROWS, Metric, metric_of
 
 Values = BoolArray | FloatArray | npt.NDArray[np.integer]
 
@@ -20,18 +20,17 @@ def point(metric: str, label: Values, predicted: Values) -> float | None:
     """Return the metric on these rows; None where it is undefined.
 
     Args:
-        metric: A name of `PAIRED_METRICS`.
-        label: What people say; booleans, or grades for `off_by_one`. Shape (n,).
+        metric: A name of `PAIRED_METRICS`, or one of decisions of one class, such as `recall[billing]`.
+        label: What people say; booleans, or grades or classes where the metric compares those. Shape (n,).
         predicted: What the judge says, likewise.
 
     Raises:
         InputError: No such metric, or the arrays do not fit it.
     """
-    if metric not in PAIRED_METRICS:
-        raise InputError(f"no influence function is known for {metric!r}; there is one for {', '.join(PAIRED_METRICS)}")
+    entry = metric_of(metric)
     if label.shape != predicted.shape:
         raise InputError(f"{len(label)} labels for {len(predicted)} verdicts")
-    if metric != "off_by_one" and (label.dtype != np.bool_ or predicted.dtype != np.bool_):
+    if "decisions" in entry.needs and (label.dtype != np.bool_ or predicted.dtype != np.bool_):
         raise InputError(
             f"{metric} compares booleans, got {label.dtype} and {predicted.dtype}; apply the threshold first"
         )
@@ -39,7 +38,8 @@ def point(metric: str, label: Values, predicted: Values) -> float | None:
         return None
     if metric == "off_by_one":
         return float(_within_one(label, predicted).mean())
-    value = float(BINARY_METRICS[metric](_shares(label, predicted)))
+    assert entry.formula is not None, metric
+    value = float(entry.formula(_shares(entry, label, predicted)[0]))
     return value if np.isfinite(value) else None
 
 
@@ -47,23 +47,23 @@ def influence(metric: str, label: Values, predicted: Values) -> FloatArray:
     """Return the influence of each row on the metric; shape (n,), mean 0.
 
     Args:
-        metric: A name of `PAIRED_METRICS`.
-        label: What people say; booleans, or grades for `off_by_one`. Shape (n,).
+        metric: A name of `PAIRED_METRICS`, or one of decisions of one class, such as `recall[billing]`.
+        label: What people say; booleans, or grades or classes where the metric compares those. Shape (n,).
         predicted: What the judge says, likewise.
 
     Raises:
         InputError: No such metric, the arrays do not fit it, or the metric is undefined on these rows.
     """
     value = point(metric, label, predicted)
+    entry = metric_of(metric)
     if value is None:
-        reason = METRICS[metric].undefined if len(label) else NO_ROWS
+        reason = entry.undefined if len(label) else NO_ROWS
         raise InputError(f"{metric} is undefined on these rows: {reason}")
     if metric == "off_by_one":
         return _within_one(label, predicted) - value
-    by_cell = METRICS[metric].influence
-    assert by_cell is not None, metric
-    cells = by_cell(_shares(label, predicted), value)
-    return cells[label.astype(np.int64), predicted.astype(np.int64)]
+    assert entry.influence is not None, metric
+    shares, cell = _shares(entry, label, predicted)
+    return entry.influence(shares, value).ravel()[cell]
 
 
 def cell_influence(metric: str, counts: npt.NDArray[np.integer]) -> tuple[float, FloatArray] | None:
@@ -90,6 +90,15 @@ def _within_one(label: Values, predicted: Values) -> FloatArray:
     return (distance <= 1).astype(np.float64)
 
 
-def _shares(label: Values, predicted: Values) -> FloatArray:
-    pairs = 2 * label.astype(np.int64) + predicted.astype(np.int64)
-    return np.bincount(pairs, minlength=4).reshape(2, 2) / len(label)
+def _shares(entry: Metric, label: Values, predicted: Values) -> tuple[FloatArray, IntArray]:
+    """Return the shares of rows by label and verdict, and the cell of each row in that table, counted along its rows.
+
+    The shape is (2, 2) for decisions, else (K, K) for the grades or classes that occur.
+    """
+    if "decisions" in entry.needs:
+        size, cell = 2, 2 * label.astype(np.int64) + predicted.astype(np.int64)
+    else:
+        levels, codes = np.unique(np.concatenate([label, predicted]), return_inverse=True)
+        size = len(levels)
+        cell = (size * codes[: len(label)] + codes[len(label) :]).astype(np.int64)
+    return np.bincount(cell, minlength=size * size).reshape(size, size) / len(label), cell

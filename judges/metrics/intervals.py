@@ -65,8 +65,8 @@ class Cells:
         return effective_groups(np.bincount(self.groups[rows]))
 
 
-def effective_groups(sizes: IntArray) -> float:
-    """Return how many groups of equal size weigh as much, (sum n)^2 / sum n^2 (Kish 1965); 0 for no rows."""
+def effective_groups(sizes: IntArray | FloatArray) -> float:
+    """Return how many groups of equal size or weight count as much, (sum n)^2 / sum n^2 (Kish 1965); 0 for no rows."""
     squares = float((sizes.astype(np.float64) ** 2).sum())
     return float(sizes.sum()) ** 2 / squares if squares else 0.0
 

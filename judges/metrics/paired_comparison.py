@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..judged_dataset import BoolArray, FloatArray, IntArray, JudgedDataset
-from .catalog import METRICS
+from .catalog import metric_of
 from .delta import influence_se
 from .influence import influence, point
 from .intervals import effective_groups
@@ -62,7 +62,7 @@ def compare(
     number where a few large groups dominate.
 
     Args:
-        metric: A metric that has an influence function.
+        metric: A metric that has an influence function; of a choice also one of a class, `recall[billing]`.
         before, after: Two answers to the same dataset, rows in the same order.
         keep: Which rows of the dataset to compare, shape (rows,); all unless given.
 
@@ -84,7 +84,11 @@ def compare(
     by_group = np.bincount(groups, weights=moved).astype(np.float64)
     changed_groups = int((np.abs(by_group) > UNMOVED).sum())
     denominators = _denominator(metric, before), _denominator(metric, after)
-    effective = effective_groups(np.bincount(groups[denominators[0] | denominators[1]]))
+    if metric == "f1_macro_grades":
+        weights = _class_weights(before) + _class_weights(after)
+    else:
+        weights = (denominators[0] | denominators[1]).astype(np.float64)
+    effective = effective_groups(np.bincount(groups, weights=weights))
     # One group that changed cannot show how much groups differ.
     freedom = 0.0
     if changed_groups >= 2:
@@ -119,8 +123,18 @@ def compare(
 
 def _denominator(metric: str, predictions: JudgedDataset) -> BoolArray:
     """Return which rows the metric is computed from; shape (n,)."""
-    cell = 2 * predictions.positive.astype(np.int64) + predictions.predicted
-    return np.isin(cell, METRICS[metric].cells)
+    entry = metric_of(metric)
+    if "decisions" not in entry.needs:
+        return np.ones(len(predictions.rows), np.bool_)
+    label, predicted = predictions.compared(metric)
+    return np.isin(2 * label.astype(np.int64) + predicted, entry.cells)
+
+
+def _class_weights(predictions: JudgedDataset) -> FloatArray:
+    """Return how much each row counts in macro F1, which gives a rare class as much as a common one; shape (n,)."""
+    _, codes = np.unique(np.concatenate([predictions.label, predictions.score]), return_inverse=True)
+    share = 1.0 / np.bincount(codes)[codes]
+    return share[: len(predictions.rows)] + share[len(predictions.rows) :]
 
 
 def common_rows(before: JudgedDataset, after: JudgedDataset) -> IntArray:

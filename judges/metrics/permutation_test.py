@@ -12,8 +12,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from ..judged_dataset import BoolArray, FloatArray, IntArray, JudgedDataset
-from .catalog import BINARY_METRICS, METRICS
+from ..judged_dataset import CLASS_METRICS, BoolArray, FloatArray, IntArray, JudgedDataset
+from .catalog import METRICS, metric_of
 from .paired_comparison import Change, common_rows
 
 FEW_GROUPS = 30
@@ -22,10 +22,14 @@ EXACT_GROUPS = 15
 """Up to this many changed groups, every way to swap them is tried: 32,768 at most."""
 DRAWS = 10_000
 """Ways that are drawn where there are more."""
+BLOCK = 2_048
+"""Ways that are reckoned at once."""
 
 
 def with_permutation_p(change: Change | None, before: JudgedDataset, after: JudgedDataset) -> Change | None:
     """Let the larger of the two p-values stand where verdicts changed in fewer than `FEW_GROUPS` groups.
+
+    For macro F1 it always stands.
 
     These are counted by verdicts: one changed verdict moves the influence of every row on precision a little, so that
     `Change.changed_groups` may count nearly all groups.
@@ -38,31 +42,47 @@ def with_permutation_p(change: Change | None, before: JudgedDataset, after: Judg
         return None
     rows = common_rows(before, after)
     before, after = before.only(rows), after.only(rows)
-    old = count_cells(change.metric, before, before.groups)
-    new = count_cells(change.metric, after, before.groups)
-    if changed_groups(change.metric, old, new).sum() >= FEW_GROUPS:
+    classes = np.unique(np.concatenate([before.label, before.score, after.score]))
+    old = count_cells(change.metric, before, before.groups, classes=classes)
+    new = count_cells(change.metric, after, before.groups, classes=classes)
+    # Macro F1 hangs on its rarest class, of which there may be few groups however many changed.
+    few = changed_groups(change.metric, old, new).sum() < FEW_GROUPS or change.metric == "f1_macro_grades"
+    if not few:
         return change
     p = permutation_p(change.metric, old, new)
     return replace(change, p=max(change.p, p), swap_p=p)
 
 
-def count_cells(metric: str, predictions: JudgedDataset, groups: IntArray) -> IntArray:
-    """Count each group's rows by label and verdict; shape (G, 4).
+def count_cells(
+    metric: str, predictions: JudgedDataset, groups: IntArray, *, classes: FloatArray | None = None
+) -> IntArray:
+    """Count each group's rows by label and verdict; shape (G, 4), or (G, K * K) for a metric of K classes.
 
-    A metric of grades is counted as right and wrong decisions about rows that are all negative.
+    `off_by_one` is counted as right and wrong decisions about rows that are all negative.
+
+    Args:
+        metric: Which sides are compared.
+        predictions: The rows.
+        groups: The group of each row.
+        classes: The grades or classes that a table of classes has; those that occur unless given.
     """
     label, predicted = predictions.compared(metric)
+    size = 2
     if metric == "off_by_one":
         cell = (np.abs(label.astype(np.float64) - predicted.astype(np.float64)) > 1).astype(np.int64)
+    elif metric in CLASS_METRICS:
+        levels = np.unique(np.concatenate([label, predicted]) if classes is None else classes)
+        size = len(levels)
+        cell = size * np.searchsorted(levels, label) + np.searchsorted(levels, predicted)
     else:
         cell = 2 * label.astype(np.int64) + predicted.astype(np.int64)
-    count = int(groups.max()) + 1 if len(groups) else 0
-    return np.bincount(4 * groups + cell, minlength=4 * count).reshape(count, 4)
+    cells, count = size * size, int(groups.max()) + 1 if len(groups) else 0
+    return np.bincount(cells * groups + cell, minlength=cells * count).reshape(count, cells)
 
 
 def changed_groups(metric: str, before: IntArray, after: IntArray) -> BoolArray:
-    """Return in which groups a count that the metric reads differs; shape (G,), of counts (G, 4)."""
-    cells = list(METRICS[metric].cells)
+    """Return in which groups a count that the metric reads differs; shape (G,), of counts as `count_cells` has them."""
+    cells = slice(None) if metric in CLASS_METRICS else list(metric_of(metric).cells)
     return (before[:, cells] != after[:, cells]).any(axis=1)
 
 
@@ -73,7 +93,7 @@ def permutation_p(
 
     Args:
         metric: Whose difference is tested.
-        before, after: Counts of each group's rows by cell; shape (G, 4).
+        before, after: Counts of each group's rows by cell, as `count_cells` has them.
         exact: Up to this many changed groups, every way to swap them is tried.
         draws: Ways to swap that are drawn where there are more.
         seed: Of the draws.
@@ -85,12 +105,19 @@ def permutation_p(
     else:
         swapped = np.random.default_rng(seed).integers(0, 2, (draws, len(gain)))
         swapped[0] = 0  # the observed answers are one of the ways
-    moved = swapped @ gain
-    differences = _value(metric, after.sum(0) - moved) - _value(metric, before.sum(0) + moved)
+    differences = np.empty(len(swapped))
+    # Some at a time: the tables of many classes would fill the memory.
+    for first in range(0, len(swapped), BLOCK):
+        moved = swapped[first : first + BLOCK] @ gain
+        differences[first : first + BLOCK] = _value(metric, after.sum(0) - moved) - _value(
+            metric, before.sum(0) + moved
+        )
     # A way in which the metric does not exist counts against the new judge.
     return float((np.isnan(differences) | (differences >= differences[0] - 1e-12)).mean())
 
 
 def _value(metric: str, cells: IntArray) -> FloatArray:
-    name = "accuracy" if metric == "off_by_one" else metric
-    return BINARY_METRICS[name](cells.reshape(-1, 2, 2).astype(np.float64))
+    size = round(cells.shape[1] ** 0.5)
+    formula = METRICS["accuracy"].formula if metric == "off_by_one" else metric_of(metric).formula
+    assert formula is not None, metric
+    return formula(cells.reshape(-1, size, size).astype(np.float64))

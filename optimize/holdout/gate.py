@@ -67,10 +67,10 @@ def decide(
         in_slice: Which rows belong to the slice that was optimized, shape (rows,).
         exclude: Metadata columns whose values make no slices.
     """
-    worst = count_against(before, after)
+    worst = count_against(before, after, objective.target)
     evidence = _Evidence(
         target=_compare_target(objective.target, before, after),
-        guards=tuple(hold_guard(guard, before, after, worst) for guard in objective.guards),
+        guards=tuple(hold_guard(guard, before, after) for guard in objective.guards),
         in_slice=in_slice is not None,
         slice_change=None if in_slice is None else compare(objective.target, before, after, keep=in_slice),
         worst=None if worst is None else _compare_target(objective.target, worst.before, worst.after),
@@ -236,8 +236,8 @@ def _worst_case(metric: str, before: JudgedDataset, after: JudgedDataset) -> tup
     """Bound the change when each row that one side left unscored is counted against that side, then for it."""
     rows = before.dataset.rows
     labelled = np.array([row.label is not None for row in rows], np.bool_)
-    # Off-by-one has no row that is simply right or wrong.
-    if not labelled.any() or metric == "off_by_one":
+    # Off-by-one has no row that is simply right or wrong, and a choice has many ways of being wrong.
+    if not labelled.any() or metric == "off_by_one" or before.scale.kind == "choice":
         return None
     truth = np.array([row.label is not None and before.dataset.positive(row) for row in rows], np.bool_)
 

@@ -8,7 +8,7 @@ from typing import Literal
 
 from ...judges import Change, JudgedDataset, compare
 from ..losses.objective import Guard
-from .unanswered import WorstCase
+from .unanswered import count_against
 
 MIN_GROUPS = 20
 """Under this many groups a clustered standard error is not to be trusted."""
@@ -41,15 +41,14 @@ class GuardResult:
         return self.state == "undecided" and (self.change is None or not _is_clear(self.change, self.low, self.margin))
 
 
-def hold_guard(
-    guard: Guard, before: JudgedDataset, after: JudgedDataset, worst: WorstCase | None = None
-) -> GuardResult:
+def hold_guard(guard: Guard, before: JudgedDataset, after: JudgedDataset) -> GuardResult:
     """Test non-inferiority: the guarded metric must not fall by the margin or more.
+
+    Where rows were left unanswered, it must hold as well with those counted against the new prompt.
 
     Args:
         guard: The metric and its margin.
         before, after: Answers to the same dataset.
-        worst: Both with unanswered rows counted against the new prompt, where there are any.
     """
     change = compare(guard.metric, before, after)
     if change is None:
@@ -57,6 +56,7 @@ def hold_guard(
     low, p = _non_inferiority(change, guard.margin)
     worst_low: float | None = None
     clear = _is_clear(change, low, guard.margin)
+    worst = count_against(before, after, guard.metric)
     if worst is not None:
         against = compare(guard.metric, worst.before, worst.after)
         if against is None:

@@ -8,9 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from judgewright.judges import BoolArray, FloatArray, InputError
-from judgewright.judges.metrics import BINARY_METRICS, PAIRED_METRICS, influence, point
+from judgewright.judges.metrics import BINARY_METRICS, CHOICE_METRICS, PAIRED_METRICS, influence, point
 
-BINARY = [name for name in PAIRED_METRICS if name != "off_by_one"]
+BINARY = [name for name in PAIRED_METRICS if name in BINARY_METRICS]
+CLASSES = [name for name in PAIRED_METRICS if name in CHOICE_METRICS]
 
 
 def _rows(n: int = 240, seed: int = 3) -> tuple[BoolArray, BoolArray]:
@@ -52,6 +53,39 @@ def test_influence_agrees_with_leaving_each_row_out(metric: str) -> None:
     jackknife = (n - 1) * (value - left_out)
     phi = influence(metric, label, predicted)
     np.testing.assert_allclose(phi, jackknife, atol=0.03 * np.abs(phi).max())
+
+
+@pytest.mark.parametrize("metric", CLASSES)
+@given(seed=st.integers(0, 2**32 - 1), classes=st.integers(2, 6))
+@settings(max_examples=25, deadline=None)
+def test_the_influence_on_a_metric_of_classes_is_its_derivative(metric: str, seed: int, classes: int) -> None:
+    """The same holds for accuracy, kappa and macro F1 over classes, whether or not each of them occurs."""
+    rng = np.random.default_rng(seed)
+    label = rng.integers(0, classes, 60)
+    predicted = np.where(rng.random(60) < 0.3, rng.integers(0, classes, 60), label)
+    value = point(metric, label, predicted)
+    if value is None:
+        return
+    phi = influence(metric, label, predicted)
+    assert phi.mean() == pytest.approx(0, abs=1e-12)
+
+    def weighted(weights: FloatArray) -> float:
+        table = np.bincount(classes * label + predicted, weights, classes**2).reshape(classes, classes)
+        return float(CHOICE_METRICS[metric](table))
+
+    direction = rng.normal(size=60)
+    step = 1e-5
+    slope = (weighted(1 + step * direction) - weighted(1 - step * direction)) / (2 * step)
+    assert slope == pytest.approx((direction * phi).mean(), abs=1e-7)
+
+
+def test_a_metric_of_one_class_takes_decisions() -> None:
+    """Recall of a class is recall of `this class or not`, and a metric of classes has no single one."""
+    label, predicted = _rows()
+    assert point("recall[orders]", label, predicted) == point("recall", label, predicted)
+    np.testing.assert_array_equal(influence("f1[orders]", label, predicted), influence("f1", label, predicted))
+    with pytest.raises(InputError, match="kappa_grades\\[orders\\]"):
+        point("kappa_grades[orders]", label, predicted)
 
 
 def test_off_by_one_takes_grades() -> None:

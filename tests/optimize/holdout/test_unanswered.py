@@ -1,11 +1,12 @@
 """Rows without a verdict: who is asked again, whose answer counts, and what silence costs."""
 
 from collections.abc import Iterable
+from itertools import product
 
 import numpy as np
 import pytest
 
-from judgewright.judges import BINARY, Dataset, JudgedDataset, OutputScale, Row, Unscored, Verdict, compare
+from judgewright.judges import BINARY, Answer, Dataset, JudgedDataset, OutputScale, Row, Unscored, Verdict, compare
 from judgewright.optimize.holdout import ROUNDS, AskedAgain, ask_again, count_against
 
 SILENT = "-"
@@ -122,5 +123,42 @@ def test_no_way_to_fill_the_gaps_is_worse_for_the_new_prompt(metric: str) -> Non
             for k, (side, i) in enumerate(gaps):
                 filled[side][i] = "01"[bits >> k & 1]
             other = compare(metric, *(judged(labels, side) for side in filled))
+            assert other is not None
+            assert change.difference <= other.difference + 1e-12
+
+
+@pytest.mark.parametrize("metric", ["accuracy_grades", "f1_macro_grades", "recall[a]", "precision[b]", "f1[c]"])
+def test_no_way_to_fill_the_gaps_of_a_choice_is_worse_for_the_new_prompt(metric: str) -> None:
+    """Against every class that the missing verdicts could have named."""
+    rng = np.random.default_rng(4)
+    scale = OutputScale(kind="choice", labels=("a", "b", "c"))
+
+    def chosen(labels: list[int], classes: list[int | None]) -> JudgedDataset:
+        rows = tuple(Row(id=str(i), inputs={}, label=float(label)) for i, label in enumerate(labels))
+        answers: list[Answer] = []
+        for row, code in zip(rows, classes, strict=True):
+            if code is None:
+                answers.append(Unscored(row_id=row.id, reason="parse"))
+            else:
+                answers.append(Verdict(row_id=row.id, score=float(code), positive=code >= 1))
+        return JudgedDataset(dataset=Dataset(rows=rows, labels=scale), answers=tuple(answers), scale=scale)
+
+    for _ in range(2):
+        labels = rng.choice(3, 40, p=(0.6, 0.3, 0.1)).tolist()
+        sides = [np.where(rng.random(40) < 0.7, labels, rng.integers(0, 3, 40)).tolist() for _ in range(2)]
+        gaps = [(0, 0), (0, 1), (1, 2), (1, 3), (1, 4)]
+        before, after = (
+            chosen(labels, [None if (k, i) in gaps else code for i, code in enumerate(side)])
+            for k, side in enumerate(sides)
+        )
+        worst = count_against(before, after, metric)
+        assert worst is not None
+        change = compare(metric, worst.before, worst.after)
+        assert change is not None
+        for classes in product(range(3), repeat=len(gaps)):
+            filled = [list(side) for side in sides]
+            for (k, i), code in zip(gaps, classes, strict=True):
+                filled[k][i] = code
+            other = compare(metric, *(chosen(labels, side) for side in filled))
             assert other is not None
             assert change.difference <= other.difference + 1e-12
