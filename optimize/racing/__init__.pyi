@@ -1,4 +1,4 @@
-from .confidence_sequence import STAKES, ConfidenceSequence
+from .confidence_sequence import STAKES, ConfidenceSequence, log_mean
 from .race import RaceResult, run_race
 from .schedule import RaceSettings, lay_out, plan_stops
 
@@ -8,6 +8,7 @@ __all__ = [
     "RaceResult",
     "RaceSettings",
     "lay_out",
+    "log_mean",
     "plan_stops",
     "run_race",
 ]

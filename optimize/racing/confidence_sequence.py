@@ -58,10 +58,11 @@ class ConfidenceSequence:
         self._wealth[certain] = np.inf
         self._sum = np.where(pairs, self._sum + costs, self._sum)
         self.seen += 1
-        self.peak = np.maximum(self.peak, _log_mean(self._wealth))
+        self.peak = np.maximum(self.peak, log_mean(self._wealth))
 
 
-def _log_mean(logs: FloatArray) -> FloatArray:
+def log_mean(logs: FloatArray) -> FloatArray:
+    """Return the log of the mean over the last axis of what has these logs; an infinite one stays infinite."""
     top = logs.max(-1)
     finite = np.where(np.isinf(top), 0.0, top)
     with np.errstate(over="ignore"):  # an infinite wealth stays infinite

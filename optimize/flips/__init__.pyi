@@ -1,0 +1,27 @@
+from .decision import ClaimState, FlipDecision, FlipOutcome, LabelsLeft
+from .design import ESTIMANDS, Estimand, FlipDesign, PoolRow, count_flips, pool_rows
+from .queue import Draw, FlipQueue, GivenLabel
+from .scores import LINEAR, positive_rates, score_table
+from .steps import allocate
+from .wealth import Wealth
+
+__all__ = [
+    "ESTIMANDS",
+    "LINEAR",
+    "ClaimState",
+    "Draw",
+    "Estimand",
+    "FlipDecision",
+    "FlipDesign",
+    "FlipOutcome",
+    "FlipQueue",
+    "GivenLabel",
+    "LabelsLeft",
+    "PoolRow",
+    "Wealth",
+    "allocate",
+    "count_flips",
+    "pool_rows",
+    "positive_rates",
+    "score_table",
+]

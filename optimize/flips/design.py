@@ -1,0 +1,117 @@
+"""What is fixed before the first label: the rows with both verdicts, what is claimed, and how rows are drawn."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, Literal
+
+from ...judges import InputError, JudgedDataset, Verdict
+from ..losses.objective import Guard
+from .scores import require_linear
+
+Estimand = Literal["groups", "pool"]
+ESTIMANDS: Mapping[Estimand, str] = {"groups": "new groups like these", "pool": "this pool"}
+"""What the decision is about."""
+VERSION = 1
+
+
+@dataclass(frozen=True, slots=True)
+class PoolRow:
+    """A row with both verdicts: 1 for yes, 0 for no, None where unscored."""
+
+    id: str
+    group: str
+    before: int | None
+    after: int | None
+    positive: bool | None = None
+    """What people said of it; known of the sealed holdout's rows alone."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FlipDesign:
+    """The frozen design of a queue: with it and the labels everything is computed again."""
+
+    target: str
+    guards: tuple[Guard, ...]
+    alpha: float
+    """What this look may spend on the target."""
+    seed: int
+    """Of the order of groups and the draws within them."""
+    estimand: Estimand
+    positive_from: float
+    """The least label that counts as positive."""
+    rows: tuple[PoolRow, ...]
+    every_row: bool = False
+    """Draw every row of a group, or all rows alike: what the drawing is compared with."""
+
+    def __post_init__(self) -> None:
+        for metric in (self.target, *(guard.metric for guard in self.guards)):
+            require_linear(metric)
+        if not 0 < self.alpha < 1:
+            raise InputError(f"alpha is {self.alpha!r}; it lies between 0 and 1")
+        if self.estimand not in ESTIMANDS:
+            raise InputError(f"{self.estimand!r} is no estimand", hint=f"it can be {' or '.join(ESTIMANDS)}")
+        drawn = [row.id for row in self.rows if row.positive is None]
+        if len(set(drawn)) < len(drawn):
+            raise InputError("two rows of the pool have the same id", hint="give each row an id of its own")
+
+    @classmethod
+    def from_json(cls, body: Mapping[str, Any]) -> FlipDesign:  # Any: JSON
+        """Read what `to_json` wrote.
+
+        Raises:
+            InputError: A newer version wrote it.
+        """
+        if body["version"] != VERSION:
+            raise InputError(f"the design has version {body['version']}; this Judgewright reads {VERSION}")
+        columns = (body["rows"][name] for name in PoolRow.__slots__)
+        return cls(
+            target=body["target"],
+            guards=tuple(Guard(**guard) for guard in body["guards"]),
+            alpha=body["alpha"],
+            seed=body["seed"],
+            estimand=body["estimand"],
+            positive_from=body["positive_from"],
+            rows=tuple(PoolRow(*values) for values in zip(*columns, strict=True)),
+            every_row=body["every_row"],
+        )
+
+    def to_json(self) -> dict[str, Any]:  # Any: JSON
+        """Return the design, its rows column by column."""
+        return {
+            "version": VERSION,
+            "target": self.target,
+            "guards": [asdict(guard) for guard in self.guards],
+            "alpha": self.alpha,
+            "seed": self.seed,
+            "estimand": self.estimand,
+            "positive_from": self.positive_from,
+            "every_row": self.every_row,
+            "rows": {name: [getattr(row, name) for row in self.rows] for name in PoolRow.__slots__},
+        }
+
+
+def pool_rows(before: JudgedDataset, after: JudgedDataset, *, labelled: bool = False) -> tuple[PoolRow, ...]:
+    """Return the rows of two answers to the same dataset.
+
+    Args:
+        before, after: Answers to the same rows, in the same order.
+        labelled: Whether the rows' labels count, as the sealed holdout's do; they are passed over otherwise.
+    """
+    rows: list[PoolRow] = []
+    for row, old, new in zip(before.dataset.rows, before.answers, after.answers, strict=True):
+        if labelled and row.label is None:
+            continue
+        positive = before.dataset.positive(row) if labelled else None
+        rows.append(PoolRow(row.id, row.group_key, _said(old), _said(new), positive))
+    return tuple(rows)
+
+
+def _said(answer: object) -> int | None:
+    return int(answer.positive) if isinstance(answer, Verdict) else None
+
+
+def count_flips(rows: Sequence[PoolRow]) -> int:
+    """Count the rows that both scored, and not alike."""
+    return sum(row.before != row.after and None not in (row.before, row.after) for row in rows)

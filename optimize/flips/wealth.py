@@ -1,0 +1,55 @@
+"""The test: the wealth of a bet against "the mean is at most 0", valid wherever one stops.
+
+Each bet stakes a share of what can be lost at worst. If the mean is at most 0, given all that was known before the bet,
+the wealth is a nonnegative supermartingale from 1 and reaches 1 / alpha with probability at most alpha, however often
+one looks and whenever one stops (Ville 1939; Waudby-Smith and Ramdas 2024, "Estimating means of bounded random
+variables by betting"; Howard, Ramdas, McAuliffe and Sekhon 2021 on time-uniform bounds). It is split evenly over fixed
+stakes, as in a race.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from ...judges import FloatArray
+from ..racing import STAKES, log_mean
+
+ROUNDING = 1e-9
+
+
+@dataclass(frozen=True, slots=True)
+class Wealth:
+    """What is left of 1 after some bets."""
+
+    logs: FloatArray
+    """By stake; shape (stakes,)."""
+    peak: float = 0.0
+    """Log of the highest wealth so far."""
+
+    @classmethod
+    def start(cls) -> Wealth:
+        """Return the wealth before the first bet."""
+        return cls(np.zeros(len(STAKES)))
+
+    @property
+    def now(self) -> float:
+        """Log of the wealth."""
+        return float(log_mean(self.logs))
+
+    def bet(self, value: float, lowest: float) -> Wealth:
+        """Return the wealth after one value whose mean is at most 0 unless the claim is true.
+
+        Args:
+            value: What came.
+            lowest: What it could be at worst, fixed before it came. Where that is above 0 the claim is certain.
+        """
+        if lowest > ROUNDING:
+            return Wealth(np.full(len(STAKES), math.inf), math.inf)
+        if lowest > -ROUNDING:
+            return self
+        share = max(value / -lowest, -1.0)
+        logs = self.logs + np.log1p(STAKES * share)
+        return Wealth(logs, max(self.peak, float(log_mean(logs))))
