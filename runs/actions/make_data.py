@@ -94,7 +94,7 @@ def import_rows(
     """
     imported = Imported(path=out, source=source)
     groups: set[Scalar | tuple[str, Scalar]] = set()
-    with _written_beside(out) as writer:
+    with written_beside(out) as writer:
         for row in _selected(rows, where, limit):
             imported.rows += 1
             imported.labels["none" if row.get("label") is None else f"{row['label']:g}"] += 1
@@ -130,7 +130,7 @@ def _selected(rows: Iterable[Flat], where: Mapping[str, str], limit: int | None)
 
 
 @contextmanager
-def _written_beside(path: Path) -> Iterator[jsonlines.Writer]:
+def written_beside(path: Path) -> Iterator[jsonlines.Writer]:
     """Write JSON Lines into a temporary file beside the path, and rename it when all went well."""
     path.parent.mkdir(parents=True, exist_ok=True)
     beside = path.with_name(f".{path.name}.{os.getpid()}.tmp")
@@ -199,9 +199,10 @@ def split_file(
     sealed = {part.name: part.open(_Copying(part.content_hash)) for part in (splits.holdout, splits.final)}
     parts = {"train": splits.train, "validation": splits.validation, **sealed}
     written = {name: part for name, part in parts.items() if len(part)}
-    objects = dict(zip((row.id for row in raw.rows), _objects(path, raw.lines), strict=True))
+    at_line = read_whole_objects(path)
+    objects = {row.id: at_line[line] for row, line in zip(raw.rows, raw.lines, strict=True)}
     for name, part in written.items():
-        with _written_beside(folder / f"{name}.jsonl") as writer:
+        with written_beside(folder / f"{name}.jsonl") as writer:
             for row in part.rows:
                 body = objects[row.id]
                 if str(body.get(roles.id or "id", "")) != row.id:
@@ -224,15 +225,15 @@ def split_file(
     return done
 
 
-def _objects(path: Path, lines: Sequence[int]) -> list[dict[str, Any]]:  # Any: JSON
-    """Return the records at these lines, with their nesting where the format keeps it."""
+def read_whole_objects(path: Path) -> dict[int, dict[str, Any]]:  # Any: JSON
+    """Return the records of a file by their lines, with their nesting where the format keeps it."""
     problems = Problems(path)
     if kind_of(path) in (".jsonl", ".ndjson"):
-        found: dict[int, dict[str, Any]] = dict(read_objects(path, problems))  # Any: JSON
+        objects: dict[int, dict[str, Any]] = dict(read_objects(path, problems))  # Any: JSON
     else:
-        found = {r.at: {name: _finite(v) for name, v in r.fields.items()} for r in read_records(path, problems)}
+        objects = {r.at: {name: _finite(v) for name, v in r.fields.items()} for r in read_records(path, problems)}
     problems.check()
-    return [found[at] for at in lines]
+    return objects
 
 
 def _finite(value: Cell) -> Cell:

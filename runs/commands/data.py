@@ -15,14 +15,15 @@ from ...judges.datasets import SOURCES, Flat, ReadOptions, fetched, open_collect
 from ...judges.files import RawRoles, words_of
 from ...optimize.options import described, option
 from ..actions.check_data import CheckOptions, check_file
+from ..actions.export_labels import export_labels, read_queues
 from ..actions.make_data import import_rows, split_file
 from ..config.environment import read_environment
 from ..config.options import COLUMN, LABEL_SCALE, pairs_option
-from ..reports.data_report import say_data_report, say_import
+from ..reports.data_report import say_data_report, say_import, say_label_queues
 from ..store.workspace import Workspace
 from ..terminal import counting_on_stderr, say, say_json, say_table
 from .help import Group
-from .options import json_option, options_of, reads_workspace
+from .options import json_option, options_of, output_option, reads_workspace
 from .output_paths import OutFile, OutFolder
 
 _data = partial(option, "Data")
@@ -138,6 +139,34 @@ def split(file: Path, options: SplitOptions, workspace: Workspace, as_json: bool
     lines = [(f"{name}.jsonl", f"{n:,}", f"{done.groups[name]:,}", done.hashes[name]) for name, n in done.rows.items()]
     say_table((f"in {options.out}", "rows", "groups", "content"), lines)
     say("  Look at the holdout once, for the decision; the final rows give the figure to report (README.md there).")
+
+
+@data.command(epilog="Example:  judgewright data labels latest --out labelled.jsonl")
+@click.argument("queues", nargs=-1, metavar="[QUEUE]...")
+@output_option("--out", type=OutFile(), help="Write rows and labels, as .jsonl or .csv.")
+@output_option("--all", "every", is_flag=True, help="Write every record, what was taken back or corrected too.")
+@reads_workspace
+@json_option
+def labels(queues: tuple[str, ...], out: Path | None, every: bool, workspace: Workspace, as_json: bool) -> None:
+    """List the queues of labels, or write their labels with the columns of their rows.
+
+    QUEUE is a run's id, the beginning of one, or `latest`; all unless given. Of a row that was labelled several times
+    the latest label counts. The column sampling_probability says with which probability a row was drawn.
+    """
+    if not workspace.exists:
+        raise InputError(f"there is no workspace at {workspace.root}", hint="give --workspace, or label rows here")
+    named = read_queues(workspace, queues)
+    summaries = [queue.summary() for queue in named]
+    written = None if out is None else export_labels(named, out, every=every)
+    if as_json:
+        say_json({"queues": [one.to_json() for one in summaries], "rows": written, "out": str(out) if out else None})
+    elif out is not None:
+        missing = sum(sum(one.missing.values()) for one in summaries)
+        say(f"{written:,} {'records' if every else 'labelled rows'} in {out}")
+        if missing and not every:
+            say(f"note: {missing:,} rows were skipped, or two annotators disagree; --all writes them too")
+    else:
+        say_label_queues(summaries)
 
 
 @data.command(epilog="Example:  judgewright data sources")

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from pathlib import Path
 from textwrap import fill
 
 from ...judges.datasets import SOURCES
 from ...judges.files import KINDS, DataReport
 from ..actions.check_data import RunPrice
+from ..actions.export_labels import QueueSummary
 from ..actions.make_data import Imported
 from ..terminal import inline, say, say_table
 
@@ -85,3 +88,13 @@ def _say_sightings(report: DataReport) -> None:
     clean = [kind.replace("_", " ") for kind, s in report.sightings.items() if not s.rows]
     if clean:
         say(fill(f"not seen: {', '.join(clean)}", 110, initial_indent="  ", subsequent_indent="    "))
+
+
+def say_label_queues(queues: Sequence[QueueSummary]) -> None:
+    """Print a line for each queue of labels."""
+    lines: list[tuple[str, ...]] = []
+    for one in queues:
+        missing, minutes = sum(one.missing.values()), one.seconds / 60
+        who = ", ".join(one.annotators) or "-"
+        lines.append((one.run_id, Path(one.data).name, who, f"{one.labelled:,}", f"{missing:,}", f"{minutes:.1f}"))
+    say_table(("queue", "rows of", "annotators", "labelled", "without a label", "minutes"), lines, left=3)

@@ -16,7 +16,7 @@ SUBCOMMANDS = {
     "runs": ("list", "show", "flips", "export", "resume"),
     "export": ("judge", "verify"),
     "loss": ("write", "lint"),
-    "data": ("check", "split", "sources", "import"),
+    "data": ("check", "split", "labels", "sources", "import"),
     "models": ("list", "add", "show", "test"),
 }
 EVERY = [(name,) for name in COMMANDS if name not in SUBCOMMANDS] + [

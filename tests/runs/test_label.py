@@ -1,5 +1,6 @@
 """Labelling in the terminal: through a real terminal and a pipe, stopped anywhere, by one person or two."""
 
+import csv
 import fcntl
 import io
 import json
@@ -16,10 +17,11 @@ from collections.abc import Iterator
 from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from judgewright.judges import InputError
+from judgewright.judges import BINARY, InputError, load_dataset
 from judgewright.runs.actions.label import LabelSession, labels_of_queue
 from judgewright.runs.cli import main
 from judgewright.runs.demo import write_demo_rows
@@ -110,14 +112,21 @@ class Done:
     returncode: int
 
 
-def piped(folder: Path, *arguments: str, answers: str = "") -> Done:
+def exported(folder: Path, *arguments: str, out: str = "out.jsonl") -> list[dict[str, Any]]:
+    """What `data labels` writes."""
+    assert piped(folder, *arguments, "--out", out, command=("data", "labels")).returncode == 0
+    text = (folder / out).read_text()
+    return list(csv.DictReader(io.StringIO(text))) if out.endswith(".csv") else list(map(json.loads, text.splitlines()))
+
+
+def piped(folder: Path, *arguments: str, answers: str = "", command: tuple[str, ...] = ("label",)) -> Done:
     """Label through a pipe, in this process."""
     out, err, code = io.StringIO(), io.StringIO(), 0
     with pytest.MonkeyPatch.context() as patch, redirect_stdout(out), redirect_stderr(err):
         patch.chdir(folder)
         patch.setattr("sys.stdin", io.StringIO(answers))
         try:
-            main(["label", *arguments])
+            main([*command, *arguments])
         except SystemExit as left:
             code = int(left.code or 0)
     return Done(out.getvalue(), err.getvalue(), code)
@@ -312,3 +321,42 @@ def test_a_file_may_grow_and_be_labelled_but_its_texts_may_not_change(folder: Pa
     changed = piped(folder, queue, "--annotator", "ann", answers="n\n")
     assert changed.returncode == 2
     assert "have been changed" in changed.stderr
+
+
+def test_labels_are_written_with_the_columns_of_their_rows(folder: Path) -> None:
+    """Who, when, how long, and how the row was drawn stand beside the label; the latest label counts."""
+    rows = {row["id"]: row for row in map(json.loads, (folder / "rows.jsonl").read_text().splitlines())}
+    piped(folder, *ROWS, answers="y\nu\nn\ns why not\ny\n")
+    written = exported(folder, "latest")
+    assert [line["label"] for line in written] == [0, 1]
+    for line in written:
+        row = rows[str(line["id"])]
+        assert row.items() <= line.items()
+        assert (line["label_annotator"], line["label_design"]) == ("ann", "listed")
+        assert line["sampling_probability"] == 1
+        assert {"label_created", "label_seconds", "label_queue"} <= line.keys()
+    dataset = load_dataset(folder / "out.jsonl", inputs=("statement", "source"), scale=BINARY)
+    assert len(dataset) == 2
+    history = exported(folder, "--all", out="all.csv")
+    assert [line["label_action"] for line in history] == ["label", "undo", "label", "skip", "label"]
+    assert history[3]["label_reason"] == "why not"
+
+
+def test_a_row_that_was_labelled_in_two_queues_has_its_latest_label(folder: Path) -> None:
+    """A label that the file had stays beside the new one."""
+    count = len((folder / "rows.jsonl").read_text().splitlines())
+    piped(folder, *ROWS, answers="y\n" * count)
+    piped(folder, "--rows", "out.jsonl" if exported(folder) else "", "--again", answers="n\n" * count)
+    written = exported(folder)
+    assert [line["label"] for line in written] == [0] * count
+    assert {line["label_before"] for line in written} == {1}
+
+
+def test_queues_are_listed_without_their_labels(folder: Path) -> None:
+    """How many are labelled, by whom, in which time."""
+    piped(folder, *ROWS, answers="y\ns no idea\n")
+    listed = piped(folder, command=("data", "labels")).stdout
+    assert "rows.jsonl" in listed
+    body = json.loads(piped(folder, "--json", command=("data", "labels")).stdout)["queues"][0]
+    assert (body["labelled"], body["missing"], body["annotators"]) == (1, {"no idea": 1}, ["ann"])
+    assert piped(folder, "--out", "x.txt", command=("data", "labels")).returncode == 2
