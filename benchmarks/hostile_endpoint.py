@@ -295,7 +295,7 @@ def collect(report: Report, folder: Path, faults: dict[str, str], port: int, run
 def kept_rows(folder: Path) -> set[str]:
     """Return the ids of the rows whose replies a workspace keeps."""
     with sqlite3.connect(folder / ".judgewright" / "judgewright.db") as database:
-        requests = database.execute("SELECT request_json FROM call WHERE state = 'done'").fetchall()
+        requests = database.execute("SELECT request_json FROM request WHERE state = 'done'").fetchall()
     database.close()
     texts = [json.loads(content)["messages"][-1]["content"] for (content,) in requests]
     return {text.partition("ROW ")[2].partition(":")[0] for text in texts}

@@ -14,6 +14,7 @@ from .model import Completion, Message, Model, Request, TokenLogprob
 from .price import Price, Prices
 from .rates import RateLimits, RateReport, Remaining, read_rates, read_seconds
 from .recorded import Recorded
+from .request_json import RequestFrame
 from .response_body import BodyReader, body_of
 from .settings import ANSWERING, OMIT, ModelSettings
 from .tokens import TokenCount, approximate_tokens, count_tokens, estimate_tokens
@@ -53,6 +54,7 @@ __all__ = [
     "Remaining",
     "Request",
     "RequestFile",
+    "RequestFrame",
     "Spending",
     "SystemClock",
     "TokenCount",

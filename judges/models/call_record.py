@@ -55,16 +55,7 @@ class CallRecord(Protocol):
         """
         ...
 
-    def sent(
-        self,
-        key: bytes,
-        request: Request,
-        *,
-        endpoint: str,
-        model: str,
-        reserved_cost: float | None,
-        reserved_tokens: int,
-    ) -> Future[None]:
+    def sent(self, key: bytes, *, reserved_cost: float | None, reserved_tokens: int) -> Future[None]:
         """Enter one attempt that is about to be sent; await the future before sending it."""
         ...
 
@@ -75,8 +66,8 @@ class CallRecord(Protocol):
         """
         ...
 
-    def done(self, key: bytes, completion: Completion) -> Future[None]:
-        """Store the completion of the attempt last entered under this key."""
+    def done(self, key: bytes, completion: Completion, *, request: Request, endpoint: str, model: str) -> Future[None]:
+        """Store the completion of the attempt last entered under this key, with what was asked."""
         ...
 
     def not_charged(self, key: bytes) -> Future[None]:
@@ -106,16 +97,7 @@ class MemoryRecord:
         """See `CallRecord.lookup`."""
         return {key: self._answers[key] for key in keys if key in self._answers}
 
-    def sent(
-        self,
-        key: bytes,
-        request: Request,
-        *,
-        endpoint: str,
-        model: str,
-        reserved_cost: float | None,
-        reserved_tokens: int,
-    ) -> Future[None]:
+    def sent(self, key: bytes, *, reserved_cost: float | None, reserved_tokens: int) -> Future[None]:
         """See `CallRecord.sent`."""
         self._open[key] = (reserved_cost or 0.0, reserved_tokens)
         return _settled()
@@ -129,7 +111,7 @@ class MemoryRecord:
                 attempts[key] = OpenAttempt(reserved_cost=cost, reserved_tokens=tokens, own=True)
         return attempts
 
-    def done(self, key: bytes, completion: Completion) -> Future[None]:
+    def done(self, key: bytes, completion: Completion, *, request: Request, endpoint: str, model: str) -> Future[None]:
         """See `CallRecord.done`."""
         self._open.pop(key, None)
         self._answers[key] = completion

@@ -179,14 +179,7 @@ class Dispatcher:
         """Write the attempt to the call record before it is sent, so that a crash cannot hide that it was paid for."""
         context, reservation = self._context, call.reservation
         assert reservation is not None
-        committed = context.record.sent(
-            call.key,
-            self._request(call),
-            endpoint=context.model.endpoint,
-            model=context.model.name,
-            reserved_cost=reservation.cost,
-            reserved_tokens=reservation.tokens,
-        )
+        committed = context.record.sent(call.key, reserved_cost=reservation.cost, reserved_tokens=reservation.tokens)
         self._entering += 1
         self._commits.when_done(committed, lambda: self._entry_committed(call, committed))
 
@@ -301,7 +294,8 @@ class Dispatcher:
         context.forecast.learn(request, completion)
         self._counters.charge(request, completion)
         # The slot is freed only after this, so that a crash can lose no more than `concurrency` replies.
-        await self._commits.durable(context.record.done(call.key, completion))
+        kept = context.record.done(call.key, completion, request=request, endpoint=model.endpoint, model=model.name)
+        await self._commits.durable(kept)
         self._successes += 1
         self._finish(call, completion)
         if self._counters.no_room is not None:

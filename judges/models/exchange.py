@@ -184,7 +184,9 @@ class Exchange:
         context.forecast.learn(_request_of(call), completion)
         counters.charge(_request_of(call), completion)
         call.outcome = completion
-        return context.record.done(call.key, completion)
+        return context.record.done(
+            call.key, completion, request=_request_of(call), endpoint=context.model.endpoint, model=context.model.name
+        )
 
     def _adopt(self, context: ClientContext, calls: Sequence[Call], contents: Contents) -> None:
         """Take over what earlier sessions entered in the record for these calls and wrote into files."""
@@ -290,14 +292,7 @@ class Exchange:
         return context.budget.reserve(cost=cost, tokens=tokens_in + tokens_out, model=context.model.name)
 
     def _enter(self, context: ClientContext, call: Call, reservation: Reservation) -> Future[None]:
-        return context.record.sent(
-            call.key,
-            _request_of(call),
-            endpoint=context.model.endpoint,
-            model=context.model.name,
-            reserved_cost=reservation.cost,
-            reserved_tokens=reservation.tokens,
-        )
+        return context.record.sent(call.key, reserved_cost=reservation.cost, reserved_tokens=reservation.tokens)
 
     def _free(self, context: ClientContext, call: Call) -> None:
         """Settle an attempt that came back without an answer: a batch bills what it answers."""

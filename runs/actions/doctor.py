@@ -51,7 +51,8 @@ def _check_file(database: Database) -> tuple[int, list[str]]:
 
 
 def _check_references(database: Database) -> tuple[int, list[str]]:
-    faults = [f"line {row} of {table} names what is not there" for table, row, *_ in database.read(_ORPHANS)]
+    orphans = [*database.read("PRAGMA foreign_key_check"), *database.read(_ORPHANS)]
+    faults = [f"line {row} of {table} names what is not there" for table, row, *_ in orphans]
     return database.read(_REFERENCES)[0][0], faults
 
 
@@ -74,5 +75,7 @@ def _check_looks(database: Database) -> tuple[int, list[str]]:
     return HoldoutLedger(database).verify(), []
 
 
-_ORPHANS = "PRAGMA foreign_key_check"
+_ORPHANS = """
+SELECT 'attempt', seq FROM attempt WHERE state = 'done' AND NOT EXISTS (SELECT 1 FROM call WHERE call.key = attempt.key)
+"""
 _REFERENCES = "SELECT (SELECT count(*) FROM attempt) + (SELECT count(*) FROM event)"

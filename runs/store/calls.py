@@ -1,4 +1,4 @@
-"""The workspace's record of calls: every attempt before it is sent, every reply under its hash.
+"""The workspace's record of calls: every attempt before it is sent, every request with its reply under its hash.
 
 Completions belong to the workspace: what one run has paid for, every other gets for nothing. Failures
 and spending belong to the run. Keys and headers never come here; an endpoint is kept without the
@@ -22,7 +22,7 @@ from urllib.parse import urlsplit, urlunsplit
 import orjson
 
 from ...judges import WorkspaceError
-from ...judges.models import Completion, FailedCall, OpenAttempt, Request, Spending, TokenLogprob
+from ...judges.models import Completion, FailedCall, OpenAttempt, Request, RequestFrame, Spending, TokenLogprob
 from .database import Database
 from .schema import now
 
@@ -95,8 +95,10 @@ class CallStore:
         self._pending: list[_CallWrite] = []
         self._queued = False
         """Whether the database has a flush that will take what is pending."""
-        self._open: dict[bytes, tuple[int, int]] = {}
-        """Where call and open attempt stand, of those that this store has entered."""
+        self._open: dict[bytes, int] = {}
+        """Where the open attempt stands, of those that this store has entered."""
+        self._frames: dict[tuple[str, str], tuple[RequestFrame, bytes]] = {}
+        """The frame of the last request to an endpoint and model, with its hash."""
 
     @property
     def damaged(self) -> int:
@@ -135,22 +137,9 @@ class CallStore:
             found.update(self._failures(part))
         return found
 
-    def sent(
-        self,
-        key: bytes,
-        request: Request,
-        *,
-        endpoint: str,
-        model: str,
-        reserved_cost: float | None,
-        reserved_tokens: int,
-    ) -> Future[None]:
+    def sent(self, key: bytes, *, reserved_cost: float | None, reserved_tokens: int) -> Future[None]:
         """See `CallRecord.sent`."""
-        body = {"endpoint": _without_credentials(endpoint), "model": model, **request.body()}
-        content = orjson.dumps(body, option=orjson.OPT_SORT_KEYS)
-        damaged = key in self._damaged
-
-        row = (request.purpose, content, damaged, reserved_cost, reserved_tokens)
+        row = (key in self._damaged, reserved_cost, reserved_tokens)
 
         def enter(connection: sqlite3.Connection) -> None:
             self._open.update(self._enter(connection, [(key, row)]))
@@ -173,13 +162,15 @@ class CallStore:
         self._database.submit(take_over).result()
         return attempts
 
-    def done(self, key: bytes, completion: Completion) -> Future[None]:
+    def done(self, key: bytes, completion: Completion, *, request: Request, endpoint: str, model: str) -> Future[None]:
         """See `CallRecord.done`; a call that was answered before keeps its first answer, which has been used."""
         content = _dump(completion)
-        tokens = completion.tokens_in + completion.tokens_out
-        damaged = key in self._damaged
-
+        frame, text = self._frame(request, endpoint, model)
         row = (
+            key,
+            request.purpose,
+            frame,
+            text,
             content,
             _body_hash(key, content),
             completion.tokens_in,
@@ -192,18 +183,32 @@ class CallStore:
         )
 
         def keep(connection: sqlite3.Connection) -> None:
-            at = now()
-            self._settle(connection, key, "done", cost=completion.cost, tokens=tokens, at=at)
-            connection.execute(_KEEP, (*row, at, key, damaged))
+            tokens = completion.tokens_in + completion.tokens_out
+            self._settle(connection, key, "done", cost=completion.cost, tokens=tokens)
+            if key in self._damaged:
+                connection.execute("UPDATE call SET state = 'failed' WHERE key = ?", (key,))
+            self._insert(connection, [row])
 
         # A damaged reply is replaced, which the statement for many does not do.
-        return self._submit("other" if damaged else "keep", key, row, keep)
+        return self._submit("other" if key in self._damaged else "keep", key, row, keep)
+
+    def _frame(self, request: Request, endpoint: str, model: str) -> tuple[tuple[bytes, bytes, bytes] | None, bytes]:
+        """Return a request's frame, as a row with its hash, and its text; of one without messages all as text."""
+        if not request.messages:
+            body = {"endpoint": _without_credentials(endpoint), "model": model, **request.body()}
+            return None, orjson.dumps(body, option=orjson.OPT_SORT_KEYS)
+        frame, digest = self._frames.get((endpoint, model), (None, b""))
+        if frame is None or not frame.fits(request):
+            frame = RequestFrame.of(request, endpoint=_without_credentials(endpoint), model=model)
+            digest = hashlib.blake2b(b"\0".join((frame.head, frame.tail)), digest_size=16).digest()
+            self._frames[endpoint, model] = frame, digest
+        return (digest, frame.head, frame.tail), orjson.dumps(request.messages[-1].content)
 
     def not_charged(self, key: bytes) -> Future[None]:
         """See `CallRecord.not_charged`."""
 
         def settle(connection: sqlite3.Connection) -> None:
-            self._settle(connection, key, "not_charged", cost=0.0, tokens=0, at=now())
+            self._settle(connection, key, "not_charged", cost=0.0, tokens=0)
 
         return self._submit("other", key, (), settle)
 
@@ -213,10 +218,7 @@ class CallStore:
         def give_up(connection: sqlite3.Connection) -> None:
             at = now()
             connection.execute(_FAIL, (self._run_id, key, failure.message, failure.status, at))
-            connection.execute(_FAIL_CALL, (failure.status, at, key))
-            call = connection.execute("SELECT seq FROM call WHERE key = ?", (key,)).fetchone()
-            if call is not None:
-                connection.execute(_LOSE, (at, call[0], self._run_id))
+            connection.execute(f"{_LOSE} (?)", (at, self._run_id, key))
 
         return self._submit("other", key, (), give_up)
 
@@ -247,8 +249,8 @@ class CallStore:
             self._queued = False
         return batch
 
-    def _flush(self, connection: sqlite3.Connection, batch: list[_CallWrite]) -> Mapping[bytes, tuple[int, int]]:
-        """Do all that is pending, in the writer's thread; return where new calls and attempts stand."""
+    def _flush(self, connection: sqlite3.Connection, batch: list[_CallWrite]) -> Mapping[bytes, int]:
+        """Do all that is pending, in the writer's thread; return where new attempts stand."""
         batch.extend(self._take())
         if len({write.key for write in batch}) < len(batch):
             # Somebody did not wait for a write before the next one about the same call: their order counts.
@@ -261,12 +263,12 @@ class CallStore:
         kept = [write for write in batch if write.kind == "keep" and write.key in self._open]
         for part in _powers_of_two(kept):
             self._keep(connection, part)
-        opened: dict[bytes, tuple[int, int]] = {}
+        opened: dict[bytes, int] = {}
         for part in _powers_of_two([write for write in batch if write.kind == "enter"]):
             opened.update(self._enter(connection, [(write.key, write.row) for write in part]))
         return opened
 
-    def _flushed(self, flush: Future[Mapping[bytes, tuple[int, int]]], batch: Sequence[_CallWrite]) -> None:
+    def _flushed(self, flush: Future[Mapping[bytes, int]], batch: Sequence[_CallWrite]) -> None:
         """Tell whoever waits; of a batch that failed each write is tried alone, so that one spoils no other."""
         error = flush.exception()
         if error is None:
@@ -295,41 +297,40 @@ class CallStore:
 
     def _enter(
         self, connection: sqlite3.Connection, entries: Sequence[tuple[bytes, tuple[Any, ...]]]
-    ) -> Mapping[bytes, tuple[int, int]]:
-        """Enter attempts of different calls, and return where calls and attempts stand."""
+    ) -> Mapping[bytes, int]:
+        """Enter attempts of different calls, and return where they stand."""
         at = now()
-        values: list[Any] = []
-        for key, (purpose, content, *_) in entries:
-            values += (key, self._run_id, purpose, content, at)
-        calls = {}
-        statement = _many(_ENTER_CALL, "(?, ?, ?, ?, 'sent', 1, ?)", len(entries))
-        for key, call, n, state in connection.execute(statement, values):
-            calls[key] = call, n, state
-        values = []
-        for key, (_, _, damaged, cost, tokens) in entries:
-            call, n, state = calls[key]
-            if n > 1:
-                connection.execute(_LOSE, (at, call, self._run_id))
-            repeated = state == "done" and not damaged
-            values += (call, self._run_id, n, int(repeated), cost, tokens, at)
-        statement = _many(_ENTER_ATTEMPT, "(?, ?, ?, 'sent', ?, ?, ?, ?)", len(entries))
-        attempts = dict(connection.execute(statement, values).fetchall())
-        return {key: (call, attempts[call]) for key, (call, _, _) in calls.items()}
+        keys = [key for key, _ in entries]
+        connection.execute(f"{_LOSE} ({_marks(keys)})", (at, self._run_id, *keys))
+        values: list[Any] = [self._run_id, at]
+        for key, row in entries:
+            values += (key, *row)
+        return dict(connection.execute(_many(_ENTER, "(?, ?, ?, ?)", len(entries)), values).fetchall())
 
     def _keep(self, connection: sqlite3.Connection, writes: Sequence[_CallWrite]) -> None:
-        """Keep the replies of calls that this store has entered."""
-        at = now()
-        settled: list[Any] = [at]
-        replies: list[Any] = [at]
+        """Keep the replies of calls whose attempts this store has entered."""
+        settled: list[Any] = [now()]
         for write in writes:
-            call, attempt = self._open[write.key]
-            _, _, tokens_in, tokens_out, _, cost, *_ = write.row
-            settled += (attempt, cost, tokens_in + tokens_out)
-            replies += (call, *write.row)
+            _, _, _, _, _, _, tokens_in, tokens_out, _, cost, *_ = write.row
+            settled += (self._open[write.key], cost, tokens_in + tokens_out)
         n = len(writes)
         if connection.execute(_many(_SETTLE_MANY, "(?, ?, ?)", n), settled).rowcount != n:
             raise WorkspaceError("an attempt cannot be settled: it has been settled before")
-        connection.execute(_many(_KEEP_MANY, f"(?{', ?' * 9})", n), replies)
+        self._insert(connection, [write.row for write in writes])
+
+    def _insert(self, connection: sqlite3.Connection, rows: Sequence[tuple[Any, ...]]) -> None:
+        """Write answered calls, and the frames of their requests."""
+        at = now()
+        values: list[Any] = [self._run_id, at, at]
+        frames: set[tuple[bytes, bytes, bytes]] = set()
+        for key, purpose, frame, *more in rows:
+            digest = None
+            if frame is not None:
+                frames.add(frame)
+                digest = frame[0]
+            values += (key, purpose, digest, *more)
+        connection.executemany("INSERT OR IGNORE INTO request_frame (hash, head, tail) VALUES (?, ?, ?)", frames)
+        connection.execute(_many(_INSERT, f"(?{', ?' * 12})", len(rows)), values)
 
     def find_damaged(self) -> tuple[int, list[str]]:
         """Read every reply of the workspace; return how many there are, and which do not fit their hash."""
@@ -381,51 +382,47 @@ class CallStore:
         return {key: FailedCall(message=message, status=status) for key, message, status in rows}
 
     def _settle(
-        self, connection: sqlite3.Connection, key: bytes, state: str, *, cost: float | None, tokens: int, at: str
+        self, connection: sqlite3.Connection, key: bytes, state: str, *, cost: float | None, tokens: int
     ) -> None:
-        settled = connection.execute(_SETTLE, (state, cost, tokens, at, key, self._run_id))
+        settled = connection.execute(_SETTLE, (state, cost, tokens, now(), key, self._run_id))
         if settled.rowcount != 1:
             raise WorkspaceError(f"call {key.hex()[:16]} cannot be settled: no attempt of it has been entered")
 
 
-_RECENT = "SELECT request_json, response_json FROM call WHERE state = 'done' ORDER BY seq DESC LIMIT ?"
-_ENTER_CALL = """
-INSERT INTO call (key, run_id, purpose, request_json, state, attempts, created) VALUES {rows}
-ON CONFLICT (key) DO UPDATE SET attempts = attempts + 1, state = CASE state WHEN 'done' THEN 'done' ELSE 'sent' END
-RETURNING key, seq, attempts, state
+_RECENT = """
+SELECT request.request_json, response_json FROM call JOIN request USING (seq)
+WHERE call.state = 'done' ORDER BY call.seq DESC LIMIT ?
 """
-_ENTER_ATTEMPT = """
-INSERT INTO attempt (call, run_id, n, state, repeated, reserved_cost, reserved_tokens, created)
-VALUES {rows} RETURNING call, seq
+_LOSE = "UPDATE attempt SET state = 'lost', settled = ? WHERE state = 'sent' AND run_id = ? AND key IN"
+_ENTER = """
+INSERT INTO attempt (key, run_id, state, repeated, reserved_cost, reserved_tokens, created)
+SELECT column1, ?1, 'sent', NOT column2 AND EXISTS (SELECT 1 FROM call WHERE key = column1 AND state = 'done'),
+    column3, column4, ?2
+FROM (VALUES {rows}) WHERE true RETURNING key, seq
 """
 _OPEN = """
-SELECT attempt.seq, reserved_cost, reserved_tokens, attempt.run_id FROM attempt JOIN call ON call.seq = attempt.call
-WHERE call.key = ? AND attempt.state = 'sent' ORDER BY attempt.seq DESC LIMIT 1
+SELECT seq, reserved_cost, reserved_tokens, run_id FROM attempt
+WHERE key = ? AND state = 'sent' ORDER BY seq DESC LIMIT 1
 """
-_LOSE = "UPDATE attempt SET state = 'lost', settled = ? WHERE call = ? AND run_id = ? AND state = 'sent'"
 _SETTLE = """
-UPDATE attempt SET state = ?, cost = ?, tokens = ?, settled = ? WHERE seq = (
-    SELECT max(attempt.seq) FROM attempt JOIN call ON call.seq = attempt.call
-    WHERE call.key = ? AND attempt.run_id = ? AND attempt.state = 'sent'
-)
+UPDATE attempt SET state = ?, cost = ?, tokens = ?, settled = ?
+WHERE seq = (SELECT max(seq) FROM attempt WHERE key = ? AND run_id = ? AND state = 'sent')
 """
 _SETTLE_MANY = """
 UPDATE attempt SET state = 'done', cost = v.column2, tokens = v.column3, settled = ? FROM (VALUES {rows}) AS v
 WHERE attempt.seq = v.column1 AND attempt.state = 'sent'
 """
-_KEEP_MANY = """
-UPDATE call SET state = 'done', http_status = 200, finished = ?, response_json = v.column2, body_hash = v.column3,
-    tokens_in = v.column4, tokens_out = v.column5, tokens_cached = v.column6, cost = v.column7, price = v.column8,
-    model_returned = v.column9, system_fingerprint = v.column10
-FROM (VALUES {rows}) AS v WHERE call.seq = v.column1 AND call.state != 'done'
-"""
-_KEEP = """
-UPDATE call SET state = 'done', response_json = ?, body_hash = ?, http_status = 200, tokens_in = ?, tokens_out = ?,
-    tokens_cached = ?, cost = ?, price = ?, model_returned = ?, system_fingerprint = ?, finished = ?
-WHERE key = ? AND (state != 'done' OR ?)
+_INSERT = """
+INSERT INTO call (run_id, created, finished, state, attempts, http_status, key, purpose, frame, request_json,
+    response_json, body_hash, tokens_in, tokens_out, tokens_cached, cost, price, model_returned, system_fingerprint)
+SELECT ?1, ?2, ?3, 'done', 1, 200, v.* FROM (VALUES {rows}) AS v WHERE true
+ON CONFLICT (key) DO UPDATE SET state = 'done', http_status = 200, finished = excluded.finished,
+    response_json = excluded.response_json, body_hash = excluded.body_hash, tokens_in = excluded.tokens_in,
+    tokens_out = excluded.tokens_out, tokens_cached = excluded.tokens_cached, cost = excluded.cost,
+    price = excluded.price, model_returned = excluded.model_returned, system_fingerprint = excluded.system_fingerprint
+WHERE call.state != 'done'
 """
 _FAIL = "INSERT OR REPLACE INTO failure (run_id, key, message, status, created) VALUES (?, ?, ?, ?, ?)"
-_FAIL_CALL = "UPDATE call SET state = 'failed', http_status = ?, finished = ? WHERE key = ? AND state != 'done'"
 _REPLIES = """
 SELECT seq, key, response_json, body_hash FROM call WHERE seq > ? AND state = 'done' ORDER BY seq LIMIT ?
 """

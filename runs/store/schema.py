@@ -148,11 +148,51 @@ CREATE TABLE label (
 CREATE INDEX label_by_queue ON label (queue);
 """
 
+_REQUEST_FRAMES = """
+-- The JSON of requests around the text of their last message: system message, schema and settings of a judge, once.
+-- A call that names a frame has only that text, as a JSON string, in its request_json.
+CREATE TABLE request_frame (
+    hash BLOB PRIMARY KEY CHECK (length(hash) = 16),
+    head BLOB NOT NULL,
+    tail BLOB NOT NULL
+) WITHOUT ROWID;
+ALTER TABLE call ADD COLUMN frame BLOB REFERENCES request_frame (hash);
+CREATE VIEW request AS
+    SELECT seq, key, purpose, state,
+        CASE WHEN frame IS NULL THEN request_json ELSE CAST(head || request_json || tail AS BLOB) END AS request_json
+    FROM call LEFT JOIN request_frame ON request_frame.hash = call.frame;
+
+-- An attempt is entered before it is sent, its call once it is answered: so the request is written once. Since then
+-- the attempts are counted here alone, and call.attempts is 1.
+CREATE TABLE new_attempt (
+    seq INTEGER PRIMARY KEY,
+    key BLOB NOT NULL CHECK (length(key) = 32),
+    run_id TEXT NOT NULL,
+    state TEXT NOT NULL CHECK (state IN ('sent', 'done', 'not_charged', 'lost')),
+    repeated INTEGER NOT NULL CHECK (repeated IN (0, 1)),
+    reserved_cost REAL,
+    reserved_tokens INTEGER NOT NULL,
+    cost REAL,
+    tokens INTEGER,
+    created TEXT NOT NULL,
+    settled TEXT
+);
+INSERT INTO new_attempt
+    SELECT attempt.seq, call.key, attempt.run_id, attempt.state, repeated, reserved_cost, reserved_tokens, attempt.cost,
+        tokens, attempt.created, settled
+    FROM attempt JOIN call ON call.seq = attempt.call ORDER BY attempt.seq;
+DROP TABLE attempt;
+ALTER TABLE new_attempt RENAME TO attempt;
+CREATE INDEX attempt_by_run ON attempt (run_id);
+CREATE INDEX open_attempt ON attempt (key) WHERE state = 'sent';
+"""
+
 MIGRATIONS: tuple[Migration, ...] = (
     Migration("spine", _SPINE),
     Migration("known rows", _KNOWN_ROWS),
     Migration("row prints", _ROW_PRINTS),
     Migration("labels", _LABELS),
+    Migration("request frames", _REQUEST_FRAMES),
 )
 """Every upgrade in order; a file's `user_version` says how many of them it has."""
 

@@ -87,7 +87,7 @@ def test_validation_rows_are_judged_and_no_others(place: Workspace, rows: Path) 
     wanted = {
         judge_request(PROMPT, row, settings=JudgeSettings()).messages[-1].content for row in parts.validation.rows
     }
-    asked = [json.loads(line[0]) for line in place.database.read("SELECT request_json FROM call", ())]
+    asked = [json.loads(line[0]) for line in place.database.read("SELECT request_json FROM request", ())]
     assert {body["messages"][-1]["content"] for body in asked} == wanted
     assert result.stats.calls == len(wanted) == len(asked)
     assert result.kept.dataset_hash == parts.validation.content_hash

@@ -46,7 +46,7 @@ def test_a_sound_workspace_is_said_to_be_sound(folder, capsys):
     ("statement", "name"),
     [
         ("UPDATE call SET response_json = X'7B7D' WHERE seq = 650", "replies"),
-        ("UPDATE attempt SET call = 9999 WHERE seq = 3", "references"),
+        ("UPDATE attempt SET key = zeroblob(32) WHERE seq = 3", "references"),
     ],
 )
 def test_what_was_changed_is_found(folder, capsys, statement, name):

@@ -62,7 +62,7 @@ class User:
     def requests(self) -> list[dict[str, Any]]:
         """Every request that was sent, with its purpose."""
         with Workspace(self.folder / "work") as opened:
-            stored = opened.database.read("SELECT purpose, request_json FROM call ORDER BY seq")
+            stored = opened.database.read("SELECT purpose, request_json FROM request ORDER BY seq")
         return [{"purpose": purpose, **json.loads(body)} for purpose, body in stored]
 
     def copied(self, folder: Path) -> User:

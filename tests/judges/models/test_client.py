@@ -162,12 +162,12 @@ class Journal(MemoryRecord):
         threading.Timer(0.005, commit).start()
         return future
 
-    def sent(self, key, request, **more):
-        super().sent(key, request, **more)
-        return self._later("sent " + request.messages[-1].content)
+    def sent(self, key, **more):
+        super().sent(key, **more)
+        return self._later(f"sent {key.hex()}")
 
-    def done(self, key, completion):
-        super().done(key, completion)
+    def done(self, key, completion, **more):
+        super().done(key, completion, **more)
         return self._later("done " + completion.text.removeprefix("echo "))
 
 
@@ -175,16 +175,20 @@ def test_an_attempt_is_committed_before_it_is_sent_and_an_answer_before_it_is_re
     """Committed, sent, answered, committed, returned: for every row."""
     record = Journal()
 
+    asked = rows(60)
+    keys = {r.messages[0].content: r.key(endpoint="test:1", model="scripted").hex() for r in asked}
+
     def answer(text, nth):
-        assert f"sent {text}" in record.events
+        assert f"sent {keys[text]}" in record.events
         record.events.append(f"wire {text}")
         return Completion(text=f"echo {text}")
 
     with Client(Scripted(answer), record=record, concurrency=16) as client:
-        client.ask(rows(60))
+        client.ask(asked)
         assert sum(e.startswith("done") for e in record.events) == 60
     for i in range(60):
-        order = [record.events.index(f"{what} row {i}") for what in ("sent", "wire", "done")]
+        events = f"sent {keys[f'row {i}']}", f"wire row {i}", f"done row {i}"
+        order = [record.events.index(event) for event in events]
         assert order == sorted(order)
 
 
@@ -201,8 +205,8 @@ def test_no_more_than_concurrency_attempts_are_sent_and_not_yet_committed():
         most = max(most, len(open_calls))
         return Completion(text=text)
 
-    def done(key, completion):
-        future = settle(key, completion)
+    def done(key, completion, **more):
+        future = settle(key, completion, **more)
         future.add_done_callback(lambda _: open_calls.discard(completion.text))
         return future
 
@@ -216,7 +220,7 @@ def test_a_record_that_cannot_be_written_stops_the_ask():
     """The disk is full: nothing more is sent, and the error is the record's."""
 
     class Full(MemoryRecord):
-        def done(self, key, completion):
+        def done(self, key, completion, **more):
             future: Future[None] = Future()
             future.set_exception(WorkspaceError("disk full"))
             return future

@@ -174,8 +174,8 @@ def test_stored_replies_that_were_cut_are_shown_without_a_model(reasoner: Server
     model = Recorded(name="r", endpoint=reasoner.base_url)
     for request in requests(30):
         key = request.key(endpoint=model.endpoint, model=model.name)
-        record.sent(key, request, endpoint="e", model="m", reserved_cost=0.0, reserved_tokens=0)
-        record.done(key, cut)
+        record.sent(key, reserved_cost=0.0, reserved_tokens=0)
+        record.done(key, cut, request=request, endpoint="e", model="m")
     with Client(model, record=record) as reading:
         outcomes = reading.ask(requests(30))
     assert {_text(outcome) for outcome in outcomes} == {"It is"}

@@ -280,8 +280,9 @@ def test_a_cost_is_said_where_every_price_is_known(own: Made) -> None:
             calls = CallStore(place.database, run_id)
             for i, cost in enumerate(costs):
                 key, asked = f"{run_id}{i}".encode().ljust(32), Request(messages=(Message("user", "?"),))
-                calls.sent(key, asked, endpoint="e", model="m", reserved_cost=None, reserved_tokens=1).result()
-                calls.done(key, Completion(text="4", tokens_in=9, cost=cost)).result()
+                calls.sent(key, reserved_cost=None, reserved_tokens=1).result()
+                answer = Completion(text="4", tokens_in=9, cost=cost)
+                calls.done(key, answer, request=asked, endpoint="e", model="m").result()
         with visit(own.root) as page:
             assert wanted in page.get(f"/runs/{run_id}").text
             assert page.get(f"/runs/{run_id}/live").json()["text"].endswith(wanted)

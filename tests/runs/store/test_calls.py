@@ -1,5 +1,6 @@
 """The record of calls: nothing paid twice, nothing damaged served, nothing secret kept."""
 
+import hashlib
 import json
 import math
 import shutil
@@ -29,7 +30,7 @@ from judgewright.judges.models import (
     TokenLogprob,
 )
 from judgewright.judges.simulated import Faults, Server, Simulated, make_app
-from judgewright.runs.store import CallStore, Database, Workspace
+from judgewright.runs.store import MIGRATIONS, CallStore, Database, Workspace
 
 ENDPOINT, MODEL = "http://127.0.0.1:1/v1", "m"
 
@@ -46,11 +47,13 @@ def key(number: int) -> bytes:
 
 def send(record: CallRecord, number: int, *, cost: float | None = 0.5, tokens: int = 100) -> bytes:
     """Enter one attempt and wait until it is durable."""
-    entered = record.sent(
-        key(number), request(number), endpoint=ENDPOINT, model=MODEL, reserved_cost=cost, reserved_tokens=tokens
-    )
-    entered.result()
+    record.sent(key(number), reserved_cost=cost, reserved_tokens=tokens).result()
     return key(number)
+
+
+def reply_to(record: CallRecord, number: int, completion: Completion) -> None:
+    """Keep the answer to the attempt that was entered last, and wait until it is durable."""
+    record.done(key(number), completion, request=request(number), endpoint=ENDPOINT, model=MODEL).result()
 
 
 ANSWER = Completion(
@@ -92,7 +95,8 @@ class RecordContract:
 
     def test_an_answer_is_found_and_charged_once(self, record: CallRecord) -> None:
         """Its cost and tokens are settled, and nothing is left in doubt."""
-        record.done(send(record, 1), ANSWER).result()
+        send(record, 1)
+        reply_to(record, 1, ANSWER)
         found = record.lookup([key(1), key(2)])
         assert set(found) == {key(1)}
         answer = found[key(1)]
@@ -140,7 +144,8 @@ class TestCallStore(RecordContract):
     def test_a_completion_comes_back_whole(self, database: Database) -> None:
         """Every field survives, except that it now says it was recorded and took no time."""
         store = CallStore(database, "run-1")
-        store.done(send(store, 1), ANSWER).result()
+        send(store, 1)
+        reply_to(store, 1, ANSWER)
         expected = {f: getattr(ANSWER, f) for f in Completion.__dataclass_fields__} | {"recorded": True, "latency": 0.0}
         assert store.lookup([key(1)])[key(1)] == Completion(**expected)
 
@@ -151,8 +156,8 @@ class TestCallStore(RecordContract):
         store = CallStore(database, f"run-{number}")
         asked = Request(messages=(Message("user", str((text, number)).encode("ascii", "backslashreplace").decode()),))
         name = asked.key(endpoint=ENDPOINT, model=MODEL)
-        store.sent(name, asked, endpoint=ENDPOINT, model=MODEL, reserved_cost=None, reserved_tokens=1).result()
-        store.done(name, Completion(text=text)).result()
+        store.sent(name, reserved_cost=None, reserved_tokens=1).result()
+        store.done(name, Completion(text=text), request=asked, endpoint=ENDPOINT, model=MODEL).result()
         found = store.lookup([name])[name]
         assert isinstance(found, Completion)
         assert found.text == text
@@ -160,12 +165,14 @@ class TestCallStore(RecordContract):
     def test_answers_are_shared_and_failures_are_not(self, database: Database) -> None:
         """Another run has the answer for nothing and asks again what the first gave up."""
         one, two = CallStore(database, "run-1"), CallStore(database, "run-2")
-        one.done(send(one, 1), ANSWER).result()
+        send(one, 1)
+        reply_to(one, 1, ANSWER)
         send(one, 2)
         one.failed(key(2), FailedCall(message="no")).result()
         assert set(two.lookup([key(1), key(2)])) == {key(1)}
         assert two.spending() == Spending()
-        two.done(send(two, 2), ANSWER).result()
+        send(two, 2)
+        reply_to(two, 2, ANSWER)
         assert isinstance(two.lookup([key(2)])[key(2)], Completion)
         # The first run, resumed, must walk as it walked before.
         assert one.lookup([key(2)]) == {key(2): FailedCall(message="no")}
@@ -176,7 +183,8 @@ class TestCallStore(RecordContract):
         store = CallStore(database, "run-1")
         store.not_charged(send(store, 1)).result()
         send(store, 1)
-        store.done(send(store, 1), ANSWER).result()
+        send(store, 1)
+        reply_to(store, 1, ANSWER)
         send(store, 2)
         store.failed(key(2), FailedCall(message="timed out")).result()
         summary = store.summary()
@@ -185,14 +193,16 @@ class TestCallStore(RecordContract):
         assert store.spending() == Spending(
             settled_cost=0.125, settled_tokens=42, in_doubt_cost=1.0, in_doubt_tokens=200
         )
-        assert database.read("SELECT attempts, state FROM call ORDER BY seq") == [(3, "done"), (1, "failed")]
-        assert database.read("SELECT n FROM attempt ORDER BY seq") == [(1,), (2,), (3,), (1,)]
+        states = [state for (state,) in database.read("SELECT state FROM attempt ORDER BY seq")]
+        assert states == ["not_charged", "lost", "done", "lost"]
 
     def test_asking_again_what_was_answered_is_counted_as_repeated(self, database: Database) -> None:
         """The promise broken shows; the first answer stays, because it has been used."""
         store = CallStore(database, "run-1")
-        store.done(send(store, 1), ANSWER).result()
-        store.done(send(store, 1), Completion(text="another", cost=0.25)).result()
+        send(store, 1)
+        reply_to(store, 1, ANSWER)
+        send(store, 1)
+        reply_to(store, 1, Completion(text="another", cost=0.25))
         found = store.lookup([key(1)])[key(1)]
         assert isinstance(found, Completion)
         assert found.text == ANSWER.text
@@ -203,7 +213,7 @@ class TestCallStore(RecordContract):
         """What was never entered as sent cannot be settled."""
         store = CallStore(database, "run-1")
         with pytest.raises(WorkspaceError, match="no attempt"):
-            store.done(key(1), ANSWER).result()
+            reply_to(store, 1, ANSWER)
 
     @pytest.mark.parametrize("where", ["a letter in the text", "the hash"])
     def test_a_flipped_byte_on_disk_is_never_served(self, tmp_path: Path, where: str) -> None:
@@ -212,7 +222,8 @@ class TestCallStore(RecordContract):
         with Database(path) as database:
             store = CallStore(database, "run-1")
             for number in (1, 2):
-                store.done(send(store, number), Completion(text=f"the verdict is {number} of 3")).result()
+                send(store, number)
+                reply_to(store, number, Completion(text=f"the verdict is {number} of 3"))
             stored = database.read("SELECT body_hash FROM call WHERE key = ?", (key(1),))[0][0]
         content = path.read_bytes()
         victim = stored if where == "the hash" else b"the verdict is 1 of 3"
@@ -222,7 +233,8 @@ class TestCallStore(RecordContract):
             store = CallStore(database, "run-2")
             assert set(store.lookup([key(1), key(2)])) == {key(2)}
             assert store.damaged == 1
-            store.done(send(store, 1), Completion(text="the verdict is 1 of 3")).result()
+            send(store, 1)
+            reply_to(store, 1, Completion(text="the verdict is 1 of 3"))
             assert set(store.lookup([key(1), key(2)])) == {key(1), key(2)}
             assert store.summary().repeated == 0
 
@@ -230,7 +242,8 @@ class TestCallStore(RecordContract):
         """The hash covers the key as well as the body."""
         store = CallStore(database, "run-1")
         for number in (1, 2):
-            store.done(send(store, number), Completion(text=str(number))).result()
+            send(store, number)
+            reply_to(store, number, Completion(text=str(number)))
 
         def swap(connection: sqlite3.Connection) -> None:
             connection.execute(
@@ -247,9 +260,13 @@ class TestCallStore(RecordContract):
         store = CallStore(database, "run-1")
         endpoint = "https://me:sk-CANARY@example.org/v1?api-key=sk-CANARY"
         name = request(1).key(endpoint=endpoint, model=MODEL)
-        store.sent(name, request(1), endpoint=endpoint, model=MODEL, reserved_cost=None, reserved_tokens=1).result()
-        kept = json.loads(database.read("SELECT request_json FROM call")[0][0])
-        assert kept == {"endpoint": "https://example.org/v1", "model": MODEL, **request(1).body()}
+        for asked in (request(1), request(2), Request(messages=())):
+            name = asked.key(endpoint=endpoint, model=MODEL)
+            store.sent(name, reserved_cost=None, reserved_tokens=1).result()
+            store.done(name, ANSWER, request=asked, endpoint=endpoint, model=MODEL).result()
+            kept = json.loads(database.read("SELECT request_json FROM request ORDER BY seq DESC")[0][0])
+            assert kept == {"endpoint": "https://example.org/v1", "model": MODEL, **asked.body()}
+        assert database.read("SELECT count(*) FROM request_frame") == [(1,)]
         database.close()
         assert all(b"CANARY" not in file.read_bytes() for file in (tmp_path / "w").iterdir())
 
@@ -257,10 +274,9 @@ class TestCallStore(RecordContract):
         """More than fit into one SELECT are found as well."""
         store = CallStore(database, "run-1")
         for number in range(1100):
-            store.sent(
-                key(number), request(number), endpoint=ENDPOINT, model=MODEL, reserved_cost=0.0, reserved_tokens=1
-            )
-            last = store.done(key(number), Completion(text=str(number)))
+            store.sent(key(number), reserved_cost=0.0, reserved_tokens=1)
+            reply = Completion(text=str(number))
+            last = store.done(key(number), reply, request=request(number), endpoint=ENDPOINT, model=MODEL)
         last.result()
         found = store.lookup([key(number) for number in range(2000)])
         assert {k: v.text for k, v in found.items() if isinstance(v, Completion)} == {
@@ -281,9 +297,10 @@ with Database(Path(sys.argv[1])) as d:
         k = r.key(endpoint="http://127.0.0.1:1/v1", model="m")
         if k in store.lookup([k]):
             continue
-        store.sent(k, r, endpoint="http://127.0.0.1:1/v1", model="m", reserved_cost=1.0, reserved_tokens=7).result()
+        store.sent(k, reserved_cost=1.0, reserved_tokens=7).result()
         print("billed", number, flush=True)
-        store.done(k, Completion(text=str(number), cost=0.5, tokens_in=1)).result()
+        answer = Completion(text=str(number), cost=0.5, tokens_in=1)
+        store.done(k, answer, request=r, endpoint="http://127.0.0.1:1/v1", model="m").result()
 """
 
 
@@ -315,7 +332,8 @@ def test_a_copied_workspace_still_answers(tmp_path: Path) -> None:
     """After closing, the one file holds everything."""
     with Database(tmp_path / "a" / "j.db") as database:
         store = CallStore(database, "run-1")
-        store.done(send(store, 1), ANSWER).result()
+        send(store, 1)
+        reply_to(store, 1, ANSWER)
     (tmp_path / "b").mkdir()
     shutil.copy(tmp_path / "a" / "j.db", tmp_path / "b" / "j.db")
     with Database(tmp_path / "b" / "j.db") as database:
@@ -346,11 +364,13 @@ def test_one_reply_that_cannot_be_stored_spoils_no_other(tmp_path):
         record = CallStore(workspace.database, "run")
         requests = [Request(messages=(Message("user", f"row {i}"),)) for i in range(9)]
         keys = [request.key(endpoint="http://e/v1", model="m") for request in requests]
-        limits = {"endpoint": "http://e/v1", "model": "m", "reserved_cost": None, "reserved_tokens": 1}
-        for future in [record.sent(key, request, **limits) for key, request in zip(keys, requests, strict=True)]:
+        for future in [record.sent(key, reserved_cost=None, reserved_tokens=1) for key in keys]:
             future.result()
         replies = [Completion(text=f"{i}", tokens_in=2**70 if i == 4 else i) for i in range(9)]
-        kept = [record.done(key, reply) for key, reply in zip(keys, replies, strict=True)]
+        kept = [
+            record.done(key, reply, request=request, endpoint="http://e/v1", model="m")
+            for key, reply, request in zip(keys, replies, requests, strict=True)
+        ]
         failed = [i for i, future in enumerate(kept) if future.exception() is not None]
         assert failed == [4]
         assert sorted(record.lookup(keys)) == sorted(key for key in keys if key != keys[4])
@@ -363,9 +383,52 @@ def test_a_reply_is_kept_although_another_session_entered_its_attempt(tmp_path):
     key = request.key(endpoint="http://e/v1", model="m")
     with Workspace(tmp_path) as workspace:
         first = CallStore(workspace.database, "run")
-        first.sent(key, request, endpoint="http://e/v1", model="m", reserved_cost=None, reserved_tokens=1).result()
+        first.sent(key, reserved_cost=None, reserved_tokens=1).result()
     with Workspace(tmp_path) as workspace:
         second = CallStore(workspace.database, "run")
-        second.done(key, Completion(text="late", tokens_in=3)).result()
+        late = Completion(text="late", tokens_in=3)
+        second.done(key, late, request=request, endpoint="http://e/v1", model="m").result()
         assert second.summary().done == 1
         assert second.spending().settled_tokens == 3
+
+
+def test_calls_of_a_workspace_from_before_frames_are_all_there(tmp_path: Path) -> None:
+    """Format 3, which wrote a request with its attempt: answers, doubts and whole requests come through the upgrade."""
+    old = Database(tmp_path / "j.db", migrations=MIGRATIONS[:3])
+
+    def fill(connection: sqlite3.Connection) -> None:
+        for number, state in ((1, "done"), (2, "sent"), (3, "failed")):
+            body = json.dumps({"endpoint": ENDPOINT, "model": MODEL, **request(number).body()}).encode()
+            values = (number, key(number), body, state)
+            connection.execute(
+                "INSERT INTO call (seq, key, run_id, purpose, request_json, state, attempts, created)"
+                " VALUES (?, ?, 'run-1', 'judge', ?, ?, 2, '')",
+                values,
+            )
+        for call, state in ((1, "not_charged"), (1, "done"), (2, "sent"), (3, "lost")):
+            connection.execute(
+                "INSERT INTO attempt (call, run_id, n, state, repeated, reserved_cost, reserved_tokens, cost, tokens,"
+                " created) VALUES (?, 'run-1', 1, ?, 0, 0.5, 100, 0.125, 42, '')",
+                (call, state),
+            )
+        reply = b'{"text":"1","logprobs":[],"dropped":[]}'
+        hashed = hashlib.blake2b(key(1) + reply, digest_size=16).digest()
+        connection.execute("UPDATE call SET response_json = ?, body_hash = ? WHERE seq = 1", (reply, hashed))
+
+    old.submit(fill).result()
+    old.close()
+    with Database(tmp_path / "j.db") as database:
+        store = CallStore(database, "run-1")
+        assert set(store.lookup([key(i) for i in (1, 2, 3)])) == {key(1)}
+        summary = store.summary()
+        assert (summary.attempts, summary.done, summary.in_doubt, summary.not_charged) == (4, 1, 2, 1)
+        assert store.spending() == Spending(
+            settled_cost=0.125, settled_tokens=42, in_doubt_cost=1.0, in_doubt_tokens=200
+        )
+        assert store.adopt([key(2)])[key(2)].own
+        reply_to(store, 2, ANSWER)
+        send(store, 3)
+        reply_to(store, 3, ANSWER)
+        assert set(store.lookup([key(i) for i in (1, 2, 3)])) == {key(1), key(2), key(3)}
+        for number, body in database.read("SELECT seq, request_json FROM request"):
+            assert json.loads(body) == {"endpoint": ENDPOINT, "model": MODEL, **request(number).body()}
