@@ -20,6 +20,8 @@ _REFUSED = re.compile(
     r"(?i)\b(?:earlier|last|previous) (?:answers?|repl(?:y|ies)|loss(?:es)?)\b[^.\n]{0,30}\b(?:refused|rejected)"
 )
 _SLICE = re.compile(r"in_slice\('([^']{1,80})'\)")
+_CLASSES = re.compile(r"(?m)^Classes: ")
+_DEARER = re.compile(r"(?m)^The loss must charge more for a wrong row with ((?:label|verdict) == .+)\.$")
 _BOUND = re.compile(r"\d|\blos|\bkeep|\bwithout\b|\bsacrific")
 _CLAUSE = re.compile(r"[.;!?,]\s+|\bbut\b|\bwhile\b|(?=\bwithout\b)")
 
@@ -46,7 +48,8 @@ class LossWriter:
             again: Whether this follows an earlier answer in the same conversation.
             response_format: The reply schema, for the names of the declarations.
         """
-        side = self.side(user)
+        # Among classes there are no two kinds of error.
+        side: Side = "even" if _CLASSES.search(user) else self.side(user)
         again = again or _REFUSED.search(user) is not None
         if not again and draw(seed, "invalid") < self._rules.invalid_share:
             expression = _pick(self._rules.invalid, seed, "invalid text")
@@ -86,6 +89,9 @@ class LossWriter:
         return heading[1] if heading else user
 
     def _expression(self, side: Side, user: str, seed: str) -> str:
+        if _CLASSES.search(user):
+            dearer = _DEARER.search(user)
+            return f"(0.9 if {dearer[1]} else 0.4) * (1 - correct)" if dearer else "0.9 * (1 - correct)"
         choices = {"fp": self._rules.fp, "fn": self._rules.fn, "even": self._rules.even}[side]
         expression = _pick(choices, seed, "expression")
         named = _SLICE.search(user)

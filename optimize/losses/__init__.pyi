@@ -1,5 +1,6 @@
 from .axioms import axiom_faults, check_axioms
-from .costs import BANDS, MAX_DISTANCES, cost_lines, cost_table
+from .classes import Classes, ClassOutcomes
+from .costs import BANDS, MAX_DISTANCES, class_costs, cost_lines, cost_table
 from .expression import FUNCTIONS, NAMES, Expression, compile_expression
 from .grid import Grades
 from .loss import Loss, default_loss, loss_request, missing_declaration, parse_loss, row_losses, write_loss
@@ -13,6 +14,8 @@ __all__ = [
     "NAMES",
     "TARGETS",
     "TARGET_SLICE",
+    "ClassOutcomes",
+    "Classes",
     "Expression",
     "Grades",
     "Guard",
@@ -20,6 +23,7 @@ __all__ = [
     "Outcomes",
     "axiom_faults",
     "check_axioms",
+    "class_costs",
     "compile_expression",
     "cost_lines",
     "cost_table",

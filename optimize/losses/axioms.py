@@ -14,6 +14,7 @@ from typing import Literal
 import numpy as np
 
 from ...judges import BoolArray, FloatArray, LossError
+from .classes import Classes, ClassGrid
 from .expression import Expression
 from .grid import CELLS, FEW_RANKS, Axis, Grades, Grid, confidences_of
 
@@ -36,6 +37,8 @@ Axiom = Literal[
     "free false positive",
     "free false negative",
     "free error between grades",
+    "free wrong class",
+    "against the objective",
     "surer is cheaper",
     "perfect is dear",
     "declaration",
@@ -50,7 +53,7 @@ class Fault:
     detail: str
 
 
-def check_axioms(expression: Expression, declares: Mapping[str, bool], grades: Grades) -> None:
+def check_axioms(expression: Expression, declares: Mapping[str, bool], grades: Grades | Classes) -> None:
     """Refuse a loss that breaks an axiom, naming every broken one in words; see `axiom_faults`.
 
     Raises:
@@ -61,7 +64,7 @@ def check_axioms(expression: Expression, declares: Mapping[str, bool], grades: G
         raise LossError("the loss is refused: " + "; ".join(fault.detail for fault in faults))
 
 
-def axiom_faults(expression: Expression, declares: Mapping[str, bool], grades: Grades) -> tuple[Fault, ...]:
+def axiom_faults(expression: Expression, declares: Mapping[str, bool], grades: Grades | Classes) -> tuple[Fault, ...]:
     """Return every axiom that a loss breaks, each once; none where it may be used.
 
     The axioms: every cost is a finite number in [0, 1], on abstentions too; the loss is not
@@ -71,16 +74,20 @@ def axiom_faults(expression: Expression, declares: Mapping[str, bool], grades: G
     loss declares about false positives and false negatives holds, like compared with like (the same
     two grades swapped). Where people grade on a scale of their own, all of it holds on their grades
     too; grades that cannot be swapped are alike there if the cheaper error is no farther off. Where
-    their scale is not known, a wrong answer must cost something between two ranks too.
+    their scale is not known, a wrong answer must cost something between two ranks too. Among classes,
+    naming another one is the only error; where the objective is one class's recall or precision, the
+    errors that it counts cost at least as much as the same two classes swapped, and somewhere more.
 
     Args:
         expression: The compiled loss.
         declares: For each key of `DECLARATIONS`, whether the loss claims it.
-        grades: The grades that it is tried on.
+        grades: The grades or classes that it is tried on.
 
     Raises:
         LossError: A scale leaves no right and wrong.
     """
+    if isinstance(grades, Classes):
+        return tuple(_class_faults(expression, declares, grades))
     faults: dict[str, Fault] = {}
     for judge in grades.judge_axes():
         grids = [_grid(expression, grades, judge, judge)]
@@ -108,7 +115,27 @@ def _grid(expression: Expression, grades: Grades, people: Axis, judge: Axis) -> 
     return Grid(confidences=confidences, people=people, judge=judge, levels=grades.levels)
 
 
-def _evaluate(expression: Expression, grid: Grid) -> FloatArray | Fault:
+def _class_faults(expression: Expression, declares: Mapping[str, bool], classes: Classes) -> Iterator[Fault]:
+    room = CELLS // (2 * len(classes.names) ** 2)
+    grid = ClassGrid(confidences=confidences_of(expression.constants, room), classes=classes)
+    costs = _evaluate(expression, grid)
+    if isinstance(costs, Fault):
+        yield costs
+        return
+    yield from _order_faults(costs, grid)
+    claimed = [key for key, claim in declares.items() if claim]
+    if claimed:
+        yield Fault("declaration", f"it declares {claimed[0]}, and a choice has neither kind of error")
+    against = grid.against_objective(costs)
+    if against.any():
+        detail = (
+            f"a wrong row with {classes.fought} must cost more than the same two classes swapped, and does not: "
+            f"{grid.cell(against)}"
+        )
+        yield Fault("against the objective", detail)
+
+
+def _evaluate(expression: Expression, grid: Grid | ClassGrid) -> FloatArray | Fault:
     """Return the costs of all cells, or the fault where one is out of range; abstentions are tried as well."""
     try:
         costs = expression.evaluate(grid.outcomes()).reshape(grid.shape)
@@ -137,7 +164,7 @@ def _between_faults(expression: Expression, grades: Grades) -> list[Fault]:
     return [Fault("free error between grades", f"a wrong answer costs nothing: {grid.cell(free)}")]
 
 
-def _order_faults(costs: FloatArray, grid: Grid) -> Iterator[Fault]:
+def _order_faults(costs: FloatArray, grid: Grid | ClassGrid) -> Iterator[Fault]:
     if np.ptp(costs) <= _SAME:
         yield Fault(
             "constant", f"it is constant ({costs.flat[0]:g}), so it cannot tell a right answer from a wrong one"
@@ -152,6 +179,7 @@ def _order_faults(costs: FloatArray, grid: Grid) -> Iterator[Fault]:
     kinds: Mapping[str, Axiom] = {
         "false positive": "free false positive",
         "false negative": "free false negative",
+        "wrong class": "free wrong class",
     }
     for kind, mask in grid.errors.items():
         free = mask & (costs < perfect + EXTRA)

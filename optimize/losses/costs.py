@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from ...judges import BoolArray, FloatArray, LossError
+from .classes import ClassCosts, Classes, ClassGrid
 from .expression import Expression
 from .grid import Grades, Grid, confidences_of
 from .outcomes import PLACES
@@ -94,6 +95,23 @@ def cost_table(expression: Expression, grades: Grades) -> list[CostRow]:
                     fn_near=float(cost[over, near]),
                 )
             )
+    return table
+
+
+def class_costs(expression: Expression, classes: Classes) -> list[ClassCosts]:
+    """Return what each class costs by what it is called, inside and outside the slice at confidence 0.5 and 0.9.
+
+    Raises:
+        LossError: Some cost of the table is outside [0, 1].
+    """
+    grid = ClassGrid(confidences=np.array([0.5, 0.9]), classes=classes)
+    costs = expression.evaluate(grid.outcomes()).reshape(grid.shape)
+    table: list[ClassCosts] = []
+    for m, place in enumerate(PLACES):
+        for c, confidence in enumerate(grid.confidences.tolist()):
+            for label, name in enumerate(classes.names):
+                by_verdict = dict(zip(classes.names, costs[c, m, label].tolist(), strict=True))
+                table.append(ClassCosts(place=place, confidence=confidence, label=name, costs=by_verdict))
     return table
 
 

@@ -18,7 +18,8 @@ from dataclasses import dataclass, field
 import numpy as np
 import orjson
 
-from ...judges import BoolArray, FloatArray, LossError
+from ...judges import BoolArray, FloatArray, IntArray, LossError
+from .classes import ClassOutcomes
 from .outcomes import TARGET_SLICE, Outcomes
 
 LANGUAGE = 1
@@ -39,7 +40,18 @@ NAMES: Mapping[str, str] = {
     "n_levels": "how many grades the scale has",
     "confidence": "the judge's confidence in its verdict, 0 to 1",
 }
-"""Every name an expression may use, and what it stands for."""
+"""Every name an expression may use about a judge that decides yes or no, and what it stands for."""
+
+CLASS_NAMES: Mapping[str, str] = {
+    "correct": "1 where the judge names people's class, else 0",
+    "label": "people's class; it can only be compared: label == 'name'",
+    "verdict": "the judge's class; likewise: verdict != 'name'",
+    "abstained": NAMES["abstained"],
+    "confidence": NAMES["confidence"],
+}
+"""The same of a judge that chooses among classes."""
+
+CLASS_SIDES = ("label", "verdict")
 
 FUNCTIONS: Mapping[str, tuple[int, int]] = {
     "min": (2, 8),
@@ -62,7 +74,7 @@ MAX_POWER = 4
 _TOKEN = re.compile(
     r"""(?: (?: (?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+) (?:[eE][+-]?[0-9]+)? (?![A-Za-z0-9_.]) )
           | [A-Za-z_][A-Za-z0-9_]*
-          | '[A-Za-z0-9_-]{1,64}' | "[A-Za-z0-9_-]{1,64}"
+          | '[^'"\\\x00-\x1f\x7f]{1,100}' | "[^"\\\x00-\x1f\x7f]{1,100}"
           | \*\* | <= | >= | == | != | [-+*/()<>,]
           | \  )""",
     re.VERBOSE,
@@ -111,14 +123,15 @@ class Expression:
                 numbers.add(float(node.value))
         return tuple(sorted(numbers))
 
-    def evaluate(self, outcomes: Outcomes) -> FloatArray:
+    def evaluate(self, outcomes: Outcomes | ClassOutcomes) -> FloatArray:
         """Return the loss of each row, shape (n,), each in [0, 1].
 
         Raises:
-            LossError: Some row's loss is not in [0, 1]; nothing is clipped silently.
+            LossError: Some row's loss is not in [0, 1], or the rows have no such name or class; nothing is clipped
+                silently.
         """
         with np.errstate(all="ignore"):
-            value = _value(self.tree, outcomes.columns())
+            value = _value(self.tree, _Columns.of(outcomes))
         values = np.array(np.broadcast_to(value, (len(outcomes),)), np.float64)
         bad = ~((values >= 0.0) & (values <= 1.0))
         if bad.any():
@@ -193,7 +206,7 @@ def _check(node: ast.expr) -> None:
                 raise LossError(f"a number of the expression is larger than {MAX_CONSTANT:,.0f}")
             return
         case ast.Name(id=name):
-            if name not in NAMES:
+            if name not in NAMES and name not in CLASS_NAMES:
                 raise LossError(f"{name!r} is not a name of the language{_near(name, NAMES)}")
             return
         case ast.Call():
@@ -209,11 +222,28 @@ def _check(node: ast.expr) -> None:
         case ast.Compare(ops=ops):
             if any(type(op) not in _COMPARISONS for op in ops):
                 raise LossError("only < <= > >= == != compare")
+            if _compares_classes(node):
+                return
         case _:
             raise LossError(f"{type(node).__name__} is not part of the language: {ast.unparse(node)[:60]!r}")
     for child in ast.iter_child_nodes(node):
         if isinstance(child, ast.expr):
             _check(child)
+
+
+def _compares_classes(node: ast.Compare) -> bool:
+    """Whether a comparison is of people's or the judge's class with a name, or with each other.
+
+    Raises:
+        LossError: It has the name of a class and is of another form.
+    """
+    sides = (node.left, *node.comparators)
+    names = [side for side in sides if isinstance(side, ast.Constant) and isinstance(side.value, str)]
+    classes = [side for side in sides if isinstance(side, ast.Name) and side.id in CLASS_SIDES]
+    equality = len(sides) == 2 and isinstance(node.ops[0], ast.Eq | ast.NotEq)
+    if names and not (equality and len(classes) == 1):
+        raise LossError(f"{ast.unparse(node)[:60]!r}: a class is compared as in label == 'name' or verdict != 'name'")
+    return equality and len(names) + len(classes) == 2
 
 
 def _check_call(node: ast.Call) -> None:
@@ -243,13 +273,60 @@ def _near(name: str, names: Collection[str]) -> str:
     return f"; there are: {', '.join(names)}"
 
 
-def _value(node: ast.expr, columns: Mapping[str, FloatArray]) -> FloatArray:
+@dataclass(frozen=True, slots=True)
+class _Columns:
+    """The rows that an expression is evaluated over."""
+
+    numbers: Mapping[str, FloatArray]
+    classes: Mapping[str, IntArray]
+    """People's and the judge's class as positions among the names; empty for a judge that decides yes or no."""
+    names: tuple[str, ...]
+
+    @classmethod
+    def of(cls, outcomes: Outcomes | ClassOutcomes) -> _Columns:
+        if isinstance(outcomes, ClassOutcomes):
+            return cls(outcomes.columns(), outcomes.class_columns(), outcomes.classes)
+        return cls(outcomes.columns(), {}, ())
+
+    def number(self, name: str) -> FloatArray:
+        """Return a column of numbers.
+
+        Raises:
+            LossError: The rows have none of this name.
+        """
+        if name in self.numbers:
+            return self.numbers[name]
+        if name in self.classes:
+            raise LossError(f"{name!r} is a class here and no number; compare it, as in {name} == {self.names[0]!r}")
+        kind = "chooses among classes" if self.classes else "decides yes or no"
+        names = CLASS_NAMES if self.classes else NAMES
+        raise LossError(f"there is no {name!r} for a judge that {kind}{_near(name, names)}")
+
+    def compared(self, node: ast.Compare) -> FloatArray:
+        """Return 1 where a comparison of classes holds, else 0."""
+        sides = [self._class(side) for side in (node.left, *node.comparators)]
+        same = np.equal(*sides)
+        return (same if isinstance(node.ops[0], ast.Eq) else ~same).astype(np.float64)
+
+    def _class(self, side: ast.expr) -> IntArray:
+        if not self.classes:
+            raise LossError(f"{ast.unparse(side)} is about a class, and this judge decides yes or no")
+        if isinstance(side, ast.Name):
+            return self.classes[side.id]
+        assert isinstance(side, ast.Constant)
+        name = str(side.value)
+        if name not in self.names:
+            raise LossError(f"{name!r} is no class of this judge{_near(name, self.names)}")
+        return np.asarray(self.names.index(name))
+
+
+def _value(node: ast.expr, columns: _Columns) -> FloatArray:
     """Walk a checked tree; truth is 1.0 and falsehood 0.0, and anything but 0 is true."""
     match node:
         case ast.Constant(value=int() | float() as number):
             return np.asarray(number, np.float64)
         case ast.Name(id=name):
-            return columns[name]
+            return columns.number(name)
         case ast.BinOp(left=left, op=op, right=right):
             return _ARITHMETIC[type(op)](_value(left, columns), _value(right, columns))
         case ast.UnaryOp(op=ast.Not(), operand=operand):
@@ -262,6 +339,8 @@ def _value(node: ast.expr, columns: Mapping[str, FloatArray]) -> FloatArray:
             join = np.logical_and if isinstance(op, ast.And) else np.logical_or
             truths = [np.not_equal(_value(part, columns), 0.0) for part in parts]
             return functools.reduce(join, truths).astype(np.float64)
+        case ast.Compare() if (columns.classes or _names_class(node)) and _compares_classes(node):
+            return columns.compared(node)
         case ast.Compare(left=left, ops=ops, comparators=others):
             values = [_value(side, columns) for side in (left, *others)]
             truths = [_COMPARISONS[type(op)](a, b) for op, a, b in zip(ops, values, values[1:], strict=False)]
@@ -270,10 +349,16 @@ def _value(node: ast.expr, columns: Mapping[str, FloatArray]) -> FloatArray:
             chosen = np.not_equal(_value(test, columns), 0.0)
             return np.where(chosen, _value(body, columns), _value(orelse, columns))
         case ast.Call(func=ast.Name(id="in_slice")):
-            return columns["in_slice"]
+            return columns.number("in_slice")
         case ast.Call(func=ast.Name(id=name), args=arguments):
             return _call(name, [_value(argument, columns) for argument in arguments])
     raise LossError(f"{type(node).__name__} is not part of the language")
+
+
+def _names_class(node: ast.Compare) -> bool:
+    return any(
+        isinstance(side, ast.Constant) and isinstance(side.value, str) for side in (node.left, *node.comparators)
+    )
 
 
 def _call(name: str, values: list[FloatArray]) -> FloatArray:

@@ -21,12 +21,15 @@ from ...judges import (
     JudgedDataset,
     LossError,
     Message,
+    OutputScale,
     Request,
     cut_off,
     without_thinking,
 )
 from ...judges.notebook_display import html_table
 from .axioms import DECLARATIONS, EXTRA, PERFECT, check_axioms
+from .class_request import class_lines, class_system_text
+from .classes import Classes, ClassOutcomes
 from .costs import cost_table
 from .expression import (
     FUNCTIONS,
@@ -148,10 +151,15 @@ def default_loss(objective: Objective) -> Loss:
     The error the objective fights costs 1, the other kind 0.4 (both 1 where it fights neither);
     outside the target slice everything costs 0.6 of that, and an answer given without any
     confidence 0.6 of one given with certainty. For a target on the grades themselves, half of the
-    cost is the distance between the two grades. A right answer on the right grade costs nothing.
+    cost is the distance between the two grades. A right answer on the right grade costs nothing. Among
+    classes a wrong one costs 1; where the target is one class's recall or precision, the errors that it
+    counts cost 1 and all others 0.4.
     """
     declares: dict[str, bool] = {}
-    if objective.target in _GRADED:
+    fought = Classes.of(OutputScale(), objective.target).fought
+    if fought is not None:
+        error = f"(1 if {fought} else 0.4) * (1 - correct)"
+    elif objective.target in _GRADED:
         error = "(0.5 * (1 - correct) + 0.5 * rank_distance / (n_levels - 1))"
     elif objective.direction is None:
         error = "(1 - correct)"
@@ -167,19 +175,24 @@ def default_loss(objective: Objective) -> Loss:
     )
 
 
-def loss_request(objective: Objective, slice_description: str, refusals: Sequence[str] = ()) -> Request:
+def loss_request(
+    objective: Objective, slice_description: str, refusals: Sequence[str] = (), classes: Classes | None = None
+) -> Request:
     """Ask a model to write a loss for an objective and a slice.
 
     Args:
         objective: What the person wants.
         slice_description: The predicate of the slice under repair, or what stands for it.
         refusals: Why earlier answers were refused, oldest first; each makes another request.
+        classes: Those of a judge that chooses; None where it decides yes or no.
     """
     lines = [
         f"Objective, in the person's words: {objective.text.strip() or objective.describe()}",
         f"Read as: {objective.describe()}",
         f"Slice under repair (in_slice('{TARGET_SLICE}')): {slice_description}",
     ]
+    if classes is not None:
+        lines += class_lines(classes)
     required = _required(objective)
     if required:
         lines.append(f"The loss must declare {required}: {DECLARATIONS[required]}.")
@@ -188,7 +201,7 @@ def loss_request(objective: Objective, slice_description: str, refusals: Sequenc
         lines.extend(f"{number}. {reason}" for number, reason in enumerate(refusals, 1))
         lines.append("Write another loss that mends this.")
     return Request(
-        messages=(Message("system", _system_text()), Message("user", "\n".join(lines))),
+        messages=(Message("system", _system_text(classes)), Message("user", "\n".join(lines))),
         default_max_tokens=LOSS_LIMIT,
         response_format=_response_format(),
         purpose="loss",
@@ -226,7 +239,7 @@ def write_loss(
     objective: Objective,
     slice_description: str,
     ask: Callable[[Request], Completion],
-    grades: Grades,
+    grades: Grades | Classes,
     trial: Callable[[Loss], object] = lambda loss: None,
 ) -> WrittenLoss:
     """Have a model write the loss; a refused one goes back with the reasons, three times, then the default is taken.
@@ -235,12 +248,13 @@ def write_loss(
         objective: What the person wants; its direction must be declared by the loss.
         slice_description: The predicate of the slice under repair.
         ask: Makes one completion; what it raises (endpoint, budget) passes through.
-        grades: The grades that the loss is tried on.
+        grades: The grades or classes that the loss is tried on.
         trial: Tries an accepted loss, such as on the verdicts at hand; a LossError from it refuses the loss.
     """
     refusals: list[str] = []
+    classes = grades if isinstance(grades, Classes) else None
     for _ in range(1 + RETURNS):
-        completion = ask(loss_request(objective, slice_description, refusals))
+        completion = ask(loss_request(objective, slice_description, refusals, classes))
         try:
             loss = _read(completion)
             check_loss(loss, objective, grades, trial)
@@ -252,7 +266,7 @@ def write_loss(
 
 
 def check_loss(
-    loss: Loss, objective: Objective, grades: Grades, trial: Callable[[Loss], object] = lambda loss: None
+    loss: Loss, objective: Objective, grades: Grades | Classes, trial: Callable[[Loss], object] = lambda loss: None
 ) -> None:
     """Refuse a loss that does not declare the objective's direction, breaks an axiom, or fails its trial.
 
@@ -289,6 +303,8 @@ def row_losses(loss: Loss, judged: JudgedDataset, inside: BoolArray) -> FloatArr
     Raises:
         LossError: Some row's loss is not in [0, 1].
     """
+    if judged.scale.kind == "choice":
+        return loss.expression.evaluate(ClassOutcomes.of(judged, inside))
     return loss.expression.evaluate(outcomes_of(judged, inside))
 
 
@@ -308,11 +324,13 @@ def _required(objective: Objective) -> str | None:
     return _DIRECTION_DECLARES[objective.direction]
 
 
-def _system_text() -> str:
+def _system_text(classes: Classes | None) -> str:
     functions = []
     for name, (at_least, at_most) in FUNCTIONS.items():
         more = ", ..." if at_most > at_least else ""
         functions.append(f"{name}({', '.join('xyz'[:at_least])}{more})")
+    if classes is not None:
+        return class_system_text(classes, ", ".join(functions))
     return _SYSTEM.format(
         power=MAX_POWER,
         functions=", ".join(functions),
