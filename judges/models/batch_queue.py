@@ -160,6 +160,10 @@ class BatchQueue:
         self._wait = wait
         self._sleep = sleep
 
+    def carries(self, file: RequestFile) -> bool:
+        """See `Courier.carries`."""
+        return os.path.lexists(_way_path(file.path))
+
     def carry(self, files: Sequence[RequestFile], report: Callable[[str], None]) -> None:
         """See `Courier.carry`."""
         if self._needs_key:

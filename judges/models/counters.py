@@ -66,8 +66,8 @@ class ClientStats:
     """Parameters that were asked for and that the endpoint refuses, also when cached replies were made."""
     ignored: Counter[str] = field(default_factory=Counter)
     """Parameters that replies made now show to be ignored, and in how many."""
-    disbelieved: set[str] = field(default_factory=set)
-    """What the endpoint says of its limits and contradicts by its answers: `requests`, `tokens`."""
+    notes: dict[str, None] = field(default_factory=dict)
+    """What the person should know of the endpoint and its files, each once and in order."""
     first_replies: int = 0
     """Replies of a judge, counted up to `FIRST_REPLIES`."""
     first_cut: int = 0

@@ -122,7 +122,9 @@ class Dispatcher:
             if self.stopped is None:
                 await self._record_given_up()
         finally:
-            self._counters.stats.disbelieved |= self._context.limit.disbelieved
+            for kind in sorted(self._context.limit.disbelieved):
+                note = f"the endpoint's headers on {kind} left are no longer obeyed, as it answers what they rule out"
+                self._counters.stats.notes[note] = None
             self._context.wakes.discard(self._wake)
             for task in self._tasks | self._timers:
                 task.cancel()

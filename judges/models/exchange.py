@@ -14,7 +14,7 @@ from contextvars import ContextVar
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from ..errors import BudgetSpent, ModelError, Waiting
 from .budget import Reservation
@@ -71,6 +71,10 @@ def ask_together(tasks: Sequence[Callable[[], T]]) -> list[T]:
 class Courier(Protocol):
     """Who carries request files away and brings reply files back into the folder."""
 
+    def carries(self, file: RequestFile) -> bool:
+        """Return whether a file was handed over, or may have been."""
+        ...
+
     def carry(self, files: Sequence[RequestFile], report: Callable[[str], None]) -> None:
         """Hand over what is not yet on its way, and return once one of the files has its replies.
 
@@ -103,6 +107,8 @@ class Exchange:
         self._queue: dict[bytes, Call] = {}
         self._fruitless = 0
         """Exchanges in a row that brought no answer and nothing to mend."""
+        self._written: set[Path] = set()
+        """Request files that this exchange wrote itself."""
         self._budget_spent: BudgetSpent | None = None
         self._lock = threading.RLock()
 
@@ -216,13 +222,19 @@ class Exchange:
         if not awaited:
             raise Waiting("the rest of the budget is held by requests that another model is to answer", awaits={})
         if self._courier is not None:
-            self._courier.carry(awaited, report)
+            try:
+                self._courier.carry(awaited, report)
+            except Waiting as error:
+                error.args = ("; ".join([str(error), *stats.notes]),)
+                raise
         else:
             raise self._waiting(awaited, names, contents.notes)
 
     def _write_requests(self, context: ClientContext, queue: Sequence[Call], stats: ClientStats) -> Contents:
         """Write the calls that no open request file has, as far as the budget reaches."""
         contents = self._folder.read()
+        if self._courier is not None:
+            contents = self._set_aside(self._courier, context, queue, contents, stats)
         out = contents.calls_out()
         new = [call for call in queue if call_id(call.key) not in out]
         if new:
@@ -246,9 +258,31 @@ class Exchange:
             lines.append((name, contents.askings(name) + 1, body))
         if lines:
             stats.attempts += len(lines)
-            self._folder.write(context.model.name, lines)
+            self._written.update(self._folder.write(context.model.name, lines))
             contents = self._folder.read()
         self._enter_all(context, queue, contents, reserved)
+        return contents
+
+    def _set_aside(
+        self, courier: Courier, context: ClientContext, queue: Sequence[Call], contents: Contents, stats: ClientStats
+    ) -> Contents:
+        """Rename files that would be handed over now and ask anything else than these calls: they may be anybody's."""
+        names = {call_id(call.key) for call in queue}
+        bodies: dict[str, Mapping[str, Any]] = {}  # Any: JSON
+        for file in contents.open_files():
+            if file.path in self._written or courier.carries(file) or not names & file.calls.keys():
+                continue
+            for call in queue if not bodies else ():
+                body = sent_body(context.model.name, _request_of(call), context.unsupported_parameters)
+                bodies[call_id(call.key)] = body
+            if self._folder.asks(file, bodies):
+                continue
+            aside = file.path.replace(file.path.with_name(f".{file.path.name}.aside"))
+            stats.notes[
+                f"{shown(file.path)} has other requests than this command's, and nobody had them yet: it is "
+                f"{shown(aside.name)} now, and the requests were written anew"
+            ] = None
+            contents = self._folder.read()
         return contents
 
     def _enter_all(

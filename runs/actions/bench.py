@@ -84,7 +84,7 @@ class BenchResult:
             "cost": self.stats.cost,
             "dropped": sorted(self.stats.dropped),
             "ignored": dict(self.stats.ignored),
-            "disbelieved": sorted(self.stats.disbelieved),
+            "notes": list(self.stats.notes),
         }
 
 
@@ -271,18 +271,15 @@ def describe_spending(stats: ClientStats) -> tuple[str, ...]:
     cost = f"${stats.cost:.4f}" if stats.price_known else "price unknown"
     tokens = stats.tokens_in + stats.tokens_out
     notes = [f"{stats.calls} calls, {stats.recorded} cached, {tokens:,} tokens, {cost}"]
-    return (*notes, *describe_parameters(stats.dropped, stats.ignored, stats.disbelieved))
+    return (*notes, *describe_parameters(stats.dropped, stats.ignored), *stats.notes)
 
 
-def describe_parameters(
-    dropped: Iterable[str], ignored: Mapping[str, int], disbelieved: Iterable[str] = ()
-) -> tuple[str, ...]:
-    """Return notes on the parameters of requests that the endpoint refuses or ignores, and on its own headers.
+def describe_parameters(dropped: Iterable[str], ignored: Mapping[str, int]) -> tuple[str, ...]:
+    """Return notes on the parameters of requests that the endpoint refuses or ignores.
 
     Args:
         dropped: Those it refuses; they are left out.
         ignored: Those it ignored, and in how many replies.
-        disbelieved: See `ClientStats.disbelieved`.
     """
     notes: list[str] = []
     if names := sorted(dropped):
@@ -290,10 +287,6 @@ def describe_parameters(
     if ignored:
         shown = ", ".join(f"{name} in {replies:,} replies" for name, replies in sorted(ignored.items()))
         notes.append(f"ignored by the endpoint: {shown}")
-    if kinds := sorted(disbelieved):
-        notes.append(
-            f"no longer obeyed, as it answers what they rule out: the endpoint's headers on {', '.join(kinds)}"
-        )
     return tuple(notes)
 
 

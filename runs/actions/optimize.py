@@ -82,7 +82,7 @@ class RunResult:
             "thrift": self.run.cost.to_json(),
             "dropped": sorted({name for s in self.stats for name in s.dropped}),
             "ignored": dict(sum((s.ignored for s in self.stats), Counter())),
-            "disbelieved": sorted({name for s in self.stats for name in s.disbelieved}),
+            "notes": list(dict.fromkeys(note for s in self.stats for note in s.notes)),
         }
 
 

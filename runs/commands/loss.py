@@ -126,7 +126,7 @@ def write(
         say(f"  refused: {inline(refusal)}")
     _say_loss(written.loss, simulated=answer.simulated)
     _say_costs(costs, grades)
-    for note in describe_parameters(stats.dropped, stats.ignored, stats.disbelieved):
+    for note in (*describe_parameters(stats.dropped, stats.ignored), *stats.notes):
         say(f"note: {note}")
     if out is not None:
         say(f"\nwritten to {out}")

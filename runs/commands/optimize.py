@@ -72,5 +72,5 @@ def say_end(result: RunResult) -> None:
     cost = price(body["cost"])
     say(f"\nRun {result.run_id}: {body['calls']} calls, {body['recorded']} cached, {cost}")
     say(f"  cost including resumes: {describe_cost(result.run.cost)}")
-    for note in describe_parameters(body["dropped"], body["ignored"], body["disbelieved"]):
+    for note in (*describe_parameters(body["dropped"], body["ignored"]), *body["notes"]):
         say(f"  {note}")
