@@ -6,7 +6,7 @@ from .client import Client, ClientStats, Progress
 from .endpoint import Endpoint
 from .exchange import Courier, Exchange, ask_together
 from .exchange_folder import ExchangeFolder, RequestFile, call_id, read_reply
-from .ignored import ignored_parameters
+from .ignored import ignored_parameters, unused_settings
 from .import_litellm import load_litellm, variables_set
 from .limits import AdaptiveLimit, SystemClock
 from .litellm_model import LITELLM_PREFIX, LiteLLMModel, split_litellm_name
@@ -76,5 +76,6 @@ __all__ = [
     "read_retry_after",
     "read_seconds",
     "split_litellm_name",
+    "unused_settings",
     "variables_set",
 ]

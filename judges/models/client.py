@@ -21,6 +21,7 @@ from .call_record import CallRecord, FailedCall, MemoryRecord, Spending
 from .counters import Call, ClientStats, Counters, Outcome
 from .dispatcher import ClientContext, Dispatcher
 from .heap import heap_at_rest
+from .ignored import unused_settings
 from .limits import AdaptiveLimit, SystemClock
 from .model import Completion, Model, Request
 from .price import Prices
@@ -132,6 +133,9 @@ class Client:
             row_seconds=row_seconds,
         )
         self._exchange = exchange
+        if exchange is not None:
+            effective = replace(settings, concurrency=concurrency)
+            self._stats.notes.update(dict.fromkeys(unused_settings(effective, by_hand=exchange.by_hand)))
         self._loop = _LoopThread()
 
     def __enter__(self) -> Client:

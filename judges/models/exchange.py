@@ -112,6 +112,11 @@ class Exchange:
         self._budget_spent: BudgetSpent | None = None
         self._lock = threading.RLock()
 
+    @property
+    def by_hand(self) -> bool:
+        """Whether a person carries the files."""
+        return self._courier is None
+
     def ask(
         self, context: ClientContext, calls: Sequence[Call], counters: Counters, report: Callable[[str], None]
     ) -> BudgetSpent | None:

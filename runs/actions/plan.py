@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
@@ -12,7 +12,7 @@ import numpy as np
 
 from ...judges import Completion, FloatArray, Model, Prices, Progress, Request, split_dataset
 from ...judges.files import TokenSummary, count_row_tokens
-from ...judges.models import ignored_parameters
+from ...judges.models import ignored_parameters, unused_settings
 from ...judges.models.batch_queue import PRICE_SHARE
 from ...optimize import read_objective
 from ...optimize.forecast import (
@@ -167,7 +167,11 @@ def plan_run(workspace: Workspace, config: RunConfig, environment: Environment, 
         detectable=minimum_detectable_gain(workspace, planned, seen),
         row_tokens=summary,
         pilot=seen,
-        notes=(*_notes(planned, seen), *_settings_notes(workspace, dict(zip(names, models, strict=True)))),
+        notes=(
+            *_notes(planned, seen),
+            *_settings_notes(workspace, dict(zip(names, models, strict=True))),
+            *_unused_notes(config, environment),
+        ),
     )
 
 
@@ -319,6 +323,15 @@ def _settings_notes(workspace: Workspace, models: Mapping[str, Model]) -> list[s
         ignored = Counter(parameter for call in calls for parameter in ignored_parameters(*call))
         notes += [f"{name}: {note}" for note in describe_parameters(dropped, ignored)]
     return notes
+
+
+def _unused_notes(config: RunConfig, environment: Environment) -> Iterator[str]:
+    for name, via in config.model_access:
+        if via != "live":
+            settings = environment.settings(name)
+            settings = replace(settings, concurrency=config.concurrency or settings.concurrency)
+            for note in unused_settings(settings, by_hand=via == "files"):
+                yield f"{name}: {note}"
 
 
 def _notes(planned: PlannedRun, seen: Pilot | None) -> tuple[str, ...]:

@@ -94,9 +94,7 @@ def write(
 
     goal = read_objective(objective, target=options.target, guards=options.guards)
     grades = _grades(workspace, scales)
-    models = ModelOptions(
-        model=options.model, budget=options.budget, concurrency=1, via=options.via, exchange=options.exchange
-    )
+    models = ModelOptions(model=options.model, budget=options.budget, via=options.via, exchange=options.exchange)
     environment = asking_environment(workspace.root, options.model)
     from ..actions.bench import describe_parameters
 

@@ -259,3 +259,14 @@ def test_a_reply_nested_too_deep_is_no_answer(rows: str, capsys: pytest.CaptureF
     (Path("x") / "r.jsonl").write_text("\n".join(replies))
     _, body = run(capsys, *command)
     assert "TypeError" not in json.dumps(body)
+
+
+def test_a_setting_without_effect_is_named(rows: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """By `plan` beforehand, and by the command that is given it."""
+    note = "without effect through files: concurrency"
+    _, plan = run(capsys, "plan", "groundedness", rows, *OPTIMIZE, *FILES, "--concurrency", "9")
+    assert [line for line in plan["notes"] if "without effect" in line] == [f"by-hand: {note}"]
+    command = ("bench", "groundedness", rows, *FILES, "--concurrency", "9")
+    assert run(capsys, *command)[0] == 3
+    answer(Path("x"))
+    assert run(capsys, *command)[1]["notes"] == [note]
