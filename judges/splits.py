@@ -296,7 +296,7 @@ def _require_enough(
 ) -> None:
     blocks = sum(map(len, by_part.values()))
     empty = [part for part, share in zip(PARTS, shares, strict=True) if share > 0 and not by_part[part]]
-    if not placed and empty:
+    if empty and not any(placed.values()):
         parts = sum(share > 0 for share in shares)
         joined = f", after {merged:,} were joined because their rows are nearly the same" if merged else ""
         noun = "group" if blocks == 1 else "groups"
@@ -307,7 +307,7 @@ def _require_enough(
     # Groups that stay where they were may leave no final part, without which a decision can still be made.
     empty = [part for part in empty if part != "final"]
     if empty:
-        known = sum(key in placed for key in {row.group_key for row in dataset.rows})
+        known = sum(bool(placed.get(key)) for key in {row.group_key for row in dataset.rows})
         raise InputError(
             f"no group is left for the {empty[0]} part: {known:,} of the groups were in other parts before, and stay",
             hint="add rows of new groups; with --allow-opened rows are split as if they were new, and the decision "

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import partial
 
-from ..judges import Dataset, JudgedDataset, JudgePrompt, Splits, by_column, measure, split_dataset
+from ..judges import Dataset, JudgedDataset, JudgePrompt, Splits, by_column, measure
 from ..judges.models import ask_together
 from .ablation import measure_hunks
 from .context import RunContext, Services, judge_rows, open_rows
@@ -31,7 +31,7 @@ from .goal import Target
 from .goal_setting import set_goal
 from .holdout.decision import Decision, final_changes
 from .holdout.gate import gate, open_for_report
-from .holdout.ledger import remember_split
+from .holdout.ledger import remember_split, split_with_memory
 from .hunks import split_hunks
 from .losses.loss import Loss
 from .losses.objective import Objective
@@ -90,10 +90,12 @@ def optimize(
 def split_rows(dataset: Dataset, services: Services, settings: RunSettings) -> Splits:
     """Cut the rows into training, validation, holdout and final; the last two are sealed.
 
-    The cut depends on the rows and the shares alone, so that another seed cannot make a fresh holdout of tuned rows.
+    Groups that the ledger knows stay where they were, so that neither a seed nor more rows make a fresh holdout of
+    tuned rows.
     """
-    parts = split_dataset(dataset, shares=settings.shares)
-    remember_split(services.ledger, services.run_id, parts, allow_opened=settings.allow_opened)
+    ledger, run_id, allow_opened = services.ledger, services.run_id, settings.allow_opened
+    parts = split_with_memory(ledger.memories(), run_id, dataset, settings.shares, allow_opened=allow_opened)
+    remember_split(ledger, run_id, parts, allow_opened=allow_opened)
     event = RowsSplit(
         rows={
             "train": len(parts.train),

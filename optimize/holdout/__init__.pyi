@@ -1,7 +1,7 @@
 from .decision import Decision
 from .gate import decide
 from .guards import hold_guard
-from .ledger import Ledger, remember_split
+from .ledger import Ledger, remember_split, split_with_memory
 from .power import guard_needs, perfect_gain, smallest_gain
 from .row_fingerprints import Overlap, RowFingerprints, row_keys
 from .text_fingerprints import LETTERS, WINDOW, Fingerprints, winnow
@@ -27,5 +27,6 @@ __all__ = [
     "remember_split",
     "row_keys",
     "smallest_gain",
+    "split_with_memory",
     "winnow",
 ]

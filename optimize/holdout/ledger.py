@@ -16,11 +16,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal, Protocol
 
-from ...judges import Splits
-from .row_fingerprints import RowFingerprints, sealed_fingerprints
+from ...judges import Dataset, Splits, split_dataset
+from ...judges.splits import Part, Side
+from .row_fingerprints import RowFingerprints, group_fingerprints, open_to_hash
+from .sides import Sides, known_sides
 
 ALPHA = 0.05
 """What all looks between two accepts spend together."""
@@ -105,6 +107,8 @@ class SeenRows:
     """What is to be said of sealed parts with rows that were open before, by their content hash."""
     alike: Mapping[str, str] = field(default_factory=dict)
     """The same of a few rows that are only much like open rows, and were not refused."""
+    sides: Sides | None = None
+    """Where the groups are; None where no split was made, such as of a file that was gated."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -132,8 +136,18 @@ class History:
 class Ledger(Protocol):
     """Where runs say which rows they see, and looks are entered before the rows are opened."""
 
+    def memories(self) -> Sequence[SeenRows]:
+        """Return what `remember` has entered, in order."""
+        ...
+
     def remember(
-        self, run_id: str, *, open: RowFingerprints, sealed: Mapping[str, RowFingerprints], allow_opened: bool = False
+        self,
+        run_id: str,
+        *,
+        open: RowFingerprints,
+        sealed: Mapping[str, RowFingerprints],
+        sides: Sides | None = None,
+        allow_opened: bool = False,
     ) -> SeenRows:
         """Enter, once for a run, which rows it sees and which are sealed to it.
 
@@ -141,6 +155,7 @@ class Ledger(Protocol):
             run_id: The run; asking again for it changes nothing.
             open: The rows anybody in it may look at, such as training and validation.
             sealed: The rows of each sealed part, by its content hash.
+            sides: Where a split put its groups.
             allow_opened: Whether sealed parts may hold rows that an earlier run saw; the decision says so.
 
         Raises:
@@ -202,8 +217,52 @@ class Ledger(Protocol):
         ...
 
 
+def split_with_memory(
+    memories: Sequence[SeenRows],
+    run_id: str | None,
+    dataset: Dataset,
+    shares: Sequence[float],
+    *,
+    allow_opened: bool = False,
+    near_duplicates: bool = True,
+) -> Splits:
+    """Split rows as a run has split them, or will: groups that were in a part before stay in it.
+
+    Args:
+        memories: What the ledger has; see `Ledger.memories`.
+        run_id: The run; None for one that is only planned.
+        dataset: Its rows.
+        shares: See `split_dataset`.
+        allow_opened: Whether rows may be sealed that were open before: then all groups are split as if they were new.
+        near_duplicates: See `split_dataset`.
+
+    Raises:
+        InputError: See `split_dataset`.
+    """
+    memory = next((memory for memory in memories if memory.run_id == run_id), None)
+    if memory is None:
+        placed: Mapping[str, set[Side]] = {} if allow_opened else known_sides(memories, dataset)
+        return split_dataset(dataset, shares=shares, near_duplicates=near_duplicates, placed=placed)
+    # An earlier version remembered no names and split by content alone, which is done again.
+    placed = memory.sides.placed(dataset) if memory.sides else {}
+    parts = split_dataset(dataset, shares=shares, near_duplicates=near_duplicates, placed=placed)
+    return replace(parts, notes=memory.sides.notes) if memory.sides and memory.sides.notes else parts
+
+
 def remember_split(ledger: Ledger, run_id: str, parts: Splits, *, allow_opened: bool = False) -> SeenRows:
     """Enter a run's split: training and validation are open, holdout and final sealed. See `Ledger.remember`."""
-    sealed = {part.content_hash: sealed_fingerprints(part) for part in (parts.holdout, parts.final) if len(part)}
-    opened = RowFingerprints.of(parts.train, parts.validation)
-    return ledger.remember(run_id, open=opened, sealed=sealed, allow_opened=allow_opened)
+    rows: dict[Part, Dataset] = {"train": parts.train, "validation": parts.validation}
+    for part in (parts.holdout, parts.final):
+        rows["holdout" if part is parts.holdout else "final"] = open_to_hash(part)
+    known = group_fingerprints(*rows.values())
+    sealed: dict[str, RowFingerprints] = {}
+    for part in (rows["holdout"], rows["final"]):
+        if len(part):
+            sealed[part.content_hash] = RowFingerprints.of(part, known=known)
+    return ledger.remember(
+        run_id,
+        open=RowFingerprints.of(parts.train, parts.validation, known=known),
+        sealed=sealed,
+        sides=Sides.of(rows, known, parts.notes),
+        allow_opened=allow_opened,
+    )

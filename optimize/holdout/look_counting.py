@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from ...judges import InputError, WorkspaceError
 from .ledger import SHARED, History, Look, LookOutcome, LookRecord, SeenRows, alpha_of_look
 from .row_fingerprints import Overlap, RowFingerprints
+from .sides import Sides
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -183,9 +184,12 @@ def remember_rows(
     *,
     open: RowFingerprints,
     sealed: Mapping[str, RowFingerprints],
+    sides: Sides | None = None,
     allow_opened: bool,
 ) -> SeenRows:
     """Say of each sealed part how many of its rows an earlier run saw; a few that are only much alike are let pass.
+
+    Of a split that was made given what was open before, all that are only much alike are.
 
     Raises:
         InputError: There are such rows, and that is not allowed.
@@ -195,7 +199,8 @@ def remember_rows(
     for name, rows in sealed.items():
         if not memories:
             continue
-        worst = max((_Opened.of_memory(rows, memory) for memory in memories), key=lambda one: one.rank)
+        found = (_Opened.of_memory(rows, memory, edited_too=sides is None) for memory in memories)
+        worst = max(found, key=lambda one: one.rank)
         if worst.refused:
             opened[name] = worst.describe()
         elif worst.overlap.rows:
@@ -206,7 +211,7 @@ def remember_rows(
             hint="decide on rows no run has seen: that run's own data and split, or fresh labels; with --allow-opened "
             "the decision says it",
         )
-    return SeenRows(run_id=run_id, open=open, sealed=dict(sealed), opened=opened, alike=alike)
+    return SeenRows(run_id=run_id, open=open, sealed=dict(sealed), opened=opened, alike=alike, sides=sides)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -221,13 +226,13 @@ class _Opened:
     refused: bool
 
     @classmethod
-    def of_memory(cls, rows: RowFingerprints, memory: SeenRows) -> _Opened:
+    def of_memory(cls, rows: RowFingerprints, memory: SeenRows, *, edited_too: bool) -> _Opened:
         sealed = tuple(memory.sealed.values())
         by_key = rows.met_in(memory.open, unless=sealed)
         by_print = rows.edited_in(memory.open, unless=sealed)
         edited = by_print.rows > by_key.rows
         overlap = by_print if edited else by_key
-        refused = by_key.rows > 0 or by_print.rows > SHARED * rows.rows
+        refused = by_key.rows > 0 or (edited_too and by_print.rows > SHARED * rows.rows)
         return cls(run_id=memory.run_id, of=rows.rows, overlap=overlap, edited=edited, refused=refused)
 
     @property

@@ -14,7 +14,7 @@ import hashlib
 import re
 import struct
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -60,21 +60,16 @@ class RowFingerprints:
     """None where an earlier version remembered the rows."""
 
     @classmethod
-    def of(cls, *datasets: Dataset) -> RowFingerprints:
-        """Take the keys of the rows of some datasets, as one part."""
-        words: dict[str, tuple[bytes, int]] = {}
-        members: defaultdict[str, list[tuple[bytes, frozenset[bytes]]]] = defaultdict(list)
-        for dataset in datasets:
-            for row in dataset.rows:
-                members[row.group_key].append(_keys(row, dataset, words))
-        texts_of = {name: frozenset[bytes]().union(*(texts for _, texts in rows)) for name, rows in members.items()}
-        holders = Counter(text for texts in texts_of.values() for text in texts)
-        groups: list[GroupFingerprints] = []
-        for name, rows in members.items():
-            # A text that two groups have, such as a common question, does not tell the group.
-            own = frozenset(text for text in texts_of[name] if holders[text] == 1)
-            groups.append(GroupFingerprints(len(rows), frozenset(key for key, _ in rows), own))
-        groups.sort(key=lambda group: sorted(group.rows))
+    def of(cls, *datasets: Dataset, known: Mapping[str, GroupFingerprints] | None = None) -> RowFingerprints:
+        """Take the keys of the rows of some datasets, as one part.
+
+        Args:
+            datasets: The rows.
+            known: The groups of the whole file that they are a part of; see `group_fingerprints`.
+        """
+        known = group_fingerprints(*datasets) if known is None else known
+        names = {row.group_key for dataset in datasets for row in dataset.rows}
+        groups = sorted((known[name] for name in names), key=lambda group: sorted(group.rows))
         return cls(tuple(groups), Fingerprints.of(*datasets))
 
     @classmethod
@@ -154,9 +149,28 @@ class RowFingerprints:
         return Overlap(rows=rows, groups=groups)
 
 
-def sealed_fingerprints(part: SealedRows) -> RowFingerprints:
-    """Take the keys of a sealed part; only hashes leave it."""
-    return RowFingerprints.of(part.open(_Hashing(part.content_hash)))
+def group_fingerprints(*datasets: Dataset) -> dict[str, GroupFingerprints]:
+    """Take the keys of each group, by its name.
+
+    A text that two groups have, such as a common question, does not tell the group and is in neither.
+    """
+    words: dict[str, tuple[bytes, int]] = {}
+    members: defaultdict[str, list[tuple[bytes, frozenset[bytes]]]] = defaultdict(list)
+    for dataset in datasets:
+        for row in dataset.rows:
+            members[row.group_key].append(_keys(row, dataset, words))
+    texts_of = {name: frozenset[bytes]().union(*(texts for _, texts in rows)) for name, rows in members.items()}
+    holders = Counter(text for texts in texts_of.values() for text in texts)
+    groups: dict[str, GroupFingerprints] = {}
+    for name, rows in members.items():
+        own = frozenset(text for text in texts_of[name] if holders[text] == 1)
+        groups[name] = GroupFingerprints(len(rows), frozenset(key for key, _ in rows), own)
+    return groups
+
+
+def open_to_hash(part: SealedRows) -> Dataset:
+    """Return the rows of a sealed part to a caller that lets only hashes of them out."""
+    return part.open(_Hashing(part.content_hash))
 
 
 @dataclass(frozen=True, slots=True)

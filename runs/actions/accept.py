@@ -21,7 +21,6 @@ from ...judges import (
     JudgePrompt,
     JudgewrightError,
     Splits,
-    split_dataset,
 )
 from ...optimize import PhraseIndex, check_candidate
 from ...optimize.events import DecisionRecord, HunksRefused, Reviewed, write_event, write_part
@@ -34,7 +33,7 @@ from ..store.run_config import open_proposer
 from ..store.workspace import Workspace
 from .gate import GateModel, Watch, decide_with_model
 from .gate_decision import HUNKS, Gated, Terms, answer_once
-from .run_summary import RunSummary, read_optimization, require_same_models
+from .run_summary import RunSummary, read_optimization, require_same_models, split_of_run
 
 GIT_SECONDS = 2.0
 """How long git may take to say who somebody is."""
@@ -294,7 +293,7 @@ def _put_to_gate(workspace: Workspace, choice: _Choice, model: GateModel, *, fla
     """
     run, prompt, config = choice.run, choice.prompt, choice.run.config
     terms = Terms.of_run(run)
-    parts = split_dataset(config.dataset(), shares=config.shares)
+    parts = split_of_run(workspace, run)
     _require_allowed(workspace, choice, parts)
     rule = config.decision_rule
     rules = {} if rule is None else {run.before.version: rule, prompt.version: rule}

@@ -17,19 +17,17 @@ from ...judges import (
     Shares,
     Unscored,
     judge,
-    split_dataset,
 )
 from ...judges.calibrate import Calibrated, Method, calibrate, require_labels
 from ...judges.judge import require_answers
 from ...judges.metrics.reliability_bins import Bin, bins_of_verdicts
 from ...judges.registry import KeptRule
-from ...optimize.holdout.ledger import remember_split
+from ...optimize.holdout.ledger import remember_split, split_with_memory
 from ..config.environment import Environment
 from ..config.options import ModelOptions
 from ..store.ledger import HoldoutLedger
 from ..store.run_clients import start_run_client
 from ..store.workspace import Workspace
-from .optimize import require_same_split
 
 Watch = Callable[[str, Progress], None]
 
@@ -44,6 +42,8 @@ class CalibrationRun:
     path: Path
     """The rule's file."""
     shares: Shares
+    notes: tuple[str, ...]
+    """On the split."""
     stats: ClientStats
 
     @property
@@ -86,23 +86,23 @@ def run_calibration(
 ) -> CalibrationRun:
     """Judge the validation rows, fit a decision rule on them, and keep it beside the prompt's version.
 
-    The rows are split as `optimize` splits them, and what was split one way before is not split another way: the
-    holdout stays unseen by every rule.
+    The rows are split as `optimize` splits them, and what was split before stays in its part: the holdout stays
+    unseen by every rule.
 
     Raises:
-        InputError: The rows cannot carry a rule, or were split otherwise before.
+        InputError: The rows cannot be split, or cannot carry a rule.
         WorldError: The endpoint, the budget or the disk stopped it; answers that came are recorded.
     """
     workspace.database.claim()
-    require_same_split(workspace, dataset.content_hash, shares)
-    parts = split_dataset(dataset, shares=shares)
+    ledger = HoldoutLedger(workspace.database)
+    parts = split_with_memory(ledger.memories(), None, dataset, shares)
     rows = parts.validation
     require_labels(rows, prompt.scale)
     config = {"judge": prompt.name, "version": prompt.version, "model": models.model, "confidence": settings.confidence}
     config |= {"metric": metric, "method": method, "data_hash": dataset.content_hash}
     config |= {"shares": list(shares)}
     with start_run_client(workspace, "calibrate", config, models, environment) as (run_id, client):
-        remember_split(HoldoutLedger(workspace.database), run_id, parts)
+        remember_split(ledger, run_id, parts)
         judged = judge(prompt, rows, client, settings=settings, progress=lambda p: watch("validation rows", p))
         reasons = [answer.reason for answer in judged.answers if isinstance(answer, Unscored)]
         if unpaid := reasons.count("budget"):
@@ -124,7 +124,15 @@ def run_calibration(
             simulated=judged.simulated,
         )
         path = workspace.registry.keep_rule(prompt, kept)
-    return CalibrationRun(run_id=run_id, calibrated=calibrated, kept=kept, path=path, shares=shares, stats=client.stats)
+    return CalibrationRun(
+        run_id=run_id,
+        calibrated=calibrated,
+        kept=kept,
+        path=path,
+        shares=shares,
+        notes=parts.notes,
+        stats=client.stats,
+    )
 
 
 def _bins_json(bins: list[Bin]) -> list[dict[str, Any]]:  # Any: JSON

@@ -121,7 +121,7 @@ def validation(workspace: Workspace, run: RunSummary) -> Validation:
     run.require_optimization()
     if run.best is None or run.slice is None:
         raise InputError(f"run {run.run_id!r} has chosen no prompt yet", hint="wait for it, or resume it")
-    rows = sealed_split(run).validation
+    rows = sealed_split(workspace, run).validation
     in_slice = np.ones(len(rows), np.bool_)
     if run.slice.predicate is not None:
         in_slice = run.slice.predicate.mask(rows.rows)

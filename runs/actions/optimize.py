@@ -16,7 +16,6 @@ from ...judges import (
     Interrupted,
     JudgewrightError,
     Progress,
-    Shares,
 )
 from ...optimize import (
     Event,
@@ -32,7 +31,7 @@ from ...optimize.options import option_fields
 from ...optimize.settings import require_decision
 from ..config.environment import Environment
 from ..config.options import ProposerOptions
-from ..store.journal import RunJournal, create_run, list_runs, run_session, set_config
+from ..store.journal import RunJournal, create_run, run_session, set_config
 from ..store.ledger import HoldoutLedger
 from ..store.run_clients import open_exchange, open_run_clients
 from ..store.run_command import command_of
@@ -106,7 +105,6 @@ def start_run(
     for model, via in config.model_access:
         open_exchange(workspace, model, via, config, environment)
     workspace.database.claim()
-    require_same_split(workspace, config.data_hash, config.shares)
     environment = environment.naming(*config.named_models)
     environment.require_keys(*(model for model, via in config.model_access if via != "files"))
     require_effect(config, environment)
@@ -140,23 +138,6 @@ def require_effect(config: RunConfig, environment: Environment) -> None:
             f"--temperature {config.temperature:g} has no effect: the settings of the model {name!r} say {chosen}",
             hint="leave it out, or take the temperature out of the settings",
         )
-
-
-def require_same_split(workspace: Workspace, data_hash: str, shares: Shares) -> None:
-    """Refuse another split of rows that were split before: it would put tuned rows into the holdout.
-
-    Raises:
-        InputError: A run has split the same rows otherwise, to optimize or to calibrate.
-    """
-    for info in list_runs(workspace.database):
-        if info.kind in ("optimize", "calibrate", "tune") and info.config["data_hash"] == data_hash:
-            before = tuple(info.config["shares"])
-            if before != shares:
-                shown = "/".join(f"{share:g}" for share in before)
-                raise InputError(
-                    f"run {info.run_id} split these rows {shown}; another split would put tuned rows into the holdout",
-                    hint=f"use --split {shown}, or fresh rows",
-                )
 
 
 def resume_run(

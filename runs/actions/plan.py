@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ...judges import Completion, FloatArray, Model, Prices, Progress, Request, split_dataset
+from ...judges import Completion, FloatArray, Model, Prices, Progress, Request
 from ...judges.files import TokenSummary, count_row_tokens
 from ...judges.models import ignored_parameters, unused_settings
 from ...judges.models.batch_queue import PRICE_SHARE
@@ -27,14 +27,16 @@ from ...optimize.forecast import (
     draw_runs,
 )
 from ...optimize.holdout.guards import MIN_GROUPS
+from ...optimize.holdout.ledger import split_with_memory
 from ...optimize.settings import require_decision
 from ..config.environment import SIMULATED, Allowance, Environment, open_model, parse_budget
 from ..config.options import Via
 from ..store.calls import CallStore
+from ..store.ledger import HoldoutLedger
 from ..store.run_config import RunConfig, open_proposer
 from ..store.workspace import Workspace
 from .bench import describe_parameters
-from .optimize import require_effect, require_same_split
+from .optimize import require_effect
 from .pilot import MinimumDetectableEffect, Pilot, minimum_detectable_gain, run_pilot
 
 Watch = Callable[[str, Progress], None]
@@ -182,12 +184,11 @@ def _read_plan(workspace: Workspace, config: RunConfig, environment: Environment
     if kept := workspace.registry.kept_rule(config.judge):
         config = replace(config, rule=kept.rule.to_json())
     proposer = open_proposer(config)
-    if workspace.exists:
-        require_same_split(workspace, dataset.content_hash, config.shares)
+    memories = HoldoutLedger(workspace.database).memories() if workspace.exists else ()
     return PlannedRun(
         prompt=config.judge,
         dataset=dataset,
-        parts=split_dataset(dataset, shares=config.shares),
+        parts=split_with_memory(memories, None, dataset, config.shares, allow_opened=config.allow_opened),
         proposer=proposer,
         settings=config.settings(),
         objective=read_objective(config.objective, target=config.target, guards=config.guards),

@@ -7,14 +7,14 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from ...judges import DecisionRule, InputError, JudgePrompt, SealedRows, load_prompt, split_dataset
+from ...judges import DecisionRule, InputError, JudgePrompt, SealedRows, load_prompt
 from ...optimize import Guard, Objective
 from ...slices import parse_predicate
 from ..store.journal import list_runs
 from ..store.workspace import Workspace
 from .gate import GateModel, TwoJudges, decide_with_model
 from .gate_decision import HUNKS, Gated, Terms, answer_once, count_groups
-from .run_summary import RunSummary, read_run
+from .run_summary import RunSummary, read_run, split_of_run
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,7 +79,7 @@ def _last_accept(workspace: Workspace, prompt: JudgePrompt) -> _Past:
         if info.kind == "optimize":
             version = run.best.version if run.best else None
             if version == prompt.version and run.decision is not None and run.decision.accepted:
-                return _of_optimization(run)
+                return _of_optimization(workspace, run)
             continue
         after = info.config["question"]["after"]
         # The verdicts of a file have a hash here in place of a version.
@@ -88,7 +88,7 @@ def _last_accept(workspace: Workspace, prompt: JudgePrompt) -> _Past:
         if run.answer.decision.accepted:
             if info.kind == HUNKS:
                 # The run that has the hunks was about another text of the same judge, on the same rows.
-                past = _of_optimization(read_run(workspace, info.config["question"]["of"]))
+                past = _of_optimization(workspace, read_run(workspace, info.config["question"]["of"]))
                 composed = load_prompt(info.config["after"], origin="the run's composed prompt")
                 both = (past.before.version, composed.version)
                 rules = {version: rule for rule in past.rules.values() for version in both}
@@ -101,7 +101,7 @@ def _last_accept(workspace: Workspace, prompt: JudgePrompt) -> _Past:
     )
 
 
-def _of_optimization(run: RunSummary) -> _Past:
+def _of_optimization(workspace: Workspace, run: RunSummary) -> _Past:
     config, after, rule = run.config, run.after, run.config.decision_rule
     assert run.started is not None
     assert after is not None
@@ -110,7 +110,7 @@ def _of_optimization(run: RunSummary) -> _Past:
         model=run.started.model,
         before=run.before,
         after=after,
-        holdout=split_dataset(config.dataset(), shares=config.shares).holdout,
+        holdout=split_of_run(workspace, run).holdout,
         terms=replace(Terms.of_run(run), allow_opened=False),
         rules={} if rule is None else {run.before.version: rule, after.version: rule},
         data=Path(config.data).name,

@@ -17,7 +17,6 @@ from ...judges import (
     Splits,
     WorkspaceError,
     judge,
-    split_dataset,
 )
 from ...judges.models import ANSWERING, ModelSettings
 from ...optimize import Event, open_rows
@@ -40,10 +39,12 @@ from ...optimize.events import (
     ThresholdTuned,
     read_as,
 )
+from ...optimize.holdout.ledger import split_with_memory
 from ...optimize.hunks import PromptDiff, split_hunks
 from ..config.environment import SIMULATED, Environment
 from ..store.calls import CallStore, CallSummary
 from ..store.journal import RunJournal, RunRecord, get_run
+from ..store.ledger import HoldoutLedger
 from ..store.run_config import RunConfig
 from ..store.workspace import Workspace
 
@@ -340,8 +341,20 @@ def changed_settings(run: RunSummary, environment: Environment) -> tuple[str, ..
     return tuple(notes)
 
 
-def sealed_split(run: RunSummary) -> Splits:
-    """Cut a run's rows again as the run cut them.
+def split_of_run(workspace: Workspace, run: RunSummary) -> Splits:
+    """Split a run's rows again as the run split them, wherever later runs have put some of them.
+
+    Raises:
+        InputError: The rows have changed.
+    """
+    config, ledger = run.config, HoldoutLedger(workspace.database)
+    # Where no groups were merged, looking for near duplicates would find none and take most of the time.
+    merged = run.split is None or run.split.merged > 0
+    return split_with_memory(ledger.memories(), run.run_id, config.dataset(), config.shares, near_duplicates=merged)
+
+
+def sealed_split(workspace: Workspace, run: RunSummary) -> Splits:
+    """Split a run's rows as `split_of_run`, and make sure that the same rows are sealed.
 
     Raises:
         InputError: The run has not split its rows yet, the rows have changed, or other rows would be sealed than were
@@ -349,8 +362,7 @@ def sealed_split(run: RunSummary) -> Splits:
     """
     if run.split is None:
         raise InputError(f"run {run.run_id!r} has not begun; resume it first")
-    # Where no groups were merged, looking for near duplicates would find none and take most of the time.
-    parts = split_dataset(run.config.dataset(), shares=run.config.shares, near_duplicates=run.split.merged > 0)
+    parts = split_of_run(workspace, run)
     if {"holdout": parts.holdout.content_hash, "final": parts.final.content_hash} != run.split.seals:
         raise InputError(f"{run.config.data} is not split as it was when the run started", hint="start a new run")
     return parts
@@ -379,4 +391,4 @@ def baseline(workspace: Workspace, run: RunSummary) -> JudgedDataset:
         InputError: See `sealed_split`.
         ModelError: The run stopped before its benchmark was complete.
     """
-    return recorded_verdicts(workspace, run, run.before, open_rows(sealed_split(run)))
+    return recorded_verdicts(workspace, run, run.before, open_rows(sealed_split(workspace, run)))

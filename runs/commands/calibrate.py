@@ -84,6 +84,6 @@ def calibrate(
     if as_json:
         say_json(result.to_json())
         return
-    for note in (*dataset.notes, *describe_spending(result.stats)):
+    for note in (*dataset.notes, *result.notes, *describe_spending(result.stats)):
         say(f"note: {note}")
     say_calibration(result, title=f"{result.kept.judge} on the validation rows of {data.name}")

@@ -20,6 +20,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from ...judges import WorkspaceError, write_beside
+from ...judges.splits import Side
 from ...optimize.holdout.ledger import MAX_LOOKS, History, Look, LookOutcome, LookRecord, Measured, SeenRows
 from ...optimize.holdout.look_counting import (
     LookRequest,
@@ -31,6 +32,7 @@ from ...optimize.holdout.look_counting import (
     require_open,
 )
 from ...optimize.holdout.row_fingerprints import RowFingerprints
+from ...optimize.holdout.sides import PlacedGroup, Sides
 from ...optimize.holdout.text_fingerprints import Fingerprints
 from .database import Database
 from .schema import now
@@ -65,17 +67,29 @@ class HoldoutLedger:
         self._max_looks = max_looks
         self._file = database.path.with_name("ledger.head")
 
+    def memories(self) -> Sequence[SeenRows]:
+        """See `Ledger.memories`."""
+        return self.history().memories
+
     def remember(
-        self, run_id: str, *, open: RowFingerprints, sealed: Mapping[str, RowFingerprints], allow_opened: bool = False
+        self,
+        run_id: str,
+        *,
+        open: RowFingerprints,
+        sealed: Mapping[str, RowFingerprints],
+        sides: Sides | None = None,
+        allow_opened: bool = False,
     ) -> SeenRows:
         """See `Ledger.remember`."""
 
         def enter(connection: sqlite3.Connection) -> tuple[SeenRows, _Head]:
             entries, head = self._read(connection)
-            memories = _history(entries, _Bodies.read(connection.execute)).memories
+            memories = _history(entries, _Bodies(connection.execute)).memories
             memory = find_memory(memories, run_id)
             if memory is None:
-                memory = remember_rows(memories, run_id, open=open, sealed=sealed, allow_opened=allow_opened)
+                memory = remember_rows(
+                    memories, run_id, open=open, sealed=sealed, sides=sides, allow_opened=allow_opened
+                )
                 head = _append(connection, head, _memory_entry(connection, memory))
             return memory, head
 
@@ -107,7 +121,7 @@ class HoldoutLedger:
 
         def enter(connection: sqlite3.Connection) -> tuple[Look, _Head]:
             entries, head = self._read(connection)
-            history = _history(entries, _Bodies.read(connection.execute))
+            history = _history(entries, _Bodies(connection.execute))
             look = requested_look(history, request)
             if find_look(history.records, look) is None:
                 require_allowed(look, self._max_looks)
@@ -154,7 +168,7 @@ class HoldoutLedger:
         Raises:
             WorkspaceError: The keys of rows that an entry names were edited or removed.
         """
-        return _history(self._database.read(_ENTRIES), _Bodies.read(self._database.read))
+        return _history(self._database.read(_ENTRIES), _Bodies(self._database.read))
 
     def verify(self) -> int:
         """Walk the chain and return how many entries it has.
@@ -165,7 +179,7 @@ class HoldoutLedger:
         """
         entries, head = self._database.read(_ENTRIES), self._database.read(_HEAD)
         walked = self._verify(entries, head)
-        _history(entries, _Bodies.read(self._database.read))
+        _history(entries, _Bodies(self._database.read))
         return walked.entries
 
     def _read(self, connection: sqlite3.Connection) -> tuple[list[tuple[Any, ...]], _Head]:  # Any: SQL values
@@ -213,6 +227,11 @@ _ENTRIES = "SELECT seq, holdout, entry_json, hash FROM ledger ORDER BY seq"
 _HEAD = "SELECT entries, hash FROM ledger_head"
 _KNOWN = "SELECT hash, body FROM known_rows"
 _PRINTS = "SELECT hash, body FROM row_prints"
+_SIDES = "SELECT hash, body FROM side"
+_SEALS = (
+    "SELECT json_extract(payload_json, '$.seals.holdout'), json_extract(payload_json, '$.seals.final') "
+    "FROM event WHERE kind = 'split'"
+)
 _NO_HOLDOUT = ""
 """What stands for the holdout in an entry that is about several parts."""
 
@@ -257,6 +276,8 @@ def _memory_entry(connection: sqlite3.Connection, memory: SeenRows) -> dict[str,
         "opened": dict(memory.opened),
         "alike": dict(memory.alike),
         "prints": _store(connection, memory.open, *memory.sealed.values()),
+        "sides": None if memory.sides is None else _store_sides(connection, memory.sides),
+        "notes": list(memory.sides.notes) if memory.sides else [],
     }
 
 
@@ -272,17 +293,23 @@ def _store(connection: sqlite3.Connection, *parts: RowFingerprints) -> dict[str,
     return stored
 
 
+def _store_sides(connection: sqlite3.Connection, sides: Sides) -> str:
+    """Store where groups are; return the hash."""
+    body = sides.to_bytes()
+    digest = hashlib.blake2b(body, digest_size=32)
+    connection.execute("INSERT OR IGNORE INTO side (hash, body) VALUES (?, ?)", (digest.digest(), body))
+    return digest.hexdigest()
+
+
 class _Bodies:
-    """The keys and fingerprints that entries name, each read once and held against its hash."""
+    """The keys, fingerprints and sides that entries name, each read once and held against its hash."""
 
-    def __init__(self, known: Iterable[tuple[Any, ...]], prints: Iterable[tuple[Any, ...]]) -> None:  # Any: SQL values
-        self._known, self._prints = dict(known), dict(prints)
+    def __init__(self, execute: Callable[[str], Iterable[tuple[Any, ...]]]) -> None:  # Any: SQL values
+        self._known, self._prints, self._sides = (dict(execute(table)) for table in (_KNOWN, _PRINTS, _SIDES))
+        self._seals: dict[str, Side] = {}
+        for holdout, final in execute(_SEALS):
+            self._seals |= {holdout: "holdout", final: "final"}
         self._rows: dict[tuple[str, str | None], RowFingerprints] = {}
-
-    @classmethod
-    def read(cls, execute: Callable[[str], Iterable[tuple[Any, ...]]]) -> _Bodies:  # Any: SQL values
-        """Read both tables."""
-        return cls(execute(_KNOWN), execute(_PRINTS))
 
     def rows(self, name: str, prints: str | None) -> RowFingerprints:
         """Return rows by the hashes of their keys and fingerprints; earlier versions kept no fingerprints."""
@@ -291,6 +318,17 @@ class _Bodies:
             beside = None if prints is None else Fingerprints(_body(self._prints, prints))
             self._rows[name, prints] = RowFingerprints.from_bytes(body, beside)
         return self._rows[name, prints]
+
+    def sides(self, entry: Mapping[str, Any], sealed: Mapping[str, RowFingerprints]) -> Sides | None:  # Any: JSON
+        """Return where a run's groups are; of an earlier version, which parts of its split were sealed how."""
+        if "sides" in entry:
+            name = entry["sides"]
+            return None if name is None else Sides.from_bytes(_body(self._sides, name), tuple(entry["notes"]))
+        groups: list[PlacedGroup] = []
+        for name, part in sealed.items():
+            if name in self._seals:
+                groups += (PlacedGroup(b"", min(group.rows), self._seals[name]) for group in part.groups)
+        return Sides(tuple(groups)) if groups else None
 
 
 def _body(bodies: Mapping[bytes, bytes], name: str) -> bytes:
@@ -317,12 +355,14 @@ def _history(entries: Sequence[tuple[Any, ...]], bodies: _Bodies) -> History:  #
 
 def _memory(entry: Mapping[str, Any], bodies: _Bodies) -> SeenRows:  # Any: JSON
     prints = entry.get("prints", {})
+    sealed = {name: bodies.rows(rows, prints.get(rows)) for name, rows in entry["sealed"].items()}
     return SeenRows(
         run_id=entry["run_id"],
         open=bodies.rows(entry["open"], prints.get(entry["open"])),
-        sealed={name: bodies.rows(rows, prints.get(rows)) for name, rows in entry["sealed"].items()},
+        sealed=sealed,
         opened=entry["opened"],
         alike=entry.get("alike", {}),
+        sides=bodies.sides(entry, sealed),
     )
 
 

@@ -187,12 +187,21 @@ CREATE INDEX attempt_by_run ON attempt (run_id);
 CREATE INDEX open_attempt ON attempt (key) WHERE state = 'sent';
 """
 
+_SIDES = """
+-- Which part each group of a split is in, by hashes of its name and of its first row; named by the ledger's entries.
+CREATE TABLE side (
+    hash BLOB PRIMARY KEY CHECK (length(hash) = 32),
+    body BLOB NOT NULL
+);
+"""
+
 MIGRATIONS: tuple[Migration, ...] = (
     Migration("spine", _SPINE),
     Migration("known rows", _KNOWN_ROWS),
     Migration("row prints", _ROW_PRINTS),
     Migration("labels", _LABELS),
     Migration("request frames", _REQUEST_FRAMES),
+    Migration("sides", _SIDES),
 )
 """Every upgrade in order; a file's `user_version` says how many of them it has."""
 

@@ -16,6 +16,7 @@ from judgewright.optimize.holdout.look_counting import (
     require_allowed,
     require_open,
 )
+from judgewright.optimize.holdout.sides import Sides
 from judgewright.optimize.journal import Payload, as_json, require_same
 
 
@@ -56,13 +57,25 @@ class MemoryLedger:
         self._memories: list[SeenRows] = []
         self._measured: list[Measured] = []
 
+    def memories(self) -> Sequence[SeenRows]:
+        """See `Ledger.memories`."""
+        return self._memories
+
     def remember(
-        self, run_id: str, *, open: RowFingerprints, sealed: Mapping[str, RowFingerprints], allow_opened: bool = False
+        self,
+        run_id: str,
+        *,
+        open: RowFingerprints,
+        sealed: Mapping[str, RowFingerprints],
+        sides: Sides | None = None,
+        allow_opened: bool = False,
     ) -> SeenRows:
         """See `Ledger.remember`."""
         memory = find_memory(self._memories, run_id)
         if memory is None:
-            memory = remember_rows(self._memories, run_id, open=open, sealed=sealed, allow_opened=allow_opened)
+            memory = remember_rows(
+                self._memories, run_id, open=open, sealed=sealed, sides=sides, allow_opened=allow_opened
+            )
             self._memories.append(memory)
         return memory
 

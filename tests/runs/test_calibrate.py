@@ -113,21 +113,18 @@ def test_calibrating_again_asks_nothing(place: Workspace, rows: Path) -> None:
 
 def test_rows_split_one_way_are_not_split_another_way(place: Workspace, rows: Path) -> None:
     """Neither after an optimization nor before one, so that no rule sees a holdout."""
-    other: Shares = (20, 40, 20, 20)
-    calibrated(place, rows)
-    with pytest.raises(InputError, match="split these rows 30/20/30/20"):
-        calibrated(place, rows, shares=other)
-    with pytest.raises(InputError, match="split these rows 30/20/30/20"):
-        walk(place, rows, shares=other)
-    assert [run.kind for run in list_runs(place.database)] == ["calibrate"]
+    first = calibrated(place, rows)
+    again = calibrated(place, rows, shares=(20, 40, 20, 20))
+    assert again.kept.dataset_hash == first.kept.dataset_hash
+    assert any("stay in the part they were in; 20/40/20/20 is for new ones" in note for note in again.notes)
+    sizes = next(e for e in walk(place, rows, shares=(20, 40, 20, 20)).run.events if e.kind == "split").payload["rows"]
+    assert sizes["validation"] == first.kept.rows
 
 
 def test_a_walk_splits_before_calibrate_too(place: Workspace, rows: Path) -> None:
     """The other way round."""
-    walk(place, rows, shares=(20, 40, 20, 20))
-    with pytest.raises(InputError, match="split these rows 20/40/20/20"):
-        calibrated(place, rows)
-    assert calibrated(place, rows, shares=(20, 40, 20, 20)).shares == (20, 40, 20, 20)
+    split = next(e for e in walk(place, rows, shares=(20, 40, 20, 20)).run.events if e.kind == "split")
+    assert calibrated(place, rows).kept.rows == split.payload["rows"]["validation"]
 
 
 def test_a_walk_decides_by_the_kept_rule_and_remembers_it(place: Workspace, rows: Path) -> None:

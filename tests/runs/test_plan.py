@@ -148,13 +148,19 @@ def test_a_search_bounds_calls_but_not_tokens_and_says_so(folder: Path) -> None:
 
 
 def test_what_optimize_refuses_is_refused_before_a_pilot(folder: Path) -> None:
-    """Another split of rows that a run has split, or a setting of another proposer, is no walk to plan."""
-    with Workspace(folder) as place:
-        start_run(place, config(steps=0), Environment(), watch=lambda *_: None, on_event=lambda *_: None)
-    with pytest.raises(InputError, match="split these rows"):
-        planned(folder, pilot=True, shares=(40, 20, 20, 20))
+    """A setting of another proposer is no walk to plan."""
     with pytest.raises(InputError, match="belongs to"):
         planned(folder, step_calls=50)
+
+
+def test_rows_that_a_run_has_split_are_planned_where_they_are(folder: Path) -> None:
+    """Other shares move none of them, and a note says so."""
+    before = planned(folder).sizes
+    with Workspace(folder) as place:
+        start_run(place, config(steps=0), Environment(), watch=lambda *_: None, on_event=lambda *_: None)
+    after = planned(folder, shares=(40, 20, 20, 20))
+    assert after.sizes == before
+    assert any("stay in the part they were in; 40/20/20/20 is for new ones" in note for note in after.notes)
 
 
 def test_a_metric_of_grades_has_no_detectable_gain_and_says_why(folder: Path) -> None:

@@ -158,7 +158,7 @@ def test_all_opens_the_holdout_and_the_ledger_says_so(
     assert memories[-1].open.rows == len({row["id"] for row in told["rows"]}) - len(split)
     again = ("optimize", "groundedness", "rows.jsonl", "--objective", "precision", "--steps", "1", *SIMULATED)
     assert run(*again) == 2
-    assert "were open to run slices --all" in capsys.readouterr().err
+    assert "no group is left for the holdout part" in capsys.readouterr().err
     assert run(*again, "--allow-opened") in (0, 1)
 
 
