@@ -83,6 +83,11 @@ class CallRecord(Protocol):
         ...
 
 
+_SETTLED: Future[None] = Future()
+"""What is in memory is as durable as it gets."""
+_SETTLED.set_result(None)
+
+
 class MemoryRecord:
     """A record that lives as long as the process."""
 
@@ -100,7 +105,7 @@ class MemoryRecord:
     def sent(self, key: bytes, *, reserved_cost: float | None, reserved_tokens: int) -> Future[None]:
         """See `CallRecord.sent`."""
         self._open[key] = (reserved_cost or 0.0, reserved_tokens)
-        return _settled()
+        return _SETTLED
 
     def adopt(self, keys: Sequence[bytes]) -> Mapping[bytes, OpenAttempt]:
         """See `CallRecord.adopt`."""
@@ -117,17 +122,17 @@ class MemoryRecord:
         self._answers[key] = completion
         self._cost += completion.cost or 0.0
         self._tokens += completion.tokens_in + completion.tokens_out
-        return _settled()
+        return _SETTLED
 
     def not_charged(self, key: bytes) -> Future[None]:
         """See `CallRecord.not_charged`."""
         self._open.pop(key, None)
-        return _settled()
+        return _SETTLED
 
     def failed(self, key: bytes, failure: FailedCall) -> Future[None]:
         """See `CallRecord.failed`."""
         self._answers[key] = failure
-        return _settled()
+        return _SETTLED
 
     def spending(self) -> Spending:
         """See `CallRecord.spending`."""
@@ -137,9 +142,3 @@ class MemoryRecord:
             in_doubt_cost=sum(cost for cost, _ in self._open.values()),
             in_doubt_tokens=sum(tokens for _, tokens in self._open.values()),
         )
-
-
-def _settled() -> Future[None]:
-    future: Future[None] = Future()
-    future.set_result(None)
-    return future

@@ -108,7 +108,7 @@ class Client:
             )
         clock = clock or SystemClock()
         first_limit = _FIRST_LIMIT if concurrency is None else concurrency
-        lookahead = max(4, in_flight // 4)
+        lookahead = max(4, in_flight // 2)
         if model.endpoint.startswith("simulated:"):
             in_flight = first_limit = lookahead = max(_IN_PROCESS, in_flight)
         rates = RateLimits(

@@ -12,7 +12,7 @@ import json
 import math
 import sqlite3
 import threading
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
 from functools import lru_cache, partial
@@ -30,7 +30,7 @@ LOOKUP = 500
 """Keys in one SELECT."""
 
 _AT_ONCE = 64
-"""Writes in one statement; a power of two."""
+"""Writes in one statement."""
 
 IN_DOUBT = "('sent', 'lost')"
 """States of an attempt that may have been charged although no answer was kept."""
@@ -139,10 +139,10 @@ class CallStore:
 
     def sent(self, key: bytes, *, reserved_cost: float | None, reserved_tokens: int) -> Future[None]:
         """See `CallRecord.sent`."""
-        row = (key in self._damaged, reserved_cost, reserved_tokens)
+        row = (key, key in self._damaged, reserved_cost, reserved_tokens)
 
         def enter(connection: sqlite3.Connection) -> None:
-            self._open.update(self._enter(connection, [(key, row)]))
+            self._open.update(self._enter(connection, [row]))
 
         return self._submit("enter", key, row, enter)
 
@@ -218,7 +218,7 @@ class CallStore:
         def give_up(connection: sqlite3.Connection) -> None:
             at = now()
             connection.execute(_FAIL, (self._run_id, key, failure.message, failure.status, at))
-            connection.execute(f"{_LOSE} (?)", (at, self._run_id, key))
+            _execute(connection, _LOSE, (at, self._run_id), [(key,)])
 
         return self._submit("other", key, (), give_up)
 
@@ -261,11 +261,12 @@ class CallStore:
             if write.kind == "other" or (write.kind == "keep" and write.key not in self._open):
                 write.alone(connection)
         kept = [write for write in batch if write.kind == "keep" and write.key in self._open]
-        for part in _powers_of_two(kept):
-            self._keep(connection, part)
+        for start in range(0, len(kept), _AT_ONCE):
+            self._keep(connection, kept[start : start + _AT_ONCE])
         opened: dict[bytes, int] = {}
-        for part in _powers_of_two([write for write in batch if write.kind == "enter"]):
-            opened.update(self._enter(connection, [(write.key, write.row) for write in part]))
+        entered = [write.row for write in batch if write.kind == "enter"]
+        for start in range(0, len(entered), _AT_ONCE):
+            opened.update(self._enter(connection, entered[start : start + _AT_ONCE]))
         return opened
 
     def _flushed(self, flush: Future[Mapping[bytes, int]], batch: Sequence[_CallWrite]) -> None:
@@ -295,42 +296,35 @@ class CallStore:
         for write in writes:
             write.future.set_exception(error)
 
-    def _enter(
-        self, connection: sqlite3.Connection, entries: Sequence[tuple[bytes, tuple[Any, ...]]]
-    ) -> Mapping[bytes, int]:
+    def _enter(self, connection: sqlite3.Connection, rows: Sequence[tuple[Any, ...]]) -> Mapping[bytes, int]:
         """Enter attempts of different calls, and return where they stand."""
         at = now()
-        keys = [key for key, _ in entries]
-        connection.execute(f"{_LOSE} ({_marks(keys)})", (at, self._run_id, *keys))
-        values: list[Any] = [self._run_id, at]
-        for key, row in entries:
-            values += (key, *row)
-        return dict(connection.execute(_many(_ENTER, "(?, ?, ?, ?)", len(entries)), values).fetchall())
+        _execute(connection, _LOSE, (at, self._run_id), [row[:1] for row in rows])
+        return dict(_execute(connection, _ENTER, (self._run_id, at), rows).fetchall())
 
     def _keep(self, connection: sqlite3.Connection, writes: Sequence[_CallWrite]) -> None:
         """Keep the replies of calls whose attempts this store has entered."""
-        settled: list[Any] = [now()]
+        settled: list[tuple[int, float | None, int]] = []
         for write in writes:
             _, _, _, _, _, _, tokens_in, tokens_out, _, cost, *_ = write.row
-            settled += (self._open[write.key], cost, tokens_in + tokens_out)
-        n = len(writes)
-        if connection.execute(_many(_SETTLE_MANY, "(?, ?, ?)", n), settled).rowcount != n:
+            settled.append((self._open[write.key], cost, tokens_in + tokens_out))
+        if _execute(connection, _SETTLE_MANY, (now(),), settled).rowcount != len(writes):
             raise WorkspaceError("an attempt cannot be settled: it has been settled before")
         self._insert(connection, [write.row for write in writes])
 
     def _insert(self, connection: sqlite3.Connection, rows: Sequence[tuple[Any, ...]]) -> None:
         """Write answered calls, and the frames of their requests."""
         at = now()
-        values: list[Any] = [self._run_id, at, at]
         frames: set[tuple[bytes, bytes, bytes]] = set()
+        values: list[tuple[Any, ...]] = []
         for key, purpose, frame, *more in rows:
             digest = None
             if frame is not None:
                 frames.add(frame)
                 digest = frame[0]
-            values += (key, purpose, digest, *more)
+            values.append((key, purpose, digest, *more))
         connection.executemany("INSERT OR IGNORE INTO request_frame (hash, head, tail) VALUES (?, ?, ?)", frames)
-        connection.execute(_many(_INSERT, f"(?{', ?' * 12})", len(rows)), values)
+        _execute(connection, _INSERT, (self._run_id, at, at), values)
 
     def find_damaged(self) -> tuple[int, list[str]]:
         """Read every reply of the workspace; return how many there are, and which do not fit their hash."""
@@ -393,12 +387,14 @@ _RECENT = """
 SELECT request.request_json, response_json FROM call JOIN request USING (seq)
 WHERE call.state = 'done' ORDER BY call.seq DESC LIMIT ?
 """
-_LOSE = "UPDATE attempt SET state = 'lost', settled = ? WHERE state = 'sent' AND run_id = ? AND key IN"
+_LOSE = """
+UPDATE attempt SET state = 'lost', settled = ? WHERE state = 'sent' AND run_id = ? AND key IN (VALUES {rows})
+"""
 _ENTER = """
 INSERT INTO attempt (key, run_id, state, repeated, reserved_cost, reserved_tokens, created)
 SELECT column1, ?1, 'sent', NOT column2 AND EXISTS (SELECT 1 FROM call WHERE key = column1 AND state = 'done'),
     column3, column4, ?2
-FROM (VALUES {rows}) WHERE true RETURNING key, seq
+FROM (VALUES {rows}) WHERE column1 IS NOT NULL RETURNING key, seq
 """
 _OPEN = """
 SELECT seq, reserved_cost, reserved_tokens, run_id FROM attempt
@@ -415,7 +411,7 @@ WHERE attempt.seq = v.column1 AND attempt.state = 'sent'
 _INSERT = """
 INSERT INTO call (run_id, created, finished, state, attempts, http_status, key, purpose, frame, request_json,
     response_json, body_hash, tokens_in, tokens_out, tokens_cached, cost, price, model_returned, system_fingerprint)
-SELECT ?1, ?2, ?3, 'done', 1, 200, v.* FROM (VALUES {rows}) AS v WHERE true
+SELECT ?1, ?2, ?3, 'done', 1, 200, v.* FROM (VALUES {rows}) AS v WHERE v.column1 IS NOT NULL
 ON CONFLICT (key) DO UPDATE SET state = 'done', http_status = 200, finished = excluded.finished,
     response_json = excluded.response_json, body_hash = excluded.body_hash, tokens_in = excluded.tokens_in,
     tokens_out = excluded.tokens_out, tokens_cached = excluded.tokens_cached, cost = excluded.cost,
@@ -442,19 +438,22 @@ FROM attempt WHERE run_id = ?
 """  # noqa: S608 - a constant of ours
 
 
+def _execute(
+    connection: sqlite3.Connection, statement: str, common: Sequence[Any], rows: Sequence[tuple[Any, ...]]
+) -> sqlite3.Cursor:
+    """Run a statement once over rows; NULLs fill them up to a power of two, so that SQLite compiles few statements."""
+    n = 1 << (len(rows) - 1).bit_length()
+    values = [*common]
+    for row in rows:
+        values += row
+    values += [None] * (len(rows[0]) * (n - len(rows)))
+    return connection.execute(_many(statement, len(rows[0]), n), values)
+
+
 @lru_cache(maxsize=64)
-def _many(statement: str, row: str, n: int) -> str:
-    """Return a statement for so many rows."""
+def _many(statement: str, width: int, n: int) -> str:
+    row = f"(?{', ?' * (width - 1)})"
     return statement.replace("{rows}", ", ".join([row] * n))
-
-
-def _powers_of_two(writes: Sequence[_CallWrite]) -> Iterator[Sequence[_CallWrite]]:
-    """Cut writes into parts whose sizes are few, so that SQLite compiles few statements."""
-    at = 0
-    while at < len(writes):
-        size = min(_AT_ONCE, 1 << ((len(writes) - at).bit_length() - 1))
-        yield writes[at : at + size]
-        at += size
 
 
 def _pass_on(future: Future[None], done: Future[None]) -> None:
