@@ -113,6 +113,12 @@ class JudgedDataset:
             return self.label != self.score
         return self.positive != self.predicted
 
+    def is_right(self, row: Row, verdict: Verdict) -> bool:
+        """Whether a verdict on a labelled row agrees with people, as `wrong` has it."""
+        if self.scale.kind == "choice":
+            return verdict.score == row.label
+        return verdict.positive == self.dataset.positive(row)
+
     @cached_property
     def confidence(self) -> FloatArray:
         """Confidence in the verdict, NaN where none was given; shape (n,)."""

@@ -75,6 +75,12 @@ class OutputScale:
             return 0.0 <= grade <= 1.0
         return float(grade).is_integer() and self.low <= grade <= self.high
 
+    def name(self, grade: float) -> str:
+        """Write a grade: the class of a choice, else the number."""
+        if self.kind == "choice" and self.contains(grade):
+            return self.labels[int(grade)]
+        return f"{grade:g}"
+
     def describe(self) -> str:
         """Name the scale the way messages do, such as `0..3, positive at 2`."""
         if self.kind == "choice":

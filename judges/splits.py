@@ -274,6 +274,8 @@ def _blocks(
 def _label_class(dataset: Dataset, row: Row) -> str:
     if row.label is None:
         return "unlabelled"
+    if dataset.labels.kind == "choice":
+        return dataset.labels.name(row.label)
     return "positive" if dataset.positive(row) else "negative"
 
 

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, replace
+from dataclasses import asdict
+from typing import Any
 
 from ..judges import InputError, JudgedDataset
-from ..slices import FoundSlice, SliceReport, find_slices, parse_predicate
+from ..slices import FoundSlice, SliceReport, find_confusions, find_slices, parse_predicate
 from ..slices.column_names import BY_NAME, named_outputs
 from ..slices.effect import Direction
 from ..slices.slice import ALL_ROWS
 from .context import Services
 from .events import LossFrozen, SliceChosen
 from .goal import Goal, Target
-from .losses.costs import cost_table
+from .losses.classes import Classes
+from .losses.costs import class_costs, cost_table
 from .losses.expression import compile_expression
 from .losses.grid import Grades
 from .losses.loss import Loss, WrittenLoss, check_loss, row_losses, write_loss
@@ -53,7 +55,8 @@ def find_target(baseline: JudgedDataset, objective: Objective, services: Service
         target = Target(predicate=None, why="asked for by the caller")
         services.record(SliceChosen(name=target.name, why=target.why, slices=()))
         return target
-    report = find_slices(
+    search = find_confusions if baseline.scale.kind == "choice" else find_slices
+    report = search(
         baseline,
         metric=objective.target,
         columns=settings.slice_columns or None,
@@ -88,6 +91,9 @@ def choose_target(report: SliceReport, direction: Direction | None) -> tuple[Fou
         direction: Which errors the objective fights; None for either.
     """
     targets = [s for s in report.slices if s.prompt_target and direction in (None, s.direction)]
+    if targets and targets[0].confusion is not None:
+        # Gains of different pairs of classes are of different metrics; the report has them in their order.
+        return targets[0], f"the confirmed slice that promises the largest gain; {targets[0].describe()}"
     if targets:
         best = max(targets, key=lambda s: (s.held_out.gain_low, -s.p))
         reason = f"the confirmed slice that promises the largest gain; {best.describe()}"
@@ -126,7 +132,10 @@ def construct_loss(
     Raises:
         LossError: A person's loss is refused.
     """
-    grades = Grades.of(baseline.scale, baseline.dataset.labels)
+    if baseline.scale.kind == "choice":
+        grades: Grades | Classes = Classes.of(baseline.scale, objective.target)
+    else:
+        grades = Grades.of(baseline.scale, baseline.dataset.labels)
     inside = target.member(baseline.dataset)[baseline.scored]
 
     def trial(loss: Loss) -> None:
@@ -140,9 +149,13 @@ def construct_loss(
     else:
         written = write_loss(objective, target.name, services.optimizer_client.ask_one, grades, trial)
     loss = written.loss
-    costs = cost_table(loss.expression, grades) if grades.levels else []
+    costs: list[dict[str, Any]] = []  # Any: JSON
+    if isinstance(grades, Classes):
+        costs = [line.to_json() for line in class_costs(loss.expression, grades)]
+    elif grades.levels:
+        costs = [asdict(row) for row in cost_table(loss.expression, grades)]
     if target.predicate is None:  # every row is in the target: there is no other place to speak of
-        costs = [replace(row, place=ALL_ROWS) for row in costs if row.place != PLACES[0]]
+        costs = [row | {"place": ALL_ROWS} for row in costs if row["place"] != PLACES[0]]
     event = LossFrozen(
         expression=str(loss.expression),
         declares=dict(loss.declares),
@@ -150,7 +163,7 @@ def construct_loss(
         written_by=loss.written_by,
         version=loss.version,
         refusals=tuple(written.refusals),
-        cost_table=tuple(asdict(row) for row in costs),
+        cost_table=tuple(costs),
     )
     services.record(event)
     return loss

@@ -36,7 +36,7 @@ from .hunks import split_hunks
 from .losses.loss import Loss
 from .losses.objective import Objective
 from .search_state import SearchState
-from .settings import RunSettings, require_columns, require_decision
+from .settings import RunSettings, require_columns
 from .step import Step
 from .threshold import NoThreshold, tune_threshold
 
@@ -70,10 +70,9 @@ def optimize(
         settings: See `RunSettings`.
 
     Raises:
-        InputError: The judge does not decide yes or no, the data cannot be split, or the slice does not exist.
+        InputError: The data cannot be split, or the slice does not exist.
         ModelError, BudgetSpent, Interrupted: The run stopped; it can be resumed.
     """
-    require_decision(prompt)
     require_columns(dataset, settings)
     parts = split_rows(dataset, services, settings)
     baseline = benchmark(prompt, parts, services, settings)

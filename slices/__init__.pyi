@@ -1,6 +1,7 @@
 from .audit import SliceAudit, apply_marks, audit_slice
 from .column import MAX_VALUES, encode, readable_edges
 from .column_names import convention_reason, names_an_output
+from .confusion import ConfusedPair, confused_pairs, find_confusions
 from .consistency import Consistency
 from .effect import Cells, Parts, decompose, expected_gain
 from .error_annotation import KEYS, annotate_errors, show_error, write_marks
@@ -32,6 +33,7 @@ __all__ = [
     "TARGETS",
     "Cells",
     "Columns",
+    "ConfusedPair",
     "Consistency",
     "Contains",
     "Equals",
@@ -59,12 +61,14 @@ __all__ = [
     "audit_slice",
     "bins_reason",
     "compare",
+    "confused_pairs",
     "convention_reason",
     "decompose",
     "encode",
     "expected_gain",
     "feature_names",
     "feature_rank",
+    "find_confusions",
     "find_in_frame",
     "find_regressions",
     "find_slices",

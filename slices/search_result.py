@@ -63,6 +63,8 @@ class FoundSlice:
     """How widely the direction holds; None without one."""
     parts: Parts | None
     held_out: HeldOut
+    confusion: str | None = None
+    """Of a choice: people's class and the judge's, `billing -> technical`, which are its errors' direction."""
 
     def __repr__(self) -> str:
         return f"FoundSlice({self.describe()!r})"
@@ -102,7 +104,7 @@ class FoundSlice:
     @property
     def errors(self) -> str:
         """The errors that prevail, in words."""
-        return ERRORS[self.direction]
+        return f"errors {self.confusion}" if self.confusion else ERRORS[self.direction]
 
     @property
     def why_no_target(self) -> str:
@@ -135,7 +137,7 @@ class FoundSlice:
             "low": self.low,
             "high": self.high,
             "p": self.p,
-            "direction": self.direction,
+            "direction": self.confusion or self.direction,
             "parts": self.parts and asdict(self.parts),
             "expected_gain": self.expected_gain,
             "consistency": self.consistency and asdict(self.consistency),
@@ -146,7 +148,9 @@ class FoundSlice:
     def describe(self) -> str:
         """Describe the slice in a sentence."""
         share = "no errors held out"
-        if self.fp_share is not None:
+        if self.confusion is not None:
+            share = self.confusion
+        elif self.fp_share is not None:
             share = f"{self.fp_share:.0%} of its errors are false positives"
         state = "confirmed" if self.confirmed else "not confirmed"
         return (

@@ -5,14 +5,13 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
 
 from ...judges import Example, JudgedDataset, JudgePrompt, OutputScale, Row, Verdict
 from .prompt_parts import grade_of, same_inputs
 from .workbench import Trial
 
-ErrorType = Literal["false positive", "false negative", "right positive", "right negative"]
-ERROR_TYPES: tuple[ErrorType, ...] = ("false positive", "false negative", "right positive", "right negative")
+ERROR_TYPES = ("false positive", "false negative", "right positive", "right negative")
+"""In the order in which they are shown; a choice's pairs of classes come as they occur, right ones last."""
 MAX_CHARS = 4_000
 """Characters of a demonstration's inputs; a longer row would crowd out the row that is judged."""
 PEOPLE = "as people graded this row"
@@ -26,7 +25,7 @@ class Demonstration:
 
     row: Row
     example: Example
-    error: ErrorType
+    error: str
     """What the judge made of the row without it."""
 
     @property
@@ -44,11 +43,17 @@ def list_demonstrations(prompt: JudgePrompt, train: Trial) -> list[Demonstration
         row, verdict = judged.rows[i], judged.verdicts[i]
         example = demonstrate(prompt, row, judged, verdict)
         if example is not None:
-            error: ErrorType = "right positive" if judged.predicted[i] else "right negative"
-            if judged.predicted[i] != judged.positive[i]:
-                error = "false positive" if judged.predicted[i] else "false negative"
-            demonstrations.append(Demonstration(row=row, example=example, error=error))
+            demonstrations.append(Demonstration(row=row, example=example, error=_error_type(judged, i)))
     return demonstrations
+
+
+def _error_type(judged: JudgedDataset, i: int) -> str:
+    """Name what the judge made of a scored row: right or wrong, and on which side or in which classes."""
+    if judged.scale.kind == "choice":
+        label, chosen = (judged.scale.name(grade) for grade in (judged.label[i], judged.score[i]))
+        return f"{label} called {chosen}" if judged.wrong[i] else f"right {label}"
+    side = "positive" if judged.predicted[i] else "negative"
+    return f"false {side}" if judged.wrong[i] else f"right {side}"
 
 
 def demonstrate(prompt: JudgePrompt, row: Row, judged: JudgedDataset, verdict: Verdict) -> Example | None:
@@ -110,7 +115,9 @@ def write_reply(prompt: JudgePrompt, fields: Mapping[str, object]) -> str:
 
 def pool(choices: Sequence[Demonstration], size: int) -> list[Demonstration]:
     """Return at most `size` demonstrations, in turn one of each error type that there is, one of a group."""
-    queues = [[one for one in choices if one.error == kind] for kind in ERROR_TYPES]
+    other = dict.fromkeys(one.error for one in choices if one.error not in ERROR_TYPES)
+    kinds = (*ERROR_TYPES, *sorted(other, key=lambda kind: kind.startswith("right ")))
+    queues = [[one for one in choices if one.error == kind] for kind in kinds]
     taken: list[Demonstration] = []
     groups: set[str] = set()
     while any(queues):

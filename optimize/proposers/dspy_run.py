@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from ...judges import JudgePrompt, JudgewrightError, Row, Verdict
+from ...judges import JudgedDataset, JudgePrompt, JudgewrightError, Row, Verdict
 from ..critique import describe_error
 from .demonstrations import SURE, fields_of, human_grade
 from .dspy_kit import ROW, VERSION, load_dspy, quietly
@@ -84,10 +84,10 @@ def metric(search: Search) -> Callable[..., Any]:
         row, prompt = rows[gold[ROW]], search.prompts[pred[VERSION]]
         search.judge(prompt, [row])
         verdict, cost = search.results[prompt.version, row.id]
-        positive = search.bench.train.judged.dataset.positive(row)
-        right = verdict is not None and verdict.positive == positive
+        judged = search.bench.train.judged
+        right = verdict is not None and judged.is_right(row, verdict)
         if pred_name is not None:
-            feedback = _feedback(row, verdict, positive=positive, cost=cost)
+            feedback = _feedback(row, verdict, judged, right=right, cost=cost)
             return kit.dspy.Prediction(score=1.0 - cost, feedback=feedback)
         # With a trace it is asked whether the reply may stand as a demonstration.
         return right if trace is not None else 1.0 - cost
@@ -95,12 +95,12 @@ def metric(search: Search) -> Callable[..., Any]:
     return score
 
 
-def _feedback(row: Row, verdict: Verdict | None, *, positive: bool, cost: float) -> str:
+def _feedback(row: Row, verdict: Verdict | None, judged: JudgedDataset, *, right: bool, cost: float) -> str:
     if verdict is None:
         return "No verdict could be read from the reply."
-    if verdict.positive == positive:
-        return f"Right: the judge gave {verdict.score:g}, people agree."
-    return describe_error(1, row, verdict, positive=positive, loss=cost)
+    if right:
+        return f"Right: the judge gave {judged.scale.name(verdict.score)}, people agree."
+    return describe_error(1, row, verdict, judged, loss=cost)
 
 
 def conclude(search: Search, *, name: str) -> Proposal | NoProposal:

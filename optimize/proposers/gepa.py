@@ -97,8 +97,7 @@ class Gepa:
             critique,
             examples=tuple(wrong),
             n=len(feedback),
-            false_positives=sum(", false positive," in text for text in wrong),
-            false_negatives=sum(", false negative," in text for text in wrong),
+            errors={kind: sum(f", {kind}," in text for text in wrong) for kind in critique.errors},
         )
         written = self.rewrite.write(
             replace(search.prompt, criteria=criteria),

@@ -57,7 +57,7 @@ class Rewrite:
             return NoProposal(f"no usable text after {written.tries} replies: {written.reason}")
         return Proposal(
             prompt=prompt.edited(criteria=written.text, note=f"rewrite step {step}"),
-            gradient=f"{critique.false_positives} false positives, {critique.false_negatives} false negatives shown",
+            gradient=f"{critique.counts()} shown",
             tries=written.tries,
         )
 

@@ -27,7 +27,7 @@ def criticize(labels: list[int], scores: list[int], losses: list[float], **texts
 def test_the_critique_quotes_the_costliest_errors_with_direction_and_reasons() -> None:
     """Wrong rows come first by loss; right rows are not quoted; both error counts are told."""
     critique = criticize([0, 1, 0, 1], [3, 0, 0, 3], [0.9, 0.3, 0.05, 0.05])
-    assert (critique.false_positives, critique.false_negatives, critique.n) == (1, 1, 4)
+    assert (critique.errors, critique.n) == ({"false positive": 1, "false negative": 1}, 4)
     assert len(critique.examples) == 2
     text = critique.text()
     assert text.index("false positive, loss 0.90") < text.index("false negative, loss 0.30")
@@ -99,8 +99,7 @@ def test_dealt_critiques_share_the_examples_out(examples: int, shares: int) -> N
     whole = Critique(
         loss=0.5,
         n=9,
-        false_positives=1,
-        false_negatives=2,
+        errors={"false positive": 1, "false negative": 2},
         examples=tuple(f"Example {i}" for i in range(examples)),
         wish="w",
         goal="g",
@@ -110,4 +109,6 @@ def test_dealt_critiques_share_the_examples_out(examples: int, shares: int) -> N
     assert sorted(e for share in dealt for e in share.examples) == sorted(whole.examples)
     assert len(dealt) == max(1, min(shares, examples))
     assert all(share.examples for share in dealt) or not examples
-    assert {(share.loss, share.n, share.false_positives, share.false_negatives) for share in dealt} == {(0.5, 9, 1, 2)}
+    assert {(share.loss, share.n, share.counts()) for share in dealt} == {
+        (0.5, 9, "1 false positives, 2 false negatives")
+    }
