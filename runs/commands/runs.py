@@ -19,6 +19,7 @@ from .options import json_option, named_run, reads_workspace, writes_workspace
 from .output_paths import OutFolder
 
 if TYPE_CHECKING:
+    from ...optimize.events import RunEvent
     from ..actions.flips import Direction as FlipDirection
     from ..actions.flips import Error
     from ..store.workspace import Workspace
@@ -183,15 +184,27 @@ def resume(
     as_json: bool,
 ) -> None:
     """Resume a run that was stopped, killed or out of budget; finished calls are not paid for again."""
+    from ...optimize.events import KINDS
     from ..actions.optimize import resume_run
     from ..actions.run_summary import changed_settings, read_optimization
-    from ..reports.terminal_report import say_event, say_nothing
+    from ..reports.terminal_report import say_event
 
     with progress_on_stderr(quiet=as_json) as watch:
-        on_event = say_nothing if as_json else say_event
         environment = asking_environment(workspace.root, origins=origins)
         run = named_run(workspace, run)
-        for note in changed_settings(read_optimization(workspace, run), environment):
+        summary = read_optimization(workspace, run)
+        for note in changed_settings(summary, environment):
             say(f"note: {note}", to_stderr=True)
+        # Through batches and files a run is resumed many times, and what it printed is not printed again.
+        replayed: list[str] = []
+        if any(via != "live" for _, via in summary.config.model_access) and not summary.finished:
+            replayed = [event.kind for event in summary.events if event.kind in KINDS]
+
+        def on_event(event: RunEvent) -> None:
+            if replayed:
+                replayed.pop()
+            elif not as_json:
+                say_event(event)
+
         result = resume_run(workspace, run, environment, budget=budget, watch=watch, on_event=on_event)
     finish(result, workspace.root, as_json=as_json)

@@ -270,3 +270,29 @@ def test_a_setting_without_effect_is_named(rows: str, capsys: pytest.CaptureFixt
     assert run(capsys, *command)[0] == 3
     answer(Path("x"))
     assert run(capsys, *command)[1]["notes"] == [note]
+
+
+def test_a_run_that_is_resumed_prints_what_is_new(rows: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """While replies are missing that is the line on what it waits for; `runs show` has the rest."""
+    assert run(capsys, "optimize", "groundedness", rows, *OPTIMIZE, *FILES)[0] == 3
+    answer(Path("x"))
+
+    def resumed() -> tuple[str, list[str]]:
+        with contextlib.suppress(SystemExit):
+            main(["runs", "resume", "latest"])
+        captured = capsys.readouterr()
+        return captured.out, captured.err.splitlines()
+
+    out, _ = resumed()
+    assert "1. Benchmark" in out
+    out, err = resumed()
+    assert out == ""
+    assert [line.partition(" ")[0] for line in err] == ["waiting", "hint:"]
+    outs: list[str] = []
+    while err[0].startswith("waiting"):
+        answer(Path("x"))
+        out, err = resumed()
+        outs.append(out)
+        err.append("")
+    assert "1. Benchmark" not in "".join(outs)
+    assert "cost including resumes" in outs[-1]
