@@ -122,13 +122,16 @@ def _value(reply: str) -> Any:  # Any: JSON
 
 
 def test_a_new_run_starts(golden: Path) -> None:
-    """Beside the old ones, on the same rows; their looks count."""
+    """Beside the old ones, on the same rows, which stay in their parts; their looks count."""
     rows = str(golden / "rows.jsonl")
     objective = "do not call unsupported statements grounded"
     words = ["optimize", "groundedness", rows, "--model", "simulated", "--objective", objective, "--slice", "all"]
     new = CliRunner().invoke(cli, [*words, "--steps", "1", "--seed", "2", "--workspace", str(golden), "--json"])
     assert new.exit_code in (0, 1), new.output
-    assert json.loads(new.stdout)["run"] not in {BENCH, FINISHED, UNFINISHED}
+    run_id = json.loads(new.stdout)["run"]
+    assert run_id not in {BENCH, FINISHED, UNFINISHED}
+    splits = [as_json(golden, "runs", "show", name)["events"][1]["payload"] for name in (FINISHED, run_id)]
+    assert splits[0]["seals"] == splits[1]["seals"]
 
 
 def test_an_unfinished_run_goes_on_or_says_how_to_start_anew(golden: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,0 +1,100 @@
+"""A file that grows is optimized again: groups stay in their parts, and every run keeps the split it had."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from judgewright.judges import Registry, Splits
+from judgewright.optimize.events import RowsSplit, read_as
+from judgewright.optimize.holdout import split_with_memory
+from judgewright.optimize.holdout.row_fingerprints import open_to_hash
+from judgewright.runs.actions import baseline, resume_run, start_run
+from judgewright.runs.actions.optimize import RunResult
+from judgewright.runs.config import Environment
+from judgewright.runs.demo import write_demo_rows
+from judgewright.runs.store import HoldoutLedger, RunConfig, Workspace
+
+PROMPT = Registry().get("groundedness")
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Iterator[Workspace]:
+    """A workspace."""
+    with Workspace(tmp_path / "place") as workspace:
+        yield workspace
+
+
+@pytest.fixture
+def lines(tmp_path: Path) -> list[dict[str, object]]:
+    """Made-up rows, document by document."""
+    write_demo_rows(tmp_path / "all.jsonl", documents=120)
+    return [json.loads(line) for line in (tmp_path / "all.jsonl").read_text(encoding="utf-8").splitlines()]
+
+
+def write(path: Path, lines: list[dict[str, object]]) -> Path:
+    """Write rows."""
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+    return path
+
+
+def start(place: Workspace, path: Path) -> RunResult:
+    """A short run."""
+    config = RunConfig(prompt=PROMPT.to_yaml(), model="simulated", data=str(path), objective="Raise F1.", steps=2)
+    return start_run(place, config, Environment(), watch=lambda *_: None, on_event=lambda *_: None)
+
+
+def split_event(result: RunResult) -> RowsSplit:
+    """How a run split its rows."""
+    return next(read_as(RowsSplit, event.payload) for event in result.run.events if event.kind == "split")
+
+
+def split_of(place: Workspace, result: RunResult) -> Splits:
+    """A run's parts, made again."""
+    config = result.run.config
+    return split_with_memory(HoldoutLedger(place.database).memories(), result.run_id, config.dataset(), config.shares)
+
+
+def test_a_run_keeps_its_split_whatever_later_files_join(
+    place: Workspace, lines: list[dict[str, object]], tmp_path: Path
+) -> None:
+    """A sealed group joined with an open one is open from then on; the run before is shown and resumed as it was."""
+    half = lines[: len(lines) // 2]
+    first = start(place, write(tmp_path / "rows.jsonl", half))
+    parts = split_of(place, first)
+    sealed, known = open_to_hash(parts.holdout).rows[0].group, parts.train.rows[0].group
+    assert sealed
+    grown = [{**line, "group_id": known} if line["group_id"] == sealed else line for line in lines]
+    second = start(place, write(tmp_path / "grown.jsonl", grown))
+    notes = split_event(second).notes
+    assert any(note.startswith("1 sealed group is open from now on") for note in notes)
+    assert known in {row.group for row in split_of(place, second).train.rows}
+    held = {row.id for row in open_to_hash(split_of(place, second).holdout).rows}
+    before = {row.id for row in open_to_hash(parts.holdout).rows if row.group != sealed}
+    assert before < held
+
+    third = start(place, tmp_path / "rows.jsonl")
+    assert sealed in {row.group for row in split_of(place, third).train.rows}
+    assert not any("open from now on" in note for note in split_event(third).notes)
+
+    assert split_of(place, first).holdout.content_hash == parts.holdout.content_hash
+    assert len(baseline(place, first.run).dataset) == len(parts.train) + len(parts.validation)
+    again = resume_run(place, first.run_id, Environment(), watch=lambda *_: None, on_event=lambda *_: None)
+    assert [(event.kind, event.payload) for event in again.run.events] == [
+        (event.kind, event.payload) for event in first.run.events
+    ]
+
+
+def test_looks_at_a_holdout_that_has_grown_are_counted(
+    place: Workspace, lines: list[dict[str, object]], tmp_path: Path
+) -> None:
+    """The grown one has another hash, and the same groups in it."""
+    ledger = HoldoutLedger(place.database)
+    for step in (2, 3, 4):
+        run = start(place, write(tmp_path / f"{step}.jsonl", lines[: step * len(lines) // 4]))
+        holdout = split_event(run).seals["holdout"]
+        ledger.begin(holdout, run_id=f"try {step}", before="a", after=f"try {step}")
+    look = ledger.begin(holdout, run_id="last", before="a", after="b")
+    assert look.number >= 4
+    assert look.carried >= 2
