@@ -32,20 +32,16 @@ class Row:
     """Every other column, nested ones under dotted names; slices are searched over these."""
     group: str = ""
     """Rows of one group (a document, a query) stay on one side of every split."""
+    sampling_probability: float = 1.0
+    """With which the row was drawn to be labelled, in (0, 1].
+
+    Below 1 it was chosen for what judges said of it: such rows are no fair sample, and count in no figure.
+    """
 
     @property
     def group_key(self) -> str:
         """The group, or a key of its own for a row without one."""
         return self.group or f"\0{self.id}"
-
-    @property
-    def sampling_probability(self) -> float:
-        """With which probability the row was drawn to be labelled; 1 where nothing says so.
-
-        Rows drawn with less were chosen for what judges said of them: they are no fair sample, and count in no figure.
-        """
-        probability = self.meta.get(SAMPLING_PROBABILITY)
-        return 1.0 if probability is None else float(probability)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

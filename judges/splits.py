@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Literal, NoReturn, Protocol
 from .duplicates import Clusters, join_near_duplicates
 from .errors import InputError
 from .notebook_display import html_table
-from .rows import Dataset, Row
+from .rows import SAMPLING_PROBABILITY, Dataset, Row
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -107,11 +107,19 @@ class Splits:
     validation: Dataset = field(repr=False)
     holdout: SealedRows
     final: SealedRows
+    drawn: Dataset = field(repr=False)
+    """Rows that were drawn with a probability below 1: training may use them, and no figure may."""
     shares: Shares
     seed: int
     merged: int
     """How many groups were lost by joining groups with near-duplicate rows."""
     notes: tuple[str, ...] = ()
+
+    @property
+    def training(self) -> Dataset:
+        """The rows that training may use: those of the part, then those that were not drawn evenly."""
+        rows = (*self.train.rows, *self.drawn.rows)
+        return Dataset.of(rows, labels=self.train.labels, name=self.train.name) if len(self.drawn) else self.train
 
     def __repr__(self) -> str:
         sizes = (len(self.train), len(self.validation), len(self.holdout), len(self.final))
@@ -141,6 +149,8 @@ class _Block:
     """Groups that must stay together."""
 
     rows: tuple[Row, ...]
+    drawn: tuple[Row, ...]
+    """Those of its rows that were drawn with a probability below 1."""
     classes: Mapping[str, int]
     tie: bytes
     side: Side | None
@@ -197,14 +207,23 @@ def split_dataset(
     """
     percent, placed = _checked(shares, "/".join(f"{share:g}" for share in shares)), placed or {}
     groups = _blocks(dataset, placed, "no")
-    blocks, notes = groups, []
+    every, notes = groups, []
     if near_duplicates:
-        blocks, notes = _joined(dataset, placed, groups, percent)
+        every, notes = _joined(dataset, placed, groups, percent)
+    groups, blocks = ([block for block in joined if block.rows] for joined in (groups, every))
     merged = len(groups) - len(blocks)
     if merged:
         notes = [f"{len(groups):,} groups became {len(blocks):,}, as some have nearly the same rows", *notes]
     by_part = _assign(blocks, percent)
     _require_enough(dataset, by_part, merged, percent, placed)
+    # Rows that were not drawn evenly train where they share nothing with a row that measures.
+    trains = [block for block in every if not block.rows and block.side in (None, "train", "open")]
+    drawn = Dataset.of(
+        (row for block in (*by_part["train"], *trains) for row in block.drawn),
+        labels=dataset.labels,
+        name=f"{dataset.name}/drawn" if dataset.name else "drawn",
+    )
+    notes += _drawn_notes(every, drawn)
     parts: dict[Part, Dataset] = {}
     for part in PARTS:
         # Drawn by the seed, so that the first so many rows are a fair sample.
@@ -216,10 +235,11 @@ def split_dataset(
         validation=parts["validation"],
         holdout=SealedRows(parts["holdout"], name="holdout", groups=len(by_part["holdout"])),
         final=SealedRows(parts["final"], name="final", groups=len(by_part["final"])),
+        drawn=drawn,
         shares=percent,
         seed=seed,
         merged=merged,
-        notes=(*notes, *_placed_notes(by_part, placed, percent), *_notes(dataset, by_part)),
+        notes=(*notes, *_placed_notes(by_part, placed, percent), *_notes(by_part)),
     )
 
 
@@ -228,9 +248,10 @@ def _joined(
 ) -> tuple[list[_Block], list[str]]:
     """Join groups that hold nearly the same rows; note where only the stricter sense of it leaves a split."""
     blocks = _blocks(dataset, placed, "together")
-    half = len(dataset) / 2
-    can_split = len(blocks) >= sum(share > 0 for share in shares) and max(map(_size, blocks)) <= half
-    if can_split or len(groups) < len(PARTS) or max(map(_size, groups)) > half:
+    half = sum(map(_size, groups)) / 2
+    filled = sum(_size(block) > 0 for block in blocks)
+    can_split = filled >= sum(share > 0 for share in shares) and max(map(_size, blocks)) <= half
+    if can_split or sum(_size(group) > 0 for group in groups) < len(PARTS) or max(map(_size, groups)) > half:
         return blocks, []
     # One pool of passages under a handful of questions would tie all of them into one block, and no split were left.
     note = (
@@ -261,9 +282,11 @@ def _blocks(
     for rows in members.values():
         keys = {row.group_key for row in rows}
         sides: set[Side] = {side for key in keys for side in placed.get(key, ())}
+        even = [row for row in rows if row.sampling_probability == 1]
         block = _Block(
-            rows=tuple(rows),
-            classes=Counter(_label_class(dataset, row) for row in rows),
+            rows=tuple(even),
+            drawn=tuple(row for row in rows if row.sampling_probability < 1),
+            classes=Counter(_label_class(dataset, row) for row in even),
             tie=_hash(_NO_SEED, *sorted(keys)),
             side=min(sides, key=SIDES.index, default=None),
         )
@@ -385,14 +408,28 @@ def _placed_notes(
     return notes
 
 
-def _notes(dataset: Dataset, by_part: Mapping[Part, Sequence[_Block]]) -> list[str]:
+def _drawn_notes(blocks: Sequence[_Block], drawn: Dataset) -> list[str]:
+    """Say what becomes of rows that were drawn with a probability below 1."""
+    count = sum(len(block.drawn) for block in blocks)
+    if not count:
+        return []
+    apart = count - len(drawn)
+    rows = f"rows that were drawn with a probability below 1 ({SAMPLING_PROBABILITY})"
+    note = f"{len(drawn):,} {rows} are for training only"
+    if apart:
+        note += f"; {apart:,} more share a group or a text with rows that measure, and are left out"
+    return [note]
+
+
+def _notes(by_part: Mapping[Part, Sequence[_Block]]) -> list[str]:
     notes = []
+    total = sum(_size(block) for blocks in by_part.values() for block in blocks)
     for part, blocks in by_part.items():
         rows = sum(map(_size, blocks))
-        notes.append(f"{part}: {rows:,} rows ({rows / len(dataset):.0%}) in {len(blocks):,} groups")
+        notes.append(f"{part}: {rows:,} rows ({rows / total:.0%}) in {len(blocks):,} groups")
     largest = max(_size(block) for blocks in by_part.values() for block in blocks)
-    if largest > len(dataset) / 5:
-        notes.append(f"one group holds {largest / len(dataset):.0%} of the rows, so the parts miss the sizes asked for")
+    if largest > total / 5:
+        notes.append(f"one group holds {largest / total:.0%} of the rows, so the parts miss the sizes asked for")
     open_parts: tuple[Part, Part] = ("train", "validation")
     for part in open_parts:
         kinds = {kind for block in by_part[part] for kind in block.classes} - {"unlabelled"}

@@ -173,7 +173,7 @@ def bound_run(planned: PlannedRun) -> tuple[Asked, ...] | None:
     settings = planned.settings
     reply = planned.verdict_limit
     sizes = _row_sizes(planned, planned.dataset.rows)
-    train, validation = (_row_sizes(planned, part.rows) for part in (planned.parts.train, planned.parts.validation))
+    train, validation = (_row_sizes(planned, part.rows) for part in (planned.parts.training, planned.parts.validation))
     sealed = _Sizes(
         calls=sizes.calls - train.calls - validation.calls,
         tokens=sizes.tokens - train.tokens - validation.tokens,
@@ -328,7 +328,7 @@ def _proposal_lines(step: StepBound, times: int, trial: int | None, reply: int |
 
 def _critique_tokens(planned: PlannedRun) -> int:
     """Tokens of a critique at most: its head and as many quoted rows as it may hold."""
-    open_rows = (*planned.parts.train.rows, *planned.parts.validation.rows)
+    open_rows = (*planned.parts.training.rows, *planned.parts.validation.rows)
     longest = max(
         (sum(min(_bytes(text), 4 * EXCERPT_CHARS) for text in row.inputs.values()) for row in open_rows), default=0
     )
@@ -361,7 +361,7 @@ def draw_runs(planned: PlannedRun, *, draws: int = DRAWS, seed: int = 0) -> Draw
         return None
     rng = np.random.default_rng(seed)
     usable, accepted, again = (rng.beta(*shape, size=draws) for shape in (USABLE, KEPT, AGAIN))
-    train, validation, settings = len(planned.parts.train), len(planned.parts.validation), planned.settings
+    train, validation, settings = len(planned.parts.training), len(planned.parts.validation), planned.settings
     sealed = len(planned.dataset) - train - validation
     judge = np.full(draws, train + validation)
     optimizer = np.zeros(draws, np.int64)

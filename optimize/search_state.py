@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -70,12 +70,15 @@ class SearchState:
         """Measure the first prompt by its verdicts on the open rows, training rows first."""
         n_train = len(run.parts.train)
         train = baseline.only(range(n_train))
+        if len(run.parts.drawn):
+            drawn = run.judge("rows for training only", run.prompt, run.parts.drawn)
+            train = replace(train, dataset=run.parts.training, answers=train.answers + drawn.answers)
         first = Candidate.of(run.prompt, baseline.only(range(n_train, len(baseline.dataset))), run.goal)
         state = cls(
             first=first,
             current=first,
             train=train,
-            phrases=PhraseIndex((*run.parts.train.rows, *run.parts.validation.rows)),
+            phrases=PhraseIndex((*run.parts.training.rows, *run.parts.validation.rows)),
             answers={answer.row_id: answer for answer in train.answers},
         )
         state.update_rows(train, run.goal.row_losses(train))

@@ -15,6 +15,7 @@ from statistics import fmean
 import orjson
 
 from ..errors import DataError
+from ..rows import SAMPLING_PROBABILITY
 from ..scale import OutputScale
 from .problems import Problems, shorten
 from .records import Cell, Record, kind_of, read_records, unit_of
@@ -53,6 +54,8 @@ class Roles:
     inputs_prefix: str | None = None
     """What the names of columns begin with that are inputs by their name. They stay in the
     metadata, for the caller to find, also where one of them is the id or the group."""
+    drawn: bool = False
+    """Whether rows are kept that were drawn with a probability below 1; they are no fair sample of anything."""
     mean_labels: bool = False
     """Whether a label may be a list of numbers, which stands for its mean."""
 
@@ -68,6 +71,8 @@ class Draft:
     group: str
     aside: dict[str, Cell]
     meta: dict[str, Cell]
+    probability: float
+    """With which the row was drawn to be labelled."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -134,6 +139,18 @@ def read_table(path: RowSource, roles: Roles, *, limit: int | None = None) -> Ta
     notes = []
     if by_id is None:
         notes.append(f"ids are {problems.unit} numbers, as no column is named id")
+    uneven = sum(draft.probability < 1 for draft in drafts)
+    if uneven and not roles.drawn:
+        drafts = [draft for draft in drafts if draft.probability == 1]
+        if not drafts:
+            raise DataError(
+                f"{path}: every row was drawn with a probability below 1 (column {SAMPLING_PROBABILITY})",
+                hint="such rows can train a judge, and measure none: add rows that were drawn evenly",
+            )
+        notes.append(
+            f"{uneven:,} rows were drawn to be labelled with a probability below 1 ({SAMPLING_PROBABILITY}): they are "
+            "no fair sample, and left out of every figure"
+        )
     if skipped:
         notes.append(f"{skipped:,} rows lack one of {', '.join(roles.inputs.values())} and are left out, as asked")
     return Table(path=path, drafts=drafts, group=group, grades=grades, notes=notes)
@@ -205,7 +222,7 @@ def _draft(record: Record, roles: Roles, by_id: str | None, group: str | None, p
         row_id = as_text(fields.get(by_id)) or ""
     if not row_id:
         problems.add(at, f"field {by_id!r}: the id is missing")
-    with_a_role = {*roles.inputs.values(), roles.label, *roles.aside}
+    with_a_role = {*roles.inputs.values(), roles.label, *roles.aside, SAMPLING_PROBABILITY}
     for column in (by_id, group):
         is_input = column and roles.inputs_prefix and column.startswith(roles.inputs_prefix)
         if column and not is_input:
@@ -218,7 +235,19 @@ def _draft(record: Record, roles: Roles, by_id: str | None, group: str | None, p
         group=(as_text(fields.get(group)) or "") if group else "",
         aside={name: fields.get(name) for name in roles.aside},
         meta={name: _scalar(value) for name, value in fields.items() if name not in with_a_role},
+        probability=_read_probability(fields.get(SAMPLING_PROBABILITY), at, problems),
     )
+
+
+def _read_probability(value: Cell, at: int, problems: Problems) -> float:
+    """Read with which probability a row was drawn; 1 where nothing says so."""
+    text = as_text(value)
+    if text is None or text.strip().casefold() in _MISSING:
+        return 1.0
+    if not _NUMBER.fullmatch(text.strip()) or not 0 < float(text) <= 1:
+        problems.add(at, f"field {SAMPLING_PROBABILITY!r}: {shorten(text)} is no number above 0 and at most 1")
+        return 1.0
+    return float(text)
 
 
 def _state(fields: Mapping[str, Cell], column: str) -> str:

@@ -54,7 +54,9 @@ class RawRows:
         return f"RawRows({len(self.rows):,} rows, group={self.group!r})"
 
 
-def read_raw_rows(path: RowSource, roles: RawRoles, *, judges: Mapping[str, Sequence[str]]) -> RawRows:
+def read_raw_rows(
+    path: RowSource, roles: RawRoles, *, judges: Mapping[str, Sequence[str]], drawn: bool = False
+) -> RawRows:
     """Read a file's rows.
 
     Args:
@@ -62,6 +64,7 @@ def read_raw_rows(path: RowSource, roles: RawRoles, *, judges: Mapping[str, Sequ
         roles: What is known about the columns.
         judges: Judges by name with their inputs: where no input is named, those of the judge that
             finds most of its inputs in the file are taken, and else every column of running text.
+        drawn: Whether to keep rows that were drawn with a probability below 1; see `load_dataset`.
 
     Raises:
         DataError: The file cannot be read, a named column is missing, an id stands twice, a label
@@ -79,6 +82,7 @@ def read_raw_rows(path: RowSource, roles: RawRoles, *, judges: Mapping[str, Sequ
             group_defaults=("group_id", "group"),
             needed=needed,
             words=roles.words,
+            drawn=drawn,
         ),
     )
     inputs, notes = dict(roles.inputs), list(table.notes)
@@ -96,7 +100,15 @@ def read_raw_rows(path: RowSource, roles: RawRoles, *, judges: Mapping[str, Sequ
             group = _key(_text(draft.meta.get(longest)))
         texts = {name: _text(draft.meta.get(column)) for name, column in inputs.items()}
         meta = {name: value for name, value in draft.meta.items() if name not in columns}
-        rows.append(Row(id=draft.id, inputs=texts, label=draft.label, meta=meta, group=group))
+        row = Row(
+            id=draft.id,
+            inputs=texts,
+            label=draft.label,
+            meta=meta,
+            group=group,
+            sampling_probability=draft.probability,
+        )
+        rows.append(row)
     lines = tuple(draft.at for draft in table.drafts)
     return RawRows(rows=tuple(rows), lines=lines, group=table.group, notes=tuple(notes))
 

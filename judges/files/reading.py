@@ -33,6 +33,7 @@ def load_dataset(
     limit: int | None = None,
     require_labels: bool = True,
     skip_incomplete: bool = False,
+    drawn: bool = False,
 ) -> Dataset:
     """Read labelled rows from JSONL, JSON, CSV, TSV or Parquet, the text formats also as `.gz`.
 
@@ -49,6 +50,8 @@ def load_dataset(
         limit: How many rows to read at most.
         require_labels: Whether a file without a single label is an error.
         skip_incomplete: Whether to leave out rows that lack an input, saying how many, instead of refusing the file.
+        drawn: Whether to keep rows that were drawn to be labelled with a probability below 1 (column
+            `sampling_probability`), for training; they are left out, with a note, where anything is measured.
 
     Raises:
         InputError: `columns` or `limit` make no sense.
@@ -71,6 +74,7 @@ def load_dataset(
         needed=needed,
         words=words_of(label_scale or scale),
         skip_incomplete=skip_incomplete,
+        drawn=drawn,
     )
     table = read_table(path, roles, limit=limit)
     labels = _label_scale(table, roles.label, scale, label_scale, require_labels)
@@ -82,7 +86,17 @@ def load_dataset(
     ]
     if limit is not None and len(table.drafts) == limit:
         notes.append(f"at most the first {limit:,} rows were read")
-    rows = (Row(id=d.id, inputs=d.inputs, label=d.label, meta=d.meta, group=d.group) for d in table.drafts)
+    rows: list[Row] = []
+    for d in table.drafts:
+        row = Row(
+            id=d.id,
+            inputs=d.inputs,
+            label=d.label,
+            meta=d.meta,
+            group=d.group,
+            sampling_probability=d.probability,
+        )
+        rows.append(row)
     return Dataset.of(rows, labels=labels, name=name_of(path), notes=notes)
 
 

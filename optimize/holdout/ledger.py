@@ -251,7 +251,7 @@ def split_with_memory(
 
 def remember_split(ledger: Ledger, run_id: str, parts: Splits, *, allow_opened: bool = False) -> SeenRows:
     """Enter a run's split: training and validation are open, holdout and final sealed. See `Ledger.remember`."""
-    rows: dict[Part, Dataset] = {"train": parts.train, "validation": parts.validation}
+    rows: dict[Part, Dataset] = {"train": parts.training, "validation": parts.validation}
     for part in (parts.holdout, parts.final):
         rows["holdout" if part is parts.holdout else "final"] = open_to_hash(part)
     known = group_fingerprints(*rows.values())
@@ -261,7 +261,7 @@ def remember_split(ledger: Ledger, run_id: str, parts: Splits, *, allow_opened: 
             sealed[part.content_hash] = RowFingerprints.of(part, known=known)
     return ledger.remember(
         run_id,
-        open=RowFingerprints.of(parts.train, parts.validation, known=known),
+        open=RowFingerprints.of(parts.training, parts.validation, known=known),
         sealed=sealed,
         sides=Sides.of(rows, known, parts.notes),
         allow_opened=allow_opened,

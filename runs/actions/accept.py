@@ -322,9 +322,9 @@ def _require_allowed(workspace: Workspace, choice: _Choice, parts: Splits) -> No
     violations = check_candidate(
         run.before,
         choice.prompt,
-        phrases=PhraseIndex((*parts.train.rows, *parts.validation.rows)),
+        phrases=PhraseIndex((*parts.training.rows, *parts.validation.rows)),
         editable=open_proposer(run.config).parts,
-        training=parts.train.rows,
+        training=parts.training.rows,
     )
     if violations:
         event = HunksRefused(hunks=choice.numbers, version=choice.prompt.version, violations=violations)

@@ -93,7 +93,7 @@ class QueueConfig:
         stated = self.reading.get("label_scale")
         reading = {**self.reading, "label_scale": parse_label_scale(stated) if stated else None}
         every = load_dataset(
-            Path(self.data), inputs=self.inputs, scale=self.label_scale, require_labels=False, **reading
+            Path(self.data), inputs=self.inputs, scale=self.label_scale, require_labels=False, drawn=True, **reading
         )
         dataset = only_rows(every, self.rows)
         if hash_unlabelled(dataset) != self.data_hash:

@@ -192,12 +192,12 @@ def split_file(
         raise InputError(
             f"{folder / existing[0]} is there already", hint="name another folder: parts are never overwritten"
         )
-    raw = read_raw_rows(path, roles, judges=judge_inputs(registry))
+    raw = read_raw_rows(path, roles, judges=judge_inputs(registry), drawn=True)
     labelled, label = any(row.label is not None for row in raw.rows), roles.label or "label"
     dataset = Dataset.of(raw.rows, labels=scale or infer_raw_scale(raw.rows), name=name_of(path))
     splits = split_dataset(dataset, shares=shares, seed=seed)
     sealed = {part.name: part.open(_Copying(part.content_hash)) for part in (splits.holdout, splits.final)}
-    parts = {"train": splits.train, "validation": splits.validation, **sealed}
+    parts = {"train": splits.training, "validation": splits.validation, **sealed}
     written = {name: part for name, part in parts.items() if len(part)}
     at_line = read_whole_objects(path)
     objects = {row.id: at_line[line] for row, line in zip(raw.rows, raw.lines, strict=True)}

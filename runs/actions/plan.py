@@ -185,10 +185,13 @@ def _read_plan(workspace: Workspace, config: RunConfig, environment: Environment
         config = replace(config, rule=kept.rule.to_json())
     proposer = open_proposer(config)
     memories = HoldoutLedger(workspace.database).memories() if workspace.exists else ()
+    parts = split_with_memory(memories, None, dataset, config.shares, allow_opened=config.allow_opened)
+    # Neither benchmark nor gate sees the rows that were not drawn evenly.
+    even = tuple(row for row in dataset.rows if row.sampling_probability == 1)
     return PlannedRun(
         prompt=config.judge,
-        dataset=dataset,
-        parts=split_with_memory(memories, None, dataset, config.shares, allow_opened=config.allow_opened),
+        dataset=replace(dataset, rows=(*even, *parts.drawn.rows)),
+        parts=parts,
         proposer=proposer,
         settings=config.settings(),
         objective=read_objective(config.objective, target=config.target, guards=config.guards),

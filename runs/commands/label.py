@@ -105,7 +105,7 @@ def _read_rows(workspace: Workspace, path: Path, judge: str | None, reading: Row
         inputs, scale = prompt.inputs, prompt.scale
     else:
         roles = RawRoles(inputs=reading.columns, label=reading.label, id=reading.id_, group=reading.group)
-        raw = read_raw_rows(path, roles, judges=judge_inputs(workspace.registry))
+        raw = read_raw_rows(path, roles, judges=judge_inputs(workspace.registry), drawn=True)
         inputs, scale = tuple(raw.rows[0].inputs), infer_raw_scale(raw.rows)
     return load_dataset(
         path,
@@ -119,6 +119,7 @@ def _read_rows(workspace: Workspace, path: Path, judge: str | None, reading: Row
         limit=reading.limit,
         require_labels=False,
         skip_incomplete=reading.skip_incomplete,
+        drawn=True,
     )
 
 

@@ -124,14 +124,20 @@ class RunConfig(OptimizeOptions):
 
     def dataset(self) -> Dataset:
         """Read the rows, and make sure they are still the ones the run started with."""
-        rows = read_rows(self.judge, Path(self.data), self)
+        rows = read_rows(self.judge, Path(self.data), self, drawn=True)
         if self.data_hash and rows.content_hash != self.data_hash:
             raise InputError(f"{self.data} has changed since the run started", hint="start a new run on the new rows")
         return rows
 
 
-def read_rows(prompt: JudgePrompt, data: Path, options: RowOptions) -> Dataset:
+def read_rows(prompt: JudgePrompt, data: Path, options: RowOptions, *, drawn: bool = False) -> Dataset:
     """Read the rows that a judge is to be asked about.
+
+    Args:
+        prompt: The judge.
+        data: The file.
+        options: How it is read.
+        drawn: Whether rows are kept that were drawn with a probability below 1, for training.
 
     Raises:
         InputError: The file cannot be read, or lacks a column.
@@ -147,6 +153,7 @@ def read_rows(prompt: JudgePrompt, data: Path, options: RowOptions) -> Dataset:
         label_scale=parse_label_scale(options.label_scale) if options.label_scale else None,
         limit=options.limit,
         skip_incomplete=options.skip_incomplete,
+        drawn=drawn,
     )
 
 

@@ -370,3 +370,56 @@ def test_real_files_split_within_three_seconds(name: str, inputs: tuple[str, ...
     if len(dataset) > 1000:
         rates = [sum(map(dataset.positive, part.rows)) / len(part) for part in opened(splits).values()]
         assert max(rates) - min(rates) < 0.03
+
+
+class TestDrawnRows:
+    """Rows that were drawn with a probability below 1 train, and measure nothing."""
+
+    @staticmethod
+    def drawn(group: str, text: str) -> Row:
+        """A row that a queue of flips has drawn."""
+        return Row(id=f"drawn {group}", inputs={"text": text}, label=1.0, group=group, sampling_probability=0.2)
+
+    @staticmethod
+    def even(groups: int) -> list[Row]:
+        """Two rows of each group."""
+        return [
+            Row(id=f"{g}-{i}", inputs={"text": f"text {g} {i} {g * 7919 % 104729}"}, label=float(i), group=f"g{g}")
+            for g in range(groups)
+            for i in range(2)
+        ]
+
+    def test_they_move_no_other_row_and_train_only_where_no_row_measures(self) -> None:
+        """A new group trains; a group that is sealed or validates does not, and the note says how many."""
+        even = self.even(40)
+        without = split_dataset(Dataset.of(even, labels=BINARY))
+        measuring = without.validation.rows[0].group
+        trains = without.train.rows[0].group
+        joined = [
+            self.drawn("new", "entirely new words of another place"),
+            self.drawn(trains, "more about the same document"),
+            self.drawn(measuring, "more about a document that measures"),
+        ]
+        parts = split_dataset(Dataset.of([*even, *joined], labels=BINARY))
+        for part in ("train", "validation", "holdout", "final"):
+            assert getattr(parts, part).content_hash == getattr(without, part).content_hash
+        assert {row.group for row in parts.drawn.rows} == {"new", trains}
+        assert len(parts.training) == len(parts.train) + 2
+        assert any("2 rows that were drawn" in note and "1 more" in note for note in parts.notes)
+
+    def test_one_with_the_text_of_a_sealed_row_does_not_train(self) -> None:
+        """Under whatever group it stands."""
+        words = "the harbour board of the town voted on the repair of the library roof and its costs"
+        even = self.even(40)
+        long = [replace(row, inputs={"text": f"{words} number {row.id} {row.inputs['text']}"}) for row in even[:2]]
+        even = [*long, *even[2:]]
+        without = split_dataset(Dataset.of(even, labels=BINARY))
+        opened = {row.id for row in (*without.train.rows, *without.validation.rows)}
+        sealed = next(row for row in even if row.id not in opened)
+        parts = split_dataset(Dataset.of([*even, self.drawn("other", sealed.inputs["text"])], labels=BINARY))
+        assert not parts.drawn.rows
+
+    def test_they_alone_cannot_be_split(self) -> None:
+        """No row measures."""
+        with pytest.raises(InputError, match="cannot fill 4 parts"):
+            split_dataset(Dataset.of([self.drawn(f"g{i}", f"words of text {i}") for i in range(30)], labels=BINARY))
