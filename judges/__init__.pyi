@@ -36,6 +36,7 @@ from .models.price import Prices
 from .models.recorded import Recorded
 from .models.tokens import estimate_tokens
 from .notebook_display import FIRST_ROWS, MOST_CHARACTERS, MOST_LINES, html_table
+from .official_split import with_holdout_file, with_split_column
 from .prompt import DATA_NOTICE, PLACEHOLDER, Example, JudgePrompt, TextLoader, load_prompt, read_prompt, render
 from .registry import KeptRule, Registry, read_rule, write_beside
 from .reply import cut_off, read_reply, response_format, without_thinking
@@ -181,7 +182,9 @@ __all__ = [
     "rows_needed",
     "split_class_metric",
     "split_dataset",
+    "with_holdout_file",
     "with_permutation_p",
+    "with_split_column",
     "with_token_confidence",
     "without_thinking",
     "words_of",

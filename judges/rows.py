@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from .notebook_display import FIRST_ROWS, html_table
 from .scale import OutputScale
@@ -44,6 +44,10 @@ class Row:
         return self.group or f"\0{self.id}"
 
 
+OfficialSide = Literal["train", "validation", "open", "holdout"]
+"""`open` is split into training and validation rows."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Dataset:
     """Rows together with the scale people graded them on."""
@@ -55,6 +59,8 @@ class Dataset:
     """Of ids, inputs, labels and groups; independent of the order of rows."""
     notes: tuple[str, ...] = ()
     """What was assumed while reading, for reports to repeat."""
+    official: Mapping[str, OfficialSide] = field(default_factory=dict)
+    """By row: where a split that somebody prescribed puts it; empty where none is."""
 
     @classmethod
     def of(cls, rows: Iterable[Row], *, labels: OutputScale, name: str = "", notes: Iterable[str] = ()) -> Dataset:

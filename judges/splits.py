@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 from collections import Counter, defaultdict
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Literal, NoReturn, Protocol
 
 from .duplicates import Clusters, join_near_duplicates
@@ -202,10 +202,15 @@ def split_dataset(
         placed: By its key, the sides that a group's rows were on before. It stays on the first of them in the order
             of `SIDES`, and so do the groups that have nearly the same rows.
 
+    A split that the dataset prescribes is followed exactly, row by row: it has no final part, the shares say only how
+    its open rows are split, and `placed` moves nothing.
+
     Raises:
         InputError: The shares make no sense, or there are too few groups for them.
     """
     percent, placed = _checked(shares, "/".join(f"{share:g}" for share in shares)), placed or {}
+    if dataset.official:
+        return _split_officially(dataset, percent, seed)
     groups = _blocks(dataset, placed, "no")
     every, notes = groups, []
     if near_duplicates:
@@ -241,6 +246,74 @@ def split_dataset(
         merged=merged,
         notes=(*notes, *_placed_notes(by_part, placed, percent), *_notes(by_part)),
     )
+
+
+def _split_officially(dataset: Dataset, shares: Shares, seed: int) -> Splits:
+    """Follow the split that a dataset prescribes."""
+    rows: dict[Part | Literal["open"], list[Row]] = {"train": [], "validation": [], "open": [], "holdout": []}
+    uneven: list[Row] = []
+    for row in dataset.rows:
+        if row.sampling_probability < 1:
+            uneven.append(row)
+        else:
+            rows[dataset.official[row.id]].append(row)
+    merged = 0
+    if rows["open"]:
+        unplaced = replace(dataset, rows=tuple(rows["open"]))
+        groups, blocks = _blocks(unplaced, {}, "no"), _blocks(unplaced, {}, "together")
+        merged = len(groups) - len(blocks)
+        of_open = shares[0] + shares[1]
+        by_part = _assign(blocks, (100 * shares[0] / of_open, 100 * shares[1] / of_open, 0, 0))
+        for part in ("train", "validation"):
+            rows[part] += [row for block in by_part[part] for row in block.rows]
+    notes = [f"the split is prescribed: {', '.join(f'{part} {len(rows[part]):,} rows' for part in PARTS[:3])}"]
+    for part in PARTS[:3]:
+        if not rows[part]:
+            raise InputError(f"the prescribed split leaves no {part} rows", hint="label rows of more groups")
+    notes += _across(dataset)
+    measuring = {row.group_key for part in PARTS[1:3] for row in rows[part]}
+    drawn: list[Row] = []
+    for row in uneven:
+        if dataset.official[row.id] in ("train", "open") and row.group_key not in measuring:
+            drawn.append(row)
+    if uneven:
+        apart = len(uneven) - len(drawn)
+        notes.append(f"{len(drawn):,} rows drawn with a probability below 1 train; {apart:,} are left out")
+    parts: dict[Part, Dataset] = {}
+    for part in PARTS:
+        ordered = sorted(rows.get(part, ()), key=lambda row: _hash(seed, row.id))
+        name = f"{dataset.name}/{part}" if dataset.name else part
+        parts[part] = Dataset.of(ordered, labels=dataset.labels, name=name)
+    holdout_groups = len({row.group_key for row in rows["holdout"]})
+    return Splits(
+        train=parts["train"],
+        validation=parts["validation"],
+        holdout=SealedRows(parts["holdout"], name="holdout", groups=holdout_groups),
+        final=SealedRows(parts["final"], name="final", groups=0),
+        drawn=Dataset.of(drawn, labels=dataset.labels, name=f"{dataset.name}/drawn" if dataset.name else "drawn"),
+        shares=shares,
+        seed=seed,
+        merged=merged,
+        notes=tuple(notes),
+    )
+
+
+def _across(dataset: Dataset) -> list[str]:
+    """Say how many test rows of a prescribed split have their group, or nearly their text, among the open rows."""
+    sealed = [dataset.official[row.id] == "holdout" for row in dataset.rows]
+    open_groups = {row.group_key for row, own in zip(dataset.rows, sealed, strict=True) if not own}
+    shared = sum(row.group_key in open_groups for row, own in zip(dataset.rows, sealed, strict=True) if own)
+    clusters = Clusters(len(dataset))
+    join_near_duplicates(dataset.rows, clusters, each_input=True)
+    places = [clusters.find(position) for position in range(len(dataset))]
+    open_places = {place for place, own in zip(places, sealed, strict=True) if not own}
+    alike = sum(place in open_places for place, own in zip(places, sealed, strict=True) if own)
+    notes = []
+    if shared:
+        notes.append(f"{shared:,} test rows are of groups of open rows, too; they stay where the split has them")
+    if alike:
+        notes.append(f"{alike:,} test rows are nearly the same as open rows; they stay where the split has them")
+    return notes
 
 
 def _joined(

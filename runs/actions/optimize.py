@@ -119,7 +119,14 @@ def pin_config(workspace: Workspace, config: RunConfig) -> tuple[RunConfig, Data
     """Read the rows, and write into the configuration what a run keeps of its start: the rows' hash, the kept rule."""
     dataset = config.dataset()
     exchange = None if config.exchange is None else str(Path(config.exchange).resolve())
-    config = replace(config, data=str(Path(config.data).resolve()), data_hash=dataset.content_hash, exchange=exchange)
+    holdout = None if config.holdout is None else str(Path(config.holdout).resolve())
+    config = replace(
+        config,
+        data=str(Path(config.data).resolve()),
+        data_hash=dataset.content_hash,
+        exchange=exchange,
+        holdout=holdout,
+    )
     kept = workspace.registry.kept_rule(config.judge)
     return (replace(config, rule=kept.rule.to_json()) if kept else config), dataset
 

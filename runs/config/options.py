@@ -59,6 +59,16 @@ class RowOptions:
     skip_incomplete: bool = _data(False, "Leave out rows that lack an input, and say how many.")
 
 
+@dataclass(frozen=True, kw_only=True)
+class OfficialSplitOptions:
+    """A split that somebody prescribes."""
+
+    holdout: str | None = _data(None, "A file of rows to seal, all of them and no other.", metavar="FILE")
+    split_column: str | None = _data(
+        None, "Column that says of each row whether it is of train, validation (dev) or test; test is sealed."
+    )
+
+
 VIA = ("live", "batch", "files")
 Via = Literal["live", "batch", "files"]
 
@@ -145,7 +155,9 @@ class ProposerOptions:
 
 
 @dataclass(frozen=True, kw_only=True)
-class OptimizeOptions(GateOptions, SearchOptions, ProposerOptions, ModelOptions, RowOptions, GoalOptions):
+class OptimizeOptions(
+    GateOptions, SearchOptions, ProposerOptions, ModelOptions, OfficialSplitOptions, RowOptions, GoalOptions
+):
     """The options of `optimize` and `plan`; a run stores each under its field's name."""
 
 

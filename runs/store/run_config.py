@@ -16,6 +16,8 @@ from ...judges import (
     load_dataset,
     load_prompt,
     parse_label_scale,
+    with_holdout_file,
+    with_split_column,
 )
 from ...optimize import (
     PARTS,
@@ -125,6 +127,12 @@ class RunConfig(OptimizeOptions):
     def dataset(self) -> Dataset:
         """Read the rows, and make sure they are still the ones the run started with."""
         rows = read_rows(self.judge, Path(self.data), self, drawn=True)
+        if self.holdout is not None and self.split_column is not None:
+            raise InputError("--holdout and --split-column both say which rows are sealed", hint="give one of them")
+        if self.holdout is not None:
+            rows = with_holdout_file(rows, read_rows(self.judge, Path(self.holdout), replace(self, limit=None)))
+        if self.split_column is not None:
+            rows = with_split_column(rows, self.split_column)
         if self.data_hash and rows.content_hash != self.data_hash:
             raise InputError(f"{self.data} has changed since the run started", hint="start a new run on the new rows")
         return rows

@@ -89,6 +89,8 @@ def test_every_other_setting_comes_back(tmp_path: Path, monkeypatch: pytest.Monk
         label_scale="0..3@2",
         limit=50,
         skip_incomplete=True,
+        holdout="official.jsonl",
+        split_column="orig_split",
         steps=4,
         batch=5,
         candidates=3,

@@ -1,0 +1,93 @@
+"""Splits that somebody else prescribes: a column that names the parts, or a file of the test rows."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+
+from .errors import InputError
+from .rows import Dataset, OfficialSide, Row
+from .splits import PARTS
+
+SPELLINGS: dict[str, OfficialSide] = {
+    **dict.fromkeys(("train", "training", "trn"), "train"),
+    **dict.fromkeys(("validation", "valid", "val", "dev", "devel", "development"), "validation"),
+    **dict.fromkeys(("test", "testing", "tst", "holdout", "heldout", "evaluation", "eval"), "holdout"),
+}
+"""The usual names of the parts of a benchmark, in lower case and without marks between words."""
+
+
+def with_split_column(dataset: Dataset, column: str) -> Dataset:
+    """Return the dataset with the split that a column prescribes.
+
+    A file that has no part for tuning on or none to validate on has one open part, which is split by shares.
+
+    Raises:
+        InputError: There is no such column, a row has none of the usual names in it, or no row is a test row.
+    """
+    sides: dict[str, OfficialSide] = {}
+    strange: Counter[str] = Counter()
+    for row in dataset.rows:
+        value = row.meta.get(column)
+        side = SPELLINGS.get("".join(filter(str.isalpha, str(value).lower())))
+        if value is None or side is None:
+            strange["no value" if value is None else repr(value)] += 1
+        else:
+            sides[row.id] = side
+    if strange:
+        if all(column not in row.meta for row in dataset.rows):
+            raise InputError(f"{dataset.name}: no row has a column {column!r} that could say how the rows are split")
+        counts = ", ".join(f"{value} in {n:,} rows" for value, n in strange.most_common(5))
+        raise InputError(
+            f"{dataset.name}: the column {column!r} does not say of every row where it belongs: {counts}",
+            hint="its values are train, validation (dev) and test in a usual spelling; leave the other rows out",
+        )
+    return _checked(replace(dataset, official=sides), f"the column {column!r}")
+
+
+def with_holdout_file(dataset: Dataset, holdout: Dataset) -> Dataset:
+    """Return the rows of both, those of the second as the test part.
+
+    Ids that stand in both get the name of their file in front; with the same content they are refused.
+
+    Raises:
+        InputError: A row stands in both, or their labels are on different scales.
+    """
+    if dataset.labels != holdout.labels:
+        raise InputError(
+            f"the labels of {dataset.name} are {dataset.labels.describe()}, those of {holdout.name} "
+            f"{holdout.labels.describe()}",
+            hint="say which they are with --label-scale",
+        )
+    contents = {(tuple(sorted(row.inputs.items())), row.label): row.id for row in dataset.rows}
+    for row in holdout.rows:
+        same = contents.get((tuple(sorted(row.inputs.items())), row.label))
+        if same is not None:
+            raise InputError(
+                f"row {row.id!r} of {holdout.name} is row {same!r} of {dataset.name}: it cannot be open and sealed",
+                hint="leave it out of one of the two files",
+            )
+    taken = {row.id for row in dataset.rows}
+    rows: list[Row] = list(holdout.rows)
+    if any(row.id in taken for row in rows):
+        rows = [replace(row, id=f"{holdout.name}:{row.id}") for row in rows]
+    sides: dict[str, OfficialSide] = {row.id: "open" for row in dataset.rows}
+    sides |= {row.id: "holdout" for row in rows}
+    merged = Dataset.of(
+        (*dataset.rows, *rows), labels=dataset.labels, name=dataset.name, notes=(*dataset.notes, *holdout.notes)
+    )
+    return _checked(replace(merged, official=sides), holdout.name)
+
+
+def _checked(dataset: Dataset, source: str) -> Dataset:
+    sides = set(dataset.official.values())
+    if "holdout" not in sides or sides == {"holdout"}:
+        missing = "test" if "holdout" not in sides else "training or validation"
+        raise InputError(f"{source} names no {missing} rows", hint=f"the parts are {', '.join(PARTS[:3])}")
+    if not {"train", "validation"} <= sides:
+        # Without one of the two, both are drawn from what is open.
+        official: dict[str, OfficialSide] = {
+            row: "holdout" if side == "holdout" else "open" for row, side in dataset.official.items()
+        }
+        return replace(dataset, official=official)
+    return dataset
