@@ -94,6 +94,20 @@ def needed(decision: DecisionRecord) -> dict[str, int] | None:
     return {"rows": rows, "groups": groups}
 
 
+def label_next(decision: DecisionRecord, *, share: float = 1.0) -> str:
+    """Return the command that asks for as many labels as would decide; empty where no number of rows is known to.
+
+    Args:
+        decision: The gate's.
+        share: Of new rows, what goes to the holdout.
+    """
+    more, evidence = needed(decision), decision.evidence
+    if decision.outcome != "undecided" or more is None or evidence is None:
+        return ""
+    missing = max(more["rows"] - evidence.n, 1)
+    return f"judgewright label --rows FILE --next {math.ceil(missing / share)}"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Gated:
     """The gate's answer to a question."""

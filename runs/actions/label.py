@@ -14,6 +14,7 @@ from ..store.journal import create_run, find_run, get_run, set_state
 from ..store.labels import LabelAction, LabelRecord, LabelStore, NewLabel, counting_records
 from ..store.workspace import Workspace
 from .listed_queue import LISTED, ListedQueue, drawn_order
+from .next_labels import NextRows, OpenQuestion
 
 KIND = "queue"
 """The kind of run that a queue is."""
@@ -143,6 +144,21 @@ def list_rows(dataset: Dataset, *, path: Path, reading: Mapping[str, Any], again
     )
 
 
+def list_next(
+    dataset: Dataset, drawn: NextRows, asked: OpenQuestion, *, path: Path, reading: Mapping[str, Any]
+) -> QueueConfig:
+    """Describe a queue of the rows that tell most about a question; see `draw_rows`."""
+    drawn_ids = set(drawn.ids)
+    again = asked.question == "doubts"
+    wanted = replace(dataset, rows=tuple(row for row in dataset.rows if row.id in drawn_ids))
+    config = list_rows(wanted, path=path, reading=reading, again=again, seed=0)
+    probability = {**drawn.probability}
+    for row_id, drawn_before in config.design["probability"].items():
+        probability[row_id] = drawn_before * probability.get(row_id, 1.0)
+    design = {"kind": LISTED, "name": f"next {asked.question}", "probability": probability}
+    return replace(config, rows=drawn.ids, design=design)
+
+
 def create_queue(workspace: Workspace, config: QueueConfig) -> str:
     """Enter a queue, and return the id of its run."""
     run_id = create_run(workspace.database, KIND, asdict(config))
@@ -159,7 +175,8 @@ def open_queue(config: QueueConfig) -> Queue:
     """
     kind = config.design.get("kind")
     if kind == LISTED:
-        return ListedQueue(order=config.rows, probability=config.design["probability"])
+        name = config.design.get("name", LISTED)
+        return ListedQueue(order=config.rows, probability=config.design["probability"], design=name)
     raise InputError(f"a queue of kind {kind!r} is not known", hint="a newer Judgewright made it")
 
 

@@ -34,14 +34,16 @@ class ListedQueue:
     order: tuple[str, ...]
     """Ids of the rows."""
     probability: Mapping[str, float] = field(default_factory=dict)
-    """With which a row came into the file, where that is below 1."""
+    """With which a row was drawn, or came into the file, where that is below 1."""
+    design: str = LISTED
+    """What the list is called in the records."""
 
     def next(self, given: Sequence[_Given]) -> ListedRow | None:
         """Return the first row of the order that nobody has labelled or skipped."""
         done = {label.row_id for label in given}
         for row_id in self.order:
             if row_id not in done:
-                return ListedRow(row_id, self.probability.get(row_id, 1.0))
+                return ListedRow(row_id, self.probability.get(row_id, 1.0), self.design)
         return None
 
 

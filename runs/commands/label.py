@@ -4,16 +4,27 @@ from __future__ import annotations
 
 import getpass
 import time
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import click
 
 from ...judges import Dataset, InputError, Row, load_dataset, parse_label_scale
-from ...judges.files import RawRoles, infer_raw_scale, judge_inputs, read_raw_rows
+from ...judges.files import RawRoles, VerdictColumns, infer_raw_scale, judge_inputs, read_raw_rows
 from ...optimize.options import option
-from ..actions.label import LabelSession, create_queue, list_rows
+from ..actions.label import LabelSession, QueueConfig, create_queue, list_next, list_rows
+from ..actions.next_labels import (
+    QUESTIONS,
+    describe_effect,
+    draw_rows,
+    find_run_to_label_for,
+    named_question,
+    open_question,
+)
+from ..actions.verdict_pairs import read_verdicts
 from ..config.options import RowOptions
 from ..reports.label_screen import REASONS, AnswerKeys, row_lines
 from ..store.workspace import Workspace
@@ -24,6 +35,7 @@ from .options import json_option, options_of, writes_workspace
 
 EXAMPLES = """\
 Example:  judgewright label --rows rows.jsonl --ask "Is every statement supported by the source?"
+Next:     judgewright label --rows more.jsonl --next 40   (rows that tell most about what the last run left open)
 Go on:    judgewright label latest
 """
 UNDO, SKIP = "u", "s"
@@ -44,6 +56,19 @@ class LabelOptions:
         "With --rows: whether a second annotator labels none, all or a share of the rows such as 0.2; where the two "
         "disagree the label is missing.",
         metavar="none|all|SHARE",
+    )
+    next_: int | None = _queue(
+        None, "With --rows: ask about so many rows, those that tell most.", kind="integer", low=1, flag="--next"
+    )
+    question: str | None = _queue(
+        None,
+        "With --next: what the labels are for [default: what the run left open].",
+        flag="--for",
+        metavar="|".join(QUESTIONS),
+    )
+    run: str | None = _queue(None, "With --next: the run that left it open [default: the last].", metavar="RUN")
+    verdicts: Path | None = _queue(
+        None, "With --next: a judge's verdicts on the rows, as `bench --out` writes them.", kind="path"
     )
     annotator: str | None = _queue(None, "Who labels [default: your login name].", metavar="NAME")
 
@@ -93,8 +118,32 @@ def _login() -> str:
 def _make_queue(workspace: Workspace, path: Path, options: LabelOptions, reading: RowOptions) -> str:
     dataset = _read_rows(workspace, path, options.judge, reading)
     how = {name: value for name, value in asdict(reading).items() if name != "id_"} | {"id": reading.id_}
-    config = list_rows(dataset, path=path, reading=how, again=options.again, seed=options.seed)
+    if options.next_ is None:
+        config = list_rows(dataset, path=path, reading=how, again=options.again, seed=options.seed)
+    else:
+        config = _list_next(workspace, dataset, path, options, how)
     return create_queue(workspace, replace(config, question=options.ask, second=_read_share(options.second)))
+
+
+def _list_next(
+    workspace: Workspace,
+    dataset: Dataset,
+    path: Path,
+    options: LabelOptions,
+    reading: Mapping[str, Any],  # Any: JSON
+) -> QueueConfig:
+    """Draw the rows that tell most about what is open, and say what their labels are expected to change."""
+    run = find_run_to_label_for(workspace, options.run)
+    asked = open_question(run)
+    if options.question is not None and options.question != asked.question:
+        asked = named_question(options.question, run)
+    verdicts = None if options.verdicts is None else read_verdicts(options.verdicts, None, VerdictColumns())
+    drawn = draw_rows(asked, dataset, options.next_ or 0, run=run, verdicts=verdicts, seed=options.seed)
+    say(f"{len(drawn.ids)} rows to label, {drawn.inside} of them telling most: {asked.why}", to_stderr=True)
+    effect = describe_effect(asked, drawn, run)
+    if effect:
+        say(f"  {effect}", to_stderr=True)
+    return list_next(dataset, drawn, asked, path=path, reading=reading)
 
 
 def _read_rows(workspace: Workspace, path: Path, judge: str | None, reading: RowOptions) -> Dataset:

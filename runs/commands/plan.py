@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
+from ...judges import DEFAULT_SHARES
 from ..config.options import OptimizeOptions
 from ..terminal import inline, progress_on_stderr, say, say_json, say_table, simulated_mark
 from .help import Command
@@ -93,12 +95,12 @@ def say_plan(planned: Plan) -> None:
         say_table(head, cells, left=2)
     say(f"\nA row takes {planned.row_tokens.median:,} tokens to ask, 95 % take at most {planned.row_tokens.p95:,}")
     say(f"  counted by {planned.row_tokens.method}")
-    _say_detectable(planned.detectable)
+    _say_detectable(planned.detectable, sum(planned.sizes.values()))
     for note in planned.notes:
         say(f"  note: {inline(note)}")
 
 
-def _say_detectable(effect: MinimumDetectableEffect) -> None:
+def _say_detectable(effect: MinimumDetectableEffect, rows: int) -> None:
     from ...judges.reliability import CHURN
 
     basis = f"{effect.rows:,} holdout rows in {effect.groups:,} groups, look {effect.look}, alpha {effect.alpha:.4f}"
@@ -112,10 +114,25 @@ def _say_detectable(effect: MinimumDetectableEffect) -> None:
             say(f"  {100 * effect.at_assumed:.1f} points if an edit churns as much as edits often do ({CHURN:.0%})")
     for need in effect.guards:
         say(f"  {describe_need(need, effect.rows)}")
+    _say_more_labels(effect, rows)
     churn = effect.churn
     shown = "not known" if churn.value is None else f"{churn.value:.0%}"
     interval = "" if churn.low is None or churn.high is None else f" (95 % {churn.low:.0%} .. {churn.high:.0%})"
     say(f"  churn {shown}{interval}: {inline(effect.basis)}")
+
+
+def _say_more_labels(effect: MinimumDetectableEffect, rows: int) -> None:
+    """Say what more labels would show, and how to get them: as many as the guards want, else as many again."""
+    lacking = max((need.rows or 0 for need in effect.guards), default=0) - effect.rows
+    if lacking > 0:
+        more = math.ceil(lacking / (DEFAULT_SHARES[2] / 100))
+        shown = "would let every guard hold where nothing is lost"
+    elif effect.size is not None:
+        # Twice the rows: the scatter shrinks by the root of two.
+        more, shown = rows, f"would bring it to about {100 * effect.size / math.sqrt(2):.1f} points"
+    else:
+        more, shown = rows, "would show smaller gains"
+    say(f"  about {more:,} more labels {shown}:  judgewright label --rows FILE --next {more}")
 
 
 def describe_need(need: GuardNeed, rows: int) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ...optimize.events import Evidence
 from ..actions.bench import describe_spending
-from ..actions.gate_decision import Gated
+from ..actions.gate_decision import Gated, label_next
 from ..terminal import inline, say, say_table, simulated_mark
 from .gate_sentences import P_MEANS, change_cells, describe_guard, describe_unanswered, gate_changes
 from .numbers import count, number, percent, signed
@@ -31,6 +31,8 @@ def say_gated(gated: Gated) -> None:
     if decision.evidence is not None:
         _say_evidence(decision.evidence, slice_=answer.slice)
     say(f"run {gated.run_id}")
+    if command := label_next(decision):
+        say(f"Label the rows that it takes:  {command} --run {gated.run_id}")
 
 
 def _say_evidence(evidence: Evidence, *, slice_: str) -> None:
