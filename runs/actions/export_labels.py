@@ -17,6 +17,7 @@ from ..store.journal import find_run, get_run, list_runs
 from ..store.labels import LabelRecord, LabelStore
 from ..store.workspace import Workspace
 from .label import KIND, QueueConfig, RowLabel, labels_of_queue
+from .listed_queue import LISTED, UNEVEN
 from .make_data import read_whole_objects, written_beside
 
 FORMATS = (".jsonl", ".csv")
@@ -137,7 +138,7 @@ def _latest_labels(queues: Sequence[LabelledQueue]) -> Iterator[_Body]:
             if one.label is None:
                 continue
             key = one.first.row_key
-            probability[key] = max(probability.get(key, 0.0), one.first.probability)
+            probability[key] = max(probability.get(key, 0.0), drawn_with(one.first))
             if key not in latest or latest[key][1].first.seq < one.first.seq:
                 latest[key] = queue, one
     rows = _Rows()
@@ -150,6 +151,14 @@ def _latest_labels(queues: Sequence[LabelledQueue]) -> Iterator[_Body]:
         }
 
 
+def drawn_with(record: LabelRecord) -> float:
+    """Return the probability with which a row was drawn; below 1 for each row of a draw that went by verdicts.
+
+    Some of its rows are drawn for certain, such as those on which two prompts differ; a file of them is no fair sample.
+    """
+    return record.probability if record.design == LISTED else min(record.probability, UNEVEN)
+
+
 def _every_record(queues: Sequence[LabelledQueue]) -> Iterator[_Body]:
     rows = _Rows()
     for queue in queues:
@@ -159,7 +168,7 @@ def _every_record(queues: Sequence[LabelledQueue]) -> Iterator[_Body]:
                 "label_action": record.action,
                 "label_seq": record.seq,
                 "label_replaces": record.replaces,
-                SAMPLING_PROBABILITY: record.probability,
+                SAMPLING_PROBABILITY: drawn_with(record),
             }
 
 

@@ -11,6 +11,8 @@ from ...judges import Row
 
 LISTED = "listed"
 """The name of the design."""
+UNEVEN = 0.999
+"""The most that the probability of a row of an uneven draw is said to be: it is a fair sample of nothing."""
 
 
 @dataclass(frozen=True, slots=True)

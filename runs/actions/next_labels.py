@@ -16,7 +16,7 @@ from ...optimize.holdout.guards import GUARD_ALPHA
 from ..store.journal import list_runs
 from ..store.workspace import Workspace
 from .gate_decision import needed
-from .listed_queue import drawn_order
+from .listed_queue import UNEVEN, drawn_order
 from .run_summary import RunSummary, read_run
 
 Question = Literal["gain", "guard", "slice", "threshold", "doubts"]
@@ -31,8 +31,6 @@ QUESTIONS: Mapping[Question, str] = {
 
 MOSTLY = 0.9
 """Share of the rows that are drawn where they tell most; the others keep the rest of the file in sight."""
-UNEVEN = 0.999
-"""The most that the probability of a row of an uneven draw is said to be: it is a fair sample of nothing."""
 NEAR = 0.15
 """How far from the threshold a probability counts as next to it."""
 OF_HOLDOUT = DEFAULT_SHARES[2] / 100

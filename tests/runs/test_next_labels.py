@@ -14,7 +14,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from judgewright.judges import Dataset, InputError, JudgedDataset, OutputScale, Row, Verdict
-from judgewright.runs.actions.next_labels import UNEVEN, OpenQuestion, draw_rows, open_question
+from judgewright.runs.actions.export_labels import drawn_with
+from judgewright.runs.actions.listed_queue import UNEVEN
+from judgewright.runs.actions.next_labels import OpenQuestion, draw_rows, open_question
 from judgewright.runs.cli import main
 from judgewright.runs.demo import write_demo_rows
 from judgewright.runs.store import LabelStore, Workspace
@@ -144,6 +146,8 @@ def test_rows_of_an_unconfirmed_slice_come_next(folder: Path, monkeypatch: pytes
     assert len(records) == 2
     for record in records:
         assert record.design == "next slice"
+        certain = replace(record, probability=1.0)
+        assert drawn_with(certain) < 1 == drawn_with(replace(certain, design="listed"))
         inside = by_id[record.row_id]["channel"] == "table"
         tables = sum(row["channel"] == "table" for row in by_id.values())
         assert record.probability == (18 / tables if inside else 2 / (len(by_id) - tables))
