@@ -8,6 +8,7 @@ from pathlib import Path
 
 from ..errors import DataError, InputError
 from .alce import ALCE
+from .annotation_tools import ANNOTATION_TOOLS
 from .climretrieve import CLIMRETRIEVE
 from .diras import DIRAS
 from .generic import GENERIC
@@ -17,9 +18,8 @@ from .ragtruth import RAGTRUTH
 from .source import Flat, ReadOptions, Source
 from .trec_dl import TREC_DL
 
-SOURCES: dict[str, Source] = {
-    source.name: source for source in (LLM_AGGREFACT, RAGTRUTH, TREC_DL, HOTPOTQA, DIRAS, CLIMRETRIEVE, ALCE, GENERIC)
-}
+_DATA_SETS = (LLM_AGGREFACT, RAGTRUTH, TREC_DL, HOTPOTQA, DIRAS, CLIMRETRIEVE, ALCE)
+SOURCES: dict[str, Source] = {source.name: source for source in (*_DATA_SETS, *ANNOTATION_TOOLS, GENERIC)}
 
 
 @dataclass(slots=True)

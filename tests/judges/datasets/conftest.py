@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from .annotation_exports import write_annotations
+
 RESPONSE = "The Brill bridge opened in 1911. It was built by Ada Kolm. Mr. Hale paid for it."
 
 
@@ -191,4 +193,5 @@ def releases(tmp_path: Path) -> dict[str, Path]:
                 {"q": "b?", "text": "A b.", "rating": "no", "meta": {"lang": "de"}},
             ],
         ),
+        **write_annotations(tmp_path),
     }

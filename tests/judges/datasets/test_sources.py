@@ -8,8 +8,10 @@ import pytest
 from judgewright.judges import BINARY, DataError, InputError, OutputScale, load_dataset
 from judgewright.judges.datasets import SOURCES, Flat, ReadOptions, open_source
 
+from .annotation_exports import MAPPINGS
+
 MAPPING = ReadOptions(columns={"query": "q", "passage": "text", "label": "rating"}, label_values={"supported": 1})
-OPTIONS = {"generic": MAPPING}
+OPTIONS = {"generic": MAPPING, **{name: ReadOptions(columns=columns) for name, columns in MAPPINGS.items()}}
 LABELS = {
     "llm_aggrefact": [1, 0, 1],
     "ragtruth": [1, 0, 1],
@@ -19,6 +21,7 @@ LABELS = {
     "climretrieve": [3, 0],
     "alce": [1],
     "generic": [1, 0],
+    **{name: [1, 0] for name in MAPPINGS},
 }
 
 
@@ -49,7 +52,7 @@ def test_the_same_release_gives_the_same_rows(name: str, releases: dict[str, Pat
     assert read(name, releases[name]) == read(name, releases[name])
 
 
-@pytest.mark.parametrize("name", [name for name in SOURCES if name not in ("ragtruth", "trec_dl", "alce")])
+@pytest.mark.parametrize("name", [name for name in SOURCES if name not in ("ragtruth", "trec_dl", "alce", *MAPPINGS)])
 def test_a_table_of_another_release_is_refused_with_the_columns_it_has(name: str, tmp_path: Path) -> None:
     """The message names the file, the missing column and what is there instead."""
     path = tmp_path / "other.csv"

@@ -1,0 +1,201 @@
+"""Labels that people gave in an annotation tool: what every such source shares, from its answers to our rows."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from ..errors import DataError, InputError
+from ..files.columns import WORDS, near_names, read_grade
+from ..files.problems import Problems, shorten
+from ..files.records import kind_of, read_records
+from .release import as_number, read_document, read_objects
+from .source import Flat, ReadOptions
+
+Body = Mapping[str, Any]  # Any: JSON
+LABEL, REASON = "label", "reason"
+"""Names of ours that `--map` gives to a question of the tool."""
+DISAGREE = "the annotators disagree"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PersonAnswer:
+    """One person's answer to one question about an item."""
+
+    value: str | int | float | bool | None
+    annotator: str = ""
+    created: str | None = None
+    seconds: float | None = None
+    reason: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Item:
+    """One item that people were asked about."""
+
+    at: int
+    id: str
+    fields: Mapping[str, Any]  # Any: JSON
+    """Its texts and other columns, nested ones under dotted names."""
+    answers: Mapping[str, list[PersonAnswer]] = field(default_factory=dict)
+    """By question."""
+
+
+def read_bodies(path: Path, problems: Problems, *, inside: str = "") -> Iterator[tuple[int, Body]]:
+    """Yield the objects of a file with their places: JSON Lines, a JSON list, an object that holds one, or a table.
+
+    Args:
+        path: The file.
+        problems: Told what cannot be read.
+        inside: The field of the one object that holds the list.
+
+    Raises:
+        DataError: The file cannot be read, or holds no list of objects.
+    """
+    kind = kind_of(path)
+    if kind in (".jsonl", ".ndjson"):
+        yield from read_objects(path, problems)
+        return
+    if kind != ".json":
+        for record in read_records(path, problems):
+            yield record.at, record.fields
+        return
+    document = read_document(path)
+    if isinstance(document, dict) and isinstance(document.get(inside), list):
+        document = document[inside]
+    if not isinstance(document, list):
+        raise DataError(f"{path}: a list of objects is needed, as the tool exports it")
+    for at, body in enumerate(document, 1):
+        if isinstance(body, dict):
+            yield at, body
+        else:
+            problems.add(at, f"an object is needed, this is {shorten(body)}")
+
+
+def flat(name: str, value: Any) -> dict[str, Any]:  # Any: JSON
+    """Return a value under its name, and what is inside an object under dotted names; text that is JSON is read."""
+    if isinstance(value, str) and value[:1] in ("{", "["):
+        try:
+            value = json.loads(value)
+        except ValueError:
+            return {name: value}
+    if isinstance(value, dict):
+        inner: dict[str, Any] = {}
+        for key, one in value.items():
+            inner |= flat(f"{name}.{key}" if name else str(key), one)
+        return inner
+    if value is None:
+        return {}
+    return {name: json.dumps(value, ensure_ascii=False) if isinstance(value, list) else value}
+
+
+def rows_of(path: Path, items: Iterable[Item], options: ReadOptions, notes: list[str]) -> Iterator[Flat]:
+    """Yield a row for each item: its mapped columns, all others, and the label with how it came about.
+
+    Where several people answered, the label is what they agree on; their grades are in `annotation_1` and so on.
+
+    Args:
+        path: The file, for messages.
+        items: What was read.
+        options: `columns` maps our names to the tool's, `label` and `reason` to its questions; `label_values` gives
+            words their grade.
+        notes: Told how many items have no answer, or several that differ.
+
+    Raises:
+        InputError: Several questions were asked, and none is named.
+        DataError: A mapped column or question is missing, or an answer is no grade.
+    """
+    every = list(items)
+    problems = Problems(path, "row")
+    question = _question(path, every, options)
+    columns = {ours: name for ours, name in options.columns.items() if ours not in (LABEL, REASON)}
+    _require_columns(path, every, columns)
+    words = {**WORDS, **options.label_values}
+    unanswered = differing = 0
+    for item in every:
+        grades: list[float] = []
+        answers = [answer for answer in item.answers.get(question, ()) if answer.value is not None]
+        for answer in answers:
+            try:
+                grade = read_grade(_word(answer.value), words)
+            except ValueError as error:
+                problems.add(item.at, f"question {question!r}: {error}")
+                continue
+            if grade is not None:
+                grades.append(grade)
+        unanswered += not grades
+        differing += len(set(grades)) > 1
+        yield _row(item, columns, answers, grades, _reason(item, options))
+    problems.check(hint="name what a word means with --label-value WORD=GRADE")
+    if unanswered:
+        notes.append(f"{unanswered:,} of {len(every):,} items have no answer of a person to {question!r}")
+    if differing:
+        notes.append(f"{differing:,} items have no label, as their annotators disagree; see annotation_1 and so on")
+
+
+def _question(path: Path, items: list[Item], options: ReadOptions) -> str:
+    questions = list(dict.fromkeys(name for item in items for name in item.answers))
+    named = options.columns.get(LABEL)
+    if not questions:
+        raise DataError(f"{path}: no answer of a person is in it", hint="export the annotations too")
+    if named in questions:
+        return str(named)
+    listed = ", ".join(map(repr, questions[:30]))
+    if named is not None:
+        near = near_names(named, questions)
+        hint = f"did you mean --map label={near[0]}?" if near else None
+        raise DataError(f"{path}: nobody was asked {named!r}; the questions are {listed}", hint=hint)
+    asked = [name for name in questions if name != options.columns.get(REASON)]
+    if len(asked) > 1:
+        raise InputError(f"{path}: which question is the label? {listed}", hint=f"--map label={asked[0]}")
+    return asked[0]
+
+
+def _require_columns(path: Path, items: list[Item], columns: Mapping[str, str]) -> None:
+    names = list(dict.fromkeys(name for item in items for name in item.fields))
+    for ours, column in columns.items():
+        if column in names:
+            continue
+        near = near_names(column, names)
+        hint = f"did you mean --map {ours}={near[0]}?" if near else f"map {ours!r} to one of them"
+        listed = ", ".join(map(repr, names[:30]))
+        raise DataError(f"{path}: the column {column!r} is missing; the columns are {listed}", hint=hint)
+
+
+def _word(value: str | int | float | bool | None) -> str | int | float | None:
+    """Return an answer as `read_grade` takes it, which knows true and false as words."""
+    return str(value).lower() if isinstance(value, bool) else value
+
+
+def _reason(item: Item, options: ReadOptions) -> str | None:
+    """Return what people wrote in answer to the question that asks for a reason."""
+    texts = [answer.value for answer in item.answers.get(options.columns.get(REASON, ""), ())]
+    return "; ".join(str(text) for text in texts if text) or None
+
+
+def _row(
+    item: Item, columns: Mapping[str, str], answers: list[PersonAnswer], grades: list[float], reason: str | None
+) -> Flat:
+    row: Flat = {"id": item.id}
+    row |= {ours: item.fields.get(column) for ours, column in columns.items()}
+    row["id"] = str(row["id"])
+    for name, value in item.fields.items():
+        if name not in columns.values():
+            row.setdefault(name, value)
+    agreed = len(set(grades)) == 1
+    row["label"] = as_number(grades[0]) if agreed else None
+    if len(grades) > 1:
+        row |= {f"annotation_{number}": as_number(grade) for number, grade in enumerate(grades, 1)}
+    reasons = [answer.reason for answer in answers if answer.reason] + ([reason] if reason else [])
+    if len(set(grades)) > 1:
+        reasons.insert(0, DISAGREE)
+    seconds = [answer.seconds for answer in answers if answer.seconds is not None]
+    people = dict.fromkeys(answer.annotator for answer in answers if answer.annotator)
+    row["label_annotator"] = ", ".join(people) or None
+    row["label_created"] = max((answer.created for answer in answers if answer.created), default=None)
+    row["label_seconds"] = round(sum(seconds), 1) if seconds else None
+    row["label_reason"] = "; ".join(reasons) or None
+    return row
