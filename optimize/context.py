@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from ..judges import BudgetSpent, Client, Dataset, JudgedDataset, JudgePrompt, Progress, Splits, Unscored, judge
+from ..judges import BudgetSpent, Client, Dataset, JudgedDataset, JudgePrompt, Progress, Splits, Unscored
+from ..judges.claims import judge_as
 from .events import RunEvent, write_event
 from .goal import Goal
 from .holdout.ledger import Ledger
@@ -83,10 +84,11 @@ def judge_rows(
     Raises:
         BudgetSpent: The budget ended before every row was judged.
     """
-    judged = judge(
+    judged = judge_as(
         prompt,
         dataset,
         client or services.judge_client,
+        settings.claims,
         settings=settings.judge,
         rule=settings.rule,
         repeat=repeat,

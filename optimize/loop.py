@@ -36,7 +36,7 @@ from .hunks import split_hunks
 from .losses.loss import Loss
 from .losses.objective import Objective
 from .search_state import SearchState
-from .settings import RunSettings, require_columns
+from .settings import RunSettings, require_columns, require_judging
 from .step import Step
 from .threshold import NoThreshold, tune_threshold
 
@@ -73,6 +73,7 @@ def optimize(
         InputError: The data cannot be split, or the slice does not exist.
         ModelError, BudgetSpent, Interrupted: The run stopped; it can be resumed.
     """
+    require_judging(prompt, settings)
     require_columns(dataset, settings)
     parts = split_rows(dataset, services, settings)
     baseline = benchmark(prompt, parts, services, settings)
@@ -177,6 +178,10 @@ def decide_on_holdout(run: RunContext, best: JudgePrompt | None) -> Decision | N
 def tune_thresholds(run: RunContext, best: JudgePrompt | None, decision: Decision | None) -> None:
     """After an accept, choose the threshold again on validation, for both prompts; every answer is recorded."""
     if best is None or decision is None or not decision.accepted:
+        return
+    if run.settings.claims is not None:
+        reason = "responses are judged by claim, and a threshold decides about a claim, which has no label"
+        run.services.record(ThresholdTuned(reason=reason))
         return
     validation = run.parts.validation
     before, after = ask_together([partial(run.judge, "threshold", prompt, validation) for prompt in (run.prompt, best)])

@@ -76,6 +76,7 @@ def shares_text(shares: Iterable[float]) -> str:
 
 
 _search = partial(option, "Search")
+_judging = partial(option, "Judging")
 _gate = partial(option, "Gate")
 
 
@@ -121,3 +122,30 @@ class GateOptions:
     )
     allow_opened: bool = _gate(False, "Seal rows that an earlier run had open all the same; the decision says so.")
     by: str | None = option("Output", None, "Column of the closing table [default: dataset, if there is one].")
+
+
+@dataclass(frozen=True, kw_only=True)
+class ConfidenceOptions:
+    """Where a judge's confidence comes from."""
+
+    confidence: Literal["ask", "tok"] = _judging(
+        "ask",
+        "ask: as the judge states it; tok: from the log-probabilities of its verdict.",
+        choices=("ask", "tok"),
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class ClaimOptions:
+    """How a response is split into claims, and their verdicts joined."""
+
+    by_claim: bool = _judging(False, "Split each response into claims, judge each, and join the verdicts.")
+    splitter: Literal["sentence", "model"] = _judging(
+        "sentence", "With --by-claim: what splits a response.", choices=("sentence", "model")
+    )
+    trivial: Literal["model", "rule", "none"] = _judging(
+        "model", "With --by-claim: what drops claims that assert nothing.", choices=("model", "rule", "none")
+    )
+    aggregate: Literal["min", "mean", "share"] = _judging(
+        "min", "With --by-claim: how the claims' verdicts make the response's.", choices=("min", "mean", "share")
+    )

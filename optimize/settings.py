@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from ..judges import Dataset, DecisionRule, InputError, JudgePrompt, JudgeSettings, require_column
+from ..judges.claims import ClaimSettings, require_claims
+from ..judges.token_confidence import require_tokens
 from ..slices import parse_predicate
 from ..slices.inspect_slice import require_columns as require_columns_of
 from .losses.loss import Loss
@@ -20,6 +22,8 @@ class RunSettings(GateOptions, SearchOptions):
     judge: JudgeSettings = field(default_factory=JudgeSettings)
     rule: DecisionRule | None = None
     """What decides for every version of the judge; the prompt's own threshold unless given."""
+    claims: ClaimSettings | None = None
+    """How responses are split into claims; None where each is judged whole."""
 
 
 def require_decision(prompt: JudgePrompt) -> None:
@@ -48,3 +52,15 @@ def require_columns(dataset: Dataset, settings: RunSettings) -> None:
         require_column(dataset, column)
     if settings.slice not in ("auto", "all"):
         require_columns_of(dataset.rows, parse_predicate(settings.slice))
+
+
+def require_judging(prompt: JudgePrompt, settings: RunSettings) -> None:
+    """Make sure, before anything is spent, that a judge can be asked in the way that the settings say.
+
+    Raises:
+        InputError: It cannot judge claim by claim, or has no tokens of grades to read a confidence from.
+    """
+    if settings.claims is not None:
+        require_claims(prompt, settings.claims.aggregate)
+    if settings.judge.confidence == "tok":
+        require_tokens(prompt)

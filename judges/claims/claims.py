@@ -23,6 +23,8 @@ from ..verdict import Answer, Unscored, Verdict
 from .join import Aggregate, aggregate_scale, join_claims
 from .split import Split, Splitter, Trivial, split_responses
 
+FIELD = "statement"
+"""The input of a judge that is split into claims unless another is named."""
 _ABSTAINS = re.compile(
     r"\b(?:i|we) (?:do not|don['’]t|can ?not|can['’]t|could not|couldn['’]t) (?:know|tell|say|answer|find|determine)\b"
     r"|\bno (?:answer|information) (?:is|was|can be|could be) (?:known|given|available|found)\b"
@@ -153,17 +155,91 @@ class ClaimedResponses:
         }
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClaimSettings:
+    """How responses are split into claims and the verdicts joined; see `judge_claims`."""
+
+    splitter: Splitter = "sentence"
+    trivial: Trivial = "model"
+    aggregate: Aggregate = "min"
+
+
+def judge_as(
+    prompt: JudgePrompt,
+    dataset: Dataset,
+    client: Client,
+    claims: ClaimSettings | None,
+    *,
+    settings: JudgeSettings | None = None,
+    rule: DecisionRule | None = None,
+    repeat: int = 0,
+    progress: Callable[[Progress], None] | None = None,
+) -> JudgedDataset:
+    """Judge rows claim by claim, or whole where no settings of claims are given.
+
+    A response with a claim that the budget did not cover is unscored, whatever its other claims say: what is decided
+    may not hang on which of them happened to be judged.
+
+    Args:
+        prompt, dataset, client, settings, rule, repeat, progress: As `judge` takes them.
+        claims: How responses are split; None to judge each whole.
+
+    Raises:
+        InputError, PromptError, ModelError, Interrupted: See `judge` and `judge_claims`.
+    """
+    if claims is None:
+        return judge(prompt, dataset, client, settings=settings, rule=rule, repeat=repeat, progress=progress)
+    claimed = judge_claims(
+        prompt,
+        dataset,
+        client,
+        settings=settings,
+        rule=rule,
+        splitter=claims.splitter,
+        trivial=claims.trivial,
+        aggregate=claims.aggregate,
+        repeat=repeat,
+        progress=progress,
+    )
+    answers: list[Answer] = []
+    for response in claimed.responses:
+        unpaid = [one for one in (claim.answer for claim in response.claims) if _is_unpaid(one)]
+        if unpaid:
+            detail = f"{len(unpaid)} of {len(response.claims)} claims are not covered by the budget"
+            answers.append(Unscored(row_id=response.row_id, reason="budget", detail=detail))
+        else:
+            answers.append(response.answer)
+    return replace(claimed.judged, answers=tuple(answers))
+
+
+def _is_unpaid(answer: Answer | None) -> bool:
+    return isinstance(answer, Unscored) and answer.reason == "budget"
+
+
+def require_claims(prompt: JudgePrompt, aggregate: Aggregate, *, field: str = FIELD) -> None:
+    """Refuse, before anything is paid for, a judge that cannot judge claim by claim.
+
+    Raises:
+        InputError: It has no such input, or its scale has no order.
+    """
+    if field not in prompt.inputs:
+        hint = f"it has {', '.join(prompt.inputs)}"
+        raise InputError(f"the judge {prompt.name!r} has no input {field!r} to split", hint=hint)
+    aggregate_scale(prompt.scale, aggregate)
+
+
 def judge_claims(
     prompt: JudgePrompt,
     dataset: Dataset,
     client: Client,
     *,
-    field: str = "statement",
+    field: str = FIELD,
     settings: JudgeSettings | None = None,
     rule: DecisionRule | None = None,
     splitter: Splitter = "sentence",
     trivial: Trivial = "model",
     aggregate: Aggregate = "min",
+    repeat: int = 0,
     progress: Callable[[Progress], None] | None = None,
 ) -> ClaimedResponses:
     """Judge responses claim by claim: each claim against the whole source, then back to the response.
@@ -185,6 +261,7 @@ def judge_claims(
             claim makes the response unsupported; it has the confidence of that claim. `mean`: the
             mean grade on [0, 1], positive from the judge's threshold on. `share`: the share of
             supported claims, positive when all of them are.
+        repeat: Which repetition of the claims' judging this is; the splitting is not repeated.
         progress: Called while answers come in, of each round of requests anew.
 
     Raises:
@@ -193,14 +270,10 @@ def judge_claims(
         ModelError: The endpoint refuses every request.
         Interrupted: The person asked to stop; finished calls are recorded.
     """
-    if field not in prompt.inputs:
-        hint = f"it has {', '.join(prompt.inputs)}"
-        raise InputError(f"the judge {prompt.name!r} has no input {field!r} to split", hint=hint)
+    require_claims(prompt, aggregate, field=field)
     for row in dataset.rows:
         if field not in row.inputs:
             raise PromptError(f"row {row.id!r} has no field {field!r}; the prompt {prompt.name!r} needs it")
-    # Refuses a scale without order before anything is paid for.
-    aggregate_scale(prompt.scale, aggregate)
     split_settings = ASKING
     if settings is not None:
         # A list of claims is longer than a verdict.
@@ -221,7 +294,7 @@ def judge_claims(
                 inputs = {**row.inputs, field: claim.text}
                 claim_rows.append(Row(id=_claim_id(row, number), inputs=inputs, group=row.group or row.id))
     claims = Dataset.of(claim_rows, labels=dataset.labels)
-    table = judge(prompt, claims, client, settings=settings, rule=rule, progress=progress)
+    table = judge(prompt, claims, client, settings=settings, rule=rule, repeat=repeat, progress=progress)
     answers = {answer.row_id: answer for answer in table.answers}
     responses: list[ClaimedResponse] = []
     for row, split in zip(dataset.rows, splits, strict=True):

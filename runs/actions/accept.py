@@ -234,7 +234,7 @@ def accept_hunks(
         environment=environment.for_run(config.model_settings),
         watch=watch,
         same_budget=(run_id, *choices),
-    )
+    ).judging_as(config)
     gated = _put_to_gate(workspace, choice, model, flags=environment.keyring().flags())
     decision = gated.answer.decision
     if gated.accepted:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from ...judges import (
     VERDICT_LIMIT,
@@ -21,11 +21,11 @@ from ...judges import (
     Progress,
     SealedRows,
     Unscored,
-    judge,
     load_dataset,
     load_prompt,
     parse_label_scale,
 )
+from ...judges.claims import ClaimSettings, judge_as
 from ...judges.judge import require_answers
 from ...optimize import gate
 from ...optimize.holdout.row_fingerprints import RowFingerprints
@@ -33,6 +33,7 @@ from ..config.environment import Environment
 from ..config.options import ModelOptions
 from ..store.ledger import HoldoutLedger
 from ..store.run_clients import open_run_clients
+from ..store.run_config import RunConfig
 from ..store.workspace import Workspace
 from .gate_decision import Gated, Terms, answer_once, count_groups, with_cautions
 
@@ -48,12 +49,22 @@ class GateModel:
     watch: Watch
     same_budget: tuple[str, ...] = ()
     """Other runs whose calls the budget covers as well."""
+    confidence: Literal["ask", "tok"] = "ask"
+    """Where confidences come from."""
+    claims: ClaimSettings | None = None
+    """How responses are split into claims; None where each is judged whole."""
+
+    def judging_as(self, config: RunConfig) -> GateModel:
+        """Return the same, judging rows in the way of a run: whole or by claim, with its confidence."""
+        return replace(self, confidence=config.confidence, claims=config.claims)
 
     def question(self) -> dict[str, Any]:  # Any: JSON
         """Return what may change an answer, as it identifies a question that was answered before."""
         question: dict[str, Any] = {"model": self.options.model, "max_tokens": self.options.max_tokens or VERDICT_LIMIT}
         if settings := self.environment.settings(self.options.model).answering():
             question["settings"] = settings
+        if self.confidence != "ask" or self.claims is not None:
+            question["judging"] = {"confidence": self.confidence, "claims": self.claims and asdict(self.claims)}
         return question
 
 
@@ -177,12 +188,13 @@ def _ask(
     prompt: JudgePrompt, rows: Dataset, client: Client, model: GateModel, *, rule: DecisionRule | None, repeat: int
 ) -> JudgedDataset:
     """Judge the rows; decide nothing on those that happened to be judged before money or endpoint gave out."""
-    settings = JudgeSettings(max_tokens=model.options.max_tokens)
+    settings = JudgeSettings(max_tokens=model.options.max_tokens, confidence=model.confidence)
     named = f"judging with {_named(prompt)}" + (f", unanswered rows, time {repeat + 1}" if repeat else "")
-    judged = judge(
+    judged = judge_as(
         prompt,
         rows,
         client,
+        model.claims,
         settings=settings,
         rule=rule,
         repeat=repeat,

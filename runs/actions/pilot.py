@@ -23,8 +23,8 @@ from ...judges import (
     Splits,
     Unscored,
     Verdict,
-    judge,
 )
+from ...judges.claims import judge_as
 from ...judges.judge import require_answers
 from ...judges.judged_dataset import group_codes
 from ...judges.models import ask_together
@@ -150,7 +150,9 @@ def _judge(
     prompt: JudgePrompt, rows: Dataset, planned: PlannedRun, client: Client, progress: Callable[[Progress], None]
 ) -> JudgedDataset:
     settings = planned.settings
-    judged = judge(prompt, rows, client, settings=settings.judge, rule=settings.rule, progress=progress)
+    judged = judge_as(
+        prompt, rows, client, settings.claims, settings=settings.judge, rule=settings.rule, progress=progress
+    )
     unpaid = sum(isinstance(answer, Unscored) and answer.reason == "budget" for answer in judged.answers)
     if unpaid:
         raise BudgetSpent(
@@ -168,12 +170,11 @@ def measure_churn(before: JudgedDataset, after: JudgedDataset) -> Estimate:
     """
     common = np.intersect1d(before.scored, after.scored)
     a, b = before.only(common), after.only(common)
-    wrong = int((a.predicted != a.positive).sum())
+    wrong = int(a.wrong.sum())
     if wrong == 0:
         return Estimate.undefined(len(common), "the judge made no error on the pilot's rows")
-    flips = mean_over_rows(
-        (a.predicted != b.predicted).astype(np.float64), group_codes(a.rows), missing="no row was answered twice"
-    )
+    changed = a.score != b.score if a.scale.kind == "choice" else a.predicted != b.predicted
+    flips = mean_over_rows(changed.astype(np.float64), group_codes(a.rows), missing="no row was answered twice")
     scale = len(common) / (2.0 * wrong)
     value, low, high = (None if x is None else min(x * scale, 1.0) for x in (flips.value, flips.low, flips.high))
     return Estimate(value=value, low=low, high=high, n=len(common), reason=flips.reason)

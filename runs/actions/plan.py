@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from ...judges import Completion, FloatArray, Model, Prices, Progress, Request
+from ...judges.claims import FIELD, split_sentences
 from ...judges.files import TokenSummary, count_row_tokens
 from ...judges.models import ignored_parameters, unused_settings
 from ...judges.models.batch_queue import PRICE_SHARE
@@ -28,7 +29,7 @@ from ...optimize.forecast import (
 )
 from ...optimize.holdout.guards import MIN_GROUPS
 from ...optimize.holdout.ledger import split_with_memory
-from ...optimize.settings import require_decision
+from ...optimize.settings import require_decision, require_judging
 from ..config.environment import SIMULATED, Allowance, Environment, open_model, parse_budget
 from ..config.options import Via
 from ..store.calls import CallStore
@@ -180,6 +181,7 @@ def plan_run(workspace: Workspace, config: RunConfig, environment: Environment, 
 def _read_plan(workspace: Workspace, config: RunConfig, environment: Environment) -> PlannedRun:
     """Read everything the run would start from, and refuse what it would refuse."""
     require_decision(config.judge)
+    require_judging(config.judge, config.settings())
     dataset = config.dataset()
     if kept := workspace.registry.kept_rule(config.judge):
         config = replace(config, rule=kept.rule.to_json())
@@ -353,6 +355,13 @@ def _notes(planned: PlannedRun, seen: Pilot | None) -> tuple[str, ...]:
         notes.append("the pilot's verdicts of the judge are kept: the run will not ask for them again")
         notes.append("a rewording changes less than a real edit does, so that the gain shown may be too small a one")
     notes.append("answers that the workspace has already cost nothing and are not taken off")
+    if planned.settings.claims is not None:
+        texts = [row.inputs[FIELD] for row in planned.dataset.rows]
+        sentences = sum(len(split_sentences(text)) for text in texts) / max(len(texts), 1)
+        notes.append(
+            f"by claim: these figures take each response for one call; a response has {sentences:.1f} sentences, each "
+            "a call of its own, and a model that splits responses or sorts claims is asked besides, once a response"
+        )
     groups = planned.parts.holdout.groups
     if groups < MIN_GROUPS:
         notes.append(f"the holdout has {groups} groups; with fewer than {MIN_GROUPS} the gate cannot decide")

@@ -11,6 +11,7 @@ from ...judges import DecisionRule, InputError, JudgePrompt, SealedRows, load_pr
 from ...optimize import Guard, Objective
 from ...slices import parse_predicate
 from ..store.journal import list_runs
+from ..store.run_config import RunConfig
 from ..store.workspace import Workspace
 from .gate import GateModel, TwoJudges, decide_with_model
 from .gate_decision import HUNKS, Gated, Terms, answer_once, count_groups
@@ -29,6 +30,8 @@ class _Past:
     terms: Terms
     rules: Mapping[str, DecisionRule]
     data: str
+    config: RunConfig | None = None
+    """Of the optimization that accepted it, which says how rows are judged; None for a gate's decision."""
 
 
 def recheck(workspace: Workspace, prompt: JudgePrompt, model: GateModel) -> Gated:
@@ -41,6 +44,8 @@ def recheck(workspace: Workspace, prompt: JudgePrompt, model: GateModel) -> Gate
         WorldError: The endpoint, the budget or the disk stopped it; asking again goes on.
     """
     past, options = _last_accept(workspace, prompt), model.options
+    if past.config is not None:
+        model = model.judging_as(past.config)
     question = {"decision": past.run_id, "after": {"version": prompt.version}, **model.question()}
     question |= {"holdout": past.holdout.content_hash}
     rule = past.rules.get(prompt.version)
@@ -114,6 +119,7 @@ def _of_optimization(workspace: Workspace, run: RunSummary) -> _Past:
         terms=replace(Terms.of_run(run), allow_opened=False),
         rules={} if rule is None else {run.before.version: rule, after.version: rule},
         data=Path(config.data).name,
+        config=config,
     )
 
 

@@ -16,8 +16,8 @@ from ...judges import (
     Recorded,
     Splits,
     WorkspaceError,
-    judge,
 )
+from ...judges.claims import judge_as
 from ...judges.models import ANSWERING, ModelSettings
 from ...optimize import Event, open_rows
 from ...optimize.events import (
@@ -381,7 +381,7 @@ def recorded_verdicts(workspace: Workspace, run: RunSummary, prompt: JudgePrompt
     answering = (run.config.model_settings or {}).get(run.config.model, {})
     own = ModelSettings().answering_as(answering)
     with Client(model, settings=own, record=CallStore(workspace.database, run.run_id)) as client:
-        return judge(prompt, rows, client, settings=settings.judge, rule=settings.rule)
+        return judge_as(prompt, rows, client, settings.claims, settings=settings.judge, rule=settings.rule)
 
 
 def baseline(workspace: Workspace, run: RunSummary) -> JudgedDataset:

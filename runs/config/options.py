@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
-from ...optimize.options import GateOptions, SearchOptions, described, option
+from ...optimize.options import ClaimOptions, ConfidenceOptions, GateOptions, SearchOptions, described, option
 
 PROPOSERS = ("textgrad", "rewrite", "fewshot", "gepa", "mipro", "human")
 LABEL_SCALE = "Scale of the labels: binary, probability, or LOW..HIGH@THRESHOLD [default: read from them]."
@@ -156,7 +156,15 @@ class ProposerOptions:
 
 @dataclass(frozen=True, kw_only=True)
 class OptimizeOptions(
-    GateOptions, SearchOptions, ProposerOptions, ModelOptions, OfficialSplitOptions, RowOptions, GoalOptions
+    GateOptions,
+    SearchOptions,
+    ProposerOptions,
+    ClaimOptions,
+    ConfidenceOptions,
+    ModelOptions,
+    OfficialSplitOptions,
+    RowOptions,
+    GoalOptions,
 ):
     """The options of `optimize` and `plan`; a run stores each under its field's name."""
 
@@ -164,33 +172,6 @@ class OptimizeOptions(
 _judging = partial(option, "Judging")
 _trust = partial(option, "Trust")
 _output = partial(option, "Output")
-
-
-@dataclass(frozen=True, kw_only=True)
-class ConfidenceOptions:
-    """Where a judge's confidence comes from."""
-
-    confidence: Literal["ask", "tok"] = _judging(
-        "ask",
-        "ask: as the judge states it; tok: from the log-probabilities of its verdict.",
-        choices=("ask", "tok"),
-    )
-
-
-@dataclass(frozen=True, kw_only=True)
-class ClaimOptions:
-    """How a response is split into claims, and their verdicts joined."""
-
-    by_claim: bool = _judging(False, "Split each response into claims, judge each, and join the verdicts.")
-    splitter: Literal["sentence", "model"] = _judging(
-        "sentence", "With --by-claim: what splits a response.", choices=("sentence", "model")
-    )
-    trivial: Literal["model", "rule", "none"] = _judging(
-        "model", "With --by-claim: what drops claims that assert nothing.", choices=("model", "rule", "none")
-    )
-    aggregate: Literal["min", "mean", "share"] = _judging(
-        "min", "With --by-claim: how the claims' verdicts make the response's.", choices=("min", "mean", "share")
-    )
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -19,6 +19,7 @@ from ...judges import (
     with_holdout_file,
     with_split_column,
 )
+from ...judges.claims import ClaimSettings
 from ...optimize import (
     PARTS,
     FewShot,
@@ -109,6 +110,13 @@ class RunConfig(OptimizeOptions):
         """The kept rule; None where the prompt's own threshold decides."""
         return None if self.rule is None else DecisionRule.from_json(self.rule)
 
+    @property
+    def claims(self) -> ClaimSettings | None:
+        """How responses are split into claims; None where each is judged whole."""
+        if not self.by_claim:
+            return None
+        return ClaimSettings(splitter=self.splitter, trivial=self.trivial, aggregate=self.aggregate)
+
     def settings(self) -> RunSettings:
         """Return what the optimizer needs of it."""
         chosen: dict[str, Any] = {}  # Any: each field has its own type
@@ -120,8 +128,9 @@ class RunConfig(OptimizeOptions):
         return RunSettings(
             **chosen,
             loss=None if self.loss is None else parse_loss(self.loss, written_by="person"),
-            judge=JudgeSettings(max_tokens=self.max_tokens),
+            judge=JudgeSettings(max_tokens=self.max_tokens, confidence=self.confidence),
             rule=self.decision_rule,
+            claims=self.claims,
         )
 
     def dataset(self) -> Dataset:
