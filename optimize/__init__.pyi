@@ -12,11 +12,13 @@ from .hunks import compose, cut_sentences, split_hunks
 from .invariants import PhraseIndex, Violation, check_candidate
 from .journal import VOLATILE, Event, Journal, first_difference
 from .loop import Outcome, benchmark, decide_on_holdout, optimize, search, split_rows
+from .losses.agreement import ObjectiveWords, Unsettled, read_objective
 from .losses.axioms import check_axioms
 from .losses.costs import cost_table
 from .losses.expression import Expression, compile_expression
 from .losses.loss import Loss, default_loss, parse_loss, row_losses, write_loss
-from .losses.objective import Guard, Objective, read_objective
+from .losses.objective import Floor, Guard, Objective
+from .losses.reading import ModelReading, read_by_model
 from .proposers.fewshot import FewShot
 from .proposers.gepa import Gepa
 from .proposers.human import HumanEdit
@@ -40,6 +42,7 @@ __all__ = [
     "Event",
     "Expression",
     "FewShot",
+    "Floor",
     "Gepa",
     "Goal",
     "Guard",
@@ -51,9 +54,11 @@ __all__ = [
     "Look",
     "Loss",
     "Mipro",
+    "ModelReading",
     "NoProposal",
     "NoThreshold",
     "Objective",
+    "ObjectiveWords",
     "Outcome",
     "Part",
     "PhraseIndex",
@@ -71,6 +76,7 @@ __all__ = [
     "Trial",
     "TunedThresholds",
     "Unanswered",
+    "Unsettled",
     "Violation",
     "Workbench",
     "benchmark",
@@ -102,6 +108,7 @@ __all__ = [
     "optimize",
     "parse_loss",
     "prompt_parts",
+    "read_by_model",
     "read_objective",
     "row_losses",
     "search",

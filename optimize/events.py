@@ -15,7 +15,7 @@ from ..judges import JudgePrompt, WorkspaceError, load_prompt
 from ..slices import Predicate, parse_predicate
 from ..slices.slice import ALL_ROWS
 from .invariants import Violation
-from .losses.objective import Guard
+from .losses.objective import ERRORS, Direction, Floor, Guard, Objective
 
 FORMAT = 2
 """Of today's payloads; 1 are those of November 2026."""
@@ -51,6 +51,24 @@ class StatedObjective:
     notes: tuple[str, ...]
     direction: str | None = field(default=None, metadata=_OMIT)
     """Kept with a question to the gate."""
+    floors: tuple[Floor, ...] | None = field(default=None, metadata={"of": Floor, **_OMIT})
+    slice: str | None = field(default=None, metadata=_OMIT)
+
+    def objective(self) -> Objective:
+        """Return it as it was read, in whichever version."""
+        direction: Direction | None = None
+        for errors, words in ERRORS.items():
+            if self.direction == errors or f"by making fewer {words}" in self.read_as:
+                direction = errors
+        return Objective(
+            text=self.text,
+            target=self.target,
+            direction=direction,
+            guards=self.guards,
+            floors=self.floors or (),
+            slice=self.slice,
+            notes=self.notes,
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -229,6 +247,18 @@ class GuardRecord:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class FloorRecord:
+    """What became of one floor; see `FloorResult`."""
+
+    metric: str
+    floor: float
+    value: float | None
+    low: float | None
+    state: str
+    worst_low: float | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Evidence:
     """What a decision of the gate rests on; see `Decision`. Changes are as `Change` has them."""
 
@@ -248,6 +278,7 @@ class Evidence:
     target_worst: Json | None = field(metadata={"since": 2, "earlier": None})
     unanswered: int = field(metadata={"since": 2, "earlier": 0})
     asked_again: tuple[Json, ...] = field(metadata={"since": 2, "earlier": ()})
+    floors: tuple[FloorRecord, ...] | None = field(default=None, metadata={"of": FloorRecord, **_OMIT})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

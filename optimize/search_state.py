@@ -10,6 +10,7 @@ import numpy as np
 from ..judges import Answer, FloatArray, JudgedDataset, JudgePrompt, clustered_se, compare, point
 from .context import RunContext
 from .goal import Goal
+from .holdout.floors import floor_could_hold
 from .holdout.guards import guard_could_hold
 from .invariants import PhraseIndex
 from .losses.objective import Objective
@@ -34,12 +35,11 @@ class Candidate:
         Raises:
             LossError: The loss cannot be computed on them.
         """
-        metrics = (goal.objective.target, *(guard.metric for guard in goal.objective.guards))
         return cls(
             prompt=prompt,
             judged=judged,
             losses=goal.row_losses(judged),
-            metrics={name: point(name, *judged.compared(name)) for name in dict.fromkeys(metrics)},
+            metrics={name: point(name, *judged.compared(name)) for name in goal.objective.metrics},
         )
 
     @property
@@ -112,6 +112,13 @@ class SearchState:
             change = compare(guard.metric, self.first.judged, candidate.judged)
             if change is not None and not guard_could_hold(change, guard, rows=holdout_rows):
                 return f"worse: {guard.metric} moved by {change.difference:+.3f}, too near its guard for the gate"
+        for floor in objective.floors:
+            now, before = candidate.metrics[floor.metric], self.current.metrics[floor.metric]
+            if floor_could_hold(floor, candidate.judged, rows=holdout_rows):
+                continue
+            # On the way up to a floor that the first prompt is under, every step counts.
+            if now is None or before is None or before >= floor.value or now <= before:
+                return f"worse: {floor.metric} is too near its floor of {floor.value:g}, or under it, for the gate"
         change = compare(objective.target, self.first.judged, candidate.judged)
         if change is None or change.difference <= 0:
             return f"worse: {objective.target} did not rise"

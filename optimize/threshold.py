@@ -81,7 +81,7 @@ def tune_threshold(
         return NoThreshold(f"the judge chooses among labels without an order ({before.scale.describe()})")
     if objective.target not in BINARY_METRICS:
         return NoThreshold(f"{objective.target} compares grades, which no threshold changes")
-    free = objective.target in ONE_SIDED and not objective.guards
+    free = objective.target in ONE_SIDED and not objective.guards and not objective.floors
     aim = replace(objective, target="f1") if free else objective
     notes = [f"nothing is guarded, so the thresholds were chosen for f1, not for {objective.target}"] if free else []
     old = before.rule or DecisionRule(threshold=before.scale.threshold)
@@ -89,14 +89,13 @@ def tune_threshold(
         notes.append("the calibration was fitted to the old prompt and is kept; calibrate fits a new one")
     floors = _floors(before, aim)
     crossed = _cross_fit(before, after, aim, old, seed)
-    metrics = tuple(dict.fromkeys((objective.target, *(guard.metric for guard in objective.guards))))
     return TunedThresholds(
         metric=aim.target,
         old=old,
         before=_choose(before, aim, old, floors),
         after=_choose(after, aim, old, floors),
-        at_old=_changes(before, after, metrics),
-        retuned=_changes(*crossed, metrics),
+        at_old=_changes(before, after, objective.metrics),
+        retuned=_changes(*crossed, objective.metrics),
         n=len(np.intersect1d(before.scored, after.scored)),
         simulated=before.simulated or after.simulated,
         notes=tuple(notes),
@@ -113,9 +112,13 @@ def _require_validation(before: JudgedDataset, after: JudgedDataset, parts: Spli
 
 
 def _floors(before: JudgedDataset, aim: Objective) -> dict[str, float]:
-    """How low each guarded metric may be: its value for the old prompt under the old rule, less the margin."""
-    values = {guard.metric: point(guard.metric, *before.compared(guard.metric)) for guard in aim.guards}
-    return {guard.metric: value - guard.margin for guard in aim.guards if (value := values[guard.metric]) is not None}
+    """How low each metric may be: a guarded one its value for the old prompt under the old rule, less the margin."""
+    lowest = {floor.metric: floor.value for floor in aim.floors}
+    for guard in aim.guards:
+        value = point(guard.metric, *before.compared(guard.metric))
+        if value is not None:
+            lowest[guard.metric] = max(value - guard.margin, lowest.get(guard.metric, -1.0))
+    return lowest
 
 
 def _choose(judged: JudgedDataset, aim: Objective, old: DecisionRule, floors: Mapping[str, float]) -> DecisionRule:

@@ -277,6 +277,8 @@ def optimize(
     model: str,
     target: str | None = None,
     guard: Guards = None,
+    floor: Mapping[str, float] | None = None,
+    yes: bool = False,
     slice: str = "auto",
     steps: int = 15,
     proposer: str = "textgrad",
@@ -296,6 +298,8 @@ def optimize(
         model: Who is asked.
         target: The metric to improve; overrides what the objective says.
         guard: Losses allowed, such as `{"recall": 0.05}`.
+        floor: What must be reached with 95 % confidence, such as `{"precision": 0.9}`.
+        yes: Whether to go on where the objective is not understood whole: with the model's reading, else the rules'.
         slice: `auto`, `all`, a saved slice's file, or conditions such as `dataset = ragtruth`.
         steps: Optimizer steps.
         proposer: Who writes the new prompt: `textgrad`, `gepa`, `mipro`, `fewshot` or `rewrite`.
@@ -329,6 +333,8 @@ def optimize(
             model=model,
             target=target,
             guards=_guards(guard),
+            floors=_floors(floor),
+            yes=yes,
             slice=slice if slice in ("auto", "all") else str(read_slice(slice)),
             steps=steps,
             proposer=proposer,
@@ -367,6 +373,8 @@ def gate(
     objective: str = "",
     target: str | None = None,
     guard: Guards = None,
+    floor: Mapping[str, float] | None = None,
+    yes: bool = False,
     model: str | None = None,
     scale: str | None = None,
     budget: str | None = None,
@@ -381,22 +389,26 @@ def gate(
         objective: What should be better, in a sentence.
         target: The metric that should be better; overrides what the objective says.
         guard: Losses allowed, such as `{"recall": 0.05}`.
+        floor: What must be reached with 95 % confidence, such as `{"precision": 0.9}`.
+        yes: Whether to go on with what the rules read of the objective, where they do not understand it whole.
         model: Who is asked, where a judge is a prompt.
         scale: The scale of a function's scores.
         budget: Dollars such as `5.00`, or tokens such as `200000tokens`.
         workspace: The folder of the workspace, whose ledger counts the look.
     """
     from ..judges import JudgePrompt
-    from ..optimize import read_objective
+    from ..optimize import ObjectiveWords
     from .actions.gate_decision import Terms, gate_verdicts
     from .actions.verdict_pairs import pair_verdicts
     from .store.sealed_rows import version_of
 
     if not objective.strip() and target is None:
         raise InputError("better at what?", hint='say it, such as target="precision"')
-    terms = Terms(objective=read_objective(objective, target=target, guards=_guards(guard)))
     prompts = [judge for judge in (before, after) if isinstance(judge, str | Path | JudgePrompt)]
     with _open(workspace) as opened:
+        judge = _prompt(opened, prompts[0]) if len(prompts) == 2 else None
+        words = ObjectiveWords(text=objective, target=target, guards=_guards(guard), floors=_floors(floor), yes=yes)
+        terms = Terms(objective=words.read(judge))
         if len(prompts) == 2:
             return Gate(gated=_gate_prompts(opened, prompts, rows, terms, model, budget))
         sides = [
@@ -503,6 +515,10 @@ def _guards(guard: Guards) -> tuple[str, ...]:
     if isinstance(guard, Mapping):
         return tuple(f"{metric}:-{abs(loss):g}" for metric, loss in guard.items())
     return tuple(guard)
+
+
+def _floors(floor: Mapping[str, float] | None) -> tuple[str, ...]:
+    return tuple(f"{metric}={value:g}" for metric, value in (floor or {}).items())
 
 
 def _file_of(table: Rows, opened: Workspace) -> Path:

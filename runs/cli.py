@@ -81,7 +81,7 @@ def cli() -> None:
     \b
     Try it:     judgewright demo
     Measure:    judgewright bench groundedness rows.jsonl --model gpt-4o-mini
-    Improve:    judgewright optimize groundedness rows.jsonl --objective "avoid false positives" --model gpt-4o-mini
+    Improve:    judgewright optimize groundedness rows.jsonl --objective "raise precision" --model gpt-4o-mini
 
     --model is `simulated` (embedded, made up, no key), a model name at OPENAI_BASE_URL with OPENAI_API_KEY,
     NAME@https://host/v1 with JUDGEWRIGHT_API_KEY, or a name with settings of its own: judgewright models.

@@ -21,7 +21,7 @@ from .influence import cell_influence, influence, point
 from .intervals import BLOCK, Cells, Interval, bootstrap, percentile_interval, wilson
 from .jackknife import jackknife
 from .macro_average import AVERAGED, macro_means
-from .paired_comparison import clustered_se, compare, rows_needed
+from .paired_comparison import clustered_se, compare, denominator, rows_needed
 from .permutation_test import FEW_GROUPS, changed_groups, count_cells, permutation_p
 from .ranking import Ranking, mean_over_queries, ndcg, precision_at, ranking_metrics, recall_at, reciprocal_rank
 from .rater_agreement import Level, alpha_of_tables, fleiss_kappa, krippendorff_alpha
@@ -73,6 +73,7 @@ __all__ = [
     "confusion",
     "correlations",
     "count_cells",
+    "denominator",
     "diras",
     "ece",
     "ece_by_chance",

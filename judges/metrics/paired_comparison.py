@@ -83,7 +83,7 @@ def compare(
     moved = influence(metric, *after.compared(metric)) - influence(metric, *before.compared(metric))
     by_group = np.bincount(groups, weights=moved).astype(np.float64)
     changed_groups = int((np.abs(by_group) > UNMOVED).sum())
-    denominators = _denominator(metric, before), _denominator(metric, after)
+    denominators = denominator(metric, before), denominator(metric, after)
     if metric == "f1_macro_grades":
         weights = _class_weights(before) + _class_weights(after)
     else:
@@ -121,7 +121,7 @@ def compare(
     )
 
 
-def _denominator(metric: str, predictions: JudgedDataset) -> BoolArray:
+def denominator(metric: str, predictions: JudgedDataset) -> BoolArray:
     """Return which rows the metric is computed from; shape (n,)."""
     entry = metric_of(metric)
     if "decisions" not in entry.needs:

@@ -31,7 +31,12 @@ T = TypeVar("T")
 
 TRIES = 3
 """How often a request is written into a file again after replies that are errors."""
-_ASKERS = {"judge": "the judge", "optimizer": "the optimizer", "loss": "the loss writer"}
+_ASKERS = {
+    "judge": "the judge",
+    "optimizer": "the optimizer",
+    "loss": "the loss writer",
+    "reading": "the reading of the objective",
+}
 """Who a reply is for, in words."""
 _GROUP: ContextVar[dict[Exchange, Callable[[], None]] | None] = ContextVar("group", default=None)
 """What the exchanges of the tasks of `ask_together` have to send, while the tasks run."""

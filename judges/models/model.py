@@ -17,7 +17,7 @@ from .rates import RateReport
 
 REQUEST_SCHEMA = 1
 
-Purpose = Literal["judge", "optimizer", "loss"]
+Purpose = Literal["judge", "optimizer", "loss", "reading"]
 """Who asks: a judge about a row, a proposer about a prompt, the loss writer. Not part of the key."""
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from ...judges import Change, JudgedDataset, compare
 from ...judges.notebook_display import SIMULATED, html_table
 from ..losses.objective import Objective
+from .floors import FloorResult, lower_bound
 from .guards import GuardResult
 from .unanswered import AskedAgain
 
@@ -49,6 +50,7 @@ class Decision:
     """How many such rows there are."""
     asked_again: tuple[AskedAgain, ...] = ()
     """The rounds in which rows that one side left unanswered were asked again, on both sides."""
+    floors: tuple[FloorResult, ...] = ()
 
     def __repr__(self) -> str:
         simulated = SIMULATED if self.simulated else ""
@@ -80,11 +82,11 @@ class Decision:
 
     def to_json(self) -> dict[str, Any]:  # Any: JSON
         """Return the decision as JSON, `accepted` first."""
-        return {
-            "accepted": self.accepted,
-            **asdict(self),
-            "worst_case": list(self.worst_case) if self.worst_case else None,
-        }
+        body = asdict(self)
+        if not self.floors:
+            del body["floors"]  # as decisions without one were always written
+        worst_case = list(self.worst_case) if self.worst_case else None
+        return {"accepted": self.accepted, **body, "worst_case": worst_case}
 
 
 def final_changes(before: JudgedDataset, after: JudgedDataset, objective: Objective) -> dict[str, Any]:  # Any: JSON
@@ -102,4 +104,10 @@ def final_changes(before: JudgedDataset, after: JudgedDataset, objective: Object
     guards = [
         {"metric": guard.metric, "margin": guard.margin, "change": change(guard.metric)} for guard in objective.guards
     ]
-    return {"target": change(objective.target), "guards": guards}
+    body: dict[str, Any] = {"target": change(objective.target), "guards": guards}  # Any: JSON
+    if objective.floors:
+        body["floors"] = []
+    for floor in objective.floors:
+        value, low, _ = lower_bound(floor.metric, after)
+        body["floors"].append({"metric": floor.metric, "floor": floor.value, "value": value, "low": low})
+    return body

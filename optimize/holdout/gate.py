@@ -36,6 +36,7 @@ from ...judges.models import ask_together
 from ...slices import find_regressions
 from ..losses.objective import Objective
 from .decision import Decision, DecisionOutcome
+from .floors import FloorResult, hold_floor
 from .guards import MIN_EFFECTIVE, MIN_GROUPS, GuardResult, hold_guard
 from .ledger import Ledger
 from .projection import Projection, project
@@ -71,6 +72,7 @@ def decide(
     evidence = _Evidence(
         target=_compare_target(objective.target, before, after),
         guards=tuple(hold_guard(guard, before, after) for guard in objective.guards),
+        floors=tuple(hold_floor(floor, before, after) for floor in objective.floors),
         in_slice=in_slice is not None,
         slice_change=None if in_slice is None else compare(objective.target, before, after, keep=in_slice),
         worst=None if worst is None else _compare_target(objective.target, worst.before, worst.after),
@@ -93,6 +95,7 @@ def decide(
         reason=reason,
         target=target,
         guards=evidence.guards,
+        floors=evidence.floors,
         slice_change=evidence.slice_change,
         alpha=alpha,
         look=look,
@@ -133,6 +136,7 @@ class _Evidence:
 
     target: Change | None
     guards: tuple[GuardResult, ...]
+    floors: tuple[FloorResult, ...]
     in_slice: bool
     slice_change: Change | None
     worst: Change | None
@@ -159,6 +163,10 @@ def _weigh(evidence: _Evidence, alpha: float) -> _Weighed:
         if guard.state == "broken" and guard.change is not None:
             change = f"{guard.metric} moved by {guard.change.difference:+.3f}"
             return _Weighed("refused", f"{change}, the guard allows a loss under {guard.margin:.3f}")
+    for floor in evidence.floors:
+        if floor.state == "broken":
+            under = f"{floor.metric} is {floor.value:.3f} on the holdout"
+            return _Weighed("refused", f"{under}, under the floor of {floor.floor:g}")
     more = project(target, guards, alpha)
     if target.bearing_groups < MIN_GROUPS:
         few = f"only {target.bearing_groups} groups of the holdout bear on {name}"
@@ -190,10 +198,17 @@ def _weigh(evidence: _Evidence, alpha: float) -> _Weighed:
         if guard.wants_rows:
             return _Weighed("undecided", reason, more)
         return _Weighed("undecided", f"{reason} where {unanswered} count against the new prompt")
+    for floor in evidence.floors:
+        if floor.state == "undecided":
+            reason = f"{name} rose {values}, but {floor.metric} under the floor of {floor.floor:g} is not ruled out"
+            bound = "it has no bound" if floor.low is None else f"its 95 % lower bound is {floor.low:.3f}"
+            return _Weighed("undecided", f"{reason}: {bound}")
     reasons = [f"{name} rose {values} on the holdout ({_p(target.p)}, alpha {alpha:.4f})"]
     for guard in guards:
         bound = "no bound" if guard.low is None else f"at least {guard.low:+.3f} with 95 % confidence"
         reasons.append(f"{guard.metric} held ({bound}, {-guard.margin:+.3f} allowed)")
+    for floor in evidence.floors:
+        reasons.append(f"{floor.metric} is at least {floor.low:.3f} with 95 % confidence (floor {floor.floor:g})")
     if slice_change is not None and slice_change.difference < 0:
         bound = "no bound is known" if upper is None else f"at most {upper:+.3f} with 95 % confidence"
         fall = f"on the slice that was optimized {name} {_values(slice_change)}"

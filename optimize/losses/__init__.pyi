@@ -1,11 +1,15 @@
+from .agreement import Unsettled, read_objective
 from .axioms import axiom_faults, check_axioms
 from .classes import Classes, ClassOutcomes
 from .costs import BANDS, MAX_DISTANCES, class_costs, cost_lines, cost_table
 from .expression import FUNCTIONS, NAMES, Expression, compile_expression
 from .grid import Grades
 from .loss import Loss, default_loss, loss_request, missing_declaration, parse_loss, row_losses, write_loss
-from .objective import TARGETS, Guard, metric_name, read_guard, read_objective
+from .objective import TARGETS, Floor, Guard, Objective, Reading, metric_name, read_floor, read_guard
 from .outcomes import TARGET_SLICE, Outcomes, outcomes_of
+from .polarity import Polarity
+from .reading import ModelReading, parse_reading, read_by_model, reading_request
+from .rules import read_by_rules
 
 __all__ = [
     "BANDS",
@@ -17,10 +21,16 @@ __all__ = [
     "ClassOutcomes",
     "Classes",
     "Expression",
+    "Floor",
     "Grades",
     "Guard",
     "Loss",
+    "ModelReading",
+    "Objective",
     "Outcomes",
+    "Polarity",
+    "Reading",
+    "Unsettled",
     "axiom_faults",
     "check_axioms",
     "class_costs",
@@ -33,8 +43,13 @@ __all__ = [
     "missing_declaration",
     "outcomes_of",
     "parse_loss",
+    "parse_reading",
+    "read_by_model",
+    "read_by_rules",
+    "read_floor",
     "read_guard",
     "read_objective",
+    "reading_request",
     "row_losses",
     "write_loss",
 ]

@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import orjson
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import Field
 
 from ...judges import (
     BoolArray,
@@ -23,8 +23,6 @@ from ...judges import (
     Message,
     OutputScale,
     Request,
-    cut_off,
-    without_thinking,
 )
 from ...judges.notebook_display import html_table
 from .axioms import DECLARATIONS, EXTRA, PERFECT, check_axioms
@@ -44,6 +42,7 @@ from .expression import (
 from .grid import Grades
 from .objective import Objective
 from .outcomes import TARGET_SLICE, outcomes_of
+from .replies import Strict, parse_object, reply_text
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -52,8 +51,6 @@ LOSS_LIMIT = 4_096
 """Tokens of a loss and of the thinking before it, where the settings of the optimizer model say nothing."""
 RETURNS = 3
 """How often a refused loss goes back to the model before the default is taken."""
-MAX_REPLY = 20_000
-"""Characters of a reply that are still read."""
 
 _GRADED = ("off_by_one",)
 _DIRECTION_DECLARES = {"fp": "fp_costs_more_than_fn", "fn": "fn_costs_more_than_fp"}
@@ -132,14 +129,12 @@ class WrittenLoss:
     refusals: tuple[str, ...] = ()
 
 
-class _Declares(BaseModel):
-    model_config = ConfigDict(extra="forbid", strict=True)
+class _Declares(Strict):
     fp_costs_more_than_fn: bool = False
     fn_costs_more_than_fp: bool = False
 
 
-class _Reply(BaseModel):
-    model_config = ConfigDict(extra="forbid", strict=True)
+class _Reply(Strict):
     expression: str = Field(min_length=1, max_length=MAX_CHARACTERS)
     declares: _Declares = Field(default_factory=_Declares)
     reason: str = Field(default="", max_length=2000)
@@ -208,25 +203,16 @@ def loss_request(
     )
 
 
-def parse_loss(reply_text: str, *, written_by: str = "model") -> Loss:
+def parse_loss(text: str, *, written_by: str = "model") -> Loss:
     """Read a model's reply: one JSON object, a Markdown fence around it allowed, nothing else.
 
     Raises:
         LossError: It is too long, is not JSON with the right keys, or outside the language.
     """
-    if len(reply_text) > MAX_REPLY:
-        raise LossError(f"the reply has {len(reply_text):,} characters; {MAX_REPLY:,} are read")
-    body, lines = reply_text, reply_text.strip().splitlines()
-    if len(lines) >= 3 and lines[0].strip() in ("```", "```json") and lines[-1].strip() == "```":
-        body = "\n".join(lines[1:-1])
     try:
-        parsed = _Reply.model_validate(orjson.loads(body))
-    except orjson.JSONDecodeError as error:
-        raise LossError(f"the reply is not one JSON object: {error.msg}") from None
-    except ValidationError as error:
-        first = error.errors()[0]
-        field = ".".join(map(str, first["loc"])) or "the reply"
-        raise LossError(f"{field}: {first['msg']}") from None
+        parsed = parse_object(text, _Reply)
+    except ValueError as error:
+        raise LossError(str(error)) from None
     return Loss(
         expression=compile_expression(parsed.expression),
         declares=parsed.declares.model_dump(),
@@ -309,13 +295,11 @@ def row_losses(loss: Loss, judged: JudgedDataset, inside: BoolArray) -> FloatArr
 
 
 def _read(completion: Completion) -> Loss:
-    if completion.refusal is not None or completion.finish_reason == "content_filter":
-        raise LossError("the model refused to answer")
-    if completion.finish_reason == "length":
-        raise LossError(f"{cut_off(completion)}; answer more briefly, or a person raises optimizer_max_tokens")
-    if completion.finish_reason == "tool_calls":
-        raise LossError("the reply calls a tool; answer in the text of the reply")
-    return parse_loss(without_thinking(completion.text), written_by=completion.model_returned or "model")
+    try:
+        text = reply_text(completion)
+    except ValueError as error:
+        raise LossError(str(error)) from None
+    return parse_loss(text, written_by=completion.model_returned or "model")
 
 
 def _required(objective: Objective) -> str | None:

@@ -13,7 +13,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from ...judges import ClientStats, Dataset, InputError, JudgedDataset, JudgePrompt, Verdict
-from ...optimize import Decision, Objective, decide, read_objective
+from ...optimize import Decision, Objective, decide
 from ...optimize.events import DecisionRecord, GateAnswered, read_as, write_event
 from ...optimize.holdout.gate import MIN_COVERAGE
 from ...optimize.holdout.ledger import Look
@@ -47,7 +47,7 @@ class Terms:
         """Return the question to the gate of a run."""
         config = run.config
         return cls(
-            objective=read_objective(config.objective, target=config.target, guards=config.guards),
+            objective=run.objective,
             slice=run.slice.predicate if run.slice else None,
             exclude=config.exclude,
             allow_opened=config.allow_opened,
@@ -55,11 +55,8 @@ class Terms:
 
     def to_json(self) -> dict[str, Any]:  # Any: JSON
         """Return the terms as they are kept with the question."""
-        objective = self.objective
-        guards = [asdict(guard) for guard in objective.guards]
-        asked = {"text": objective.text, "target": objective.target, "direction": objective.direction, "guards": guards}
         return {
-            "objective": asked | {"read_as": objective.describe(), "notes": list(objective.notes)},
+            "objective": self.objective.to_json(),
             "slice": "" if self.slice is None else str(self.slice),
             "exclude": list(self.exclude),
             "allow_opened": self.allow_opened,
@@ -71,7 +68,7 @@ class Terms:
         Raises:
             InputError: One cannot, or it has none.
         """
-        for metric in (self.objective.target, *(guard.metric for guard in self.objective.guards)):
+        for metric in self.objective.metrics:
             for side in sides:
                 side.only(()).compared(metric)
         if self.slice is not None and not self.slice.mask(dataset.rows).any():

@@ -24,7 +24,6 @@ from ...optimize import (
     Outcome,
     Services,
     optimize,
-    read_objective,
 )
 from ...optimize.events import RunEvent, Started, StatedObjective, read_event
 from ...optimize.options import option_fields
@@ -37,6 +36,7 @@ from ..store.run_clients import open_exchange, open_run_clients
 from ..store.run_command import command_of
 from ..store.run_config import RunConfig, open_proposer
 from ..store.workspace import Workspace
+from .read_objective import settle_objective
 from .run_summary import RunSummary, read_optimization, read_run, require_same_models
 
 Watch = Callable[[str, Progress], None]
@@ -101,7 +101,6 @@ def start_run(
     require_decision(config.judge)
     require_judging(config.judge, config.settings())
     config, dataset = pin_config(workspace, config)
-    read_objective(config.objective, target=config.target, guards=config.guards)
     open_proposer(config)
     for model, via in config.model_access:
         open_exchange(workspace, model, via, config, environment)
@@ -109,11 +108,25 @@ def start_run(
     environment = environment.naming(*config.named_models)
     environment.require_keys(*(model for model, via in config.model_access if via != "files"))
     require_effect(config, environment)
+    if config.reading is None:
+        config = _with_reading(workspace, config, dataset, environment)
     if config.model_settings is None:
         settings = {name: environment.settings(name).answering() for name in config.named_models}
         config = replace(config, model_settings=settings)
     run_id = create_run(workspace.database, "optimize", config.to_json())
     return _run(workspace, run_id, config, dataset, environment, watch, on_event)
+
+
+def _with_reading(workspace: Workspace, config: RunConfig, dataset: Dataset, environment: Environment) -> RunConfig:
+    """Settle what the objective means; the run keeps it, and nobody reads it again."""
+    model, via = config.optimizer_access
+    reader = replace(config, model=model, via=via)
+    columns = sorted({column for row in dataset.rows for column in row.meta})
+    objective = settle_objective(workspace, config.words, config.judge, columns, reader, environment)
+    config = replace(config, reading=objective.to_json())
+    if objective.slice is not None and config.slice == "auto" and not config.unguided:
+        config = replace(config, slice=objective.slice)
+    return config
 
 
 def pin_config(workspace: Workspace, config: RunConfig) -> tuple[RunConfig, Dataset]:
@@ -187,7 +200,7 @@ def _run(
     on_event: OnEvent,
 ) -> RunResult:
     journal = _WatchedJournal(RunJournal(workspace.database, run_id), on_event)
-    objective = read_objective(config.objective, target=config.target, guards=config.guards)
+    objective = read_run(workspace, run_id).objective
     again = f"judgewright runs resume {run_id}{environment.keyring().flags()}"
     try:
         with (
@@ -253,6 +266,8 @@ def _started(config: RunConfig, dataset: Dataset, objective: Objective, services
             target=objective.target,
             guards=objective.guards,
             notes=tuple(objective.notes),
+            floors=objective.floors or None,
+            slice=objective.slice,
         ),
     )
 

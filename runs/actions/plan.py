@@ -15,7 +15,7 @@ from ...judges.claims import FIELD, split_sentences
 from ...judges.files import TokenSummary, count_row_tokens
 from ...judges.models import ignored_parameters, unused_settings
 from ...judges.models.batch_queue import PRICE_SHARE
-from ...optimize import read_objective
+from ...optimize import Objective, Unsettled
 from ...optimize.forecast import (
     ASSUMED,
     Asked,
@@ -39,6 +39,7 @@ from ..store.workspace import Workspace
 from .bench import describe_parameters
 from .optimize import require_effect
 from .pilot import MinimumDetectableEffect, Pilot, minimum_detectable_gain, run_pilot
+from .read_objective import asks_model
 
 Watch = Callable[[str, Progress], None]
 
@@ -81,6 +82,8 @@ class Plan:
     """What a run will ask and cost, and what its gate could show."""
 
     judge: str
+    objective: Objective
+    """As it was read, with what was left out in its notes."""
     sizes: dict[str, int]
     """Rows of each part."""
     models: tuple[str, str]
@@ -110,6 +113,7 @@ class Plan:
         ]
         return {
             "judge": self.judge,
+            "objective": self.objective.to_json(),
             "simulated": self.simulated,
             "model": self.models[0],
             "optimizer_model": self.models[1],
@@ -157,6 +161,7 @@ def plan_run(workspace: Workspace, config: RunConfig, environment: Environment, 
     spans = _spans(lines, drawn, _sizes(summary, step, seen), rates)
     return Plan(
         judge=f"{planned.prompt.name}@{planned.prompt.version}",
+        objective=planned.objective,
         sizes={part: len(getattr(planned.parts, part)) for part in ("train", "validation", "holdout", "final")},
         models=names[:2],
         simulated=any(model.simulated for model in models),
@@ -196,11 +201,29 @@ def _read_plan(workspace: Workspace, config: RunConfig, environment: Environment
         parts=parts,
         proposer=proposer,
         settings=config.settings(),
-        objective=read_objective(config.objective, target=config.target, guards=config.guards),
+        objective=_read_objective(config, environment),
         screened=config.screen_model is not None,
         judge_model=environment.settings(config.model),
         optimizer_model=environment.settings(config.optimizer_model or config.model),
     )
+
+
+def _read_objective(config: RunConfig, environment: Environment) -> Objective:
+    """Read the objective by rules alone, which costs nothing; what a model may still settle is a note.
+
+    Raises:
+        InputError: They read no target, or nobody will be asked for what they left over.
+    """
+    model = config.optimizer_access[0]
+    if not asks_model(config.words, model, environment):
+        return config.words.read(config.judge)
+    asked = f"the run first asks {model} to read the objective, one call more, and stops where the readings differ"
+    try:
+        objective = config.words.read(config.judge)
+    except Unsettled:
+        objective = replace(config.words, yes=True).read(config.judge)
+        asked = f"the rules alone did not understand all of the objective; {asked}"
+    return replace(objective, notes=(*objective.notes, asked))
 
 
 # Calls, tokens, money.

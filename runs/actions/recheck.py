@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from ...judges import DecisionRule, InputError, JudgePrompt, SealedRows, load_prompt
-from ...optimize import Guard, Objective
+from ...optimize import Objective
 from ...slices import parse_predicate
 from ..store.journal import list_runs
 from ..store.run_config import RunConfig
@@ -129,11 +129,7 @@ def _of_gate(run: RunSummary, model: str) -> _Past:
     dataset = two.dataset()
     if dataset.content_hash != question["holdout"]:
         raise InputError(f"{config['data']} has changed since run {run.run_id}", hint="put the old rows back")
-    asked = question["objective"]
-    guards = tuple(Guard(**guard) for guard in asked["guards"])
-    objective = Objective(
-        text=asked["text"], target=asked["target"], direction=asked["direction"], guards=guards, notes=()
-    )
+    objective = replace(Objective.from_json(question["objective"]), notes=())
     return _Past(
         run_id=run.run_id,
         model=model,

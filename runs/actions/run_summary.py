@@ -19,7 +19,7 @@ from ...judges import (
 )
 from ...judges.claims import judge_as
 from ...judges.models import ANSWERING, ModelSettings
-from ...optimize import Event, open_rows
+from ...optimize import Event, Objective, open_rows
 from ...optimize.events import (
     Benchmarked,
     BestCandidate,
@@ -133,6 +133,13 @@ class RunSummary:
     def config(self) -> RunConfig:
         """What an optimization depends on."""
         return RunConfig.from_json(self.record.config)
+
+    @cached_property
+    def objective(self) -> Objective:
+        """The objective as it was read once; runs before version 0.3 have it in their first event alone."""
+        if self.config.reading is not None:
+            return Objective.from_json(self.config.reading)
+        return self.started.objective.objective() if self.started else self.config.words.read(self.config.judge)
 
     started = _Last(Started)
     """What was known before the first call."""

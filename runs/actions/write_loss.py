@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ...judges import ClientStats, InputError, LossError, OutputScale, read_small
-from ...optimize import Loss, Objective, compile_expression, parse_loss, read_objective, write_loss
+from ...optimize import Loss, Objective, compile_expression, parse_loss, write_loss
 from ...optimize.losses.axioms import axiom_faults
 from ...optimize.losses.costs import CostLine, cost_lines
 from ...optimize.losses.grid import Grades
@@ -77,7 +77,7 @@ def ask_for_loss(
         return ModelLoss(written=written, stats=client.stats, simulated=client.model.simulated)
 
 
-def check_loss(expression: str, declares: str | None, objective: str | None, grades: LossGrades) -> CheckedLoss:
+def check_loss(expression: str, declares: str | None, objective: Objective | None, grades: LossGrades) -> CheckedLoss:
     """Check a loss against the axioms, and against the errors that an objective cares about.
 
     Args:
@@ -92,7 +92,7 @@ def check_loss(expression: str, declares: str | None, objective: str | None, gra
         return CheckedLoss(loss=None, refusals=({"axiom": "language", "reason": str(error)},))
     faults = axiom_faults(loss.expression, loss.declares, grades.ranks)
     refusals = [{"axiom": fault.axiom, "reason": fault.detail} for fault in faults]
-    missing = missing_declaration(loss, read_objective(objective)) if objective else None
+    missing = missing_declaration(loss, objective) if objective else None
     if missing:
         refusals.append({"axiom": "objective", "reason": missing})
     return CheckedLoss(loss=loss, refusals=tuple(refusals))

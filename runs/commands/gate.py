@@ -9,14 +9,14 @@ from pathlib import Path
 
 import click
 
-from ...judges import InputError, JudgedDataset
-from ...optimize import Objective, read_objective
+from ...judges import InputError, JudgedDataset, JudgePrompt
+from ...optimize import Objective, ObjectiveWords
 from ...optimize.options import option, option_fields, spelling
 from ...slices.saved import read_slice
 from ..actions.gate import GateModel, TwoJudges, gate_judges
 from ..actions.gate_decision import Gated, Terms, gate_verdicts
 from ..actions.verdict_pairs import pair_verdicts, read_holdout, read_verdicts, split_name
-from ..config.options import CallOptions, ModelOptions, RowOptions
+from ..config.options import FLOOR, GUARD, CallOptions, ModelOptions, RowOptions, limits_option
 from ..reports.gate_report import say_gated
 from ..store.sealed_rows import version_of
 from ..store.workspace import Workspace
@@ -40,9 +40,9 @@ class TermOptions:
 
     objective: str = _gate("", "What should be better, in a sentence.")
     target: str | None = _gate(None, "The metric that should be better; overrides what the objective says.")
-    guards: tuple[str, ...] = _gate(
-        (), "How far a metric may fall, such as recall=0.05.", kind="repeated", flag="--guard", metavar="METRIC=LOSS"
-    )
+    guards: tuple[str, ...] = limits_option("Gate", GUARD, flag="--guard", metavar="METRIC=LOSS")
+    floors: tuple[str, ...] = limits_option("Gate", FLOOR, flag="--floor", metavar="METRIC=VALUE")
+    yes: bool = _gate(False, "Go on with what the rules read of the objective, without asking about the rest.")
     slice_: str = _gate("", "Rows that must not get worse: conditions or FILE.", flag="--slice", metavar="SLICE")
     exclude: tuple[str, ...] = _gate((), "Comma-separated columns never to slice by.", kind="names")
     allow_opened: bool = _gate(False, "Decide on rows an earlier run saw all the same, and say so.")
@@ -77,8 +77,9 @@ def gate(
     look at the holdout, entered in the workspace's ledger. Exits 0 when JUDGE_B is accepted, 1 otherwise.
     """
     first, second = split_name(judge_a), split_name(judge_b)
+    judge = None if first or second else workspace.registry.get(judge_a)
     agreed = Terms(
-        objective=_objective(terms.objective, terms.target, terms.guards),
+        objective=_objective(terms, judge),
         slice=read_slice(terms.slice_) if terms.slice_ else None,
         exclude=terms.exclude,
         allow_opened=terms.allow_opened,
@@ -104,12 +105,13 @@ def finish(gated: Gated, *, as_json: bool) -> None:
         sys.exit(1)
 
 
-def _objective(text: str, target: str | None, guards: tuple[str, ...]) -> Objective:
-    if not text.strip() and target is None:
-        raise InputError(
-            "better at what?", hint='say it, such as --target precision or --objective "fewer false alarms"'
-        )
-    return read_objective(text, target=target, guards=guards)
+def _objective(terms: TermOptions, judge: JudgePrompt | None) -> Objective:
+    if not terms.objective.strip() and terms.target is None:
+        raise InputError("better at what?", hint='say it, such as --target precision or --objective "raise precision"')
+    words = ObjectiveWords(
+        text=terms.objective, target=terms.target, guards=terms.guards, floors=terms.floors, yes=terms.yes
+    )
+    return words.read(judge)
 
 
 def _of_files(

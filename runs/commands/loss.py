@@ -11,7 +11,7 @@ import click
 
 from ...judges.errors import InputError
 from ...optimize.options import described, option
-from ..config.options import MODEL, ExchangeOptions, ModelOptions
+from ..config.options import FLOOR, GUARD, MODEL, TARGET, YES, ExchangeOptions, ModelOptions, limits_option
 from ..terminal import inline, say, say_json, say_table, simulated_mark
 from .help import Group
 from .model_access import asking_environment
@@ -45,15 +45,10 @@ class ScaleOptions:
 class WriteOptions(ExchangeOptions):
     """What the loss is for, and which model writes it."""
 
-    target: str | None = option("Goal", None, "The metric to improve; overrides what the objective says.")
-    guards: tuple[str, ...] = option(
-        "Goal",
-        (),
-        "How far a metric may fall, such as recall=0.05.",
-        kind="repeated",
-        flag="--guard",
-        metavar="METRIC=LOSS",
-    )
+    target: str | None = option("Goal", None, TARGET)
+    guards: tuple[str, ...] = limits_option("Goal", GUARD, flag="--guard", metavar="METRIC=LOSS")
+    floors: tuple[str, ...] = limits_option("Goal", FLOOR, flag="--floor", metavar="METRIC=VALUE")
+    yes: bool = option("Goal", False, YES)
     slice_: str = option("Goal", "all rows", "The slice under repair, in words.", flag="--slice")
     model: str = field(metadata=described("Model", MODEL, kind="model"))
     budget: str | None = option("Model", None, "Dollars such as 5.00, or tokens such as 200000tokens.")
@@ -89,13 +84,19 @@ def write(
     import orjson
 
     from ...judges import write_beside
-    from ...optimize import read_objective
+    from ...optimize import ObjectiveWords
+    from ..actions.read_objective import settle_objective
     from ..actions.write_loss import ask_for_loss
+    from ..reports.objective_report import say_objective
 
-    goal = read_objective(objective, target=options.target, guards=options.guards)
+    words = ObjectiveWords(
+        text=objective, target=options.target, guards=options.guards, floors=options.floors, yes=options.yes
+    )
     grades = _grades(workspace, scales)
     models = ModelOptions(model=options.model, budget=options.budget, via=options.via, exchange=options.exchange)
     environment = asking_environment(workspace.root, options.model)
+    judge = workspace.registry.get(scales.judge) if scales.judge else None
+    goal = settle_objective(workspace, words, judge, (), models, environment)
     from ..actions.bench import describe_parameters
 
     answer = ask_for_loss(workspace, goal, options.slice_, grades, models, environment)
@@ -117,9 +118,7 @@ def write(
             }
         )
         return
-    say(f"Read as: {inline(goal.describe())}")
-    for note in goal.notes:
-        say(f"  note: {inline(note)}")
+    say_objective(goal)
     for refusal in written.refusals:
         say(f"  refused: {inline(refusal)}")
     _say_loss(written.loss, simulated=answer.simulated)
@@ -149,10 +148,13 @@ def lint(
 
     Exits 0 when the loss may be used, 1 when it is refused.
     """
+    from ...optimize import ObjectiveWords
     from ..actions.write_loss import check_loss
 
     grades = _grades(workspace, scales)
-    checked = check_loss(expression, declares, objective, grades)
+    judge = workspace.registry.get(scales.judge) if scales.judge else None
+    goal = ObjectiveWords(text=objective).read(judge) if objective else None
+    checked = check_loss(expression, declares, goal, grades)
     accepted = checked.loss is not None and not checked.refusals
     costs = grades.costs(checked.loss) if checked.loss and accepted else ()
     if as_json:

@@ -10,6 +10,7 @@ import click
 
 from ...judges import DEFAULT_SHARES
 from ..config.options import OptimizeOptions
+from ..reports.objective_report import say_objective
 from ..terminal import inline, progress_on_stderr, say, say_json, say_table, simulated_mark
 from .help import Command
 from .options import json_option, options_of, output_option, writes_workspace
@@ -67,6 +68,7 @@ def say_plan(planned: Plan) -> None:
     sizes = ", ".join(f"{part} {rows:,}" for part, rows in planned.sizes.items())
     simulated = simulated_mark(planned.simulated)
     say(f"Plan for {inline(planned.judge)} on {sum(planned.sizes.values()):,} rows ({sizes}){simulated}")
+    say_objective(planned.objective)
     if planned.pilot is not None:
         pilot = planned.pilot
         say(f"  pilot {pilot.run_id}: {pilot.calls} calls, {pilot.recorded} cached, {price(pilot.cost)}")

@@ -14,12 +14,21 @@ PROPOSERS = ("textgrad", "rewrite", "fewshot", "gepa", "mipro", "human")
 LABEL_SCALE = "Scale of the labels: binary, probability, or LOW..HIGH@THRESHOLD [default: read from them]."
 MODEL = "simulated (made up, no key), NAME (see `judgewright models`), or NAME@https://host/v1."
 
+TARGET = "The metric to improve; overrides what the objective says."
+GUARD = "How far a metric may fall, such as recall=0.05."
+FLOOR = "What a metric must reach with 95 % confidence, such as precision=0.9."
+YES = "Take the model's reading of the objective, else the rules', without asking where they differ."
 COLUMN = "Read a judge's input from another column."
 
 
 def pairs_option(group: str, help: str, *, flag: str, metavar: str) -> Any:  # Any: the field's type is its annotation
     """Make a field that is an option, given once for each pair such as `INPUT=COLUMN`."""
     return field(default_factory=dict, metadata=described(group, help, kind="pairs", flag=flag, metavar=metavar))
+
+
+def limits_option(group: str, help: str, *, flag: str, metavar: str) -> Any:  # Any: as above
+    """Make a field that is an option, given once for each metric, such as `METRIC=LOSS`."""
+    return option(group, (), help, kind="repeated", flag=flag, metavar=metavar)
 
 
 _goal = partial(option, "Goal")
@@ -33,10 +42,10 @@ class GoalOptions:
     """What a better prompt is."""
 
     objective: str = field(metadata=described("Goal", "What to improve, in a sentence."))
-    target: str | None = _goal(None, "The metric to improve; overrides what the objective says.")
-    guards: tuple[str, ...] = _goal(
-        (), "How far a metric may fall, such as recall=0.05.", kind="repeated", flag="--guard", metavar="METRIC=LOSS"
-    )
+    target: str | None = _goal(None, TARGET)
+    guards: tuple[str, ...] = limits_option("Goal", GUARD, flag="--guard", metavar="METRIC=LOSS")
+    floors: tuple[str, ...] = limits_option("Goal", FLOOR, flag="--floor", metavar="METRIC=VALUE")
+    yes: bool = _goal(False, YES)
     loss: str | None = _goal(
         None,
         "Your own loss: an expression, or the file of `loss write --out` [default: the model writes one].",

@@ -6,8 +6,9 @@ from ...optimize.events import Evidence
 from ..actions.bench import describe_spending
 from ..actions.gate_decision import Gated, label_next
 from ..terminal import inline, say, say_table, simulated_mark
-from .gate_sentences import P_MEANS, change_cells, describe_guard, describe_unanswered, gate_changes
+from .gate_sentences import P_MEANS, change_cells, describe_limits, describe_unanswered, gate_changes
 from .numbers import count, number, percent, signed
+from .objective_report import say_objective
 
 HEAD = ("", "metric", "before", "after", "change", "95 % interval", "p", "n", "groups", "changed")
 
@@ -19,9 +20,9 @@ def say_gated(gated: Gated) -> None:
     simulated = simulated_mark(answer.simulated)
     by = f" with {inline(answer.model)}" if answer.model else ""
     say(f"{inline(answer.before)} -> {inline(answer.after)} on {inline(answer.data)}{by}{simulated}")
-    read_as = inline(answer.objective.read_as)
-    say(f"  {count(answer.rows)} rows in {count(answer.groups)} groups; read as: {read_as}")
-    for note in (*answer.notes, *answer.objective.notes):
+    say_objective(answer.objective)
+    say(f"  {count(answer.rows)} rows in {count(answer.groups)} groups")
+    for note in answer.notes:
         say(f"  note: {inline(note)}")
     for note in describe_spending(gated.stats) if gated.stats else ():
         say(f"  note: {note}")
@@ -42,8 +43,8 @@ def _say_evidence(evidence: Evidence, *, slice_: str) -> None:
         say(f"  {P_MEANS}")
     if slice_:
         say(f"  slice: {inline(slice_)}")
-    for guard in evidence.guards:
-        say(f"  {inline(describe_guard(guard))}")
+    for line in describe_limits(evidence):
+        say(f"  {inline(line)}")
     before, after = percent(evidence.coverage_before), percent(evidence.coverage_after)
     answered = f"rows answered: {before} before, {after} after"
     if evidence.worst_case and min(evidence.coverage_before, evidence.coverage_after) < 1:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ...optimize.events import DecisionRecord, Evidence, GuardRecord, Json, Remeasured
+from ...optimize.events import DecisionRecord, Evidence, FloorRecord, GuardRecord, Json, Remeasured
 from .numbers import count, interval, number, p_value, percent, signed
 
 P_MEANS = "p is against no gain; that of a guard against a loss of its margin"
@@ -45,7 +45,7 @@ def gate_sentences(decision: DecisionRecord | None) -> list[str]:
     lines = []
     if evidence.target:
         lines.append(f"{_describe_tested(evidence.target)}.")
-    lines += [f"{describe_guard(guard)}." for guard in evidence.guards]
+    lines += [f"{line}." for line in describe_limits(evidence)]
     if evidence.slice_change:
         lines.append(f"On the slice that was optimized, {_describe_tested(evidence.slice_change)}.")
     if evidence.veto:
@@ -73,6 +73,22 @@ def describe_guard(guard: GuardRecord) -> str:
     if guard.state == "undecided" and guard.change and bounds and min(bounds) > -guard.margin:
         state += f", because only {guard.change['bearing_groups']} groups of the holdout bear on {guard.metric}"
     return f"{guard.metric} may not fall by {number(guard.margin)}; its change {bound}: {state}"
+
+
+def describe_floor(floor: FloorRecord) -> str:
+    """Say what a floor asks for, the one-sided bound that was tested, and what became of it."""
+    bound = "without a bound" if floor.low is None else f"at least {number(floor.low)} (one-sided 95 % bound)"
+    if floor.worst_low is not None:
+        bound += f", or {number(floor.worst_low)} with unanswered rows counted against it"
+    states = {"held": "the floor holds", "broken": "it is under the floor"}
+    state = states.get(floor.state, "that is undecided")
+    return f"{floor.metric} must be at least {number(floor.floor)}; it is {number(floor.value)}, {bound}: {state}"
+
+
+def describe_limits(evidence: Evidence) -> list[str]:
+    """Say what became of every guard and every floor."""
+    guards = [describe_guard(guard) for guard in evidence.guards]
+    return guards + [describe_floor(floor) for floor in evidence.floors or ()]
 
 
 def describe_unanswered(evidence: Evidence) -> list[str]:

@@ -20,7 +20,7 @@ from ..actions.run_summary import RunSummary
 from ..store.run_command import command_of
 from ..terminal import inline, visible
 from . import charts
-from .gate_sentences import P_MEANS, change_cells, describe_final, describe_guard, describe_unanswered, gate_changes
+from .gate_sentences import P_MEANS, change_cells, describe_final, describe_limits, describe_unanswered, gate_changes
 from .numbers import NONE, count, interval, moment, number, percent, price, signed
 from .terminal_report import missed_targets, ordered_metrics, slice_heading
 
@@ -92,7 +92,7 @@ def _values(run: RunSummary, flips: Flips) -> dict[str, object]:
     evidence = run.decided.evidence
     sentences: list[str] = []
     if evidence is not None:
-        sentences = [describe_guard(guard) for guard in evidence.guards] + describe_unanswered(evidence)
+        sentences = describe_limits(evidence) + describe_unanswered(evidence)
     return {
         "made_by": f"Judgewright {version('judgewright')}",
         "run": run,

@@ -30,8 +30,9 @@ from ...optimize.events import (
 from ...slices.search_result import CALIBRATION
 from ..actions.gate_decision import label_next
 from ..terminal import inline, say, say_table, simulated_mark
-from .gate_sentences import describe_final, describe_guard, describe_unanswered, gate_changes
+from .gate_sentences import describe_final, describe_limits, describe_unanswered, gate_changes
 from .numbers import NONE, count, interval, number, p_value, percent, signed, step_result
+from .objective_report import say_objective
 
 Payload = Mapping[str, Any]  # Any: JSON out of the journal
 METRIC_ORDER = (
@@ -124,9 +125,8 @@ def _started(event: Started) -> None:
     simulated = simulated_mark(event.simulated)
     data, model = inline(event.data), inline(event.model)
     say(f"Optimizing {inline(event.judge)} on {data} ({event.rows:,} rows) with {model}{simulated}")
-    say(f"  objective: {inline(event.objective.text)}")
-    say(f"  read as:   {inline(event.objective.read_as)}")
-    for note in (*event.notes, *event.objective.notes):
+    say_objective(event.objective)
+    for note in event.notes:
         say(f"  note: {inline(note)}")
 
 
@@ -275,8 +275,8 @@ def _decision(event: GateDecided) -> None:
     if evidence.target:
         lines = [_change_line(role, change) for role, change, _ in gate_changes(evidence)]
         say_table(("", "metric", "before", "after", "change", "95 % interval", "n", "groups"), lines, left=2)
-        for guard in evidence.guards:
-            say(f"  {inline(describe_guard(guard))}")
+        for line in describe_limits(evidence):
+            say(f"  {inline(line)}")
         before, after = percent(evidence.coverage_before), percent(evidence.coverage_after)
         answered = f"rows answered {before} before, {after} after"
         say(f"  look {evidence.look} at this holdout, alpha {number(evidence.alpha, 4)}; {answered}")

@@ -26,6 +26,7 @@ from ...optimize import (
     Gepa,
     HumanEdit,
     Mipro,
+    ObjectiveWords,
     Part,
     Proposer,
     Rewrite,
@@ -50,6 +51,8 @@ class RunConfig(OptimizeOptions):
     """The decision rule kept for the judge when the run started; it decides for every version in the run."""
     data: str
     data_hash: str = ""
+    reading: Mapping[str, Any] | None = None  # Any: JSON
+    """The objective as it was read when the run started; None in runs of versions before 0.3."""
     model_settings: Mapping[str, Mapping[str, Any]] | None = None  # Any: JSON
     """By model: its settings that may change an answer. The run keeps them, whatever the files say later."""
 
@@ -116,6 +119,13 @@ class RunConfig(OptimizeOptions):
         if not self.by_claim:
             return None
         return ClaimSettings(splitter=self.splitter, trivial=self.trivial, aggregate=self.aggregate)
+
+    @property
+    def words(self) -> ObjectiveWords:
+        """What the person said about the goal."""
+        return ObjectiveWords(
+            text=self.objective, target=self.target, guards=self.guards, floors=self.floors, yes=self.yes
+        )
 
     def settings(self) -> RunSettings:
         """Return what the optimizer needs of it."""

@@ -20,7 +20,7 @@ def criticize(labels: list[int], scores: list[int], losses: list[float], **texts
         for i, s in enumerate(scores)
     )
     judged = JudgedDataset(dataset=Dataset(rows=rows, labels=BINARY), answers=answers, scale=OutputScale())
-    objective = read_objective(texts.get("objective", "avoid false positives"))
+    objective = read_objective(texts.get("objective", "raise precision"), target="precision")
     return critique_batch(judged, np.array(losses), objective=objective, slice_name="channel = web")
 
 

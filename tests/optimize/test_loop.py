@@ -129,7 +129,9 @@ def run_with(
             ledger=MemoryLedger(),
             run_id="r",
         )
-        outcome = optimize(PROMPT, data, read_objective(OBJECTIVE), services, RunSettings(**{"steps": 2, **settings}))
+        outcome = optimize(
+            PROMPT, data, read_objective(OBJECTIVE, judge=PROMPT), services, RunSettings(**{"steps": 2, **settings})
+        )
     return outcome, [event.payload for event in journal.events() if event.kind == "step"]
 
 
@@ -237,7 +239,7 @@ def test_unguided_draws_from_all_training_rows_by_a_plain_loss(data: Dataset) ->
             run_id="r",
         )
         settings = RunSettings(steps=30, unguided=True)
-        optimize(PROMPT, data, read_objective(OBJECTIVE), services, settings)
+        optimize(PROMPT, data, read_objective(OBJECTIVE, judge=PROMPT), services, settings)
     found = {event.kind: event.payload for event in journal.events()}
     assert found["slice"]["name"] == "all rows"
     assert (found["loss"]["expression"], found["loss"]["written_by"]) == ("1 - correct", "plain")
@@ -259,7 +261,7 @@ def events_of(data: Dataset, slice_: str) -> dict[str, Mapping[str, Any]]:
             ledger=MemoryLedger(),
             run_id="r",
         )
-        optimize(PROMPT, data, read_objective(OBJECTIVE), services, RunSettings(steps=1, slice=slice_))
+        optimize(PROMPT, data, read_objective(OBJECTIVE, judge=PROMPT), services, RunSettings(steps=1, slice=slice_))
     return {event.kind: event.payload for event in journal.events()}
 
 
@@ -421,7 +423,7 @@ def test_a_screening_model_sees_the_first_rows_alone(data: Dataset) -> None:
             ledger=MemoryLedger(),
             run_id="r",
         )
-        optimize(PROMPT, data, read_objective(OBJECTIVE), services, RunSettings(steps=1, candidates=3))
+        optimize(PROMPT, data, read_objective(OBJECTIVE, judge=PROMPT), services, RunSettings(steps=1, candidates=3))
     (step,) = [event.payload for event in journal.events() if event.kind == "step"]
     dropped = [standing["dropped"] for standing in step["race"]["standings"]]
     assert dropped.count("behind in the screening") == 2

@@ -216,7 +216,7 @@ def test_a_function_is_sliced_and_gated_and_not_optimized(here: Path) -> None:
     decision = jw.gate(wrong_in_a, same_rooms, ROWS, target="precision").decision
     assert decision.outcome in ("accepted", "undecided", "refused")
     with pytest.raises(InputError, match="a Python function has no prompt to optimize"):
-        jw.optimize(same_rooms, ROWS, objective="fewer false positives", model="simulated")  # pyright: ignore[reportArgumentType]
+        jw.optimize(same_rooms, ROWS, objective="raise precision", model="simulated")  # pyright: ignore[reportArgumentType]
 
 
 def test_a_look_at_rows_is_entered_in_the_ledger(here: Path) -> None:
@@ -227,7 +227,7 @@ def test_a_look_at_rows_is_entered_in_the_ledger(here: Path) -> None:
 
 def test_rows_in_memory_are_kept_for_a_run(here: Path) -> None:
     """A run reads its rows again when it is resumed, so that a list of dicts becomes a file in the workspace."""
-    settings = {"objective": "fewer false positives", "model": "simulated", "steps": 1, "workspace": here}
+    settings = {"objective": "raise precision", "model": "simulated", "steps": 1, "workspace": here}
     rows = jw.load_rows(ROWS, label_scale="binary")
     run = jw.optimize("groundedness", rows, guard={"recall": 0.5}, **settings)
     kept = list((here / ".judgewright" / "rows").glob("rows-*.jsonl"))

@@ -95,7 +95,7 @@ def test_bench_repeated_tells_the_judges_self_agreement(folder: Path, capsys: py
 
 def test_a_walk_its_diff_and_its_rejection(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """optimize leaves with 0 or 1 by its decision; runs, slices and diff read it back; reject closes it."""
-    code = run(*OPTIMIZE, "--objective", "avoid false positives", "--steps", "2", "--json")
+    code = run(*OPTIMIZE, "--objective", "raise precision", "--steps", "2", "--json")
     body = parsed(capsys)
     assert code == (0 if body["decision"]["accepted"] else 1)  # type: ignore[index]
     assert {"run", "decision", "prompt", "calls", "cost", "simulated"} <= set(body)
@@ -231,7 +231,7 @@ def test_hunks_and_the_threshold_are_told_and_the_plan_bounds_them(
 ) -> None:
     """`--hunks` measures each part of the survivor's diff on validation; `plan` counts those calls beforehand."""
     write_demo_rows(folder / "rows.jsonl", documents=150)
-    sentence = "avoid false positives; lose at most 20 points of recall"
+    sentence = "raise precision; lose at most 20 points of recall"
     options = ("groundedness", "rows.jsonl", "--model", "simulated", "--objective", sentence)
     assert run("plan", *options, "--steps", "5", "--hunks", "3", "--json") == 0
     planned = parsed(capsys)

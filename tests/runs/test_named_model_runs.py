@@ -194,7 +194,9 @@ def test_every_command_takes_a_name(user: User) -> None:
     small = ("--model", "small", "--limit", "12")
     assert user.run("bench", "groundedness", rows, *small, "--max-tokens", "650") == 0
     assert user.run("calibrate", "groundedness", rows, "--model", "small", "--max-tokens", "651") == 0
-    assert user.run("loss", "write", OBJECTIVE[1], "--model", "large", "--slice", "a test") == 0
+    assert (
+        user.run("loss", "write", OBJECTIVE[1], "--model", "large", "--slice", "a test", "--judge", "groundedness") == 0
+    )
     new = user.requests()[seen:]
     limits = {(request["purpose"], request["max_tokens"], request.get("reasoning_effort")) for request in new}
     assert limits == {("judge", 650, "low"), ("judge", 651, "low"), ("loss", 5000, None)}

@@ -39,7 +39,7 @@ def run(*arguments: str) -> int:
 
 def optimize(*options: str) -> int:
     """Optimize in one step."""
-    said = ("--model", "simulated", "--objective", "avoid false positives")
+    said = ("--model", "simulated", "--objective", "raise precision")
     plain = ("optimize", "groundedness", "rows.jsonl", *said, "--steps", "1", "--json")
     return run(*plain, *options)
 
@@ -138,7 +138,7 @@ def test_a_judge_that_chooses_among_labels_is_refused(
 
 def test_a_loss_from_a_file_guides_the_run(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """What `loss write --out` wrote is taken as a person's; no model is asked for another."""
-    assert run("loss", "write", "avoid false positives", "--model", "simulated", "--out", "loss.json", "--json") == 0
+    assert run("loss", "write", "raise precision", "--model", "simulated", "--out", "loss.json", "--json") == 0
     capsys.readouterr()
     assert optimize("--loss", "loss.json", "--candidates", "2") in (0, 1)
     found = json.loads(capsys.readouterr().out)

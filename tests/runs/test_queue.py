@@ -23,7 +23,7 @@ from judgewright.runs.store import RunConfig, Workspace, create_run, find_run, l
 
 PROMPT = Registry().get("groundedness")
 EDIT = PROMPT.edited(criteria=f"{PROMPT.criteria}\nCompare each number with the source.")
-WRITER = ("loss", "write", "avoid false positives", "--model", "simulated", "--json")
+WRITER = ("loss", "write", "raise precision", "--model", "simulated", "--json")
 """A command that writes a run and is quick."""
 
 

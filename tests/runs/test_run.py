@@ -159,7 +159,7 @@ def test_no_sealed_row_ever_reaches_the_optimizer_model(rows: Path) -> None:
             ledger=MemoryLedger(),
             run_id="r",
         )
-        optimize(PROMPT, data, read_objective(OBJECTIVE), tools, RunSettings(steps=8))
+        optimize(PROMPT, data, read_objective(OBJECTIVE, judge=PROMPT), tools, RunSettings(steps=8))
     written = [r for r in model.heard if r.purpose != "judge"]
     assert len(written) > 10
     said = "\n".join(message.content for request in written for message in request.messages)
@@ -384,7 +384,7 @@ def test_without_an_accept_the_final_rows_stay_sealed_and_nobody_pays_for_them(r
             ledger=ledger,
             run_id="r",
         )
-        objective = read_objective(OBJECTIVE, guards=("recall:-0.25",))
+        objective = read_objective(OBJECTIVE, judge=PROMPT, guards=("recall:-0.25",))
         outcome = optimize(PROMPT, data, objective, tools, RunSettings(steps=2))
     assert outcome.decision is not None
     assert outcome.decision.outcome == "refused"

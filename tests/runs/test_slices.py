@@ -255,7 +255,7 @@ def test_a_run_shows_its_open_rows_only(tmp_path: Path, capsys: pytest.CaptureFi
     place = str(tmp_path / "work")
     arguments = ("groundedness", str(tmp_path / "rows.jsonl"), "--model", "simulated", "--steps", "0")
     with pytest.raises(SystemExit):
-        main(["optimize", *arguments, "--objective", "avoid false positives", "--workspace", place, "--json"])
+        main(["optimize", *arguments, "--objective", "raise precision", "--workspace", place, "--json"])
     name = parsed(capsys)["run"]
     with Workspace(Path(place)) as workspace:
         config = read_optimization(workspace, name).config

@@ -6,7 +6,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from judgewright.judges import BINARY, Dataset, JudgedDataset, LossError, ModelError, OutputScale, Row, Verdict
+from judgewright.judges import (
+    BINARY,
+    Dataset,
+    JudgedDataset,
+    LossError,
+    ModelError,
+    OutputScale,
+    Registry,
+    Row,
+    Verdict,
+)
 from judgewright.judges.models import Completion, Request
 from judgewright.optimize.losses import (
     FUNCTIONS,
@@ -27,7 +37,7 @@ from judgewright.optimize.losses import (
 )
 from judgewright.optimize.search_state import Candidate
 
-OBJECTIVE = read_objective("do not call unsupported statements grounded")
+OBJECTIVE = read_objective("do not call unsupported statements grounded", judge=Registry().get("groundedness"))
 GOOD = "(fp + 0.3 * fn) * (1 if in_slice('target') else 0.5) * (0.5 + 0.5 * confidence)"
 
 

@@ -15,7 +15,9 @@ from judgewright.optimize.losses import default_loss, read_objective, row_losses
 from judgewright.optimize.proposers import Trial, Workbench
 from judgewright.runs.demo import write_demo_rows
 
-OBJECTIVE = read_objective("Precision matters most: do not call unsupported statements grounded.")
+OBJECTIVE = read_objective(
+    "Precision matters most: do not call unsupported statements grounded.", judge=Registry().get("groundedness")
+)
 
 
 @dataclass(kw_only=True)

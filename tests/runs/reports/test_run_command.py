@@ -65,6 +65,8 @@ def test_every_other_setting_comes_back(tmp_path: Path, monkeypatch: pytest.Monk
     mine = config(
         target="precision",
         guards=("recall:-0.1", "kappa:-0.05"),
+        floors=("precision=0.5",),
+        yes=True,
         model="m@https://host.example/v1",
         optimizer_model="writer",
         screen_model="cheap",
@@ -110,5 +112,14 @@ def test_every_other_setting_comes_back(tmp_path: Path, monkeypatch: pytest.Monk
     )
     plain = config()
     same = [name for name in mine.to_json() if getattr(mine, name) == getattr(plain, name)]
-    assert sorted(same) == ["concurrency", "data", "data_hash", "model_settings", "objective", "prompt", "rule"]
+    assert sorted(same) == [
+        "concurrency",
+        "data",
+        "data_hash",
+        "model_settings",
+        "objective",
+        "prompt",
+        "reading",
+        "rule",
+    ]
     assert parsed(command_of(replace(mine, data="/home/ann/my rows.jsonl", data_hash="h", concurrency=2))) == mine

@@ -59,6 +59,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Made:
         model="simulated",
         data=str(path),
         objective=f"Avoid false positives. Do not lose more than 15 points of recall. {HOSTILE}",
+        target="precision",
         proposer="human",
         edit=edit.to_yaml(),
         hunks=8,

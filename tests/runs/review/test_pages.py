@@ -193,7 +193,7 @@ def test_a_run_is_watched_while_another_handle_writes_it(tmp_path: Path) -> None
         prompt=prompt,
         model="simulated",
         data=str(tmp_path / "rows.jsonl"),
-        objective="avoid false positives",
+        objective="raise precision",
         steps=1,
         budget="9.00",
     )
@@ -227,7 +227,7 @@ def test_a_run_that_found_nothing_better_says_so_and_offers_nothing_to_accept(tm
         prompt=prompt.to_yaml(),
         model="simulated",
         data=str(tmp_path / "rows.jsonl"),
-        objective="avoid false positives",
+        objective="raise precision",
         proposer="human",
         edit=edit,
         slice="all",

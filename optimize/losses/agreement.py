@@ -1,0 +1,259 @@
+"""From an objective in words to what is done: rules and the optimizer model must agree, or the person decides."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ...judges import InputError, JudgePrompt
+from .objective import (
+    COUNTERPARTS,
+    DEFAULT_MARGIN,
+    ERRORS,
+    MAX_CHARACTERS,
+    OWN_DIRECTION,
+    Direction,
+    Floor,
+    Guard,
+    Objective,
+    Reading,
+    metric_name,
+    read_floor,
+    read_guard,
+)
+from .polarity import Polarity
+from .reading import ModelReading
+from .rules import read_by_rules
+
+# A sentence about a judge does not speak to who reads it.
+_TO_THE_READER = re.compile(
+    r"(?i)\b(?:ignore|disregard|forget|override)\b.{0,40}\b(?:instruction|above|previous|prior|rule|text|everything)"
+    r"|\b(?:system|assistant|user)\s*:|\bjson\b|[{<]\s*/?\"?\w+\"?\s*[:>]"
+    r"|\byou (?:are|must|will)\b.{0,30}\b(?:answer|return)"
+    r"|\b(?:return|output|answer with|set)\b.{0,20}\btarget\b"
+)
+
+
+class Unsettled(InputError):
+    """What the objective means is not settled; the message has the readings, the hint what settles it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Choices:
+    """What the person has decided beside the text."""
+
+    target: str | None = None
+    guards: tuple[Guard, ...] = ()
+    floors: tuple[Floor, ...] = ()
+    yes: bool = False
+    """Whether to take the model's reading where it is valid, else the rules', without asking."""
+
+    @classmethod
+    def read(
+        cls, *, target: str | None = None, guards: Sequence[str] = (), floors: Sequence[str] = (), yes: bool = False
+    ) -> Choices:
+        """Read them as they are typed.
+
+        Raises:
+            InputError: A metric is unknown, or a guard or floor cannot be read.
+        """
+        return cls(
+            target=None if target is None else metric_name(target),
+            guards=tuple(read_guard(guard) for guard in guards),
+            floors=tuple(read_floor(floor) for floor in floors),
+            yes=yes,
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ObjectiveWords:
+    """What a person says about the goal: the sentence, and the options beside it."""
+
+    text: str
+    target: str | None = None
+    guards: Sequence[str] = ()
+    floors: Sequence[str] = ()
+    yes: bool = False
+
+    def read(self, judge: JudgePrompt | None, model: ModelReading | None = None) -> Objective:
+        """Read it by rules, and by the model's reading where there is one; see `read_objective`."""
+        return read_objective(
+            self.text,
+            target=self.target,
+            guards=self.guards,
+            floors=self.floors,
+            yes=self.yes,
+            judge=judge,
+            model=model,
+        )
+
+
+def read_objective(
+    text: str,
+    *,
+    target: str | None = None,
+    guards: Sequence[str] = (),
+    floors: Sequence[str] = (),
+    yes: bool = False,
+    judge: JudgePrompt | None = None,
+    model: ModelReading | None = None,
+) -> Objective:
+    """Read an objective from a sentence, by rules and by the model's reading where there is one.
+
+    Args:
+        text: What the person wants, such as `precision matters most; lose at most 3 points of recall`.
+        target: The metric to raise, where the caller names it; then nothing is left to settle.
+        guards: Guards the caller names, each `METRIC=LOSS`.
+        floors: Floors the caller names, each `METRIC=VALUE`.
+        yes: Whether to go on with the model's reading, else the rules', where they differ or a clause is left over.
+        judge: The judge that it is about, which says what its positive class is.
+        model: How the optimizer model read it; None where none was asked.
+
+    Raises:
+        Unsettled: The two readings differ, or a clause was understood by neither; nothing is guessed.
+        InputError: A metric is unknown, a guard or floor cannot be read, or there is neither text nor target.
+    """
+    if len(text) > MAX_CHARACTERS:
+        raise InputError(f"the objective has {len(text):,} characters; {MAX_CHARACTERS:,} are read")
+    if not text.strip() and target is None:
+        raise InputError("the objective is empty", hint="say what should improve, or name a metric with --target")
+    choices = Choices.read(target=target, guards=guards, floors=floors, yes=yes)
+    rules = read_by_rules(text, Polarity.of(judge) if judge else None)
+    read = model.reading if model else None
+    reading = _join(rules, read) if read else rules
+    notes = list(reading.notes)
+    if model is not None and model.reading is None:
+        notes.append(f"{model.model} gave no reading ({model.problem}); the rules alone read it")
+    problems = _problems(rules, read, choices)
+    if _TO_THE_READER.search(text):
+        problems.append("some of it speaks to its reader, not about the judge")
+    if problems and choices.target is None:
+        if not choices.yes or reading.target is None:
+            raise _unsettled(rules, model, problems)
+        if read is not None:
+            reading = read
+        notes += [f"settled by --yes: {problem}" for problem in problems]
+    elif reading.unread:
+        notes.append(f"left out, as it was not understood: {', '.join(reading.unread)}")
+    return _choose(text, reading, choices, notes)
+
+
+def _join(rules: Reading, model: Reading) -> Reading:
+    """Join two readings that agree: what one of them placed is placed."""
+    guards = {guard.metric: guard for guard in (*model.guards, *rules.guards)}
+    floors = {floor.metric: floor for floor in (*model.floors, *rules.floors)}
+    return Reading(
+        target=model.target or rules.target,
+        direction=rules.direction or model.direction,
+        guards=tuple(guards.values()),
+        floors=tuple(floors.values()),
+        slice=model.slice,
+        unread=rules.unread if model.unread else (),
+        notes=tuple(dict.fromkeys((*rules.notes, *model.notes))),
+    )
+
+
+def _problems(rules: Reading, model: Reading | None, choices: Choices) -> list[str]:
+    """Say where the readings differ and which clauses neither placed; what the choices settle is no problem."""
+    limited = bool(choices.guards or choices.floors)
+    if model is None:
+        problems = [] if limited and rules.target else [f"not read: {clause}" for clause in rules.unread]
+        if rules.target is None and not problems:
+            problems.append("it names no metric to raise and no kind of error to fight")
+        return problems
+    problems = []
+    if rules.target and model.target and rules.target != model.target:
+        problems.append(f"the rules read the target {rules.target}, the model {model.target}")
+    elif rules.direction and model.direction and rules.direction != model.direction:
+        errors = f"{ERRORS[rules.direction]}, the model to {ERRORS[model.direction]}"
+        problems.append(f"the rules read it as an objection to {errors}")
+    if rules.target is None and model.target is None:
+        problems.append("neither read a target")
+    elif model.target is None:
+        problems.append(f"the rules read the target {rules.target}, the model none")
+    if limited:
+        return problems
+    if model.unread and rules.unread:
+        problems += [f"neither placed {clause}" for clause in model.unread]
+    return problems + _differing_limits(rules, model)
+
+
+def _differing_limits(rules: Reading, model: Reading) -> list[str]:
+    """Say which guards and floors the readings do not share; the model may add those of clauses the rules left over."""
+    problems: list[str] = []
+    kinds = (
+        ("guard", {guard.metric: guard.margin for guard in rules.guards}, {g.metric: g.margin for g in model.guards}),
+        ("floor", {floor.metric: floor.value for floor in rules.floors}, {f.metric: f.value for f in model.floors}),
+    )
+    usual = COUNTERPARTS.get(model.target or ""), DEFAULT_MARGIN
+    for kind, ours, theirs in kinds:
+        for metric in sorted({*ours, *theirs}):
+            first, second = ours.get(metric), theirs.get(metric)
+            if first is None and (rules.unread or (kind == "guard" and (metric, second) == usual)):
+                continue
+            if first is None or second is None or abs(first - second) > 1e-9:
+                shown = ["none" if value is None else f"{value:g}" for value in (first, second)]
+                problems.append(f"the rules read the {kind} of {metric} as {shown[0]}, the model as {shown[1]}")
+    return problems
+
+
+def _unsettled(rules: Reading, model: ModelReading | None, problems: Sequence[str]) -> Unsettled:
+    lines = [f"what the objective means is not settled: {'; '.join(problems)}", f"  the rules read: {rules.describe()}"]
+    settling = [rules.flags()] if rules.target else []
+    if model is not None and model.reading is not None:
+        lines.append(f"  {model.model} read: {model.reading.describe()}")
+        settling.insert(0, model.reading.flags())
+    elif model is not None:
+        lines.append(f"  {model.model} gave no reading: {model.problem}")
+    settling = [flags for flags in dict.fromkeys(settling) if "--target" in flags] or ["--target METRIC"]
+    hint = "say it otherwise, or settle it with " + ", or with ".join(settling)
+    hint += " (also --guard METRIC=LOSS, --floor METRIC=VALUE)"
+    if "METRIC" not in settling[0]:
+        whose = "the model's reading" if model is not None and model.reading is not None else "the rules' reading"
+        hint += f"; --yes takes {whose}"
+    return Unsettled("\n".join(lines), hint=hint)
+
+
+def _choose(text: str, reading: Reading, choices: Choices, notes: list[str]) -> Objective:
+    """Let the person's choices overrule the text aloud, and guard the target's counterpart where nothing does."""
+    target = choices.target or reading.target
+    assert target is not None
+    if choices.target and reading.target and reading.target != choices.target:
+        notes.append(f"the text asks for {reading.target}; the target given with it, {choices.target}, is followed")
+    own: Direction | None = OWN_DIRECTION.get(target) or reading.direction
+    if own and reading.direction and reading.direction != own:
+        notes.append(f"the text speaks of {ERRORS[reading.direction]}; the target {target} is about {ERRORS[own]}")
+    guards = {guard.metric: guard for guard in reading.guards}
+    for guard in choices.guards:
+        before = guards.get(guard.metric)
+        if before is not None and before.margin != guard.margin:
+            notes.append(
+                f"the text lets {guard.metric} fall by {100 * before.margin:g} points; "
+                f"the guard given with it, {100 * guard.margin:g} points, is followed"
+            )
+        guards[guard.metric] = guard
+    floors = {floor.metric: floor for floor in reading.floors}
+    for floor in choices.floors:
+        before_floor = floors.get(floor.metric)
+        if before_floor is not None and before_floor.value != floor.value:
+            notes.append(f"the floor given for {floor.metric}, {floor.value:g}, is followed")
+        floors[floor.metric] = floor
+    if guards.pop(target, None) is not None:
+        notes.append(f"a guard on the target {target} itself says nothing and is left out")
+    counterpart = COUNTERPARTS.get(target)
+    if counterpart and counterpart not in guards and counterpart not in floors:
+        guards[counterpart] = Guard(metric=counterpart, margin=DEFAULT_MARGIN)
+        notes.append(
+            f"no guard on {counterpart} was read in it: it may fall by at most {100 * DEFAULT_MARGIN:g} points; "
+            f"say how far with --guard {counterpart}=0.10"
+        )
+    return Objective(
+        text=text,
+        target=target,
+        direction=own,
+        guards=tuple(guards.values()),
+        floors=tuple(floors.values()),
+        slice=reading.slice,
+        notes=tuple(dict.fromkeys(notes)),
+    )

@@ -1,0 +1,150 @@
+"""The words by which objectives are read; `words.yaml` lists them.
+
+A text is cut into tokens of one symbol each. A word that is not listed is unknown, and a clause with
+an unknown word is not understood: so nothing is read into a sentence that it does not say.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import yaml
+
+Worth = Literal["good", "bad"]
+
+_WORDS: Mapping[str, Any] = yaml.safe_load((Path(__file__).parent / "words.yaml").read_text("utf-8"))
+METRIC_WORDS: Mapping[str, str] = {name: "|".join(words) for name, words in _WORDS["metrics"].items()}
+"""Spellings of the metrics that an objective may name, without accents."""
+_NEGATED = r"(?:not(?: really)?|nicht|non|no|nao|pas|ne sont pas|n est pas)[ -]+"
+_NUMBERS = (
+    ("one", "eine?n?", "une?", "uno?a?", "una", "uma?"),
+    ("two", "zwei", "deux", "dos", "due", "doi?s|duas"),
+    ("three", "drei", "trois", "tres", "tre", "tres"),
+    ("four", "vier", "quatre", "cuatro", "quattro", "quatro"),
+    ("five", "funf", "cinq", "cinco", "cinque", "cinco"),
+    ("six", "sechs", "six", "seis", "sei", "seis"),
+    ("seven", "sieben", "sept", "siete", "sette", "sete"),
+    ("eight", "acht", "huit", "ocho", "otto", "oito"),
+    ("nine", "neun", "neuf", "nueve", "nove", "nove"),
+    ("ten", "zehn", "dix", "diez", "dieci", "dez"),
+)
+_UNIT = (
+    r"(?:%|percent(?:age points?)?|per cent|prozent(?:punkte?n?)?|pour ?cent|por ciento|por cento|per cento|percento"
+    r"|points? de pourcentage|puntos? porcentuales|points?|punkte?n?|puntos?|punti|punto|pontos?|pp|pts?)(?!\w)"
+)
+_AMOUNT = re.compile(rf"(?P<number>\d{{1,3}}(?:[.,]\d{{1,6}})?|\.\d{{1,6}})(?!\d)(?:[\s-]*(?P<unit>{_UNIT}))?")
+_WORD_AMOUNT = re.compile(
+    "(?:"
+    + "|".join(f"(?P<n{i}>{'|'.join(words)})" for i, words in enumerate(_NUMBERS, 1))
+    + rf")[\s-]+(?P<unit>{_UNIT})"
+)
+_TENTH = re.compile(r"(?:a|one|ein|un|une|una|um|uma) (?:tenth|zehntel|dixieme|decimo|decima parte)(?!\w)")
+
+
+def _whole(phrases: Iterable[str]) -> re.Pattern[str]:
+    """Match a phrase that ends where a word ends, the longer one before the shorter."""
+    longest_first = sorted(phrases, key=len, reverse=True)
+    return re.compile(rf"(?:{'|'.join(longest_first)})(?:(?<=\W)|(?!\w))")
+
+
+_SYMBOLS: tuple[tuple[str, str, re.Pattern[str]], ...] = (
+    *(("M", name, _whole(words)) for name, words in _WORDS["metrics"].items()),
+    ("N", "", _whole([*_WORDS["bad"], *(_NEGATED + word for word in _WORDS["good"])])),
+    ("P", "", _whole(_WORDS["good"])),
+    *((symbol, "", _whole(words)) for symbol, words in _WORDS["words"].items()),
+)
+_UNKNOWN = re.compile(r"[^\W_]+|\S")
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """A word or phrase of a text; what it means is its symbol."""
+
+    symbol: str
+    """A key of the table above, `M` metric, `P` and `N` the good and the bad class, `#` amount, `?` unknown."""
+    start: int
+    end: int
+    word: str
+    metric: str = ""
+    number: float = 0.0
+    unit: str = ""
+    """`share` for per cent, `points`, or empty."""
+
+
+def tokens(text: str) -> Iterator[Token]:
+    """Cut a text into tokens; words that mean nothing of their own have an empty symbol."""
+    plain = plain_text(text)
+    at = 0
+    while at < len(plain):
+        if plain[at].isspace() and plain[at] != "\n" and not re.match(r"\s[-–—]+\s", plain[at:]):
+            at += 1
+            continue
+        token = _token_at(plain, at)
+        at = token.end
+        yield token
+
+
+def _token_at(plain: str, at: int) -> Token:
+    """Return the longest token that begins here."""
+    if (match := _TENTH.match(plain, at)) is not None:
+        return Token("#", at, match.end(), match[0], number=0.1)
+    if (match := _WORD_AMOUNT.match(plain, at)) is not None:
+        number = next(i for i in range(1, 11) if match[f"n{i}"])
+        return Token("#", at, match.end(), match[0], number=float(number), unit=_unit(match["unit"]))
+    if (match := _AMOUNT.match(plain, at)) is not None:
+        number = float(match["number"].replace(",", "."))
+        return Token("#", at, match.end(), match[0], number=number, unit=_unit(match["unit"]))
+    best = Token("?", at, at, "")
+    for symbol, metric, pattern in _SYMBOLS:
+        match = pattern.match(plain, at)
+        if match is not None and match.end() > best.end:
+            best = Token(symbol, at, match.end(), match[0], metric=metric)
+    if best.end > at:
+        return best
+    match = _UNKNOWN.match(plain, at)
+    end = match.end() if match else at + 1
+    return Token("?", at, end, plain[at:end])
+
+
+def _unit(text: str | None) -> str:
+    if not text:
+        return ""
+    return (
+        "share"
+        if text[0] == "%" or re.fullmatch(r"percent|per cent|prozent|pour ?cent|por ci?ento|per cento", text)
+        else "points"
+    )
+
+
+def plain_text(text: str) -> str:
+    """Return the text in small letters without accents and typographic marks, as long as it was."""
+    letters: list[str] = []
+    for letter in text:
+        base = unicodedata.normalize("NFD", letter)[0].lower()
+        letters.append(base if len(base) == 1 else letter)
+    plain = "".join(letters).replace("’", "'")
+    # An apostrophe joins two words, of which each counts.
+    plain = re.sub(r"\b(?:don't|doesn't|won't|isn't|aren't|shouldn't|mustn't|can't)\b", _spelled_out, plain)
+    return re.sub(r"(?<=\b[a-z])'(?=\w)|(?<=\bqu)'|(?<=dell)'", " ", plain)
+
+
+def _spelled_out(match: re.Match[str]) -> str:
+    """Write `don't` as ` not `, filled up to its length."""
+    return "not".ljust(len(match[0]))
+
+
+def worth_of(text: str) -> Worth | None:
+    """Return whether a description of a class praises or blames; None where it does neither, or both."""
+    found: set[Worth] = set()
+    before = ""
+    for token in tokens(text):
+        if token.symbol in ("P", "N"):
+            praises = (token.symbol == "P") != (before in ("X", "W"))
+            found.add("good" if praises else "bad")
+        before = token.symbol or before
+    return found.pop() if len(found) == 1 else None

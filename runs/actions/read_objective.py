@@ -1,0 +1,47 @@
+"""Read an objective with the optimizer model, and settle what it means before anything else is spent."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ...judges import JudgePrompt
+from ...optimize import Objective, ObjectiveWords, read_by_model
+from ..config.environment import Environment, open_model
+from ..config.options import ModelOptions
+from ..store.run_clients import start_run_client
+from ..store.workspace import Workspace
+
+
+def settle_objective(
+    workspace: Workspace,
+    words: ObjectiveWords,
+    judge: JudgePrompt | None,
+    columns: Sequence[str],
+    models: ModelOptions,
+    environment: Environment,
+) -> Objective:
+    """Read an objective by rules and, in a run of its own, by the model that writes loss and criteria.
+
+    Args:
+        workspace: Where the reply is recorded.
+        words: What the person says.
+        judge: The judge that it is about; None where only a scale is known.
+        columns: Columns of the rows that a slice may name.
+        models: The model that reads it, and how it is reached.
+        environment: Keys, settings and prices.
+
+    Raises:
+        InputError: What it means is not settled.
+        WorldError: The endpoint, the budget or the disk stopped it.
+    """
+    if not asks_model(words, models.model, environment):
+        return words.read(judge)
+    config = {"objective": words.text, "judge": judge.name if judge else None, "model": models.model}
+    with start_run_client(workspace, "reading", config, models, environment) as (_, client):
+        reading = read_by_model(words.text, judge, columns, client.ask_one)
+    return words.read(judge, reading)
+
+
+def asks_model(words: ObjectiveWords, model: str, environment: Environment) -> bool:
+    """Whether a model is asked for a reading: not where --target has settled it, and not the simulated one."""
+    return bool(words.text.strip()) and words.target is None and not open_model(model, environment).simulated
