@@ -33,6 +33,8 @@ Shares = tuple[float, float, float, float]
 """Percent of the rows for train, validation, holdout and final."""
 
 DEFAULT_SHARES: Shares = (30, 20, 30, 20)
+FEW_LABELS, FEW_SHARES = 200, (40.0, 15.0, 45.0, 0.0)
+"""Under so many labelled rows the default is another: a decision on 60 of them says little, and final rows less."""
 
 
 class Permit(Protocol):
@@ -170,6 +172,10 @@ def parse_shares(text: str) -> Shares:
     return _checked(shares, text)
 
 
+def _written(shares: Sequence[float]) -> str:
+    return "/".join(f"{share:g}" for share in shares)
+
+
 def _checked(shares: Sequence[float], text: str) -> Shares:
     makes_100 = len(shares) == 4 and abs(sum(shares) - 100) < 1e-6
     if not makes_100 or min(shares) < 0 or not all(shares[:3]):
@@ -183,7 +189,7 @@ def _checked(shares: Sequence[float], text: str) -> Shares:
 def split_dataset(
     dataset: Dataset,
     *,
-    shares: Sequence[float] = DEFAULT_SHARES,
+    shares: Sequence[float] | None = None,
     seed: int = 0,
     near_duplicates: bool = True,
     placed: Mapping[str, Collection[Side]] | None = None,
@@ -196,7 +202,8 @@ def split_dataset(
 
     Args:
         dataset: Rows; one without a group is a group of its own.
-        shares: Percent for train, validation, holdout and final; the last may be 0.
+        shares: Percent for train, validation, holdout and final; the last may be 0. Unless given, `DEFAULT_SHARES`,
+            and `FEW_SHARES` with a note where there are few labels.
         seed: Of the order of rows inside a part; never of which part they are in.
         near_duplicates: Whether groups with nearly the same rows are kept together.
         placed: By its key, the sides that a group's rows were on before. It stays on the first of them in the order
@@ -208,7 +215,16 @@ def split_dataset(
     Raises:
         InputError: The shares make no sense, or there are too few groups for them.
     """
-    percent, placed = _checked(shares, "/".join(f"{share:g}" for share in shares)), placed or {}
+    few: list[str] = []
+    labelled = sum(row.label is not None and row.sampling_probability == 1 for row in dataset.rows)
+    if shares is None and 0 < labelled < FEW_LABELS and not dataset.official:
+        shares = FEW_SHARES
+        few = [
+            f"with {labelled:,} labelled rows the split is {_written(shares)}, without a final part: after a decision "
+            "no rows are left to confirm it on, and small gains cannot be shown (`plan` says which can)"
+        ]
+    shares = DEFAULT_SHARES if shares is None else shares
+    percent, placed = _checked(shares, _written(shares)), placed or {}
     if dataset.official:
         return _split_officially(dataset, percent, seed)
     groups = _blocks(dataset, placed, "no")
@@ -244,7 +260,7 @@ def split_dataset(
         shares=percent,
         seed=seed,
         merged=merged,
-        notes=(*notes, *_placed_notes(by_part, placed, percent), *_notes(by_part)),
+        notes=(*few, *notes, *_placed_notes(by_part, placed, percent), *_notes(by_part)),
     )
 
 
@@ -469,7 +485,7 @@ def _placed_notes(
             looked_at += part == "holdout" and "final" in before
     notes: list[str] = []
     if known:
-        split = "/".join(f"{share:g}" for share in shares)
+        split = _written(shares)
         notes.append(f"{known:,} of {groups:,} groups stay in the part they were in; {split} is for new ones")
     if opened:
         notes.append(

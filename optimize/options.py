@@ -75,6 +75,8 @@ def shares_text(shares: Iterable[float]) -> str:
     return "/".join(f"{share:g}" for share in shares)
 
 
+SHARES = "Per cent for training/validation/holdout/final [default: 30/20/30/20; 40/15/45/0 under 200 labels]."
+
 _search = partial(option, "Search")
 _judging = partial(option, "Judging")
 _gate = partial(option, "Gate")
@@ -117,9 +119,7 @@ class SearchOptions:
 class GateOptions:
     """Which rows are sealed for the gate, and which table closes the run."""
 
-    shares: tuple[float, float, float, float] = _gate(
-        (30, 20, 30, 20), "Per cent for training/validation/holdout/final.", kind="shares", flag="--split"
-    )
+    shares: tuple[float, float, float, float] | None = _gate(None, SHARES, kind="shares", flag="--split")
     allow_opened: bool = _gate(False, "Seal rows that an earlier run had open all the same; the decision says so.")
     by: str | None = option("Output", None, "Column of the closing table [default: dataset, if there is one].")
 

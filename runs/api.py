@@ -251,7 +251,7 @@ def calibrate(
     from .config.options import ModelOptions
     from .terminal import progress_on_stderr
 
-    table, shares = _rows(rows), (30.0, 20.0, 30.0, 20.0)
+    table = _rows(rows)
     with _open(workspace) as opened, progress_on_stderr() as watch:
         prompt = _prompt(opened, judge)
         result = run_calibration(
@@ -263,7 +263,7 @@ def calibrate(
             settings=JudgeSettings(),
             metric=metric,
             method=method,
-            shares=shares,
+            shares=None,
             watch=watch,
         )
     return Calibration(result=result, title=f"{result.kept.judge} on the validation rows of {table.source.name}")

@@ -221,7 +221,7 @@ def split_with_memory(
     memories: Sequence[SeenRows],
     run_id: str | None,
     dataset: Dataset,
-    shares: Sequence[float],
+    shares: Sequence[float] | None,
     *,
     allow_opened: bool = False,
     near_duplicates: bool = True,

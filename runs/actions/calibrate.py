@@ -81,7 +81,7 @@ def run_calibration(
     settings: JudgeSettings,
     metric: str,
     method: Method,
-    shares: Shares,
+    shares: Shares | None,
     watch: Watch,
 ) -> CalibrationRun:
     """Judge the validation rows, fit a decision rule on them, and keep it beside the prompt's version.
@@ -100,7 +100,7 @@ def run_calibration(
     require_labels(rows, prompt.scale)
     config = {"judge": prompt.name, "version": prompt.version, "model": models.model, "confidence": settings.confidence}
     config |= {"metric": metric, "method": method, "data_hash": dataset.content_hash}
-    config |= {"shares": list(shares)}
+    config |= {"shares": list(parts.shares)}
     with start_run_client(workspace, "calibrate", config, models, environment) as (run_id, client):
         remember_split(ledger, run_id, parts)
         judged = judge(prompt, rows, client, settings=settings, progress=lambda p: watch("validation rows", p))
@@ -129,7 +129,7 @@ def run_calibration(
         calibrated=calibrated,
         kept=kept,
         path=path,
-        shares=shares,
+        shares=parts.shares,
         notes=parts.notes,
         stats=client.stats,
     )

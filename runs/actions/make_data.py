@@ -175,7 +175,7 @@ def split_file(
     *,
     roles: RawRoles,
     registry: Registry,
-    shares: Shares,
+    shares: Shares | None,
     seed: int,
     scale: OutputScale | None = None,
 ) -> SplitFiles:
@@ -221,7 +221,7 @@ def split_file(
             *(() if labelled else (f"no row has a label in {label!r}, so the parts are not alike in labels",)),
         ),
     )
-    (folder / "README.md").write_text(_readme(path, done, shares, seed), encoding="utf-8")
+    (folder / "README.md").write_text(_readme(path, done, splits.shares, seed), encoding="utf-8")
     return done
 
 

@@ -12,7 +12,7 @@ import click
 from ...judges import JudgeSettings
 from ...judges.calibrate import METHODS, Method
 from ...judges.metrics import BINARY_METRICS
-from ...optimize.options import option
+from ...optimize.options import SHARES, option
 from ..actions.bench import describe_spending
 from ..actions.calibrate import run_calibration
 from ..config.options import ConfidenceOptions, ModelOptions, RowOptions
@@ -38,9 +38,7 @@ class CalibrateOptions(ConfidenceOptions):
     metric: str = _fit("f1", "What the threshold maximises.", choices=tuple(BINARY_METRICS))
     method: Method = _fit("isotonic", "How confidence is calibrated; platt needs fewer rows.", choices=METHODS)
     threshold_only: bool = _fit(False, "Choose the threshold and leave confidence alone (--method none).")
-    shares: Shares = option(
-        "Data", (30, 20, 30, 20), "Per cent for training/validation/holdout/final.", kind="shares", flag="--split"
-    )
+    shares: Shares | None = option("Data", None, SHARES, kind="shares", flag="--split")
 
 
 @click.command(

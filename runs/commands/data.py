@@ -13,7 +13,7 @@ import click
 from ...judges import InputError, Shares, parse_label_scale
 from ...judges.datasets import SOURCES, Flat, ReadOptions, fetched, open_collection, open_source, read_collection
 from ...judges.files import RawRoles, words_of
-from ...optimize.options import described, option
+from ...optimize.options import SHARES, described, option
 from ..actions.check_data import CheckOptions, check_file
 from ..actions.export_labels import export_labels, read_queues
 from ..actions.make_data import import_rows, split_file
@@ -57,9 +57,7 @@ class SplitOptions(RoleOptions):
 
     out: Path = field(metadata=described("Output", "Folder for the parts.", type=OutFolder()))
     label_scale: str | None = _data(None, LABEL_SCALE)
-    shares: Shares = _data(
-        (30, 20, 30, 20), "Per cent for training/validation/holdout/final.", kind="shares", flag="--split"
-    )
+    shares: Shares | None = _data(None, SHARES, kind="shares", flag="--split")
     seed: int = _data(0, "Seed of the order of rows inside a part; never of which part they are in.")
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from ...judges.errors import InputError
-from ...optimize.options import Kind, Option, option_fields, shares_text, spelling
+from ...optimize.options import Kind, Option, option_fields, spelling
 from ..terminal import say_waiting
 from .help import GroupedOption
 from .output_paths import OutFile
@@ -65,8 +65,7 @@ def _click_option(field: Field[Any], option: Option) -> Callable[[F], F]:  # Any
     elif field.default is MISSING and field.default_factory is MISSING:
         settings["required"] = True
     elif field.default not in (None, (), MISSING) and field.default is not False:
-        shares = option.kind == "shares"
-        settings["default"] = shares_text(field.default) if shares else field.default
+        settings["default"] = field.default
     settings["show_default"] = bool(str(settings.get("default", "")))
 
     def read(context: click.Context, parameter: click.Parameter, value: Any) -> Any:  # Any: as the kind has it
@@ -108,10 +107,10 @@ def _click_type(option: Option) -> click.ParamType | None:
             return None
 
 
-def _read_shares(text: str) -> tuple[float, ...]:
+def _read_shares(text: str | None) -> tuple[float, ...] | None:
     from ...judges import parse_shares
 
-    return parse_shares(text)
+    return None if text is None else parse_shares(text)
 
 
 def _read_slice(text: str) -> str:

@@ -81,7 +81,7 @@ def test_a_split_is_stable_disjoint_complete_and_by_group(dataset: Dataset, draw
     """For any rows: the order they come in does not matter, each stands in one part, and so does each group."""
     groups = {row.group or row.id for row in dataset.rows}
     try:
-        splits = split_dataset(dataset, near_duplicates=near)
+        splits = split_dataset(dataset, shares=DEFAULT_SHARES, near_duplicates=near)
     except InputError:
         assert near or len(groups) < 4, "only too few groups are a reason"
         return
@@ -96,7 +96,7 @@ def test_a_split_is_stable_disjoint_complete_and_by_group(dataset: Dataset, draw
                 homes.setdefault(row.group, set()).add(name)
     assert all(len(home) == 1 for home in homes.values())
     shuffled = replace(dataset, rows=tuple(draw.sample(dataset.rows, len(dataset))))
-    again = split_dataset(shuffled, near_duplicates=near)
+    again = split_dataset(shuffled, shares=DEFAULT_SHARES, near_duplicates=near)
     assert opened(again) == found
     assert again.notes == splits.notes
 
@@ -183,7 +183,7 @@ def test_too_few_groups_are_refused_with_their_number() -> None:
     """The message counts groups and parts, the hint says what to do."""
     rows = [Row(id=f"r{i}", inputs={"source": f"text {i}"}, label=1.0, group=f"g{i % 3}") for i in range(99)]
     with pytest.raises(InputError, match="3 groups cannot fill 4 parts") as caught:
-        split_dataset(Dataset.of(rows, labels=BINARY))
+        split_dataset(Dataset.of(rows, labels=BINARY), shares=DEFAULT_SHARES)
     assert "--group" in (caught.value.hint or "")
     with pytest.raises(InputError, match="0 groups"):
         split_dataset(Dataset.of([], labels=BINARY))
@@ -208,6 +208,21 @@ def test_shares_are_read_in_order() -> None:
     assert parse_shares("40/22.5/37.5/0") == (40, 22.5, 37.5, 0)
 
 
+def test_few_labels_make_no_final_part_and_a_note_says_what_that_means() -> None:
+    """Under 200 labelled rows, unless shares are given; rows without labels do not count, and are no reason alone."""
+    few = numbered(199)
+    splits = split_dataset(few)
+    assert splits.shares == (40, 15, 45, 0)
+    assert len(splits.final) == 0
+    assert "with 199 labelled rows the split is 40/15/45/0, without a final part" in splits.notes[0]
+    assert "small gains cannot be shown" in splits.notes[0]
+    assert split_dataset(few, shares=DEFAULT_SHARES).shares == DEFAULT_SHARES
+    assert split_dataset(numbered(200)).shares == DEFAULT_SHARES
+    bare = [replace(row, label=None) for row in numbered(300).rows[199:]]
+    assert split_dataset(Dataset.of([*few.rows, *bare], labels=BINARY)).shares == (40, 15, 45, 0)
+    assert split_dataset(Dataset.of(bare, labels=BINARY)).shares == DEFAULT_SHARES
+
+
 # Sides that stay
 
 
@@ -229,7 +244,7 @@ def test_a_file_that_grows_keeps_every_group_where_it_is(sizes: list[int], posit
     placed: dict[str, set[Side]] = {}
     for end in itertools.accumulate(sizes, initial=40):
         some = replace(whole, rows=whole.rows[:end])
-        splits = split_dataset(some, placed=placed, near_duplicates=False)
+        splits = split_dataset(some, shares=DEFAULT_SHARES, placed=placed, near_duplicates=False)
         now = homes(splits)
         assert all(now[key] == next(iter(side)) for key, side in placed.items())
         placed = as_placed(splits)
@@ -287,7 +302,7 @@ def test_a_part_that_nothing_is_left_for_is_named() -> None:
 
 def test_a_sealed_part_opens_to_its_own_permit_only() -> None:
     """Another part's hash, another type, or nothing at all is refused."""
-    splits = split_dataset(numbered(100))
+    splits = split_dataset(numbered(100), shares=DEFAULT_SHARES)
     assert len(splits.holdout.open(Look(splits.holdout.content_hash))) == len(splits.holdout) == 30
     for look in (Look(splits.final.content_hash), Look(""), None, splits.holdout.content_hash, object()):
         with pytest.raises(InputError, match="the holdout is sealed"):
@@ -296,7 +311,7 @@ def test_a_sealed_part_opens_to_its_own_permit_only() -> None:
 
 def test_a_sealed_part_tells_its_size_and_nothing_of_its_rows() -> None:
     """Number, groups, hash and name; no labels, no texts."""
-    sealed = split_dataset(numbered(100, group_size=2)).holdout
+    sealed = split_dataset(numbered(100, group_size=2), shares=DEFAULT_SHARES).holdout
     assert (len(sealed), sealed.groups, sealed.name) == (30, 15, "holdout")
     public = {name for name in dir(SealedRows) if not name.startswith("_")}
     assert public == {"name", "groups", "content_hash", "open"}

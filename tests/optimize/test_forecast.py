@@ -257,7 +257,12 @@ class Slow:
 def test_the_worst_run_comes_close_to_the_bound(rows: Dataset) -> None:
     """With every loss refused, every retry used and every candidate kept, the bound is nearly reached."""
     run = made(rows, 1, TextGrad(), steps=3, batch=8, slice="all", unguided=False, shares=(30, 20, 30, 20))
-    run = replace(run, dataset=rows, parts=split_dataset(rows), objective=read_objective("raise accuracy"))
+    run = replace(
+        run,
+        dataset=rows,
+        parts=split_dataset(rows, shares=run.settings.shares),
+        objective=read_objective("raise accuracy"),
+    )
     judge, optimizer, steps = carry_out(run, Improving(rows), Slow())
     assert steps == ["kept"] * 3
     lines = bound_run(run)
@@ -272,7 +277,7 @@ def test_the_worst_run_comes_close_to_the_bound(rows: Dataset) -> None:
 def test_a_judge_that_answers_no_sealed_row_is_asked_again_within_the_bound(rows: Dataset) -> None:
     """Every holdout row on both sides, three times more: exactly what the bound has for it."""
     run = made(rows, 1, TextGrad(), steps=3, batch=8, slice="all", unguided=False, shares=(30, 20, 30, 20))
-    parts = split_dataset(rows)
+    parts = split_dataset(rows, shares=run.settings.shares)
     run = replace(run, dataset=rows, parts=parts, objective=read_objective("raise accuracy"))
     open_alone = Improving(rows, read=(*parts.train.rows, *parts.validation.rows))
     judge, _, steps = carry_out(run, open_alone, Slow())

@@ -138,7 +138,7 @@ def test_leaks_are_found_by_value_and_by_name_and_honest_columns_are_not() -> No
 def test_split_writes_every_row_once_by_whole_groups_with_all_columns(rows_file: Path) -> None:
     """Together the parts are the file, nested columns included; no document stands in two of them."""
     out = rows_file.parent / "parts"
-    body = parsed("split", rows_file, "--group", "document", "--id", "key", "--out", out)
+    body = parsed("split", rows_file, "--group", "document", "--id", "key", "--split", "30/20/30/20", "--out", out)
     parts = {p.stem: [json.loads(line) for line in p.read_text().splitlines()] for p in out.glob("*.jsonl")}
     assert set(parts) == {"train", "validation", "holdout", "final"}
     assert {name: len(rows) for name, rows in parts.items()} == body["rows"]
@@ -151,9 +151,9 @@ def test_split_writes_every_row_once_by_whole_groups_with_all_columns(rows_file:
 def test_split_is_the_split_that_optimize_would_make(rows_file: Path) -> None:
     """Train, validation and the hashes of the sealed parts are those of `split_dataset` on the same rows."""
     out = rows_file.parent / "parts"
-    body = parsed("split", rows_file, "--group", "document", "--id", "key", "--out", out)
+    body = parsed("split", rows_file, "--group", "document", "--id", "key", "--split", "30/20/30/20", "--out", out)
     options = {"inputs": ("source", "statement"), "scale": Registry().get("groundedness").scale, "group": "document"}
-    splits = split_dataset(load_dataset(rows_file, id="key", **options))  # type: ignore[arg-type]
+    splits = split_dataset(load_dataset(rows_file, id="key", **options), shares=(30, 20, 30, 20))  # type: ignore[arg-type]
     assert [json.loads(line)["key"] for line in (out / "train.jsonl").read_text().splitlines()] == [
         row.id for row in splits.train.rows
     ]
