@@ -39,6 +39,8 @@ Next:     judgewright label --rows more.jsonl --next 40   (rows that tell most a
 Go on:    judgewright label latest
 """
 UNDO, SKIP = "u", "s"
+DECIDING = "flips"
+"""The kind of queue whose labels decide a gate; it ends when they do."""
 _queue = partial(option, "Data")
 
 
@@ -242,4 +244,9 @@ def _say_end(session: LabelSession, *, done: bool, named: str, as_json: bool) ->
     if not done:
         say(f"Go on with:  judgewright label {session.run_id}{named}")
         return
-    say(f"Nothing is left to label.\nWrite them:  judgewright data labels {session.run_id} --out labelled.jsonl")
+    if session.is_second:
+        say("Nothing is left for the second annotator until the first has labelled more.")
+    elif session.config.design.get("kind") == DECIDING:
+        say("That is enough: the gate can decide. Run its command (`judgewright gate ... --unlabelled`) again.")
+    else:
+        say(f"Nothing is left to label.\nWrite them:  judgewright data labels {session.run_id} --out labelled.jsonl")
