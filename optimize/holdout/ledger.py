@@ -250,7 +250,13 @@ def split_with_memory(
 
 
 def remember_split(ledger: Ledger, run_id: str, parts: Splits, *, allow_opened: bool = False) -> SeenRows:
-    """Enter a run's split: training and validation are open, holdout and final sealed. See `Ledger.remember`."""
+    """Enter a run's split, see `seen_rows` and `Ledger.remember`."""
+    seen = seen_rows(run_id, parts)
+    return ledger.remember(run_id, open=seen.open, sealed=seen.sealed, sides=seen.sides, allow_opened=allow_opened)
+
+
+def seen_rows(run_id: str, parts: Splits) -> SeenRows:
+    """Return what a run with this split sees: training and validation are open, holdout and final sealed."""
     rows: dict[Part, Dataset] = {"train": parts.training, "validation": parts.validation}
     for part in (parts.holdout, parts.final):
         rows["holdout" if part is parts.holdout else "final"] = open_to_hash(part)
@@ -259,10 +265,10 @@ def remember_split(ledger: Ledger, run_id: str, parts: Splits, *, allow_opened: 
     for part in (rows["holdout"], rows["final"]):
         if len(part):
             sealed[part.content_hash] = RowFingerprints.of(part, known=known)
-    return ledger.remember(
-        run_id,
+    return SeenRows(
+        run_id=run_id,
         open=RowFingerprints.of(parts.training, parts.validation, known=known),
         sealed=sealed,
+        opened={},
         sides=Sides.of(rows, known, parts.notes),
-        allow_opened=allow_opened,
     )

@@ -30,6 +30,7 @@ from ...judges.files import (
 )
 from ...judges.rows import Scalar
 from ...judges.splits import PARTS
+from ..store.sides import SIDES_FILE, write_sides
 
 README = """# {name}, split
 
@@ -41,6 +42,9 @@ share nearly equal rows stay together.
 The holdout says whether a change helped. Look at it once, for the decision; whoever looks, changes something and looks
 again has made it training data. The final rows give the figure to report, after the decision. Nothing seals these
 files: that is up to you. `judgewright optimize` takes the whole file instead, splits it and keeps its holdout sealed.
+
+sides.jsonl says, in hashes, which part each group is in. Put it beside the whole file, there or in another workspace,
+and `optimize`, `plan` and `calibrate` split the file in the same way, also when rows have been added to it.
 """
 
 
@@ -187,7 +191,7 @@ def split_file(
         InputError: The folder holds parts already, or there are too few groups.
         DataError: The file, or any of its rows, cannot be read.
     """
-    existing = [p for p in (*(f"{part}.jsonl" for part in PARTS), "README.md") if (folder / p).exists()]
+    existing = [p for p in (*(f"{part}.jsonl" for part in PARTS), SIDES_FILE, "README.md") if (folder / p).exists()]
     if existing:
         raise InputError(
             f"{folder / existing[0]} is there already", hint="name another folder: parts are never overwritten"
@@ -221,6 +225,7 @@ def split_file(
             *(() if labelled else (f"no row has a label in {label!r}, so the parts are not alike in labels",)),
         ),
     )
+    write_sides(folder, splits)
     (folder / "README.md").write_text(_readme(path, done, splits.shares, seed), encoding="utf-8")
     return done
 

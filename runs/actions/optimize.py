@@ -35,6 +35,7 @@ from ..store.ledger import HoldoutLedger
 from ..store.run_clients import open_exchange, open_run_clients
 from ..store.run_command import command_of
 from ..store.run_config import RunConfig, open_proposer
+from ..store.sides import enter_sides
 from ..store.workspace import Workspace
 from .read_objective import settle_objective
 from .run_summary import RunSummary, read_optimization, read_run, require_same_models
@@ -105,6 +106,7 @@ def start_run(
     for model, via in config.model_access:
         open_exchange(workspace, model, via, config, environment)
     workspace.database.claim()
+    enter_sides(workspace, Path(config.data))
     environment = environment.naming(*config.named_models)
     environment.require_keys(*(model for model, via in config.model_access if via != "files"))
     require_effect(config, environment)

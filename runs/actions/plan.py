@@ -6,6 +6,7 @@ import math
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -35,6 +36,7 @@ from ..config.options import Via
 from ..store.calls import CallStore
 from ..store.ledger import HoldoutLedger
 from ..store.run_config import RunConfig, open_proposer
+from ..store.sides import sides_beside
 from ..store.workspace import Workspace
 from .bench import describe_parameters
 from .optimize import require_effect
@@ -191,7 +193,8 @@ def _read_plan(workspace: Workspace, config: RunConfig, environment: Environment
     if kept := workspace.registry.kept_rule(config.judge):
         config = replace(config, rule=kept.rule.to_json())
     proposer = open_proposer(config)
-    memories = HoldoutLedger(workspace.database).memories() if workspace.exists else ()
+    remembered = HoldoutLedger(workspace.database).memories() if workspace.exists else ()
+    memories = (*remembered, *sides_beside(Path(config.data)))
     parts = split_with_memory(memories, None, dataset, config.shares, allow_opened=config.allow_opened)
     # Neither benchmark nor gate sees the rows that were not drawn evenly.
     even = tuple(row for row in dataset.rows if row.sampling_probability == 1)

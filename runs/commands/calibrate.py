@@ -18,6 +18,7 @@ from ..actions.calibrate import run_calibration
 from ..config.options import ConfidenceOptions, ModelOptions, RowOptions
 from ..reports.calibration_report import say_calibration
 from ..store.run_config import read_rows
+from ..store.sides import enter_sides
 from ..terminal import progress_on_stderr, say, say_json
 from .help import Command
 from .model_access import asking_environment
@@ -26,7 +27,6 @@ from .options import json_option, options_of, writes_workspace
 if TYPE_CHECKING:
     from ...judges import Shares
     from ..store.workspace import Workspace
-
 
 _fit = partial(option, "Calibration")
 
@@ -67,6 +67,7 @@ def calibrate(
     with progress_on_stderr(quiet=as_json) as watch:
         prompt = workspace.registry.get(judge)
         dataset = read_rows(prompt, data, rows)
+        enter_sides(workspace, data)
         result = run_calibration(
             workspace,
             prompt,

@@ -140,6 +140,7 @@ def test_split_writes_every_row_once_by_whole_groups_with_all_columns(rows_file:
     out = rows_file.parent / "parts"
     body = parsed("split", rows_file, "--group", "document", "--id", "key", "--split", "30/20/30/20", "--out", out)
     parts = {p.stem: [json.loads(line) for line in p.read_text().splitlines()] for p in out.glob("*.jsonl")}
+    assert {line["part"] for line in parts.pop("sides")} == {"train", "validation", "holdout", "final"}
     assert set(parts) == {"train", "validation", "holdout", "final"}
     assert {name: len(rows) for name, rows in parts.items()} == body["rows"]
     together = sorted((row for rows in parts.values() for row in rows), key=lambda row: int(row["key"][1:]))

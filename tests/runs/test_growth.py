@@ -6,11 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from judgewright.judges import Registry, Splits
+from judgewright.judges import InputError, Registry, Splits
+from judgewright.judges.files import RawRoles
 from judgewright.optimize.events import RowsSplit, read_as
 from judgewright.optimize.holdout import split_with_memory
 from judgewright.optimize.holdout.row_fingerprints import open_to_hash
 from judgewright.runs.actions import baseline, resume_run, start_run
+from judgewright.runs.actions.make_data import split_file
 from judgewright.runs.actions.optimize import RunResult
 from judgewright.runs.config import Environment
 from judgewright.runs.demo import write_demo_rows
@@ -84,6 +86,24 @@ def test_a_run_keeps_its_split_whatever_later_files_join(
     assert [(event.kind, event.payload) for event in again.run.events] == [
         (event.kind, event.payload) for event in first.run.events
     ]
+
+
+def test_the_parts_go_with_the_data(place: Workspace, lines: list[dict[str, object]], tmp_path: Path) -> None:
+    """Where `data split` wrote them and nobody has run anything; a damaged file is named with its line."""
+    path = write(tmp_path / "rows.jsonl", lines[: len(lines) // 2])
+    done = split_file(path, tmp_path / "parts", roles=RawRoles(), registry=Registry(), shares=(25, 25, 25, 25), seed=1)
+    grown = write(tmp_path / "parts" / "grown.jsonl", lines)
+    parts = split_of(place, start(place, grown))
+    homes = {row.id: "train" for row in parts.train.rows} | {row.id: "validation" for row in parts.validation.rows}
+    homes |= {row.id: "holdout" for row in open_to_hash(parts.holdout).rows}
+    homes |= {row.id: "final" for row in open_to_hash(parts.final).rows}
+    assert len(homes) == len(lines) > sum(done.rows.values())
+    for part in done.rows:
+        written = (done.folder / f"{part}.jsonl").read_text(encoding="utf-8").splitlines()
+        assert {homes[json.loads(line)["id"]] for line in written} == {part}
+    write(tmp_path / "parts" / "sides.jsonl", [{"part": "holdout", "group": "00", "size": 1, "rows": ["x"]}])
+    with pytest.raises(InputError, match=r"sides.jsonl, line 1 is not a group"):
+        start(place, grown)
 
 
 def test_looks_at_a_holdout_that_has_grown_are_counted(
