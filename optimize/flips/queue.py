@@ -122,7 +122,7 @@ class _Replay:
         self._skipped: FloatArray = np.zeros(CELLS)
         self._settled = 0
         self._step: Step | None = None
-        self._over = False
+        self._fresh = True
         if design.estimand == "pool":
             for cell, known in zip(self._cells.tolist(), self._known, strict=True):
                 if known is not None:
@@ -158,14 +158,8 @@ class _Replay:
 
     def _next(self) -> Step | None:
         """Compute the scores from the labels so far, and only then draw the next step."""
-        self._rates, errors = positive_rates(self._used)
-        tables: list[FloatArray] = []
-        for claim in self._claims:
-            better = claim.better
-            tables.append(score_table(claim.metric, claim.margin, self._counts, self._rates, errors, better=better))
-        self._tables = np.stack(tables)
-        self._expected = expected_scores(self._tables, self._rates)
-        self._share = self._allocated()
+        if self._fresh:
+            self._score()
         self._reached = self._wealths
         if isinstance(self._walk, GroupWalk):
             step = self._walk.next(self._share, self._tables, self._expected)
@@ -175,6 +169,17 @@ class _Replay:
         if step is not None:
             self._reached = self._wealths_at_worst(step)
         return step
+
+    def _score(self) -> None:
+        self._fresh = False
+        self._rates, errors = positive_rates(self._used)
+        tables: list[FloatArray] = []
+        for claim in self._claims:
+            better = claim.better
+            tables.append(score_table(claim.metric, claim.margin, self._counts, self._rates, errors, better=better))
+        self._tables = np.stack(tables)
+        self._expected = expected_scores(self._tables, self._rates)
+        self._share = self._allocated()
 
     def _allocated(self) -> FloatArray:
         if self._design.every_row:
@@ -209,7 +214,10 @@ class _Replay:
         for growth, value, lowest in zip(self._growth, self._values.tolist(), step.lowest.tolist(), strict=True):
             growth.add(value, lowest, asked)
         self._settled += asked
+        shown = [self._shown(i, self._wealths) for i in range(len(self._claims))]
         self._wealths = self._reached
+        # Without a label, or a claim that is settled, the scores stay as they are.
+        self._fresh = len(step.rows) > 0 or shown != [self._shown(i, self._wealths) for i in range(len(self._claims))]
 
     def _shown(self, claim: int, wealths: Sequence[Wealth]) -> bool:
         return wealths[claim].peak >= self._claims[claim].level

@@ -15,6 +15,7 @@ Liang and Ramdas 2023 on weighted draws).
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -110,6 +111,8 @@ class GroupWalk:
         sizes = [np.bincount(self.cells[rows], minlength=CELLS) for rows in self._members]
         self.sizes: FloatArray = np.array(sizes, np.float64).reshape(-1, CELLS)
         """Rows of each group by cell; shape (groups, cells)."""
+        # Groups are alike but for their sizes: few kinds have to be looked at for the worst.
+        self._kinds: FloatArray = np.unique(self.sizes, axis=0)
         self.visited = 0
 
     def next(self, share: FloatArray, tables: FloatArray, expected: FloatArray) -> Step | None:
@@ -121,12 +124,18 @@ class GroupWalk:
         rows, chance = self._members[i], np.ones(CELLS) if i < self._known else share
         rng = np.random.default_rng([self._seed, 1, i])
         rows = rng.permutation(rows)
-        drawn: list[IntArray] = []
-        for cell in range(CELLS):
-            there = rows[self.cells[rows] == cell]
-            marks = np.floor(np.arange(len(there) + 1) * chance[cell] + rng.random())
-            drawn.append(there[np.diff(marks) > 0])
-        asked = rng.permutation(np.concatenate(drawn))
+        offsets = rng.random(CELLS)
+        drawn: list[int] = []
+        for cell in np.flatnonzero(self.sizes[i]).tolist():
+            there = rows[self.cells[rows] == cell].tolist()
+            mark = offsets[cell]
+            for row in there:
+                # Every time the sum of the probabilities passes a whole number, one row is drawn.
+                passed = mark + chance[cell]
+                if math.floor(passed) > math.floor(mark):
+                    drawn.append(row)
+                mark = passed
+        asked = rng.permutation(np.array(drawn, np.int64))
         base = expected @ self.sizes[i]
         lowest = -self.worst(chance, tables, expected)
         return Step(asked, self.cells[asked], chance, base, lowest)
@@ -135,8 +144,8 @@ class GroupWalk:
         """Return the most that one group, or one row, can lose; shape (claims,)."""
         below = tables.min(-1) - expected
         weight = np.divide(1.0, chance, out=np.zeros(CELLS), where=chance > 0)
-        drawn = np.ceil(self.sizes * chance - 1e-9)
-        totals = self.sizes @ expected.T + drawn @ (below * weight).T
+        drawn = np.ceil(self._kinds * chance - 1e-9)
+        totals = self._kinds @ expected.T + drawn @ (below * weight).T
         return -np.minimum(totals.min(0), tables.min((1, 2)))
 
     def usual_pace(self, share: FloatArray, tables: FloatArray, rates: FloatArray) -> list[Pace]:
@@ -189,7 +198,7 @@ class RowWalk:
         below = (tables.min(-1) - expected)[:, there] / chance[there]
         lowest = base + below.min(-1)
         bounds = np.cumsum(left * chance)
-        cell = int(np.searchsorted(bounds, self._draws[self.drawn] * bounds[-1], side="right"))
+        cell = int(np.searchsorted(bounds, float(self._draws[self.drawn]) * float(bounds[-1]), side="right"))
         row = np.array([self._left[cell].pop()], np.int64)
         self.drawn += 1
         return Step(row, self.cells[row], chance, base, lowest)
