@@ -406,6 +406,8 @@ class GateAnswered(RunEvent):
     of: str | None = field(default=None, metadata=_OMIT)
     """The run whose hunks were composed."""
     hunks: tuple[int, ...] | None = field(default=None, metadata=_OMIT)
+    flips: Json | None = field(default=None, metadata=_OMIT)
+    """Where labels of flips decided: the evidence, as `FlipDecision.to_json` writes it."""
 
 
 KINDS: Mapping[str, type[RunEvent]] = {

@@ -1,7 +1,7 @@
 from .decision import ClaimState, FlipDecision, FlipOutcome, LabelsLeft
 from .design import ESTIMANDS, Estimand, FlipDesign, PoolRow, count_flips, pool_rows
 from .queue import Draw, FlipQueue, GivenLabel
-from .scores import LINEAR, positive_rates, score_table
+from .scores import LINEAR, positive_rates, require_linear, score_table
 from .steps import allocate
 from .wealth import Wealth
 
@@ -23,5 +23,6 @@ __all__ = [
     "count_flips",
     "pool_rows",
     "positive_rates",
+    "require_linear",
     "score_table",
 ]

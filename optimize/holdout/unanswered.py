@@ -35,7 +35,7 @@ class AskedAgain:
 
 
 def ask_again(
-    before: JudgedDataset, after: JudgedDataset, ask_before: Ask, ask_after: Ask
+    before: JudgedDataset, after: JudgedDataset, ask_before: Ask, ask_after: Ask, *, unlabelled: bool = False
 ) -> tuple[JudgedDataset, JudgedDataset, tuple[AskedAgain, ...]]:
     """Ask both prompts again about the labelled rows that either left unanswered, up to `ROUNDS` times.
 
@@ -45,6 +45,7 @@ def ask_again(
     Args:
         before, after: Answers to the same dataset, rows in the same order.
         ask_before, ask_after: Ask the prompt of that side.
+        unlabelled: Whether rows without a label count too, as people are yet to label them.
 
     Returns:
         Both sides with the answers that came, and the count of each round.
@@ -52,7 +53,7 @@ def ask_again(
     sides = list(before.answers), list(after.answers)
     rounds: list[AskedAgain] = []
     for repeat in range(1, ROUNDS + 1):
-        silent = _silent(before.dataset.rows, *sides)
+        silent = _silent(before.dataset.rows, *sides, unlabelled=unlabelled)
         if not silent:
             break
         again = replace(before.dataset, rows=tuple(before.dataset.rows[i] for i in silent))
@@ -62,7 +63,7 @@ def ask_again(
             for answers, reply in zip(sides, (old, new), strict=True):
                 if both or not isinstance(answers[i], Verdict):
                     answers[i] = reply
-        left = len(_silent(before.dataset.rows, *sides))
+        left = len(_silent(before.dataset.rows, *sides, unlabelled=unlabelled))
         rounds.append(AskedAgain(repeat=repeat, rows=len(silent), left=left))
     old_answers, new_answers = sides
     return (
@@ -72,11 +73,12 @@ def ask_again(
     )
 
 
-def _silent(rows: Sequence[Row], old: Sequence[Answer], new: Sequence[Answer]) -> list[int]:
+def _silent(rows: Sequence[Row], old: Sequence[Answer], new: Sequence[Answer], *, unlabelled: bool) -> list[int]:
     """Return the positions of labelled rows without a verdict on either side, but for those too long to be sent."""
     silent = []
     for i, (row, old_answer, new_answer) in enumerate(zip(rows, old, new, strict=True)):
-        if row.label is not None and (_may_answer(old_answer) or _may_answer(new_answer)):
+        counts = unlabelled or row.label is not None
+        if counts and (_may_answer(old_answer) or _may_answer(new_answer)):
             silent.append(i)
     return silent
 

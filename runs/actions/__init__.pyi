@@ -2,6 +2,7 @@ from .accept import HunkChoice, NotAccepted, accept_hunks, identity, record_revi
 from .calibrate import CalibrationRun, run_calibration
 from .check_data import find_leaks
 from .find_slices import UNGROUPED, Search, advise, group_by_input, search
+from .flip_gate import FlipGated, FlipTerms, flip_progress, gate_by_flips, settle_flips
 from .flips import flips_of, validation
 from .gate import GateModel, TwoJudges, gate_judges
 from .gate_decision import GATED, HUNKS, Gated, Terms, decisions_about, gated_on, needed, provenance, verification
@@ -19,6 +20,8 @@ __all__ = [
     "UNGROUPED",
     "CalibrationRun",
     "CostSummary",
+    "FlipGated",
+    "FlipTerms",
     "GateModel",
     "Gated",
     "HunkChoice",
@@ -36,7 +39,9 @@ __all__ = [
     "baseline",
     "decisions_about",
     "find_leaks",
+    "flip_progress",
     "flips_of",
+    "gate_by_flips",
     "gate_judges",
     "gated_on",
     "group_by_input",
@@ -56,6 +61,7 @@ __all__ = [
     "reworded",
     "run_calibration",
     "search",
+    "settle_flips",
     "start_run",
     "validation",
     "verification",

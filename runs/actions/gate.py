@@ -104,12 +104,26 @@ class TwoJudges:
             rules={version: DecisionRule.from_json(rule) for version, rule in body["rules"].items()},
         )
 
-    def dataset(self) -> Dataset:
+    @property
+    def inputs(self) -> tuple[str, ...]:
+        """The inputs of both prompts."""
+        return tuple(dict.fromkeys((*self.before.inputs, *self.after.inputs)))
+
+    def dataset(self, *, require_labels: bool = True) -> Dataset:
         """Read the rows with the inputs of both prompts."""
-        inputs = tuple(dict.fromkeys((*self.before.inputs, *self.after.inputs)))
         scale = self.reading.get("label_scale")
         reading = {**self.reading, "label_scale": parse_label_scale(scale) if scale else None}
-        return load_dataset(self.data, inputs=inputs, scale=self.before.scale, **reading)
+        return load_dataset(
+            self.data, inputs=self.inputs, scale=self.before.scale, require_labels=require_labels, **reading
+        )
+
+    def versions(self) -> dict[str, Any]:  # Any: JSON
+        """Return the versions of both prompts and of their rules, as a question has them."""
+        versions: dict[str, Any] = {}
+        for side, prompt in (("before", self.before), ("after", self.after)):
+            rule = self.rules.get(prompt.version)
+            versions[side] = {"version": prompt.version, "rule": rule.version if rule else None}
+        return versions
 
     def to_json(self) -> dict[str, Any]:  # Any: JSON
         """Return what `from_json` reads."""
@@ -127,15 +141,15 @@ def gate_judges(workspace: Workspace, two: TwoJudges, terms: Terms, model: GateM
     """
     before, after, options = two.before, two.after, model.options
     if before.version == after.version:
-        raise InputError(f"{_named(before)} and {_named(after)} are the same prompt; there is nothing to decide")
+        raise InputError(f"{named(before)} and {named(after)} are the same prompt; there is nothing to decide")
     dataset = two.dataset()
     empty = replace(dataset, rows=())
     terms.require_fit(dataset, *(JudgedDataset(dataset=empty, answers=(), scale=p.scale) for p in (before, after)))
     groups = count_groups(dataset)
     holdout = SealedRows(dataset, name="holdout", groups=groups)
     question = {**model.question(), "holdout": holdout.content_hash}
-    question |= {"before": _version(before, two.rules), "after": _version(after, two.rules), **terms.to_json()}
-    about = {"before": _named(before), "after": _named(after), "data": two.data.name, "rows": len(dataset)}
+    question |= {**two.versions(), **terms.to_json()}
+    about = {"before": named(before), "after": named(after), "data": two.data.name, "rows": len(dataset)}
     about |= {"groups": groups, "notes": list(dataset.notes), **terms.to_json()}
 
     def answer(run_id: str) -> tuple[dict[str, Any], ClientStats]:
@@ -170,7 +184,7 @@ def decide_with_model(
             *prompts,
             holdout,
             terms.objective,
-            judge=lambda prompt, rows, repeat: _ask(
+            judge=lambda prompt, rows, repeat: ask_rows(
                 prompt, rows, client, model, rule=rules.get(prompt.version), repeat=repeat
             ),
             ledger=ledger,
@@ -184,12 +198,12 @@ def decide_with_model(
     return body, client.stats
 
 
-def _ask(
+def ask_rows(
     prompt: JudgePrompt, rows: Dataset, client: Client, model: GateModel, *, rule: DecisionRule | None, repeat: int
 ) -> JudgedDataset:
     """Judge the rows; decide nothing on those that happened to be judged before money or endpoint gave out."""
     settings = JudgeSettings(max_tokens=model.options.max_tokens, confidence=model.confidence)
-    named = f"judging with {_named(prompt)}" + (f", unanswered rows, time {repeat + 1}" if repeat else "")
+    doing = f"judging with {named(prompt)}" + (f", unanswered rows, time {repeat + 1}" if repeat else "")
     judged = judge_as(
         prompt,
         rows,
@@ -198,21 +212,17 @@ def _ask(
         settings=settings,
         rule=rule,
         repeat=repeat,
-        progress=lambda progress: model.watch(named, progress),
+        progress=lambda progress: model.watch(doing, progress),
     )
     reasons = [answer.reason for answer in judged.answers if isinstance(answer, Unscored)]
     if unpaid := reasons.count("budget"):
         hint = "ask again with a larger --budget; the answers that came are kept, and so is the look"
-        raise BudgetSpent(f"the budget ended while {named}: {unpaid} rows are left", hint=hint)
+        raise BudgetSpent(f"the budget ended while {doing}: {unpaid} rows are left", hint=hint)
     if repeat == 0:
         require_answers(judged.answers)
     return judged
 
 
-def _named(prompt: JudgePrompt) -> str:
+def named(prompt: JudgePrompt) -> str:
+    """Return a prompt's name and version."""
     return f"{prompt.name}@{prompt.version}"
-
-
-def _version(prompt: JudgePrompt, rules: Mapping[str, DecisionRule]) -> dict[str, str | None]:
-    rule = rules.get(prompt.version)
-    return {"version": prompt.version, "rule": rule.version if rule else None}

@@ -248,14 +248,15 @@ class GatedOn:
 def decisions_about(workspace: Workspace, prompt: JudgePrompt) -> Iterator[GatedOn]:
     """Yield every decision of the gate about a version of a judge, oldest run first."""
     for info in list_runs(workspace.database) if workspace.exists else ():
-        if info.kind not in ("optimize", "gate", "recheck", HUNKS):
+        if info.kind not in ("optimize", "gate", "recheck", "queue", HUNKS):
             continue
         run = read_run(workspace, info.run_id)
         if info.kind == "optimize":
             version = run.best.version if run.best else None
             model, decision = run.started.model if run.started else None, run.decision
         else:
-            after = info.config["question"]["after"]
+            question = info.config["design"].get("question") if info.kind == "queue" else info.config["question"]
+            after = question["after"] if question else None
             version = after["version"] if isinstance(after, dict) else None  # a text is the version of mere verdicts
             model = run.answer.model if run.answer else None
             decision = run.answer.decision if run.answer else None
@@ -263,7 +264,7 @@ def decisions_about(workspace: Workspace, prompt: JudgePrompt) -> Iterator[Gated
             yield GatedOn(
                 model=model,
                 outcome=decision.outcome,
-                simulated=bool(decision.evidence and decision.evidence.simulated),
+                simulated=decision.evidence.simulated if decision.evidence else run.simulated,
                 run=info.run_id,
                 kind=info.kind,
                 reason=decision.reason,

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from ...judges import Dataset, InputError, OutputScale, Row, hash_rows, load_dataset, parse_label_scale
+from ...optimize.flips import FlipDesign, FlipQueue, GivenLabel
 from ...optimize.holdout.row_fingerprints import row_keys
 from ..store.journal import create_run, find_run, get_run, set_state
 from ..store.labels import LabelAction, LabelRecord, LabelStore, NewLabel, counting_records
@@ -18,6 +19,10 @@ from .next_labels import NextRows, OpenQuestion
 
 KIND = "queue"
 """The kind of run that a queue is."""
+FLIPS = "flips"
+"""The kind of design that decides between two prompts."""
+JUDGING = "judging"
+"""The same while the prompts have not judged all rows yet."""
 DISAGREE = "the two annotators disagree"
 AWAITS_SECOND = "the second annotator has not labelled it yet"
 
@@ -34,15 +39,6 @@ class DrawnRow(Protocol):
 
     @property
     def design(self) -> str: ...
-
-
-@dataclass(frozen=True, slots=True)
-class GivenLabel:
-    """What has been said of one row, as the queue sees it."""
-
-    row_id: str
-    label: float | None
-    """None for a row without a label that counts."""
 
 
 class Queue(Protocol):
@@ -177,6 +173,12 @@ def open_queue(config: QueueConfig) -> Queue:
     if kind == LISTED:
         name = config.design.get("name", LISTED)
         return ListedQueue(order=config.rows, probability=config.design["probability"], design=name)
+    if kind == FLIPS:
+        return FlipQueue(FlipDesign.from_json(config.design["flips"]))
+    if kind == JUDGING:
+        raise InputError(
+            "the two judges have not judged all rows of the queue yet", hint="run `judgewright gate --unlabelled` again"
+        )
     raise InputError(f"a queue of kind {kind!r} is not known", hint="a newer Judgewright made it")
 
 
@@ -315,10 +317,12 @@ class LabelSession:
         return [record for record in self._counting if record.annotator == self.annotator]
 
     def _given(self) -> list[GivenLabel]:
-        records = self._counting
-        if self.config.second > 0:
-            records = [record for record in records if record.annotator == self._first]
-        return [GivenLabel(record.row_id, record.label) for record in records]
+        given: list[GivenLabel] = []
+        for row in labels_of_queue(self.run_id, self.config, self._records):
+            # Until the second annotator has labelled a row the first one's label stands.
+            label = row.first.label if row.reason == AWAITS_SECOND else row.label
+            given.append(GivenLabel(row.first.row_id, label))
+        return given
 
     def _waiting(self) -> list[LabelRecord]:
         """Return the first annotator's labels that await a second one."""

@@ -11,17 +11,21 @@ import click
 
 from ...judges import InputError, JudgedDataset, JudgePrompt
 from ...optimize import Objective, ObjectiveWords
+from ...optimize.flips import ESTIMANDS, Estimand
 from ...optimize.options import option, option_fields, spelling
 from ...slices.saved import read_slice
+from ..actions.flip_gate import FlipGated, FlipTerms, gate_by_flips, settle_flips
 from ..actions.gate import GateModel, TwoJudges, gate_judges
 from ..actions.gate_decision import Gated, Terms, gate_verdicts
 from ..actions.verdict_pairs import pair_verdicts, read_holdout, read_verdicts, split_name
 from ..config.options import FLOOR, GUARD, CallOptions, ModelOptions, RowOptions, limits_option
+from ..reports.flip_report import say_flips
 from ..reports.gate_report import say_gated
 from ..store.sealed_rows import version_of
 from ..store.workspace import Workspace
 from ..terminal import progress_on_stderr, say_json
 from .help import Command
+from .label import read_share  # a queue is described as `label` describes one
 from .model_access import asking_environment
 from .options import json_option, options_of, require_model, writes_workspace
 from .score import VerdictFileOptions, read_columns  # verdict files are read as `score` reads them
@@ -29,6 +33,7 @@ from .score import VerdictFileOptions, read_columns  # verdict files are read as
 EXAMPLES = """\
 Example:  judgewright gate groundedness@1349 mine.yaml holdout.jsonl --model gpt-4o-mini --target precision
 Files:    judgewright gate old.jsonl new.jsonl --target f1 --threshold 2
+Pool:     judgewright gate groundedness@1349 mine.yaml pool.jsonl --unlabelled --model gpt-4o-mini --target precision
 Matrix:   judgewright gate all.jsonl:theirs all.jsonl:ours --target kappa --scale 0..3
 """
 _gate = partial(option, "Gate")
@@ -48,6 +53,33 @@ class TermOptions:
     allow_opened: bool = _gate(False, "Decide on rows an earlier run saw all the same, and say so.")
 
 
+_unlabelled = partial(option, "Without labels")
+
+
+@dataclass(frozen=True, kw_only=True)
+class UnlabelledOptions:
+    """How a pool without labels is decided on."""
+
+    unlabelled: bool = _unlabelled(
+        False, "HOLDOUT has no labels: make a queue of the rows that tell the two apart, or say what its labels decide."
+    )
+    sealed: Path | None = _unlabelled(
+        None, "With --unlabelled: a sealed holdout whose own labels are taken in.", kind="file", flag="--holdout"
+    )
+    estimand: Estimand = _unlabelled(
+        "groups",
+        "With --unlabelled: decide about new groups like these, or about this pool alone, which takes fewer groups.",
+        choices=tuple(ESTIMANDS),
+    )
+    ask: str = _unlabelled("", "With --unlabelled: what people are asked; it stands above every row.", metavar="TEXT")
+    second: str = _unlabelled(
+        "none",
+        "With --unlabelled: whether a second annotator labels none, all or a share of the rows such as 0.2.",
+        metavar="none|all|SHARE",
+    )
+    abandon: bool = _unlabelled(False, "With --unlabelled: conclude the queue undecided; its look counts.")
+
+
 FOR_JUDGES = ("columns", "label_scale", "limit", "skip_incomplete")
 """Options about rows that are for judges that are asked only."""
 
@@ -56,7 +88,7 @@ FOR_JUDGES = ("columns", "label_scale", "limit", "skip_incomplete")
 @click.argument("judge_a")
 @click.argument("judge_b")
 @click.argument("holdout", required=False, type=click.Path(path_type=Path))
-@options_of(terms=TermOptions, models=CallOptions, rows=RowOptions, files=VerdictFileOptions)
+@options_of(terms=TermOptions, models=CallOptions, rows=RowOptions, files=VerdictFileOptions, pool=UnlabelledOptions)
 @writes_workspace
 @json_option
 def gate(
@@ -67,6 +99,7 @@ def gate(
     models: CallOptions,
     rows: RowOptions,
     files: VerdictFileOptions,
+    pool: UnlabelledOptions,
     workspace: Workspace,
     as_json: bool,
 ) -> None:
@@ -74,7 +107,8 @@ def gate(
 
     JUDGE_A and JUDGE_B are judges (name, name@version or YAML file), asked about the rows of HOLDOUT, or two verdict
     files, FILE:NAME for a column of a matrix; their HOLDOUT names the rows and labels that count. Every decision is a
-    look at the holdout, entered in the workspace's ledger. Exits 0 when JUDGE_B is accepted, 1 otherwise.
+    look at the holdout, entered in the workspace's ledger. With --unlabelled people label some of its rows first
+    (`judgewright label`), and the same command says what they decide. Exits 0 when JUDGE_B is accepted, 1 otherwise.
     """
     first, second = split_name(judge_a), split_name(judge_b)
     judge = None if first or second else workspace.registry.get(judge_a)
@@ -86,6 +120,14 @@ def gate(
     )
     if (first is None) != (second is None):
         raise InputError("one side is a verdict file and the other a judge", hint="give two files, or two judges")
+    if pool.unlabelled:
+        if first:
+            raise InputError("--unlabelled asks judges; verdict files have no texts to label", hint="give two judges")
+        _refuse(files, "is for verdict files, not for judges that are asked")
+        flips = _of_flips(workspace, (judge_a, judge_b), holdout, agreed, rows, models, pool, quiet=as_json)
+        finish_flips(flips, as_json=as_json)
+        return
+    _refuse(pool, "is for --unlabelled")
     if first and second:
         sides, versions = _of_files((first, second), holdout, rows, files)
         gated = gate_verdicts(workspace, *sides, agreed, known_as=versions)
@@ -101,6 +143,16 @@ def finish(gated: Gated, *, as_json: bool) -> None:
         say_json(gated.to_json())
     else:
         say_gated(gated)
+    if not gated.accepted:
+        sys.exit(1)
+
+
+def finish_flips(gated: FlipGated, *, as_json: bool) -> None:
+    """Print how far a queue has come, and leave with 1 where it is not accepted."""
+    if as_json:
+        say_json(gated.to_json())
+    else:
+        say_flips(gated)
     if not gated.accepted:
         sys.exit(1)
 
@@ -138,6 +190,35 @@ def _of_judges(
     *,
     quiet: bool,
 ) -> Gated:
+    two, options = _two_judges(workspace, judges, holdout, rows, models)
+    with progress_on_stderr(quiet=quiet) as watch:
+        environment = asking_environment(workspace.root, options.model)
+        return gate_judges(workspace, two, terms, GateModel(options=options, environment=environment, watch=watch))
+
+
+def _of_flips(
+    workspace: Workspace,
+    judges: tuple[str, str],
+    holdout: Path | None,
+    terms: Terms,
+    rows: RowOptions,
+    models: CallOptions,
+    pool: UnlabelledOptions,
+    *,
+    quiet: bool,
+) -> FlipGated:
+    two, options = _two_judges(workspace, judges, holdout, rows, models)
+    asked = FlipTerms(terms=terms, estimand=pool.estimand, ask=pool.ask, second=read_share(pool.second))
+    with progress_on_stderr(quiet=quiet) as watch:
+        environment = asking_environment(workspace.root, options.model)
+        model = GateModel(options=options, environment=environment, watch=watch)
+        gated = gate_by_flips(workspace, two, asked, model, holdout=pool.sealed)
+    return settle_flips(workspace, gated.run_id, abandon=True) if pool.abandon else gated
+
+
+def _two_judges(
+    workspace: Workspace, judges: tuple[str, str], holdout: Path | None, rows: RowOptions, models: CallOptions
+) -> tuple[TwoJudges, ModelOptions]:
     if holdout is None:
         raise InputError("two judges need the rows to be asked about", hint="judgewright gate A B HOLDOUT --model NAME")
     options = ModelOptions(**{**vars(models), "model": require_model(models.model)})
@@ -145,13 +226,12 @@ def _of_judges(
     # The run keeps how the file was read, under the names of `load_dataset`.
     reading = {field.name: getattr(rows, field.name) for field in fields(rows)}
     reading["id"] = reading.pop("id_")
-    two = TwoJudges.of(workspace, before, after, holdout, reading)
-    with progress_on_stderr(quiet=quiet) as watch:
-        environment = asking_environment(workspace.root, options.model)
-        return gate_judges(workspace, two, terms, GateModel(options=options, environment=environment, watch=watch))
+    return TwoJudges.of(workspace, before, after, holdout, reading), options
 
 
-def _refuse(options: RowOptions | VerdictFileOptions, reason: str, *, only: tuple[str, ...] = ()) -> None:
+def _refuse(
+    options: RowOptions | VerdictFileOptions | UnlabelledOptions, reason: str, *, only: tuple[str, ...] = ()
+) -> None:
     """Refuse options that would have no effect."""
     for field, _ in option_fields(type(options)):
         default = {} if field.default_factory is not MISSING else field.default

@@ -124,7 +124,7 @@ def _make_queue(workspace: Workspace, path: Path, options: LabelOptions, reading
         config = list_rows(dataset, path=path, reading=how, again=options.again, seed=options.seed)
     else:
         config = _list_next(workspace, dataset, path, options, how)
-    return create_queue(workspace, replace(config, question=options.ask, second=_read_share(options.second)))
+    return create_queue(workspace, replace(config, question=options.ask, second=read_share(options.second)))
 
 
 def _list_next(
@@ -174,7 +174,12 @@ def _read_rows(workspace: Workspace, path: Path, judge: str | None, reading: Row
     )
 
 
-def _read_share(text: str) -> float:
+def read_share(text: str) -> float:
+    """Read which share of the rows a second annotator labels.
+
+    Raises:
+        InputError: It is not none, all or a share.
+    """
     if text in ("none", "all"):
         return float(text == "all")
     try:

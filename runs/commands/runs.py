@@ -61,8 +61,10 @@ def show(run: str, workspace: Workspace, as_json: bool) -> None:
     RUN is an id, the beginning of one, or `latest`; the same in all commands that take a run.
     """
     from ...optimize.events import GateAnswered, read_event
+    from ..actions.flip_gate import decides_flips, flip_progress
     from ..actions.gate_decision import Gated
     from ..actions.run_summary import read_run
+    from ..reports.flip_report import say_flips
     from ..reports.gate_report import say_gated
     from ..reports.run_report import say_course, say_prompt_diff
     from ..reports.terminal_report import say_event
@@ -76,9 +78,11 @@ def show(run: str, workspace: Workspace, as_json: bool) -> None:
     say(f"Run {record.run_id}: {record.kind}, {record.state}, started {moment(record.created)}")
     if record.kind == "tune":
         say("A search over settings by `judgewright tune`, which was removed; --json prints what it recorded.")
+    if decides_flips(record):
+        say_flips(flip_progress(workspace, record.run_id))
     for stored in summary.events:
         event = read_event(stored.kind, stored.payload)
-        if isinstance(event, GateAnswered):
+        if isinstance(event, GateAnswered) and event.flips is None:
             say_gated(Gated(run_id=record.run_id, answer=event, repeated=False))
         elif event is not None:
             say_event(event)

@@ -1,0 +1,327 @@
+"""Put two prompts through the gate on rows that nobody has labelled: judge, make a queue, decide by its labels.
+
+Both are asked about the pool. The rows with both verdicts, and how rows are drawn from them, are frozen in a run of the
+kind `queue`, and the look is entered in the ledger before the first label. Then people label (`judgewright label`), and
+the same question asked again says what the labels decide. A decision is entered once and stays; a queue that is
+abandoned is concluded undecided, and its look counts all the same.
+
+Unlike the gate on a labelled holdout this one knows no veto by slices, for which the labels of flips are too few, and
+no least share of answers: a row that one side alone left unscored counts against the new prompt.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from ...judges import Client, ClientStats, Dataset, InputError, JudgedDataset, JudgePrompt, Row, hash_rows
+from ...judges.models import ask_together
+from ...optimize.events import GateAnswered, read_as
+from ...optimize.flips import (
+    Estimand,
+    FlipDecision,
+    FlipDesign,
+    FlipQueue,
+    GivenLabel,
+    count_flips,
+    pool_rows,
+    require_linear,
+)
+from ...optimize.holdout import RowFingerprints, ask_again, row_keys
+from ...optimize.holdout.ledger import Look
+from ..store.journal import RunJournal, RunRecord, create_run, get_run, list_runs, run_session, set_config, set_state
+from ..store.labels import LabelStore
+from ..store.ledger import HoldoutLedger
+from ..store.run_clients import open_run_clients
+from ..store.workspace import Workspace
+from .gate import GateModel, TwoJudges, ask_rows, named
+from .gate_decision import GATED, Terms, count_groups
+from .label import AWAITS_SECOND, FLIPS, JUDGING, KIND, QueueConfig, hash_unlabelled, labels_of_queue
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FlipTerms:
+    """What is decided by flips, and how people are asked."""
+
+    terms: Terms
+    estimand: Estimand = "groups"
+    ask: str = ""
+    """The question above every row, in the user's words."""
+    second: float = 0.0
+    """Share of the rows that a second annotator labels too."""
+
+    def require_fit(self) -> None:
+        """Make sure that flips can decide it.
+
+        Raises:
+            InputError: A metric is no sum over rows, or a slice is to be kept.
+        """
+        objective = self.terms.objective
+        for metric in (objective.target, *(guard.metric for guard in objective.guards)):
+            require_linear(metric)
+        if objective.floors:
+            raise InputError(
+                f"the labels of flips say which prompt is better, not how high {objective.floors[0].metric} is",
+                hint="leave out the floor, or label a holdout for judgewright gate",
+            )
+        if self.terms.slice is not None or objective.slice is not None:
+            raise InputError("the labels of flips are too few to watch a slice", hint="leave out --slice")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FlipGated:
+    """How far a queue has come, and what it decides."""
+
+    run_id: str
+    about: Mapping[str, Any]  # Any: JSON
+    """Names of both judges, the pool's counts, the objective as it was read, the model."""
+    look: Look
+    decision: FlipDecision
+    answer: GateAnswered | None
+    """The decision as it was entered; None while there is none."""
+    awaited: bool = False
+    """Whether a second annotator is still to label some rows."""
+    stats: ClientStats | None = None
+
+    @property
+    def ends(self) -> bool:
+        """Whether no further label can change it."""
+        return self.decision.over and not (self.awaited and self.decision.outcome == "undecided")
+
+    @property
+    def accepted(self) -> bool:
+        """Whether the second judge may replace the first."""
+        return self.answer is not None and self.answer.decision.accepted
+
+    @property
+    def outcome(self) -> str:
+        """What was decided; `undecided` while nothing is."""
+        return self.answer.decision.outcome if self.answer else self.decision.outcome
+
+    @property
+    def reason(self) -> str:
+        """Why, in a sentence."""
+        return self.answer.decision.reason if self.answer else self.decision.reason
+
+    def to_json(self) -> dict[str, Any]:  # Any: JSON
+        """Return what `gate --unlabelled --json` prints."""
+        stats = self.stats
+        left = self.decision.left if self.answer is None else None
+        return {
+            "run": self.run_id,
+            **self.about,
+            "estimand": self.decision.estimand,
+            "decision": {"accepted": self.accepted, "outcome": self.outcome, "reason": self.reason},
+            "evidence": self.decision.to_json(),
+            "look": self.look.number,
+            "alpha": self.look.alpha,
+            "concluded": self.answer is not None,
+            "labels_left": None if left is None else asdict(left),
+            "calls": stats.calls if stats else 0,
+            "recorded": stats.recorded if stats else 0,
+            "cost": stats.cost if stats and stats.price_known else None,
+        }
+
+
+def gate_by_flips(
+    workspace: Workspace, two: TwoJudges, asked: FlipTerms, model: GateModel, *, holdout: Path | None = None
+) -> FlipGated:
+    """Ask two prompts about rows without labels and make the queue; once there is one, say what its labels decide.
+
+    Args:
+        two: The prompts, and the pool as their data.
+        asked: The question.
+        model: Who judges.
+        holdout: The sealed holdout, whose own labels are taken in.
+
+    Raises:
+        InputError: The rows, the terms or the holdout's state allow no decision.
+        WorldError: The endpoint, the budget or the disk stopped it; asking again goes on.
+    """
+    before, after, database = two.before, two.after, workspace.database
+    asked.require_fit()
+    if before.version == after.version:
+        raise InputError(f"{named(before)} and {named(after)} are the same prompt; there is nothing to decide")
+    every = two.dataset(require_labels=False)
+    sealed = None if holdout is None else replace(two, data=holdout).dataset()
+    question = {**model.question(), **two.versions(), **asked.terms.to_json(), "estimand": asked.estimand}
+    question |= {"pool": hash_unlabelled(every), "holdout": sealed.content_hash if sealed else None}
+    found = find_flips(workspace, question)
+    if found is not None and decides_flips(get_run(database, found)):
+        return settle_flips(workspace, found)
+    pool, notes = _leave_out(workspace, every, sealed)
+    labels = sealed.labels if sealed else pool.labels
+    about = {"before": named(before), "after": named(after), "data": two.data.name, "rows": len(pool)}
+    about |= {"groups": count_groups(pool), "notes": [*pool.notes, *notes], **asked.terms.to_json()}
+    config = QueueConfig(
+        data=str(two.data.resolve()),
+        data_hash=hash_unlabelled(pool),
+        inputs=two.inputs,
+        reading=two.reading,
+        scale=asdict(labels),
+        design={"kind": JUDGING, "question": question},
+        rows=tuple(row.id for row in pool.rows),
+        question=asked.ask,
+        second=asked.second,
+    )
+    database.claim()
+    run_id = found or create_run(database, KIND, asdict(config))
+    with run_session(database, run_id):
+        with open_run_clients(workspace, run_id, model.options, model.environment) as clients:
+            client = clients[model.options.model, model.options.via]
+            sides = _judge(two, pool, client, model)
+            of_holdout = None if sealed is None else _judge(two, sealed, client, model)
+        rows = pool_rows(*sides)
+        if all(row.before == row.after for row in rows):
+            raise InputError(f"{named(before)} and {named(after)} say the same of every row; there is nothing to label")
+        known = pool_rows(*of_holdout, labelled=True) if of_holdout else ()
+        look = _begin(workspace, run_id, two, pool, sealed, allow_opened=asked.terms.allow_opened)
+        design = FlipDesign(
+            target=asked.terms.objective.target,
+            guards=asked.terms.objective.guards,
+            alpha=look.alpha,
+            # The same question draws the same rows.
+            seed=int.from_bytes(hashlib.blake2b(repr(question).encode("utf-8", "replace"), digest_size=4).digest()),
+            estimand=asked.estimand,
+            positive_from=labels.threshold,
+            rows=(*rows, *known),
+        )
+        simulated = sides[0].simulated or sides[1].simulated
+        about |= {
+            "model": client.model.name,
+            "simulated": simulated,
+            "flipped": count_flips(rows),
+            "holdout_rows": len(known),
+        }
+        drawn = {"kind": FLIPS, "question": question, "about": about, "look": asdict(look), "flips": design.to_json()}
+        set_config(database, run_id, asdict(replace(config, design=drawn)))
+    # It waits for labels.
+    set_state(database, run_id, "stopped")
+    return replace(settle_flips(workspace, run_id), stats=client.stats)
+
+
+def settle_flips(workspace: Workspace, run_id: str, *, abandon: bool = False) -> FlipGated:
+    """Enter what the labels of a queue decide, in the ledger and in the run, where it stays; say how far it has come.
+
+    Args:
+        abandon: Whether to conclude it undecided where the labels so far decide nothing.
+    """
+    gated = flip_progress(workspace, run_id)
+    decision, look, database = gated.decision, gated.look, workspace.database
+    if gated.answer is not None or not (gated.ends or abandon):
+        return gated
+    reason = decision.reason if decision.over else f"abandoned after {decision.labels:,} labels; {decision.reason}"
+    reason = "; ".join((reason, *look.cautions))
+    about = {name: value for name, value in gated.about.items() if name not in ("flipped", "holdout_rows")}
+    said = {"accepted": decision.accepted, "outcome": decision.outcome, "reason": reason}
+    database.claim()
+    with run_session(database, run_id):
+        HoldoutLedger(database).conclude(look, outcome=decision.outcome, reason=reason)
+        event = RunJournal(database, run_id).record(GATED, {**about, "decision": said, "flips": decision.to_json()})
+    return replace(gated, answer=read_as(GateAnswered, event.payload))
+
+
+def decides_flips(record: RunRecord) -> bool:
+    """Whether a run is a queue that decides between two prompts."""
+    return record.kind == KIND and record.config["design"]["kind"] == FLIPS
+
+
+def flip_progress(workspace: Workspace, run_id: str) -> FlipGated:
+    """Say how far the labels of a queue have come; nothing is entered."""
+    database = workspace.database
+    config = QueueConfig.from_json(get_run(database, run_id).config)
+    look = config.design["look"]
+    labels = labels_of_queue(run_id, config, LabelStore(database).records(run_id))
+    given = [GivenLabel(label.first.row_id, label.label) for label in labels]
+    events = RunJournal(database, run_id).events()
+    return FlipGated(
+        run_id=run_id,
+        about=config.design["about"],
+        look=Look(**{**look, "alike": tuple(look["alike"])}),
+        decision=FlipQueue(FlipDesign.from_json(config.design["flips"])).decide(given),
+        answer=next((read_as(GateAnswered, event.payload) for event in events if event.kind == GATED), None),
+        awaited=any(label.reason == AWAITS_SECOND for label in labels),
+    )
+
+
+def find_flips(workspace: Workspace, question: Mapping[str, Any]) -> str | None:  # Any: JSON
+    """Return the run that asks a question already."""
+    for info in reversed(list_runs(workspace.database) if workspace.exists else ()):
+        if info.kind == KIND and info.config["design"].get("question") == question:
+            return info.run_id
+    return None
+
+
+def _judge(two: TwoJudges, rows: Dataset, client: Client, model: GateModel) -> tuple[JudgedDataset, JudgedDataset]:
+    """Ask both prompts, and again about what either left unanswered."""
+
+    def ask(prompt: JudgePrompt, some: Dataset, repeat: int) -> JudgedDataset:
+        return ask_rows(prompt, some, client, model, rule=two.rules.get(prompt.version), repeat=repeat)
+
+    before, after = ask_together([partial(ask, two.before, rows, 0), partial(ask, two.after, rows, 0)])
+    before, after, _ = ask_again(before, after, partial(ask, two.before), partial(ask, two.after), unlabelled=True)
+    return before, after
+
+
+def _begin(
+    workspace: Workspace, run_id: str, two: TwoJudges, pool: Dataset, sealed: Dataset | None, *, allow_opened: bool
+) -> Look:
+    """Enter the look, before the first label is read or asked for."""
+    unlabelled = replace(pool, rows=tuple(replace(row, label=None) for row in pool.rows))
+    parts = (unlabelled,) if sealed is None else (unlabelled, sealed)
+    content_hash = hash_rows(row for part in parts for row in part.rows)
+    ledger = HoldoutLedger(workspace.database)
+    rows = {content_hash: RowFingerprints.of(*parts)}
+    ledger.remember(run_id, open=RowFingerprints(), sealed=rows, allow_opened=allow_opened)
+    return ledger.begin(content_hash, run_id=run_id, before=two.before.version, after=two.after.version)
+
+
+def _leave_out(workspace: Workspace, every: Dataset, sealed: Dataset | None) -> tuple[Dataset, list[str]]:
+    """Return the rows that can decide, and how many others there are: labelled, seen by a run, or of the holdout.
+
+    Raises:
+        InputError: None is left.
+    """
+    pool, notes = every, list[str]()
+
+    def keep(rows: Sequence[Row], why: str) -> None:
+        nonlocal pool
+        if len(rows) < len(pool):
+            notes.append(f"{len(pool) - len(rows):,} rows are left out: {why}")
+        pool = replace(pool, rows=tuple(rows))
+
+    keep([row for row in pool.rows if row.label is None], "they have a label (--holdout takes one in)")
+    if sealed is not None:
+        parts = [RowFingerprints.of(sealed)]
+        keep(_apart(pool, parts), "they, or rows of their groups, stand in the holdout")
+    if workspace.exists:
+        parts = [memory.open for memory in HoldoutLedger(workspace.database).history().memories]
+        keep(_apart(pool, parts), "they, or rows of their groups, were open to an earlier run")
+    if not pool.rows:
+        raise InputError(
+            f"no row of {every.name} is left to decide on: {'; '.join(notes) or 'it has none'}",
+            hint="give rows that no run has seen and nobody has labelled",
+        )
+    return pool, notes
+
+
+def _apart(pool: Dataset, parts: Sequence[RowFingerprints]) -> list[Row]:
+    """Return the rows of the groups that have no row, and no text of their own, in other parts."""
+    theirs = {key for part in parts for group in part.groups for key in (*group.rows, *group.texts)}
+    rows = list(pool.rows)
+    while theirs:
+        some = replace(pool, rows=tuple(rows))
+        met: set[bytes] = set()
+        for group in RowFingerprints.of(some).groups:
+            if not theirs.isdisjoint(group.rows) or not theirs.isdisjoint(group.texts):
+                met |= group.rows
+        if not met:
+            break
+        names = {row.group_key for row, key in zip(rows, row_keys(some), strict=True) if key in met}
+        # A text that two groups had may now be one group's own: look again.
+        rows = [row for row in rows if row.group_key not in names]
+    return rows

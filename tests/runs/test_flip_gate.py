@@ -1,0 +1,208 @@
+"""`gate --unlabelled`: two prompts judged on rows without labels, decided by the labels that people then give."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import click
+import pytest
+from click.testing import CliRunner, Result
+
+from judgewright.judges import InputError, Registry, load_dataset
+from judgewright.optimize.holdout import RowFingerprints
+from judgewright.runs.actions import decisions_about, flip_progress, settle_flips
+from judgewright.runs.actions.label import LabelSession
+from judgewright.runs.cli import cli
+from judgewright.runs.demo import write_demo_rows
+from judgewright.runs.store import HoldoutLedger, RunJournal, Workspace, get_run, list_runs
+
+PROMPT = Registry().get("groundedness")
+NUMBERS = "\nCompare each number with the source, and grade low if it does not appear there."
+BETTER = replace(PROMPT, criteria=PROMPT.criteria + NUMBERS)
+
+
+@pytest.fixture(scope="module")
+def texts(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a pool without labels, a labelled holdout of other rows, and an edited prompt."""
+    folder = tmp_path_factory.mktemp("texts")
+    write_demo_rows(folder / "all.jsonl", documents=200)
+    rows = read(folder / "all.jsonl")
+    documents = list(dict.fromkeys(row["group_id"] for row in rows))
+    sealed = set(documents[150:])
+    write(folder / "holdout.jsonl", [row for row in rows if row["group_id"] in sealed])
+    unlabelled = [{name: value for name, value in row.items() if name != "label"} for row in rows]
+    write(folder / "all_unlabelled.jsonl", unlabelled)
+    write(folder / "pool.jsonl", [row for row in unlabelled if row["group_id"] not in sealed])
+    (folder / "better.yaml").write_text(BETTER.to_yaml())
+    return folder
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Iterator[Workspace]:
+    """An empty workspace."""
+    with Workspace(tmp_path / "work") as workspace:
+        yield workspace
+
+
+def read(path: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in path.read_text().splitlines()]
+
+
+def write(path: Path, rows: list[dict[str, Any]]) -> Path:
+    path.write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+    return path
+
+
+def invoke(place: Workspace, *arguments: object) -> Result:
+    """Run a command in the workspace, which it opens itself."""
+    place.close()
+    command: click.Command = cli
+    return CliRunner().invoke(command, [*map(str, arguments), "--workspace", str(place.root)])
+
+
+def ask(place: Workspace, texts: Path, *more: object, pool: str = "pool.jsonl", code: int = 1) -> dict[str, Any]:
+    """Put the two prompts through the gate on the pool, and return what it printed."""
+    asked = ("gate", "groundedness", texts / "better.yaml", texts / pool, "--unlabelled", "--model", "simulated")
+    found = invoke(place, *asked, "--target", "accuracy", *more, "--json")
+    assert found.exit_code == code, (found.output, found.exception)
+    assert found.stdout, found.exception
+    return json.loads(found.stdout)
+
+
+def label(place: Workspace, texts: Path, run_id: str, *, annotator: str = "ann", limit: int = 1000) -> int:
+    """Label a queue as the rows' own labels say, and return how many rows were labelled."""
+    truth = {row["id"]: float(row["label"]) for row in read(texts / "all.jsonl")}
+    with Workspace(place.root) as workspace:
+        session = LabelSession(workspace, run_id, annotator)
+        count = 0
+        while count < limit and (row := session.next()) is not None:
+            session.label(truth[row.id], seconds=1.0)
+            count += 1
+        session.end(done=count < limit)
+    return count
+
+
+def test_two_prompts_are_decided_by_the_labels_of_some_flips(place: Workspace, texts: Path) -> None:
+    """The look is entered before the first label; the same command again says what the labels decide, once."""
+    begun = ask(place, texts)
+    assert (begun["concluded"], begun["look"], begun["decision"]["outcome"]) == (False, 1, "undecided")
+    assert begun["calls"] == 2 * begun["rows"]
+    with Workspace(place.root) as workspace:
+        record = get_run(workspace.database, begun["run"])
+        assert (record.kind, record.state) == ("queue", "stopped")
+        assert len(HoldoutLedger(workspace.database).history().records) == 1
+        assert flip_progress(workspace, begun["run"]).decision.labels == 0
+    first = label(place, texts, begun["run"], limit=3)
+    half = ask(place, texts)
+    assert (half["run"], half["calls"], half["concluded"]) == (begun["run"], 0, False)
+    assert half["evidence"]["labels"] == first == 3
+    count = first + label(place, texts, begun["run"])
+    assert count < begun["flipped"]
+    done = ask(place, texts, code=0)
+    assert done["decision"]["accepted"]
+    assert done["evidence"]["labels"] == count
+    assert ask(place, texts, code=0) == done
+    with Workspace(place.root) as workspace:
+        ledger = HoldoutLedger(workspace.database)
+        assert [one.outcome for one in ledger.history().records] == ["accepted"]
+        events = RunJournal(workspace.database, begun["run"]).events()
+        assert [event.kind for event in events] == ["gated"]
+        (gated,) = decisions_about(workspace, BETTER)
+        assert (gated.outcome, gated.simulated, gated.kind) == ("accepted", True, "queue")
+    shown = invoke(place, "runs", "show", begun["run"])
+    assert "ACCEPTED: accuracy rises on new groups like these" in shown.stdout
+
+
+def test_an_abandoned_queue_is_undecided_and_its_look_counts(place: Workspace, texts: Path) -> None:
+    """Another question about the same rows is the next look."""
+    begun = ask(place, texts)
+    label(place, texts, begun["run"], limit=2)
+    left = ask(place, texts, "--abandon")
+    assert left["concluded"]
+    assert left["decision"]["reason"].startswith("abandoned after 2 labels; not shown yet")
+    assert ask(place, texts)["decision"] == left["decision"]
+    assert ask(place, texts, "--estimand", "pool")["look"] == 2
+    with Workspace(place.root) as workspace:
+        assert [one.outcome for one in HoldoutLedger(workspace.database).history().records] == ["undecided", None]
+
+
+def test_rows_that_were_open_or_have_a_label_are_left_out(place: Workspace, texts: Path, tmp_path: Path) -> None:
+    """With all rows of their groups, and of groups that share a text with them; the answer counts them."""
+    rows = read(texts / "all.jsonl")
+    groups = list(dict.fromkeys(row["group_id"] for row in rows))
+    for row in rows:
+        if row["group_id"] not in groups[10:20]:
+            del row["label"]
+    seen = write(tmp_path / "seen.jsonl", [row for row in rows if row["group_id"] in groups[:10]])
+    dataset = load_dataset(seen, inputs=PROMPT.inputs, scale=PROMPT.scale, require_labels=False)
+    with Workspace(place.root) as workspace:
+        HoldoutLedger(workspace.database).remember("earlier", open=RowFingerprints.of(dataset), sealed={})
+    found = ask(place, texts, pool=str(write(tmp_path / "mixed.jsonl", rows)))
+    labelled = sum(row["group_id"] in groups[10:20] for row in rows)
+    notes = "\n".join(found["notes"])
+    assert f"{labelled} rows are left out: they have a label" in notes
+    (opened,) = [note for note in found["notes"] if "open to an earlier run" in note]
+    assert int(opened.split()[0]) >= len(dataset)
+    assert found["rows"] == len(rows) - labelled - int(opened.split()[0])
+
+
+def test_the_holdouts_own_labels_are_taken_in(place: Workspace, texts: Path) -> None:
+    """Its rows are no rows of the pool; what they say counts before the first label is asked for."""
+    found = ask(place, texts, "--holdout", texts / "holdout.jsonl", pool="all_unlabelled.jsonl")
+    sealed = read(texts / "holdout.jsonl")
+    (left_out,) = [note for note in found["notes"] if "stand in the holdout" in note]
+    assert int(left_out.split()[0]) >= len(sealed)
+    assert found["holdout_rows"] == found["evidence"]["holdout_labels"] == len(sealed)
+    assert found["evidence"]["target"]["e_value"] != 1
+
+
+def test_a_second_annotator_who_disagrees_takes_labels_away(place: Workspace, texts: Path) -> None:
+    """A row on which the two disagree counts as the worst case; the first then goes on."""
+    begun = ask(place, texts, "--second", "all")
+    count = label(place, texts, begun["run"])
+    with Workspace(place.root) as workspace:
+        awaiting = settle_flips(workspace, begun["run"])
+        assert awaiting.awaited
+        assert awaiting.answer is None
+        session = LabelSession(workspace, begun["run"], "bob")
+        truth = {row["id"]: float(row["label"]) for row in read(texts / "all.jsonl")}
+        turn = 0
+        while (row := session.next()) is not None:
+            session.label(truth[row.id] if turn % 5 else 1 - truth[row.id], seconds=1.0)
+            turn += 1
+        assert turn == count
+        first = LabelSession(workspace, begun["run"], "ann")
+        assert first.next() is not None
+        assert not flip_progress(workspace, begun["run"]).ends
+
+
+def test_what_flips_cannot_decide_is_refused_before_anything_is_asked(place: Workspace, texts: Path) -> None:
+    """A metric without a sum, a slice, verdict files, options of the other kind of gate."""
+    asked = ("gate", "groundedness", texts / "better.yaml", texts / "pool.jsonl", "--model", "simulated")
+    for more, message in (
+        (("--unlabelled", "--target", "kappa"), "kappa is no sum over rows"),
+        (("--unlabelled", "--target", "f1", "--slice", "genre = x"), "too few to watch a slice"),
+        (("--target", "f1", "--estimand", "pool"), "--estimand is for --unlabelled"),
+        (("--target", "f1", "--abandon"), "--abandon is for --unlabelled"),
+    ):
+        found = invoke(place, *asked, *more)
+        assert isinstance(found.exception, InputError)
+        assert message in str(found.exception)
+    same = invoke(place, "gate", "groundedness", "groundedness", *asked[3:], "--unlabelled", "--target", "f1")
+    assert "are the same prompt" in str(same.exception)
+    with Workspace(place.root) as workspace:
+        assert not workspace.exists or list_runs(workspace.database) == ()
+
+
+def test_people_read_how_many_rows_flip_and_what_to_do_next(place: Workspace, texts: Path) -> None:
+    """No verdict is shown, and the next command stands at the end."""
+    asked = ("gate", "groundedness", texts / "better.yaml", texts / "pool.jsonl", "--model", "simulated")
+    found = invoke(place, *asked, "--unlabelled", "--target", "precision", "--guard", "recall=0.1")
+    assert found.exit_code == 1
+    assert "of them flip" in found.stdout
+    assert "labels likely left: about" in found.stdout
+    assert found.stdout.rstrip().endswith("Then run this command again.")
