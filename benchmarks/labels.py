@@ -7,7 +7,7 @@ LLMJudge in pairs (accuracies within 8 points, both say yes to at least 2 %), pr
 one of each pair is the new one. A pair counts where the random order decides before the labels are used up; of the
 others wrong decisions are counted. "rows" takes each row for a group, "queries" the queries; "this pool" draws single
 rows. Beside it the labels that a test at a fixed number would take for the same gain with a power of .8 (independent
-rows). Equal: 500 runs each on 1,500 rows of a random pair, stopped at the first crossing: verdicts swapped by a fair
+rows). Equal: 500 runs each on 600 rows of a random pair, stopped at the first crossing: verdicts swapped by a fair
 coin for each group, or labels drawn so that the metric is equal though one says yes oftener; at most 33 of 500
 accepted.
 """
@@ -44,6 +44,8 @@ METRICS = ("accuracy", "precision", "recall", "f1")
 GUARDS = {"accuracy": "recall", "precision": "recall", "recall": "precision", "f1": "recall"}
 MARGIN = 0.05
 POWER = 0.84
+ROWS = 600
+"""Rows of a pool of equal judges."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -261,7 +263,7 @@ def _accept_equal(pairs: list[Pair], kind: str, metric: str, guarded: bool, runs
 
 
 def _some(pair: Pair, rng: np.random.Generator) -> Pair:
-    rows = rng.choice(len(pair.label), 1_500, replace=False)
+    rows = rng.choice(len(pair.label), ROWS, replace=False)
     return Pair(pair.name, pair.before[rows], pair.after[rows], pair.label[rows], pair.group[rows])
 
 

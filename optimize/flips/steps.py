@@ -113,6 +113,7 @@ class GroupWalk:
         """Rows of each group by cell; shape (groups, cells)."""
         # Groups are alike but for their sizes: few kinds have to be looked at for the worst.
         self._kinds: FloatArray = np.unique(self.sizes, axis=0)
+        self._scored: FloatArray | None = None
         self.visited = 0
 
     def next(self, share: FloatArray, tables: FloatArray, expected: FloatArray) -> Step | None:
@@ -137,8 +138,10 @@ class GroupWalk:
                 mark = passed
         asked = rng.permutation(np.array(drawn, np.int64))
         base = expected @ self.sizes[i]
-        lowest = -self.worst(chance, tables, expected)
-        return Step(asked, self.cells[asked], chance, base, lowest)
+        if self._scored is not tables or i == self._known:
+            # The worst depends on the scores, which stay as they are until there is another label.
+            self._scored, self._lowest = tables, -self.worst(chance, tables, expected)
+        return Step(asked, self.cells[asked], chance, base, self._lowest)
 
     def worst(self, chance: FloatArray, tables: FloatArray, expected: FloatArray) -> FloatArray:
         """Return the most that one group, or one row, can lose; shape (claims,)."""

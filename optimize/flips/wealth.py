@@ -48,7 +48,7 @@ class Wealth:
         """
         if lowest > ROUNDING:
             return Wealth(np.full(len(STAKES), math.inf), math.inf)
-        if lowest > -ROUNDING:
+        if lowest > -ROUNDING or value == 0.0:
             return self
         share = max(value / -lowest, -1.0)
         logs = self.logs + np.log1p(STAKES * share)

@@ -12,7 +12,7 @@ WIDTH = 26
 """Columns of an option's name; a longer name has a line of its own."""
 GROUPS = (
     *("Goal", "Data", "Verdict files", "Model", "Judging", "Calibration", "Slices"),
-    *("Search", "Gate", "Trust", "Output"),
+    *("Search", "Gate", "Without labels", "Trust", "Output"),
 )
 """Headings, in the order in which they are shown."""
 
