@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -93,12 +94,30 @@ def floor_could_hold(floor: Floor, judged: JudgedDataset, *, rows: int) -> bool:
     return low is not None and low >= floor.value
 
 
-def floor_rows(floor: Floor, judged: JudgedDataset) -> int | None:
-    """Return the rows on which a judge like this would hold a floor half of the time; None where it is under it."""
-    value, _, _ = lower_bound(floor.metric, judged)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FloorNeed:
+    """The rows that a floor wants of a judge like the one at hand."""
+
+    metric: str
+    floor: float
+    value: float | None
+    """Of the judge at hand."""
+    rows: int | None
+    """Rows on which its bound would be at the floor; None where it is under the floor."""
+
+
+def floor_needs(floors: Sequence[Floor], judged: JudgedDataset) -> tuple[FloorNeed, ...]:
+    """Say how many rows each floor wants, by the judge as it is on open rows."""
+    needs: list[FloorNeed] = []
+    for floor in floors:
+        value, _, _ = lower_bound(floor.metric, judged)
+        rows = None if value is None or value <= floor.value else _rows_needed(floor, judged)
+        needs.append(FloorNeed(metric=floor.metric, floor=floor.value, value=value, rows=rows))
+    return tuple(needs)
+
+
+def _rows_needed(floor: Floor, judged: JudgedDataset) -> int | None:
     n = len(judged.scored)
-    if value is None or value <= floor.value or n == 0:
-        return None
     few, many = 0, n
     while not floor_could_hold(floor, judged, rows=many):
         few, many = many, 2 * many

@@ -30,6 +30,7 @@ from ...judges.judged_dataset import group_codes
 from ...judges.models import ask_together
 from ...judges.reliability import CHURN, mean_over_rows
 from ...optimize.forecast import PlannedRun
+from ...optimize.holdout.floors import FloorNeed, floor_needs
 from ...optimize.holdout.ledger import alpha_of_look
 from ...optimize.holdout.power import GuardNeed, guard_needs, perfect_gain, smallest_gain
 from ..config.environment import Environment
@@ -68,6 +69,8 @@ class MinimumDetectableEffect:
     """The gain of an edit that mends every wrong verdict and breaks none; None where not even that would be shown."""
     guards: tuple[GuardNeed, ...] = ()
     """How many rows each guard wants."""
+    floors: tuple[FloorNeed, ...] = ()
+    """How many rows each floor wants."""
     reason: str = ""
     """Why there is no size."""
 
@@ -77,6 +80,7 @@ class MinimumDetectableEffect:
         body |= {"churn": self.churn.to_json(), "assumed_churn": CHURN}
         body |= {"holdout_rows": self.rows, "holdout_groups": self.groups, "look": self.look, "alpha": self.alpha}
         body |= {"perfect": self.perfect, "guards": [asdict(need) for need in self.guards]}
+        body |= {"floors": [asdict(need) for need in self.floors]}
         return body | {"basis": self.basis} | ({"reason": self.reason} if self.reason else {})
 
 
@@ -254,5 +258,6 @@ def minimum_detectable_gain(workspace: Workspace, planned: PlannedRun, seen: Pil
         basis=basis,
         perfect=perfect,
         guards=guard_needs(planned.objective.guards, judged, churn=share),
+        floors=floor_needs(planned.objective.floors, judged),
         reason=reason,
     )

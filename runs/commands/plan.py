@@ -16,6 +16,7 @@ from .help import Command
 from .options import json_option, options_of, output_option, writes_workspace
 
 if TYPE_CHECKING:
+    from ...optimize.holdout.floors import FloorNeed
     from ...optimize.holdout.power import GuardNeed
     from ..actions.pilot import MinimumDetectableEffect
     from ..actions.plan import Plan
@@ -117,6 +118,8 @@ def _say_detectable(effect: MinimumDetectableEffect, rows: int) -> None:
     for need in effect.guards:
         say(f"  {describe_need(need, effect.rows)}")
     _say_more_labels(effect, rows)
+    for floor in effect.floors:
+        say(f"  {describe_floor_need(floor, effect.rows)}")
     churn = effect.churn
     shown = "not known" if churn.value is None else f"{churn.value:.0%}"
     interval = "" if churn.low is None or churn.high is None else f" (95 % {churn.low:.0%} .. {churn.high:.0%})"
@@ -135,6 +138,16 @@ def _say_more_labels(effect: MinimumDetectableEffect, rows: int) -> None:
     else:
         more, shown = rows, "would show smaller gains"
     say(f"  about {more:,} more labels {shown}:  judgewright label --rows FILE --next {more}")
+
+
+def describe_floor_need(need: FloorNeed, rows: int) -> str:
+    """Say how many rows a floor wants, beside those there are."""
+    named = f"floor {need.metric}={need.floor:g}"
+    if need.rows is None:
+        value = "not known" if need.value is None else f"{need.value:.3f}"
+        return f"{named}: the judge is at {value} now; the floor must be passed before rows can show it"
+    enough = "the holdout has" if rows >= need.rows else "too few: the holdout has"
+    return f"{named} wants about {need.rows:,} holdout rows of a judge at {need.value:.3f}; {enough} {rows:,}"
 
 
 def describe_need(need: GuardNeed, rows: int) -> str:
