@@ -181,7 +181,7 @@ def test_exports_carry_the_prompt_and_its_origin(folder: Path, target: str, caps
         ((*BENCH, "--budget", "9tokens"), 3, "budget"),
         (("optimize", "groundedness", "rows.jsonl"), 2, "--objective"),
         ((*OPTIMIZE, "--objective", "x", "--target", "presicion"), 2, "precision"),
-        ((*OPTIMIZE, "--objective", "x", "--slice", "colour = red"), 2, "colour"),
+        ((*OPTIMIZE, "--objective", "raise f1", "--slice", "colour = red"), 2, "colour"),
         (("runs", "show", "20200101-000000-abcdef"), 2, "workspace"),
         (("score", "rows.jsonl", "--score", "nothing"), 2, "nothing"),
         (("simulate", "--faults", "gremlins=1"), 2, "gremlins"),

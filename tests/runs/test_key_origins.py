@@ -193,10 +193,10 @@ def edited(place: Place, old: str, new: str) -> None:
         for table in tables:
             for _, column, kind, *_ in database.execute(f"PRAGMA table_info({table})").fetchall():
                 if kind in ("TEXT", "BLOB"):
-                    turned = f"CAST(replace(CAST({column} AS TEXT), ?, ?) AS {kind})"
-                    found = f"instr(CAST({column} AS TEXT), ?) > 0"
+                    turned = f'CAST(replace(CAST("{column}" AS TEXT), ?, ?) AS {kind})'
+                    found = f'instr(CAST("{column}" AS TEXT), ?) > 0'
                     changed += database.execute(
-                        f"UPDATE {table} SET {column} = {turned} WHERE {found}", (old, new, old)
+                        f'UPDATE {table} SET "{column}" = {turned} WHERE {found}', (old, new, old)
                     ).rowcount
         assert changed > 0
         for (run_id,) in database.execute("SELECT run_id FROM run").fetchall():
