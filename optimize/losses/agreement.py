@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ...judges import InputError, JudgePrompt
+from .lexicon import tokens
 from .objective import (
     COUNTERPARTS,
     DEFAULT_MARGIN,
@@ -24,7 +25,7 @@ from .objective import (
 )
 from .polarity import Polarity
 from .reading import ModelReading
-from .rules import read_by_rules
+from .rules import OF_WHICH_CLASS, read_by_rules
 
 # A sentence about a judge does not speak to who reads it.
 _TO_THE_READER = re.compile(
@@ -121,6 +122,8 @@ def read_objective(
     choices = Choices.read(target=target, guards=guards, floors=floors, yes=yes)
     rules = read_by_rules(text, Polarity.of(judge) if judge else None)
     read = model.reading if model else None
+    if read is not None and _means_the_same_errors(text, rules, read):
+        read = replace(read, target=rules.target)
     reading = _join(rules, read) if read else rules
     notes = list(reading.notes)
     if model is not None and model.reading is None:
@@ -137,6 +140,15 @@ def read_objective(
     elif reading.unread:
         notes.append(f"left out, as it was not understood: {', '.join(reading.unread)}")
     return _choose(text, reading, choices, notes)
+
+
+def _means_the_same_errors(text: str, rules: Reading, model: Reading) -> bool:
+    """Whether both object to the same errors and chose a metric for it that the text does not name."""
+    if rules.target is None or rules.direction is None or rules.direction != model.direction:
+        return False
+    named = {token.metric for token in tokens(text) if token.metric}
+    both = {rules.target, model.target}
+    return both <= OWN_DIRECTION.keys() and not both & named
 
 
 def _join(rules: Reading, model: Reading) -> Reading:
@@ -174,6 +186,10 @@ def _problems(rules: Reading, model: Reading | None, choices: Choices) -> list[s
         problems.append(f"the rules read the target {rules.target}, the model none")
     if limited:
         return problems
+    ambiguous = [clause for clause in rules.unread if OF_WHICH_CLASS in clause]
+    if ambiguous and len(ambiguous) == len(rules.unread):
+        # Nothing else in the text says which class is meant, so that a model could only have guessed.
+        problems += [f"not read: {clause}" for clause in ambiguous]
     if model.unread and rules.unread:
         problems += [f"neither placed {clause}" for clause in model.unread]
     return problems + _differing_limits(rules, model)

@@ -159,8 +159,11 @@ def parse_reading(reply: str, text: str, columns: Sequence[str]) -> Reading:
     own = OWN_DIRECTION.get(body.target or "")
     if own and body.direction and own != body.direction:
         raise ValueError(f"it contradicts itself: {body.target} is about {ERRORS[own]}, not {ERRORS[body.direction]}")
-    if body.priorities and body.priorities[0] != body.target:
-        raise ValueError(f"it contradicts itself: {body.priorities[0]} comes first and {body.target} is the target")
+    limited = {one.metric for one in (*body.guards, *body.floors)}
+    # "At least 90 % precision, then recall": what is limited is no wish, whatever comes first in the sentence.
+    priorities = [metric for metric in body.priorities if metric == body.target or metric not in limited]
+    if priorities and priorities[0] != body.target:
+        raise ValueError(f"it contradicts itself: {priorities[0]} comes first and {body.target} is the target")
     guards = tuple(Guard(metric=one.metric, margin=one.loss) for one in body.guards)
     floors = tuple(Floor(metric=one.metric, value=one.at_least) for one in body.floors)
     for limits in (guards, floors):
@@ -178,7 +181,7 @@ def parse_reading(reply: str, text: str, columns: Sequence[str]) -> Reading:
         slice=_one_slice(body.slices, columns),
         unread=tuple(f"'{' '.join(clause.split())}'" for clause in body.unplaced if clause.strip()),
     )
-    return _with_second_wish(reading, body.priorities)
+    return _with_second_wish(reading, priorities)
 
 
 def _require_numbers(text: str, guards: Sequence[Guard], floors: Sequence[Floor]) -> None:

@@ -17,7 +17,7 @@ from .polarity import Polarity
 
 _SPLIT_BEFORE = "WBVQqZ2:"
 _MOST_SPLITS = 12
-_OF_WHICH_CLASS = "say of which class: such as 'unsupported statements are called supported'"
+OF_WHICH_CLASS = "say of which class: such as 'unsupported statements are called supported'"
 
 
 def read_by_rules(text: str, polarity: Polarity | None) -> Reading:
@@ -100,7 +100,7 @@ def _put_together(clauses: Sequence[Clause], unread: list[str]) -> Reading:
     names = {"F": "false positives", "E": "false negatives", "A": "false alarms"}
     for clause in clauses:
         if clause.errors:
-            unread.append(f"'{names[clause.errors]}' ({_OF_WHICH_CLASS})")
+            unread.append(f"'{names[clause.errors]}' ({OF_WHICH_CLASS})")
     first, second = _rank(wishes, unread)
     guarded = {metric for clause in clauses for metric, _ in clause.guards}
     if first is not None and not first.named and first.metric in guarded:
@@ -112,7 +112,7 @@ def _put_together(clauses: Sequence[Clause], unread: list[str]) -> Reading:
             first = None
     if first is not None and first.order == "second" and unread:
         first = None  # what comes first was not understood
-    if first is None and not wishes and floors:
+    if first is None and not wishes and not unread and floors:
         first = Wish(metric=floors[0].metric, direction=OWN_DIRECTION.get(floors[0].metric), named=True)
     target = first.metric if first else None
     guards = _guards(clauses, target, unread)

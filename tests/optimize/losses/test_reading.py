@@ -234,3 +234,29 @@ def test_floors_of_both_readings_agree() -> None:
     body = NOTHING | {"target": "recall", "floors": [{"metric": "precision", "at_least": 0.9}]}
     found = settle("at least 90 % precision, then recall", body)
     assert found.floors == (Floor(metric="precision", value=0.9),)
+
+
+def test_a_floor_that_comes_first_is_no_first_wish() -> None:
+    """Neither for the model, which lists it first, nor for the rules, which did not understand what follows."""
+    floor = {"metric": "precision", "at_least": 0.9}
+    body = RECALL | {"floors": [floor], "priorities": ["precision", "recall"]}
+    found = settle("precision at least 90 %, then recall as far up as it goes", body)
+    assert found.target == "recall"
+    assert found.floors == (Floor(metric="precision", value=0.9),)
+
+
+def test_two_metrics_of_the_same_errors_are_no_difference_where_the_text_names_neither() -> None:
+    """Precision and specificity both rise when fewer bad rows are let through; a metric that is named is followed."""
+    body = NOTHING | {"target": "specificity", "direction": "fp"}
+    assert settle("unsupported claims are called grounded", body).target == "precision"
+    with pytest.raises(Unsettled, match="target precision, the model specificity"):
+        settle("raise precision", body)
+
+
+def test_a_model_may_not_guess_which_class_is_meant() -> None:
+    """Nothing but the ambiguous words was said; with an example in the text the model may read them by it."""
+    body = NOTHING | {"target": "specificity", "direction": "fp"}
+    with pytest.raises(Unsettled, match="say of which class"):
+        settle("too many false positives", body)
+    explained = settle("too many false positives, nonsense gets a pass mark all day", body)
+    assert explained.direction == "fp"
