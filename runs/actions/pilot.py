@@ -31,7 +31,8 @@ from ...judges.models import ask_together
 from ...judges.reliability import CHURN, mean_over_rows
 from ...optimize.forecast import PlannedRun
 from ...optimize.holdout.floors import FloorNeed, floor_needs
-from ...optimize.holdout.ledger import alpha_of_look
+from ...optimize.holdout.ledger import History, seen_rows
+from ...optimize.holdout.look_counting import LookRequest, requested_look
 from ...optimize.holdout.power import GuardNeed, guard_needs, perfect_gain, smallest_gain
 from ..config.environment import Environment
 from ..store.ledger import HoldoutLedger
@@ -215,8 +216,14 @@ def minimum_detectable_gain(workspace: Workspace, planned: PlannedRun, seen: Pil
         seen: The pilot; where there is none, the judge's errors and the churn are assumed.
     """
     metric, holdout = planned.objective.target, planned.parts.holdout
-    looks = HoldoutLedger(workspace.database).looks(holdout.content_hash) if workspace.exists else ()
-    alpha = alpha_of_look(len(looks) + 1)
+    history = HoldoutLedger(workspace.database).history() if workspace.exists else History()
+    history = replace(history, memories=(*history.memories, seen_rows("plan", planned.parts)))
+    version = planned.prompt.version
+    wanted = LookRequest(
+        holdout=holdout.content_hash, run_id="plan", before=version, after="planned", purpose="gate", line=""
+    )
+    look = requested_look(history, wanted)
+    alpha = look.alpha
     if seen is None:
         rows = replace(planned.dataset, rows=(*planned.parts.train.rows, *planned.parts.validation.rows))
         judged = assumed_judge(rows, planned.prompt)
@@ -253,7 +260,7 @@ def minimum_detectable_gain(workspace: Workspace, planned: PlannedRun, seen: Pil
         churn=churn,
         rows=len(holdout),
         groups=holdout.groups,
-        look=len(looks) + 1,
+        look=look.number,
         alpha=alpha,
         basis=basis,
         perfect=perfect,
