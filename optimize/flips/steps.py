@@ -28,7 +28,7 @@ from .scores import CELLS, DISAGREED, cell_of
 
 FLOOR = 0.02
 """Least probability of a row whose label can matter."""
-LEVEL_FLOOR = 0.05
+LEVEL_FLOOR = 0.03
 """The same where the labels of rows on which both agree say what F1 the prompt in use has."""
 
 
