@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from ..judges import Dataset, DecisionRule, InputError, JudgePrompt, JudgeSettings, require_column
+from ..judges import Dataset, DecisionRule, JudgePrompt, JudgeSettings, require_column
 from ..judges.claims import ClaimSettings, require_claims
 from ..judges.token_confidence import require_tokens
 from ..slices import parse_predicate
@@ -24,19 +24,6 @@ class RunSettings(GateOptions, SearchOptions):
     """What decides for every version of the judge; the prompt's own threshold unless given."""
     claims: ClaimSettings | None = None
     """How responses are split into claims; None where each is judged whole."""
-
-
-def require_decision(prompt: JudgePrompt) -> None:
-    """Make sure that a judge decides yes or no: objectives, losses and the gate know two kinds of error.
-
-    Raises:
-        InputError: It chooses among labels without order.
-    """
-    if prompt.scale.kind == "choice":
-        raise InputError(
-            f"{prompt.name} chooses {prompt.scale.describe()}; optimize improves judges that decide yes or no",
-            hint="bench measures it as it is; to tune one label, make a binary judge of it",
-        )
 
 
 def require_columns(dataset: Dataset, settings: RunSettings) -> None:

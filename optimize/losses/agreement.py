@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from ...judges import InputError, JudgePrompt
+from .class_objective import read_class_objective
 from .lexicon import tokens
 from .objective import (
     COUNTERPARTS,
@@ -119,6 +120,8 @@ def read_objective(
         raise InputError(f"the objective has {len(text):,} characters; {MAX_CHARACTERS:,} are read")
     if not text.strip() and target is None:
         raise InputError("the objective is empty", hint="say what should improve, or name a metric with --target")
+    if judge is not None and judge.scale.kind == "choice":
+        return read_class_objective(text, judge.scale, target=target, guards=guards, floors=floors, yes=yes)
     choices = Choices.read(target=target, guards=guards, floors=floors, yes=yes)
     rules = read_by_rules(text, Polarity.of(judge) if judge else None)
     read = model.reading if model else None

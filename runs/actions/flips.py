@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from ...judges import BoolArray, Dataset, InputError, JudgedDataset, Row, Verdict
+from ...judges import BoolArray, InputError, JudgedDataset, Row, Verdict
 from ...optimize.word_diff import Piece, diff_words
 from ..store.workspace import Workspace
 from .run_summary import RunSummary, recorded_verdicts, sealed_split
@@ -37,8 +37,8 @@ class Flip:
 
     row_id: str
     direction: Direction
-    error: Error
-    """The error that was mended, or made."""
+    error: Error | str
+    """The error that was mended, or made; of a choice, which class was called which."""
     in_slice: bool
     label: float
     """The human grade, on the dataset's scale."""
@@ -48,6 +48,24 @@ class Flip:
     after: Verdict
     inputs: Mapping[str, str]
     meta: Mapping[str, Any]  # Any: whatever the file has
+    classes: tuple[str, ...] = ()
+    """Those of a choice; empty for a judge that decides yes or no."""
+
+    @property
+    def people(self) -> str:
+        """What people say, in words."""
+        return self._named(self.label, positive=self.positive)
+
+    @property
+    def judge(self) -> tuple[str, str]:
+        """What the judge said before and says after, in words."""
+        was, now = (self._named(verdict.score, positive=verdict.positive) for verdict in (self.before, self.after))
+        return was, now
+
+    def _named(self, grade: float, *, positive: bool) -> str:
+        if self.classes:
+            return self.classes[int(grade)]
+        return f"{'yes' if positive else 'no'} ({grade:g})"
 
     @property
     def rationale(self) -> tuple[Piece, ...]:
@@ -103,9 +121,10 @@ def flips_of(rows: Validation) -> Flips:
     flipped: list[Flip] = []
     for i in both:
         old, new = rows.before.answers[i], rows.after.answers[i]
-        if isinstance(old, Verdict) and isinstance(new, Verdict) and old.positive != new.positive:
+        if isinstance(old, Verdict) and isinstance(new, Verdict):
             row, in_slice = rows.before.dataset.rows[i], bool(rows.in_slice[i])
-            flipped.append(_flip(rows.before.dataset, row, old, new, in_slice=in_slice))
+            if rows.before.is_right(row, old) != rows.before.is_right(row, new):
+                flipped.append(_flip(rows.before, row, old, new, in_slice=in_slice))
     flipped.sort(key=lambda flip: flip.direction, reverse=True)
     right = sum(flip.direction == "became right" for flip in flipped)
     return Flips(rows=tuple(flipped), right=right, wrong=len(flipped) - right, n=len(both))
@@ -130,17 +149,20 @@ def validation(workspace: Workspace, run: RunSummary) -> Validation:
     return Validation(before=before, after=after, in_slice=in_slice)
 
 
-def _flip(dataset: Dataset, row: Row, old: Verdict, new: Verdict, *, in_slice: bool) -> Flip:
+def _flip(judged: JudgedDataset, row: Row, old: Verdict, new: Verdict, *, in_slice: bool) -> Flip:
     assert row.label is not None  # it is scored
-    positive = dataset.positive(row)
-    wrong = old if old.positive != positive else new
+    wrong = new if judged.is_right(row, old) else old
+    error = "FP" if wrong.positive else "FN"
+    if judged.scale.kind == "choice":
+        error = f"{judged.scale.name(row.label)} called {judged.scale.name(wrong.score)}"
     return Flip(
         row_id=row.id,
         direction="became right" if wrong is old else "became wrong",
-        error="FP" if wrong.positive else "FN",
+        error=error,
         in_slice=in_slice,
         label=row.label,
-        positive=positive,
+        positive=judged.dataset.positive(row),
+        classes=judged.scale.labels if judged.scale.kind == "choice" else (),
         before=old,
         after=new,
         inputs=row.inputs,

@@ -27,7 +27,7 @@ from ...optimize import (
 )
 from ...optimize.events import RunEvent, Started, StatedObjective, read_event
 from ...optimize.options import option_fields
-from ...optimize.settings import require_decision, require_judging
+from ...optimize.settings import require_judging
 from ..config.environment import Environment
 from ..config.options import ProposerOptions
 from ..store.journal import RunJournal, create_run, run_session, set_config
@@ -99,7 +99,6 @@ def start_run(
         InputError: The data or a name cannot be used; no run is made.
         WorldError: The endpoint, the budget or the disk stopped it; the run can be resumed.
     """
-    require_decision(config.judge)
     require_judging(config.judge, config.settings())
     config, dataset = pin_config(workspace, config)
     open_proposer(config)

@@ -30,7 +30,7 @@ from ...optimize.forecast import (
 )
 from ...optimize.holdout.guards import MIN_GROUPS
 from ...optimize.holdout.ledger import split_with_memory
-from ...optimize.settings import require_decision, require_judging
+from ...optimize.settings import require_judging
 from ..config.environment import SIMULATED, Allowance, Environment, open_model, parse_budget
 from ..config.options import Via
 from ..store.calls import CallStore
@@ -187,7 +187,6 @@ def plan_run(workspace: Workspace, config: RunConfig, environment: Environment, 
 
 def _read_plan(workspace: Workspace, config: RunConfig, environment: Environment) -> PlannedRun:
     """Read everything the run would start from, and refuse what it would refuse."""
-    require_decision(config.judge)
     require_judging(config.judge, config.settings())
     dataset = config.dataset()
     if kept := workspace.registry.kept_rule(config.judge):
@@ -218,7 +217,7 @@ def _read_objective(config: RunConfig, environment: Environment) -> Objective:
         InputError: They read no target, or nobody will be asked for what they left over.
     """
     model = config.optimizer_access[0]
-    if not asks_model(config.words, model, environment):
+    if config.judge.scale.kind == "choice" or not asks_model(config.words, model, environment):
         return config.words.read(config.judge)
     asked = f"the run first asks {model} to read the objective, one call more, and stops where the readings differ"
     try:

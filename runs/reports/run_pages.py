@@ -43,11 +43,10 @@ def render_html(run: RunSummary, rows: Validation) -> str:
     sides = [side.pooled for side in run.closing.sides.values()] if run.closing else []
     tables = sides or ([run.benchmark] if run.benchmark else [])
     after = bins_of_verdicts(rows.after) if rows.after else ()
-    charts_by_name = {
-        "trajectory": charts.trajectory(run),
-        "confusion": charts.confusion(*tables),
-        "reliability": charts.reliability(bins_of_verdicts(rows.before), after),
-    }
+    charts_by_name = {"trajectory": charts.trajectory(run)}
+    if rows.before.scale.kind != "choice":  # which has no two sides
+        charts_by_name["confusion"] = charts.confusion(*tables)
+        charts_by_name["reliability"] = charts.reliability(bins_of_verdicts(rows.before), after)
     if run.slice is not None and run.slice.slices:
         charts_by_name["slices"] = charts.slices_chart(run.slice.slices)
     pictures = {name: Markup(svg) for name, svg in charts_by_name.items()}  # noqa: S704  # an XML writer escaped its text

@@ -39,6 +39,8 @@ def _say_loss(first: float, steps: Sequence[StepTaken]) -> None:
 
 def _say_confusion(sides: Mapping[str, Json]) -> None:
     lines = []
+    if any("accuracy_grades" in body["metrics"] for body in sides.values()):
+        return  # a choice has no two sides
     for name, body in sides.items():
         cells = body["confusion"]
         lines.append((name, "people no", *_cells(cells, "tn", "fp"), f"{body['n']:,}"))
@@ -64,15 +66,14 @@ def say_prompt_diff(before: JudgePrompt, after: JudgePrompt | None) -> None:
 
 def say_flip(flip: Flip) -> None:
     """Print one row that changed sides: its texts, both verdicts, and the words of the rationale that changed."""
-    people = "yes" if flip.positive else "no"
-    was, now = (f"{'yes' if v.positive else 'no'} ({v.score:g})" for v in (flip.before, flip.after))
+    was, now = map(inline, flip.judge)
     mended = "mended" if flip.direction == "became right" else "made"
     side = "in the slice" if flip.in_slice else "outside the slice"
-    say(f"\n{inline(flip.row_id)}: {flip.direction}, {flip.error} {mended}, {side}")
+    say(f"\n{inline(flip.row_id)}: {flip.direction}, {inline(flip.error)} {mended}, {side}")
     for name, text in flip.inputs.items():
         shown = inline(text if len(text) <= GLANCE else f"{text[:GLANCE]}… ({len(text):,} characters)")
         say(f"  {inline(name)}: {shown}")
-    say(f"  people: {people} ({flip.label:g}); judge: {was} -> {now}")
+    say(f"  people: {inline(flip.people)}; judge: {was} -> {now}")
     say("  because:")
     say_pieces(flip.rationale, indent="    ")
 

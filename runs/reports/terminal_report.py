@@ -210,13 +210,14 @@ def describe_left_out(left_out: Mapping[str, str]) -> list[str]:
 
 def _slice_line(s: Payload) -> tuple[str, ...]:
     yes = {True: "yes", False: "no"}
+    direction = str(s["direction"] or "-")
     return (
         str(s["predicate"]),
         str(s["n"]),
         number(s["value"]),
         number(s["rest"]),
         p_value(s["p"]),
-        str(s["direction"] or "-").upper(),
+        inline(direction.upper() if direction in ("fp", "fn") else direction),
         yes[bool(s["confirmed"])],
         yes[bool(s["prompt_target"])],
     )
@@ -229,12 +230,19 @@ def _loss(event: LossFrozen) -> None:
     say(f"  {inline(event.expression)}")
     say(f"  because: {inline(event.reason)}")
     if event.cost_table:
-        say("  what an answer costs (near: the two grades beside the threshold):")
+        # Of a choice a line is people's class, a column the judge's.
+        of_classes = "label" in event.cost_table[0]
+        columns = COST_COLUMNS
+        if of_classes:
+            first = ("place", "confidence", "label")
+            columns = (*first, *(name for name in event.cost_table[0] if name not in first))
+        near = "" if of_classes else " (near: the two grades beside the threshold)"
+        say(f"  what an answer costs{near}:")
         lines = []
         for line in event.cost_table:
-            cells = (line[name] for name in COST_COLUMNS)
-            lines.append([number(cell) if isinstance(cell, float) else str(cell) for cell in cells])
-        say_table(COST_COLUMNS, lines)
+            cells = (line[name] for name in columns)
+            lines.append([number(cell) if isinstance(cell, float) else inline(str(cell)) for cell in cells])
+        say_table([inline(name) for name in columns], lines)
 
 
 def _validation(event: SearchStarted) -> None:
@@ -244,7 +252,8 @@ def _validation(event: SearchStarted) -> None:
 
 def _named_metrics(metrics: Mapping[str, float | None]) -> str:
     named = ("precision", "recall", "specificity", "f1", "accuracy", "balanced_accuracy", "kappa", "mcc", "off_by_one")
-    return ", ".join(f"{name} {number(metrics[name])}" for name in named if name in metrics)
+    ordered = [*(name for name in named if name in metrics), *(name for name in metrics if name not in named)]
+    return ", ".join(f"{inline(name)} {number(metrics[name])}" for name in ordered)
 
 
 def _step(event: StepTaken) -> None:
@@ -366,14 +375,15 @@ def _closing(event: Remeasured) -> None:
     values = {name: [side.by.get(name) for side in sides] for name in event.before.by}
     lines = [_sides_line("pooled", [side.pooled for side in sides])]
     lines += [_sides_line(name, tables) for name, tables in values.items()]
-    say_table((event.by or "rows", "n", *_BRIEF), lines)
+    brief = _brief(event.before.pooled)
+    say_table((event.by or "rows", "n", *brief), lines)
     _say_intervals("pooled", [side.pooled for side in sides])
     say_undefined(
         (f"{metric} of {name}", table["metrics"][metric])
         for name, tables in values.items()
         for table in tables
         if table
-        for metric in _BRIEF
+        for metric in brief
     )
     finals = [side.final for side in sides if side.final is not None]
     if finals:
@@ -388,17 +398,23 @@ def _closing(event: Remeasured) -> None:
 def _say_intervals(name: str, tables: Sequence[Json]) -> None:
     """Print the few metrics of a closing table with their 95 % intervals."""
     head = (f"{name}, n = {tables[0]['n']:,}", "before", "95 % interval", "after", "95 % interval")
-    lines = []
-    for metric in _BRIEF:
+    lines, brief = [], _brief(tables[0])
+    for metric in brief:
         sides = [_metric_line(metric, table["metrics"][metric])[1:3] for table in tables]
         lines.append((metric, *(cell for side in sides for cell in side)))
     say_table(head[: 1 + 2 * len(tables)], lines)
-    say_undefined((metric, table["metrics"][metric]) for table in tables for metric in _BRIEF)
+    say_undefined((metric, table["metrics"][metric]) for table in tables for metric in brief)
+
+
+def _brief(table: Json) -> Sequence[str]:
+    """Return the few metrics that a closing table shows: of decisions, or of the classes of a choice."""
+    return _BRIEF if "precision" in table["metrics"] else tuple(CHOICE_METRICS)
 
 
 def _sides_line(name: str, tables: Sequence[Json | None]) -> tuple[str, ...]:
     """Return one line of the closing table: each metric before and after."""
-    values = [[number(t["metrics"][metric]["value"]) if t else NONE for t in tables] for metric in _BRIEF]
+    brief = next((_brief(table) for table in tables if table), _BRIEF)
+    values = [[number(t["metrics"][metric]["value"]) if t else NONE for t in tables] for metric in brief]
     return name, str(tables[0]["n"] if tables[0] else 0), *(" -> ".join(pair) for pair in values)
 
 

@@ -127,15 +127,6 @@ def test_a_configuration_opens_its_proposer_and_survives_json() -> None:
         open_proposer(config(proposer="nobody"))
 
 
-@pytest.mark.parametrize("command", ["optimize", "plan"])
-def test_a_judge_that_chooses_among_labels_is_refused(
-    command: str, folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """Before any row is read: objectives and losses know two kinds of error."""
-    assert run(command, "routing", "rows.jsonl", "--model", "simulated", "--objective", "accuracy") == 2
-    assert "orders, inventory, support, staff" in capsys.readouterr().err
-
-
 def test_a_loss_from_a_file_guides_the_run(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """What `loss write --out` wrote is taken as a person's; no model is asked for another."""
     assert run("loss", "write", "raise precision", "--model", "simulated", "--out", "loss.json", "--json") == 0
