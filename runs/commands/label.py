@@ -68,7 +68,9 @@ class LabelOptions:
         flag="--for",
         metavar="|".join(QUESTIONS),
     )
-    run: str | None = _queue(None, "With --next: the run that left it open [default: the last].", metavar="RUN")
+    left_by: str | None = _queue(
+        None, "With --next: the run that left it open [default: the last].", flag="--run", metavar="RUN"
+    )
     verdicts: Path | None = _queue(
         None, "With --next: a judge's verdicts on the rows, as `bench --out` writes them.", kind="path"
     )
@@ -135,7 +137,7 @@ def _list_next(
     reading: Mapping[str, Any],  # Any: JSON
 ) -> QueueConfig:
     """Draw the rows that tell most about what is open, and say what their labels are expected to change."""
-    run = find_run_to_label_for(workspace, options.run)
+    run = find_run_to_label_for(workspace, options.left_by)
     asked = open_question(run)
     if options.question is not None and options.question != asked.question:
         asked = named_question(options.question, run)

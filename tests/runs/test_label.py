@@ -46,6 +46,12 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
+def _at_a_terminal() -> None:
+    """Let Ctrl-C reach the command, also where the tests run in the background, which ignores it."""
+    fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 class Terminal:
     """A command at a terminal of 24 lines, typed at as a person would: after the screen shows what is waited for."""
 
@@ -60,7 +66,7 @@ class Terminal:
             stdout=other,
             stderr=other,
             start_new_session=True,
-            preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0),  # so that Ctrl-C reaches it
+            preexec_fn=_at_a_terminal,
         )
         os.close(other)
         self.screen = ""
