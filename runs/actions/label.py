@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from ...judges import Dataset, InputError, OutputScale, Row, hash_rows, load_dataset, parse_label_scale
-from ...optimize.flips import FlipDesign, FlipQueue, GivenLabel
+from ...optimize.flips import Draw, FlipDesign, FlipQueue, GivenLabel
 from ...optimize.holdout.row_fingerprints import row_keys
 from ..store.journal import create_run, find_run, get_run, set_state
 from ..store.labels import LabelAction, LabelRecord, LabelStore, NewLabel, counting_records
@@ -27,24 +27,10 @@ DISAGREE = "the two annotators disagree"
 AWAITS_SECOND = "the second annotator has not labelled it yet"
 
 
-class DrawnRow(Protocol):
-    """The next row to label."""
-
-    @property
-    def row_id(self) -> str: ...
-    @property
-    def probability(self) -> float:
-        """With which it was drawn."""
-        ...
-
-    @property
-    def design(self) -> str: ...
-
-
 class Queue(Protocol):
     """Which row comes next: a function of what was fixed beforehand and of the labels so far, in their order."""
 
-    def next(self, given: Sequence[GivenLabel]) -> DrawnRow | None:
+    def next(self, given: Sequence[GivenLabel]) -> Draw | None:
         """Return the next row; None where the question is decided, or nothing is left."""
         ...
 
@@ -231,7 +217,7 @@ class LabelSession:
         self._keys = dict(zip(self._rows, row_keys(dataset), strict=True))
         self._queue = open_queue(self.config)
         self._store = LabelStore(workspace.database)
-        self._drawn: DrawnRow | None = None
+        self._drawn: Draw | None = None
         self._read()
         self._require_part()
 
@@ -334,9 +320,9 @@ class LabelSession:
                 waiting.append(record)
         return waiting
 
-    def _next_for_second(self) -> DrawnRow | None:
+    def _next_for_second(self) -> Draw | None:
         waiting = self._waiting()
-        return waiting[0] if waiting else None
+        return Draw(waiting[0].row_id, waiting[0].probability, waiting[0].design) if waiting else None
 
     def _append(self, action: LabelAction, label: float | None, reason: str, seconds: float) -> bool:
         drawn = self._drawn

@@ -5,28 +5,14 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
 
 from ...judges import Row
+from ...optimize.flips import Draw, GivenLabel
 
 LISTED = "listed"
 """The name of the design."""
 UNEVEN = 0.999
 """The most that the probability of a row of an uneven draw is said to be: it is a fair sample of nothing."""
-
-
-@dataclass(frozen=True, slots=True)
-class ListedRow:
-    """A row of the list."""
-
-    row_id: str
-    probability: float
-    design: str = LISTED
-
-
-class _Given(Protocol):
-    @property
-    def row_id(self) -> str: ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,12 +26,12 @@ class ListedQueue:
     design: str = LISTED
     """What the list is called in the records."""
 
-    def next(self, given: Sequence[_Given]) -> ListedRow | None:
+    def next(self, given: Sequence[GivenLabel]) -> Draw | None:
         """Return the first row of the order that nobody has labelled or skipped."""
         done = {label.row_id for label in given}
         for row_id in self.order:
             if row_id not in done:
-                return ListedRow(row_id, self.probability.get(row_id, 1.0), self.design)
+                return Draw(row_id, self.probability.get(row_id, 1.0), self.design)
         return None
 
 
