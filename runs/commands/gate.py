@@ -125,7 +125,7 @@ def gate(
             raise InputError("--unlabelled asks judges; verdict files have no texts to label", hint="give two judges")
         _refuse(files, "is for verdict files, not for judges that are asked")
         flips = _of_flips(workspace, (judge_a, judge_b), holdout, agreed, rows, models, pool, quiet=as_json)
-        finish_flips(flips, as_json=as_json)
+        finish(flips, as_json=as_json)
         return
     _refuse(pool, "is for --unlabelled")
     if first and second:
@@ -137,22 +137,14 @@ def gate(
     finish(gated, as_json=as_json)
 
 
-def finish(gated: Gated, *, as_json: bool) -> None:
-    """Print the gate's answer, and leave with 1 where it did not accept."""
+def finish(gated: Gated | FlipGated, *, as_json: bool) -> None:
+    """Print the gate's answer, or how far a queue has come; leave with 1 where it did not accept."""
     if as_json:
         say_json(gated.to_json())
+    elif isinstance(gated, FlipGated):
+        say_flips(gated)
     else:
         say_gated(gated)
-    if not gated.accepted:
-        sys.exit(1)
-
-
-def finish_flips(gated: FlipGated, *, as_json: bool) -> None:
-    """Print how far a queue has come, and leave with 1 where it is not accepted."""
-    if as_json:
-        say_json(gated.to_json())
-    else:
-        say_flips(gated)
     if not gated.accepted:
         sys.exit(1)
 
