@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-from ...judges import ClientStats, Dataset, InputError, JudgedDataset, JudgePrompt, Verdict
+from ...judges import DEFAULT_SHARES, ClientStats, Dataset, InputError, JudgedDataset, JudgePrompt, Verdict
 from ...optimize import Decision, Objective, decide
 from ...optimize.events import DecisionRecord, GateAnswered, read_as, write_event
 from ...optimize.holdout.gate import MIN_COVERAGE
@@ -27,6 +27,8 @@ from .run_summary import RunSummary, read_run
 
 GATED = GateAnswered.kind
 """The event that holds the answer."""
+OF_HOLDOUT = DEFAULT_SHARES[2] / 100
+"""Share of new rows that a split sends to the holdout."""
 HUNKS = "hunks"
 """The kind of a run that decides about some hunks of another run's diff."""
 

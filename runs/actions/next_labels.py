@@ -9,13 +9,13 @@ from typing import Literal
 
 import numpy as np
 
-from ...judges import DEFAULT_SHARES, POWER, BoolArray, Dataset, InputError, JudgedDataset, OutputScale, Verdict
+from ...judges import POWER, BoolArray, Dataset, InputError, JudgedDataset, OutputScale, Verdict
 from ...judges.reliability import likely_label_errors
 from ...optimize.events import DecisionRecord
 from ...optimize.holdout.guards import GUARD_ALPHA
 from ..store.journal import list_runs
 from ..store.workspace import Workspace
-from .gate_decision import needed
+from .gate_decision import OF_HOLDOUT, needed
 from .listed_queue import UNEVEN, drawn_order
 from .run_summary import RunSummary, read_run
 
@@ -33,8 +33,6 @@ MOSTLY = 0.9
 """Share of the rows that are drawn where they tell most; the others keep the rest of the file in sight."""
 NEAR = 0.15
 """How far from the threshold a probability counts as next to it."""
-OF_HOLDOUT = DEFAULT_SHARES[2] / 100
-"""Share of new rows that a split sends to the holdout."""
 JUDGE_FIRST = (
     "judgewright bench JUDGE ROWS --out verdicts.jsonl judges rows without a label too, where others have one; then "
     "--verdicts verdicts.jsonl"

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ...judges import DEFAULT_SHARES
 from ..config.options import OptimizeOptions
 from ..reports.objective_report import say_objective
 from ..terminal import inline, progress_on_stderr, say, say_json, say_table, simulated_mark
@@ -128,9 +127,11 @@ def _say_detectable(effect: MinimumDetectableEffect, rows: int) -> None:
 
 def _say_more_labels(effect: MinimumDetectableEffect, rows: int) -> None:
     """Say what more labels would show, and how to get them: as many as the guards want, else as many again."""
+    from ..actions.gate_decision import OF_HOLDOUT
+
     lacking = max((need.rows or 0 for need in effect.guards), default=0) - effect.rows
     if lacking > 0:
-        more = math.ceil(lacking / (DEFAULT_SHARES[2] / 100))
+        more = math.ceil(lacking / OF_HOLDOUT)
         shown = "would let every guard hold where nothing is lost"
     elif effect.size is not None:
         # Twice the rows: the scatter shrinks by the root of two.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from ...judges import DEFAULT_SHARES, Benchmark
+from ...judges import Benchmark
 from ...judges.metrics import CHOICE_METRICS
 from ...judges.metrics.macro_average import MacroMean
 from ...optimize.events import (
@@ -28,7 +28,7 @@ from ...optimize.events import (
     ThresholdTuned,
 )
 from ...slices.search_result import CALIBRATION
-from ..actions.gate_decision import label_next
+from ..actions.gate_decision import OF_HOLDOUT, label_next
 from ..terminal import inline, say, say_table, simulated_mark
 from .gate_sentences import describe_final, describe_limits, describe_unanswered, gate_changes
 from .numbers import NONE, count, interval, number, p_value, percent, signed, step_result
@@ -293,7 +293,7 @@ def _decision(event: GateDecided) -> None:
             say(f"  {line}")
     if evidence.simulated:
         say("  [SIMULATED: says nothing about real models]")
-    if command := label_next(decision, share=DEFAULT_SHARES[2] / 100):
+    if command := label_next(decision, share=OF_HOLDOUT):
         say(f"  label rows for it:  {command}")
 
 
