@@ -11,10 +11,11 @@ import yaml
 from starlette.testclient import TestClient
 
 from judgewright.judges import Registry
-from judgewright.runs.cli import main
 from judgewright.runs.config import Environment
 from judgewright.runs.review import review_app
 from judgewright.runs.store import Workspace, list_runs
+
+from .run_command import run
 
 WORDS = {
     "orders": ("invoice", "refund", "payment"),
@@ -47,18 +48,6 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     body["criteria"] += f"\nWhat the sources hold, more exactly.\nScale:\n{sources}"
     (tmp_path / "edit.yaml").write_text(yaml.safe_dump(body, sort_keys=False), encoding="utf-8")
     return tmp_path
-
-
-def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
-    """Run a command in this process; return its exit code and what it printed."""
-    capsys.readouterr()
-    code = 0
-    try:
-        main(list(arguments))
-    except SystemExit as left:
-        code = int(left.code or 0)
-    printed = capsys.readouterr()
-    return code, printed.out, printed.err
 
 
 @pytest.mark.timeout(600)

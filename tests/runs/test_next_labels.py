@@ -3,7 +3,6 @@
 import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import replace
 from io import StringIO
 from pathlib import Path
@@ -17,9 +16,10 @@ from judgewright.judges import Dataset, InputError, JudgedDataset, OutputScale, 
 from judgewright.runs.actions.export_labels import drawn_with
 from judgewright.runs.actions.listed_queue import UNEVEN
 from judgewright.runs.actions.next_labels import OpenQuestion, draw_rows, open_question
-from judgewright.runs.cli import main
 from judgewright.runs.demo import write_demo_rows
 from judgewright.runs.store import LabelStore, Workspace
+
+from .run_command import run
 
 GRADED = OutputScale()
 THRESHOLD = OpenQuestion(question="threshold", why="")
@@ -114,29 +114,19 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def run(folder: Path, *arguments: str) -> tuple[int, str, str]:
-    """Run a command on the folder's workspace."""
-    out, err = StringIO(), StringIO()
-    code: object = 0
-    with redirect_stdout(out), redirect_stderr(err):
-        try:
-            main([*arguments, "--workspace", str(folder)])
-        except SystemExit as ended:
-            code = ended.code
-    return int(str(code or 0)), out.getvalue(), err.getvalue()
-
-
-def test_rows_of_an_unconfirmed_slice_come_next(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_rows_of_an_unconfirmed_slice_come_next(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     """The command says what it is for and what it changes, and every record keeps its probability."""
     monkeypatch.chdir(folder)
     monkeypatch.setattr("sys.stdin", StringIO("y\nn\n"))
     code, _, err = run(
-        folder, "optimize", "groundedness", "rows.jsonl", "--model", "simulated", "--objective", "raise precision",
+        capsys, "optimize", "groundedness", "rows.jsonl", "--model", "simulated", "--objective", "raise precision",
         "--slice", "channel = table", "--steps", "1",
     )  # fmt: skip
     assert code in (0, 1), err
     code, out, err = run(
-        folder, "label", "--rows", "more.jsonl", "--next", "20", "--for", "slice", "--annotator", "ann"
+        capsys, "label", "--rows", "more.jsonl", "--next", "20", "--for", "slice", "--annotator", "ann"
     )
     assert code == 0, out + err
     assert "20 rows to label, 18 of them telling most" in err
@@ -163,10 +153,14 @@ def test_rows_of_an_unconfirmed_slice_come_next(folder: Path, monkeypatch: pytes
     ],
 )
 def test_a_question_that_cannot_be_asked_is_refused(
-    folder: Path, monkeypatch: pytest.MonkeyPatch, arguments: tuple[str, ...], message: str
+    folder: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    arguments: tuple[str, ...],
+    message: str,
 ) -> None:
     """With what is missing."""
     monkeypatch.chdir(folder)
-    code, _, err = run(folder, "label", "--rows", "more.jsonl", "--next", "4", *arguments)
+    code, _, err = run(capsys, "label", "--rows", "more.jsonl", "--next", "4", *arguments)
     assert code == 2
     assert message in err

@@ -5,8 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from judgewright.runs.cli import main
 from judgewright.runs.demo import write_demo_rows
+
+from .run_command import run
 
 RUN = ("--objective", "precision matters most", "--target", "precision", "--model", "simulated", "--steps", "1")
 
@@ -30,18 +31,6 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         text = "".join(json.dumps(line) + "\n" for line in chosen)
         (tmp_path / name).write_text(text, encoding="utf-8")
     return tmp_path
-
-
-def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
-    """Run a command in this process; return its exit code and what it printed."""
-    capsys.readouterr()
-    code = 0
-    try:
-        main(list(arguments))
-    except SystemExit as left:
-        code = int(left.code or 0)
-    printed = capsys.readouterr()
-    return code, printed.out, printed.err
 
 
 @pytest.mark.parametrize(
