@@ -55,8 +55,9 @@ from .scale import (
     parse_label_scale,
     split_class_metric,
 )
+from .sealed_rows import SealedRows
 from .simulated.model import Simulated
-from .splits import DEFAULT_SHARES, SealedRows, Shares, Splits, parse_shares, split_dataset
+from .splits import DEFAULT_SHARES, Shares, Splits, parse_shares, split_dataset
 from .token_confidence import with_token_confidence
 from .verdict import Answer, Unscored, Verdict, apply_rule
 

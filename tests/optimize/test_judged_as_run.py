@@ -14,6 +14,7 @@ from judgewright.judges import (
     JudgeSettings,
     Registry,
     Row,
+    SealedRows,
     Simulated,
     Unscored,
     judge,
@@ -23,7 +24,6 @@ from judgewright.judges import (
 )
 from judgewright.judges.claims import ClaimSettings, judge_as, judge_claims
 from judgewright.judges.models import Budget, Completion, Request, Spending
-from judgewright.judges.splits import SealedRows
 from judgewright.optimize import (
     Event,
     HumanEdit,
