@@ -14,7 +14,7 @@ from typing import Any
 
 import jsonlines
 
-from ...judges import DataError, Dataset, InputError, OutputScale, Registry, Shares, split_dataset
+from ...judges import DataError, Dataset, InputError, OutputScale, Shares, split_dataset, write_beside
 from ...judges.datasets import Flat
 from ...judges.datasets.release import read_objects
 from ...judges.files import (
@@ -30,7 +30,10 @@ from ...judges.files import (
 )
 from ...judges.rows import Scalar
 from ...judges.splits import PARTS
-from ..store.sides import SIDES_FILE, write_sides
+from ...optimize.holdout.sides import known_sides
+from ..store.ledger import HoldoutLedger
+from ..store.sides import SIDES_FILE, enter_sides, keep_sides
+from ..store.workspace import Workspace
 
 README = """# {name}, split
 
@@ -40,11 +43,11 @@ Made by `judgewright data split` from {source} (seed {seed}, {shares}): whole gr
 share nearly equal rows stay together.
 
 The holdout says whether a change helped. Look at it once, for the decision; whoever looks, changes something and looks
-again has made it training data. The final rows give the figure to report, after the decision. Nothing seals these
-files: that is up to you. `judgewright optimize` takes the whole file instead, splits it and keeps its holdout sealed.
+again has made it training data. The final rows give the figure to report, after the decision. The workspace that made
+the split counts the looks at both and shows none of their single rows; elsewhere nothing seals these files.
 
-sides.jsonl says, in hashes, which part each group is in. Put it beside the whole file, there or in another workspace,
-and `optimize`, `plan` and `calibrate` split the file in the same way, also when rows have been added to it.
+That workspace also splits the whole file in this way, in `optimize`, `plan` and `calibrate`, also when rows have been
+added to it. Another one does where sides.jsonl lies beside the file: it says, in hashes, which part each group is in.
 """
 
 
@@ -174,18 +177,19 @@ class _Copying:
 
 
 def split_file(
+    workspace: Workspace,
     path: Path,
     folder: Path,
     *,
     roles: RawRoles,
-    registry: Registry,
     shares: Shares | None,
     seed: int,
     scale: OutputScale | None = None,
 ) -> SplitFiles:
     """Write the four parts of a data file as JSONL, every column unchanged, and a README that describes them.
 
-    A row that had no id or group gets the ones that the split went by, as `id` and `group_id`.
+    A row that had no id or group gets the ones that the split went by, as `id` and `group_id`. Groups that a run or a
+    split of the workspace had before stay where they were, and the workspace remembers where the others are now.
 
     Raises:
         InputError: The folder holds parts already, or there are too few groups.
@@ -196,10 +200,14 @@ def split_file(
         raise InputError(
             f"{folder / existing[0]} is there already", hint="name another folder: parts are never overwritten"
         )
-    raw = read_raw_rows(path, roles, judges=judge_inputs(registry), drawn=True)
+    raw = read_raw_rows(path, roles, judges=judge_inputs(workspace.registry), drawn=True)
     labelled, label = any(row.label is not None for row in raw.rows), roles.label or "label"
     dataset = Dataset.of(raw.rows, labels=scale or infer_raw_scale(raw.rows), name=name_of(path))
-    splits = split_dataset(dataset, shares=shares, seed=seed)
+    workspace.database.claim()
+    enter_sides(workspace, path)
+    placed = known_sides(HoldoutLedger(workspace.database).memories(), dataset)
+    splits = split_dataset(dataset, shares=shares, seed=seed, placed=placed)
+    sides = keep_sides(workspace, splits)
     sealed = {part.name: part.open(_Copying(part.content_hash)) for part in (splits.holdout, splits.final)}
     parts = {"train": splits.training, "validation": splits.validation, **sealed}
     written = {name: part for name, part in parts.items() if len(part)}
@@ -225,7 +233,7 @@ def split_file(
             *(() if labelled else (f"no row has a label in {label!r}, so the parts are not alike in labels",)),
         ),
     )
-    write_sides(folder, splits)
+    write_beside(folder / SIDES_FILE, sides)
     (folder / "README.md").write_text(_readme(path, done, splits.shares, seed), encoding="utf-8")
     return done
 

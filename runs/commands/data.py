@@ -23,7 +23,7 @@ from ..reports.data_report import say_data_report, say_import, say_label_queues
 from ..store.workspace import Workspace
 from ..terminal import counting_on_stderr, say, say_json, say_table
 from .help import Group
-from .options import json_option, options_of, output_option, reads_workspace
+from .options import json_option, options_of, output_option, reads_workspace, writes_workspace
 from .output_paths import OutFile, OutFolder
 
 _data = partial(option, "Data")
@@ -116,15 +116,18 @@ def check(file: Path, options: CheckingOptions, workspace: Workspace, as_json: b
 @data.command(epilog="Example:  judgewright data split rows.jsonl --group document --out parts")
 @click.argument("file", type=click.Path(path_type=Path))
 @options_of(options=SplitOptions)
-@reads_workspace
+@writes_workspace
 @json_option
 def split(file: Path, options: SplitOptions, workspace: Workspace, as_json: bool) -> None:
-    """Write train, validation, holdout and final as files of their own, by whole groups, alike in labels."""
+    """Write train, validation, holdout and final as files of their own, by whole groups, alike in labels.
+
+    The workspace keeps which part each group is in: no seed and no --split makes a fresh holdout of the same rows.
+    """
     done = split_file(
+        workspace,
         file,
         options.out,
         roles=RawRoles(inputs=options.columns, label=options.label, id=options.id_, group=options.group),
-        registry=workspace.registry,
         shares=options.shares,
         seed=options.seed,
         scale=parse_label_scale(options.label_scale) if options.label_scale else None,

@@ -18,6 +18,7 @@ from ...judges import BoolArray, Dataset, InputError, JudgedDataset, Verdict
 from ...optimize.holdout.ledger import History, SeenRows
 from ...optimize.holdout.row_fingerprints import RowFingerprints, row_keys
 from .ledger import HoldoutLedger
+from .sides import SIDES_FILE
 from .workspace import Workspace
 
 _VERSION = re.compile(r".+@([0-9a-f]{12})")
@@ -30,6 +31,7 @@ class Seal:
     sealed: BoolArray
     """Shape (rows,)."""
     run_id: str
+    """A run's id, or the name of what `data split` wrote."""
     opened: bool
     """Whether they are shown all the same, because a person opened them."""
 
@@ -43,6 +45,11 @@ class Seal:
         """Whether any row may not be shown."""
         return self.count > 0 and not self.opened
 
+    @property
+    def sealed_by(self) -> str:
+        """What sealed the rows, in words."""
+        return f"by {self.run_id}" if self.run_id.startswith(SIDES_FILE) else f"to run {self.run_id}"
+
     def shown(self, judged: JudgedDataset) -> JudgedDataset:
         """Return the rows that may be shown one by one."""
         return judged.only(np.flatnonzero(~self.sealed).tolist()) if self.hides else judged
@@ -51,7 +58,7 @@ class Seal:
         """Return a note on what is hidden, or on what was opened."""
         if not self.count:
             return ()
-        of = f"{self.count:,} of the {len(self.sealed):,} rows are sealed to run {self.run_id}"
+        of = f"{self.count:,} of the {len(self.sealed):,} rows are sealed {self.sealed_by}"
         if self.opened:
             return (f"{of} and were opened for this: they are no holdout any more, and the ledger says so",)
         return (f"{of}: single rows, errors and slices are shown from the others (--all opens the holdout)",)
@@ -139,7 +146,7 @@ def require_shown(seal: Seal, judged: JudgedDataset, *, name: str) -> None:
     """
     if seal.hides and not len(judged.dataset):
         raise InputError(
-            f"every row of {name} is sealed to run {seal.run_id}",
+            f"every row of {name} is sealed {seal.sealed_by}",
             hint="judgewright slices RUN shows that run's open rows; --all opens the holdout, and the ledger says so",
         )
 

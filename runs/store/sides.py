@@ -1,7 +1,7 @@
 """`sides.jsonl`: which part each group of a data file is in, beside the data, so that it holds in other workspaces too.
 
-`data split` writes it into the folder of the parts. A command that splits a data file reads it where it lies in the
-folder of that file. It holds hashes alone, and no text can be read back.
+`data split` writes it into the folder of the parts, and enters it in its workspace. A command that splits a data file
+reads it where it lies in the folder of that file. It holds hashes alone, and no text can be read back.
 """
 
 from __future__ import annotations
@@ -11,9 +11,9 @@ import json
 from pathlib import Path
 from typing import Any
 
-from ...judges import InputError, Splits, write_beside
+from ...judges import InputError, Splits
 from ...judges.splits import PARTS
-from ...optimize.holdout.ledger import SeenRows, seen_rows
+from ...optimize.holdout.ledger import SeenRows, remember_split, seen_rows
 from ...optimize.holdout.row_fingerprints import GroupFingerprints, RowFingerprints
 from ...optimize.holdout.sides import PlacedGroup, Sides
 from .ledger import HoldoutLedger
@@ -22,8 +22,12 @@ from .workspace import Workspace
 SIDES_FILE = "sides.jsonl"
 
 
-def write_sides(folder: Path, parts: Splits) -> None:
-    """Write where each group of a split is."""
+def keep_sides(workspace: Workspace, parts: Splits) -> str:
+    """Enter in the ledger where each group of a split is, and return what `sides.jsonl` holds of it.
+
+    Raises:
+        WorkspaceError: The ledger cannot be written.
+    """
     seen = seen_rows("", parts)
     assert seen.sides is not None
     places = {group.row: group for group in seen.sides.groups}
@@ -34,7 +38,14 @@ def write_sides(folder: Path, parts: Splits) -> None:
             line = {"part": place.side, "group": place.name.hex(), "size": group.size}
             keys = {"rows": sorted(key.hex() for key in group.rows), "texts": sorted(key.hex() for key in group.texts)}
             lines.append(json.dumps(line | keys) + "\n")
-    write_beside(folder / SIDES_FILE, "".join(sorted(lines)))
+    body = "".join(sorted(lines))
+    remember_split(HoldoutLedger(workspace.database), _name(body.encode()), parts)
+    return body
+
+
+def _name(body: bytes) -> str:
+    """Return under which name the ledger has what a file holds."""
+    return f"{SIDES_FILE} {hashlib.blake2b(body, digest_size=6).hexdigest()}"
 
 
 def sides_beside(data: Path) -> tuple[SeenRows, ...]:
@@ -60,7 +71,7 @@ def sides_beside(data: Path) -> tuple[SeenRows, ...]:
                 f"{path}, line {number} is not a group and its part: {error!r}",
                 hint="write it anew with `judgewright data split`, or take the file away",
             ) from None
-    name = f"{SIDES_FILE} {hashlib.blake2b(body, digest_size=6).hexdigest()}"
+    name = _name(body)
     sealed = {f"{name}, {part}": RowFingerprints(tuple(groups[part])) for part in ("holdout", "final") if groups[part]}
     seen = RowFingerprints((*groups["train"], *groups["validation"]))
     return (SeenRows(run_id=name, open=seen, sealed=sealed, opened={}, sides=Sides(tuple(places))),)

@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from judgewright.judges import InputError, Registry, Splits
+from judgewright.judges import InputError, Registry, Splits, load_dataset
 from judgewright.judges.files import RawRoles
+from judgewright.judges.splits import PARTS
 from judgewright.optimize.events import RowsSplit, read_as
 from judgewright.optimize.holdout import split_with_memory
 from judgewright.optimize.holdout.row_fingerprints import open_to_hash
@@ -17,6 +18,7 @@ from judgewright.runs.actions.optimize import RunResult
 from judgewright.runs.config import Environment
 from judgewright.runs.demo import write_demo_rows
 from judgewright.runs.store import HoldoutLedger, RunConfig, Workspace
+from judgewright.runs.store.sealed_rows import seal_of
 
 PROMPT = Registry().get("groundedness")
 
@@ -50,6 +52,23 @@ def start(place: Workspace, path: Path) -> RunResult:
 def split_event(result: RunResult) -> RowsSplit:
     """How a run split its rows."""
     return next(read_as(RowsSplit, event.payload) for event in result.run.events if event.kind == "split")
+
+
+def homes_of(parts: Splits) -> dict[str, str]:
+    """The part of each row."""
+    homes = {row.id: "train" for row in parts.train.rows} | {row.id: "validation" for row in parts.validation.rows}
+    homes |= {row.id: "holdout" for row in open_to_hash(parts.holdout).rows}
+    return homes | {row.id: "final" for row in open_to_hash(parts.final).rows}
+
+
+def written_homes(folder: Path) -> dict[str, str]:
+    """The part of each row by the files that `data split` wrote."""
+    homes: dict[str, str] = {}
+    for part in PARTS:
+        if (folder / f"{part}.jsonl").exists():
+            written = (folder / f"{part}.jsonl").read_text(encoding="utf-8").splitlines()
+            homes |= {json.loads(line)["id"]: part for line in written}
+    return homes
 
 
 def split_of(place: Workspace, result: RunResult) -> Splits:
@@ -91,19 +110,35 @@ def test_a_run_keeps_its_split_whatever_later_files_join(
 def test_the_parts_go_with_the_data(place: Workspace, lines: list[dict[str, object]], tmp_path: Path) -> None:
     """Where `data split` wrote them and nobody has run anything; a damaged file is named with its line."""
     path = write(tmp_path / "rows.jsonl", lines[: len(lines) // 2])
-    done = split_file(path, tmp_path / "parts", roles=RawRoles(), registry=Registry(), shares=(25, 25, 25, 25), seed=1)
+    with Workspace(tmp_path / "elsewhere") as elsewhere:
+        split_file(elsewhere, path, tmp_path / "parts", roles=RawRoles(), shares=(25, 25, 25, 25), seed=1)
     grown = write(tmp_path / "parts" / "grown.jsonl", lines)
-    parts = split_of(place, start(place, grown))
-    homes = {row.id: "train" for row in parts.train.rows} | {row.id: "validation" for row in parts.validation.rows}
-    homes |= {row.id: "holdout" for row in open_to_hash(parts.holdout).rows}
-    homes |= {row.id: "final" for row in open_to_hash(parts.final).rows}
-    assert len(homes) == len(lines) > sum(done.rows.values())
-    for part in done.rows:
-        written = (done.folder / f"{part}.jsonl").read_text(encoding="utf-8").splitlines()
-        assert {homes[json.loads(line)["id"]] for line in written} == {part}
+    homes = homes_of(split_of(place, start(place, grown)))
+    written = written_homes(tmp_path / "parts")
+    assert written.items() <= homes.items()
+    assert len(homes) == len(lines) > len(written)
+    split_file(place, grown, tmp_path / "again", roles=RawRoles(), shares=(10, 20, 30, 40), seed=2)
+    assert written_homes(tmp_path / "again") == homes
     write(tmp_path / "parts" / "sides.jsonl", [{"part": "holdout", "group": "00", "size": 1, "rows": ["x"]}])
     with pytest.raises(InputError, match=r"sides.jsonl, line 1 is not a group"):
         start(place, grown)
+
+
+def test_a_workspace_keeps_the_parts_that_data_split_wrote(
+    place: Workspace, lines: list[dict[str, object]], tmp_path: Path
+) -> None:
+    """Neither a run of the whole file nor another split makes a fresh holdout, and single rows of it stay hidden."""
+    path = write(tmp_path / "rows.jsonl", lines)
+    split_file(place, path, tmp_path / "parts", roles=RawRoles(), shares=(25, 25, 25, 25), seed=0)
+    written = written_homes(tmp_path / "parts")
+    assert homes_of(split_of(place, start(place, path))) == written
+    done = split_file(place, path, tmp_path / "again", roles=RawRoles(), shares=(40, 30, 30, 0), seed=3)
+    assert written_homes(tmp_path / "again") == written
+    assert any("groups stay in the part they were in" in note for note in done.notes)
+    holdout = load_dataset(tmp_path / "parts" / "holdout.jsonl", inputs=PROMPT.inputs, scale=PROMPT.scale)
+    seal = seal_of(place, holdout, by="test")
+    assert seal.hides
+    assert seal.count == len(holdout)
 
 
 def test_looks_at_a_holdout_that_has_grown_are_counted(
