@@ -63,6 +63,7 @@ from judgewright.optimize import (
     Workbench,
     benchmark,
     bound_proposal,
+    choose_survivor,
     construct_loss,
     decide_on_holdout,
     find_target,
@@ -295,7 +296,7 @@ def run_method(start: Start, method: str, proposer: Proposer, target: Target, se
     goal = Goal(objective=start.objective, target=target, loss=loss)
     run = RunContext(prompt=start.prompt, parts=start.parts, goal=goal, services=services, settings=settings)
     try:
-        survivor = search(run, start.baseline)
+        survivor = choose_survivor(run, search(run, start.baseline))
     except Spent as spent:
         survivor = None if spent.prompt.version == start.prompt.version else spent.prompt
     requests = start.record.requests

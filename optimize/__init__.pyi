@@ -1,4 +1,5 @@
 from .ablation import HunkReport, measure_hunks
+from .archive import Archive, Candidate
 from .context import RunContext, Services, judge_rows, open_rows
 from .critique import Critique, critique_batch, excerpt, minibatch
 from .forecast import ASKED_AGAIN, Asked, PlannedRun, StepBound, bound_proposal, bound_run, draw_runs
@@ -11,7 +12,7 @@ from .holdout.ledger import Ledger, Look
 from .hunks import compose, cut_sentences, split_hunks
 from .invariants import PhraseIndex, Violation, check_candidate
 from .journal import VOLATILE, Event, Journal, first_difference
-from .loop import Outcome, benchmark, decide_on_holdout, optimize, search, split_rows
+from .loop import Outcome, benchmark, choose_survivor, decide_on_holdout, optimize, search, split_rows
 from .losses.agreement import ObjectiveWords, Unsettled, read_objective
 from .losses.axioms import check_axioms
 from .losses.costs import cost_table
@@ -35,8 +36,10 @@ __all__ = [
     "ASKED_AGAIN",
     "PARTS",
     "VOLATILE",
+    "Archive",
     "Asked",
     "Attempt",
+    "Candidate",
     "Critique",
     "Decision",
     "Event",
@@ -84,6 +87,7 @@ __all__ = [
     "bound_run",
     "check_axioms",
     "check_candidate",
+    "choose_survivor",
     "choose_target",
     "compile_expression",
     "compose",

@@ -211,6 +211,8 @@ class BestCandidate(RunEvent):
     version: str | None
     prompt: str | None
     """As YAML."""
+    archive: tuple[Json, ...] | None = field(default=None, metadata=_OMIT)
+    """The candidates that no other beats in everything, as `Archive.to_json` writes them."""
 
     @property
     def judge(self) -> JudgePrompt | None:

@@ -13,6 +13,7 @@ from functools import partial
 from ..judges import Dataset, JudgedDataset, JudgePrompt, Splits, by_column, measure
 from ..judges.models import ask_together
 from .ablation import measure_hunks
+from .archive import Archive
 from .context import RunContext, Services, judge_rows, open_rows
 from .events import (
     Benchmarked,
@@ -79,7 +80,7 @@ def optimize(
     baseline = benchmark(prompt, parts, services, settings)
     goal = set_goal(objective, baseline, services, settings)
     run = RunContext(prompt=prompt, parts=parts, goal=goal, services=services, settings=settings)
-    best = search(run, baseline)
+    best = choose_survivor(run, search(run, baseline))
     measure_edit(run, best)
     decision = decide_on_holdout(run, best)
     tune_thresholds(run, best, decision)
@@ -118,7 +119,7 @@ def benchmark(prompt: JudgePrompt, parts: Splits, services: Services, settings: 
     return judged
 
 
-def search(run: RunContext, baseline: JudgedDataset) -> JudgePrompt | None:
+def search(run: RunContext, baseline: JudgedDataset) -> Archive:
     """Search step by step: critique a minibatch, propose, check, race, validate, keep what is better.
 
     Args:
@@ -126,18 +127,24 @@ def search(run: RunContext, baseline: JudgedDataset) -> JudgePrompt | None:
         baseline: The first prompt's verdicts on the open rows, training rows first.
 
     Returns:
-        The best candidate on validation; None where none beat the first prompt.
+        The candidates that no other beats in everything; the one to send is for `choose_survivor` to say.
     """
     state = SearchState.start(run, baseline)
     first = state.first
     run.services.record(SearchStarted(version=run.prompt.version, loss=first.loss, metrics=first.metrics))
     for number in range(1, run.settings.steps + 1):
         run.services.record(Step(number=number, state=state, run=run).take())
-    if state.current is first:
-        run.services.record(BestCandidate(version=None, prompt=None))
+    return state.archive
+
+
+def choose_survivor(run: RunContext, archive: Archive) -> JudgePrompt | None:
+    """Choose what goes to the gate: the prompt that the search ended at; None where it is the first one."""
+    found = tuple(archive.to_json())
+    if archive.current is archive.first:
+        run.services.record(BestCandidate(version=None, prompt=None, archive=found))
         return None
-    best = state.current.prompt
-    run.services.record(BestCandidate(version=best.version, prompt=best.to_yaml()))
+    best = archive.current.prompt
+    run.services.record(BestCandidate(version=best.version, prompt=best.to_yaml(), archive=found))
     return best
 
 

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-import numpy as np
-
-from ..judges import Answer, FloatArray, JudgedDataset, JudgePrompt, clustered_se, compare, point
+from ..judges import Answer, FloatArray, JudgedDataset, JudgePrompt, clustered_se, compare
+from .archive import Archive, Candidate, in_common
 from .context import RunContext
-from .goal import Goal
 from .holdout.floors import floor_could_hold
 from .holdout.guards import guard_could_hold
 from .invariants import PhraseIndex
@@ -17,45 +14,11 @@ from .losses.objective import Objective
 from .proposers import Attempt
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Candidate:
-    """A prompt and what it does on the validation rows."""
-
-    prompt: JudgePrompt
-    judged: JudgedDataset
-    losses: FloatArray
-    """Of each scored row; shape (n,)."""
-    metrics: Mapping[str, float | None]
-    """The target metric and every guarded one."""
-
-    @classmethod
-    def of(cls, prompt: JudgePrompt, judged: JudgedDataset, goal: Goal) -> Candidate:
-        """Measure a prompt by its verdicts on the validation rows.
-
-        Raises:
-            LossError: The loss cannot be computed on them.
-        """
-        return cls(
-            prompt=prompt,
-            judged=judged,
-            losses=goal.row_losses(judged),
-            metrics={name: point(name, *judged.compared(name)) for name in goal.objective.metrics},
-        )
-
-    @property
-    def loss(self) -> float:
-        """Mean loss over the scored rows."""
-        if not len(self.losses):
-            return 1.0  # nothing was answered: the worst there is
-        return float(self.losses.mean())
-
-
 @dataclass(slots=True, kw_only=True)
 class SearchState:
     """How far the search has come."""
 
-    first: Candidate
-    current: Candidate
+    archive: Archive
     train: JudgedDataset
     """The training rows with the first prompt's answers."""
     phrases: PhraseIndex
@@ -75,14 +38,23 @@ class SearchState:
             train = replace(train, dataset=run.parts.training, answers=train.answers + drawn.answers)
         first = Candidate.of(run.prompt, baseline.only(range(n_train, len(baseline.dataset))), run.goal)
         state = cls(
-            first=first,
-            current=first,
+            archive=Archive.start(first, run.goal.objective),
             train=train,
             phrases=PhraseIndex((*run.parts.training.rows, *run.parts.validation.rows)),
             answers={answer.row_id: answer for answer in train.answers},
         )
         state.update_rows(train, run.goal.row_losses(train))
         return state
+
+    @property
+    def first(self) -> Candidate:
+        """The prompt that the run began with."""
+        return self.archive.first
+
+    @property
+    def current(self) -> Candidate:
+        """The prompt that the search goes on from."""
+        return self.archive.current
 
     def update_rows(self, judged: JudgedDataset, losses: FloatArray) -> None:
         """Remember the current prompt's answers to training rows, and what they cost."""
@@ -93,8 +65,7 @@ class SearchState:
         """Keep a validated candidate, or say why not."""
         result = self._compare(candidate, objective, holdout_rows)
         self.remember(candidate.prompt, candidate.loss, result)
-        if result == "kept":
-            self.current = candidate
+        self.archive.add(candidate, current=result == "kept")
         return result
 
     def remember(self, prompt: JudgePrompt, loss: float, result: str) -> None:
@@ -132,9 +103,6 @@ class SearchState:
 
 def _paired_fall(current: Candidate, candidate: Candidate) -> tuple[float, float]:
     """Return the fall of the mean loss on the rows that both answered, and its standard error by group."""
-    common = np.intersect1d(current.judged.scored, candidate.judged.scored)
-    before = current.losses[np.searchsorted(current.judged.scored, common)]
-    after = candidate.losses[np.searchsorted(candidate.judged.scored, common)]
-    falls = before - after
-    groups = current.judged.only(common).groups
-    return float(falls.mean()), clustered_se(falls - falls.mean(), groups)
+    before, old, _, new = in_common(current, candidate)
+    falls = old - new
+    return float(falls.mean()), clustered_se(falls - falls.mean(), before.groups)

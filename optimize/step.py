@@ -20,6 +20,7 @@ from ..judges import (
     without_thinking,
 )
 from ..judges.models import ask_together
+from .archive import Candidate
 from .context import RunContext, judge_rows
 from .critique import Critique, critique_batch, minibatch
 from .events import ProposalRecord, StepTaken
@@ -27,7 +28,7 @@ from .invariants import check_candidate
 from .proposers import NoProposal, Proposal, Trial, Unanswered, Workbench
 from .racing.race import DropReason, RaceResult, run_race
 from .racing.schedule import RaceSettings
-from .search_state import Candidate, SearchState
+from .search_state import SearchState
 
 UNTRIED = "not tried"
 """The result of a proposal until the step has one for it."""
