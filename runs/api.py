@@ -464,10 +464,10 @@ def _open(folder: str | Path | None) -> Workspace:
     """Open the workspace that a call names, else the one that a command started here would take."""
     from .config.environment import read_environment
     from .store.workspace import find_workspace
-    from .terminal import say_waiting
+    from .terminal import say_upgrading, say_waiting
 
     named = Path(folder) if folder is not None else read_environment().workspace
-    return find_workspace(Path.cwd(), given=named, on_wait=say_waiting)
+    return find_workspace(Path.cwd(), given=named, on_wait=say_waiting, on_upgrade=say_upgrading)
 
 
 def _environment(opened: Workspace, *models: str | None) -> Environment:

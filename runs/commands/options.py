@@ -12,7 +12,7 @@ import click
 
 from ...judges.errors import InputError
 from ...optimize.options import Kind, Option, option_fields, spelling
-from ..terminal import say_waiting
+from ..terminal import say_upgrading, say_waiting
 from .help import GroupedOption
 from .output_paths import OutFile
 
@@ -226,7 +226,8 @@ def open_workspace(folder: Path | None, *, wait: bool = False) -> Workspace:
     from ..store.workspace import find_workspace
 
     on_wait = say_waiting if wait else None
-    return find_workspace(Path.cwd(), given=folder or read_environment().workspace, on_wait=on_wait)
+    given = folder or read_environment().workspace
+    return find_workspace(Path.cwd(), given=given, on_wait=on_wait, on_upgrade=say_upgrading)
 
 
 def named_run(workspace: Workspace, name: str, *, kind: str | None = "optimize") -> str:

@@ -36,6 +36,7 @@ class Database:
         migrations: The upgrades that make up its format.
         on_busy: Where given, a write waits while another process writes, and this is told once for whom; else such
             a write is refused.
+        on_upgrade: Told how far the upgrade of a large file is.
 
     Raises:
         WorkspaceError: The file is damaged (it has been moved aside, not deleted), was written by a
@@ -48,6 +49,7 @@ class Database:
         *,
         migrations: Sequence[Migration] = MIGRATIONS,
         on_busy: Callable[[Holder], None] | None = None,
+        on_upgrade: Callable[[str], None] | None = None,
     ) -> None:
         self.path = path
         self._on_busy = on_busy
@@ -60,7 +62,7 @@ class Database:
         self._readers: list[sqlite3.Connection] = []
         self._make_file()
         self._check()
-        self._upgrade()
+        self._upgrade(on_upgrade)
 
     def claim(self) -> None:
         """Become the one that writes, before something is read that a write will depend on.
@@ -232,7 +234,7 @@ class Database:
             hint="put a backup in its place, or run again to begin with an empty database",
         )
 
-    def _upgrade(self) -> None:
+    def _upgrade(self, tell: Callable[[str], None] | None) -> None:
         known = len(self._migrations)
         with contextlib.closing(self._connect(reading=True)) as connection:
             version = self._version(connection, known)
@@ -244,7 +246,8 @@ class Database:
             with contextlib.closing(self._connect()) as connection:
                 version = self._version(connection, known)
                 if 0 < version < known:
-                    back_up(connection, self.path.with_name(f"{self.path.name}.v{version}-{stamp()}.backup"))
+                    target = self.path.with_name(f"{self.path.name}.v{version}-{stamp()}.backup")
+                    back_up(connection, target, tell=tell)
                 upgrade(connection, self._migrations[version:], since=version)
         except sqlite3.Error as error:
             raise self._ours(error) from error

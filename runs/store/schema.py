@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import os
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -205,6 +205,9 @@ MIGRATIONS: tuple[Migration, ...] = (
 )
 """Every upgrade in order; a file's `user_version` says how many of them it has."""
 
+QUICK_PAGES = 2**13
+"""A database of so many pages (32 MB) is copied without a word."""
+
 
 def version_of(connection: sqlite3.Connection) -> tuple[int, int]:
     """Return a file's format and how many tables and indices it has."""
@@ -226,13 +229,28 @@ def upgrade(connection: sqlite3.Connection, migrations: Sequence[Migration], *, 
             connection.execute("ROLLBACK")
 
 
-def back_up(connection: sqlite3.Connection, target: Path) -> None:
-    """Copy a database to a file that appears under its name only when it is whole."""
+def back_up(connection: sqlite3.Connection, target: Path, *, tell: Callable[[str], None] | None = None) -> None:
+    """Copy a database to a file that appears under its name only when it is whole.
+
+    Args:
+        connection: To the database.
+        target: The file.
+        tell: Called, where that takes a while, with how far it is.
+    """
     draft = target.with_name(target.name + ".part")
     os.close(os.open(draft, os.O_RDWR | os.O_CREAT | os.O_TRUNC, 0o600))
-    with contextlib.closing(sqlite3.connect(draft)) as copy:
-        connection.backup(copy)
-    os.replace(draft, target)
+    pages = connection.execute("PRAGMA page_count").fetchone()[0]
+
+    def show(_: int, left: int, total: int) -> None:
+        if tell is not None and total > QUICK_PAGES:
+            tell(f"{1 - left / total:.0%} of the old file copied to {target.name}")
+
+    try:
+        with contextlib.closing(sqlite3.connect(draft)) as copy:
+            connection.backup(copy, pages=max(QUICK_PAGES, pages // 10 + 1), progress=show)
+        os.replace(draft, target)
+    finally:
+        draft.unlink(missing_ok=True)
 
 
 def stamp() -> str:

@@ -21,11 +21,19 @@ class Workspace:
 
     Args:
         on_wait: Called with what a write waits for while another process writes; without it such a write is refused.
+        on_upgrade: Told how far the upgrade of a large workspace is, which an older version made.
     """
 
-    def __init__(self, root: Path, *, on_wait: Callable[[str], None] | None = None) -> None:
+    def __init__(
+        self,
+        root: Path,
+        *,
+        on_wait: Callable[[str], None] | None = None,
+        on_upgrade: Callable[[str], None] | None = None,
+    ) -> None:
         self.root = root
         self._on_wait = on_wait
+        self._on_upgrade = on_upgrade
         self._database: Database | None = None
 
     @property
@@ -58,7 +66,8 @@ class Workspace:
             WorkspaceError: It cannot be made, opened or understood.
         """
         if self._database is None:
-            self._database = Database(self.path, on_busy=self._tell if self._on_wait else None)
+            on_busy = self._tell if self._on_wait else None
+            self._database = Database(self.path, on_busy=on_busy, on_upgrade=self._on_upgrade)
         return self._database
 
     def _tell(self, holder: Holder) -> None:
@@ -79,13 +88,13 @@ class Workspace:
 
 
 def find_workspace(
-    start: Path, *, given: Path | None = None, on_wait: Callable[[str], None] | None = None
+    start: Path,
+    *,
+    given: Path | None = None,
+    on_wait: Callable[[str], None] | None = None,
+    on_upgrade: Callable[[str], None] | None = None,
 ) -> Workspace:
     """Return the given workspace, else the nearest one at or above `start`, else a new one at `start`."""
-    if given is not None:
-        return Workspace(given, on_wait=on_wait)
     start = start.resolve()
-    for folder in (start, *start.parents):
-        if (folder / FOLDER).is_dir():
-            return Workspace(folder, on_wait=on_wait)
-    return Workspace(start, on_wait=on_wait)
+    found = (folder for folder in (start, *start.parents) if (folder / FOLDER).is_dir())
+    return Workspace(given or next(found, start), on_wait=on_wait, on_upgrade=on_upgrade)

@@ -488,6 +488,34 @@ class TestUpgrades:
         old.close()
         assert not list(tmp_path.glob("*.part"))
 
+    def test_the_upgrade_of_a_large_file_says_how_far_it_is(self, tmp_path: Path) -> None:
+        """A copy of gigabytes takes a minute; one of a few megabytes is no matter for words."""
+        said: list[str] = []
+        for name, size in (("small.db", 1_000), ("large.db", 20_000_000)):
+            with Database(tmp_path / name, migrations=NOTES) as database:
+                database.submit(add(1, "x" * size)).result()
+            Database(tmp_path / name, migrations=self.NEWER, on_upgrade=said.append).close()
+        assert all("of the old file copied to large.db.v1-" in line for line in said)
+        assert len(said) > 1
+        assert said[-1].startswith("100%")
+
+    def test_a_copy_that_could_not_be_made_leaves_nothing_behind(self, tmp_path: Path) -> None:
+        """A full disk is not filled further by every try."""
+        path = tmp_path / "j.db"
+        with Database(path, migrations=NOTES) as database:
+            database.submit(add(1, "x" * 200_000)).result()
+        limited = "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000));"
+        opening = (
+            "from pathlib import Path; from judgewright.runs.store.database import Database;"
+            "from judgewright.runs.store.schema import Migration;"
+            f"Database(Path({str(path)!r}), migrations=[Migration('a', ''), Migration('b', '')])"
+        )
+        done = subprocess.run(
+            [sys.executable, "-c", limited + opening], capture_output=True, text=True, check=False, timeout=60
+        )
+        assert "WorkspaceError" in done.stderr
+        assert not list(tmp_path.glob("*.part"))
+
     def test_a_failing_upgrade_leaves_the_file_as_it_was(self, tmp_path: Path) -> None:
         """All of the upgrades or none."""
         path = tmp_path / "j.db"
