@@ -487,6 +487,50 @@ def test_no_cookie_is_sent_back(fake, ask_for):
     assert "cookie" not in fake.seen[1].headers
 
 
+def test_interim_answers_are_passed_over_and_connections_end_as_the_server_says(fake, ask_for):
+    """A 103 is no answer; after `Connection: close` and after a body that was not read to its end comes a new one."""
+    reply = orjson.dumps(fake.completion("whole"))
+    interim = b"HTTP/1.1 103 Early Hints\r\nlink: </x>\r\n\r\n"
+    head = b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: %d\r\n" % len(reply)
+    endless = b"HTTP/1.1 500 No\r\ncontent-length: 900000\r\n\r\n" + bytes(400_000)
+    answers = [interim + head + b"\r\n" + reply, head + b"connection: close\r\n\r\n" + reply, endless]
+    answers.append(head + b"\r\n" + reply)
+    connections: list[int] = []
+    ended = asyncio.Semaphore(0)
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        connections.append(0)
+        with contextlib.suppress(asyncio.IncompleteReadError, ConnectionError):
+            while True:
+                received = (await reader.readuntil(b"\r\n\r\n")).lower()
+                await reader.readexactly(int(received.split(b"content-length:")[1].split(b"\r\n")[0]))
+                connections[-1] += 1
+                writer.write(answers[sum(connections) - 1])
+                await writer.drain()
+        writer.close()
+        ended.release()
+
+    async def run() -> list[str]:
+        server = await asyncio.start_server(serve, "127.0.0.1", 0)
+        url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/v1"
+        model = Endpoint(name="m", base_url=url, api_key=KEY, transport=fake.transport, timeout=10.0)
+        said = []
+        for _ in answers:
+            try:
+                said.append((await model.complete(ask_for("one"))).text)
+            except ModelError as error:
+                said.append(str(error.status))
+        await model.close()
+        for _ in connections:
+            await ended.acquire()
+        server.close()
+        return said
+
+    said = asyncio.run(run())
+    assert said == ["whole", "whole", "500", "whole"]
+    assert connections == [2, 1, 1]
+
+
 def test_what_an_endpoint_says_is_left_comes_with_its_answers(fake, ask_for):
     """With replies and with errors alike."""
     left = {"x-ratelimit-remaining-requests": "3", "x-ratelimit-reset-requests": "2s"}
