@@ -108,3 +108,12 @@ def guard_could_hold(change: Change, guard: Guard, *, rows: int) -> bool:
         return False
     se = change.se * math.sqrt(change.n / rows)
     return change.difference - float(norm.isf(GUARD_ALPHA)) * se > -guard.margin
+
+
+def guard_surely_broken(change: Change, guard: Guard, *, alpha: float) -> bool:
+    """Whether a metric has fallen by more than its margin, by a one-sided test at `alpha`."""
+    from scipy.stats import t as student
+
+    if change.freedom <= 0 or change.se is None:
+        return False
+    return change.difference + float(student.isf(alpha, change.freedom)) * change.se < -guard.margin

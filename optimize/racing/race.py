@@ -26,16 +26,30 @@ JudgeBatch = Callable[[JudgePrompt, Dataset], JudgedDataset]
 """Judges some rows, through the client; what was asked before comes from its cache."""
 LossOf = Callable[[JudgedDataset], FloatArray]
 """The loss of each scored row, in [0, 1]."""
+LimitsOf = Callable[[JudgedDataset, float], "Limits"]
+"""Says how guards stand by the verdicts so far, and whether one is surely broken, with this chance of an error."""
 DropReason = Literal[
     "cannot win",
     "behind when calls ran short",
     "leaves rows unscored",
+    "breaks a guard",
     "behind in the screening",
     "leaves rows unscored in the screening",
 ]
 
+PROVEN: frozenset[DropReason] = frozenset(("cannot win", "leaves rows unscored", "breaks a guard"))
 FEWER_ANSWERS = 0.2
 """A candidate that answers so much less than another is dropped: its loss is over easy rows."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """How the guards of a candidate stand."""
+
+    shortfall: float = 0.0
+    """By how much it goes past their margins; in a ranking it counts like loss."""
+    broken: bool = False
+    """Whether it surely goes past one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,8 +74,10 @@ class RaceResult:
     winner: JudgePrompt
     standings: tuple[Standing, ...]
     """In the order of the candidates."""
+    judged: tuple[JudgedDataset, ...]
+    """The rows that each was judged on, in the order of the candidates."""
     proven: bool
-    """Whether every other candidate was dropped as it cannot win, or leaves rows unscored."""
+    """Whether every drop is shown and none was for want of calls."""
     asked: int
     """Verdicts looked at, cached ones included, the screening's not."""
     screened: int
@@ -95,6 +111,7 @@ def run_race(
     loss_of: LossOf,
     *,
     settings: RaceSettings | None = None,
+    limits_of: LimitsOf | None = None,
     screen: JudgeBatch | None = None,
     calls: Callable[[], int] | None = None,
 ) -> RaceResult:
@@ -106,6 +123,7 @@ def run_race(
         judge_batch: The judge.
         loss_of: What a verdict costs.
         settings: See `RaceSettings`.
+        limits_of: Guards that count beside the loss.
         screen: A cheaper judge of the first rows; the better half by it goes into the race.
         calls: Counts the calls so far, such as `lambda: client.stats.calls`; else each verdict counts.
 
@@ -117,7 +135,13 @@ def run_race(
     distinct = len({prompt.version for prompt in candidates})
     if not distinct or distinct < len(candidates):
         raise InputError(f"{len(candidates)} candidates, {distinct} of them distinct, cannot race")
-    arms = _Arms(candidates=tuple(candidates), rows=lay_out(rows, settings), loss_of=loss_of)
+    arms = _Arms(
+        candidates=tuple(candidates),
+        rows=lay_out(rows, settings),
+        loss_of=loss_of,
+        limits_of=limits_of,
+        first=int(settings.spare_first),
+    )
 
     def calls_so_far() -> int:
         return arms.verdicts if calls is None else calls()
@@ -127,10 +151,12 @@ def run_race(
         arms.screen(screen, settings.screening)
     screened, after_screening = arms.verdicts, calls_so_far()
     _run(arms, judge_batch, settings)
+    winner = int(np.flatnonzero(arms.running)[-1])
     return RaceResult(
-        winner=candidates[int(np.flatnonzero(arms.running)[0])],
-        standings=arms.standings(),
-        proven=set(arms.dropped.values()) <= {"cannot win", "leaves rows unscored"},
+        winner=candidates[winner],
+        standings=arms.standings(winner),
+        judged=tuple(arms.judged(k) for k in range(len(candidates))),
+        proven=PROVEN.issuperset(arms.dropped.values()),
         asked=arms.verdicts - screened,
         screened=screened,
         calls=calls_so_far() - after_screening,
@@ -141,17 +167,19 @@ def run_race(
 
 
 def _run(arms: _Arms, judge_batch: JudgeBatch, settings: RaceSettings) -> None:
-    """Race until one is left."""
+    """Race until one is left, or the spared one alone."""
     entrants = int(arms.running.sum())
     evidence = ConfidenceSequence(len(arms.candidates), len(arms.rows))
-    for stop in plan_stops(len(arms.rows), entrants, settings):
+    stops = plan_stops(len(arms.rows), entrants, settings)
+    for stop in stops:
         if arms.running.sum() == 1:
             return
         arms.judge_up_to(stop.rows, judge_batch, evidence)
         arms.drop_silent(arms.losses[:, : arms.seen], "leaves rows unscored")
+        arms.drop_broken(settings.alpha / len(stops))
         # Every opponent gets its share of alpha, so that the best one meets all of them at alpha.
         arms.drop_hopeless(evidence.peak, math.log((entrants - 1) / settings.alpha))
-        if arms.seen == len(arms.rows):
+        if arms.seen == len(arms.rows) and not settings.spare_first:
             arms.cut(1, arms.losses, "cannot win")
         else:
             arms.cut(stop.survivors, arms.losses[:, : arms.seen], "behind when calls ran short")
@@ -165,36 +193,57 @@ class _Arms:
     rows: Dataset
     """In racing order."""
     loss_of: LossOf
+    limits_of: LimitsOf | None
+    first: int
+    """The first candidate that may be dropped: 0, or 1 where the one before is spared."""
     seen: int = 0
     """Rows that the running ones have behind them."""
     verdicts: int = 0
     running: BoolArray = field(init=False)
     losses: FloatArray = field(init=False)
     """By candidate and row, NaN where it was not judged or gave no verdict; shape (K, rows)."""
+    shortfall: FloatArray = field(init=False)
+    """By candidate, of its guards at the last stop; shape (K,)."""
     reached: IntArray = field(init=False)
     """Rows that each was judged on; shape (K,)."""
+    tables: list[list[JudgedDataset]] = field(init=False)
+    """By candidate, its batches."""
     dropped: dict[int, DropReason] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         k = len(self.candidates)
         self.running = np.ones(k, np.bool_)
         self.losses = np.full((k, len(self.rows)), np.nan)
+        self.shortfall = np.zeros(k)
         self.reached = np.zeros(k, np.int64)
+        self.tables = [[] for _ in range(k)]
 
     def judge_up_to(self, stop: int, judge_batch: JudgeBatch, evidence: ConfidenceSequence) -> None:
         """Judge the rows from where the race stands up to `stop`, and update the evidence row by row."""
         running = np.flatnonzero(self.running)
-        self.losses[running, self.seen : stop] = self._judge_all(running, judge_batch, self.seen, stop)
+        judged = self._judge_all(running, judge_batch, self.seen, stop)
+        for k, (table, losses) in zip(running, judged, strict=True):
+            self.tables[k].append(table)
+            self.losses[k, self.seen : stop] = losses
         self.reached[running] = stop
         for row in self.losses[:, self.seen : stop].T:
             # A row that one of two left unscored says nothing about the pair.
             evidence.watch(np.nan_to_num(row[:, None] - row[None, :]), self.running)
         self.seen = stop
 
+    def judged(self, k: int) -> JudgedDataset:
+        """Return the rows that a candidate was judged on."""
+        answers = tuple(answer for table in self.tables[k] for answer in table.answers)
+        rows = replace(self.rows, rows=self.rows.rows[: len(answers)])
+        if not self.tables[k]:
+            return JudgedDataset(dataset=rows, answers=(), scale=self.candidates[k].scale)
+        return replace(self.tables[k][0], dataset=rows, answers=answers)
+
     def screen(self, judge_batch: JudgeBatch, rows: int) -> None:
         """Keep the better half by another judge's verdicts on the first rows; they count for nothing afterwards."""
         stop = min(rows, len(self.rows))
-        losses = self._judge_all(np.arange(len(self.candidates)), judge_batch, 0, stop)
+        judged = self._judge_all(np.arange(len(self.candidates)), judge_batch, 0, stop)
+        losses = np.array([losses for _, losses in judged])
         self.drop_silent(losses, "leaves rows unscored in the screening")
         self.cut(math.ceil(len(self.candidates) / 2), losses, "behind in the screening")
 
@@ -203,6 +252,16 @@ class _Arms:
         answered = np.isfinite(losses).mean(1)
         for k in np.flatnonzero(self.running & (answered < answered[self.running].max() - FEWER_ANSWERS)):
             self.drop(int(k), reason)
+
+    def drop_broken(self, alpha: float) -> None:
+        """Drop who surely breaks a guard; keep one."""
+        if self.limits_of is None:
+            return
+        for k in np.flatnonzero(self.running):
+            limits = self.limits_of(self.judged(int(k)), alpha)
+            self.shortfall[k] = limits.shortfall
+            if limits.broken and self.running.sum() > 1:
+                self.drop(int(k), "breaks a guard")
 
     def drop_hopeless(self, evidence: FloatArray, bar: float) -> None:
         """Drop, the surest first, who by the evidence costs more than one that still ran at this stop; keep one."""
@@ -213,18 +272,22 @@ class _Arms:
 
     def cut(self, survivors: int, losses: FloatArray, reason: DropReason) -> None:
         """Keep at most so many of those that run, the ones of least loss; losses have shape (K, rows seen)."""
-        running = np.flatnonzero(self.running)
-        for position in _ranked(losses[running])[survivors:]:
+        running = np.flatnonzero(self.running[self.first :]) + self.first
+        if len(running) <= survivors:
+            return
+        for position in _ranked(losses[running], self.shortfall[running])[survivors:]:
             self.drop(int(running[position]), reason)
 
     def drop(self, k: int, reason: DropReason) -> None:
-        """Take a candidate out."""
+        """Take a candidate out, unless it is spared."""
+        if k < self.first:
+            return
         self.running[k] = False
         self.dropped[k] = reason
 
-    def standings(self) -> tuple[Standing, ...]:
-        """Return how far each came, beside the one that still runs."""
-        best = self.losses[int(np.flatnonzero(self.running)[0])]
+    def standings(self, winner: int) -> tuple[Standing, ...]:
+        """Return how far each came, beside the winner."""
+        best = self.losses[winner]
         standings: list[Standing] = []
         for k, prompt in enumerate(self.candidates):
             both = np.isfinite(self.losses[k]) & np.isfinite(best)
@@ -244,25 +307,27 @@ class _Arms:
             )
         return tuple(standings)
 
-    def _judge_all(self, arms: IntArray, judge_batch: JudgeBatch, start: int, stop: int) -> FloatArray:
-        """Return some candidates' losses on rows from `start` to `stop`; shape (arms, rows)."""
-        losses = ask_together([partial(self._judge, int(k), judge_batch, start, stop) for k in arms])
+    def _judge_all(
+        self, arms: IntArray, judge_batch: JudgeBatch, start: int, stop: int
+    ) -> list[tuple[JudgedDataset, FloatArray]]:
+        """Return some candidates' verdicts and losses on rows from `start` to `stop`."""
+        judged = ask_together([partial(self._judge, int(k), judge_batch, start, stop) for k in arms])
         self.verdicts += len(arms) * (stop - start)
-        return np.array(losses)
+        return judged
 
-    def _judge(self, k: int, judge_batch: JudgeBatch, start: int, stop: int) -> FloatArray:
-        """Return one candidate's losses on rows from `start` to `stop`, NaN for a row without a verdict."""
+    def _judge(self, k: int, judge_batch: JudgeBatch, start: int, stop: int) -> tuple[JudgedDataset, FloatArray]:
+        """Return one candidate's verdicts on rows from `start` to `stop`, and losses, NaN for a row without one."""
         judged = judge_batch(self.candidates[k], replace(self.rows, rows=self.rows.rows[start:stop]))
         scored = self.loss_of(judged)
         if scored.shape != judged.scored.shape or not ((scored >= 0) & (scored <= 1)).all():
             raise LossError(f"{len(scored)} losses for {len(judged.scored)} scored rows, each to be in [0, 1]")
         losses = np.full(stop - start, np.nan)
         losses[judged.scored] = scored
-        return losses
+        return judged, losses
 
 
-def _ranked(losses: FloatArray) -> list[int]:
-    """Return the positions in order of loss, the least first, equals as given.
+def _ranked(losses: FloatArray, shortfall: FloatArray) -> list[int]:
+    """Return the positions in order of loss and shortfall together, the least first, equals as given.
 
     Two candidates are compared on the rows that both answered, and each is placed by the mean of
     its differences to the others: were all compared on the rows that *everyone* answered, a few
@@ -270,11 +335,13 @@ def _ranked(losses: FloatArray) -> list[int]:
 
     Args:
         losses: NaN where a row has no verdict; shape (candidates, rows).
+        shortfall: Shape (candidates,).
     """
     answered = np.isfinite(losses)
     filled = np.where(answered, losses, 0.0)
     in_common = answered.astype(np.float64) @ answered.T
     own = filled @ answered.T  # [i, j]: what i cost on the rows that j answered too
     differences = (own - own.T) / np.maximum(in_common, 1.0)  # 0 for two without a row in common
+    differences += shortfall[:, None] - shortfall[None, :]
     # Rounded, so that the order of summation cannot part equals.
     return [int(k) for k in np.argsort(np.round(differences.mean(1), 9), kind="stable")]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -26,7 +27,7 @@ from judgewright.judges import (
     Verdict,
     judge,
 )
-from judgewright.optimize.racing import RaceResult, RaceSettings, lay_out, plan_stops, run_race
+from judgewright.optimize.racing import Limits, RaceResult, RaceSettings, lay_out, plan_stops, run_race
 
 PROMPT = JudgePrompt(name="j", system="s", criteria="c", template="{{x}}", reply="r", scale=OutputScale())
 
@@ -285,3 +286,46 @@ def test_one_candidate_wins_unasked() -> None:
     table = Table(np.zeros((1, 30), bool))
     found = run(table, 30)
     assert (found.winner, found.calls, found.proven) == (table.candidates[0], 0, True)
+
+
+def test_a_guard_that_is_surely_broken_ends_a_candidate_and_a_shortfall_ranks_it_back() -> None:
+    """The candidate of least loss breaks a guard; one only goes past it, by more than it gains."""
+    wrong = drawn(np.random.default_rng(5), 400, [0.12, 0.02, 0.08])
+    table = Table(wrong)
+    versions = [prompt.version for prompt in table.candidates]
+
+    def limits(judged: JudgedDataset, alpha: float) -> Limits:
+        assert 0 < alpha < 0.05
+        k = int(judged.judge)
+        return Limits(shortfall=0.3 * (k == 2), broken=k == 1)
+
+    def judge_named(prompt: JudgePrompt, batch: Dataset) -> JudgedDataset:
+        return replace(table(prompt, batch), judge=str(versions.index(prompt.version)))
+
+    found = run_race(table.candidates, rows(400), judge_named, errors, limits_of=limits)
+    assert found.winner == table.candidates[0]
+    assert [standing.dropped for standing in found.standings] == [
+        None,
+        "breaks a guard",
+        "behind when calls ran short",
+    ]
+    for standing, judged in zip(found.standings, found.judged, strict=True):
+        assert len(judged.answers) == standing.rows
+
+
+@given(st.integers(0, 10_000), st.integers(2, 6), st.integers(5, 120), st.booleans())
+def test_what_the_others_are_tried_against_is_never_dropped(seed: int, k: int, n: int, coarse: bool) -> None:
+    """Of the others one is left, or none where each is surely worse; at no point do more than planned run on."""
+    wrong = np.random.default_rng(seed).random((k, n)) < np.linspace(0.2, 0.5, k)[:, None]
+    found = run(Table(wrong), n, spare_first=True, coarse=coarse)
+    assert found.standings[0].dropped is None
+    left = [i for i, standing in enumerate(found.standings) if i and standing.dropped is None]
+    assert len(left) <= 1
+    assert found.standings[0].rows == max(standing.rows for standing in found.standings)
+    if left:
+        assert found.winner == Table(wrong).candidates[left[0]]
+        assert found.standings[left[0]].rows == n
+    else:
+        assert {standing.dropped for standing in found.standings[1:]} & {"cannot win", "leaves rows unscored"}
+    if coarse:
+        assert {standing.rows for standing in found.standings} == {n}
