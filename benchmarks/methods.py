@@ -42,8 +42,7 @@ from judgewright.judges import (
 )
 from judgewright.judges.models import FailedCall, MemoryRecord
 from judgewright.optimize import (
-    Attempt,
-    Critique,
+    Brief,
     Decision,
     Gepa,
     Goal,
@@ -188,14 +187,12 @@ class Capped:
         """See `Proposer.parts`."""
         return self.inner.parts
 
-    def propose(
-        self, prompt: JudgePrompt, critique: Critique, bench: Workbench, *, past: Sequence[Attempt], step: int
-    ) -> Proposal | NoProposal:
+    def propose(self, prompt: JudgePrompt, brief: Brief, bench: Workbench, *, step: int) -> Proposal | NoProposal:
         """See `Proposer.propose`."""
         if self.record.requests + self.step_most > self.cap:
             raise Spent(prompt)
         self.steps += 1
-        return self.inner.propose(prompt, critique, bench, past=past, step=step)
+        return self.inner.propose(prompt, brief, bench, step=step)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -68,7 +68,7 @@ PYTHON_TASKS = {
             "options",
             "step",
             "search_state",
-            "critique",
+            "brief",
         ),
         "Say what should improve": ("goal_setting", "losses"),
         "Write prompts": ("proposers", "invariants"),

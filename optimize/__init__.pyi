@@ -1,7 +1,7 @@
 from .ablation import HunkReport, measure_hunks
 from .archive import Archive, Candidate
+from .brief import BUDGET, Attempt, Brief, build_brief
 from .context import RunContext, Services, judge_rows, open_rows
-from .critique import Critique, critique_batch, excerpt, minibatch
 from .forecast import ASKED_AGAIN, Asked, PlannedRun, StepBound, bound_proposal, bound_run, draw_runs
 from .goal import Goal, Target
 from .goal_setting import choose_target, construct_loss, find_target
@@ -20,11 +20,13 @@ from .losses.expression import Expression, compile_expression
 from .losses.loss import Loss, default_loss, parse_loss, row_losses, write_loss
 from .losses.objective import Floor, Guard, Objective
 from .losses.reading import ModelReading, read_by_model
+from .minibatch import minibatch
 from .proposers.fewshot import FewShot
 from .proposers.gepa import Gepa
 from .proposers.human import HumanEdit
 from .proposers.mipro import Mipro
-from .proposers.proposer import PARTS, Attempt, NoProposal, Part, Proposal, Proposer
+from .proposers.prompt_parts import PARTS, Part
+from .proposers.proposer import NoProposal, Proposal, Proposer
 from .proposers.rewrite import Rewrite
 from .proposers.textgrad import TextGrad
 from .proposers.workbench import Trial, Unanswered, Workbench
@@ -34,13 +36,14 @@ from .word_diff import Piece, diff_prompts, diff_words, prompt_parts
 
 __all__ = [
     "ASKED_AGAIN",
+    "BUDGET",
     "PARTS",
     "VOLATILE",
     "Archive",
     "Asked",
     "Attempt",
+    "Brief",
     "Candidate",
-    "Critique",
     "Decision",
     "Event",
     "Expression",
@@ -85,6 +88,7 @@ __all__ = [
     "benchmark",
     "bound_proposal",
     "bound_run",
+    "build_brief",
     "check_axioms",
     "check_candidate",
     "choose_survivor",
@@ -93,7 +97,6 @@ __all__ = [
     "compose",
     "construct_loss",
     "cost_table",
-    "critique_batch",
     "cut_sentences",
     "decide",
     "decide_on_holdout",
@@ -101,7 +104,6 @@ __all__ = [
     "diff_prompts",
     "diff_words",
     "draw_runs",
-    "excerpt",
     "find_target",
     "first_difference",
     "gate",

@@ -195,6 +195,8 @@ class StepTaken(RunEvent):
     rows: tuple[str, ...]
     """Ids of the minibatch."""
     batch_loss: float
+    quoted: tuple[str, ...] | None = field(default=None, metadata=_OMIT)
+    """Ids of the training rows that the brief showed."""
     proposal: ProposalRecord = field(metadata={"flat": ProposalRecord})
     """The one that came farthest."""
     others: tuple[ProposalRecord, ...] | None = field(default=None, metadata={"of": ProposalRecord, **_OMIT})

@@ -26,7 +26,7 @@ from ..judges import (
     judge_request,
 )
 from ..judges.models import Forecast, ModelSettings
-from .critique import EXCERPT_CHARS, QUOTED
+from .brief import BUDGET
 from .holdout.unanswered import ROUNDS
 from .invariants import EXAMPLE_TOKENS, token_cap
 from .losses.loss import RETURNS, loss_request
@@ -44,6 +44,8 @@ _REFUSAL_TOKENS = 2_000
 """Tokens that the reasons against one loss may take in the next request."""
 _FRAME_TOKENS = 4_000
 """Tokens of the fixed texts around what an optimizer request is about; TextGrad's longest has about 1,500."""
+_BRIEF_TOKENS = 2 * BUDGET
+"""A brief beside the prompt, counted as the budget reserves: half a token a byte, where the brief has a quarter."""
 _RESENT = 3
 """Tokens that the estimate may make of one token of a reply, when the reply is part of the next request."""
 _SLICE_TOKENS = 500
@@ -125,16 +127,16 @@ def bound_proposal(planned: PlannedRun) -> StepBound | None:
     """Return what one step of the run's proposer may ask; None for a proposer that is not known here.
 
     Args:
-        planned: The run; its rows decide how long a critique is.
+        planned: The run.
     """
     proposer = planned.proposer
     match proposer:
         case TextGrad():
             parts = len(proposer.parts)
-            shares = min(proposer.gradients, QUOTED)
+            shares = proposer.gradients
             reply = planned.text_limit
             prompt = token_cap(planned.prompt)
-            shown = 2 * prompt + _critique_tokens(planned)  # the part, the rest of the prompt, the critique
+            shown = 2 * prompt + _BRIEF_TOKENS  # the part, the rest of the prompt, the critique
             request = _FRAME_TOKENS + shares * (shown + _RESENT * reply) + (2 + MOMENTUM) * prompt
             again = parts * proposer.retries
             return StepBound(
@@ -144,7 +146,7 @@ def bound_proposal(planned: PlannedRun) -> StepBound | None:
                 reply=reply,
             )
         case Rewrite():
-            request = _FRAME_TOKENS + 2 * token_cap(planned.prompt) + _critique_tokens(planned)
+            request = _FRAME_TOKENS + 2 * token_cap(planned.prompt) + _BRIEF_TOKENS
             return StepBound(
                 optimizer=1 + proposer.retries,
                 again=proposer.retries,
@@ -324,22 +326,6 @@ def _proposal_lines(step: StepBound, times: int, trial: int | None, reply: int |
         )
         for who, calls, request, out in kinds
     ]
-
-
-def _critique_tokens(planned: PlannedRun) -> int:
-    """Tokens of a critique at most: its head and as many quoted rows as it may hold."""
-    open_rows = (*planned.parts.training.rows, *planned.parts.validation.rows)
-    longest = max(
-        (sum(min(_bytes(text), 4 * EXCERPT_CHARS) for text in row.inputs.values()) for row in open_rows), default=0
-    )
-    names = sum(len(name) + 20 for name in planned.prompt.inputs)
-    reasons = 4 * 300
-    heading = estimate_tokens(f"{planned.objective.text} {planned.objective.describe()}") + _SLICE_TOKENS
-    return heading + QUOTED * (longest + names + reasons + 400) // 2
-
-
-def _bytes(text: str) -> int:
-    return len(text.encode("utf-8", "surrogatepass"))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,12 +6,12 @@ from dataclasses import dataclass, field, replace
 
 from ..judges import Answer, FloatArray, JudgedDataset, JudgePrompt, clustered_se, compare
 from .archive import Archive, Candidate, in_common
+from .brief import Attempt
 from .context import RunContext
 from .holdout.floors import floor_could_hold
 from .holdout.guards import guard_could_hold
 from .invariants import PhraseIndex
 from .losses.objective import Objective
-from .proposers import Attempt
 
 
 @dataclass(slots=True, kw_only=True)

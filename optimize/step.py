@@ -1,4 +1,4 @@
-"""One step of the search: a minibatch, a critique, proposals, their race on validation, and how each one ended."""
+"""One step of the search: a minibatch, a brief, proposals, their race on validation, and how each one ended."""
 
 from __future__ import annotations
 
@@ -21,10 +21,11 @@ from ..judges import (
 )
 from ..judges.models import ask_together
 from .archive import Candidate
+from .brief import Brief, build_brief
 from .context import RunContext, judge_rows
-from .critique import Critique, critique_batch, minibatch
 from .events import ProposalRecord, StepTaken
 from .invariants import check_candidate
+from .minibatch import minibatch
 from .proposers import NoProposal, Proposal, Trial, Unanswered, Workbench
 from .racing.race import DropReason, RaceResult, run_race
 from .racing.schedule import RaceSettings
@@ -69,9 +70,9 @@ class Step:
         judged = self._judge("minibatch", self.state.current.prompt, batch)
         losses = self.run.goal.row_losses(judged)
         self.state.update_rows(judged, losses)
-        goal = self.run.goal
-        critique = critique_batch(judged, losses, objective=goal.objective, slice_name=goal.target.name)
-        entries = self._propose_all(critique)
+        train = self._train()
+        brief = build_brief(self.state.current.prompt, train, goal=self.run.goal, past=self.state.past)
+        entries = self._propose_all(brief)
         candidates = [entry for entry in entries if entry.prompt is not None]
         race, first = None, entries[0]
         if candidates:
@@ -89,19 +90,20 @@ class Step:
         return StepTaken(
             step=self.number,
             rows=tuple(row.id for row in batch.rows),
-            batch_loss=critique.loss,
+            batch_loss=float(losses.mean()) if len(losses) else 0.0,
+            quoted=brief.quoted,
             proposal=first.record,
             others=others or None,
             race=result or None,
             volatile=volatile,
         )
 
-    def _propose_all(self, critique: Critique) -> list[_Entry]:
+    def _propose_all(self, brief: Brief) -> list[_Entry]:
         """Ask for the step's proposals, and keep the prompt of each that may be tried."""
         entries: list[_Entry] = []
         last = self.number * self.run.settings.candidates
         numbers = range(last - self.run.settings.candidates + 1, last + 1)
-        for proposal in ask_together([partial(self._propose, critique, number) for number in numbers]):
+        for proposal in ask_together([partial(self._propose, brief, number) for number in numbers]):
             if isinstance(proposal, NoProposal):
                 entries.append(_Entry(record=ProposalRecord(result="no proposal", reason=proposal.reason)))
                 continue
@@ -133,12 +135,11 @@ class Step:
             entries.append(entry)
         return entries
 
-    def _propose(self, critique: Critique, number: int) -> Proposal | NoProposal:
+    def _propose(self, brief: Brief, number: int) -> Proposal | NoProposal:
         """Ask the proposer; what fails for this proposal alone becomes its reason."""
-        current, past = self.state.current.prompt, self.state.past
-        proposer = self.run.services.proposer
+        current, proposer = self.state.current.prompt, self.run.services.proposer
         try:
-            return proposer.propose(current, critique, self._bench(number), past=past, step=number)
+            return proposer.propose(current, brief, self._bench(number), step=number)
         except Unanswered as error:
             return NoProposal(f"the optimizer model failed: {error}")
         except LossError as error:
@@ -207,9 +208,8 @@ class Step:
     def _bench(self, number: int) -> Workbench:
         """Lay out what the proposer may work with: training rows of the target and nothing else."""
         state = self.state
-        rows = state.train.dataset.rows
-        train = replace(state.train, answers=tuple(state.answers[row.id] for row in rows))
-        ids = {row.id for row in rows}
+        train = self._train()
+        ids = {row.id for row in train.dataset.rows}
 
         def trial(judged: JudgedDataset) -> Trial:
             return Trial(judged=judged, losses=self.run.goal.row_losses(judged))
@@ -221,6 +221,11 @@ class Step:
 
         inside = trial(train.only(self._inside(train)))
         return Workbench(ask=self._ask, train=inside, try_out=try_out, seed=self._seed(number))
+
+    def _train(self) -> JudgedDataset:
+        """The training rows with the last known answer to each."""
+        train = self.state.train
+        return replace(train, answers=tuple(self.state.answers[row.id] for row in train.dataset.rows))
 
     def _ask(self, requests: Sequence[Request]) -> list[Completion]:
         completions: list[Completion] = []

@@ -6,7 +6,8 @@ from .fewshot import FewShot, tuning_rows
 from .gepa import Gepa
 from .human import HumanEdit
 from .mipro import Mipro
-from .proposer import PARTS, Attempt, NoProposal, Part, Proposal, Proposer
+from .prompt_parts import PARTS, Part, show_prompt
+from .proposer import NoProposal, Proposal, Proposer
 from .rewrite import Rewrite
 from .textgrad import TextGrad
 from .texts import read_tagged
@@ -18,7 +19,6 @@ __all__ = [
     "ROW",
     "VERSION",
     "Ask",
-    "Attempt",
     "FewShot",
     "Gepa",
     "HumanEdit",
@@ -44,5 +44,6 @@ __all__ = [
     "refuse_names",
     "row_example",
     "run_search",
+    "show_prompt",
     "tuning_rows",
 ]

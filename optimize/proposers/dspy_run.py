@@ -7,8 +7,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from ...judges import JudgedDataset, JudgePrompt, JudgewrightError, Row, Verdict
-from ..critique import describe_error
+from ...judges import JudgePrompt, JudgewrightError, Row
 from .demonstrations import SURE, fields_of, human_grade
 from .dspy_kit import ROW, VERSION, load_dspy, quietly
 from .dspy_search import Search, Stop, outputs_of
@@ -76,7 +75,7 @@ def row_example(search: Search, row: Row) -> Any:  # Any: a dspy.Example
 
 
 def metric(search: Search) -> Callable[..., Any]:
-    """Return the loss as DSPy's metric: 1 minus the cost, with the critique of the row where feedback is asked."""
+    """Return the loss as DSPy's metric: 1 minus the cost, with the row's id where feedback is asked."""
     kit = load_dspy()
     rows = {row.id: row for row in search.bench.rows}
 
@@ -87,20 +86,12 @@ def metric(search: Search) -> Callable[..., Any]:
         judged = search.bench.train.judged
         right = verdict is not None and judged.is_right(row, verdict)
         if pred_name is not None:
-            feedback = _feedback(row, verdict, judged, right=right, cost=cost)
-            return kit.dspy.Prediction(score=1.0 - cost, feedback=feedback)
+            # Only our own reflection reads it, and looks the row up.
+            return kit.dspy.Prediction(score=1.0 - cost, feedback=row.id)
         # With a trace it is asked whether the reply may stand as a demonstration.
         return right if trace is not None else 1.0 - cost
 
     return score
-
-
-def _feedback(row: Row, verdict: Verdict | None, judged: JudgedDataset, *, right: bool, cost: float) -> str:
-    if verdict is None:
-        return "No verdict could be read from the reply."
-    if right:
-        return f"Right: the judge gave {judged.scale.name(verdict.score)}, people agree."
-    return describe_error(1, row, verdict, judged, loss=cost)
 
 
 def conclude(search: Search, *, name: str) -> Proposal | NoProposal:

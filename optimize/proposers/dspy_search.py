@@ -10,10 +10,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from ...judges import Completion, Example, JudgePrompt, JudgewrightError, Request, Row, Unscored, Verdict
+import numpy as np
+
+from ...judges import Answer, Completion, Example, JudgePrompt, JudgewrightError, Request, Row, Unscored, Verdict
 from .demonstrations import write_reply
 from .texts import too_long
-from .workbench import Workbench
+from .workbench import Trial, Workbench
 
 
 class Stop(BaseException):
@@ -69,6 +71,23 @@ class Search:
         for row, answer, cost in zip(open_rows, trial.judged.answers, trial.costs.tolist(), strict=True):
             verdict = None if isinstance(answer, Unscored) else answer
             self.results[prompt.version, row.id] = (verdict, cost)
+
+    def trial(self, prompt: JudgePrompt) -> Trial:
+        """What a prompt has done so far, on the rows that it has judged."""
+        rows: list[Row] = []
+        answers: list[Answer] = []
+        losses: list[float] = []
+        for row in self.bench.rows:
+            if (prompt.version, row.id) not in self.results:
+                continue
+            verdict, cost = self.results[prompt.version, row.id]
+            rows.append(row)
+            answers.append(verdict or Unscored(row_id=row.id, reason="parse"))
+            if verdict is not None and row.label is not None:
+                losses.append(cost)
+        judged = self.bench.train.judged
+        dataset = replace(judged.dataset, rows=tuple(rows))
+        return Trial(judged=replace(judged, dataset=dataset, answers=tuple(answers)), losses=np.array(losses))
 
     def ask(self, requests: Sequence[Request]) -> list[Completion]:
         """Ask the optimizer model; see `Workbench.ask`."""

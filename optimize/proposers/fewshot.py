@@ -14,10 +14,10 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from ...judges import Example, JudgePrompt, Row
-from ..critique import Critique
+from ..brief import Brief
 from .demonstrations import Demonstration, list_demonstrations, pool
-from .prompt_parts import same_inputs
-from .proposer import Attempt, NoProposal, Part, Proposal
+from .prompt_parts import Part, same_inputs
+from .proposer import NoProposal, Proposal
 from .workbench import Workbench
 
 TUNING_ROWS = 24
@@ -39,9 +39,7 @@ class FewShot:
     calls: int = 200
     """Judge calls of one step at most, cached replies included."""
 
-    def propose(
-        self, prompt: JudgePrompt, critique: Critique, bench: Workbench, *, past: Sequence[Attempt], step: int
-    ) -> Proposal | NoProposal:
+    def propose(self, prompt: JudgePrompt, brief: Brief, bench: Workbench, *, step: int) -> Proposal | NoProposal:
         """See `Proposer.propose`."""
         choices = pool(list_demonstrations(prompt, bench.train), self.choose_from)
         if not choices:

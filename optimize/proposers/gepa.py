@@ -7,11 +7,13 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ...judges import JudgePrompt
-from ..critique import Critique, minibatch
+from ..brief import Brief
+from ..minibatch import minibatch
 from .dspy_run import conclude, metric, refuse_names, row_example, run_search
-from .dspy_search import Search
+from .dspy_search import Search, prompt_from
 from .fewshot import LEAST_ROWS, tuning_rows
-from .proposer import Attempt, NoProposal, Part, Proposal
+from .prompt_parts import Part
+from .proposer import NoProposal, Proposal
 from .rewrite import Rewrite
 from .workbench import Workbench
 
@@ -32,9 +34,7 @@ class Gepa:
     rewrite: Rewrite = Rewrite()  # noqa: RUF009  # frozen
     """Asks for new criteria; GEPA's own prompt knows nothing of judges, scales and quotations."""
 
-    def propose(
-        self, prompt: JudgePrompt, critique: Critique, bench: Workbench, *, past: Sequence[Attempt], step: int
-    ) -> Proposal | NoProposal:
+    def propose(self, prompt: JudgePrompt, brief: Brief, bench: Workbench, *, step: int) -> Proposal | NoProposal:
         """See `Proposer.propose`."""
         if refused := refuse_names(prompt):
             return refused
@@ -59,7 +59,7 @@ class Gepa:
             components_to_update: Sequence[str],
         ) -> dict[str, str]:
             return {
-                name: self._reflect(search, critique, candidate[name], reflective_dataset.get(name, ()))
+                name: self._reflect(search, brief, candidate[name], reflective_dataset.get(name, ()))
                 for name in components_to_update
             }
 
@@ -83,28 +83,18 @@ class Gepa:
     def _reflect(
         self,
         search: Search,
-        critique: Critique,
+        brief: Brief,
         criteria: str,
         records: Sequence[Mapping[str, Any]],  # Any: GEPA's records
     ) -> str:
         """Return new criteria for the errors of a few rows; the old ones where there is no error or no usable reply."""
-        feedback = [str(record["Feedback"]) for record in records]
-        wrong = [text for text in feedback if text.startswith("Example ")]
-        if not wrong:
+        prompt = prompt_from(search, criteria, ())
+        rows = frozenset(str(record["Feedback"]) for record in records)
+        shown = replace(brief, prompt=prompt, train=search.trial(prompt), only=rows)
+        if not shown.errors:
             return criteria
         search.own_requests += 1
-        shown = replace(
-            critique,
-            examples=tuple(wrong),
-            n=len(feedback),
-            errors={kind: sum(f", {kind}," in text for text in wrong) for kind in critique.errors},
-        )
-        written = self.rewrite.write(
-            replace(search.prompt, criteria=criteria),
-            shown.text(),
-            search.ask,
-            repeat=1_000 * search.step + search.own_requests,
-        )
+        written = self.rewrite.write(shown, search.ask, repeat=1_000 * search.step + search.own_requests)
         if written.text is None:
             search.reasons.append(f"no usable text after {written.tries} replies: {written.reason}")
         return written.text or criteria

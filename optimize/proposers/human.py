@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from ...judges import JudgePrompt
-from ..critique import Critique
-from .proposer import PARTS, Attempt, NoProposal, Part, Proposal
+from ..brief import Brief
+from .prompt_parts import PARTS, Part
+from .proposer import NoProposal, Proposal
 from .workbench import Workbench
 
 
@@ -19,9 +19,7 @@ class HumanEdit:
     parts: tuple[Part, ...] = field(default=PARTS, init=False)
     edit: JudgePrompt
 
-    def propose(
-        self, prompt: JudgePrompt, critique: Critique, bench: Workbench, *, past: Sequence[Attempt], step: int
-    ) -> Proposal | NoProposal:
+    def propose(self, prompt: JudgePrompt, brief: Brief, bench: Workbench, *, step: int) -> Proposal | NoProposal:
         """See `Proposer.propose`."""
         if step > 1:
             return NoProposal("the edit has been proposed")

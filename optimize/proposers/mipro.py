@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from ...judges import JudgePrompt
-from ..critique import Critique
+from ..brief import Brief
 from .demonstrations import list_demonstrations, pool
 from .dspy_run import conclude, metric, refuse_names, row_example, run_search
 from .dspy_search import Search
 from .fewshot import LEAST_ROWS, shipped, tuning_rows
-from .proposer import Attempt, NoProposal, Part, Proposal
+from .prompt_parts import Part
+from .proposer import NoProposal, Proposal
 from .workbench import Workbench
 
 
@@ -31,9 +31,7 @@ class Mipro:
     choose_from: int = 8
     """Training rows that demonstrations are made of."""
 
-    def propose(
-        self, prompt: JudgePrompt, critique: Critique, bench: Workbench, *, past: Sequence[Attempt], step: int
-    ) -> Proposal | NoProposal:
+    def propose(self, prompt: JudgePrompt, brief: Brief, bench: Workbench, *, step: int) -> Proposal | NoProposal:
         """See `Proposer.propose`."""
         if refused := refuse_names(prompt):
             return refused

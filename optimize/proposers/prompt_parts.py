@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from typing import Literal
 
 from ...judges import Completion, Example, JudgePrompt, Row, Verdict, read_reply
-from .proposer import Part
 
+Part = Literal["criteria", "system", "examples", "reply"]
+PARTS: tuple[Part, ...] = ("criteria", "system", "examples", "reply")
+"""The parts of a prompt that may be rewritten; template and scale never are."""
 ROLES: dict[Part, str] = {
     "criteria": "evaluation criteria that an LLM judge follows when it grades a row",
     "system": "system message that tells an LLM judge its role, above the criteria",
@@ -48,19 +51,21 @@ def grade_of(prompt: JudgePrompt, reply: str) -> float | None:
     return answer.score if isinstance(answer, Verdict) else None
 
 
-def rest_of(prompt: JudgePrompt, part: Part) -> str:
-    """Show everything of the prompt but one part: the optimizer is to see what stands around the text it edits."""
-    shown = [
-        f"The judge is given these texts of a row: {', '.join(prompt.inputs)}.",
+def show_prompt(prompt: JudgePrompt, part: Part) -> str:
+    """Show the whole prompt; the part that is to be changed stands between tags of its name."""
+    parts: tuple[Part, ...] = ("system", "criteria", "reply")
+    titles = {"system": "Its role", "criteria": "Its criteria", "reply": "How it must answer"}
+    shown = [f"The judge is given these texts of a row: {', '.join(prompt.inputs)}."]
+    shown += [f"{titles[other]}:\n{text_of(prompt, other)}" for other in parts if other != part]
+    shown += [
         f"The scale: {prompt.scale.describe()}",
         *(f"  {grade} means: {meaning}" for grade, meaning in prompt.scale.anchors.items()),
     ]
-    parts: tuple[Part, ...] = ("system", "criteria", "reply")
-    titles = {"system": "Its role", "criteria": "Its criteria", "reply": "How it must answer"}
-    shown += [f"{titles[other]}:\n{text_of(prompt, other)}" for other in parts if other != part]
     if prompt.examples and part != "examples":
         shown.append(f"It is shown {len(prompt.examples)} demonstrations.")
-    return "\n".join(shown)
+    tag = part.upper()
+    rest = "\n".join(shown)
+    return f"<{tag}>\n{text_of(prompt, part)}\n</{tag}>\n\n<REST_OF_PROMPT>\n{rest}\n</REST_OF_PROMPT>"
 
 
 def constraints(prompt: JudgePrompt, part: Part) -> list[str]:

@@ -2,29 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal, Protocol
+from typing import Protocol
 
 from ...judges import JudgePrompt
-from ..critique import Critique
+from ..brief import Brief
+from .prompt_parts import Part
 from .workbench import Workbench
-
-Part = Literal["criteria", "system", "examples", "reply"]
-PARTS: tuple[Part, ...] = ("criteria", "system", "examples", "reply")
-"""The parts of a prompt that may be rewritten; template and scale never are."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Attempt:
-    """An earlier candidate, the validation loss it reached, and what was made of it."""
-
-    prompt: JudgePrompt
-    loss: float
-    to_beat: float
-    """The validation loss of the prompt it was to replace."""
-    result: str
-    """`kept`, or why it was not."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,16 +43,13 @@ class Proposer(Protocol):
         """The parts it may change; a candidate that differs in another is refused."""
         ...
 
-    def propose(
-        self, prompt: JudgePrompt, critique: Critique, bench: Workbench, *, past: Sequence[Attempt], step: int
-    ) -> Proposal | NoProposal:
+    def propose(self, prompt: JudgePrompt, brief: Brief, bench: Workbench, *, step: int) -> Proposal | NoProposal:
         """Return a new prompt, or say why there is none.
 
         Args:
             prompt: The current prompt.
-            critique: What it got wrong on a minibatch of training rows.
+            brief: What the optimizer model is told: goal, errors, earlier candidates.
             bench: The optimizer model, the training rows, and a way to try a prompt on them.
-            past: Earlier candidates with their validation losses, oldest first.
             step: The step's number; it makes equal requests of different steps different.
 
         Raises:

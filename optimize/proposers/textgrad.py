@@ -7,9 +7,9 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ...judges import JudgePrompt, Message, Request
-from ..critique import Critique
-from .prompt_parts import ROLES, constraints, rest_of, text_of, with_text
-from .proposer import Attempt, NoProposal, Part, Proposal
+from ..brief import Brief, describe_attempt
+from .prompt_parts import ROLES, Part, constraints, text_of, with_text
+from .proposer import NoProposal, Proposal
 from .textgrad_graph import CLOSE_TAG, OPEN_TAG, load_graph
 from .texts import TEXT_LIMIT, Wanted, write_texts
 from .workbench import Workbench
@@ -20,24 +20,22 @@ MOMENTUM = 3
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TextGrad:
-    """One backward pass over a critique, one optimizer step on each part that may change."""
+    """One backward pass over the brief, one optimizer step on each part that may change."""
 
     name: str = field(default="textgrad", init=False)
     parts: tuple[Part, ...] = ("criteria",)
     gradients: int = 1
-    """How many gradients a part gets, each from its share of the examples, all asked for at once."""
+    """How many gradients a part gets, each from its share of the errors, all asked for at once."""
     temperature: float | None = 0.7
     max_tokens: int | None = None
     """Tokens of a reply; None: what the settings of the optimizer model say, else 4,096."""
     retries: int = 2
     """How often a reply without a usable text is asked for again."""
 
-    def propose(
-        self, prompt: JudgePrompt, critique: Critique, bench: Workbench, *, past: Sequence[Attempt], step: int
-    ) -> Proposal | NoProposal:
+    def propose(self, prompt: JudgePrompt, brief: Brief, bench: Workbench, *, step: int) -> Proposal | NoProposal:
         """See `Proposer.propose`."""
-        if not critique.examples:
-            return NoProposal("no errors in the minibatch")
+        if not brief.errors:
+            return NoProposal("no errors on the training rows")
         parts: list[Part] = [part for part in self.parts if part != "examples" or prompt.examples]
         if not parts:
             return NoProposal("the prompt has no demonstrations to change")
@@ -51,10 +49,10 @@ class TextGrad:
         for part in parts:
             texts[part] = graph.Text(text_of(prompt, part), requires_grad=True, role_description=ROLES[part])
             texts[part].label = part
-        value = f"weighted loss {critique.loss:.4f} over {critique.n} rows"
-        shares = critique.dealt(self.gradients)
+        value = f"weighted loss {brief.loss:.4f} over {int(brief.inside.sum())} rows"
+        shares = brief.dealt(self.gradients)
         loss = graph.CritiqueLoss()(
-            list(texts.values()), value, lambda text: [_context(prompt, text, share, value) for share in shares]
+            list(texts.values()), value, lambda text: [_context(text, share, value) for share in shares]
         )
         loss.backward(engine)
         feedback: dict[Part, list[str]] = {}
@@ -71,7 +69,9 @@ class TextGrad:
         wanted: list[Wanted] = []
         for part in parts:
             # What TextGrad calls momentum: the last earlier texts.
-            earlier = [f"\n{_outcome(attempt)}:\n{text_of(attempt.prompt, part)}\n" for attempt in past[-MOMENTUM:]]
+            earlier: list[str] = []
+            for attempt in brief.past[-MOMENTUM:]:
+                earlier.append(f"\n{describe_attempt(attempt)}:\n{text_of(attempt.prompt, part)}\n")
             text = optimizer.request(texts[part], constraints(prompt, part), earlier)
             request = self._request(text, system, step)
             wanted.append(Wanted(prompt=prompt, part=part, request=request, tag=OPEN_TAG[1:-1]))
@@ -100,15 +100,5 @@ class TextGrad:
         )
 
 
-def _outcome(attempt: Attempt) -> str:
-    """Say what an earlier text reached on validation rows, beside the text it was to replace."""
-    ending = "kept" if attempt.result == "kept" else f"not kept ({attempt.result})"
-    return f"Validation loss {attempt.loss:.4f}, where the text before it had {attempt.to_beat:.4f}: {ending}"
-
-
-def _context(prompt: JudgePrompt, text: Any, critique: Critique, value: str) -> str:  # Any: a TextGrad variable
-    tag = text.label.upper()
-    return (
-        f"<{tag}>\n{text.value}\n</{tag}>\n\n<REST_OF_PROMPT>\n{rest_of(prompt, text.label)}\n</REST_OF_PROMPT>\n\n"
-        f"<CRITIQUE>\n{critique.text()}\n</CRITIQUE>\n\n<LOSS>{value}; lower is better</LOSS>"
-    )
+def _context(text: Any, brief: Brief, value: str) -> str:  # Any: a TextGrad variable
+    return f"{brief.text(part=text.label)}\n\n<LOSS>{value}; lower is better</LOSS>"

@@ -6,8 +6,7 @@ from dataclasses import dataclass, replace
 
 from ...judges import JudgePrompt, Request, estimate_tokens
 from ..invariants import token_cap
-from .prompt_parts import text_of, with_text
-from .proposer import Part
+from .prompt_parts import Part, text_of, with_text
 from .workbench import Ask
 
 TEXT_LIMIT = 4_096

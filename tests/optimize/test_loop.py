@@ -1,7 +1,7 @@
 """The steps: every proposer runs to the end, sees only what it may, and its candidates pass the same door."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -21,8 +21,7 @@ from judgewright.judges.models import Client, Completion, Request
 from judgewright.judges.simulated import Simulated
 from judgewright.optimize import (
     PARTS,
-    Attempt,
-    Critique,
+    Brief,
     FewShot,
     Gepa,
     HumanEdit,
@@ -88,9 +87,7 @@ class Fixed:
     name: str = "fixed"
     benches: list[Workbench] = field(default_factory=list)
 
-    def propose(
-        self, prompt: JudgePrompt, critique: Critique, bench: Workbench, *, past: Sequence[Attempt], step: int
-    ) -> Proposal | NoProposal:
+    def propose(self, prompt: JudgePrompt, brief: Brief, bench: Workbench, *, step: int) -> Proposal | NoProposal:
         """Propose it."""
         self.benches.append(bench)
         made = self.make(prompt, bench)

@@ -10,7 +10,7 @@ import pytest
 from judgewright.judges import Dataset, JudgedDataset, JudgePrompt, Registry, Row, judge, load_dataset
 from judgewright.judges.models import Client, Completion, Request
 from judgewright.judges.simulated import Simulated
-from judgewright.optimize import Critique, critique_batch
+from judgewright.optimize import Brief, Goal, Target, build_brief
 from judgewright.optimize.losses import default_loss, read_objective, row_losses
 from judgewright.optimize.proposers import Trial, Workbench
 from judgewright.runs.demo import write_demo_rows
@@ -18,14 +18,15 @@ from judgewright.runs.demo import write_demo_rows
 OBJECTIVE = read_objective(
     "Precision matters most: do not call unsupported statements grounded.", judge=Registry().get("groundedness")
 )
+GOAL = Goal(objective=OBJECTIVE, target=Target(predicate=None, why="all rows"), loss=default_loss(OBJECTIVE))
 
 
 @dataclass(kw_only=True)
 class AppState:
-    """A prompt, a critique of it, a workbench, and all that went through the workbench."""
+    """A prompt, a brief of it, a workbench, and all that went through the workbench."""
 
     prompt: JudgePrompt
-    critique: Critique
+    brief: Brief
     train: Trial
     client: Client
     reply: Callable[[Request], str] | None = None
@@ -82,10 +83,8 @@ def new_desk(data: Dataset, client: Client) -> Callable[..., AppState]:
     def lay(prompt: JudgePrompt | None = None, **fields: object) -> AppState:
         prompt = prompt or Registry().get("groundedness")
         train = weighed(judge(prompt, data, client))
-        worst = np.argsort(-train.losses)[:8].tolist()
-        batch = train.judged.only(worst)
-        critique = critique_batch(batch, train.losses[worst], objective=OBJECTIVE, slice_name="all rows")
-        return AppState(prompt=prompt, critique=critique, train=train, client=client, **fields)  # type: ignore[arg-type]
+        brief = build_brief(prompt, train.judged, goal=GOAL)
+        return AppState(prompt=prompt, brief=brief, train=train, client=client, **fields)  # type: ignore[arg-type]
 
     return lay
 

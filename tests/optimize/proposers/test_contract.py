@@ -52,7 +52,7 @@ class ProposerContract:
 
     def propose(self, desk: Any) -> Proposal | NoProposal:
         """Propose from what is on the desk."""
-        return self.proposer.propose(desk.prompt, desk.critique, desk.bench, past=(), step=1)
+        return self.proposer.propose(desk.prompt, desk.brief, desk.bench, step=1)
 
     def test_a_proposal_changes_only_its_parts_and_names_its_parent(self, new_desk: Callable[..., Any]) -> None:
         """Template, scale and reply fields stay; so does every part that it does not say it changes."""

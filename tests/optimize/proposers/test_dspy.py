@@ -41,7 +41,7 @@ def search_on(desk: Any, *, calls: int = 100, rows: int = 6) -> Search:
 @pytest.mark.parametrize("calls", [60, 100])
 def test_no_more_is_asked_than_the_cap_allows(desk: Any, kind: Any, calls: int) -> None:
     """Judge and optimizer together, whatever DSPy would like to try."""
-    kind(calls=calls).propose(desk.prompt, desk.critique, desk.bench, past=(), step=1)
+    kind(calls=calls).propose(desk.prompt, desk.brief, desk.bench, step=1)
     assert len(desk.asked) + sum(len(ids) for _, ids in desk.tried) <= calls
 
 
@@ -79,7 +79,7 @@ def test_dspy_ranks_by_the_loss_and_rows_are_judged_at_once(desk: Any) -> None:
 
 def test_trials_send_the_judges_own_messages_and_the_proposal_is_what_was_tried(desk: Any) -> None:
     """The proposed prompt is one of those tried, so that its requests are answered from the record afterwards."""
-    proposal = Gepa(calls=100).propose(desk.prompt, desk.critique, desk.bench, past=(), step=1)
+    proposal = Gepa(calls=100).propose(desk.prompt, desk.brief, desk.bench, step=1)
     assert isinstance(proposal, Proposal), proposal
     tried = {prompt.version for prompt, _ in desk.tried}
     assert proposal.prompt.version in tried
@@ -88,20 +88,20 @@ def test_trials_send_the_judges_own_messages_and_the_proposal_is_what_was_tried(
     assert "[[ ##" not in "".join(message.content for message in request.messages)
 
 
-def test_feedback_is_the_critique_of_the_row(desk: Any) -> None:
+def test_a_reflection_reads_the_brief(desk: Any) -> None:
     """GEPA's reflection sees error, grades and reasons as every other proposer does, through our own request."""
-    Gepa(calls=100).propose(desk.prompt, desk.critique, desk.bench, past=(), step=1)
+    Gepa(calls=100).propose(desk.prompt, desk.brief, desk.bench, step=1)
     assert desk.asked
     asked = desk.asked[0].messages[-1].content
     assert "Example 1, false" in asked
     assert "people say" in asked
-    assert desk.critique.goal in asked
+    assert desk.brief.goal.objective.text in asked
     assert desk.prompt.criteria in asked
 
 
 def test_demonstrations_that_dspy_chose_are_training_rows_with_the_judges_reply_format(desk: Any) -> None:
     """Each carries the prompt's own fields in order."""
-    Mipro(calls=120).propose(desk.prompt, desk.critique, desk.bench, past=(), step=1)
+    Mipro(calls=120).propose(desk.prompt, desk.brief, desk.bench, step=1)
     inputs = [dict(row.inputs) for row in desk.train.judged.rows]
     shown = [example for prompt, _ in desk.tried for example in prompt.examples]
     assert shown
@@ -145,8 +145,8 @@ def test_a_field_name_that_dspy_keeps_for_itself_is_said(desk: Any, field: str) 
 def test_no_error_to_reflect_on_changes_nothing(desk: Any) -> None:
     """GEPA keeps the criteria where the rows of a reflection are right; the model is not asked."""
     search = search_on(desk)
-    records = [{"Feedback": "Right: the judge gave 3, people agree."}]
-    assert Gepa()._reflect(search, desk.critique, "Old.", records) == "Old."
+    records = [{"Feedback": "no such row"}]
+    assert Gepa()._reflect(search, desk.brief, "Old.", records) == "Old."
     assert desk.asked == []
 
 
@@ -154,7 +154,7 @@ def test_the_global_generator_is_left_as_it_was(desk: Any) -> None:
     """DSPy names its predictors from it; nobody else should notice."""
     random.seed(5)
     state = random.getstate()
-    Mipro(calls=100).propose(desk.prompt, desk.critique, desk.bench, past=(), step=1)
+    Mipro(calls=100).propose(desk.prompt, desk.brief, desk.bench, step=1)
     assert random.getstate() == state
 
 
@@ -176,7 +176,7 @@ def test_a_search_imports_no_litellm_and_leaves_no_folder(tmp_path: Path) -> Non
 
 def test_the_simulated_model_knows_dspys_request_for_an_instruction(desk: Any) -> None:
     """It answers with another text of the criteria in DSPy's form, most often; a judge's request is no such thing."""
-    Mipro(calls=100).propose(desk.prompt, desk.critique, desk.bench, past=(), step=1)
+    Mipro(calls=100).propose(desk.prompt, desk.brief, desk.bench, step=1)
     model = Simulated()
     replies = [asyncio.run(model.complete(request)).text for request in desk.asked]
     assert replies

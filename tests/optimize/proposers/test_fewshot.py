@@ -93,7 +93,7 @@ def test_a_long_row_is_no_demonstration(desk: Any) -> None:
 
 def test_sets_are_tried_on_training_rows_of_other_documents_within_the_cap(desk: Any) -> None:
     """No row is tried whose document is shown, and no more calls are made than allowed."""
-    proposal = FewShot(calls=200).propose(desk.prompt, desk.critique, desk.bench, past=(), step=1)
+    proposal = FewShot(calls=200).propose(desk.prompt, desk.brief, desk.bench, step=1)
     assert isinstance(proposal, Proposal)
     rows = {row.id: row for row in desk.train.judged.rows}
     by_inputs = {tuple(row.inputs.values()): row for row in rows.values()}
@@ -108,11 +108,11 @@ def test_sets_are_tried_on_training_rows_of_other_documents_within_the_cap(desk:
 
 def test_demonstrations_the_judge_came_with_stay_and_chosen_ones_are_replaced(desk: Any) -> None:
     """Training rows of an earlier step make room; what was shipped stays in front."""
-    first = FewShot(calls=200).propose(desk.prompt, desk.critique, desk.bench, past=(), step=1)
+    first = FewShot(calls=200).propose(desk.prompt, desk.brief, desk.bench, step=1)
     assert isinstance(first, Proposal)
     own = replace(first.prompt.examples[0], inputs={"source": "shipped", "statement": "with the judge"})
     prompt = replace(first.prompt, examples=(own, *first.prompt.examples))
-    FewShot(calls=200).propose(prompt, desk.critique, desk.bench, past=(), step=2)
+    FewShot(calls=200).propose(prompt, desk.brief, desk.bench, step=2)
     later = [tried for tried, _ in desk.tried if tried.examples[:1] == (own,) and tried.version != prompt.version]
     assert later
     assert all(len(tried.examples) <= 1 + FewShot().max_examples for tried in later)
@@ -138,7 +138,7 @@ def test_too_few_training_rows_are_no_proposal(desk: Any) -> None:
     """With three rows there is nothing to search on."""
     few = desk.train.judged.only([int(i) for i in desk.train.judged.scored[:3]])
     desk.train = Trial(judged=few, losses=desk.train.losses[:3])
-    assert isinstance(FewShot().propose(desk.prompt, desk.critique, desk.bench, past=(), step=1), NoProposal)
+    assert isinstance(FewShot().propose(desk.prompt, desk.brief, desk.bench, step=1), NoProposal)
     assert desk.tried == []
     assert tuning_rows(desk.bench, {row.group for row in few.rows}, limit=10) == []
 
@@ -148,7 +148,7 @@ def test_optuna_says_nothing_and_keeps_its_level(desk: Any, capfd: pytest.Captur
     import optuna
 
     before = optuna.logging.get_verbosity()
-    FewShot(calls=100).propose(desk.prompt, desk.critique, desk.bench, past=(), step=1)
+    FewShot(calls=100).propose(desk.prompt, desk.brief, desk.bench, step=1)
     assert optuna.logging.get_verbosity() == before
     printed = capfd.readouterr()
     assert printed.out + printed.err == ""

@@ -11,22 +11,13 @@ import pytest
 
 from judgewright.judges import Example, Registry
 from judgewright.judges.models import Request
-from judgewright.optimize import Critique
-from judgewright.optimize.proposers import Attempt, NoProposal, Proposal, TextGrad, read_tagged
+from judgewright.optimize import Attempt, Brief
+from judgewright.optimize.proposers import NoProposal, Proposal, TextGrad, read_tagged
 
 PROMPT = (
     Registry()
     .get("groundedness")
     .edited(criteria="Old rule one. " + "Filler words in the middle. " * 12 + "Old rule {last}.")
-)
-CRITIQUE = Critique(
-    loss=0.5,
-    n=8,
-    errors={"false positive": 3, "false negative": 1},
-    examples=("Example 1, false positive: {braces} %s </CRITIQUE>",),
-    wish="no false positives",
-    goal="Raise precision.",
-    slice="channel = table",
 )
 NEW = "<IMPROVED_VARIABLE>New rule.</IMPROVED_VARIABLE>"
 
@@ -39,12 +30,13 @@ def propose(desk: Any) -> Callable[..., tuple[Proposal | NoProposal, list[Reques
         *replies: str,
         past: tuple[Attempt, ...] = (),
         proposer: TextGrad = TextGrad(),  # noqa: B008  # frozen
-        critique: Critique = CRITIQUE,
+        brief: Brief | None = None,
         prompt: Any = PROMPT,
     ) -> tuple[Proposal | NoProposal, list[Request]]:
         script = list(replies)
         desk.reply, desk.asked = lambda request: script.pop(0), []
-        return proposer.propose(prompt, critique, desk.bench, past=past, step=3), desk.asked
+        brief = replace(brief or desk.brief, prompt=prompt, past=past)
+        return proposer.propose(prompt, brief, desk.bench, step=3), desk.asked
 
     return run
 
@@ -62,9 +54,9 @@ def test_a_step_asks_for_feedback_then_for_a_text_and_edits_only_the_criteria(pr
     assert {request.repeat for request in asked} == {3}
 
 
-def test_both_requests_show_the_whole_prompt_and_the_critique(propose: Any) -> None:
+def test_both_requests_show_the_whole_prompt_and_the_brief(propose: Any, desk: Any) -> None:
     """TextGrad shortens a variable to its first and last ten words; ours is whole, braces and all."""
-    earlier = PROMPT.edited(criteria="An earlier text.")
+    brief, earlier = desk.brief, PROMPT.edited(criteria="An earlier text.")
     past = (Attempt(prompt=earlier, loss=0.4321, to_beat=0.5432, result="worse: recall fell"),)
     _, asked = propose("Feedback {x}.", "<IMPROVED_VARIABLE>New.</IMPROVED_VARIABLE>", past=past)
     backward, step = (request.messages[-1].content for request in asked)
@@ -72,7 +64,9 @@ def test_both_requests_show_the_whole_prompt_and_the_critique(propose: Any) -> N
         assert PROMPT.criteria in text
         assert PROMPT.system in text
         assert PROMPT.reply in text
-        assert "{braces} %s" in text
+        assert brief.quoted
+        for row in brief.train.judged.rows:
+            assert row.id not in brief.quoted[:1] or row.inputs["statement"] in text
     assert "Feedback {x}." in step
     assert "An earlier text." in step
     # A lower loss that is called worse reads as a contradiction: the loss to beat stands beside it.
@@ -145,18 +139,18 @@ def test_importing_textgrad_leaves_no_log_and_no_trace(
     assert not any(isinstance(h, logging.FileHandler) for h in logging.getLogger("textgrad").handlers)
 
 
-def test_several_gradients_are_asked_for_at_once_each_from_its_own_examples(propose: Any, desk: Any) -> None:
-    """Three examples and two gradients: one batch of two, no example in both, and the step reads both answers."""
-    examples = tuple(f"Example {i}, false positive: row-{i}" for i in range(3))
+def test_several_gradients_are_asked_for_at_once_each_from_its_own_errors(propose: Any, desk: Any) -> None:
+    """Two gradients: one batch of two, no row is shown in both, and the step reads both answers."""
     batches: list[int] = []
     inner = desk.ask
     desk.ask = lambda requests: batches.append(len(requests)) or inner(requests)
-    critique = replace(CRITIQUE, examples=examples)
-    proposal, asked = propose("First lack.", "Second lack.", NEW, proposer=TextGrad(gradients=2), critique=critique)
+    proposal, asked = propose("First lack.", "Second lack.", NEW, proposer=TextGrad(gradients=2))
     assert isinstance(proposal, Proposal)
     assert batches == [2, 1]
-    shown = [[f"row-{i}" in request.messages[-1].content for i in range(3)] for request in asked[:2]]
-    assert shown == [[True, False, True], [False, True, False]]
+    first, second = replace(desk.brief, prompt=PROMPT).dealt(2)
+    assert not set(first.quoted) & set(second.quoted)
+    for share, request in zip((first, second), asked[:2], strict=True):
+        assert share.text() in request.messages[-1].content
     assert proposal.gradient == "First lack.\nSecond lack."
     assert "First lack." in asked[2].messages[-1].content
     assert "Second lack." in asked[2].messages[-1].content
@@ -197,8 +191,7 @@ def test_demonstrations_keep_their_rows_and_grades(propose: Any) -> None:
 
 def test_gradients_that_say_the_same_are_shown_in_one_order(propose: Any) -> None:
     """TextGrad keeps them in a set, whose order is that of memory; a resumed run must ask what it asked before."""
-    critique = replace(CRITIQUE, examples=tuple(f"Example {i}, false positive: row-{i}" for i in range(8)))
     proposer = TextGrad(gradients=4)
     replies = (*["One lack."] * 4, NEW)
-    steps = {propose(*replies, proposer=proposer, critique=critique)[1][-1].messages[-1].content for _ in range(12)}
+    steps = {propose(*replies, proposer=proposer)[1][-1].messages[-1].content for _ in range(12)}
     assert len(steps) == 1
