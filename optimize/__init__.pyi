@@ -1,6 +1,7 @@
 from .ablation import HunkReport, measure_hunks
 from .archive import Archive, Candidate
 from .brief import BUDGET, Attempt, Brief, build_brief
+from .chance import Chance, Changes, Prior, chance_of
 from .context import RunContext, Services, judge_rows, open_rows
 from .forecast import ASKED_AGAIN, Asked, PlannedRun, StepBound, bound_proposal, bound_run, draw_runs
 from .goal import Goal, Target
@@ -44,6 +45,8 @@ __all__ = [
     "Attempt",
     "Brief",
     "Candidate",
+    "Chance",
+    "Changes",
     "Decision",
     "Event",
     "Expression",
@@ -70,6 +73,7 @@ __all__ = [
     "PhraseIndex",
     "Piece",
     "PlannedRun",
+    "Prior",
     "Proposal",
     "Proposer",
     "Rewrite",
@@ -89,6 +93,7 @@ __all__ = [
     "bound_proposal",
     "bound_run",
     "build_brief",
+    "chance_of",
     "check_axioms",
     "check_candidate",
     "choose_survivor",
