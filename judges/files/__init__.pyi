@@ -9,7 +9,7 @@ from .rows_in_memory import RowsInMemory, RowSource, rows_in_memory
 from .small_file import read_small, read_small_text
 from .suspicious import SUSPICIONS, find_suspicions
 from .text_answers import TextAnswers, load_text_answers
-from .verdict_columns import GROUP_COLUMNS, VerdictColumns
+from .verdict_columns import GROUP_COLUMNS, RATIONALE, VerdictColumns
 from .verdict_items import require_aggregate
 from .verdict_scale import GradeMap, infer_scale, parse_grade_map, words_for
 from .verdicts import load_judges, load_verdicts
@@ -18,6 +18,7 @@ __all__ = [
     "COUNTED",
     "GROUP_COLUMNS",
     "KINDS",
+    "RATIONALE",
     "SUSPICIONS",
     "WORDS",
     "Cell",

@@ -34,6 +34,8 @@ class VerdictColumns:
 
     label: str = "label"
     """The column of the human label."""
+    require_labels: bool = True
+    """Whether a file without a single label is an error."""
     score: str = "score"
     """The column of the judge's score. Of a matrix of judges: `verdicts.NAME` for one;
     `verdicts.*`, or `verdicts` where the file has no such column but an object of that name, for all."""
@@ -93,7 +95,7 @@ def roles_of(columns: VerdictColumns, *, matrix: bool) -> Roles:
     """Return the part each column plays; the scores of a matrix of judges stay in the metadata for now."""
     row_id = None if columns.id == "id" else columns.id
     aside = [columns.rationale or RATIONALE, REASON, *columns.by]
-    needed = {columns.label: "--label COLUMN"}
+    needed = {columns.label: "--label COLUMN"} if columns.require_labels else {}
     if not matrix:
         aside.append(columns.score)
         needed[columns.score] = "--score COLUMN"

@@ -138,7 +138,8 @@ def describe_scales(
     Raises:
         InputError: A threshold that no probability can reach.
     """
-    _describe(scales[0], labels, "labels", notes)
+    if labels:
+        _describe(scales[0], labels, "labels", notes)
     _describe(scales[1], scores, "scores", notes)
 
 

@@ -92,7 +92,7 @@ def load_judges(path: RowSource, columns: VerdictColumns) -> dict[str, JudgedDat
         if draft.label is not None and isnan(draft.label):
             draft.label = None
     table.grades = {grade for grade in table.grades if not isnan(grade)}
-    if not table.grades:
+    if columns.require_labels and not table.grades:
         raise DataError(f"{path}: no row has a label in column {columns.label!r}", hint="name it with --label COLUMN")
     if not matrix:
         name = name_of(path)
@@ -145,7 +145,7 @@ def _judged_dataset(
         problems = Problems(table.path, unit_of(table.path))
         rows = aggregate_rows(rows, columns.aggregate, columns.by, problems, notes)
     unlabelled, unscored = sum(row.draft.label is None for row in rows), sum(row.score is None for row in rows)
-    if unlabelled:
+    if unlabelled and columns.require_labels:
         notes.append(f"{unlabelled:,} of {len(rows):,} rows have no label")
     if unscored:
         notes.append(f"{unscored:,} of {len(rows):,} rows have no score; they are unscored, not wrong")

@@ -2,7 +2,15 @@ from .accept import HunkChoice, NotAccepted, accept_hunks, identity, record_revi
 from .calibrate import CalibrationRun, run_calibration
 from .check_data import find_leaks
 from .find_slices import UNGROUPED, Search, advise, group_by_input, search
-from .flip_gate import FlipGated, FlipTerms, flip_progress, gate_by_flips, settle_flips
+from .flip_gate import (
+    FlipGated,
+    FlipRows,
+    FlipTerms,
+    flip_progress,
+    gate_by_flips,
+    gate_verdicts_by_flips,
+    settle_flips,
+)
 from .flips import flips_of, validation
 from .gate import GateModel, TwoJudges, gate_judges
 from .gate_decision import GATED, HUNKS, Gated, Terms, decisions_about, gated_on, needed, provenance, verification
@@ -21,6 +29,7 @@ __all__ = [
     "CalibrationRun",
     "CostSummary",
     "FlipGated",
+    "FlipRows",
     "FlipTerms",
     "GateModel",
     "Gated",
@@ -43,6 +52,7 @@ __all__ = [
     "flips_of",
     "gate_by_flips",
     "gate_judges",
+    "gate_verdicts_by_flips",
     "gated_on",
     "group_by_input",
     "identity",

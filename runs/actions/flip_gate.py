@@ -1,9 +1,9 @@
 """Put two prompts through the gate on rows that nobody has labelled: judge, make a queue, decide by its labels.
 
-Both are asked about the pool. The rows with both verdicts, and how rows are drawn from them, are frozen in a run of the
-kind `queue`, and the look is entered in the ledger before the first label. Then people label (`judgewright label`), and
-the same question asked again says what the labels decide. A decision is entered once and stays; a queue that is
-abandoned is concluded undecided, and its look counts all the same.
+Both are asked about the pool, or their verdicts on it are there already. The rows with both verdicts, and how rows are
+drawn from them, are frozen in a run of the kind `queue`, and the look is entered in the ledger before the first label.
+Then people label (`judgewright label`), and the same question asked again says what the labels decide. A decision is
+entered once and stays; a queue that is abandoned is concluded undecided, and its look counts all the same.
 
 Unlike the gate on a labelled holdout this one knows no veto by slices, for which the labels of flips are too few, and
 no least share of answers: a row that one side alone left unscored counts against the new prompt.
@@ -12,7 +12,7 @@ no least share of answers: a row that one side alone left unscored counts agains
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -39,8 +39,9 @@ from ..store.ledger import HoldoutLedger
 from ..store.run_clients import open_run_clients
 from ..store.workspace import Workspace
 from .gate import GateModel, TwoJudges, ask_rows, named
-from .gate_decision import GATED, Terms, count_groups
+from .gate_decision import GATED, Terms, count_groups, hash_verdicts
 from .label import AWAITS_SECOND, FLIPS, JUDGING, KIND, QueueConfig, hash_unlabelled, labels_of_queue
+from .verdict_pairs import pair_verdicts, rows_judged
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -127,6 +128,42 @@ class FlipGated:
         }
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FlipRows:
+    """The rows that are decided on, and how a queue reads them again."""
+
+    data: Path
+    reading: Mapping[str, Any]  # Any: JSON
+    """Arguments of `load_dataset`; `label_scale` as text."""
+    inputs: tuple[str, ...]
+    pool: Dataset
+    sealed: Dataset | None
+    """The sealed holdout, whose own labels are taken in."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Verdicts:
+    """What both say of the rows, part by part."""
+
+    sides: Sequence[tuple[JudgedDataset, JudgedDataset]]
+    model: str | None = None
+    stats: ClientStats | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Sides:
+    """Two judges."""
+
+    names: tuple[str, str]
+    versions: tuple[str, str]
+    known_as: tuple[str, ...] = ()
+    """Other versions under which the figures of either may have been seen before."""
+    question: Mapping[str, Any]  # Any: JSON
+    """What identifies them in a question that was asked before."""
+    verdicts: Callable[[str, Sequence[Dataset]], _Verdicts]
+    """Called with the queue's run and the parts of the rows."""
+
+
 def gate_by_flips(
     workspace: Workspace, two: TwoJudges, asked: FlipTerms, model: GateModel, *, holdout: Path | None = None
 ) -> FlipGated:
@@ -142,26 +179,85 @@ def gate_by_flips(
         InputError: The rows, the terms or the holdout's state allow no decision.
         WorldError: The endpoint, the budget or the disk stopped it; asking again goes on.
     """
-    before, after, database = two.before, two.after, workspace.database
+    before, after = two.before, two.after
     asked.require_fit()
     if before.version == after.version:
         raise InputError(f"{named(before)} and {named(after)} are the same prompt; there is nothing to decide")
-    every = two.dataset(require_labels=False)
-    sealed = None if holdout is None else replace(two, data=holdout).dataset()
-    question = {**model.question(), **two.versions(), **asked.terms.to_json(), "estimand": asked.estimand}
+
+    def ask(run_id: str, parts: Sequence[Dataset]) -> _Verdicts:
+        with open_run_clients(workspace, run_id, model.options, model.environment) as clients:
+            client = clients[model.options.model, model.options.via]
+            sides = [_judge(two, part, client, model) for part in parts]
+        return _Verdicts(sides=sides, model=client.model.name, stats=client.stats)
+
+    sides = _Sides(
+        names=(named(before), named(after)),
+        versions=(before.version, after.version),
+        question={**model.question(), **two.versions()},
+        verdicts=ask,
+    )
+    rows = FlipRows(
+        data=two.data,
+        reading=two.reading,
+        inputs=two.inputs,
+        pool=two.dataset(require_labels=False),
+        sealed=None if holdout is None else replace(two, data=holdout).dataset(),
+    )
+    return _gate(workspace, sides, asked, rows)
+
+
+def gate_verdicts_by_flips(
+    workspace: Workspace,
+    before: JudgedDataset,
+    after: JudgedDataset,
+    asked: FlipTerms,
+    rows: FlipRows,
+    *,
+    known_as: tuple[str, ...] = (),
+) -> FlipGated:
+    """Do the same with verdicts that two judges have given; rows and verdicts are joined by their ids.
+
+    Args:
+        before, after: The verdicts, of rows with or without labels.
+        known_as: Versions under which the figures of either may have been seen before.
+
+    Raises:
+        InputError: The rows, the terms or the holdout's state allow no decision.
+    """
+    asked.require_fit()
+    rows = replace(rows, pool=rows_judged(rows.pool, before, after))
+    versions = hash_verdicts(before), hash_verdicts(after)
+
+    def join(_: str, parts: Sequence[Dataset]) -> _Verdicts:
+        return _Verdicts(sides=[pair_verdicts(before, after, part) for part in parts])
+
+    sides = _Sides(
+        names=(before.judge, after.judge),
+        versions=versions,
+        known_as=known_as,
+        question={"before": versions[0], "after": versions[1]},
+        verdicts=join,
+    )
+    return _gate(workspace, sides, asked, rows)
+
+
+def _gate(workspace: Workspace, judges: _Sides, asked: FlipTerms, rows: FlipRows) -> FlipGated:
+    """Make the queue; once there is one, say what its labels decide."""
+    database, every, sealed = workspace.database, rows.pool, rows.sealed
+    question = {**judges.question, **asked.terms.to_json(), "estimand": asked.estimand}
     question |= {"pool": hash_unlabelled(every), "holdout": sealed.content_hash if sealed else None}
     found = find_flips(workspace, question)
     if found is not None and decides_flips(get_run(database, found)):
         return settle_flips(workspace, found)
     pool, notes = _leave_out(workspace, every, sealed)
     labels = sealed.labels if sealed else pool.labels
-    about = {"before": named(before), "after": named(after), "data": two.data.name, "rows": len(pool)}
+    about = {"before": judges.names[0], "after": judges.names[1], "data": rows.data.name, "rows": len(pool)}
     about |= {"groups": count_groups(pool), "notes": [*pool.notes, *notes], **asked.terms.to_json()}
     config = QueueConfig(
-        data=str(two.data.resolve()),
+        data=str(rows.data.resolve()),
         data_hash=hash_unlabelled(pool),
-        inputs=two.inputs,
-        reading=two.reading,
+        inputs=rows.inputs,
+        reading=rows.reading,
         scale=asdict(labels),
         design={"kind": JUDGING, "question": question},
         rows=tuple(row.id for row in pool.rows),
@@ -171,15 +267,13 @@ def gate_by_flips(
     database.claim()
     run_id = found or create_run(database, KIND, asdict(config))
     with run_session(database, run_id):
-        with open_run_clients(workspace, run_id, model.options, model.environment) as clients:
-            client = clients[model.options.model, model.options.via]
-            sides = _judge(two, pool, client, model)
-            of_holdout = None if sealed is None else _judge(two, sealed, client, model)
-        rows = pool_rows(*sides)
-        if all(row.before == row.after for row in rows):
-            raise InputError(f"{named(before)} and {named(after)} say the same of every row; there is nothing to label")
-        known = pool_rows(*of_holdout, labelled=True) if of_holdout else ()
-        look = _begin(workspace, run_id, two, pool, sealed, allow_opened=asked.terms.allow_opened)
+        verdicts = judges.verdicts(run_id, [pool] if sealed is None else [pool, sealed])
+        sides = verdicts.sides[0]
+        drawable = pool_rows(*sides)
+        if all(row.before == row.after for row in drawable):
+            raise InputError(f"{' and '.join(judges.names)} say the same of every row; there is nothing to label")
+        known = () if sealed is None else pool_rows(*verdicts.sides[1], labelled=True)
+        look = _begin(workspace, run_id, judges, pool, sealed, allow_opened=asked.terms.allow_opened)
         design = FlipDesign(
             target=asked.terms.objective.target,
             guards=asked.terms.objective.guards,
@@ -188,20 +282,19 @@ def gate_by_flips(
             seed=int.from_bytes(hashlib.blake2b(repr(question).encode("utf-8", "replace"), digest_size=4).digest()),
             estimand=asked.estimand,
             positive_from=labels.threshold,
-            rows=(*rows, *known),
+            rows=(*drawable, *known),
         )
-        simulated = sides[0].simulated or sides[1].simulated
         about |= {
-            "model": client.model.name,
-            "simulated": simulated,
-            "flipped": count_flips(rows),
+            "model": verdicts.model,
+            "simulated": sides[0].simulated or sides[1].simulated,
+            "flipped": count_flips(drawable),
             "holdout_rows": len(known),
         }
         drawn = {"kind": FLIPS, "question": question, "about": about, "look": asdict(look), "flips": design.to_json()}
         set_config(database, run_id, asdict(replace(config, design=drawn)))
     # It waits for labels.
     set_state(database, run_id, "stopped")
-    return replace(settle_flips(workspace, run_id), stats=client.stats)
+    return replace(settle_flips(workspace, run_id), stats=verdicts.stats)
 
 
 def settle_flips(workspace: Workspace, run_id: str, *, abandon: bool = False) -> FlipGated:
@@ -268,7 +361,7 @@ def _judge(two: TwoJudges, rows: Dataset, client: Client, model: GateModel) -> t
 
 
 def _begin(
-    workspace: Workspace, run_id: str, two: TwoJudges, pool: Dataset, sealed: Dataset | None, *, allow_opened: bool
+    workspace: Workspace, run_id: str, judges: _Sides, pool: Dataset, sealed: Dataset | None, *, allow_opened: bool
 ) -> Look:
     """Enter the look, before the first label is read or asked for."""
     unlabelled = replace(pool, rows=tuple(replace(row, label=None) for row in pool.rows))
@@ -277,7 +370,8 @@ def _begin(
     ledger = HoldoutLedger(workspace.database)
     rows = {content_hash: RowFingerprints.of(*parts)}
     ledger.remember(run_id, open=RowFingerprints(), sealed=rows, allow_opened=allow_opened)
-    return ledger.begin(content_hash, run_id=run_id, before=two.before.version, after=two.after.version)
+    before, after = judges.versions
+    return ledger.begin(content_hash, run_id=run_id, before=before, after=after, known_as=judges.known_as)
 
 
 def _leave_out(workspace: Workspace, every: Dataset, sealed: Dataset | None) -> tuple[Dataset, list[str]]:

@@ -154,14 +154,7 @@ def gate_verdicts(
     """
     dataset = before.dataset
     terms.require_fit(dataset, before, after)
-    versions: list[str] = []
-    for side in (before, after):
-        # A judge known by its verdicts alone: what it says of each row is its version.
-        digest = hashlib.blake2b(digest_size=8)
-        for one in side.answers:
-            verdict = (one.score, one.positive) if isinstance(one, Verdict) else None
-            digest.update(repr((one.row_id, verdict)).encode("utf-8", "surrogatepass"))
-        versions.append(f"verdicts-{digest.hexdigest()}")
+    versions = [hash_verdicts(side) for side in (before, after)]
     if versions[0] == versions[1]:
         raise InputError(f"{before.judge} and {after.judge} say the same of every row; there is nothing to decide")
     question = {"holdout": dataset.content_hash, "before": versions[0], "after": versions[1], **terms.to_json()}
@@ -189,6 +182,15 @@ def gate_verdicts(
         return {"model": None, "simulated": decision.simulated, "decision": decision.to_json()}, None
 
     return answer_once(workspace, "gate", {"question": question, "model": ""}, about, answer)
+
+
+def hash_verdicts(judged: JudgedDataset) -> str:
+    """Return the version of a judge that is known by its verdicts alone: what it says of each row."""
+    digest = hashlib.blake2b(digest_size=8)
+    for one in judged.answers:
+        verdict = (one.score, one.positive) if isinstance(one, Verdict) else None
+        digest.update(repr((one.row_id, verdict)).encode("utf-8", "surrogatepass"))
+    return f"verdicts-{digest.hexdigest()}"
 
 
 def with_cautions(decision: Decision, look: Look) -> Decision:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, Protocol
 
-from ...judges import Dataset, InputError, OutputScale, Row, hash_rows, load_dataset, parse_label_scale
+from ...judges import Dataset, InputError, OutputScale, Registry, Row, hash_rows, load_dataset, parse_label_scale
+from ...judges.files import RawRoles, infer_raw_scale, judge_inputs, read_raw_rows
 from ...optimize.flips import Draw, FlipDesign, FlipQueue, GivenLabel
 from ...optimize.holdout.row_fingerprints import row_keys
 from ..store.journal import create_run, find_run, get_run, set_state
@@ -73,11 +74,7 @@ class QueueConfig:
             InputError: A row of the queue is gone, or has other texts now.
             DataError: The file cannot be read.
         """
-        stated = self.reading.get("label_scale")
-        reading = {**self.reading, "label_scale": parse_label_scale(stated) if stated else None}
-        every = load_dataset(
-            Path(self.data), inputs=self.inputs, scale=self.label_scale, require_labels=False, drawn=True, **reading
-        )
+        every = load_as(self.reading, Path(self.data), inputs=self.inputs, scale=self.label_scale)
         dataset = only_rows(every, self.rows)
         if hash_unlabelled(dataset) != self.data_hash:
             raise InputError(
@@ -85,6 +82,60 @@ class QueueConfig:
                 hint="put the file back as it was, or make a new queue; labels that were given are kept",
             )
         return dataset
+
+
+def read_rows_to_label(
+    registry: Registry,
+    path: Path,
+    reading: Mapping[str, Any],  # Any: JSON
+    *,
+    judge: str | None = None,
+    without: Collection[str] = (),
+) -> Dataset:
+    """Read a file with the inputs and the scale of a judge, or with those that the file shows.
+
+    Args:
+        registry: Where the judge is.
+        path: The file.
+        reading: How `load_dataset` reads it; `label_scale` as text.
+        judge: The judge's name.
+        without: Columns that are not shown, such as what a judge said.
+
+    Raises:
+        InputError: There is no such judge, or no text to show.
+        DataError: The file cannot be read.
+    """
+    if judge is not None:
+        prompt = registry.get(judge)
+        return load_as(reading, path, inputs=prompt.inputs, scale=prompt.scale)
+    roles = RawRoles(inputs=reading["columns"], label=reading["label"], id=reading["id"], group=reading["group"])
+    raw = read_raw_rows(path, roles, judges=judge_inputs(registry), drawn=True)
+    inputs = tuple(name for name in raw.rows[0].inputs if name not in without)
+    if not inputs:
+        raise InputError(f"{path} has no text that people could read", hint="give the file with the rows' texts")
+    return load_as(reading, path, inputs=inputs, scale=infer_raw_scale(raw.rows))
+
+
+def load_as(
+    reading: Mapping[str, Any],  # Any: JSON
+    path: Path,
+    *,
+    inputs: tuple[str, ...],
+    scale: OutputScale,
+    measures: bool = False,
+) -> Dataset:
+    """Load a file as a queue's reading says.
+
+    Args:
+        reading: See `read_rows_to_label`.
+        measures: Whether rows need labels, and those that were drawn with a probability below 1 are left out.
+
+    Raises:
+        DataError: The file cannot be read.
+    """
+    stated = reading.get("label_scale")
+    how = {**reading, "label_scale": parse_label_scale(stated) if stated else None}
+    return load_dataset(path, inputs=inputs, scale=scale, require_labels=measures, drawn=not measures, **how)
 
 
 def hash_unlabelled(dataset: Dataset) -> str:

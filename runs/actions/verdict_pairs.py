@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
 from ...judges import Answer, Dataset, InputError, JudgedDataset, OutputScale, Row, Unscored
 from ...judges.files import GROUP_COLUMNS, Roles, VerdictColumns, load_judges, read_table, words_for
+from ...optimize.holdout.row_fingerprints import KEY_COLUMN, row_keys
 from .find_slices import UNGROUPED
 
 SUFFIXES = (".jsonl", ".json", ".csv", ".tsv", ".parquet", ".jsonl.gz", ".json.gz", ".csv.gz", ".tsv.gz")
@@ -90,6 +92,54 @@ def pair_verdicts(
     return _answered(before, dataset), _answered(after, dataset)
 
 
+def rows_judged(pool: Dataset, before: JudgedDataset, after: JudgedDataset) -> Dataset:
+    """Return the rows of a file that stand in either verdict file, with the labels that the verdict files have.
+
+    Raises:
+        InputError: None does, or a verdict is of other texts than the row has.
+    """
+    known = [{row.id: row for row in side.dataset.rows} for side in (before, after)]
+    rows: list[Row] = []
+    for row in pool.rows:
+        labels = [row.label, *(side[row.id].label for side in known if row.id in side)]
+        if len(labels) > 1:
+            rows.append(replace(row, label=next((label for label in labels if label is not None), None)))
+    if not rows:
+        raise InputError(
+            f"no row of {pool.name} is in {before.judge} or {after.judge}: ids are {pool.rows[0].id!r} in the one and "
+            f"{before.dataset.rows[0].id!r} in the other",
+            hint="verdicts and rows are joined by their ids; name the column with --id",
+        )
+    notes = list(pool.notes)
+    if len(rows) < len(pool):
+        notes.append(f"{len(pool) - len(rows):,} rows are left out: neither file has a verdict on them")
+    keys = dict(zip((row.id for row in pool.rows), row_keys(pool), strict=True))
+    for side, theirs in zip((before, after), known, strict=True):
+        _require_same_texts(side.judge, theirs, keys)
+        missing = sum(row.id not in theirs for row in rows)
+        if missing:
+            notes.append(f"{side.judge} lacks {missing:,} of the rows, which count as unscored")
+        notes += [f"{side.judge}: {note}" for note in side.dataset.notes if note.startswith("scores")]
+    return Dataset.of(rows, labels=pool.labels, name=pool.name, notes=notes)
+
+
+def _require_same_texts(judge: str, theirs: Mapping[str, Row], keys: Mapping[str, bytes]) -> None:
+    """Compare the key of each row, where a verdict file has it; all differ where the judge read other columns."""
+    other: list[str] = []
+    same = 0
+    for row in theirs.values():
+        written = row.meta.get(KEY_COLUMN)
+        if row.id in keys and written == keys[row.id].hex():
+            same += 1
+        elif row.id in keys and written is not None:
+            other.append(row.id)
+    if same and other:
+        raise InputError(
+            f"{judge} judged other texts than the file has now for {len(other):,} rows, such as {other[0]!r}",
+            hint="give the file that was judged, or judge it again",
+        )
+
+
 def _require_same_labels(before: JudgedDataset, after: JudgedDataset) -> None:
     mine = {row.id: row.label for row in before.dataset.rows}
     other = [r.id for r in after.dataset.rows if r.id in mine and r.label != mine[r.id]]
@@ -110,7 +160,7 @@ def _on_holdout(holdout: Dataset, sides: list[dict[str, tuple[Row, Answer]]], no
     for row in holdout.rows:
         theirs = known[row.id][0] if row.id in known else row
         meta = {**theirs.meta, **row.meta}
-        rows.append(replace(row, inputs=theirs.inputs, meta=meta, group=row.group or theirs.group))
+        rows.append(replace(row, inputs=row.inputs or theirs.inputs, meta=meta, group=row.group or theirs.group))
     if not any(row.id in known for row in holdout.rows):
         raise InputError(f"no row of {holdout.name} is in the verdict files", hint="name the column with --id")
     return Dataset.of(rows, labels=holdout.labels, name=holdout.name, notes=(*holdout.notes, *notes))

@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import MISSING, dataclass, fields
+from dataclasses import MISSING, dataclass, replace
 from functools import partial
 from pathlib import Path
 
 import click
 
 from ...judges import InputError, JudgedDataset, JudgePrompt
+from ...judges.files import RATIONALE
 from ...optimize import Objective, ObjectiveWords
 from ...optimize.flips import ESTIMANDS, Estimand
 from ...optimize.options import option, option_fields, spelling
 from ...slices.saved import read_slice
-from ..actions.flip_gate import FlipGated, FlipTerms, gate_by_flips, settle_flips
+from ..actions.flip_gate import FlipGated, FlipRows, FlipTerms, gate_by_flips, gate_verdicts_by_flips, settle_flips
 from ..actions.gate import GateModel, TwoJudges, gate_judges
 from ..actions.gate_decision import Gated, Terms, gate_verdicts
+from ..actions.label import load_as, read_rows_to_label
 from ..actions.verdict_pairs import pair_verdicts, read_holdout, read_verdicts, split_name
 from ..config.options import FLOOR, GUARD, CallOptions, ModelOptions, RowOptions, limits_option
 from ..reports.flip_report import say_flips
@@ -108,7 +110,8 @@ def gate(
     JUDGE_A and JUDGE_B are judges (name, name@version or YAML file), asked about the rows of HOLDOUT, or two verdict
     files, FILE:NAME for a column of a matrix; their HOLDOUT names the rows and labels that count. Every decision is a
     look at the holdout, entered in the workspace's ledger. With --unlabelled people label some of its rows first
-    (`judgewright label`), and the same command says what they decide. Exits 0 when JUDGE_B is accepted, 1 otherwise.
+    (`judgewright label`), and the same command says what they decide; verdict files then need no labels. Exits 0
+    when JUDGE_B is accepted, 1 otherwise.
     """
     first, second = split_name(judge_a), split_name(judge_b)
     judge = None if first or second else workspace.registry.get(judge_a)
@@ -121,11 +124,14 @@ def gate(
     if (first is None) != (second is None):
         raise InputError("one side is a verdict file and the other a judge", hint="give two files, or two judges")
     if pool.unlabelled:
-        if first:
-            raise InputError("--unlabelled asks judges; verdict files have no texts to label", hint="give two judges")
-        _refuse(files, "is for verdict files, not for judges that are asked")
-        flips = _of_flips(workspace, (judge_a, judge_b), holdout, agreed, rows, models, pool, quiet=as_json)
-        finish(flips, as_json=as_json)
+        asked = FlipTerms(terms=agreed, estimand=pool.estimand, ask=pool.ask, second=read_share(pool.second))
+        if first and second:
+            flips = _flips_of_files(workspace, (first, second), holdout, asked, rows, files, pool.sealed)
+        else:
+            _refuse(files, "is for verdict files, not for judges that are asked")
+            judges = judge_a, judge_b
+            flips = _flips_of_judges(workspace, judges, holdout, asked, rows, models, pool.sealed, quiet=as_json)
+        finish(settle_flips(workspace, flips.run_id, abandon=True) if pool.abandon else flips, as_json=as_json)
         return
     _refuse(pool, "is for --unlabelled")
     if first and second:
@@ -188,24 +194,50 @@ def _of_judges(
         return gate_judges(workspace, two, terms, GateModel(options=options, environment=environment, watch=watch))
 
 
-def _of_flips(
+def _flips_of_files(
+    workspace: Workspace,
+    files: tuple[tuple[Path, str | None], tuple[Path, str | None]],
+    pool: Path | None,
+    asked: FlipTerms,
+    rows: RowOptions,
+    options: VerdictFileOptions,
+    sealed: Path | None,
+) -> FlipGated:
+    if pool is None:
+        raise InputError(
+            "which texts are to be labelled? Verdict files have none that people read",
+            hint="judgewright gate A B POOL --unlabelled, where POOL is the file that was judged",
+        )
+    columns = read_columns(options, label=rows.label or "label", id=rows.id_ or "id", group=rows.group)
+    columns = replace(columns, require_labels=False)
+    before, after = (read_verdicts(path, name, columns) for path, name in files)
+    reading, said = rows.reading(), {RATIONALE, *before.outputs, *after.outputs}
+    dataset = read_rows_to_label(workspace.registry, pool, reading, without=said)
+    inputs = tuple(dataset.rows[0].inputs)
+    holdout = None
+    if sealed is not None:
+        holdout = load_as(reading, sealed, inputs=inputs, scale=dataset.labels, measures=True)
+    pool_of = FlipRows(data=pool, reading=reading, inputs=inputs, pool=dataset, sealed=holdout)
+    known_as = version_of(before), version_of(after)
+    return gate_verdicts_by_flips(workspace, before, after, asked, pool_of, known_as=known_as)
+
+
+def _flips_of_judges(
     workspace: Workspace,
     judges: tuple[str, str],
     holdout: Path | None,
-    terms: Terms,
+    asked: FlipTerms,
     rows: RowOptions,
     models: CallOptions,
-    pool: UnlabelledOptions,
+    sealed: Path | None,
     *,
     quiet: bool,
 ) -> FlipGated:
     two, options = _two_judges(workspace, judges, holdout, rows, models)
-    asked = FlipTerms(terms=terms, estimand=pool.estimand, ask=pool.ask, second=read_share(pool.second))
     with progress_on_stderr(quiet=quiet) as watch:
         environment = asking_environment(workspace.root, options.model)
         model = GateModel(options=options, environment=environment, watch=watch)
-        gated = gate_by_flips(workspace, two, asked, model, holdout=pool.sealed)
-    return settle_flips(workspace, gated.run_id, abandon=True) if pool.abandon else gated
+        return gate_by_flips(workspace, two, asked, model, holdout=sealed)
 
 
 def _two_judges(
@@ -215,10 +247,7 @@ def _two_judges(
         raise InputError("two judges need the rows to be asked about", hint="judgewright gate A B HOLDOUT --model NAME")
     options = ModelOptions(**{**vars(models), "model": require_model(models.model)})
     before, after = (workspace.registry.get(judge) for judge in judges)
-    # The run keeps how the file was read, under the names of `load_dataset`.
-    reading = {field.name: getattr(rows, field.name) for field in fields(rows)}
-    reading["id"] = reading.pop("id_")
-    return TwoJudges.of(workspace, before, after, holdout, reading), options
+    return TwoJudges.of(workspace, before, after, holdout, rows.reading()), options
 
 
 def _refuse(

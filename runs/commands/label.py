@@ -12,10 +12,10 @@ from typing import Any
 
 import click
 
-from ...judges import Dataset, InputError, Row, load_dataset, parse_label_scale
-from ...judges.files import RawRoles, VerdictColumns, infer_raw_scale, judge_inputs, read_raw_rows
+from ...judges import Dataset, InputError, Row
+from ...judges.files import VerdictColumns
 from ...optimize.options import option
-from ..actions.label import LabelSession, QueueConfig, create_queue, list_next, list_rows
+from ..actions.label import LabelSession, QueueConfig, create_queue, list_next, list_rows, read_rows_to_label
 from ..actions.next_labels import (
     QUESTIONS,
     describe_effect,
@@ -120,8 +120,8 @@ def _login() -> str:
 
 
 def _make_queue(workspace: Workspace, path: Path, options: LabelOptions, reading: RowOptions) -> str:
-    dataset = _read_rows(workspace, path, options.judge, reading)
-    how = {name: value for name, value in asdict(reading).items() if name != "id_"} | {"id": reading.id_}
+    how = reading.reading()
+    dataset = read_rows_to_label(workspace.registry, path, how, judge=options.judge)
     if options.next_ is None:
         config = list_rows(dataset, path=path, reading=how, again=options.again, seed=options.seed)
     else:
@@ -148,32 +148,6 @@ def _list_next(
     if effect:
         say(f"  {effect}", to_stderr=True)
     return list_next(dataset, drawn, asked, path=path, reading=reading)
-
-
-def _read_rows(workspace: Workspace, path: Path, judge: str | None, reading: RowOptions) -> Dataset:
-    """Read a file with the inputs and the scale of a judge, or with those that the file shows."""
-    stated = parse_label_scale(reading.label_scale) if reading.label_scale else None
-    if judge is not None:
-        prompt = workspace.registry.get(judge)
-        inputs, scale = prompt.inputs, prompt.scale
-    else:
-        roles = RawRoles(inputs=reading.columns, label=reading.label, id=reading.id_, group=reading.group)
-        raw = read_raw_rows(path, roles, judges=judge_inputs(workspace.registry), drawn=True)
-        inputs, scale = tuple(raw.rows[0].inputs), infer_raw_scale(raw.rows)
-    return load_dataset(
-        path,
-        inputs=inputs,
-        scale=scale,
-        label=reading.label,
-        id=reading.id_,
-        group=reading.group,
-        columns=reading.columns,
-        label_scale=stated,
-        limit=reading.limit,
-        require_labels=False,
-        skip_incomplete=reading.skip_incomplete,
-        drawn=True,
-    )
 
 
 def read_share(text: str) -> float:

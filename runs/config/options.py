@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from functools import partial
 from pathlib import Path
 from typing import Any, Literal
@@ -66,6 +66,11 @@ class RowOptions:
     label_scale: str | None = _data(None, LABEL_SCALE)
     limit: int | None = _data(None, "Read only the first rows.", kind="integer", low=1)
     skip_incomplete: bool = _data(False, "Leave out rows that lack an input, and say how many.")
+
+    def reading(self) -> dict[str, Any]:  # Any: JSON
+        """Return the options under the names of `load_dataset`, as runs keep them; `label_scale` as text."""
+        reading = {field.name: getattr(self, field.name) for field in fields(RowOptions)}
+        return {"id" if name == "id_" else name: value for name, value in reading.items()}
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -14,7 +14,7 @@ HEAD = ("", "metric", "may fall by", "e-value", "needed", "e-value against", "ne
 def say_flips(gated: FlipGated) -> None:
     """Print how far a queue has come, or what it decided."""
     about, decision = gated.about, gated.decision
-    by = f" with {inline(about['model'])}{simulated_mark(about['simulated'])}"
+    by = (f" with {inline(about['model'])}" if about["model"] else "") + simulated_mark(about["simulated"])
     say(f"{inline(about['before'])} -> {inline(about['after'])} on {inline(about['data'])}{by}")
     rows = f"{count(about['rows'])} rows in {count(about['groups'])} groups, {count(about['flipped'])} of them flip"
     say(f"  {rows}; read as: {inline(about['objective']['read_as'])}")

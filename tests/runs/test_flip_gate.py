@@ -180,6 +180,78 @@ def test_a_second_annotator_who_disagrees_takes_labels_away(place: Workspace, te
         assert not flip_progress(workspace, begun["run"]).ends
 
 
+@pytest.fixture(scope="module")
+def verdicts(texts: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with what both prompts said of all rows, once without labels, once as ids and scores alone."""
+    folder = tmp_path_factory.mktemp("verdicts")
+    for name, judge in (("old", "groundedness"), ("new", texts / "better.yaml")):
+        asked = ["bench", str(judge), str(texts / "all.jsonl"), "--model", "simulated", "--workspace", str(folder)]
+        assert CliRunner().invoke(cli, [*asked, "--out", str(folder / "all.jsonl")]).exit_code == 0
+        rows = read(folder / "all.jsonl")
+        write(folder / f"{name}.jsonl", [{key: row[key] for key in row if key != "label"} for row in rows])
+        write(folder / f"{name}_bare.jsonl", [{"id": row["id"], "score": row["score"]} for row in rows])
+    return folder
+
+
+def ask_files(place: Workspace, verdicts: Path, pool: Path, *more: object, bare: str = "") -> Result:
+    files = verdicts / f"old{bare}.jsonl", verdicts / f"new{bare}.jsonl"
+    return invoke(place, "gate", *files, pool, "--unlabelled", "--target", "accuracy", *more)
+
+
+@pytest.mark.parametrize("bare", ["", "_bare"])
+def test_stored_verdicts_are_enough(place: Workspace, texts: Path, verdicts: Path, bare: str) -> None:
+    """No model is asked; rows without verdicts are left out, and the labels decide as they do of prompts."""
+    begun = json.loads(ask_files(place, verdicts, texts / "pool.jsonl", "--json", bare=bare).stdout)
+    assert begun["calls"] == 0
+    assert begun["flipped"] == ask(place, texts)["flipped"]
+    count = label(place, texts, begun["run"])
+    assert 0 < count < begun["flipped"]
+    done = ask_files(place, verdicts, texts / "pool.jsonl", bare=bare)
+    assert done.exit_code == 0
+    assert "ACCEPTED" in done.stdout
+
+
+def test_people_are_not_shown_what_a_judge_said(place: Workspace, texts: Path, verdicts: Path) -> None:
+    """Also where texts and verdicts stand in one file; a holdout's labels are taken in from its own."""
+    said = {row["id"]: row for row in read(verdicts / "old.jsonl")}
+    pool = [{"body": row["source"], **said[row["id"]]} for row in read(texts / "pool.jsonl")]
+    for row in pool:
+        row["rationale"] = f"a long text about what is wrong with this row {row['rationale']}"
+    both = write(verdicts / "both.jsonl", pool)
+    begun = json.loads(ask_files(place, verdicts, both, "--json").stdout)
+    with Workspace(place.root) as workspace:
+        row = LabelSession(workspace, begun["run"], "ann").next()
+        assert row is not None
+        assert set(row.inputs) == {"body"}
+    found = ask_files(place, verdicts, texts / "all_unlabelled.jsonl", "--holdout", texts / "holdout.jsonl", "--json")
+    sealed = len(read(texts / "holdout.jsonl"))
+    assert json.loads(found.stdout)["holdout_rows"] == sealed
+    assert json.loads(found.stdout)["rows"] <= len(read(texts / "all.jsonl")) - sealed
+
+
+def test_what_a_verdict_file_lacks_is_said(place: Workspace, texts: Path, verdicts: Path, tmp_path: Path) -> None:
+    """Rows, ids or texts; nothing is entered where it cannot go on."""
+    pool = read(texts / "pool.jsonl")
+    renamed = write(tmp_path / "renamed.jsonl", [row | {"id": f"x{row['id']}"} for row in pool])
+    edited = write(tmp_path / "edited.jsonl", [pool[0] | {"statement": "Something else."}, *pool[1:]])
+    for rows, message in (
+        (renamed, f"no row of renamed is in old.jsonl or new.jsonl: ids are 'x{pool[0]['id']}' in the one and"),
+        (edited, f"judged other texts than the file has now for 1 rows, such as '{pool[0]['id']}'"),
+    ):
+        assert message in str(ask_files(place, verdicts, rows).exception)
+    with Workspace(place.root) as workspace:
+        assert not workspace.exists or list_runs(workspace.database) == ()
+    write(verdicts / "short.jsonl", [row for row in read(verdicts / "new_bare.jsonl") if row["id"] != pool[0]["id"]])
+    files = verdicts / "old_bare.jsonl", verdicts / "short.jsonl"
+    more = [*pool, pool[0] | {"id": "nobody judged it", "group_id": "alone"}]
+    asked = ("gate", *files, write(tmp_path / "more.jsonl", more), "--unlabelled", "--target", "accuracy", "--json")
+    notes = json.loads(invoke(place, *asked).stdout)["notes"]
+    assert "1 rows are left out: neither file has a verdict on them" in notes
+    assert "short.jsonl lacks 1 of the rows, which count as unscored" in notes
+    missing = invoke(place, "gate", *files, "--unlabelled", "--target", "accuracy")
+    assert "which texts are to be labelled?" in str(missing.exception)
+
+
 def test_what_flips_cannot_decide_is_refused_before_anything_is_asked(place: Workspace, texts: Path) -> None:
     """A metric without a sum, a slice, verdict files, options of the other kind of gate."""
     asked = ("gate", "groundedness", texts / "better.yaml", texts / "pool.jsonl", "--model", "simulated")
