@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import hashlib
 from collections.abc import Sequence
 
@@ -192,3 +193,20 @@ def test_a_judge_asked_under_a_rule_is_the_judge_and_then_the_rule() -> None:
     assert ruled == plain.under(rule)
     assert plain.rule is None
     assert own.answers == plain.answers
+
+
+def test_what_is_frozen_is_counted_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Counting goes through every frozen object: a twentieth of a second a request once TextGrad and DSPy are there."""
+    counted: list[int] = []
+    count = gc.get_freeze_count
+
+    def noted() -> int:
+        counted.append(count())
+        return counted[-1]
+
+    monkeypatch.setattr(gc, "get_freeze_count", noted)
+    rows = Dataset.of([Row(id="a", inputs={"source": "The bridge is open.", "statement": "It is."})], labels=GRADED)
+    with Client(Simulated()) as client:
+        judge(Registry().get("groundedness"), rows, client)
+    assert counted == [0]
+    assert count() == 0
