@@ -4,7 +4,16 @@ from .classes import Classes, ClassOutcomes
 from .costs import BANDS, MAX_DISTANCES, class_costs, cost_lines, cost_table
 from .expression import FUNCTIONS, NAMES, Expression, compile_expression
 from .grid import Grades
-from .loss import Loss, default_loss, loss_request, missing_declaration, parse_loss, row_losses, write_loss
+from .loss import (
+    Loss,
+    default_loss,
+    loss_request,
+    missing_declaration,
+    outcome_facts,
+    parse_loss,
+    row_losses,
+    write_loss,
+)
 from .objective import TARGETS, Floor, Guard, Objective, Reading, metric_name, read_floor, read_guard
 from .outcomes import TARGET_SLICE, Outcomes, outcomes_of
 from .polarity import Polarity
@@ -41,6 +50,7 @@ __all__ = [
     "loss_request",
     "metric_name",
     "missing_declaration",
+    "outcome_facts",
     "outcomes_of",
     "parse_loss",
     "parse_reading",

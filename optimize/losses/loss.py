@@ -55,6 +55,9 @@ RETURNS = 3
 _GRADED = ("off_by_one",)
 _DIRECTION_DECLARES = {"fp": "fp_costs_more_than_fn", "fn": "fn_costs_more_than_fp"}
 
+_FP_ERROR = "(fp + 0.4 * fn)"
+_PLACE_AND_CONFIDENCE = f"(1 if in_slice('{TARGET_SLICE}') else 0.6) * (0.6 + 0.4 * confidence)"
+
 # Here and not in a file: what the model reads must follow the tables of the language.
 _SYSTEM = """\
 You write a loss for improving an LLM judge. Given an objective, write a loss: one expression that says what each \
@@ -76,7 +79,12 @@ The loss is refused unless, on every combination of grades, confidence and slice
 both kinds of error;
 - a wrong answer never costs less when the judge is surer of it;
 - a perfect answer costs at most {perfect};
-- what it declares holds everywhere, the same two grades swapped: {declarations}.
+- what it declares holds everywhere: take two grades on either side of the threshold; the row that people gave the \
+lower one and the judge the higher is the false positive, the row with both grades exchanged is the false negative; at \
+the same confidence and in the same slice, {declarations}.
+
+A valid loss, where false positives are the worse error:
+{example}
 
 Answer with one JSON object and nothing else:
 {{"expression": "...", "declares": {{"fp_costs_more_than_fn": true or false, "fn_costs_more_than_fp": true or false}}, \
@@ -159,9 +167,9 @@ def default_loss(objective: Objective) -> Loss:
     elif objective.direction is None:
         error = "(1 - correct)"
     else:
-        error = "(fp + 0.4 * fn)" if objective.direction == "fp" else "(fn + 0.4 * fp)"
+        error = _FP_ERROR if objective.direction == "fp" else "(fn + 0.4 * fp)"
         declares = {_DIRECTION_DECLARES[objective.direction]: True}
-    text = f"{error} * (1 if in_slice('{TARGET_SLICE}') else 0.6) * (0.6 + 0.4 * confidence)"
+    text = f"{error} * {_PLACE_AND_CONFIDENCE}"
     return Loss(
         expression=compile_expression(text),
         declares=declares,
@@ -171,7 +179,11 @@ def default_loss(objective: Objective) -> Loss:
 
 
 def loss_request(
-    objective: Objective, slice_description: str, refusals: Sequence[str] = (), classes: Classes | None = None
+    objective: Objective,
+    slice_description: str,
+    refusals: Sequence[str] = (),
+    classes: Classes | None = None,
+    facts: Sequence[str] = (),
 ) -> Request:
     """Ask a model to write a loss for an objective and a slice.
 
@@ -180,12 +192,14 @@ def loss_request(
         slice_description: The predicate of the slice under repair, or what stands for it.
         refusals: Why earlier answers were refused, oldest first; each makes another request.
         classes: Those of a judge that chooses; None where it decides yes or no.
+        facts: What is known of the scales and of the judge's errors, a line each.
     """
     lines = [
         f"Objective, in the person's words: {objective.text.strip() or objective.describe()}",
         f"Read as: {objective.describe()}",
         f"Slice under repair (in_slice('{TARGET_SLICE}')): {slice_description}",
     ]
+    lines += facts
     if classes is not None:
         lines += class_lines(classes)
     required = _required(objective)
@@ -227,6 +241,7 @@ def write_loss(
     ask: Callable[[Request], Completion],
     grades: Grades | Classes,
     trial: Callable[[Loss], object] = lambda loss: None,
+    facts: Sequence[str] = (),
 ) -> WrittenLoss:
     """Have a model write the loss; a refused one goes back with the reasons, three times, then the default is taken.
 
@@ -236,11 +251,12 @@ def write_loss(
         ask: Makes one completion; what it raises (endpoint, budget) passes through.
         grades: The grades or classes that the loss is tried on.
         trial: Tries an accepted loss, such as on the verdicts at hand; a LossError from it refuses the loss.
+        facts: See `loss_request`.
     """
     refusals: list[str] = []
     classes = grades if isinstance(grades, Classes) else None
     for _ in range(1 + RETURNS):
-        completion = ask(loss_request(objective, slice_description, refusals, classes))
+        completion = ask(loss_request(objective, slice_description, refusals, classes, facts))
         try:
             loss = _read(completion)
             check_loss(loss, objective, grades, trial)
@@ -276,6 +292,32 @@ def missing_declaration(loss: Loss, objective: Objective) -> str | None:
     if required is None or loss.declares.get(required):
         return None
     return f"the objective needs a loss that declares {required}: {DECLARATIONS[required]}"
+
+
+def scale_facts(scale: OutputScale, labels: OutputScale | None) -> list[str]:
+    """Say which grades the judge and people give."""
+    facts = [f"The judge's grades: {scale.describe()}"]
+    if labels is not None and labels != scale:
+        facts.append(f"People's grades: {labels.describe()}")
+    return facts
+
+
+def outcome_facts(judged: JudgedDataset, inside: BoolArray) -> list[str]:
+    """Count each outcome on the open rows, in the slice under repair and outside.
+
+    Args:
+        judged: The judge as it is.
+        inside: Whether each scored row is in the slice; shape (n,).
+    """
+    facts = scale_facts(judged.scale, judged.dataset.labels)
+    for place, rows in (("in the slice", inside), ("outside of it", ~inside)):
+        if not rows.any():
+            continue
+        people, said = judged.positive[rows], judged.predicted[rows]
+        counts = {"TP": people & said, "FP": ~people & said, "FN": people & ~said, "TN": ~people & ~said}
+        shown = ", ".join(f"{name} {int(cell.sum())}" for name, cell in counts.items())
+        facts.append(f"The judge on open rows {place}: {shown}")
+    return facts
 
 
 def row_losses(loss: Loss, judged: JudgedDataset, inside: BoolArray) -> FloatArray:
@@ -326,6 +368,7 @@ def _system_text(classes: Classes | None) -> str:
         extra=EXTRA,
         perfect=PERFECT,
         declarations="; ".join(f"{key}: {meaning}" for key, meaning in DECLARATIONS.items()),
+        example=f"{_FP_ERROR} * {_PLACE_AND_CONFIDENCE}",
     )
 
 

@@ -11,7 +11,7 @@ from ...optimize import Loss, Objective, compile_expression, parse_loss, write_l
 from ...optimize.losses.axioms import axiom_faults
 from ...optimize.losses.costs import CostLine, cost_lines
 from ...optimize.losses.grid import Grades
-from ...optimize.losses.loss import WrittenLoss, missing_declaration
+from ...optimize.losses.loss import WrittenLoss, missing_declaration, scale_facts
 from ..config.environment import Environment
 from ..config.options import ModelOptions
 from ..store.run_clients import start_run_client
@@ -72,8 +72,9 @@ def ask_for_loss(
         WorldError: The endpoint, the budget or the disk stopped it.
     """
     config = {"objective": objective.text, "model": models.model}
+    facts = scale_facts(grades.grades, grades.labels)
     with start_run_client(workspace, "loss", config, models, environment) as (_, client):
-        written = write_loss(objective, slice_name, client.ask_one, grades.ranks)
+        written = write_loss(objective, slice_name, client.ask_one, grades.ranks, facts=facts)
         return ModelLoss(written=written, stats=client.stats, simulated=client.model.simulated)
 
 

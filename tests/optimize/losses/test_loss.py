@@ -30,6 +30,7 @@ from judgewright.optimize.losses import (
     default_loss,
     loss_request,
     missing_declaration,
+    outcome_facts,
     parse_loss,
     read_objective,
     row_losses,
@@ -133,6 +134,28 @@ def test_the_request_explains_the_whole_language() -> None:
     schema = request.response_format["json_schema"]["schema"]
     assert set(schema["properties"]) == {"expression", "declares", "reason"}
     assert schema["additionalProperties"] is False
+
+
+def test_the_request_has_a_valid_example_and_the_counts_of_each_outcome() -> None:
+    """The example passes every axiom; scales and counts stand in the user's message, in the slice and outside."""
+    system = loss_request(OBJECTIVE, "all rows").messages[0].content
+    example = system.split("false positives are the worse error:\n")[1].splitlines()[0]
+    for levels in (0, 2, 4, 7):
+        check_axioms(compile_expression(example), {"fp_costs_more_than_fn": True}, Grades(levels=levels))
+    assert "both grades exchanged" in system
+    labels, scores = [1, 0, 1, 0, 0], [3, 3, 0, 0, 2]
+    rows = tuple(Row(id=f"r{i}", inputs={"x": "t"}, label=float(label)) for i, label in enumerate(labels))
+    answers = tuple(Verdict(row_id=f"r{i}", score=s, positive=s >= 2) for i, s in enumerate(scores))
+    judged = JudgedDataset(dataset=Dataset(rows=rows, labels=BINARY), answers=answers, scale=OutputScale())
+    facts = outcome_facts(judged, np.array([True, True, True, True, False]))
+    assert facts == [
+        "The judge's grades: 0..3, positive at 2",
+        "People's grades: 0/1",
+        "The judge on open rows in the slice: TP 1, FP 1, FN 1, TN 1",
+        "The judge on open rows outside of it: TP 0, FP 1, FN 0, TN 0",
+    ]
+    user = loss_request(OBJECTIVE, "all rows", facts=facts).messages[1].content
+    assert all(fact in user for fact in facts)
 
 
 @pytest.mark.parametrize(
