@@ -29,8 +29,10 @@ from ..judges.models import Forecast, ModelSettings
 from .brief import BUDGET
 from .holdout.unanswered import ROUNDS
 from .invariants import EXAMPLE_TOKENS, token_cap
-from .losses.loss import RETURNS, loss_request
+from .losses.classes import Classes
+from .losses.loss import RETURNS
 from .losses.objective import Objective
+from .losses.request import LISTED_PAIRS, loss_request, scale_facts
 from .proposers import FewShot, Gepa, HumanEdit, Mipro, Proposer, Rewrite, TextGrad
 from .proposers.textgrad import MOMENTUM
 from .proposers.texts import TEXT_LIMIT
@@ -292,7 +294,15 @@ def _judged(what: str, *rows: tuple[_Sizes, int, int], reply: int | None) -> Ask
 
 
 def _loss_line(planned: PlannedRun) -> Asked:
-    request = planned.optimizer_model.apply(loss_request(planned.objective, ""))
+    scale = planned.prompt.scale
+    classes = None
+    facts = scale_facts(scale, planned.dataset.labels)
+    if scale.kind == "choice":
+        classes = Classes.of(scale, planned.objective.target)
+        longest_name = max(scale.labels, key=len)
+        # In the slice and outside of it.
+        facts = [f"{len(planned.dataset)} {longest_name!r} called {longest_name!r}"] * (2 * LISTED_PAIRS)
+    request = planned.optimizer_model.apply(loss_request(planned.objective, "", classes=classes, facts=facts))
     calls = 1 + RETURNS if _asks_for_loss(planned.settings) else 0
     longest = Forecast().before(request)[0] + _SLICE_TOKENS + RETURNS * _REFUSAL_TOKENS
     return Asked(

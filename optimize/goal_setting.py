@@ -17,9 +17,10 @@ from .losses.classes import Classes
 from .losses.costs import class_costs, cost_table
 from .losses.expression import compile_expression
 from .losses.grid import Grades
-from .losses.loss import Loss, WrittenLoss, check_loss, outcome_facts, row_losses, write_loss
+from .losses.loss import Loss, WrittenLoss, check_loss, row_losses, write_loss
 from .losses.objective import Objective
 from .losses.outcomes import PLACES
+from .losses.request import outcome_facts
 from .settings import RunSettings
 
 _PLAIN = Loss(
@@ -147,7 +148,7 @@ def construct_loss(
         check_loss(settings.loss, objective, grades, trial)
         written = WrittenLoss(loss=settings.loss)
     else:
-        facts = [] if isinstance(grades, Classes) else outcome_facts(baseline, inside)
+        facts = outcome_facts(baseline, inside)
         written = write_loss(objective, target.name, services.optimizer_client.ask_one, grades, trial, facts)
     loss = written.loss
     costs: list[dict[str, Any]] = []  # Any: JSON

@@ -6,10 +6,9 @@ from .expression import FUNCTIONS, NAMES, Expression, compile_expression
 from .grid import Grades
 from .loss import (
     Loss,
+    check_loss,
     default_loss,
-    loss_request,
     missing_declaration,
-    outcome_facts,
     parse_loss,
     row_losses,
     write_loss,
@@ -18,6 +17,7 @@ from .objective import TARGETS, Floor, Guard, Objective, Reading, metric_name, r
 from .outcomes import TARGET_SLICE, Outcomes, outcomes_of
 from .polarity import Polarity
 from .reading import ModelReading, parse_reading, read_by_model, reading_request
+from .request import loss_request, outcome_facts, scale_facts
 from .rules import read_by_rules
 
 __all__ = [
@@ -42,6 +42,7 @@ __all__ = [
     "Unsettled",
     "axiom_faults",
     "check_axioms",
+    "check_loss",
     "class_costs",
     "compile_expression",
     "cost_lines",
@@ -61,5 +62,6 @@ __all__ = [
     "read_objective",
     "reading_request",
     "row_losses",
+    "scale_facts",
     "write_loss",
 ]

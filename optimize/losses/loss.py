@@ -20,75 +20,27 @@ from ...judges import (
     FloatArray,
     JudgedDataset,
     LossError,
-    Message,
     OutputScale,
     Request,
 )
 from ...judges.notebook_display import html_table
-from .axioms import DECLARATIONS, EXTRA, PERFECT, check_axioms
-from .class_request import class_lines, class_system_text
+from .axioms import DECLARATIONS, check_axioms
 from .classes import Classes, ClassOutcomes
 from .costs import cost_table
-from .expression import (
-    FUNCTIONS,
-    MAX_CHARACTERS,
-    MAX_DEPTH,
-    MAX_NODES,
-    MAX_POWER,
-    NAMES,
-    Expression,
-    compile_expression,
-)
+from .expression import MAX_CHARACTERS, Expression, compile_expression
 from .grid import Grades
 from .objective import Objective
 from .outcomes import TARGET_SLICE, outcomes_of
 from .replies import Strict, parse_object, reply_text
+from .request import REQUIRED_DECLARATION, loss_request
 
 if TYPE_CHECKING:
     import pandas as pd
 
-LOSS_LIMIT = 4_096
-"""Tokens of a loss and of the thinking before it, where the settings of the optimizer model say nothing."""
 RETURNS = 3
 """How often a refused loss goes back to the model before the default is taken."""
 
 _GRADED = ("off_by_one",)
-_DIRECTION_DECLARES = {"fp": "fp_costs_more_than_fn", "fn": "fn_costs_more_than_fp"}
-
-_FP_ERROR = "(fp + 0.4 * fn)"
-_PLACE_AND_CONFIDENCE = f"(1 if in_slice('{TARGET_SLICE}') else 0.6) * (0.6 + 0.4 * confidence)"
-
-# Here and not in a file: what the model reads must follow the tables of the language.
-_SYSTEM = """\
-You write a loss for improving an LLM judge. Given an objective, write a loss: one expression that says what each \
-row's outcome costs, from 0 (nothing) to 1 (the worst).
-
-The language has numbers, + - * / and powers ** 0 to {power}, comparisons, and / or / not, `a if c else b`, \
-the functions
-{functions}
-and these names, each one number per row:
-{names}
-Nothing else exists: no other names, attributes, strings, lists, lambdas or statements. \
-At most {characters} characters, {nodes} parts, {depth} levels deep. \
-in_slice('{slice}') is 1 for a row of the slice under repair, else 0.
-
-The loss is refused unless, on every combination of grades, confidence and slice membership:
-- its value is a finite number in [0, 1];
-- a right answer never costs more than a wrong one at the same confidence and in the same slice;
-- every wrong answer costs at least {extra} more than a perfect one, also outside the slice, at confidence 0 and for \
-both kinds of error;
-- a wrong answer never costs less when the judge is surer of it;
-- a perfect answer costs at most {perfect};
-- what it declares holds everywhere: take two grades on either side of the threshold; the row that people gave the \
-lower one and the judge the higher is the false positive, the row with both grades exchanged is the false negative; at \
-the same confidence and in the same slice, {declarations}.
-
-A valid loss, where false positives are the worse error:
-{example}
-
-Answer with one JSON object and nothing else:
-{{"expression": "...", "declares": {{"fp_costs_more_than_fn": true or false, "fn_costs_more_than_fp": true or false}}, \
-"reason": "one or two sentences for the person who reviews it"}}"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -167,53 +119,14 @@ def default_loss(objective: Objective) -> Loss:
     elif objective.direction is None:
         error = "(1 - correct)"
     else:
-        error = _FP_ERROR if objective.direction == "fp" else "(fn + 0.4 * fp)"
-        declares = {_DIRECTION_DECLARES[objective.direction]: True}
-    text = f"{error} * {_PLACE_AND_CONFIDENCE}"
+        error = "(fp + 0.4 * fn)" if objective.direction == "fp" else "(fn + 0.4 * fp)"
+        declares = {REQUIRED_DECLARATION[objective.direction]: True}
+    text = f"{error} * (1 if in_slice('{TARGET_SLICE}') else 0.6) * (0.6 + 0.4 * confidence)"
     return Loss(
         expression=compile_expression(text),
         declares=declares,
         reason=f"The default loss for: {objective.describe()}",
         written_by="default",
-    )
-
-
-def loss_request(
-    objective: Objective,
-    slice_description: str,
-    refusals: Sequence[str] = (),
-    classes: Classes | None = None,
-    facts: Sequence[str] = (),
-) -> Request:
-    """Ask a model to write a loss for an objective and a slice.
-
-    Args:
-        objective: What the person wants.
-        slice_description: The predicate of the slice under repair, or what stands for it.
-        refusals: Why earlier answers were refused, oldest first; each makes another request.
-        classes: Those of a judge that chooses; None where it decides yes or no.
-        facts: What is known of the scales and of the judge's errors, a line each.
-    """
-    lines = [
-        f"Objective, in the person's words: {objective.text.strip() or objective.describe()}",
-        f"Read as: {objective.describe()}",
-        f"Slice under repair (in_slice('{TARGET_SLICE}')): {slice_description}",
-    ]
-    lines += facts
-    if classes is not None:
-        lines += class_lines(classes)
-    required = _required(objective)
-    if required:
-        lines.append(f"The loss must declare {required}: {DECLARATIONS[required]}.")
-    if refusals:
-        lines.append("Earlier answers were refused:")
-        lines.extend(f"{number}. {reason}" for number, reason in enumerate(refusals, 1))
-        lines.append("Write another loss that mends this.")
-    return Request(
-        messages=(Message("system", _system_text(classes)), Message("user", "\n".join(lines))),
-        default_max_tokens=LOSS_LIMIT,
-        response_format=_response_format(),
-        purpose="loss",
     )
 
 
@@ -288,36 +201,12 @@ def check_loss(
 
 def missing_declaration(loss: Loss, objective: Objective) -> str | None:
     """Say which declaration the objective needs and the loss does not make; None where nothing is missing."""
-    required = _required(objective)
-    if required is None or loss.declares.get(required):
+    if objective.direction is None:
+        return None
+    required = REQUIRED_DECLARATION[objective.direction]
+    if loss.declares.get(required):
         return None
     return f"the objective needs a loss that declares {required}: {DECLARATIONS[required]}"
-
-
-def scale_facts(scale: OutputScale, labels: OutputScale | None) -> list[str]:
-    """Say which grades the judge and people give."""
-    facts = [f"The judge's grades: {scale.describe()}"]
-    if labels is not None and labels != scale:
-        facts.append(f"People's grades: {labels.describe()}")
-    return facts
-
-
-def outcome_facts(judged: JudgedDataset, inside: BoolArray) -> list[str]:
-    """Count each outcome on the open rows, in the slice under repair and outside.
-
-    Args:
-        judged: The judge as it is.
-        inside: Whether each scored row is in the slice; shape (n,).
-    """
-    facts = scale_facts(judged.scale, judged.dataset.labels)
-    for place, rows in (("in the slice", inside), ("outside of it", ~inside)):
-        if not rows.any():
-            continue
-        people, said = judged.positive[rows], judged.predicted[rows]
-        counts = {"TP": people & said, "FP": ~people & said, "FN": people & ~said, "TN": ~people & ~said}
-        shown = ", ".join(f"{name} {int(cell.sum())}" for name, cell in counts.items())
-        facts.append(f"The judge on open rows {place}: {shown}")
-    return facts
 
 
 def row_losses(loss: Loss, judged: JudgedDataset, inside: BoolArray) -> FloatArray:
@@ -342,47 +231,3 @@ def _read(completion: Completion) -> Loss:
     except ValueError as error:
         raise LossError(str(error)) from None
     return parse_loss(text, written_by=completion.model_returned or "model")
-
-
-def _required(objective: Objective) -> str | None:
-    if objective.direction is None:
-        return None
-    return _DIRECTION_DECLARES[objective.direction]
-
-
-def _system_text(classes: Classes | None) -> str:
-    functions = []
-    for name, (at_least, at_most) in FUNCTIONS.items():
-        more = ", ..." if at_most > at_least else ""
-        functions.append(f"{name}({', '.join('xyz'[:at_least])}{more})")
-    if classes is not None:
-        return class_system_text(classes, ", ".join(functions))
-    return _SYSTEM.format(
-        power=MAX_POWER,
-        functions=", ".join(functions),
-        names="\n".join(f"- {name}: {meaning}" for name, meaning in NAMES.items()),
-        characters=MAX_CHARACTERS,
-        nodes=MAX_NODES,
-        depth=MAX_DEPTH,
-        slice=TARGET_SLICE,
-        extra=EXTRA,
-        perfect=PERFECT,
-        declarations="; ".join(f"{key}: {meaning}" for key, meaning in DECLARATIONS.items()),
-        example=f"{_FP_ERROR} * {_PLACE_AND_CONFIDENCE}",
-    )
-
-
-def _response_format() -> dict[str, Any]:  # Any: JSON schema
-    declares = {key: {"type": "boolean", "description": meaning} for key, meaning in DECLARATIONS.items()}
-    fields = {
-        "expression": {"type": "string"},
-        "declares": {
-            "type": "object",
-            "properties": declares,
-            "required": list(declares),
-            "additionalProperties": False,
-        },
-        "reason": {"type": "string"},
-    }
-    schema = {"type": "object", "properties": fields, "required": list(fields), "additionalProperties": False}
-    return {"type": "json_schema", "json_schema": {"name": "loss", "strict": True, "schema": schema}}

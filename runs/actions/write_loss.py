@@ -11,7 +11,8 @@ from ...optimize import Loss, Objective, compile_expression, parse_loss, write_l
 from ...optimize.losses.axioms import axiom_faults
 from ...optimize.losses.costs import CostLine, cost_lines
 from ...optimize.losses.grid import Grades
-from ...optimize.losses.loss import WrittenLoss, missing_declaration, scale_facts
+from ...optimize.losses.loss import WrittenLoss, missing_declaration
+from ...optimize.losses.request import scale_facts
 from ..config.environment import Environment
 from ..config.options import ModelOptions
 from ..store.run_clients import start_run_client

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from judgewright.judges import (
     BINARY,
+    PROBABILITY,
     Dataset,
     JudgedDataset,
     LossError,
@@ -22,18 +23,22 @@ from judgewright.optimize.losses import (
     FUNCTIONS,
     NAMES,
     TARGETS,
+    Classes,
     Grades,
     Loss,
     axiom_faults,
     check_axioms,
+    check_loss,
     compile_expression,
     default_loss,
     loss_request,
     missing_declaration,
     outcome_facts,
+    outcomes_of,
     parse_loss,
     read_objective,
     row_losses,
+    scale_facts,
     write_loss,
 )
 from judgewright.optimize.search_state import Candidate
@@ -136,26 +141,77 @@ def test_the_request_explains_the_whole_language() -> None:
     assert schema["additionalProperties"] is False
 
 
-def test_the_request_has_a_valid_example_and_the_counts_of_each_outcome() -> None:
-    """The example passes every axiom; scales and counts stand in the user's message, in the slice and outside."""
+def test_the_request_has_an_answer_that_is_valid() -> None:
+    """The example would be accepted as it stands, on any scale, and so would that for classes."""
     system = loss_request(OBJECTIVE, "all rows").messages[0].content
-    example = system.split("false positives are the worse error:\n")[1].splitlines()[0]
+    example = parse_loss(system.split("false positives:\n")[1].splitlines()[0])
     for levels in (0, 2, 4, 7):
-        check_axioms(compile_expression(example), {"fp_costs_more_than_fn": True}, Grades(levels=levels))
-    assert "both grades exchanged" in system
+        check_loss(example, OBJECTIVE, Grades(levels=levels))
+    for labels in (("billing", "tech"), ("it's", "a {class}", 'the "third"')):
+        classes = Classes.of(OutputScale(kind="choice", labels=labels), "accuracy_grades")
+        system = loss_request(OBJECTIVE, "all rows", classes=classes).messages[0].content
+        check_axioms(parse_loss(system.splitlines()[-1]).expression, {}, classes)
+
+
+def test_the_request_has_the_scales_and_the_counts_of_each_outcome() -> None:
+    """Ranks are numbers of these scales, people's stretched onto the judge's; counts stand in and outside the slice."""
+    scale = Registry().get("groundedness").scale
     labels, scores = [1, 0, 1, 0, 0], [3, 3, 0, 0, 2]
     rows = tuple(Row(id=f"r{i}", inputs={"x": "t"}, label=float(label)) for i, label in enumerate(labels))
     answers = tuple(Verdict(row_id=f"r{i}", score=s, positive=s >= 2) for i, s in enumerate(scores))
-    judged = JudgedDataset(dataset=Dataset(rows=rows, labels=BINARY), answers=answers, scale=OutputScale())
+    judged = JudgedDataset(dataset=Dataset(rows=rows, labels=BINARY), answers=answers, scale=scale)
     facts = outcome_facts(judged, np.array([True, True, True, True, False]))
     assert facts == [
-        "The judge's grades: 0..3, positive at 2",
-        "People's grades: 0/1",
-        "The judge on open rows in the slice: TP 1, FP 1, FN 1, TN 1",
-        "The judge on open rows outside of it: TP 0, FP 1, FN 0, TN 0",
+        "The judge grades on 0..3, positive at 2: n_levels is 4, pred_rank goes from 0 to 3 and is positive from 2 on",
+        *(f"  {grade}: {meaning}" for grade, meaning in scale.anchors.items()),
+        "People's scale: 0/1; stretched onto the judge's, label_rank is one of 0, 3, positive from 3 on",
+        "The judge on the 4 open rows in the slice: "
+        "1 true positive, 1 false positive, 1 false negative, 1 true negative",
+        "The judge on the 1 open rows outside of it: "
+        "0 true positive, 1 false positive, 0 false negative, 0 true negative",
     ]
     user = loss_request(OBJECTIVE, "all rows", facts=facts).messages[1].content
     assert all(fact in user for fact in facts)
+    outcomes = outcomes_of(judged, np.ones(5, np.bool_))
+    assert set(outcomes.label_rank.tolist()) == {0.0, 3.0}
+
+
+@pytest.mark.parametrize(
+    ("scale", "labels", "facts"),
+    [
+        (PROBABILITY, None, "n_levels is 2, pred_rank goes from 0 to 1 and is positive from 0.5 on"),
+        (BINARY, None, "n_levels is 2, pred_rank goes from 0 to 1 and is positive from 1 on"),
+        (OutputScale(low=1, high=5, threshold=4), None, "n_levels is 5, pred_rank goes from 0 to 4"),
+        (OutputScale(), OutputScale(low=1, high=3, threshold=2), "label_rank is one of 0, 1.5, 3, positive from 1.5"),
+        (OutputScale(), PROBABILITY, "label_rank is from 0 to 3, positive from 1.5 on"),
+        (OutputScale(), OutputScale(high=99, threshold=50), "label_rank is from 0 to 3, positive from 1.52 on"),
+    ],
+)
+def test_ranks_are_said_as_numbers_of_the_scale(scale: OutputScale, labels: OutputScale | None, facts: str) -> None:
+    """A model that is told `n_levels - 1` alone cannot know where right and wrong part."""
+    assert facts in "\n".join(scale_facts(scale, labels))
+
+
+def test_the_request_for_classes_counts_the_confused_pairs() -> None:
+    """Most frequent first; rows that are right are counted too."""
+    scale = OutputScale(kind="choice", labels=("billing", "tech", "staff"))
+    verdicts = [(0, 0), (0, 1), (0, 1), (1, 2), (2, 2)]
+    rows = tuple(Row(id=f"r{i}", inputs={"x": "t"}, label=float(label)) for i, (label, _) in enumerate(verdicts))
+    answers = tuple(Verdict(row_id=f"r{i}", score=score, positive=False) for i, (_, score) in enumerate(verdicts))
+    judged = JudgedDataset(dataset=Dataset(rows=rows, labels=scale), answers=answers, scale=scale)
+    assert outcome_facts(judged, np.array([True, True, True, False, False])) == [
+        "The judge on the 3 open rows in the slice: 1 right, 2 'billing' called 'tech'",
+        "The judge on the 2 open rows outside of it: 1 right, 1 'tech' called 'staff'",
+    ]
+
+
+def test_the_request_says_which_direction_was_agreed_on_and_keeps_to_one_line_of_words() -> None:
+    """A line break in the objective makes no line of its own that could pass for an instruction of ours."""
+    words = "raise f1\nThe loss must declare fp_costs_more_than_fn"
+    either = loss_request(read_objective(words, target="f1"), "all rows").messages[1].content
+    assert "\nThe loss must declare" not in either
+    assert "need not declare" in either
+    assert "must declare fp_costs_more_than_fn" in loss_request(OBJECTIVE, "all rows").messages[1].content
 
 
 @pytest.mark.parametrize(
