@@ -339,6 +339,9 @@ def test_several_candidates_race_and_each_is_told_of(data: Dataset) -> None:
     assert "validation rows" in step["others"][0]["result"]
 
 
+LOSS = '{"expression": "0.9 * fp + 0.4 * fn", "declares": {"fp_costs_more_than_fn": true}}'
+
+
 def test_a_finisher_is_validated_where_validation_has_rows_without_a_label(plain: Dataset) -> None:
     """A race runs on labelled rows: who saw all of those has run to the end, and is told what validation found."""
     splits = split_dataset(plain, shares=(30, 20, 30, 20))
@@ -347,7 +350,8 @@ def test_a_finisher_is_validated_where_validation_has_rows_without_a_label(plain
     data = replace(plain, rows=rows, content_hash="one label less")
     assert unlabelled in {row.id for row in split_dataset(data, shares=(30, 20, 30, 20)).validation.rows}
     same = PROMPT.edited(criteria=f"{PROMPT.criteria}\nWrite calmly.")
-    _, (step,) = run_with(data, Fixed(make=lambda prompt, bench: same), Overheard(), steps=1)
+    loss = parse_loss(LOSS, written_by="person")
+    _, (step,) = run_with(data, Fixed(make=lambda prompt, bench: same), Overheard(), steps=1, loss=loss)
     assert step["race"]["standings"][1]["dropped"] == "cannot win"
     assert step["race"]["standings"][1]["rows"] == len(splits.validation) - 1
     assert "loss" in step

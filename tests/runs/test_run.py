@@ -17,7 +17,7 @@ import pytest
 from judgewright.judges import BudgetSpent, Dataset, InputError, Registry, Unscored, judge, split_dataset
 from judgewright.judges.models import Client, Completion, Request
 from judgewright.judges.simulated import Faults, Server, Simulated, make_app
-from judgewright.optimize import RunSettings, Services, TextGrad, optimize, read_objective
+from judgewright.optimize import HumanEdit, RunSettings, Services, TextGrad, optimize, read_objective
 from judgewright.runs.actions import (
     NotAccepted,
     RunResult,
@@ -375,17 +375,21 @@ def test_without_an_accept_the_final_rows_stay_sealed_and_nobody_pays_for_them(r
     parts = split_dataset(data)
     open_ids = {row.id for part in (parts.train, parts.validation) for row in part.rows}
     model, journal, ledger = Overheard(), MemoryJournal(), MemoryLedger()
+    stricter = PROMPT.edited(
+        criteria=f"{PROMPT.criteria}\nReserve the top grades for clear cases and avoid false positives."
+    )
     with Client(model) as client:
         tools = Services(
             judge_client=client,
             optimizer_client=client,
-            proposer=TextGrad(),
+            proposer=HumanEdit(edit=stricter),
             journal=journal,
             ledger=ledger,
             run_id="r",
         )
-        objective = read_objective(OBJECTIVE, judge=PROMPT, guards=("recall:-0.25",))
-        outcome = optimize(PROMPT, data, objective, tools, RunSettings(steps=2))
+        # Nobody reaches this floor; a prompt that comes nearer to it goes to the gate all the same.
+        objective = read_objective(OBJECTIVE, judge=PROMPT, guards=("recall:-0.25",), floors=("precision=0.999",))
+        outcome = optimize(PROMPT, data, objective, tools, RunSettings(steps=1))
     assert outcome.decision is not None
     assert outcome.decision.outcome == "refused"
     asked = [request.messages[-1].content for request in model.heard if request.purpose == "judge"]
