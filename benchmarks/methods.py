@@ -78,6 +78,8 @@ from judgewright.runs.store.ledger import HoldoutLedger
 DATA = Path(__file__).resolve().parents[2] / "shared/data"
 STEPS = 15
 """Steps of TextGrad that the budget is made of."""
+BATCH = 8
+"""Training rows that such a step is taken to judge."""
 ENDLESS = 1_000
 """More steps than any budget here covers."""
 GUIDED, UNGUIDED = "TextGrad, guided", "TextGrad, unguided"
@@ -265,7 +267,7 @@ def open_start(situation: Situation, client: Client, record: Counted) -> Start:
         baseline=baseline,
         client=client,
         record=record,
-        budget=STEPS * (settings.batch + 2 + len(parts.validation)),
+        budget=STEPS * (BATCH + 2 + len(parts.validation)),
     )
 
 
@@ -314,7 +316,7 @@ def run_method(start: Start, method: str, proposer: Proposer, target: Target, se
 
 
 def _step_most(start: Start, proposer: Proposer, settings: RunSettings) -> int:
-    """What a proposal, its validation and the next minibatch ask at most."""
+    """What the proposals of a step, their trials, a validation and the training rows of a new prompt ask at most."""
     planned = PlannedRun(
         prompt=start.prompt,
         dataset=start.baseline.dataset,
@@ -325,7 +327,10 @@ def _step_most(start: Start, proposer: Proposer, settings: RunSettings) -> int:
     )
     bound = bound_proposal(planned)
     assert bound is not None, f"{proposer.name} has no known bound"
-    return bound.optimizer + bound.judge + bound.either + len(start.parts.validation) + settings.batch
+    validation = len(start.parts.validation)
+    proposals = planned.candidates * (bound.optimizer + bound.judge + bound.either)
+    others = (planned.candidates - 1) * settings.trial_rows(validation)
+    return proposals + others + validation + settings.batch_rows(validation)
 
 
 def _results(services: Services) -> dict[str, int]:

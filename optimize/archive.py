@@ -8,15 +8,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
 from ..judges import FloatArray, JudgedDataset, JudgePrompt, point
 from .goal import Goal
+from .guarding import shortfall
 from .losses.objective import Objective
 from .proposers import Trial
-from .roles import Role
+
+Role = Literal["rewrite", "tighten", "add", "remove", "merge", "repair"]
+"""What the optimizer model is asked for. `repair` starts from a candidate that lowered the loss and broke a guard,
+`merge` joins two of the archive."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -78,25 +82,6 @@ def in_common(a: Candidate, b: Candidate) -> tuple[JudgedDataset, FloatArray, Ju
         scored = [place[id_] for id_ in ids]
         sides += [side.judged.only(side.judged.scored[scored]), side.losses[scored]]
     return sides[0], sides[1], sides[2], sides[3]
-
-
-def shortfall(objective: Objective, before: JudgedDataset, after: JudgedDataset) -> float:
-    """Return by how much a judge goes past the margins of all guards and stays under all floors; 0 where by nothing.
-
-    Args:
-        objective: The guards and floors.
-        before, after: The scored rows of the first prompt and of another, the same ones.
-    """
-    past = 0.0
-    for guard in objective.guards:
-        old = point(guard.metric, *before.compared(guard.metric))
-        new = point(guard.metric, *after.compared(guard.metric))
-        if old is not None:
-            past += max(0.0, old - guard.margin - (0.0 if new is None else new))
-    for floor in objective.floors:
-        value = point(floor.metric, *after.compared(floor.metric))
-        past += max(0.0, floor.value - (0.0 if value is None else value))
-    return past
 
 
 @dataclass(slots=True, kw_only=True)

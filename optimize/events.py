@@ -175,6 +175,11 @@ class ProposalRecord:
     reason: str | None = field(default=None, metadata=_OMIT)
     """Why there is no proposal."""
     violations: tuple[Violation, ...] | None = field(default=None, metadata={"of": Violation, **_OMIT})
+    role: str | None = field(default=None, metadata=_OMIT)
+    parent: str | None = field(default=None, metadata=_OMIT)
+    """Version of the prompt that it was made from; None for the step's current one."""
+    trial: Json | None = field(default=None, metadata=_OMIT)
+    """On training rows: `rows`, `loss`, the current prompt's loss as `to_beat`, and rows `mended` and `broken`."""
     loss: float | None = field(default=None, metadata=_OMIT)
     """On the validation rows."""
     metrics: Mapping[str, float | None] = field(default_factory=dict, metadata=_REST)
@@ -193,15 +198,17 @@ class StepTaken(RunEvent):
     step: int
     """From 1."""
     rows: tuple[str, ...]
-    """Ids of the minibatch."""
+    """Ids of the training rows that the current prompt was judged on."""
     batch_loss: float
     quoted: tuple[str, ...] | None = field(default=None, metadata=_OMIT)
     """Ids of the training rows that the brief showed."""
     proposal: ProposalRecord = field(metadata={"flat": ProposalRecord})
     """The one that came farthest."""
     others: tuple[ProposalRecord, ...] | None = field(default=None, metadata={"of": ProposalRecord, **_OMIT})
+    trial: Json | None = field(default=None, metadata=_OMIT)
+    """The race on training rows, as `RaceResult.to_json` writes it."""
     race: Json | None = field(default=None, metadata=_OMIT)
-    """As `RaceResult.to_json` writes it."""
+    """The one on validation rows."""
     volatile: Json | None = field(default=None, metadata=_OMIT)
 
 

@@ -84,6 +84,16 @@ class PlannedRun:
     optimizer_model: ModelSettings = field(default_factory=ModelSettings)
 
     @property
+    def candidates(self) -> int:
+        """Proposals of a step."""
+        return self.settings.candidates_a_step(len(self.parts.validation), self.proposer.name)
+
+    @property
+    def tries(self) -> bool:
+        """Whether candidates are tried on training rows before they race."""
+        return self.settings.search_parts.trial and not isinstance(self.proposer, HumanEdit)
+
+    @property
     def verdict_limit(self) -> int:
         """Tokens of a verdict at most."""
         return self.settings.judge.max_tokens or self.judge_model.max_tokens or VERDICT_LIMIT
@@ -187,21 +197,27 @@ def bound_run(planned: PlannedRun) -> tuple[Asked, ...] | None:
     # A search may try what the invariants would refuse, however long.
     bounded = isinstance(planned.proposer, TextGrad | Rewrite | HumanEdit)
     trial = sizes.longest + more if bounded else None
-    batch = min(settings.batch, train.calls)
-    later = max(settings.steps - 1, 0)  # the first minibatch was answered by the benchmark
+    candidates = settings.steps * planned.candidates
+    batch = min(settings.batch_rows(validation.calls), train.calls)
+    tried = min(settings.trial_rows(validation.calls), batch)
+    # Of a step's candidates one at most goes on from the trial. On the training rows of the trial it is judged with the
+    # other rows of a step, after the last step with those of the closing report.
+    later = max(settings.steps - 1, 0)
     lines = [
         _judged("benchmark of the open rows", (train, 1, 0), (validation, 1, 0), reply=reply),
         _loss_line(planned),
-        _judged("minibatches", (_Sizes(batch, batch * train.longest, train.longest), later, more), reply=reply),
-        *_proposal_lines(step, settings.steps * settings.candidates, trial, reply),
-        _judged("validations of candidates", (validation, settings.steps * settings.candidates, more), reply=reply),
+        *_proposal_lines(step, candidates, trial, reply),
+        _judged("training rows of new prompts", (_some(train, batch), later, more), reply=reply),
     ]
-    if planned.screened and settings.candidates > 1:
-        looked = min(RaceSettings().screening, validation.calls)
-        seen = _Sizes(looked, looked * validation.longest, validation.longest)
-        screening = _judged(
-            "screening of candidates", (seen, settings.steps * (settings.candidates + 1), more), reply=reply
-        )
+    if planned.tries:
+        others = candidates - settings.steps
+        lines.append(_judged("trials of other candidates", (_some(train, tried), others, more), reply=reply))
+        lines.append(_judged("validations of candidates", (validation, settings.steps, more), reply=reply))
+    else:
+        lines.append(_judged("validations of candidates", (validation, candidates, more), reply=reply))
+    if planned.screened and planned.candidates > 1:
+        looked = _some(train, min(RaceSettings().screening, tried))
+        screening = _judged("screening of candidates", (looked, candidates + settings.steps, more), reply=reply)
         lines.append(replace(screening, who="screen"))
     if settings.steps:
         # The gate judges both prompts on the holdout, the closing report both on the final rows, and the new one on
@@ -216,6 +232,11 @@ def bound_run(planned: PlannedRun) -> tuple[Asked, ...] | None:
         again = replace(sealed, calls=min(sealed.calls, len(planned.parts.holdout)))
         lines.append(_judged(ASKED_AGAIN, (again, ROUNDS, 0), (again, ROUNDS, more), reply=reply))
     return tuple(line for line in lines if line.calls)
+
+
+def _some(rows: _Sizes, calls: int) -> _Sizes:
+    """Return the sizes of so many of some rows at most, whichever they are."""
+    return _Sizes(calls, calls * rows.longest, rows.longest)
 
 
 def count_exchanges(planned: PlannedRun, *, judge: bool, optimizer: bool) -> int | None:
@@ -235,9 +256,9 @@ def count_exchanges(planned: PlannedRun, *, judge: bool, optimizer: bool) -> int
     count = 0
     if judge:
         count += 1  # the benchmark
-        # The minibatch and two looks at the candidates; the first minibatch was answered by the benchmark.
+        # The training rows of a new prompt, the trial and the race; the benchmark has the first prompt's rows.
         count += 3 * settings.steps - min(1, settings.steps)
-        if planned.screened and settings.candidates > 1:
+        if planned.screened and planned.candidates > 1:
             count += settings.steps
         if settings.steps:
             # The gate, what it asks again, and the closing table.
@@ -364,14 +385,22 @@ def draw_runs(planned: PlannedRun, *, draws: int = DRAWS, seed: int = 0) -> Draw
     if _asks_for_loss(settings):
         optimizer += 1 + rng.binomial(RETURNS, again)
     changed = np.zeros(draws, np.bool_)
+    batch = min(settings.batch_rows(validation), train)
+    tried = min(settings.trial_rows(validation), batch)
+    new = changed
     for _ in range(settings.steps):
-        judge += np.where(changed, min(settings.batch, train), 0)
-        for _ in range(settings.candidates):
+        judge += np.where(new, batch - tried * planned.tries, 0)
+        for _ in range(planned.candidates):
             requests, trials = _draw_proposal(step, again, rng)
             optimizer, judge = optimizer + requests, judge + trials
-        running = rng.binomial(settings.candidates, usable)
+        running = rng.binomial(planned.candidates, usable)
+        if planned.tries:
+            # The field is halved at every look: the second half of the rows is seen by about one.
+            judge += np.ceil(tried * (1 + running) / 2 * (running > 0)).astype(np.int64)
+            running = np.minimum(running, 1)
         judge += _draw_race(running, validation, rng)
-        changed |= (running > 0) & (rng.random(draws) < accepted)
+        new = (running > 0) & (rng.random(draws) < accepted)
+        changed |= new
     judge += np.where(changed, 2 * sealed + train, 0)
     return Drawn(judge=judge.astype(np.int64), optimizer=optimizer.astype(np.int64))
 

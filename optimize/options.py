@@ -87,11 +87,17 @@ class SearchOptions:
     """How long to search, on which rows, and what is measured on the way."""
 
     steps: int = _search(15, "Optimizer steps.", low=0, high=1000)
-    batch: int = _search(8, "Training rows in a minibatch.", low=1, high=256)
-    candidates: int = _search(
-        1,
-        "Proposals in a step; they race on validation rows, and those that cannot win are dropped early.",
+    batch: int = _search(
+        256,
+        "Training rows that a step judges at most, of the slice and rightly judged ones outside it.",
         low=1,
+        high=4096,
+    )
+    candidates: int = _search(
+        0,
+        "Proposals in a step, each in its own role; those that cannot win are dropped early [default: as many as take "
+        "no more verdicts than one, at most 4].",
+        low=0,
         high=16,
     )
     slice: str = _search(
@@ -112,7 +118,7 @@ class SearchOptions:
         0, "Split the diff of the new prompt into so many hunks at most, and measure each on validation.",
         low=0, high=20,
     )  # fmt: skip
-    seed: int = _search(0, "Seed of minibatches and resamples; never of the split.")
+    seed: int = _search(0, "Seed of the rows tried first and of resamples; never of the split.")
 
 
 @dataclass(frozen=True, kw_only=True)

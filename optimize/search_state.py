@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 
-from ..judges import Answer, FloatArray, JudgedDataset, JudgePrompt, clustered_se, compare
+import numpy as np
+
+from ..judges import Answer, Dataset, JudgedDataset, JudgePrompt, clustered_se, compare
 from .archive import Archive, Candidate, in_common
 from .brief import Attempt
 from .context import RunContext
@@ -12,6 +14,7 @@ from .holdout.floors import floor_could_hold
 from .holdout.guards import guard_could_hold
 from .invariants import PhraseIndex
 from .losses.objective import Objective
+from .proposers import Trial
 
 
 @dataclass(slots=True, kw_only=True)
@@ -22,11 +25,13 @@ class SearchState:
     train: JudgedDataset
     """The training rows with the first prompt's answers."""
     phrases: PhraseIndex
-    answers: dict[str, Answer]
-    """The last answer to each training row, by id."""
-    weights: dict[str, float] = field(default_factory=dict)
-    """The last loss of each training row, by id."""
+    batch: Dataset
+    """The training rows that every step judges, in the order in which candidates are tried on them."""
+    answers: dict[str, dict[str, Answer]]
+    """What prompts said of training rows: by version, then by row."""
     past: list[Attempt] = field(default_factory=list)
+    done: set[tuple[str, ...]] = field(default_factory=set)
+    """Keys of the repairs and merges that were asked for."""
 
     @classmethod
     def start(cls, run: RunContext, baseline: JudgedDataset) -> SearchState:
@@ -41,9 +46,10 @@ class SearchState:
             archive=Archive.start(first, run.goal.objective),
             train=train,
             phrases=PhraseIndex((*run.parts.training.rows, *run.parts.validation.rows)),
-            answers={answer.row_id: answer for answer in train.answers},
+            batch=_draw_batch(train, run),
+            answers={},
         )
-        state.update_rows(train, run.goal.row_losses(train))
+        state.learn(run.prompt, train)
         return state
 
     @property
@@ -56,21 +62,32 @@ class SearchState:
         """The prompt that the search goes on from."""
         return self.archive.current
 
-    def update_rows(self, judged: JudgedDataset, losses: FloatArray) -> None:
-        """Remember the current prompt's answers to training rows, and what they cost."""
-        self.answers |= {answer.row_id: answer for answer in judged.answers}
-        self.weights |= dict(zip((row.id for row in judged.rows), losses.tolist(), strict=True))
+    def learn(self, prompt: JudgePrompt, judged: JudgedDataset) -> None:
+        """Remember what a prompt said of training rows."""
+        self.answers.setdefault(prompt.version, {}).update({answer.row_id: answer for answer in judged.answers})
+
+    def known(self, prompt: JudgePrompt) -> JudgedDataset:
+        """Return the training rows whose verdict by a prompt is known."""
+        said = self.answers.get(prompt.version, {})
+        rows = self.train.only([i for i, row in enumerate(self.train.dataset.rows) if row.id in said])
+        answers = tuple(said[row.id] for row in rows.dataset.rows)
+        return replace(rows, answers=answers, judge=f"{prompt.name}@{prompt.version}")
+
+    def last_known(self) -> JudgedDataset:
+        """Return all training rows with the current prompt's verdicts, or the first one's where it has none."""
+        said = self.answers[self.first.prompt.version] | self.answers.get(self.current.prompt.version, {})
+        return replace(self.train, answers=tuple(said[row.id] for row in self.train.dataset.rows))
 
     def keep_if_better(self, candidate: Candidate, objective: Objective, *, holdout_rows: int) -> str:
         """Keep a validated candidate, or say why not."""
         result = self._compare(candidate, objective, holdout_rows)
-        self.remember(candidate.prompt, candidate.loss, result)
+        self.remember(candidate.prompt, candidate.loss, result, candidate.trial)
         self.archive.add(candidate, current=result == "kept")
         return result
 
-    def remember(self, prompt: JudgePrompt, loss: float, result: str) -> None:
+    def remember(self, prompt: JudgePrompt, loss: float, result: str, trial: Trial | None) -> None:
         """Remember what became of a candidate beside the current prompt, for proposers to see."""
-        self.past.append(Attempt(prompt=prompt, loss=loss, to_beat=self.current.loss, result=result))
+        self.past.append(Attempt(prompt=prompt, loss=loss, to_beat=self.current.loss, result=result, trial=trial))
 
     def _compare(self, candidate: Candidate, objective: Objective, holdout_rows: int) -> str:
         """Keep a candidate that lowers the loss and raises the target metric, and whose guards the gate could hold.
@@ -106,3 +123,25 @@ def _paired_fall(current: Candidate, candidate: Candidate) -> tuple[float, float
     before, old, _, new = in_common(current, candidate)
     falls = old - new
     return float(falls.mean()), clustered_se(falls - falls.mean(), before.groups)
+
+
+def _draw_batch(train: JudgedDataset, run: RunContext) -> Dataset:
+    """Draw training rows: by turns one of the target and a rightly judged one outside it, while there are both.
+
+    Args:
+        train: The training rows with the first prompt's answers.
+        run: Its settings say how many, its goal what the target is.
+    """
+    order = np.random.default_rng(run.settings.seed).permutation(len(train.scored))
+    inside = run.goal.target.member(train.dataset)[train.scored]
+    if not inside.any():
+        inside[:] = True
+    targeted = [int(train.scored[i]) for i in order if inside[i]]
+    right = [int(train.scored[i]) for i in order if not inside[i] and not train.wrong[i]]
+    most = run.settings.batch_rows(len(run.parts.validation))
+    drawn: list[int] = []
+    while len(drawn) < most and (targeted or right):
+        for rows in (targeted, right):
+            if rows and len(drawn) < most:
+                drawn.append(rows.pop())
+    return train.only(drawn).dataset

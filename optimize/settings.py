@@ -11,6 +11,30 @@ from ..slices import parse_predicate
 from ..slices.inspect_slice import require_columns as require_columns_of
 from .losses.loss import Loss
 from .options import GateOptions, SearchOptions
+from .racing.schedule import RaceSettings, plan_stops
+
+SEARCHING = ("human", "fewshot", "gepa", "mipro")
+"""Proposers that search by themselves, or have one text to propose."""
+
+
+MOST_CANDIDATES = 4
+"""Proposals of a step where their number is not chosen."""
+FIRST_TRIED = 4
+"""A trial on training rows has at most the number of validation rows over this."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SearchParts:
+    """What a search does beside proposing and validating; a benchmark switches parts off to see what each is worth."""
+
+    trial: bool = True
+    """Candidates are tried on training rows before they race on validation rows."""
+    early: bool = True
+    """A candidate alone in a race is dropped when it is behind at a third of the rows."""
+    guards: bool = True
+    """Guards count in trials and races."""
+    roles: bool = True
+    repair: bool = True
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -24,6 +48,43 @@ class RunSettings(GateOptions, SearchOptions):
     """What decides for every version of the judge; the prompt's own threshold unless given."""
     claims: ClaimSettings | None = None
     """How responses are split into claims; None where each is judged whole."""
+    search_parts: SearchParts = field(default_factory=SearchParts)
+
+    def batch_rows(self, validation: int) -> int:
+        """Return how many training rows a step judges at most.
+
+        Args:
+            validation: Validation rows; a step judges no more training rows than these.
+        """
+        return min(self.batch, max(validation, RaceSettings().first))
+
+    def trial_rows(self, validation: int) -> int:
+        """Return how many of those a candidate is tried on at most."""
+        return min(self.batch_rows(validation), max(validation // FIRST_TRIED, RaceSettings().first))
+
+    def candidates_a_step(self, validation: int, proposer: str) -> int:
+        """Return how many proposals a step asks for.
+
+        Where nobody chose, as many as take no more calls, trials and races together, than one that is judged on every
+        validation row; a race is taken to spare 45 % of them. One of a proposer that searches by itself.
+
+        Args:
+            validation: Validation rows.
+            proposer: Its name.
+        """
+        if self.candidates:
+            return self.candidates
+        if proposer in SEARCHING or not self.search_parts.trial:
+            return 1
+        rows, settings = self.trial_rows(validation), RaceSettings(spare_first=True)
+        for candidates in range(MOST_CANDIDATES, 1, -1):
+            verdicts, seen, running = 0, 0, candidates
+            for stop in plan_stops(rows, candidates + 1, settings):
+                verdicts += running * (stop.rows - seen)
+                seen, running = stop.rows, stop.survivors
+            if verdicts + 2 * (candidates - 1) <= 0.45 * validation:
+                return candidates
+        return 1
 
 
 def require_columns(dataset: Dataset, settings: RunSettings) -> None:

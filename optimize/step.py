@@ -1,4 +1,4 @@
-"""One step of the search: a minibatch, a brief, proposals, their race on validation, and how each one ended."""
+"""One step of the search: briefs, proposals, their trial on training rows, a race on validation, and how each ended."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import Any
 from ..judges import (
     Completion,
     Dataset,
+    FloatArray,
     JudgedDataset,
     JudgePrompt,
     LossError,
@@ -19,25 +20,30 @@ from ..judges import (
     cut_off,
     without_thinking,
 )
+from ..judges.metrics.paired_comparison import common_rows
 from ..judges.models import ask_together
 from .archive import Candidate
 from .brief import Brief, build_brief
 from .context import RunContext, judge_rows
 from .events import ProposalRecord, StepTaken
+from .guarding import limits_beside
 from .invariants import check_candidate
-from .minibatch import minibatch
 from .proposers import NoProposal, Proposal, Trial, Unanswered, Workbench
-from .racing.race import DropReason, RaceResult, run_race
+from .racing.race import DropReason, RaceResult, Standing, run_race
 from .racing.schedule import RaceSettings
+from .roles import Plan, plan_proposals
 from .search_state import SearchState
 
+WITHOUT_ROLES = ("human", "fewshot")
+"""Proposers that read no brief."""
 UNTRIED = "not tried"
 """The result of a proposal until the step has one for it."""
 _LOST: Mapping[DropReason, str] = {
-    "cannot win": "worse: it cannot win, shown on {rows} of {of} validation rows",
-    "behind when calls ran short": "behind another candidate on {rows} of {of} validation rows",
+    "cannot win": "worse: it cannot win, shown on {rows}",
+    "behind when calls ran short": "behind another candidate on {rows}",
     "behind in the screening": "behind other candidates with the screening model",
-    "leaves rows unscored": "leaves more validation rows unscored than another",
+    "leaves rows unscored": "leaves more {part} rows unscored than another",
+    "breaks a guard": "worse: it breaks a guard, shown on {rows}",
     "leaves rows unscored in the screening": "leaves more rows unscored than another with the screening model",
 }
 
@@ -46,9 +52,14 @@ _LOST: Mapping[DropReason, str] = {
 class _Entry:
     """One proposal of a step; its record changes as the step goes on."""
 
+    plan: Plan
+    number: int
+    """Of the proposal in the run, from 1."""
     record: ProposalRecord
     prompt: JudgePrompt | None = None
     """None where there is nothing to try."""
+    trial: Trial | None = None
+    """What it did on training rows."""
 
     def end(self, result: str, **figures: Any) -> None:  # Any: other fields of the record
         """Write down what became of the proposal."""
@@ -66,149 +77,248 @@ class Step:
 
     def take(self) -> StepTaken:
         """Take the step: the search goes on from the best candidate, and the event has every proposal."""
-        batch = self._draw()
-        judged = self._judge("minibatch", self.state.current.prompt, batch)
-        losses = self.run.goal.row_losses(judged)
-        self.state.update_rows(judged, losses)
-        train = self._train()
-        brief = build_brief(self.state.current.prompt, train, goal=self.run.goal, past=self.state.past)
-        entries = self._propose_all(brief)
-        candidates = [entry for entry in entries if entry.prompt is not None]
-        race, first = None, entries[0]
-        if candidates:
-            try:
-                race = self._race(candidates)
-                first = self._conclude(candidates, race)
-            except LossError as error:
-                # None of them came to an end, so none is tried again.
-                for entry in candidates:
-                    self._drop(entry, f"no loss: {error}", loss=1.0)
-                first = candidates[0]
+        parts = self.run.settings.search_parts
+        plans = plan_proposals(
+            self.state.archive,
+            step=self.number,
+            candidates=self._candidates,
+            done=self.state.done,
+            roles=parts.roles and self.run.services.proposer.name not in WITHOUT_ROLES,
+            repair=parts.repair and self.run.services.proposer.name not in WITHOUT_ROLES,
+        )
+        losses = self._judge_batch(plans)
+        entries, quoted = self._propose_all(plans)
+        entrants = [entry for entry in entries if entry.prompt is not None]
+        trial = race = None
+        try:
+            if entrants and parts.trial and not self._patient:
+                trial = self._try_out(entrants)
+            entrants = [entry for entry in entrants if entry.record.result == UNTRIED]
+            if entrants:
+                race = self._race(entrants)
+                entrants.sort(key=self._conclude(entrants, race).index)
+        except LossError as error:
+            # None of them came to an end, so none is tried again.
+            for entry in entrants:
+                self._drop(entry, f"no loss: {error}", loss=1.0)
+        first = entrants[0] if entrants else max(entries, key=lambda entry: entry.prompt is not None)
         others = tuple(entry.record for entry in entries if entry is not first)
-        result = {} if race is None else race.to_json()
-        volatile = result.pop("volatile", None)
+        found = {"trial": trial, "race": race}
+        results = {name: result.to_json() for name, result in found.items() if result is not None}
+        volatile = [result.pop("volatile") for result in results.values()]
+        counted = {name: sum(calls[name] for calls in volatile) for name in volatile[0]} if volatile else None
         return StepTaken(
             step=self.number,
-            rows=tuple(row.id for row in batch.rows),
+            rows=tuple(row.id for row in self.state.batch.rows),
             batch_loss=float(losses.mean()) if len(losses) else 0.0,
-            quoted=brief.quoted,
+            quoted=quoted,
             proposal=first.record,
             others=others or None,
-            race=result or None,
-            volatile=volatile,
+            trial=results.get("trial"),
+            race=results.get("race"),
+            volatile=counted,
         )
 
-    def _propose_all(self, brief: Brief) -> list[_Entry]:
-        """Ask for the step's proposals, and keep the prompt of each that may be tried."""
+    @property
+    def _candidates(self) -> int:
+        proposer = self.run.services.proposer.name
+        return self.run.settings.candidates_a_step(len(self.run.parts.validation), proposer)
+
+    @property
+    def _patient(self) -> bool:
+        """Whether the one text that a person proposed is measured to the end."""
+        return self.run.services.proposer.name == "human"
+
+    def _judge_batch(self, plans: Sequence[Plan]) -> FloatArray:
+        """Judge the training rows with every prompt that a proposal starts from; return the current one's losses."""
+        prompts = {plan.parent.prompt.version: plan.parent.prompt for plan in plans}
+        current = self.state.current.prompt
+        prompts = {current.version: current, **prompts}
+        tasks = [partial(self._judge, "training rows", prompt, self.state.batch) for prompt in prompts.values()]
+        judged = ask_together(tasks)
+        for prompt, answers in zip(prompts.values(), judged, strict=True):
+            self.state.learn(prompt, answers)
+        return self.run.goal.row_losses(judged[0])
+
+    def _propose_all(self, plans: Sequence[Plan]) -> tuple[list[_Entry], tuple[str, ...]]:
+        """Ask for the step's proposals, keep the prompt of each that may be tried, and say which rows were shown."""
         entries: list[_Entry] = []
-        last = self.number * self.run.settings.candidates
-        numbers = range(last - self.run.settings.candidates + 1, last + 1)
-        for proposal in ask_together([partial(self._propose, brief, number) for number in numbers]):
+        briefs = [self._brief(plan) for plan in plans]
+        first = (self.number - 1) * self._candidates + 1
+        tasks = [partial(self._propose, brief, first + k) for k, brief in enumerate(briefs)]
+        for k, (plan, proposal) in enumerate(zip(plans, ask_together(tasks), strict=True)):
+            if plan.role in ("repair", "merge"):
+                self.state.done.add(plan.key)
+            parent = None if plan.parent is self.state.current else plan.parent.prompt.version
+            record = ProposalRecord(result=UNTRIED, role=plan.role, parent=parent)
+            entry = _Entry(plan=plan, number=first + k, record=record)
             if isinstance(proposal, NoProposal):
-                entries.append(_Entry(record=ProposalRecord(result="no proposal", reason=proposal.reason)))
-                continue
-            prompt = proposal.prompt
-            entry = _Entry(
-                record=ProposalRecord(
-                    result=UNTRIED,
-                    gradient=proposal.gradient,
-                    version=prompt.version,
-                    criteria=prompt.criteria,
-                    note=prompt.note,
-                )
-            )
-            versions = {other.record.version for other in entries}
-            versions |= {attempt.prompt.version for attempt in self.state.past}
-            violations = check_candidate(
-                self.state.first.prompt,
-                prompt,
-                phrases=self.state.phrases,
-                editable=self.run.services.proposer.parts,
-                training=self.state.train.dataset.rows,
-            )
-            if violations:
-                entry.end("refused", violations=violations)
-            elif prompt.version in versions:
-                entry.end("tried before")
+                entry.end("no proposal", reason=proposal.reason)
             else:
-                entry.prompt = prompt
+                self._check(entry, proposal, entries)
             entries.append(entry)
-        return entries
+        return entries, tuple(dict.fromkeys(id_ for brief in briefs for id_ in brief.quoted))
+
+    def _check(self, entry: _Entry, proposal: Proposal, others: Sequence[_Entry]) -> None:
+        """Let a proposal's prompt in unless it breaks an invariant or was tried before."""
+        prompt = proposal.prompt
+        entry.end(
+            UNTRIED,
+            gradient=proposal.gradient,
+            version=prompt.version,
+            criteria=prompt.criteria,
+            note=prompt.note,
+        )
+        versions = {other.record.version for other in others}
+        versions |= {attempt.prompt.version for attempt in self.state.past}
+        violations = check_candidate(
+            self.state.first.prompt,
+            prompt,
+            phrases=self.state.phrases,
+            editable=self.run.services.proposer.parts,
+            training=self.state.train.dataset.rows,
+        )
+        if violations:
+            entry.end("refused", violations=violations)
+        elif prompt.version in versions:
+            entry.end("tried before")
+        else:
+            entry.prompt = prompt
+
+    def _brief(self, plan: Plan) -> Brief:
+        prompt = plan.parent.prompt
+        return build_brief(prompt, self.state.known(prompt), goal=self.run.goal, past=self.state.past, role=plan.wanted)
 
     def _propose(self, brief: Brief, number: int) -> Proposal | NoProposal:
         """Ask the proposer; what fails for this proposal alone becomes its reason."""
-        current, proposer = self.state.current.prompt, self.run.services.proposer
+        proposer = self.run.services.proposer
         try:
-            return proposer.propose(current, brief, self._bench(number), step=number)
+            return proposer.propose(brief.prompt, brief, self._bench(number), step=number)
         except Unanswered as error:
             return NoProposal(f"the optimizer model failed: {error}")
         except LossError as error:
             return NoProposal(f"no loss: {error}")
 
-    def _race(self, candidates: Sequence[_Entry]) -> RaceResult:
-        """Race the candidates against the current prompt, whose verdicts are all in the record.
+    def _try_out(self, entrants: Sequence[_Entry]) -> RaceResult:
+        """Try candidates on training rows against the current prompt; at most one of them goes on."""
+        rows = self.run.settings.trial_rows(len(self.run.parts.validation))
+        dataset = replace(self.state.batch, rows=self.state.batch.rows[:rows])
+        result = self._run_race("trial", entrants, dataset, RaceSettings(seed=self.run.settings.seed, spare_first=True))
+        before = dict(zip((a.row_id for a in result.judged[0].answers), result.judged[0].answers, strict=True))
+        for entry, standing, judged in zip(entrants, result.standings[1:], result.judged[1:], strict=True):
+            assert entry.prompt is not None
+            entry.trial = Trial(judged=judged, losses=self.run.goal.row_losses(judged))
+            self.state.learn(entry.prompt, judged)
+            current = replace(judged, answers=tuple(before[answer.row_id] for answer in judged.answers))
+            entry.record = replace(entry.record, trial=self._count(current, judged))
+            if standing.dropped is not None:
+                behind = standing.behind or 0.0
+                ending = _ending(standing, result.rows, "training")
+                self._drop(entry, ending, min(1.0, max(0.0, self.state.current.loss + behind)))
+        return result
 
-        One alone is dropped only where it is shown that it cannot win; several are also cut as calls run short.
-        """
-        services, settings = self.run.services, self.run.settings
+    def _count(self, current: JudgedDataset, judged: JudgedDataset) -> dict[str, Any]:  # Any: JSON
+        """Count what a candidate mended and broke on training rows, beside the current prompt."""
+        rows = common_rows(current, judged)
+        before, after = current.only(rows), judged.only(rows)
+        losses = [float(self.run.goal.row_losses(side).mean()) if len(rows) else None for side in (before, after)]
+        return {
+            "rows": len(rows),
+            "loss": losses[1],
+            "to_beat": losses[0],
+            "mended": int((before.wrong & ~after.wrong).sum()),
+            "broken": int((~before.wrong & after.wrong).sum()),
+        }
+
+    def _race(self, entrants: Sequence[_Entry]) -> RaceResult:
+        """Race the candidates against the current prompt, whose verdicts are all in the record."""
+        coarse = self.run.services.judge_client.by_exchange
+        parts = self.run.settings.search_parts
+        share: float | None = None
+        if parts.early or len(entrants) > 1:
+            # After a trial, one look at all rows: each look takes an exchange.
+            share = 1.0 if coarse and parts.trial else RaceSettings().share
+        if self._patient:
+            share = None
+        settings = RaceSettings(seed=self._seed(self.number), share=share, coarse=coarse)
+        return self._run_race("race", entrants, self.run.parts.validation, settings)
+
+    def _run_race(self, doing: str, entrants: Sequence[_Entry], rows: Dataset, settings: RaceSettings) -> RaceResult:
+        services, run = self.run.services, self.run
         judge_client, screen_client = services.judge_client, services.screen_client
 
         def screen(prompt: JudgePrompt, rows: Dataset) -> JudgedDataset:
-            return judge_rows("screening", prompt, rows, services, settings, client=screen_client)
+            return judge_rows("screening", prompt, rows, services, run.settings, client=screen_client)
 
         def count_calls() -> int:
             screening = 0 if screen_client is None else screen_client.stats.calls
             return judge_client.stats.calls + screening
 
-        prompts = [entry.prompt for entry in candidates if entry.prompt is not None]
-        share = RaceSettings().share if len(prompts) > 1 else None
+        first = self.state.known(self.state.first.prompt) if settings.spare_first else self.state.first.judged
+        prompts = [entry.prompt for entry in entrants if entry.prompt is not None]
         return run_race(
             [self.state.current.prompt, *prompts],
-            self.run.parts.validation,
-            lambda prompt, rows: self._judge("race", prompt, rows),
-            self.run.goal.row_losses,
-            settings=RaceSettings(seed=self._seed(self.number), share=share, coarse=judge_client.by_exchange),
+            rows,
+            lambda prompt, rows: self._judge(doing, prompt, rows),
+            run.goal.row_losses,
+            settings=replace(settings, coarse=judge_client.by_exchange),
+            limits_of=limits_beside(first, run.goal.objective) if run.settings.search_parts.guards else None,
             screen=None if screen_client is None else screen,
             calls=count_calls,
         )
 
-    def _conclude(self, candidates: Sequence[_Entry], result: RaceResult) -> _Entry:
-        """Validate the winner and whoever ran to the end, write down what became of each, return the farthest."""
+    def _conclude(self, entrants: Sequence[_Entry], result: RaceResult) -> list[_Entry]:
+        """Validate the winner and whoever ran to the end, and write down what became of each; the farthest first."""
         current = self.state.current
         # The first standing is the current prompt's.
-        standings = list(zip(candidates, result.standings[1:], strict=True))
-        standings.sort(key=lambda pair: (pair[1].dropped is not None, -pair[1].rows))
+        standings = list(zip(entrants, result.standings[1:], result.judged[1:], strict=True))
+        standings.sort(key=lambda one: (one[1].dropped is not None, -one[1].rows))
         best = current.loss
-        for entry, standing in standings:
+        for entry, standing, judged in standings:
+            assert entry.prompt is not None
             finished = standing.rows == result.rows and standing.dropped != "leaves rows unscored"
             if standing.dropped is None or finished:
                 loss = self._validate(entry)
                 if standing.dropped is None:
                     best = loss
-            else:
-                ending = _LOST[standing.dropped].format(rows=standing.rows, of=result.rows)
-                loss = 1.0 if standing.behind is None else min(1.0, best + standing.behind)
-                self._drop(entry, ending, loss)
-        return standings[0][0]
+                continue
+            loss = 1.0 if standing.behind is None else min(1.0, best + standing.behind)
+            self._drop(entry, _ending(standing, result.rows, "validation"), loss)
+            if len(judged.scored) and standing.dropped != "leaves rows unscored":
+                self.state.archive.add(self._candidate(entry, judged))
+        return [entry for entry, _, _ in standings]
 
     def _validate(self, entry: _Entry) -> float:
         """Judge every validation row with a candidate, keep it if it is better, and return its loss."""
         assert entry.prompt is not None
         judged = self._judge("validation", entry.prompt, self.run.parts.validation)
-        candidate = Candidate.of(entry.prompt, judged, self.run.goal)
+        candidate = self._candidate(entry, judged)
         result = self.state.keep_if_better(candidate, self.run.goal.objective, holdout_rows=len(self.run.parts.holdout))
         entry.end(result, loss=candidate.loss, metrics=candidate.metrics)
         return candidate.loss
 
+    def _candidate(self, entry: _Entry, judged: JudgedDataset) -> Candidate:
+        assert entry.prompt is not None
+        return Candidate.of(
+            entry.prompt,
+            judged,
+            self.run.goal,
+            number=entry.number,
+            step=self.number,
+            role=entry.plan.role,
+            parent=entry.plan.parent.prompt.version,
+            trial=entry.trial,
+        )
+
     def _drop(self, entry: _Entry, result: str, loss: float) -> None:
         assert entry.prompt is not None
         entry.end(result)
-        self.state.remember(entry.prompt, loss, result)
+        self.state.remember(entry.prompt, loss, result, entry.trial)
 
     def _bench(self, number: int) -> Workbench:
         """Lay out what the proposer may work with: training rows of the target and nothing else."""
         state = self.state
-        train = self._train()
+        train = state.last_known()
         ids = {row.id for row in train.dataset.rows}
 
         def trial(judged: JudgedDataset) -> Trial:
@@ -221,11 +331,6 @@ class Step:
 
         inside = trial(train.only(self._inside(train)))
         return Workbench(ask=self._ask, train=inside, try_out=try_out, seed=self._seed(number))
-
-    def _train(self) -> JudgedDataset:
-        """The training rows with the last known answer to each."""
-        train = self.state.train
-        return replace(train, answers=tuple(self.state.answers[row.id] for row in train.dataset.rows))
 
     def _ask(self, requests: Sequence[Request]) -> list[Completion]:
         completions: list[Completion] = []
@@ -241,17 +346,6 @@ class Step:
             completions.append(replace(outcome, text=text))
         return completions
 
-    def _draw(self) -> Dataset:
-        """Draw a minibatch from the slice's training rows, each with a chance in proportion to its loss.
-
-        Unguided, every row has the same chance.
-        """
-        train, settings = self.state.train, self.run.settings
-        positions, rows = self._inside(train), train.dataset.rows
-        weights = [1.0 if settings.unguided else self.state.weights[rows[i].id] for i in positions]
-        drawn = minibatch(positions, weights, settings.batch, seed=self._seed(self.number))
-        return replace(train.dataset, rows=tuple(rows[i] for i in drawn))
-
     def _inside(self, train: JudgedDataset) -> list[int]:
         """Return the positions of the target's scored training rows; of all of them where it has none."""
         inside = self.run.goal.target.member(train.dataset)
@@ -263,3 +357,9 @@ class Step:
 
     def _seed(self, number: int) -> int:
         return self.run.settings.seed * 1_000 + number
+
+
+def _ending(standing: Standing, rows: int, part: str) -> str:
+    """Say why a candidate was dropped."""
+    assert standing.dropped is not None
+    return _LOST[standing.dropped].format(rows=f"{standing.rows} of {rows} {part} rows", part=part)

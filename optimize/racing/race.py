@@ -124,7 +124,7 @@ def run_race(
         loss_of: What a verdict costs.
         settings: See `RaceSettings`.
         limits_of: Guards that count beside the loss.
-        screen: A cheaper judge of the first rows; the better half by it goes into the race.
+        screen: A cheaper judge of the first rows; the better half by it goes into the race, beside one that is spared.
         calls: Counts the calls so far, such as `lambda: client.stats.calls`; else each verdict counts.
 
     Raises:
@@ -245,7 +245,7 @@ class _Arms:
         judged = self._judge_all(np.arange(len(self.candidates)), judge_batch, 0, stop)
         losses = np.array([losses for _, losses in judged])
         self.drop_silent(losses, "leaves rows unscored in the screening")
-        self.cut(math.ceil(len(self.candidates) / 2), losses, "behind in the screening")
+        self.cut(math.ceil((len(self.candidates) - self.first) / 2), losses, "behind in the screening")
 
     def drop_silent(self, losses: FloatArray, reason: DropReason) -> None:
         """Drop who leaves many more rows unscored than another; losses have shape (K, rows seen)."""

@@ -219,7 +219,7 @@ class Improving:
         """Answer with the label, or the other one."""
         user = request.messages[-1].content
         statement = next(text for text in self.label if f"\n{text}\n" in user)
-        skill = 0.5 + 0.08 * request.messages[0].content.count("Rule ")
+        skill = 0.5 + 0.06 * request.messages[0].content.count("Rule ")
         if statement in self.unreadable:
             return Completion(text="Who knows?", tokens_in=9)
         right = random.Random(statement).random() < skill
@@ -256,7 +256,7 @@ class Slow:
 
 def test_the_worst_run_comes_close_to_the_bound(rows: Dataset) -> None:
     """With every loss refused, every retry used and every candidate kept, the bound is nearly reached."""
-    run = made(rows, 1, TextGrad(), steps=3, batch=8, slice="all", unguided=False, shares=(30, 20, 30, 20))
+    run = made(rows, 1, TextGrad(), steps=3, batch=28, slice="all", unguided=False, shares=(30, 20, 30, 20))
     run = replace(
         run,
         dataset=rows,
@@ -276,7 +276,7 @@ def test_the_worst_run_comes_close_to_the_bound(rows: Dataset) -> None:
 
 def test_a_judge_that_answers_no_sealed_row_is_asked_again_within_the_bound(rows: Dataset) -> None:
     """Every holdout row on both sides, three times more: exactly what the bound has for it."""
-    run = made(rows, 1, TextGrad(), steps=3, batch=8, slice="all", unguided=False, shares=(30, 20, 30, 20))
+    run = made(rows, 1, TextGrad(), steps=3, batch=28, slice="all", unguided=False, shares=(30, 20, 30, 20))
     parts = split_dataset(rows, shares=run.settings.shares)
     run = replace(run, dataset=rows, parts=parts, objective=read_objective("raise accuracy"))
     open_alone = Improving(rows, read=(*parts.train.rows, *parts.validation.rows))

@@ -32,6 +32,7 @@ from judgewright.optimize import (
     Proposer,
     Rewrite,
     RunSettings,
+    SearchParts,
     Services,
     TextGrad,
     Workbench,
@@ -303,21 +304,34 @@ class Contrary(Overheard):
 HOPELESS = PROMPT.criteria + "\nGive the top grade to everything."
 
 
-def test_a_candidate_that_cannot_win_is_dropped_before_all_rows_are_judged(data: Dataset) -> None:
-    """The race stops early, says on how many rows, and the optimizer is told of the attempt."""
+@pytest.mark.parametrize("stage", ["trial", "race"])
+def test_a_candidate_that_cannot_win_is_dropped_before_all_rows_are_judged(stage: str, data: Dataset) -> None:
+    """Trial and race stop early and say on how many rows, and the optimizer is told of the attempt."""
     model = Contrary()
     fixed = Fixed(make=lambda prompt, bench: prompt.edited(criteria=HOPELESS))
-    shares = (20, 60, 10, 10)
-    _, steps = run_with(data, fixed, model, shares=shares)
-    race = steps[0]["race"]
-    judged = race["standings"][1]["rows"]
-    rows = len(split_dataset(data, shares=shares).validation)
-    assert race["proven"] is True
+    parts = SearchParts(trial=stage == "trial", early=False)
+    _, steps = run_with(data, fixed, model, shares=(20, 60, 10, 10), search_parts=parts)
+    found = steps[0][stage]
+    judged, rows = found["standings"][1]["rows"], found["rows"]
+    assert found["proven"] is True
     assert judged < rows
-    assert steps[0]["result"] == f"worse: it cannot win, shown on {judged} of {rows} validation rows"
+    part = "training" if stage == "trial" else "validation"
+    assert steps[0]["result"] == f"worse: it cannot win, shown on {judged} of {rows} {part} rows"
     hopeless = sum(r.purpose == "judge" and "top grade to everything" in r.messages[0].content for r in model.heard)
     assert hopeless == judged
     assert steps[1]["result"] == "tried before"
+
+
+def test_a_candidate_alone_is_dropped_at_a_third_of_the_validation_rows_when_it_is_behind(data: Dataset) -> None:
+    """As a field of four would be; without that it is judged on until it is shown that it cannot win."""
+    slightly = Fixed(make=lambda prompt, bench: prompt.edited(criteria=f"{PROMPT.criteria}\nDoubt everything."))
+    rows = {}
+    for early in (True, False):
+        parts = SearchParts(trial=False, early=early, guards=False)
+        _, (step,) = run_with(data, slightly, Overheard(), steps=1, shares=(20, 60, 10, 10), search_parts=parts)
+        rows[early] = step["race"]["standings"][1]["rows"]
+        assert step["race"]["standings"][1]["dropped"] is not None
+    assert rows[True] == step["race"]["rows"] // 3 < rows[False]
 
 
 def test_several_candidates_race_and_each_is_told_of(data: Dataset) -> None:
@@ -334,9 +348,10 @@ def test_several_candidates_race_and_each_is_told_of(data: Dataset) -> None:
     assert step["version"] == EDIT.version
     assert "loss" in step
     assert [other["result"].split(",")[0] for other in step["others"][1:]] == ["tried before", "refused"]
-    assert len(step["race"]["standings"]) == 3
+    assert len(step["trial"]["standings"]) == 3
+    assert len(step["race"]["standings"]) == 2
     assert step["others"][0]["version"] == PROMPT.edited(criteria=HOPELESS).version
-    assert "validation rows" in step["others"][0]["result"]
+    assert "training rows" in step["others"][0]["result"]
 
 
 LOSS = '{"expression": "0.9 * fp + 0.4 * fn", "declares": {"fp_costs_more_than_fn": true}}'
@@ -350,8 +365,9 @@ def test_a_finisher_is_validated_where_validation_has_rows_without_a_label(plain
     data = replace(plain, rows=rows, content_hash="one label less")
     assert unlabelled in {row.id for row in split_dataset(data, shares=(30, 20, 30, 20)).validation.rows}
     same = PROMPT.edited(criteria=f"{PROMPT.criteria}\nWrite calmly.")
-    loss = parse_loss(LOSS, written_by="person")
-    _, (step,) = run_with(data, Fixed(make=lambda prompt, bench: same), Overheard(), steps=1, loss=loss)
+    loss, parts = parse_loss(LOSS, written_by="person"), SearchParts(early=False)
+    proposer = Fixed(make=lambda prompt, bench: same)
+    _, (step,) = run_with(data, proposer, Overheard(), steps=1, loss=loss, search_parts=parts)
     assert step["race"]["standings"][1]["dropped"] == "cannot win"
     assert step["race"]["standings"][1]["rows"] == len(splits.validation) - 1
     assert "loss" in step
@@ -373,7 +389,8 @@ def test_a_silent_candidate_is_not_validated_though_it_ran_to_the_end(plain: Dat
     """With so few rows that the race looks once, it has seen them all when it is dropped for what it left unscored."""
     silent = PROMPT.edited(criteria=f"{PROMPT.criteria}\nAnswer in your own words.")
     proposer = Fixed(make=lambda prompt, bench: silent)
-    _, (step,) = run_with(plain, proposer, Mute(), steps=1, shares=(40, 5, 35, 20))
+    parts = SearchParts(trial=False)
+    _, (step,) = run_with(plain, proposer, Mute(), steps=1, shares=(40, 5, 35, 20), search_parts=parts)
     assert step["race"]["standings"][1]["rows"] == step["race"]["rows"]
     assert step["result"] == "leaves more validation rows unscored than another"
 
@@ -410,7 +427,7 @@ def test_a_race_without_a_loss_tells_of_every_proposal_and_tries_none_again(data
 
 
 def test_a_screening_model_sees_the_first_rows_alone(data: Dataset) -> None:
-    """It halves the field before the race; what it says enters no figure."""
+    """It halves the field before the trial; what it says enters no figure."""
     cheap, dear = Contrary(), Contrary()
     journal = MemoryJournal()
     edits = iter([PROMPT.edited(criteria=f"{PROMPT.criteria}\nNumber {i} must match.") for i in range(3)])
@@ -426,10 +443,9 @@ def test_a_screening_model_sees_the_first_rows_alone(data: Dataset) -> None:
         )
         optimize(PROMPT, data, read_objective(OBJECTIVE, judge=PROMPT), services, RunSettings(steps=1, candidates=3))
     (step,) = [event.payload for event in journal.events() if event.kind == "step"]
-    dropped = [standing["dropped"] for standing in step["race"]["standings"]]
-    assert dropped.count("behind in the screening") == 2
-    rows = len(split_dataset(data, shares=(30, 20, 30, 20)).validation)
-    assert len(cheap.heard) == 4 * min(80, rows) == step["race"]["screened"]
+    dropped = [standing["dropped"] for standing in step["trial"]["standings"]]
+    assert dropped.count("behind in the screening") == 1
+    assert len(cheap.heard) == 4 * min(80, step["trial"]["rows"]) == step["trial"]["screened"]
 
 
 def test_a_persons_loss_is_checked_and_no_model_is_asked_for_one(data: Dataset) -> None:
