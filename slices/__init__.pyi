@@ -1,4 +1,5 @@
 from .audit import SliceAudit, apply_marks, audit_slice
+from .candidates import Rows
 from .column import MAX_VALUES, encode, readable_edges
 from .column_names import convention_reason, names_an_output
 from .confusion import ConfusedPair, confused_pairs, find_confusions
@@ -15,7 +16,7 @@ from .outcomes import Outcomes
 from .refine import MIN_ROWS, refine_slice
 from .regression import Regression, RegressionReport, find_regressions, sign_flip_tail
 from .saved import SavedSlice, load_saved_slice, read_slice, save_slice
-from .search import Rows, propose
+from .search import propose
 from .search_result import FoundSlice, HeldOut, SliceReport
 from .significance import compare, one_direction, rows_to_find, share_interval
 from .slice import Contains, Equals, Interval, Missing, Predicate, parse_predicate, text_of

@@ -8,10 +8,11 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from ..judges import BoolArray, FloatArray, holm
+from .candidates import Rows
 from .column import Column
 from .effect import gain_of
 from .outcomes import Outcomes, compress
-from .search import Rows, propose, still_poor
+from .search import propose, still_poor
 from .search_result import HeldOut
 from .significance import ALPHA, compare
 from .slice import Predicate

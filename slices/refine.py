@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 
 from ..judges import BoolArray, Estimate, FloatArray, JudgedDataset
+from .candidates import neighbouring_spans
 from .column import Column
 from .inspect_slice import MeasuredSlice, measure_slice, members
 from .outcomes import Outcomes
-from .search import neighbouring_spans
 from .significance import LossScan
 from .slice import Condition, Predicate, join
 from .target import Target, estimate_on, target_of

@@ -1,122 +1,37 @@
 """Exhaustive search for the cells of a table where losses gather.
 
-Every combination of up to `depth` columns is counted in one pass, whatever the number of values:
-for each choice of all columns but the last, one `bincount` holds the cells of every column after
-them. Prefix sums give every union of neighbouring bins of an ordered column. A cell is scored by
-the one-sided scan likelihood ratio, shrunk by its own design effect, less the log of how many cells
-of its depth were looked at: a price for complexity and a Bonferroni correction in one. What is left
-after taking a slice's rows away decides the next (greedy cover).
+A cell is scored by the one-sided scan likelihood ratio, shrunk by its own design effect, less the
+log of how many cells of its depth were looked at: a price for complexity and a Bonferroni
+correction in one. What is left after taking a slice's rows away decides the next (greedy cover).
 
-Words of the texts are counted alone and with one condition beside them, and pay for all the words
-that they were chosen from.
+Words of the texts pay for all the words that they were chosen from.
 """
 
 from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
 
-from ..judges import BoolArray, FloatArray, IntArray
-from .column import Column
+from ..judges import BoolArray, FloatArray
+from .candidates import Counter, Rows
 from .significance import MIN_GROUPS, Clustered, LossScan
-from .slice import Condition, Contains, Interval, Predicate, join
-from .tokens import LikelyWords
+from .slice import Predicate
 
 Bits = npt.NDArray[np.uint8]
 """Whether each row is inside, eight rows a byte."""
 _ONES = np.array([value.bit_count() for value in range(256)], np.uint8)
 
-BLOCK = 1 << 14
-"""Rows counted at once: few enough to stay in the processor's cache."""
 SHORTLIST = 300
 PROPOSALS = 5
-WORD_DEPTH = 2
-"""The most conditions of a slice of which one is a word."""
 RESIDUE = 2.0
 """Log-likelihood ratio that a slice must keep without stronger ones' rows: one-sided 2.5 %."""
 PROPOSE_ABOVE = -2.0
 """A weak proposal costs little: the other half decides, corrected for all proposals."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Rows:
-    """The rows that a metric is about."""
-
-    columns: tuple[Column, ...]
-    loss: BoolArray | FloatArray
-    """What each row costs; booleans mark bad rows. Shape (n,)."""
-    groups: IntArray
-    words: LikelyWords = field(default_factory=LikelyWords)
-    """The words to search beside the columns."""
-    within: dict[Condition, BoolArray] = field(default_factory=dict)
-    """For each condition met so far, whether a row of each code of its column is inside."""
-
-    def __len__(self) -> int:
-        return len(self.loss)
-
-    def only(self, chosen: BoolArray) -> Rows:
-        """Return the chosen rows; chosen has shape (n,)."""
-        words = replace(self.words, columns=tuple(column.only(chosen) for column in self.words.columns))
-        columns = tuple(column.only(chosen) for column in self.columns)
-        return replace(self, columns=columns, words=words, loss=self.loss[chosen], groups=self.groups[chosen])
-
-    def member(self, predicate: Predicate) -> BoolArray:
-        """Return whether each row is inside, by its codes; shape (n,)."""
-        by_name = {column.name: column for column in (*self.columns, *self.words.columns)}
-        inside = np.ones(len(self), np.bool_)
-        for condition in predicate.conditions:
-            # A word is a column of its own, named by its condition.
-            column = by_name[str(condition) if isinstance(condition, Contains) else condition.column]
-            if condition not in self.within:
-                self.within[condition] = np.array([_implies(part, condition) for part in column.conditions])
-            inside &= self.within[condition][column.codes]
-        return inside
-
-
-def _implies(part: Condition | None, condition: Condition) -> bool:
-    """Whether the rows of one code all meet a condition."""
-    if isinstance(part, Interval) and isinstance(condition, Interval):
-        return condition.low <= part.low and part.high <= condition.high
-    return part == condition
-
-
-@dataclass(frozen=True, slots=True)
-class _Axis:
-    """The candidates of one column, or of several side by side: spans of neighbouring codes."""
-
-    size: int
-    """Codes 0..size-1; code 0 of each column is that of its rare values."""
-    starts: IntArray
-    """First code of each candidate; shape (candidates,)."""
-    stops: IntArray
-    """One past its last code."""
-    conditions: tuple[Condition, ...]
-    """Of each candidate."""
-
-    def sums(self, counts: FloatArray, along: int) -> FloatArray:
-        """Sum counts over each candidate's codes, from prefix sums along one axis."""
-        below = np.cumsum(counts, axis=along)
-        return below.take(self.stops - 1, axis=along) - below.take(self.starts - 1, axis=along)
-
-
-@dataclass(frozen=True, slots=True)
-class _Cube:
-    """One combination of columns with every column after them: its candidates that have rows enough."""
-
-    axes: tuple[_Axis, ...]
-    cells: IntArray
-    """Their positions among all combinations of candidates, flat; shape (cells,)."""
-    n: FloatArray
-    loss: FloatArray
-
-    def predicate(self, cell: int) -> Predicate:
-        chosen = np.unravel_index(self.cells[cell], [len(axis.starts) for axis in self.axes])
-        return Predicate([axis.conditions[at] for axis, at in zip(self.axes, chosen, strict=True)])
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,7 +75,7 @@ def _best_cells(rows: Rows, depth: int, min_rows: int) -> tuple[list[_Cell], int
     scan = LossScan.of(rows.loss)
     if not scan.possible:
         return [], 0
-    counter = _Counter.of(rows, min_rows)
+    counter = Counter.of(rows, min_rows)
     best: list[_Cell] = []
     looked_at = 0
     for level, of_words in itertools.product(range(1, depth + 1), (False, True)):
@@ -194,119 +109,6 @@ def _lowest_listed(scores: FloatArray) -> float:
     if rank <= 0:
         return floor
     return max(floor, float(np.partition(scores, rank)[rank]))
-
-
-@dataclass(frozen=True, slots=True)
-class _Counter:
-    """Counts rows and losses of all combinations of columns."""
-
-    axes: tuple[_Axis, ...]
-    codes: IntArray
-    """Each column's code; shape (n, columns)."""
-    loss: BoolArray | FloatArray
-    min_rows: int
-    plain: int
-    """How many of the columns are no words; those come first."""
-    words_each: float
-    """How many words were considered for each that is searched."""
-
-    @classmethod
-    def of(cls, rows: Rows, min_rows: int) -> _Counter:
-        """Give the rows of rare and folded values code 0; leave out columns without a candidate."""
-        axes, codes, plain = [], [], 0
-        for column in (*rows.columns, *rows.words.columns):
-            axis, code = _axis(column, min_rows)
-            if len(axis.starts):
-                axes.append(axis)
-                codes.append(code[column.codes])
-                plain += not any(isinstance(part, Contains) for part in column.conditions)
-        stacked = np.zeros((len(rows), 0), np.int64)
-        if codes:
-            stacked = np.stack(codes, axis=1)
-        each = rows.words.considered / max(1, len(axes) - plain)
-        return cls(tuple(axes), stacked, rows.loss, min_rows, plain, each)
-
-    def cubes(self, level: int) -> Iterator[_Cube]:
-        """Yield the candidates with enough rows of every combination of so many columns."""
-        for head in itertools.combinations(range(self.plain), level - 1):
-            start = head[-1] + 1 if head else 0
-            yield from self._cube(head, slice(start, self.plain))
-
-    def word_cubes(self, level: int) -> Iterator[_Cube]:
-        """Yield the same of every word, alone and with one condition beside it."""
-        if level > WORD_DEPTH:
-            return
-        for head in itertools.combinations(range(self.plain), level - 1):
-            yield from self._cube(head, slice(self.plain, len(self.axes)))
-
-    def _cube(self, head: tuple[int, ...], tail: slice) -> Iterator[_Cube]:
-        """Yield the candidates of some columns with each of those in the tail, unless there is none."""
-        if not self.axes[tail]:
-            return
-        axes = (*(self.axes[i] for i in head), _side_by_side(self.axes[tail]))
-        n, loss = self._counts(head, tail, [axis.size for axis in axes])
-        for along, axis in enumerate(axes):
-            n, loss = axis.sums(n, along), axis.sums(loss, along)
-        enough = np.flatnonzero(n >= self.min_rows)
-        if len(enough):
-            yield _Cube(axes, enough, n.ravel()[enough], loss.ravel()[enough])
-
-    def _counts(self, head: tuple[int, ...], tail: slice, sizes: list[int]) -> tuple[FloatArray, FloatArray]:
-        """Count rows and losses by the head's codes and, side by side, those of every column in the tail."""
-        binary = self.loss.dtype == np.bool_
-        cells = math.prod(sizes)
-        offsets = np.cumsum([0, *(axis.size for axis in self.axes[tail][:-1])])
-        n, lost = np.zeros(cells), np.zeros(cells)
-        for start in range(0, len(self.loss), BLOCK):
-            block, loss = self.codes[start : start + BLOCK], self.loss[start : start + BLOCK]
-            key = np.zeros(len(block), np.int64)
-            for i in head:
-                key = key * self.axes[i].size + block[:, i]
-            cell = ((key * sizes[-1])[:, None] + (block[:, tail] + offsets)).ravel()
-            n += np.bincount(cell, minlength=cells)
-            if binary:
-                # Bad rows are few: counting them alone is quicker than weighting every row.
-                lost += np.bincount(cell.reshape(len(block), -1)[np.flatnonzero(loss)].ravel(), minlength=cells)
-            else:
-                lost += np.bincount(cell, np.repeat(loss, len(cell) // len(block)), cells)
-        return n.reshape(sizes), lost.reshape(sizes)
-
-
-def _axis(column: Column, min_rows: int) -> tuple[_Axis, IntArray]:
-    """Return a column's candidates, and the code on their axis for each code of the column; shape (codes,)."""
-    frequent = np.bincount(column.codes, minlength=len(column.conditions)) >= min_rows
-    # A rare bin may still be part of a span of bins.
-    frequent[: column.ordered] = True
-    parts: list[Condition] = []
-    usable = np.zeros(len(column.conditions), np.bool_)
-    for code, condition in enumerate(column.conditions):
-        if condition is not None and frequent[code]:
-            usable[code] = True
-            parts.append(condition)
-    spans = neighbouring_spans(column.ordered, len(parts))
-    # All bins together say no more than that the column has a value.
-    spans = [span for span in spans if span != (0, column.ordered)]
-    starts, stops = np.array(spans, np.int64).reshape(-1, 2).T + 1
-    conditions = tuple(join(parts[start], parts[stop - 1]) for start, stop in spans)
-    return _Axis(len(parts) + 1, starts, stops, conditions), np.where(usable, np.cumsum(usable), 0)
-
-
-def neighbouring_spans(ordered: int, size: int) -> list[tuple[int, int]]:
-    """Return every span of neighbours among the first `ordered` of `size` codes, and each code after them by itself."""
-    spans = [(start, stop) for start in range(ordered) for stop in range(start + 1, ordered + 1)]
-    return spans + [(code, code + 1) for code in range(ordered, size)]
-
-
-def _side_by_side(axes: Sequence[_Axis]) -> _Axis:
-    size = 0
-    starts, stops = [], []
-    conditions: list[Condition] = []
-    for axis in axes:
-        starts.append(axis.starts + size)
-        stops.append(axis.stops + size)
-        conditions += axis.conditions
-        size += axis.size
-    return _Axis(size, np.concatenate(starts), np.concatenate(stops), tuple(conditions))
 
 
 def _cover(
