@@ -70,7 +70,7 @@ def search_alone(frame: pd.DataFrame) -> list[dict[str, int]]:
     rows = frame[frame["predicted"]]
     columns = tuple(encode(name, rows[name]) for name in rows.columns if name.startswith("c"))
     table = Rows(columns=columns, loss=(~rows["label"]).to_numpy(np.bool_), groups=np.arange(len(rows)))
-    slices, _ = propose(table, depth=DEPTH, min_rows=max(30, len(rows) // 200))
+    slices = propose(table, depth=DEPTH, min_rows=max(30, len(rows) // 200)).predicates
     return [{c.column: int(c.value) for c in predicate.conditions} for predicate in slices]  # type: ignore[union-attr]
 
 

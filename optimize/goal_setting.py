@@ -96,7 +96,7 @@ def choose_target(report: SliceReport, direction: Direction | None) -> tuple[Fou
         # Gains of different pairs of classes are of different metrics; the report has them in their order.
         return targets[0], f"the confirmed slice that promises the largest gain; {targets[0].describe()}"
     if targets:
-        best = max(targets, key=lambda s: (s.held_out.gain_low, -s.p))
+        best = max(targets, key=lambda s: (s.gain_low, -s.p))
         reason = f"the confirmed slice that promises the largest gain; {best.describe()}"
         return best, f"{reason}{_passed_over(report, best)}"
     leaning = [s for s in report.slices if s.leaning is not None and direction in (None, s.leaning)]

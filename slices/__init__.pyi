@@ -17,7 +17,7 @@ from .refine import MIN_ROWS, refine_slice
 from .regression import Regression, RegressionReport, find_regressions, sign_flip_tail
 from .saved import SavedSlice, load_saved_slice, read_slice, save_slice
 from .search import propose
-from .search_result import FoundSlice, HeldOut, SliceReport
+from .search_result import FoundSlice, SliceReport
 from .significance import compare, one_direction, rows_to_find, share_interval
 from .slice import Contains, Equals, Interval, Missing, Predicate, parse_predicate, text_of
 from .target import TARGETS, of_bad_share, target_of
@@ -39,7 +39,6 @@ __all__ = [
     "Contains",
     "Equals",
     "FoundSlice",
-    "HeldOut",
     "Interval",
     "LikelyWords",
     "Limits",

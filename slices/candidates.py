@@ -12,8 +12,10 @@ import itertools
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from ..judges import BoolArray, FloatArray, IntArray
 from .column import Column
@@ -24,6 +26,24 @@ BLOCK = 1 << 14
 """Rows counted at once: few enough to stay in the processor's cache."""
 WORD_DEPTH = 2
 """The most conditions of a slice of which one is a word."""
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """Candidates that share the price of being many: there are far more ranges of a number than values."""
+
+    conditions: int
+    ranges: int
+    """How many of the conditions are intervals."""
+    of_words: bool
+    """Whether one of them is a word."""
+
+    @classmethod
+    def of(cls, predicate: Predicate) -> Kind:
+        """Return what kind of candidate a predicate is."""
+        parts = predicate.conditions
+        ranges = sum(isinstance(part, Interval) for part in parts)
+        return cls(len(parts), ranges, any(isinstance(part, Contains) for part in parts))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,7 +101,7 @@ class Axis:
     conditions: tuple[Condition, ...]
     """Of each candidate."""
 
-    def sums(self, counts: FloatArray, along: int) -> FloatArray:
+    def sums(self, counts: npt.NDArray[Any], along: int) -> npt.NDArray[Any]:  # Any: either precision
         """Sum counts over each candidate's codes, from prefix sums along one axis."""
         below = np.cumsum(counts, axis=along)
         return below.take(self.stops - 1, axis=along) - below.take(self.starts - 1, axis=along)
@@ -96,6 +116,8 @@ class Cube:
     """Their positions among all combinations of candidates, flat; shape (cells,)."""
     n: FloatArray
     loss: FloatArray
+    ranges: IntArray
+    """How many of each candidate's conditions are intervals."""
 
     def predicate(self, cell: int) -> Predicate:
         chosen = np.unravel_index(self.cells[cell], [len(axis.starts) for axis in self.axes])
@@ -132,43 +154,47 @@ class Counter:
         each = rows.words.considered / max(1, len(axes) - plain)
         return cls(tuple(axes), stacked, rows.loss, min_rows, plain, each)
 
-    def cubes(self, level: int) -> Iterator[Cube]:
-        """Yield the candidates with enough rows of every combination of so many columns."""
-        for head in itertools.combinations(range(self.plain), level - 1):
+    def combinations(self, conditions: int, *, of_words: bool) -> Iterator[tuple[tuple[int, ...], slice]]:
+        """Yield each choice of all columns but the last, with those that the last is one of.
+
+        A word is the last one, alone or with one condition beside it.
+        """
+        if of_words and conditions > WORD_DEPTH:
+            return
+        for head in itertools.combinations(range(self.plain), conditions - 1):
             start = head[-1] + 1 if head else 0
-            yield from self._cube(head, slice(start, self.plain))
+            tail = slice(self.plain, len(self.axes)) if of_words else slice(start, self.plain)
+            if self.axes[tail]:
+                yield head, tail
 
-    def word_cubes(self, level: int) -> Iterator[Cube]:
-        """Yield the same of every word, alone and with one condition beside it."""
-        if level > WORD_DEPTH:
-            return
-        for head in itertools.combinations(range(self.plain), level - 1):
-            yield from self._cube(head, slice(self.plain, len(self.axes)))
+    def axes_of(self, head: Sequence[int], tail: slice) -> tuple[Axis, ...]:
+        """Return the axes of some columns, those of the tail side by side as one."""
+        return (*(self.axes[i] for i in head), _side_by_side(self.axes[tail]))
 
-    def _cube(self, head: tuple[int, ...], tail: slice) -> Iterator[Cube]:
-        """Yield the candidates of some columns with each of those in the tail, unless there is none."""
-        if not self.axes[tail]:
-            return
-        axes = (*(self.axes[i] for i in head), _side_by_side(self.axes[tail]))
-        n, loss = self._counts(head, tail, [axis.size for axis in axes])
-        for along, axis in enumerate(axes):
-            n, loss = axis.sums(n, along), axis.sums(loss, along)
-        enough = np.flatnonzero(n >= self.min_rows)
-        if len(enough):
-            yield Cube(axes, enough, n.ravel()[enough], loss.ravel()[enough])
+    def cubes(self, conditions: int, *, of_words: bool) -> Iterator[Cube]:
+        """Yield the candidates with enough rows of every combination of columns, unless there is none."""
+        for head, tail in self.combinations(conditions, of_words=of_words):
+            axes = self.axes_of(head, tail)
+            n, loss = self.count(head, tail)
+            for along, axis in enumerate(axes):
+                n, loss = axis.sums(n, along), axis.sums(loss, along)
+            enough = np.flatnonzero(n >= self.min_rows)
+            if len(enough):
+                yield Cube(axes, enough, n.ravel()[enough], loss.ravel()[enough], ranges_of(axes)[enough])
 
-    def _counts(self, head: tuple[int, ...], tail: slice, sizes: list[int]) -> tuple[FloatArray, FloatArray]:
+    def count(self, head: Sequence[int], tail: slice) -> tuple[FloatArray, FloatArray]:
         """Count rows and losses by the head's codes and, side by side, those of every column in the tail."""
         binary = self.loss.dtype == np.bool_
+        offsets = np.cumsum([0, *(axis.size for axis in self.axes[tail])])
+        sizes = [*(self.axes[i].size for i in head), int(offsets[-1])]
         cells = math.prod(sizes)
-        offsets = np.cumsum([0, *(axis.size for axis in self.axes[tail][:-1])])
         n, lost = np.zeros(cells), np.zeros(cells)
         for start in range(0, len(self.loss), BLOCK):
             block, loss = self.codes[start : start + BLOCK], self.loss[start : start + BLOCK]
             key = np.zeros(len(block), np.int64)
             for i in head:
                 key = key * self.axes[i].size + block[:, i]
-            cell = ((key * sizes[-1])[:, None] + (block[:, tail] + offsets)).ravel()
+            cell = ((key * sizes[-1])[:, None] + (block[:, tail] + offsets[:-1])).ravel()
             n += np.bincount(cell, minlength=cells)
             if binary:
                 # Bad rows are few: counting them alone is quicker than weighting every row.
@@ -201,6 +227,15 @@ def neighbouring_spans(ordered: int, size: int) -> list[tuple[int, int]]:
     """Return every span of neighbours among the first `ordered` of `size` codes, and each code after them by itself."""
     spans = [(start, stop) for start in range(ordered) for stop in range(start + 1, ordered + 1)]
     return spans + [(code, code + 1) for code in range(ordered, size)]
+
+
+def ranges_of(axes: Sequence[Axis]) -> IntArray:
+    """Return how many conditions of each combination of candidates are intervals; flat."""
+    ranges = np.zeros(1, np.int64)
+    for axis in axes:
+        of_axis = np.array([isinstance(condition, Interval) for condition in axis.conditions], np.int64)
+        ranges = (ranges[:, None] + of_axis).ravel()
+    return ranges
 
 
 def _side_by_side(axes: Sequence[Axis]) -> Axis:

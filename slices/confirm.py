@@ -1,147 +1,145 @@
-"""Propose slices on one half of the rows, test them on the other, and correct for all proposals (Holm)."""
+"""Test the slices that a search proposed on the same rows, corrected for every candidate that was searched."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from ..judges import BoolArray, FloatArray, holm
-from .candidates import Rows
+from ..judges import BoolArray, FloatArray, IntArray
+from .candidates import Kind, Rows
 from .column import Column
 from .effect import gain_of
+from .familywise import Familywise, correct_for_all
 from .outcomes import Outcomes, compress
 from .search import propose, still_poor
-from .search_result import HeldOut
-from .significance import ALPHA, compare
+from .significance import ALPHA, compare, effect_without_selection
 from .slice import Predicate
 from .target import Target
 from .tokens import LikelyWords, Vocabulary
 
-LOWER = 1.645
-"""Standard errors taken off an effect for its one-sided 95 % lower bound."""
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Search:
-    """One search under way: the outcomes, the rows the metric is about, the halves, and what is searched."""
+    """One search under way: the outcomes, the rows the metric is about, and what is searched."""
 
     outcomes: Outcomes
     target: Target
     inside: BoolArray
     """Which scored rows the metric is about; shape (n,)."""
     loss: BoolArray | FloatArray
-    half: BoolArray
-    """In which half each scored row lies; shape (n,)."""
+    order: IntArray
+    """A rank of each scored row's group that depends on no loss; shape (n,)."""
     columns: tuple[Column, ...]
     origins: tuple[Column, ...]
     """Columns that say where rows come from, whether or not they are searched."""
     depth: int
     min_support: int
     words: LikelyWords = field(default_factory=LikelyWords)
-    """The words that either half chose."""
+    """The words that losses point to."""
 
-    def rows(self, words: LikelyWords | None = None) -> Rows:
-        """Return all scored rows, with other words than the search's own where some are given."""
-        words = self.words if words is None else words
-        return Rows(columns=self.columns, loss=self.loss, groups=self.outcomes.groups, words=words)
+    def rows(self) -> Rows:
+        """Return all scored rows."""
+        return Rows(columns=self.columns, loss=self.loss, groups=self.outcomes.groups, words=self.words)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CheckedSlice:
-    """A slice that one half proposed, with its test on the other."""
+class TestedSlice:
+    """A slice with its test, corrected for every candidate, and what selection did not flatter."""
 
     predicate: Predicate
-    tested_on: BoolArray
-    """The half that did not propose it; shape (n,)."""
-    held_out: HeldOut
+    within: Predicate | None
+    """The wider slice that it lies inside and is poorer than."""
+    score: float
     p: float
-    """Corrected for all proposals."""
+    bound: float
+    """The metric is at least so poor, by the simultaneous lower bound of the gap."""
+    gain: float
+    """How much the whole metric would rise if the slice did as well as the rest, by the likely gap."""
+    gain_low: float
+    """The same by the bound."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CrossCheck:
-    """What the two halves came to."""
+class Confirmation:
+    """What a search came to."""
 
     search: Search
-    """With the words that either half chose."""
-    slices: tuple[CheckedSlice, ...]
+    """With the words that losses point to."""
+    slices: tuple[TestedSlice, ...]
+    """The strongest first, and a wide slice before its parts."""
     candidates: int
-    """Cells that the more searching half looked at."""
     notes: tuple[str, ...]
 
 
-def cross_check(search: Search, vocabulary: Vocabulary | None) -> CrossCheck:
-    """Propose on one half and test on the other, both ways, and drop what a stronger slice explains."""
-    min_rows = max(2, search.min_support // 2)
-    words = [LikelyWords(), LikelyWords()]
+def search_and_test(search: Search, vocabulary: Vocabulary | None) -> Confirmation:
+    """Propose slices on all rows, test them there, and drop what a stronger or wider slice explains."""
     if vocabulary is not None:
-        halves = (search.inside & ~search.half, search.inside & search.half)
-        words = [vocabulary.likely(search.loss, half, min_rows=min_rows) for half in halves]
-    either = {column.name: column for likely in words for column in likely.columns}
-    search = replace(search, words=LikelyWords(columns=tuple(either.values())))
-    tested: list[CheckedSlice] = []
-    candidates = 0
-    for side in (False, True):
-        proposing = search.rows(words[side]).only((search.half == side) & search.inside)
-        proposed, count = propose(proposing, depth=search.depth, min_rows=min_rows)
-        candidates = max(candidates, count)
-        other = search.half != side
-        for predicate in proposed:
-            held_out = _test(search, predicate, other)
-            tested.append(CheckedSlice(predicate=predicate, tested_on=other, held_out=held_out, p=held_out.p))
-    adjusted = holm(np.array([one.p for one in tested], np.float64))
-    best: dict[Predicate, CheckedSlice] = {}
-    for one, p in zip(tested, adjusted.tolist(), strict=True):
-        # Both halves may propose the same slice: the surer test stands.
-        if one.predicate not in best or p < best[one.predicate].p:
-            best[one.predicate] = replace(one, p=p)
-    repeated: dict[Predicate, CheckedSlice] = {}
-    for predicate, one in best.items():
-        value, rest = one.held_out.value, one.held_out.rest
-        if value < rest if search.target.lower_is_worse else value > rest:
-            repeated[predicate] = one
+        words = vocabulary.likely(search.loss, search.inside, min_rows=search.min_support)
+        search = replace(search, words=words)
+    everything = search.rows()
+    rows = everything.only(search.inside)
+    proposals = propose(rows, depth=search.depth, min_rows=search.min_support)
+    if not proposals.predicates:
+        return Confirmation(search=search, slices=(), candidates=proposals.candidates, notes=())
+    familywise = correct_for_all(rows, search.order[search.inside], proposals.prices, min_rows=search.min_support)
+    proposed: list[TestedSlice] = []
+    for predicate in proposals.predicates:
+        one = _test(search, predicate, everything.member(predicate), familywise)
+        if one is not None:
+            proposed.append(one)
+    proposed.sort(key=lambda one: (-one.score, str(one.predicate)))
+    tested: dict[Predicate, TestedSlice] = {}
+    for one in proposed:
+        # The poorest part of a wide slice was picked for being so, and the rest of that seems harmless without it.
+        for condition in one.predicate.conditions:
+            wider = Predicate([condition])
+            if len(one.predicate.conditions) > 1 and wider not in tested and Kind.of(wider) in proposals.prices:
+                whole = _test(search, wider, everything.member(wider), familywise)
+                if whole is not None and whole.p < ALPHA:
+                    tested[wider] = whole
+        tested.setdefault(one.predicate, one)
+    poor = still_poor(rows, list(tested), min_rows=search.min_support)
     notes: list[str] = []
-    if len(repeated) < len(best):
-        slices = _counted(len(best) - len(repeated))
-        notes.append(f"{slices} proposed by one half, did not show on the other and not listed")
-    apart = _apart(search, repeated)
-    if len(apart) < len(repeated):
-        slices = _counted(len(repeated) - len(apart))
+    dropped = sum(one.predicate not in poor for one in proposed)
+    if dropped:
+        slices = "1 slice is" if dropped == 1 else f"{dropped} slices are"
         notes.append(f"{slices} poor only for rows of stronger ones and not listed")
-    return CrossCheck(search=search, slices=tuple(apart), candidates=candidates, notes=tuple(notes))
+    listed = tuple(replace(tested[predicate], within=within) for predicate, within in poor.items())
+    return Confirmation(search=search, slices=listed, candidates=proposals.candidates, notes=tuple(notes))
 
 
-def _apart(search: Search, proposed: Mapping[Predicate, CheckedSlice]) -> list[CheckedSlice]:
-    """Drop what is poor only for the rows it shares with a stronger slice: both halves may tell of one weakness."""
-    rows = search.rows().only(search.inside)
-    confirmed = [predicate for predicate, one in proposed.items() if one.p < ALPHA]
-    others = [predicate for predicate in proposed if predicate not in confirmed]
-    predicates = still_poor(rows, confirmed, min_rows=search.min_support)
-    predicates += still_poor(rows, others, min_rows=search.min_support, after=predicates)
-    return [proposed[predicate] for predicate in predicates]
+def _test(search: Search, predicate: Predicate, member: BoolArray, familywise: Familywise) -> TestedSlice | None:
+    """Test a slice against the other rows; None where it is not poorer or cannot be tested."""
+    from scipy.special import ndtri
 
-
-def _counted(slices: int) -> str:
-    return "1 slice is" if slices == 1 else f"{slices} slices are"
-
-
-def _test(search: Search, predicate: Predicate, held_out: BoolArray) -> HeldOut:
-    """Measure a slice on the half that did not propose it."""
-    target = search.target
-    part, member = search.outcomes.only(held_out), search.rows().member(predicate)[held_out]
-    tested = target.test(part, member)
-    inside, loss = target.losses(part)
-    compared = compare(loss[inside], member[inside], compress(part.groups[inside]))
-    value, rest = target.value(part, member), target.value(part, ~member)
-    if tested is None or compared is None or value is None or rest is None:
-        return HeldOut(n=0, value=1.0, rest=1.0, p=1.0, gain=0.0, gain_low=0.0)
-    if target.name == "ece":
-        # In its own units: the lower bound of the Brier score it was searched by says nothing of it.
-        gain, gain_low = max(0.0, value - rest) * compared.n / int(inside.sum()), 0.0
-    else:
-        cautious = compared.rest + max(0.0, compared.gap - LOWER * compared.se)
-        gain = gain_of(target.name, part, member, inside, compared.inside, compared.rest)
-        gain_low = gain_of(target.name, part, member, inside, cautious, compared.rest)
-    return HeldOut(n=compared.n, value=value, rest=rest, p=tested.p, gain=gain, gain_low=gain_low)
+    outcomes, target = search.outcomes, search.target
+    tested = target.test(outcomes, member)
+    compared = compare(search.loss[search.inside], member[search.inside], compress(outcomes.groups[search.inside]))
+    if tested is None or compared is None or tested.gap <= 0:
+        return None
+    kind = Kind.of(predicate)
+    z = max(0.0, -float(ndtri(max(tested.p, np.finfo(np.float64).tiny))))
+    score = familywise.score(z, kind)
+    # The share of the gap that is left after as many standard errors as chance alone may give the best candidate.
+    surely, likely = -math.inf, 0.0
+    if z > 0:
+        surely = 1 - familywise.z(familywise.critical(ALPHA), kind) / z
+        likely = effect_without_selection(z, familywise.z(familywise.critical(0.5), kind)) / z
+    gains = []
+    for share in (max(likely, surely, 0.0), max(0.0, surely)):
+        if target.name == "ece":  # in its own units
+            gains.append(share * tested.gap * tested.n / int(search.inside.sum()))
+        else:
+            poorer = compared.rest + share * max(0.0, compared.gap)
+            gains.append(gain_of(target.name, outcomes, member, search.inside, poorer, compared.rest))
+    return TestedSlice(
+        predicate=predicate,
+        within=None,
+        score=score,
+        p=familywise.p(score),
+        bound=target.of_loss(tested.rest + surely * tested.gap),
+        gain=gains[0],
+        gain_low=gains[1],
+    )

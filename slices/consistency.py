@@ -1,4 +1,4 @@
-"""Which way a slice's errors go, and whether they do so everywhere: in both halves, and for each origin of the rows."""
+"""Which way a slice's errors go, and whether it is poor everywhere: in both halves, and for each origin of the rows."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..judges import BoolArray
+from ..judges import BoolArray, FloatArray
 from .column import Column
 from .effect import Direction
 from .outcomes import Outcomes
@@ -23,16 +23,16 @@ AGREEING = 0.8
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Consistency:
-    """How widely a slice's direction holds."""
+    """How widely a slice is poor, and by the same errors."""
 
     halves: bool
-    """Whether the same errors prevail in both halves."""
+    """Whether it is so in both halves."""
     origin: str | None
     """The column of origins on which the fewest agree; None where there is no such column."""
     origins: int
     """How many of its values have enough errors."""
     agreeing: float | None
-    """Share of those in which the same errors prevail."""
+    """Share of those in which it is so."""
 
     @property
     def holds(self) -> bool:
@@ -63,30 +63,46 @@ def prevailing_errors(outcomes: Outcomes, rows: BoolArray) -> tuple[Direction | 
 
 
 def check_consistency(
-    outcomes: Outcomes, member: BoolArray, direction: Direction, half: BoolArray, origins: Sequence[Column]
+    outcomes: Outcomes,
+    inside: BoolArray,
+    rest: BoolArray,
+    loss: BoolArray | FloatArray,
+    direction: Direction,
+    half: BoolArray,
+    origins: Sequence[Column],
 ) -> Consistency:
-    """Look for halves and origins in which the slice's errors go the other way.
+    """Look for halves and origins in which the slice is no poorer, or its errors go the other way.
 
     Args:
         outcomes: What people and judge decided; n rows.
-        member: Which rows are in the slice; shape (n,).
-        direction: Which errors prevail in it.
+        inside: Which rows of the metric's denominator are in the slice; shape (n,).
+        rest: Which of them are not; shape (n,).
+        loss: What each row costs; shape (n,).
+        direction: Which errors prevail in the slice.
         half: In which half each row lies; shape (n,).
         origins: The columns of origins.
     """
     sign = outcomes.predicted.astype(np.float64) - outcomes.positive
     if direction == "fn":
         sign = -sign
-    sign = np.where(member, sign, 0.0)
-    worst = Consistency(
-        halves=bool(sign[half].sum() > 0 and sign[~half].sum() > 0), origin=None, origins=0, agreeing=None
+    sign = np.where(inside, sign, 0.0)
+    halves = all(
+        sign[part].sum() > 0 and _mean(loss[inside & part]) > _mean(loss[rest & part]) for part in (half, ~half)
     )
+    worst = Consistency(halves=halves, origin=None, origins=0, agreeing=None)
+    excess = np.where(inside, loss - _mean(loss[rest]), 0.0)
     for column in origins:
         enough = np.bincount(column.codes, np.abs(sign)) >= ORIGIN_ERRORS
         # One origin alone has nothing to agree with.
         if enough.sum() < 2:
             continue
-        agreeing = float((np.bincount(column.codes, sign)[enough] >= 0).mean())
+        agree = (np.bincount(column.codes, sign) >= 0) & (np.bincount(column.codes, excess) >= 0)
+        agreeing = float(agree[enough].mean())
         if worst.agreeing is None or agreeing < worst.agreeing:
             worst = Consistency(halves=worst.halves, origin=column.name, origins=int(enough.sum()), agreeing=agreeing)
     return worst
+
+
+def _mean(loss: BoolArray | FloatArray) -> float:
+    """Return the mean loss; 0 of no rows."""
+    return float(loss.mean()) if len(loss) else 0.0

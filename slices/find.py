@@ -1,11 +1,12 @@
-"""Find the slices where a judge errs, and say which of them stood up to a second look.
+"""Find the slices where a judge errs, and say how sure each of them is.
 
-The rows are cut in two by group. Slices proposed on one half are tested on the other, and the other
-way round; the p-values are corrected for all proposals (Holm). What a slice would gain, and whether
-its errors go one way, is judged on the half that did not propose it; `value` and `rest` describe
-all rows, so that anyone can recompute them from the predicate.
+All rows propose slices and all rows test them; the p-values are corrected for every candidate that
+was searched, not only for those proposed. `value` and `rest` describe the rows, so that anyone can
+recompute them from the predicate; they flatter the slice, which was picked for them, and `bound`
+and the gains do not.
 
-The steps: `features` chooses columns, `limits` narrows, `search` proposes, `confirm` tests.
+The steps: `features` chooses columns, `limits` narrows, `candidates` counts, `search` proposes,
+`confirm` tests, with `familywise` for how high the best candidate scores by chance.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..judges import InputError, JudgedDataset
-from .confirm import CheckedSlice, CrossCheck, Search, cross_check
+from .confirm import Confirmation, Search, TestedSlice, search_and_test
 from .consistency import check_consistency, is_origin, prevailing_errors
 from .effect import Cells, decompose
 from .features import Features, choose_columns, read_features
@@ -66,7 +67,7 @@ def find_slices(
         text: Whether to search what the texts are like and the words they contain.
         topics: How many topics to cut each text into; none for 0. A slice by topic needs
             `add_topics` to be looked up in the rows: whoever goes on with the slices calls it first.
-        seed: Of the topics and the cut into halves, which else depends on the groups' names alone.
+        seed: Of the topics and of what chance is drawn with, which else depends on the groups' names alone.
         progress: Called with how many rows' texts are read, and of how many.
 
     Raises:
@@ -78,8 +79,7 @@ def find_slices(
     features = read_features(judged, columns=columns, exclude=exclude, keep=keep, text=text, progress=progress)
     vocabulary: Vocabulary | None = None
     if features.fields:
-        min_rows = max(2, (min_support or MIN_SUPPORT) // 2)
-        vocabulary = read_vocabulary(judged.rows, features.fields, min_rows=min_rows)
+        vocabulary = read_vocabulary(judged.rows, features.fields, min_rows=min_support or MIN_SUPPORT)
     limits = Limits(max_depth=max_depth, min_support=min_support, seed=seed, named=columns is not None)
     notes = []
     if not any(row.group for row in judged.rows):
@@ -112,7 +112,7 @@ def find_in_frame(
         metric: What to look for, a name of `TARGETS`.
         keep: Columns to search though their names sound like a label's or a judge's output.
         max_depth: The most conditions of a slice, 1 to 3.
-        seed: Of the cut into halves.
+        seed: Of what chance is drawn with.
 
     Raises:
         InputError: A column or the metric cannot be used.
@@ -178,30 +178,42 @@ def search_slices(
         target=target,
         inside=inside,
         loss=loss,
-        half=outcomes.halves(limits.seed),
+        order=outcomes.order(limits.seed),
         columns=scope.columns,
         origins=tuple(column for column in features.columns if is_origin(column.name)),
         depth=scope.depth,
         min_support=support,
     )
-    checked = cross_check(search, vocabulary)
+    confirmation = search_and_test(search, vocabulary)
     slices: list[FoundSlice] = []
-    for tested in checked.slices:
-        one = _describe(checked.search, tested)
+    for tested in confirmation.slices:
+        one = _describe(confirmation.search, tested)
         if one is not None:
             slices.append(one)
-    slices.sort(key=lambda s: (not s.prompt_target, not s.confirmed, -s.held_out.gain_low, s.p, str(s.predicate)))
+    # Where none of these tells two apart, the stronger one comes first, as they are given.
+    slices.sort(key=lambda s: (not s.prompt_target, not s.confirmed, -s.gain_low, s.p))
+    slices = _cores_under_their_slices(slices)
     return SliceReport(
         slices=tuple(slices),
         left_out={**features.left_out, **scope.left_out},
-        notes=(*notes, *features.notes, *scope.notes, *checked.notes, _power_note(checked)),
+        notes=(*notes, *features.notes, *scope.notes, *confirmation.notes, _power_note(confirmation)),
         metric=target.name,
         overall=estimate_on(target, outcomes, np.ones(len(outcomes), np.bool_), n=len(outcomes)),
         judge_outputs=describe_outputs(features.outputs, outcomes, features.own, target),
     )
 
 
-def _describe(search: Search, tested: CheckedSlice) -> FoundSlice | None:
+def _cores_under_their_slices(slices: Sequence[FoundSlice]) -> list[FoundSlice]:
+    """Put a slice that lies inside another right after that, unless it comes before."""
+    ordered: list[FoundSlice] = []
+    for one in slices:
+        if one not in ordered:
+            ordered.append(one)
+            ordered += [core for core in slices if core.within == one.predicate and core not in ordered]
+    return ordered
+
+
+def _describe(search: Search, tested: TestedSlice) -> FoundSlice | None:
     """Measure a slice on all rows; None where the metric is undefined in it or outside it."""
     outcomes, target = search.outcomes, search.target
     member = search.rows().member(tested.predicate)
@@ -209,13 +221,16 @@ def _describe(search: Search, tested: CheckedSlice) -> FoundSlice | None:
     if value is None or rest is None:
         return None
     low, high = target.interval(outcomes, member) or (None, None)
-    direction, share, direction_p = prevailing_errors(outcomes, member & tested.tested_on)
+    inside = member & search.inside
+    # Only errors that the metric counts: of recall, false negatives.
+    direction, share, direction_p = prevailing_errors(outcomes, inside)
     consistency = None
     if direction is not None:
-        consistency = check_consistency(outcomes, member, direction, search.half, search.origins)
+        half, outside = search.order % 2 == 1, ~member & search.inside
+        consistency = check_consistency(outcomes, inside, outside, search.loss, direction, half, search.origins)
     return FoundSlice(
         predicate=tested.predicate,
-        n=int((member & search.inside).sum()),
+        n=int(inside.sum()),
         support=int(member.sum()),
         metric=target.name,
         value=value,
@@ -228,13 +243,16 @@ def _describe(search: Search, tested: CheckedSlice) -> FoundSlice | None:
         direction_p=direction_p,
         consistency=consistency,
         parts=decompose(target.name, Cells.of(outcomes, member), Cells.of(outcomes, ~member)),
-        held_out=tested.held_out,
+        bound=tested.bound,
+        expected_gain=tested.gain,
+        gain_low=tested.gain_low,
+        within=tested.within,
     )
 
 
-def _power_note(checked: CrossCheck) -> str:
+def _power_note(confirmation: Confirmation) -> str:
     """Say how large a slice must be to be found here."""
-    search, candidates = checked.search, checked.candidates
+    search, candidates = confirmation.search, confirmation.candidates
     loss = search.loss[search.inside]
     if loss.dtype != np.bool_:
         return f"{candidates} candidate slices on {len(loss)} rows"
@@ -244,8 +262,7 @@ def _power_note(checked: CrossCheck) -> str:
     if base == 1:
         return f"{search.target.name}: every row of the {len(loss)} in the denominator is an error"
     share = min(2 * base, (1 + base) / 2)
-    # Each half proposes on its own rows, so the slice must stand out on half of them.
-    needed = 2 * rows_to_find(share, base, candidates)
+    needed = rows_to_find(share, base, candidates)
     verdict = "findable" if needed < len(loss) / 2 else "hardly findable"
     return (
         f"{candidates} candidate slices on {len(loss)} rows with {base:.1%} errors: a slice with {share:.1%} errors "

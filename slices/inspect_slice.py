@@ -1,6 +1,6 @@
 """Look closer at one slice that a person chose: its numbers and its rows.
 
-Nothing here is held out: what a person tries is tested on all rows, as the only thing tried.
+Nothing here is corrected: what a person tries is tested as the only thing tried.
 """
 
 from __future__ import annotations

@@ -79,16 +79,19 @@ class Outcomes:
             distance=None if self.distance is None else self.distance[chosen],
         )
 
-    def halves(self, seed: int) -> BoolArray:
-        """Cut the groups in two, by a hash of their names, so that the order of rows does not matter; shape (n,)."""
+    def order(self, seed: int) -> IntArray:
+        """Return the rank of each row's group by a hash of its name, so that the order of rows does not matter.
+
+        Groups that fall between two ranks a fixed number apart are a random part of all; shape (n,).
+        """
         digests = bytearray()
         for name in self.group_names:
             key = f"{seed}\0{name}".encode("utf-8", "surrogatepass")
             digests += hashlib.blake2b(key, digest_size=8).digest()
         ranked = np.argsort(np.frombuffer(digests, ">u8"), kind="stable")
-        side = np.empty(len(ranked), np.bool_)
-        side[ranked] = np.arange(len(ranked)) % 2
-        return side[self.groups]
+        rank = np.empty(len(ranked), np.int64)
+        rank[ranked] = np.arange(len(ranked))
+        return rank[self.groups]
 
 
 def compress(groups: IntArray) -> IntArray:

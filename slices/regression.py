@@ -1,6 +1,6 @@
 """Slices that a new prompt made worse: rows that were judged right before and are judged wrong now, gathered.
 
-A slice counts as a regression where two things are confirmed on rows that did not propose it: it
+A slice counts as a regression where two things are confirmed, corrected for every candidate: it
 lost more than the other rows did, and within it more verdicts went wrong than were mended. So a
 slice that merely gains less is none. It is looked for where newly wrong rows gather, and not by the
 net loss: a prompt that fixes one slice would make all that lies outside it look like a loss, and
@@ -47,7 +47,7 @@ class Regression:
     mended: int
     """Rows that were wrong before and are right now."""
     p: float
-    """That it lost, and more than the rest: on held-out rows, corrected for all proposals."""
+    """That it lost, and more than the rest: corrected for every candidate that was searched."""
 
     def to_json(self) -> dict[str, Any]:  # Any: JSON
         """Return the slice with its counts, and the change of accuracy inside and elsewhere."""
@@ -68,7 +68,7 @@ class Regression:
         return (
             f"{self.predicate}: {inside}, {self.broken} rows newly wrong and {self.mended} mended of {self.change.n}; "
             f"elsewhere {self.elsewhere.difference:+.3f} ({_interval(self.elsewhere)}); "
-            f"confirmed on held-out rows, p = {self.p:.2g}"
+            f"confirmed, p = {self.p:.2g}"
         )
 
 
@@ -134,7 +134,7 @@ def find_regressions(
         exclude: Metadata columns to leave out.
         max_depth: The most conditions of a slice, 1 to 3.
         min_support: The fewest rows of a slice; 30 or half a per cent unless given.
-        seed: Of the cut into halves.
+        seed: Of what chance is drawn with.
 
     Raises:
         InputError: The two do not answer the same rows, or a column or the depth cannot be used.
@@ -234,6 +234,10 @@ class _NetLoss:
     def interval(self, outcomes: Outcomes, member: BoolArray) -> Interval | None:
         """See `Target.interval`; the report has its own."""
         return None
+
+    def of_loss(self, mean: float) -> float:
+        """See `Target.of_loss`."""
+        return mean
 
     def test(self, outcomes: Outcomes, member: BoolArray) -> Comparison | None:
         """See `Target.test`: the larger p of two claims, that the slice lost, and more than the rest did."""

@@ -41,10 +41,10 @@ class _Numbers(_Part):
     rest: float | None = None
     """The metric elsewhere."""
     p: float | None = None
-    """Held out and corrected where the slice was found; on all rows where it was chosen."""
+    """Corrected for every candidate where the slice was found; of this slice alone where it was chosen."""
     chosen_by_hand: bool
     confirmed: bool
-    """Whether held-out rows confirmed it; never of a slice chosen by hand."""
+    """Whether a search confirmed it; never of a slice chosen by hand."""
     prompt_target: bool
     direction: Direction | None = None
 

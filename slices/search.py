@@ -11,14 +11,14 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
 
 from ..judges import BoolArray, FloatArray
-from .candidates import Counter, Rows
+from .candidates import BLOCK, Counter, Kind, Rows
 from .significance import MIN_GROUPS, Clustered, LossScan
 from .slice import Predicate
 
@@ -27,11 +27,11 @@ Bits = npt.NDArray[np.uint8]
 _ONES = np.array([value.bit_count() for value in range(256)], np.uint8)
 
 SHORTLIST = 300
-PROPOSALS = 5
+PROPOSALS = 8
 RESIDUE = 2.0
 """Log-likelihood ratio that a slice must keep without stronger ones' rows: one-sided 2.5 %."""
-PROPOSE_ABOVE = -2.0
-"""A weak proposal costs little: the other half decides, corrected for all proposals."""
+INSIDE = 0.9
+"""Share of a slice's rows that lie in another one, for it to be a part of that."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,10 +42,23 @@ class _Cell:
     design: float = 1.0
 
 
-def propose(rows: Rows, *, depth: int, min_rows: int) -> tuple[list[Predicate], int]:
-    """Return up to five slices in which losses gather, the strongest first, each adding rows to those before.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Proposals:
+    """What a search came to."""
 
-    The second value is how many cells were looked at.
+    predicates: tuple[Predicate, ...]
+    """The strongest first, each adding losses to those before."""
+    prices: Mapping[Kind, float]
+    """Log of how many candidates there were of each kind."""
+
+    @property
+    def candidates(self) -> int:
+        """How many candidates there were in all."""
+        return round(sum(map(math.exp, self.prices.values())))
+
+
+def propose(rows: Rows, *, depth: int, min_rows: int) -> Proposals:
+    """Return the few slices in which losses gather most.
 
     Args:
         rows: The rows to search.
@@ -53,9 +66,9 @@ def propose(rows: Rows, *, depth: int, min_rows: int) -> tuple[list[Predicate], 
         min_rows: The fewest rows of a slice.
     """
     shortlist: list[_Cell] = []
-    packed: list[Bits] = []
+    masks: list[Bits] = []
     seen: set[bytes] = set()
-    best, looked_at = _best_cells(rows, depth, min_rows)
+    best, prices = _best_cells(rows, depth, min_rows)
     clustered = Clustered.of(rows.loss, rows.groups)
     for cell in best:
         member = rows.member(cell.predicate)
@@ -66,110 +79,130 @@ def propose(rows: Rows, *, depth: int, min_rows: int) -> tuple[list[Predicate], 
             continue
         seen.add(bits.tobytes())
         shortlist.append(replace(cell, design=clustered.design(inside)))
-        packed.append(bits)
-    return _cover(shortlist, packed, rows.loss, min_rows), looked_at
+        masks.append(bits)
+    if not shortlist:
+        return Proposals(predicates=(), prices=prices)
+    return Proposals(predicates=tuple(_cover(shortlist, np.stack(masks), rows.loss, min_rows)), prices=prices)
 
 
-def _best_cells(rows: Rows, depth: int, min_rows: int) -> tuple[list[_Cell], int]:
-    """Return the best cells before their design effects are known, in order of score and name, and the cell count."""
+def _best_cells(rows: Rows, depth: int, min_rows: int) -> tuple[list[_Cell], dict[Kind, float]]:
+    """Return the best cells by score, before their design effects are known, and the price of each kind."""
     scan = LossScan.of(rows.loss)
     if not scan.possible:
-        return [], 0
+        return [], {}
     counter = Counter.of(rows, min_rows)
     best: list[_Cell] = []
-    looked_at = 0
+    prices: dict[Kind, float] = {}
     for level, of_words in itertools.product(range(1, depth + 1), (False, True)):
-        cubes = list(counter.word_cubes(level) if of_words else counter.cubes(level))
+        cubes = list(counter.cubes(level, of_words=of_words))
         if not cubes:
             continue
         n = np.concatenate([cube.n for cube in cubes])
         loss = np.concatenate([cube.loss for cube in cubes])
-        cells = len(n)
-        if of_words:
-            # The words were chosen from many more, which count as looked at.
-            cells = max(cells, round(cells * counter.words_each))
-        looked_at += cells
-        price = math.log(cells)
+        ranges = np.concatenate([cube.ranges for cube in cubes])
+        # Words were chosen from many more, which count as looked at.
+        cells = np.bincount(ranges) * (max(1.0, counter.words_each) if of_words else 1.0)
+        price = np.log(np.maximum(np.round(cells), 1.0))
+        for i in np.flatnonzero(cells).tolist():
+            prices[Kind(level, i, of_words)] = float(price[i])
         # Rounded, so that the order of rows cannot decide between equals.
-        scores = np.round(scan.llr(n, loss) - price, 9)
+        scores = np.round(scan.llr(n, loss) - price[ranges], 9)
         ends = np.cumsum([len(cube.n) for cube in cubes])
         for at in np.flatnonzero(scores >= _lowest_listed(scores)).tolist():
             position = int(np.searchsorted(ends, at, side="right"))
             cube = cubes[position]
             predicate = cube.predicate(at - int(ends[position]) + len(cube.n))
-            best.append(_Cell(predicate, price, float(scores[at])))
+            best.append(_Cell(predicate, float(price[ranges[at]]), float(scores[at])))
     best.sort(key=lambda cell: (-cell.score, str(cell.predicate)))
-    return best[:SHORTLIST], looked_at
+    return best[:SHORTLIST], prices
 
 
 def _lowest_listed(scores: FloatArray) -> float:
     """Return the score of the last cell that can come on the shortlist; ties with it are listed."""
-    floor = float(np.nextafter(PROPOSE_ABOVE, math.inf))
     rank = len(scores) - SHORTLIST
     if rank <= 0:
-        return floor
-    return max(floor, float(np.partition(scores, rank)[rank]))
+        return -math.inf
+    return float(np.partition(scores, rank)[rank])
 
 
-def _cover(
-    shortlist: Sequence[_Cell], packed: Sequence[Bits], loss: BoolArray | FloatArray, min_rows: int
-) -> list[Predicate]:
-    """Take the best cell, strike its rows, score what is left of the others, and so on."""
+def _cover(shortlist: Sequence[_Cell], packed: Bits, loss: BoolArray | FloatArray, min_rows: int) -> list[Predicate]:
+    """Take the best cell, score the others beside it, take the best again, and so on."""
     chosen: list[Predicate] = []
-    alive = np.ones(len(loss), np.bool_)
-    price, design = np.array([(cell.price, cell.design) for cell in shortlist]).reshape(-1, 2).T
-    while shortlist and len(chosen) < PROPOSALS:
-        scan = LossScan.of(loss[alive])
-        if not scan.possible:
-            break
-        n = _counts(packed, alive)
-        if loss.dtype == np.bool_:
-            lost = _counts(packed, alive & (loss > 0))
-        else:
-            weight = np.where(alive, loss, 0.0)
-            lost = np.array([np.unpackbits(mask, count=len(weight)) @ weight for mask in packed], np.float64)
-        scores = np.where(n >= min_rows, np.round(scan.llr(n, lost) / design - price, 9), -math.inf)
-        best = int(np.argmax(scores))  # the shortlist is in order of score and name, so ties have one answer
-        if scores[best] <= PROPOSE_ABOVE:
+    strata = np.zeros(len(loss), np.int64)
+    design = np.array([cell.design for cell in shortlist])
+    price = np.array([cell.price for cell in shortlist])
+    size = _counts(packed, np.ones(len(loss), np.bool_))
+    # Inside a slice there are fewer candidates than in all rows: as many as may take its place there.
+    discount = np.zeros(len(shortlist))
+    while len(chosen) < PROPOSALS:
+        llr = np.zeros(len(shortlist))
+        apart = np.zeros(len(shortlist))
+        for stratum in range(len(chosen) + 1):
+            rows = strata == stratum
+            n, lost = _counts(packed, rows), _sums(packed, rows, loss)
+            llr += LossScan.of(loss[rows]).signed_llr(n, lost)
+            apart += np.minimum(n, np.count_nonzero(rows) - n)
+        # The shortlist is in order of score and name, so ties have one answer.
+        scores = np.where((llr > 0) & (apart >= min_rows), np.round(llr / design - (price - discount), 9), -math.inf)
+        best = int(np.argmax(scores))
+        if scores[best] == -math.inf:
             break
         chosen.append(shortlist[best].predicate)
-        alive &= ~np.unpackbits(packed[best], count=len(alive)).astype(np.bool_)
+        member = np.unpackbits(packed[best], count=len(loss)).astype(np.bool_)
+        strata[member] = len(chosen)
+        discount = np.where(_counts(packed, member) >= INSIDE * size, np.maximum(discount, price[best]), discount)
+        discount = np.minimum(discount, price)
     return chosen
 
 
-def _counts(packed: Sequence[Bits], marked: BoolArray) -> FloatArray:
+def _sums(packed: Bits, rows: BoolArray, loss: BoolArray | FloatArray) -> FloatArray:
+    """Sum the losses of the marked rows of each mask."""
+    if loss.dtype == np.bool_:
+        return _counts(packed, rows & (loss > 0))
+    weight = np.where(rows, loss, 0.0)
+    return np.array([np.unpackbits(mask, count=len(weight)) @ weight for mask in packed], np.float64)
+
+
+def _counts(packed: Bits, marked: BoolArray) -> FloatArray:
     """Count the marked rows of each mask, without unpacking it."""
     bits = np.packbits(marked)
-    return np.array([_ONES[mask & bits].sum(dtype=np.int64) for mask in packed], np.float64)
+    counts = np.zeros(len(packed))
+    for start in range(0, len(bits), BLOCK):
+        part = slice(start, start + BLOCK)
+        counts += _ONES[packed[:, part] & bits[part]].sum(axis=1, dtype=np.int64)
+    return counts
 
 
-def still_poor(
-    rows: Rows, predicates: Sequence[Predicate], *, min_rows: int, after: Sequence[Predicate] = ()
-) -> list[Predicate]:
-    """Return the slices in which losses gather even beside the stronger ones, the strongest first.
+def still_poor(rows: Rows, predicates: Sequence[Predicate], *, min_rows: int) -> dict[Predicate, Predicate | None]:
+    """Return the slices in which losses gather even beside the stronger ones, each with the one it lies inside.
+
+    The stronger slices part the rows. Within each part a slice's rows are compared with the others:
+    so what is poor only for a stronger slice's rows is dropped, and the sharp core of a wide slice,
+    which is poorer than the rest of it, is not.
 
     Args:
         rows: All rows that the metric is about.
-        predicates: The slices.
-        min_rows: The fewest rows that must be left of a slice.
-        after: Slices whose rows are taken away first.
+        predicates: The slices, the strongest first.
+        min_rows: The fewest rows that must be left to compare, and to compare them with.
     """
-    gone = np.zeros(len(rows), np.bool_)
-    for predicate in after:
-        gone |= rows.member(predicate)
-    left, waiting = rows.only(~gone), list(predicates)
-    poor: list[Predicate] = []
-    while waiting:
-        scan = LossScan.of(left.loss)
-        if not scan.possible:
-            break
-        members = [left.member(predicate) for predicate in waiting]
-        n = np.array([np.count_nonzero(member) for member in members], np.float64)
-        lost = np.array([left.loss[member].sum() for member in members], np.float64)
-        ratio = np.where(n >= min_rows, np.round(scan.llr(n, lost), 9), 0.0)
-        best = min(range(len(waiting)), key=lambda i: (-ratio[i], str(waiting[i])))
-        if ratio[best] < RESIDUE:
-            break
-        poor.append(waiting.pop(best))
-        left = left.only(~members[best])
+    poor: dict[Predicate, Predicate | None] = {}
+    strata = np.zeros(len(rows), np.int64)
+    for predicate in predicates:
+        member = rows.member(predicate)
+        llr, apart = 0.0, 0
+        for stratum in range(len(poor) + 1):
+            part = strata == stratum
+            inside = member & part
+            n = np.count_nonzero(inside)
+            scan = LossScan.of(rows.loss[part])
+            llr += float(scan.signed_llr(np.array([n], np.float64), np.array([rows.loss[inside].sum()], np.float64))[0])
+            apart += min(n, np.count_nonzero(part) - n)
+        if apart < min_rows or round(llr, 9) < RESIDUE:
+            continue
+        within = None
+        for stronger in poor:
+            if np.count_nonzero(member & rows.member(stronger)) >= INSIDE * np.count_nonzero(member):
+                within = stronger
+        poor[predicate] = within
+        strata[member] = len(poor)
     return poor

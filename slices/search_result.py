@@ -4,35 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from ..judges import Estimate
 from ..judges.notebook_display import html_table
 from .consistency import Consistency
 from .effect import ERRORS, Direction, Parts
-from .significance import ALPHA
+from .significance import ALPHA, LIKELY
 from .slice import Predicate
 
 if TYPE_CHECKING:
     import pandas as pd
 
+Standing = Literal["confirmed", "likely", "only seen"]
 CALIBRATION = "The judge's own outputs: calibration, not a cause"
 """What stands over the metric at the values of judges' outputs, wherever it is shown."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class HeldOut:
-    """What a slice does on the rows that did not propose it."""
-
-    n: int
-    value: float
-    rest: float
-    p: float
-    """One-sided and cluster-robust, before correction."""
-    gain: float
-    """How much the whole metric would rise if the slice did as well as the rest."""
-    gain_low: float
-    """The same by the lower 95 % bound of the gap."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,16 +39,23 @@ class FoundSlice:
     """The 95 % interval of `value`, clustered by group."""
     high: float | None
     p: float
-    """On held-out rows, corrected for all proposals."""
+    """One-sided, clustered by group and corrected for every candidate that was searched."""
     direction: Direction | None
-    """Which errors prevail, where one kind does on held-out rows with p < .05."""
+    """Which errors prevail among those that the metric counts, where one kind does with p < .05."""
     fp_share: float | None
-    """Share of false positives among the slice's errors on held-out rows."""
+    """Share of false positives among the errors that the metric counts."""
     direction_p: float
     consistency: Consistency | None
     """How widely the direction holds; None without one."""
     parts: Parts | None
-    held_out: HeldOut
+    bound: float
+    """The metric is at least so poor, by the 95 % lower bound of the gap that holds for all candidates at once."""
+    expected_gain: float
+    """How much the whole metric would rise if the slice did as well as the rest, less what selection flattered."""
+    gain_low: float
+    """The same by the bound."""
+    within: Predicate | None
+    """The stronger slice that it lies inside, of which it is the poorer part."""
     confusion: str | None = None
     """Of a choice: people's class and the judge's, `billing -> technical`, which are its errors' direction."""
 
@@ -71,13 +64,15 @@ class FoundSlice:
 
     @property
     def confirmed(self) -> bool:
-        """Whether held-out rows confirm it at 5 %, corrected."""
+        """Whether it is confirmed: of tables without a slice, one in twenty confirms any."""
         return self.p < ALPHA
 
     @property
-    def expected_gain(self) -> float:
-        """How much the whole metric would rise if the slice did as well as the rest, by the held-out effect."""
-        return self.held_out.gain
+    def standing(self) -> Standing:
+        """How sure it is; of tables without a slice, one in four calls any likely or confirms it."""
+        if self.confirmed:
+            return "confirmed"
+        return "likely" if self.p < LIKELY else "only seen"
 
     @property
     def prompt_target(self) -> bool:
@@ -112,15 +107,15 @@ class FoundSlice:
         if self.prompt_target:
             return ""
         if not self.confirmed:
-            return "not confirmed on the held-out rows"
+            return f"{self.standing}, not confirmed"
         if self.direction is None:
-            return "no errors on held-out rows" if self.fp_share is None else "neither kind of error surely prevails"
+            return "neither kind of error surely prevails"
         spread = self.consistency
         if spread is not None and not spread.halves:
-            return f"its {self.errors} prevail in one half of the rows only"
+            return f"its {self.errors} gather in one half of the rows only"
         if spread is not None and not spread.holds:
             share = f"{spread.agreeing or 0:.0%} of the {spread.origins} values of {spread.origin}"
-            return f"its {self.errors} prevail in only {share}"
+            return f"its {self.errors} gather in only {share}"
         if self.is_base_rate:
             return "the gap is mostly the base rate's, not the judge's"
         return f"its {self.errors} are not what lowers it"
@@ -143,19 +138,22 @@ class FoundSlice:
             "consistency": self.consistency and asdict(self.consistency),
             "confirmed": self.confirmed,
             "prompt_target": self.prompt_target,
+            "standing": self.standing,
+            "bound": self.bound,
+            "within": self.within and str(self.within),
         }
 
     def describe(self) -> str:
         """Describe the slice in a sentence."""
-        share = "no errors held out"
+        share = "no errors"
         if self.confusion is not None:
             share = self.confusion
         elif self.fp_share is not None:
             share = f"{self.fp_share:.0%} of its errors are false positives"
-        state = "confirmed" if self.confirmed else "not confirmed"
+        surely = f", surely {self.bound:.3f}," if self.confirmed else ""
         return (
-            f"{self.predicate}: {self.metric} {self.value:.3f} against {self.rest:.3f} elsewhere "
-            f"(n = {self.n}; {share}; {state}, p = {self.p:.2g})"
+            f"{self.predicate}: {self.metric} {self.value:.3f}{surely} against {self.rest:.3f} elsewhere "
+            f"(n = {self.n}; {share}; {self.standing}, p = {self.p:.2g})"
         )
 
 

@@ -13,9 +13,12 @@ import numpy as np
 
 from ..judges import BoolArray, FloatArray, IntArray
 from ..judges.metrics import wilson
+from ..judges.metrics.intervals import effective_groups
 from .outcomes import count_groups
 
 ALPHA = 0.05
+LIKELY = 0.25
+"""Under this a slice that is not confirmed is called likely: one search in four gives one by chance alone."""
 MIN_GROUPS = 5
 """Groups a slice must have on the rows that test it."""
 
@@ -44,32 +47,50 @@ def compare(loss: BoolArray | FloatArray, member: BoolArray, groups: IntArray) -
     """Test whether rows lose more inside a slice; None where slice or rest is empty.
 
     A score test with the pooled variance, multiplied by the design effect of the groups, referred
-    to Student's t with as many degrees of freedom as the side with fewer groups has groups, less
-    one; for bad rows never below the p-value of Fisher's exact test, which knows no groups.
+    to Student's t with as many degrees of freedom as the side with fewer groups has groups of equal
+    size in effect, less one; for bad rows never below the p-value of Fisher's exact test, whose z-value is divided
+    by the root of the design effect.
 
     Args:
         loss: What each row costs; booleans mark bad rows. Shape (n,).
         member: Whether each row is in the slice; shape (n,).
         groups: Group code of each row; shape (n,).
     """
-    from scipy.special import stdtr
+    from scipy.special import ndtr, ndtri, stdtr
 
     n, total = int(member.sum()), len(loss)
     if not 0 < n < total:
         return None
     pooled = float(loss.var())
     inside, rest = float(loss[member].mean()), float(loss[~member].mean())
-    fewest = min(count_groups(groups[member]), count_groups(groups[~member]))
+    freedom = degrees_of_freedom(member, groups)
     design = Clustered.of(loss, groups).design(np.flatnonzero(member))
     se = math.sqrt(pooled * (1 / n + 1 / (total - n)) * design)
     p = 1.0
-    if se > 0 and fewest >= MIN_GROUPS:
-        p = float(stdtr(fewest - 1, -(inside - rest) / se))
+    if se > 0 and freedom is not None:
+        p = float(stdtr(freedom, -(inside - rest) / se))
         if loss.dtype == np.bool_:
             # The exact tail takes over where the slice is small and errors are rare, which
             # Student's t flatters.
-            p = max(p, _exact_tail(int(loss[member].sum()), n, int(loss.sum()), total))
+            exact = _exact_tail(int(loss[member].sum()), n, int(loss.sum()), total)
+            p = max(p, float(ndtr(ndtri(exact) / math.sqrt(design))) if exact < 0.5 else exact)
     return Comparison(n=n, inside=inside, rest=rest, se=se, p=p, design=design)
+
+
+def degrees_of_freedom(member: BoolArray, groups: IntArray) -> float | None:
+    """Return how many groups of equal size the side with fewer is worth, less one; at least 1.
+
+    None where either side has too few groups to say anything. A few large groups among many small
+    ones decide alone, however many there are.
+
+    Args:
+        member: Whether each row is in the slice; shape (n,).
+        groups: Group code of each row; shape (n,).
+    """
+    sizes = [np.bincount(groups[side]) for side in (member, ~member)]
+    if min(np.count_nonzero(rows) for rows in sizes) < MIN_GROUPS:
+        return None
+    return max(1.0, min(map(effective_groups, sizes)) - 1.0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -195,7 +216,9 @@ class LossScan:
     @classmethod
     def of(cls, loss: BoolArray | FloatArray) -> LossScan:
         """Take the losses of all rows, shape (n,); booleans mark bad rows."""
-        variance = None if loss.dtype == np.bool_ else float(loss.var())
+        variance = None
+        if loss.dtype != np.bool_:
+            variance = float(loss.var()) if len(loss) else 0.0
         return cls(float(len(loss)), float(loss.sum()), variance)
 
     @property
@@ -224,6 +247,17 @@ class LossScan:
         ratio = _log_likelihood(n, loss) + _log_likelihood(rest, rest_loss) - everything
         return np.where(worse, np.maximum(ratio, 0.0), 0.0)
 
+    def signed_llr(self, n: FloatArray, loss: FloatArray) -> FloatArray:
+        """Return the log-likelihood ratio, negative where a cell is better; 0 where rows do not differ at all.
+
+        Args:
+            n: Rows in each cell; shape (cells,).
+            loss: Their summed loss; shape (cells,).
+        """
+        if not self.possible:
+            return np.zeros(len(n))
+        return self.llr(n, loss) - self.llr(self.total - n, self.loss - loss)
+
 
 def rows_to_find(share: float, base: float, candidates: int) -> float:
     """Return how many rows a slice with this share of bad rows needs to stand out among the candidates.
@@ -236,6 +270,30 @@ def rows_to_find(share: float, base: float, candidates: int) -> float:
     if share < 1:
         divergence += (1 - share) * math.log((1 - share) / (1 - base))
     return (math.log(max(candidates, 1)) + 3.0) / divergence
+
+
+def effect_without_selection(z: float, chance: float) -> float:
+    """Return the z-value expected of a candidate that is seen at z because it exceeds what chance gives the best.
+
+    The mean of a normal variable whose part above `chance` averages z (conditional likelihood:
+    Zhong and Prentice 2008): near z where z is far above it, and 0 where it is not.
+
+    Args:
+        z: What was seen.
+        chance: What the best of all candidates comes to where there is no slice.
+    """
+    from scipy.special import log_ndtr
+
+    low, high = 0.0, z
+    for _ in range(40):
+        mean = (low + high) / 2
+        beyond = chance - mean
+        hazard = math.exp(-(beyond**2) / 2 - math.log(2 * math.pi) / 2 - float(log_ndtr(-beyond)))
+        if mean + hazard < z:
+            low = mean
+        else:
+            high = mean
+    return low
 
 
 def _log_likelihood(n: FloatArray | float, bad: FloatArray | float) -> FloatArray:

@@ -18,7 +18,7 @@ import numpy as np
 from ..judges import BoolArray, Estimate, FloatArray, InputError, IntArray, clustered_se, influence, point
 from ..judges.metrics.calibration import bins_of, calibration_intervals, ece
 from .outcomes import Outcomes, compress, count_groups
-from .significance import MIN_GROUPS, Comparison, compare, share_interval
+from .significance import Comparison, compare, degrees_of_freedom, share_interval
 
 Interval = tuple[float, float]
 Losses = BoolArray | FloatArray
@@ -53,6 +53,10 @@ class Target(Protocol):
 
     def interval(self, outcomes: Outcomes, member: BoolArray) -> Interval | None:
         """Return the clustered 95 % interval of `value`."""
+        ...
+
+    def of_loss(self, mean: float) -> float:
+        """Turn a mean loss of `test`, or a bound of one, into the metric, at most a perfect one."""
         ...
 
     def test(self, outcomes: Outcomes, member: BoolArray) -> Comparison | None:
@@ -106,6 +110,10 @@ class Share:
         low, high = interval
         return of_bad_share(self.name, 1 - low), of_bad_share(self.name, 1 - high)
 
+    def of_loss(self, mean: float) -> float:
+        """See `Target.of_loss`."""
+        return of_bad_share(self.name, max(0.0, mean))
+
     def test(self, outcomes: Outcomes, member: BoolArray) -> Comparison | None:
         """See `Target.test`."""
         inside, bad = self.losses(outcomes)
@@ -144,20 +152,23 @@ class ByInfluence:
         reach = float(stdtrit(groups - 1, 0.975)) * se
         return max(-1.0, value - reach), min(1.0, value + reach)
 
+    def of_loss(self, mean: float) -> float:
+        """See `Target.of_loss`; a comparison is of losses, so the metric is negated there."""
+        return min(1.0, -mean)
+
     def test(self, outcomes: Outcomes, member: BoolArray) -> Comparison | None:
         """See `Target.test`: the metric inside against the metric outside, each with its clustered error."""
         from scipy.special import stdtr
 
-        inside, inside_se, inside_groups = self._measured(outcomes, member)
-        rest, rest_se, rest_groups = self._measured(outcomes, ~member)
+        inside, inside_se, _ = self._measured(outcomes, member)
+        rest, rest_se, _ = self._measured(outcomes, ~member)
         if inside is None or rest is None:
             return None
         se = math.hypot(inside_se, rest_se)
-        fewest = min(inside_groups, rest_groups)
+        freedom = degrees_of_freedom(member, outcomes.groups)
         p = 1.0
-        if 0 < se < math.inf and fewest >= MIN_GROUPS:
-            p = float(stdtr(fewest - 1, (inside - rest) / se))
-        # Negated, because a comparison is of losses.
+        if 0 < se < math.inf and freedom is not None:
+            p = float(stdtr(freedom, (inside - rest) / se))
         return Comparison(n=int(member.sum()), inside=-inside, rest=-rest, se=se, p=p, design=1.0)
 
     def _measured(self, outcomes: Outcomes, member: BoolArray) -> tuple[float | None, float, int]:
@@ -203,6 +214,10 @@ class OfProbability:
             return None
         return calibration_intervals(part.positive, part.probability, compress(part.groups))[self.name][1]
 
+    def of_loss(self, mean: float) -> float:
+        """See `Target.of_loss`."""
+        return max(0.0, mean)
+
     def test(self, outcomes: Outcomes, member: BoolArray) -> Comparison | None:
         """See `Target.test`; ECE, which is biased on few rows, is compared with random sets of as many groups."""
         stated, loss = self.losses(outcomes)
@@ -220,23 +235,31 @@ class OfProbability:
 
 
 def _permutation_p(part: Outcomes, member: BoolArray, groups: IntArray, gap: float) -> float:
-    """Return the share of random sets of groups, as large as the slice, whose ECE exceeds the others' by `gap`."""
+    """Return the chance that the ECE of random groups, as many rows as the slice, exceeds the others' by `gap`."""
+    from scipy.stats import pearson3, skew
+
     rng = np.random.default_rng(0)
     bins = bins_of(part.probability, 10, "linspace")
     total = count_groups(groups)
     wrong = np.bincount(groups * 10 + bins, part.probability - part.positive, total * 10).reshape(total, 10)
     rows = np.bincount(groups, minlength=total)
     everything, n, size = wrong.sum(0), len(part), int(member.sum())
-    beyond = 0
-    for _ in range(PERMUTATIONS):
+    gaps = np.empty(PERMUTATIONS)
+    for i in range(PERMUTATIONS):
         order = rng.permutation(total)
         fitting = int(np.searchsorted(np.cumsum(rows[order]), size, side="right"))
         drawn = order[: max(1, fitting)]
         inside, n_drawn = wrong[drawn].sum(0), int(rows[drawn].sum())
         rest = float(np.abs(everything - inside).sum()) / max(n - n_drawn, 1)
-        beyond += float(np.abs(inside).sum()) / n_drawn - rest >= gap - 1e-12
+        gaps[i] = float(np.abs(inside).sum()) / n_drawn - rest
+    beyond = np.count_nonzero(gaps >= gap - 1e-12)
     # The slice itself counts as one draw, so that p is never 0.
-    return (1 + beyond) / (1 + PERMUTATIONS)
+    p = (1 + beyond) / (1 + PERMUTATIONS)
+    spread = float(gaps.std())
+    if beyond or spread == 0:
+        return p
+    # Far out the tail is that of a gamma distribution with the draws' mean, spread and skewness.
+    return min(p, float(pearson3.sf((gap - gaps.mean()) / spread, max(0.0, float(skew(gaps))))))
 
 
 TARGETS: Mapping[str, Target] = {

@@ -264,7 +264,7 @@ def to_json(report: SliceReport, judged: JudgedDataset) -> dict[str, Any]:  # An
             "number": i,
             "fp_share": found.fp_share,
             "direction_p": found.direction_p,
-            "gain_low": found.held_out.gain_low,
+            "gain_low": found.gain_low,
             "why_no_target": found.why_no_target or None,
         }
         for i, found in enumerate(report.slices, 1)

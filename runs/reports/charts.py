@@ -308,6 +308,8 @@ def slices_chart(found: Sequence[Payload]) -> str:
         if s["low"] is not None and s["high"] is not None:
             drawing.line(across(s["low"]), y, across(s["high"]), y, "slice", stroke=BLUE, stroke_width="2.4")
         tip = f"{metric} {s['value']:.3f} here, {s['rest']:.3f} outside; p {p_value(s['p'])}"
+        if s.get("bound") is not None:
+            tip += f"; surely {s['bound']:.3f}; {s['standing']}"
         drawing.dot(across(s["value"]), y, "slice", BLUE, tip, filled=bool(s["confirmed"]))
         drawing.text(WIDTH - 8, y + 4, f"{s['n']:,}", "quiet", text_anchor="end")
     foot = 48.0 + 42 * len(shown)

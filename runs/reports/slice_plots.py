@@ -57,7 +57,7 @@ def tabulate_found(report: SliceReport, judged: JudgedDataset) -> list[SliceBar]
         reason = "" if found.low is not None else "all rows are one group"
         value = Estimate(value=found.value, low=found.low, high=found.high, n=found.n, reason=reason)
         member = found.predicate.mask(judged.rows)
-        state = f"{'confirmed' if found.confirmed else 'not confirmed'}, n = {found.n:,}"
+        state = f"{found.standing}, n = {found.n:,}"
         bars.append(_bar(f"{i}  {found.predicate}", value, found.rest, judged, member, state))
     return bars
 

@@ -123,25 +123,29 @@ def _say_row(one: SliceRow) -> None:
 
 
 def _say_found(report: SliceReport) -> None:
-    head = ("#", "slice", "n", _short(report.metric), "95 % interval", "rest", "p", "confirmed")
+    head = ("#", "slice", "n", _short(report.metric), "95 % interval", "rest", "surely", "p", "standing")
+    numbers = {found.predicate: i for i, found in enumerate(report.slices, 1)}
     lines = [
         (
-            str(found.predicate),
+            f"{found.predicate} (inside {numbers[found.within]})" if found.within else str(found.predicate),
             (
                 f"{found.n:,}",
                 number(found.value),
                 interval({"low": found.low, "high": found.high}, missing="one group"),
                 number(found.rest),
+                number(found.bound),
                 p_value(found.p),
-                "yes" if found.confirmed else "no",
+                found.standing,
             ),
         )
         for found in report.slices
     ]
     _say_named(head, lines)
     _say_wrapped(
-        f"n: rows {report.metric} is about; value, interval (by group) and rest on all rows; p: on rows that did not "
-        "propose the slice, corrected for all proposals (Holm)",
+        f"n: rows {report.metric} is about; {report.metric}, interval and rest: on the rows that the slice was picked "
+        "on, which flatters it; surely: it is at least so poor, by a 95 % bound for all that was searched; p: "
+        "corrected for all that was searched; confirmed: p < 0.05; likely: p < 0.25, which one table in four without "
+        "any slice gives; only seen: may well be chance",
         indent="  ",
     )
 
@@ -156,7 +160,7 @@ def _say_made_of(report: SliceReport) -> None:
         share = one.fp_share
         errors = "none" if share is None else f"{share:.0%} / {1 - share:.0%}"
         parts = ("-", "-", "-") if one.parts is None else _parts(one.parts)
-        gains = (one.expected_gain, one.held_out.gain_low)
+        gains = (one.expected_gain, one.gain_low)
         shown = ["-" if one.metric in WITHOUT_GAIN else number(gain, 4) for gain in gains]
         lines.append((target, (errors, *parts, *shown)))
     _say_named(head, lines)
@@ -167,8 +171,8 @@ def _say_made_of(report: SliceReport) -> None:
             f"base rate, TPR, FPR: what the gap to the rest is made of, in {unit}; only the last two are the judge's; "
         )
     _say_wrapped(
-        f"{gap}errors, gain: on held-out rows; gain: how much better {report.metric} over all rows would be if the "
-        "slice did as well as the rest; at least: by the gap's lower 95 % bound",
+        f"{gap}errors: those that {report.metric} counts; gain: how much better {report.metric} over all rows would be "
+        "if the slice did as well as the rest, less what selection flattered; at least: by the 95 % bound",
         indent="  ",
     )
 

@@ -141,7 +141,7 @@ def _slice(event: SliceChosen) -> None:
     say(f"\n2. Slice: {slice_heading(event)}")
     slices = event.slices[:8]
     if slices:
-        head = ("slice", "n", "value", "rest", "p", "direction", "confirmed", "target")
+        head = ("slice", "n", "value", "rest", "surely", "p", "direction", "standing", "target")
         say_table(head, [_slice_line(one) for one in slices])
     for predicate, reason in missed_targets(slices):
         say(f"  confirmed, but no target: {inline(predicate)} ({inline(reason)})")
@@ -165,6 +165,11 @@ def slice_heading(event: SliceChosen) -> str:
     if event.predicate is None:
         return "none, all rows are taken"
     return "named by the caller"
+
+
+def slice_standing(one: Json) -> str:
+    """Say how sure a slice is; earlier versions wrote only whether it is confirmed."""
+    return one.get("standing") or ("confirmed" if one["confirmed"] else "not confirmed")
 
 
 def missed_targets(slices: Sequence[Json]) -> list[tuple[str, str]]:
@@ -216,9 +221,11 @@ def _slice_line(s: Payload) -> tuple[str, ...]:
         str(s["n"]),
         number(s["value"]),
         number(s["rest"]),
+        # Earlier versions wrote no bound.
+        number(s.get("bound")),
         p_value(s["p"]),
         inline(direction.upper() if direction in ("fp", "fn") else direction),
-        yes[bool(s["confirmed"])],
+        slice_standing(s),
         yes[bool(s["prompt_target"])],
     )
 

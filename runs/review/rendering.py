@@ -8,7 +8,7 @@ from ...slices.search_result import CALIBRATION
 from ..actions.run_summary import RunSummary
 from ..reports import numbers
 from ..reports.gate_sentences import P_MEANS, describe_final, gate_sentences
-from ..reports.terminal_report import ordered_metrics, slice_heading
+from ..reports.terminal_report import ordered_metrics, slice_heading, slice_standing
 from ..terminal import visible
 
 if TYPE_CHECKING:
@@ -51,6 +51,7 @@ def open_templates() -> Environment:
         "gate_sentences": gate_sentences,
         "final_changes": describe_final,
         "slice_heading": slice_heading,
+        "slice_standing": slice_standing,
     }
     templates.globals |= {"p_means": P_MEANS, "calibration": CALIBRATION}
     return templates

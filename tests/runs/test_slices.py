@@ -73,7 +73,7 @@ def test_the_table_says_what_a_careful_analyst_would_sign(verdicts: Path, capsys
     assert len(lines) <= 6
     assert lines[0][1:4] == ["metadata.kind", "=", "a"]
     assert any(line[1:4] == ["metadata.origin", "=", "poor"] for line in lines)
-    assert {line[-1] for line in lines} == {"yes"}
+    assert {line[-1] for line in lines} == {"confirmed"}
     assert "no: the gap is mostly the base rate's" in " ".join(out.split())
     assert "yes: false positives prevail" in out
     assert "rows that share the same query_id are one group (1,000 groups)" in out

@@ -15,7 +15,6 @@ from judgewright.slices import (
     MIN_ROWS,
     TARGETS,
     Consistency,
-    HeldOut,
     Parts,
     Predicate,
     find_slices,
@@ -237,7 +236,10 @@ def test_a_reason_is_given_exactly_where_a_slice_is_no_target(
         direction_p=0.3,
         consistency=Consistency(halves=halves, origin="dataset", origins=4, agreeing=agreeing) if direction else None,
         parts=parts,
-        held_out=HeldOut(n=25, value=0.5, rest=0.7, p=p, gain=0.01, gain_low=0.0),
+        bound=0.65,
+        expected_gain=0.01,
+        gain_low=0.0,
+        within=None,
     )
     assert (found.why_no_target == "") == found.prompt_target
 

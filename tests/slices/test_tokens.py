@@ -107,14 +107,14 @@ def test_a_word_pays_for_all_the_words_it_was_chosen_from() -> None:
     rows = Rows(columns=(), loss=loss, groups=np.arange(600), words=likely)
     assert likely.considered > len(likely.columns)
     for depth in (1, 2, 3):
-        assert propose(rows, depth=depth, min_rows=30)[1] == likely.considered
+        assert propose(rows, depth=depth, min_rows=30).candidates == likely.considered
     kind = encode("kind", rng.choice(["a", "b"], 600).tolist())
-    assert propose(Rows(columns=(kind,), loss=loss, groups=np.arange(600)), depth=3, min_rows=30)[1] == 2
+    assert propose(Rows(columns=(kind,), loss=loss, groups=np.arange(600)), depth=3, min_rows=30).candidates == 2
     both = Rows(columns=(kind,), loss=loss, groups=np.arange(600), words=likely)
-    assert propose(both, depth=1, min_rows=30)[1] == 2 + likely.considered
-    paired = propose(both, depth=2, min_rows=2)[1]
+    assert propose(both, depth=1, min_rows=30).candidates == 2 + likely.considered
+    paired = propose(both, depth=2, min_rows=2).candidates
     assert paired == pytest.approx(2 + 3 * likely.considered, abs=2)
-    assert propose(both, depth=3, min_rows=2)[1] == paired
+    assert propose(both, depth=3, min_rows=2).candidates == paired
 
 
 @pytest.mark.parametrize("metric", ["accuracy", "kappa"])

@@ -83,7 +83,7 @@ def test_the_numbers_drawn_are_those_of_the_rows() -> None:
         assert drawn.fn == (wrong & ~table.predicted & inside).sum()
         assert (drawn.value.value, drawn.rest, drawn.value.n) == (found.value, found.rest, found.n)
         assert (drawn.value.low, drawn.value.high) == (found.low, found.high)
-        assert drawn.state.startswith("confirmed" if found.confirmed else "not confirmed")
+        assert drawn.state.startswith(found.standing)
 
 
 def test_ones_own_slice_stands_beside_the_rows_elsewhere() -> None:
