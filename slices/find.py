@@ -155,6 +155,7 @@ def search_slices(
     *,
     vocabulary: Vocabulary | None = None,
     notes: Sequence[str] = (),
+    confirm: Callable[[Search, Vocabulary | None], Confirmation] = search_and_test,
 ) -> SliceReport:
     """Search columns for the slices on which a metric is poorer; `find_slices` for a table of rows.
 
@@ -165,6 +166,7 @@ def search_slices(
         limits: How far to go.
         vocabulary: The words of the texts, where they are to be searched.
         notes: What is known before the search begins.
+        confirm: Proposes slices and tests them.
 
     Raises:
         InputError: The rows do not have what the metric needs.
@@ -184,7 +186,7 @@ def search_slices(
         depth=scope.depth,
         min_support=support,
     )
-    confirmation = search_and_test(search, vocabulary)
+    confirmation = confirm(search, vocabulary)
     slices: list[FoundSlice] = []
     for tested in confirmation.slices:
         one = _describe(confirmation.search, tested)

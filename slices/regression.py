@@ -1,6 +1,6 @@
 """Slices that a new prompt made worse: rows that were judged right before and are judged wrong now, gathered.
 
-A slice counts as a regression where two things are confirmed, corrected for every candidate: it
+A slice counts as a regression where two things are confirmed on rows that did not propose it: it
 lost more than the other rows did, and within it more verdicts went wrong than were mended. So a
 slice that merely gains less is none. It is looked for where newly wrong rows gather, and not by the
 net loss: a prompt that fixes one slice would make all that lies outside it look like a loss, and
@@ -21,6 +21,7 @@ from ..judges import compare as compare_judged
 from ..judges.notebook_display import html_table
 from .features import read_features
 from .find import search_slices
+from .halves import confirm_on_halves
 from .limits import Limits
 from .outcomes import NO_GROUPS, Outcomes, compress, count_groups
 from .significance import MIN_GROUPS, Comparison
@@ -47,7 +48,7 @@ class Regression:
     mended: int
     """Rows that were wrong before and are right now."""
     p: float
-    """That it lost, and more than the rest: corrected for every candidate that was searched."""
+    """That it lost, and more than the rest: on held-out rows, corrected for all proposals."""
 
     def to_json(self) -> dict[str, Any]:  # Any: JSON
         """Return the slice with its counts, and the change of accuracy inside and elsewhere."""
@@ -68,7 +69,7 @@ class Regression:
         return (
             f"{self.predicate}: {inside}, {self.broken} rows newly wrong and {self.mended} mended of {self.change.n}; "
             f"elsewhere {self.elsewhere.difference:+.3f} ({_interval(self.elsewhere)}); "
-            f"confirmed, p = {self.p:.2g}"
+            f"confirmed on held-out rows, p = {self.p:.2g}"
         )
 
 
@@ -134,7 +135,7 @@ def find_regressions(
         exclude: Metadata columns to leave out.
         max_depth: The most conditions of a slice, 1 to 3.
         min_support: The fewest rows of a slice; 30 or half a per cent unless given.
-        seed: Of what chance is drawn with.
+        seed: Of the cut into halves.
 
     Raises:
         InputError: The two do not answer the same rows, or a column or the depth cannot be used.
@@ -147,7 +148,8 @@ def find_regressions(
         return RegressionReport(slices=(), overall=None, left_out={}, notes=("no row was answered by both",))
     old, new = before.only(common), after.only(common)
     features = read_features(old, columns=columns, exclude=exclude)
-    report = search_slices(_rights(old, new), features, _TARGET, limits, notes=_notes(before, after, old))
+    notes = _notes(before, after, old)
+    report = search_slices(_rights(old, new), features, _TARGET, limits, notes=notes, confirm=confirm_on_halves)
     overall = compare_judged(_accuracy_of(old), old, new)
     regressions: list[Regression] = []
     for one in report.slices:

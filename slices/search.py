@@ -57,18 +57,24 @@ class Proposals:
         return round(sum(map(math.exp, self.prices.values())))
 
 
-def propose(rows: Rows, *, depth: int, min_rows: int) -> Proposals:
-    """Return the few slices in which losses gather most.
+def propose(
+    rows: Rows, *, depth: int, min_rows: int, most: int = PROPOSALS, least: float = -math.inf, strike: bool = False
+) -> Proposals:
+    """Return the few slices in which losses gather most, each beside those before it.
 
     Args:
         rows: The rows to search.
         depth: The most conditions of a slice.
         min_rows: The fewest rows of a slice.
+        most: The most slices.
+        least: The score that a slice must exceed, also by itself.
+        strike: Let the rows of each slice be gone for those after it, which are then fewer; else the others are
+            compared both inside and outside it.
     """
     shortlist: list[_Cell] = []
     masks: list[Bits] = []
     seen: set[bytes] = set()
-    best, prices = _best_cells(rows, depth, min_rows)
+    best, prices = _best_cells(rows, depth, min_rows, least)
     clustered = Clustered.of(rows.loss, rows.groups)
     for cell in best:
         member = rows.member(cell.predicate)
@@ -82,10 +88,11 @@ def propose(rows: Rows, *, depth: int, min_rows: int) -> Proposals:
         masks.append(bits)
     if not shortlist:
         return Proposals(predicates=(), prices=prices)
-    return Proposals(predicates=tuple(_cover(shortlist, np.stack(masks), rows.loss, min_rows)), prices=prices)
+    covering = _cover(shortlist, np.stack(masks), rows.loss, min_rows, most=most, least=least, strike=strike)
+    return Proposals(predicates=tuple(covering), prices=prices)
 
 
-def _best_cells(rows: Rows, depth: int, min_rows: int) -> tuple[list[_Cell], dict[Kind, float]]:
+def _best_cells(rows: Rows, depth: int, min_rows: int, least: float) -> tuple[list[_Cell], dict[Kind, float]]:
     """Return the best cells by score, before their design effects are known, and the price of each kind."""
     scan = LossScan.of(rows.loss)
     if not scan.possible:
@@ -108,7 +115,7 @@ def _best_cells(rows: Rows, depth: int, min_rows: int) -> tuple[list[_Cell], dic
         # Rounded, so that the order of rows cannot decide between equals.
         scores = np.round(scan.llr(n, loss) - price[ranges], 9)
         ends = np.cumsum([len(cube.n) for cube in cubes])
-        for at in np.flatnonzero(scores >= _lowest_listed(scores)).tolist():
+        for at in np.flatnonzero((scores > least) & (scores >= _lowest_listed(scores))).tolist():
             position = int(np.searchsorted(ends, at, side="right"))
             cube = cubes[position]
             predicate = cube.predicate(at - int(ends[position]) + len(cube.n))
@@ -125,7 +132,16 @@ def _lowest_listed(scores: FloatArray) -> float:
     return float(np.partition(scores, rank)[rank])
 
 
-def _cover(shortlist: Sequence[_Cell], packed: Bits, loss: BoolArray | FloatArray, min_rows: int) -> list[Predicate]:
+def _cover(
+    shortlist: Sequence[_Cell],
+    packed: Bits,
+    loss: BoolArray | FloatArray,
+    min_rows: int,
+    *,
+    most: int,
+    least: float,
+    strike: bool,
+) -> list[Predicate]:
     """Take the best cell, score the others beside it, take the best again, and so on."""
     chosen: list[Predicate] = []
     strata = np.zeros(len(loss), np.int64)
@@ -134,10 +150,10 @@ def _cover(shortlist: Sequence[_Cell], packed: Bits, loss: BoolArray | FloatArra
     size = _counts(packed, np.ones(len(loss), np.bool_))
     # Inside a slice there are fewer candidates than in all rows: as many as may take its place there.
     discount = np.zeros(len(shortlist))
-    while len(chosen) < PROPOSALS:
+    while len(chosen) < most:
         llr = np.zeros(len(shortlist))
         apart = np.zeros(len(shortlist))
-        for stratum in range(len(chosen) + 1):
+        for stratum in range(1 if strike else len(chosen) + 1):
             rows = strata == stratum
             n, lost = _counts(packed, rows), _sums(packed, rows, loss)
             llr += LossScan.of(loss[rows]).signed_llr(n, lost)
@@ -145,7 +161,7 @@ def _cover(shortlist: Sequence[_Cell], packed: Bits, loss: BoolArray | FloatArra
         # The shortlist is in order of score and name, so ties have one answer.
         scores = np.where((llr > 0) & (apart >= min_rows), np.round(llr / design - (price - discount), 9), -math.inf)
         best = int(np.argmax(scores))
-        if scores[best] == -math.inf:
+        if scores[best] <= least:
             break
         chosen.append(shortlist[best].predicate)
         member = np.unpackbits(packed[best], count=len(loss)).astype(np.bool_)
