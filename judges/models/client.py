@@ -108,7 +108,7 @@ class Client:
             )
         clock = clock or SystemClock()
         first_limit = _FIRST_LIMIT if concurrency is None else concurrency
-        lookahead = max(4, in_flight // 2)
+        lookahead = max(4, in_flight)
         if model.endpoint.startswith("simulated:"):
             in_flight = first_limit = lookahead = max(_IN_PROCESS, in_flight)
         rates = RateLimits(
@@ -384,13 +384,9 @@ def _in_order(calls: Sequence[Call], n: int) -> list[Outcome]:
     """Return the outcomes by position; equal requests beyond the first count as recorded."""
     outcomes: list[Outcome | None] = [None] * n
     for call in calls:
-        first, *others = call.positions
-        outcomes[first] = call.outcome
-        repeated = call.outcome
-        if isinstance(repeated, Completion):
-            repeated = _from_record(repeated)
-        for position in others:
-            outcomes[position] = repeated
+        outcomes[call.positions[0]] = call.outcome
+        for position in call.positions[1:]:
+            outcomes[position] = _from_record(call.outcome) if isinstance(call.outcome, Completion) else call.outcome
     assert None not in outcomes, "every request has an outcome, or the ask has raised"
     return cast("list[Outcome]", outcomes)
 

@@ -7,7 +7,8 @@ One request moves through these states:
 | fresh       | nothing was done for it yet                                       | `_fresh`      |
 | entering    | its cost is reserved; the attempt is being written to the record  | a callback    |
 | entered     | the record is durable; it waits for a free slot                   | `_entered`    |
-| on the wire | it was sent; the reply is awaited, read and written to the record | a task        |
+| on the wire | it was sent; the reply is awaited and read                        | a task        |
+| keeping     | the reply is being written to the record; it still holds its slot | a callback    |
 | delayed     | it failed and waits for its next attempt; it holds no slot        | a timer       |
 | ready       | it may be entered again                                           | `_ready`      |
 | finished    | `Call.outcome` is a completion or an error                        | the call      |
@@ -91,6 +92,8 @@ class Dispatcher:
         self._ready: deque[Call] = deque()
         self._entered: deque[Call] = deque()
         self._entering = 0
+        self._keeping = 0
+        """Replies that are being written to the record."""
         self._delayed = 0
         self._tasks: set[asyncio.Task[None]] = set()
         self._timers: set[asyncio.Task[None]] = set()
@@ -137,7 +140,7 @@ class Dispatcher:
         self._wake.set()
 
     def _over(self) -> bool:
-        if self._tasks or self._entered or self._entering:
+        if self._tasks or self._entered or self._entering or self._keeping:
             return False
         return self.stopped is not None or not (self._fresh or self._ready or self._delayed)
 
@@ -244,7 +247,7 @@ class Dispatcher:
             if isinstance(answer, ModelError):
                 await self._handle_failure(call, answer, omitted)
             else:
-                await self._handle_success(call, answer, omitted, began)
+                self._handle_success(call, answer, omitted, began)
         finally:
             context.on_the_wire -= 1
             self._wake_all()
@@ -276,7 +279,7 @@ class Dispatcher:
         else:
             limit.release(ticket)
 
-    async def _handle_success(self, call: Call, answer: Completion, omitted: frozenset[str], began: float) -> None:
+    def _handle_success(self, call: Call, answer: Completion, omitted: frozenset[str], began: float) -> None:
         context, model = self._context, self._context.model
         latency = answer.latency
         # The simulated model answers at once; a measured time would make equal runs differ.
@@ -295,14 +298,26 @@ class Dispatcher:
         request = self._request(call)
         context.forecast.learn(request, completion)
         self._counters.charge(request, completion)
-        # The slot is freed only after this, so that a crash can lose no more than `concurrency` replies.
         kept = context.record.done(call.key, completion, request=request, endpoint=model.endpoint, model=model.name)
-        await self._commits.durable(kept)
-        self._successes += 1
-        self._finish(call, completion)
-        if self._counters.no_room is not None:
-            self.stop(self._counters.no_room)
-        await self._record_given_up()
+        # The slot is freed only once it is committed, so that a crash can lose no more than `concurrency` replies.
+        context.on_the_wire += 1
+        self._keeping += 1
+        self._commits.when_done(kept, lambda: self._reply_committed(call, completion, kept))
+
+    def _reply_committed(self, call: Call, completion: Completion, kept: Future[None]) -> None:
+        self._context.on_the_wire -= 1
+        self._keeping -= 1
+        error = kept.exception()
+        if error is not None:
+            self.stop(error)
+        else:
+            self._successes += 1
+            self._finish(call, completion)
+            if self._counters.no_room is not None:
+                self.stop(self._counters.no_room)
+            if self._given_up:
+                self._start(self._record_given_up())
+        self._wake_all()
 
     async def _handle_failure(self, call: Call, error: ModelError, omitted: frozenset[str]) -> None:
         refused_now = error.refused_parameter is not None and error.refused_parameter not in omitted
@@ -425,12 +440,10 @@ def _reserved_tokens(call: Call) -> int:
 
 
 class _Commits:
-    """Tells the loop what the record has committed, once for all writes that one commit holds."""
+    """Tells the loop what the record has committed, once for all writes that share a future."""
 
     def __init__(self) -> None:
-        self._loop: asyncio.AbstractEventLoop | None = None
-        self._done: deque[Callable[[], object]] = deque()
-        self._told = False
+        self._actions: dict[Future[None], list[Callable[[], object]]] = {}
 
     def when_done(self, future: Future[None], action: Callable[[], object]) -> None:
         """Run an action in the running loop once a write is durable or has failed; at once where it is."""
@@ -438,8 +451,18 @@ class _Commits:
         if future.done():
             action()
             return
-        self._loop = asyncio.get_running_loop()
-        future.add_done_callback(lambda _: self._tell(action))
+        actions = self._actions.get(future)
+        if actions is not None:
+            actions.append(action)
+            return
+        self._actions[future] = [action]
+        loop = asyncio.get_running_loop()
+
+        def tell(_: object) -> None:
+            if not loop.is_closed():
+                loop.call_soon_threadsafe(self._act, future)
+
+        future.add_done_callback(tell)
 
     async def durable(self, future: Future[None]) -> None:
         """Return once a write is durable; raise what kept it from being written."""
@@ -449,18 +472,9 @@ class _Commits:
             await waiter
         future.result()
 
-    def _tell(self, action: Callable[[], object]) -> None:
-        """Note, in the record's thread, what is to be done in the loop."""
-        self._done.append(action)
-        if not self._told and self._loop is not None and not self._loop.is_closed():
-            self._told = True
-            self._loop.call_soon_threadsafe(self._act)
-
-    def _act(self) -> None:
-        # First: what is noted from here on is told anew.
-        self._told = False
-        while self._done:
-            self._done.popleft()()
+    def _act(self, future: Future[None]) -> None:
+        for action in self._actions.pop(future):
+            action()
 
 
 def dropped_parameters(request: Request, omitted: frozenset[str]) -> set[str]:

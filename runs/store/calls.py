@@ -12,11 +12,11 @@ import json
 import math
 import sqlite3
 import threading
+import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import Future
-from dataclasses import dataclass
-from functools import lru_cache, partial
-from typing import Any, Literal
+from dataclasses import dataclass, field
+from typing import Any
 from urllib.parse import urlsplit, urlunsplit
 
 import orjson
@@ -29,8 +29,10 @@ from .schema import now
 LOOKUP = 500
 """Keys in one SELECT."""
 
-_AT_ONCE = 64
-"""Writes in one statement."""
+_ALONE = 2
+"""So many writes in the last commit and this one mean that calls are made one after the other."""
+_GATHER = 0.003
+"""Seconds for which a commit waits for more writes where many calls are in flight."""
 
 IN_DOUBT = "('sent', 'lost')"
 """States of an attempt that may have been charged although no answer was kept."""
@@ -64,23 +66,22 @@ class CallSummary:
         return None if self.unpriced else self.cost
 
 
-@dataclass(slots=True)
-class _CallWrite:
-    """One write about one call, queued; it is done alone or, with others of its kind, in one statement."""
+_Write = Callable[[sqlite3.Connection], None]
 
-    kind: Literal["enter", "keep", "other"]
-    key: bytes
-    row: tuple[Any, ...]  # Any: SQL values
-    """What the statement for many takes of it."""
-    alone: Callable[[sqlite3.Connection], None]
-    future: Future[None]
+
+@dataclass(frozen=True, slots=True)
+class _Batch:
+    """Writes that one commit will hold, and the future that they share."""
+
+    writes: list[_Write]
+    future: Future[None] = field(default_factory=Future)
 
 
 class CallStore:
     """A `CallRecord` in the workspace database, for one run.
 
-    Writes that come while another is being committed go into the next commit together, and attempts that are entered
-    and replies that are kept each in one statement: with one for each call, SQLite would cost more than the call.
+    Writes that come while another is being committed go into the next commit together, and share one future: it has the
+    error of the first that failed, and the others are kept all the same.
 
     Args:
         same_budget: Runs whose calls count in `spending` as well.
@@ -92,11 +93,10 @@ class CallStore:
         self._same_budget = {run_id, *same_budget}
         self._damaged: set[bytes] = set()
         self._lock = threading.Lock()
-        self._pending: list[_CallWrite] = []
-        self._queued = False
-        """Whether the database has a flush that will take what is pending."""
-        self._open: dict[bytes, int] = {}
-        """Where the open attempt stands, of those that this store has entered."""
+        self._pending: _Batch | None = None
+        """What the next commit will hold; the database has a flush queued that takes it."""
+        self._last = 0
+        """How many writes the last commit held."""
         self._frames: dict[tuple[str, str], tuple[RequestFrame, bytes]] = {}
         """The frame of the last request to an endpoint and model, with its hash."""
 
@@ -139,12 +139,14 @@ class CallStore:
 
     def sent(self, key: bytes, *, reserved_cost: float | None, reserved_tokens: int) -> Future[None]:
         """See `CallRecord.sent`."""
-        row = (key, key in self._damaged, reserved_cost, reserved_tokens)
+        damaged = key in self._damaged
 
         def enter(connection: sqlite3.Connection) -> None:
-            self._open.update(self._enter(connection, [row]))
+            at = now()
+            connection.execute(_LOSE, (at, self._run_id, key))
+            connection.execute(_ENTER, (self._run_id, at, key, damaged, reserved_cost, reserved_tokens))
 
-        return self._submit("enter", key, row, enter)
+        return self._submit(enter)
 
     def adopt(self, keys: Sequence[bytes]) -> Mapping[bytes, OpenAttempt]:
         """See `CallRecord.adopt`."""
@@ -166,31 +168,36 @@ class CallStore:
         """See `CallRecord.done`; a call that was answered before keeps its first answer, which has been used."""
         content = _dump(completion)
         frame, text = self._frame(request, endpoint, model)
-        row = (
-            key,
-            request.purpose,
-            frame,
-            text,
-            content,
-            _body_hash(key, content),
-            completion.tokens_in,
-            completion.tokens_out,
-            completion.tokens_cached,
-            completion.cost,
-            completion.extra.get("price"),
-            completion.model_returned,
-            completion.fingerprint,
-        )
+        damaged = key in self._damaged
 
         def keep(connection: sqlite3.Connection) -> None:
             tokens = completion.tokens_in + completion.tokens_out
-            self._settle(connection, key, "done", cost=completion.cost, tokens=tokens)
-            if key in self._damaged:
+            at = self._settle(connection, key, "done", cost=completion.cost, tokens=tokens)
+            if damaged:
                 connection.execute("UPDATE call SET state = 'failed' WHERE key = ?", (key,))
-            self._insert(connection, [row])
+            if frame is not None:
+                connection.execute(_FRAME, frame)
+            row = (
+                self._run_id,
+                at,
+                at,
+                key,
+                request.purpose,
+                frame and frame[0],
+                text,
+                content,
+                _body_hash(key, content),
+                completion.tokens_in,
+                completion.tokens_out,
+                completion.tokens_cached,
+                completion.cost,
+                completion.extra.get("price"),
+                completion.model_returned,
+                completion.fingerprint,
+            )
+            connection.execute(_INSERT, row)
 
-        # A damaged reply is replaced, which the statement for many does not do.
-        return self._submit("other" if key in self._damaged else "keep", key, row, keep)
+        return self._submit(keep)
 
     def _frame(self, request: Request, endpoint: str, model: str) -> tuple[tuple[bytes, bytes, bytes] | None, bytes]:
         """Return a request's frame, as a row with its hash, and its text; of one without messages all as text."""
@@ -210,7 +217,7 @@ class CallStore:
         def settle(connection: sqlite3.Connection) -> None:
             self._settle(connection, key, "not_charged", cost=0.0, tokens=0)
 
-        return self._submit("other", key, (), settle)
+        return self._submit(settle)
 
     def failed(self, key: bytes, failure: FailedCall) -> Future[None]:
         """See `CallRecord.failed`; an attempt still open then may have been charged and stays in doubt."""
@@ -218,113 +225,58 @@ class CallStore:
         def give_up(connection: sqlite3.Connection) -> None:
             at = now()
             connection.execute(_FAIL, (self._run_id, key, failure.message, failure.status, at))
-            _execute(connection, _LOSE, (at, self._run_id), [(key,)])
+            connection.execute(_LOSE, (at, self._run_id, key))
 
-        return self._submit("other", key, (), give_up)
+        return self._submit(give_up)
 
-    def _submit(
-        self,
-        kind: Literal["enter", "keep", "other"],
-        key: bytes,
-        row: tuple[Any, ...],  # Any: SQL values
-        alone: Callable[[sqlite3.Connection], None],
-    ) -> Future[None]:
-        write = _CallWrite(kind, key, row, alone, Future())
+    def _submit(self, write: _Write) -> Future[None]:
+        """Queue a write and return the future of its batch."""
         with self._lock:
-            self._pending.append(write)
-            queued, self._queued = self._queued, True
-        if not queued:
-            batch: list[_CallWrite] = []
-            try:
-                flush = self._database.submit(lambda connection: self._flush(connection, batch))
-            except WorkspaceError as error:
-                self._fail(self._take(), error)
-                raise
-            flush.add_done_callback(lambda flush: self._flushed(flush, batch))
-        return write.future
+            batch = self._pending
+            if batch is not None:
+                batch.writes.append(write)
+                return batch.future
+            batch = self._pending = _Batch([write])
+        try:
+            flush = self._database.submit(lambda connection: self._flush(connection, batch))
+        except WorkspaceError as error:
+            self._close(batch)
+            batch.future.set_exception(error)
+            raise
+        flush.add_done_callback(lambda flush: self._flushed(flush, batch))
+        return batch.future
 
-    def _take(self) -> list[_CallWrite]:
+    def _close(self, batch: _Batch) -> None:
+        """Let no more writes into a batch."""
         with self._lock:
-            batch, self._pending = self._pending, []
-            self._queued = False
-        return batch
+            if self._pending is batch:
+                self._pending = None
 
-    def _flush(self, connection: sqlite3.Connection, batch: list[_CallWrite]) -> Mapping[bytes, int]:
-        """Do all that is pending, in the writer's thread; return where new attempts stand."""
-        batch.extend(self._take())
-        if len({write.key for write in batch}) < len(batch):
-            # Somebody did not wait for a write before the next one about the same call: their order counts.
-            for write in batch:
-                write.alone(connection)
-            return {}
-        for write in batch:
-            if write.kind == "other" or (write.kind == "keep" and write.key not in self._open):
-                write.alone(connection)
-        kept = [write for write in batch if write.kind == "keep" and write.key in self._open]
-        for start in range(0, len(kept), _AT_ONCE):
-            self._keep(connection, kept[start : start + _AT_ONCE])
-        opened: dict[bytes, int] = {}
-        entered = [write.row for write in batch if write.kind == "enter"]
-        for start in range(0, len(entered), _AT_ONCE):
-            opened.update(self._enter(connection, entered[start : start + _AT_ONCE]))
-        return opened
+    def _flush(self, connection: sqlite3.Connection, batch: _Batch) -> None:
+        """Do all of a batch, in the writer's thread."""
+        if self._last + len(batch.writes) > _ALONE:
+            time.sleep(_GATHER)
+        self._close(batch)
+        self._last = len(batch.writes)
+        for write in batch.writes:
+            write(connection)
 
-    def _flushed(self, flush: Future[Mapping[bytes, int]], batch: Sequence[_CallWrite]) -> None:
+    def _flushed(self, flush: Future[None], batch: _Batch) -> None:
         """Tell whoever waits; of a batch that failed each write is tried alone, so that one spoils no other."""
         error = flush.exception()
-        if error is None:
-            for write in batch:
-                if write.kind != "enter":
-                    self._open.pop(write.key, None)
-            self._open.update(flush.result())
-            for write in batch:
-                write.future.set_result(None)
+        self._close(batch)  # the flush may not have begun
+        if error is None or len(batch.writes) == 1:
+            _end(batch.future, error)
             return
-        if not batch:  # it never began
-            batch = self._take()
-        for write in batch:
-            self._open.pop(write.key, None)
-            if len(batch) == 1:
-                self._fail(batch, error)
-                return
-            try:
-                self._database.submit(write.alone).add_done_callback(partial(_pass_on, write.future))
-            except WorkspaceError as refusal:
-                self._fail([write], refusal)
-
-    def _fail(self, writes: Sequence[_CallWrite], error: BaseException) -> None:
-        for write in writes:
-            write.future.set_exception(error)
-
-    def _enter(self, connection: sqlite3.Connection, rows: Sequence[tuple[Any, ...]]) -> Mapping[bytes, int]:
-        """Enter attempts of different calls, and return where they stand."""
-        at = now()
-        _execute(connection, _LOSE, (at, self._run_id), [row[:1] for row in rows])
-        return dict(_execute(connection, _ENTER, (self._run_id, at), rows).fetchall())
-
-    def _keep(self, connection: sqlite3.Connection, writes: Sequence[_CallWrite]) -> None:
-        """Keep the replies of calls whose attempts this store has entered."""
-        settled: list[tuple[int, float | None, int]] = []
-        for write in writes:
-            _, _, _, _, _, _, tokens_in, tokens_out, _, cost, *_ = write.row
-            settled.append((self._open[write.key], cost, tokens_in + tokens_out))
-        if _execute(connection, _SETTLE_MANY, (now(),), settled).rowcount != len(writes):
-            raise WorkspaceError("an attempt cannot be settled: it has been settled before")
-        self._insert(connection, [write.row for write in writes])
-
-    def _insert(self, connection: sqlite3.Connection, rows: Sequence[tuple[Any, ...]]) -> None:
-        """Write answered calls, and the frames of their requests."""
-        at = now()
-        frames: set[tuple[bytes, bytes, bytes]] = set()
-        values: list[tuple[Any, ...]] = []
-        for key, purpose, frame, *more in rows:
-            digest = None
-            if frame is not None:
-                frames.add(frame)
-                digest = frame[0]
-            values.append((key, purpose, digest, *more))
-        connection.executemany("INSERT OR IGNORE INTO request_frame (hash, head, tail) VALUES (?, ?, ?)", frames)
-        _execute(connection, _INSERT, (self._run_id, at, at), values)
+        tries: list[Future[None]] = []
+        try:
+            for write in batch.writes:
+                tries.append(self._database.submit(write))
+        except WorkspaceError as refusal:
+            _end(batch.future, refusal)
+            return
+        # They are done, and answered, in their order.
+        tries[-1].add_done_callback(lambda _: _end(batch.future, *map(Future.exception, tries)))
 
     def find_damaged(self) -> tuple[int, list[str]]:
         """Read every reply of the workspace; return how many there are, and which do not fit their hash."""
@@ -377,10 +329,12 @@ class CallStore:
 
     def _settle(
         self, connection: sqlite3.Connection, key: bytes, state: str, *, cost: float | None, tokens: int
-    ) -> None:
-        settled = connection.execute(_SETTLE, (state, cost, tokens, now(), key, self._run_id))
-        if settled.rowcount != 1:
+    ) -> str:
+        """Settle the attempt last entered; return the time."""
+        at = now()
+        if connection.execute(_SETTLE, (state, cost, tokens, at, key, self._run_id)).rowcount != 1:
             raise WorkspaceError(f"call {key.hex()[:16]} cannot be settled: no attempt of it has been entered")
+        return at
 
 
 _RECENT = """
@@ -388,13 +342,11 @@ SELECT request.request_json, response_json FROM call JOIN request USING (seq)
 WHERE call.state = 'done' ORDER BY call.seq DESC LIMIT ?
 """
 _LOSE = """
-UPDATE attempt SET state = 'lost', settled = ? WHERE state = 'sent' AND run_id = ? AND key IN (VALUES {rows})
+UPDATE attempt SET state = 'lost', settled = ? WHERE state = 'sent' AND run_id = ? AND key = ?
 """
 _ENTER = """
-INSERT INTO attempt (key, run_id, state, repeated, reserved_cost, reserved_tokens, created)
-SELECT column1, ?1, 'sent', NOT column2 AND EXISTS (SELECT 1 FROM call WHERE key = column1 AND state = 'done'),
-    column3, column4, ?2
-FROM (VALUES {rows}) WHERE column1 IS NOT NULL RETURNING key, seq
+INSERT INTO attempt (run_id, created, key, state, repeated, reserved_cost, reserved_tokens)
+VALUES (?1, ?2, ?3, 'sent', NOT ?4 AND EXISTS (SELECT 1 FROM call WHERE key = ?3 AND state = 'done'), ?5, ?6)
 """
 _OPEN = """
 SELECT seq, reserved_cost, reserved_tokens, run_id FROM attempt
@@ -404,14 +356,11 @@ _SETTLE = """
 UPDATE attempt SET state = ?, cost = ?, tokens = ?, settled = ?
 WHERE seq = (SELECT max(seq) FROM attempt WHERE key = ? AND run_id = ? AND state = 'sent')
 """
-_SETTLE_MANY = """
-UPDATE attempt SET state = 'done', cost = v.column2, tokens = v.column3, settled = ? FROM (VALUES {rows}) AS v
-WHERE attempt.seq = v.column1 AND attempt.state = 'sent'
-"""
+_FRAME = "INSERT OR IGNORE INTO request_frame (hash, head, tail) VALUES (?, ?, ?)"
 _INSERT = """
 INSERT INTO call (run_id, created, finished, state, attempts, http_status, key, purpose, frame, request_json,
     response_json, body_hash, tokens_in, tokens_out, tokens_cached, cost, price, model_returned, system_fingerprint)
-SELECT ?1, ?2, ?3, 'done', 1, 200, v.* FROM (VALUES {rows}) AS v WHERE v.column1 IS NOT NULL
+VALUES (?, ?, ?, 'done', 1, 200, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 ON CONFLICT (key) DO UPDATE SET state = 'done', http_status = 200, finished = excluded.finished,
     response_json = excluded.response_json, body_hash = excluded.body_hash, tokens_in = excluded.tokens_in,
     tokens_out = excluded.tokens_out, tokens_cached = excluded.tokens_cached, cost = excluded.cost,
@@ -438,30 +387,13 @@ FROM attempt WHERE run_id = ?
 """  # noqa: S608 - a constant of ours
 
 
-def _execute(
-    connection: sqlite3.Connection, statement: str, common: Sequence[Any], rows: Sequence[tuple[Any, ...]]
-) -> sqlite3.Cursor:
-    """Run a statement once over rows; NULLs fill them up to a power of two, so that SQLite compiles few statements."""
-    n = 1 << (len(rows) - 1).bit_length()
-    values = [*common]
-    for row in rows:
-        values += row
-    values += [None] * (len(rows[0]) * (n - len(rows)))
-    return connection.execute(_many(statement, len(rows[0]), n), values)
-
-
-@lru_cache(maxsize=64)
-def _many(statement: str, width: int, n: int) -> str:
-    row = f"(?{', ?' * (width - 1)})"
-    return statement.replace("{rows}", ", ".join([row] * n))
-
-
-def _pass_on(future: Future[None], done: Future[None]) -> None:
-    error = done.exception()
-    if error is None:
-        future.set_result(None)
-    else:
-        future.set_exception(error)
+def _end(future: Future[None], *errors: BaseException | None) -> None:
+    """Set a future's result, or the first error."""
+    for error in errors:
+        if error is not None:
+            future.set_exception(error)
+            return
+    future.set_result(None)
 
 
 def _marks(keys: Sequence[bytes]) -> str:
