@@ -1,5 +1,5 @@
 from .ablation import HunkReport, measure_hunks
-from .archive import Archive, Candidate, Role
+from .archive import Archive, Candidate
 from .brief import BUDGET, Attempt, Brief, build_brief
 from .chance import Chance, Changes, Prior, chance_of
 from .context import RunContext, Services, judge_rows, open_rows
@@ -31,6 +31,7 @@ from .proposers.proposer import NoProposal, Proposal, Proposer
 from .proposers.rewrite import Rewrite
 from .proposers.textgrad import TextGrad
 from .proposers.workbench import Trial, Unanswered, Workbench
+from .roles import Role
 from .settings import RunSettings, SearchParts
 from .threshold import NoThreshold, TunedThresholds, tune_threshold
 from .word_diff import Piece, diff_prompts, diff_words, prompt_parts

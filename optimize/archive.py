@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
@@ -17,10 +17,7 @@ from .goal import Goal
 from .guarding import shortfall
 from .losses.objective import Objective
 from .proposers import Trial
-
-Role = Literal["rewrite", "tighten", "add", "remove", "merge", "repair"]
-"""What the optimizer model is asked for. `repair` starts from a candidate that lowered the loss and broke a guard,
-`merge` joins two of the archive."""
+from .roles import Role
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -28,10 +28,10 @@ from .context import RunContext, judge_rows
 from .events import ProposalRecord, StepTaken
 from .guarding import limits_beside
 from .invariants import check_candidate
+from .plan import Plan, plan_proposals
 from .proposers import NoProposal, Proposal, Trial, Unanswered, Workbench
 from .racing.race import DropReason, RaceResult, Standing, run_race
 from .racing.schedule import RaceSettings
-from .roles import Plan, plan_proposals
 from .search_state import SearchState
 
 WITHOUT_ROLES = ("human", "fewshot")
@@ -187,7 +187,7 @@ class Step:
 
     def _brief(self, plan: Plan) -> Brief:
         prompt = plan.parent.prompt
-        return build_brief(prompt, self.state.known(prompt), goal=self.run.goal, past=self.state.past, role=plan.wanted)
+        return build_brief(prompt, self.state.known(prompt), goal=self.run.goal, past=self.state.past, role=plan.role)
 
     def _propose(self, brief: Brief, number: int) -> Proposal | NoProposal:
         """Ask the proposer; what fails for this proposal alone becomes its reason."""
