@@ -123,7 +123,10 @@ class Critic:
         rows: list[WrongRow] = []
         for i, header in enumerate(headers):
             end = headers[i + 1].start() if i + 1 < len(headers) else len(text)
-            fields = self._finder.fields(text[header.end() : end])
+            fields: dict[str, str] = {}
+            # What comes after the row's own fields is another row, shown beside it.
+            for block in self._finder.blocks(text[header.end() : end]):
+                fields.setdefault(block.name, block.text)
             if len(fields) < 2:
                 continue
             pair = self._finder.pair(fields, criteria)

@@ -181,6 +181,7 @@ class TestGepa(ProposerContract):
     """DSPy's GEPA."""
 
     proposer = Gepa(calls=100)
+    seed = 4
     tries = True
 
 

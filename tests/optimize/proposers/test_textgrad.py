@@ -148,7 +148,7 @@ def test_several_gradients_are_asked_for_at_once_each_from_its_own_errors(propos
     assert isinstance(proposal, Proposal)
     assert batches == [2, 1]
     first, second = replace(desk.brief, prompt=PROMPT).dealt(2)
-    assert not set(first.quoted) & set(second.quoted)
+    assert not set(first.errors) & set(second.errors)
     for share, request in zip((first, second), asked[:2], strict=True):
         assert share.text() in request.messages[-1].content
     assert proposal.gradient == "First lack.\nSecond lack."

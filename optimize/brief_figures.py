@@ -1,0 +1,118 @@
+"""The figures of a brief in words: what is wanted, where the judge stands, and what the loss charges."""
+
+from __future__ import annotations
+
+import re
+
+from ..judges import BoolArray, FloatArray, JudgedDataset, JudgePrompt, point
+from .error_groups import kinds_of_error
+from .goal import Goal
+from .losses.costs import cost_table
+from .losses.expression import CLASS_NAMES, NAMES
+from .losses.grid import Grades
+from .losses.loss import Loss
+from .losses.outcomes import PLACES
+from .proposers.workbench import Trial
+
+
+def describe_goal(goal: Goal, prompt: JudgePrompt) -> str:
+    """Say what a person wants of the judge, in their words and as it was read."""
+    objective = goal.objective
+    wish = " ".join(objective.text.split())
+    lines = ["# What is wanted"]
+    if wish:
+        lines.append(f"Objective, in the person's words: {wish}")
+    lines.append(f"{'Read as' if wish else 'Objective'}: {objective.describe()}")
+    lines.append(
+        f"The judge {prompt.name!r} reads {', '.join(prompt.inputs)} and answers with {prompt.scale.describe()}."
+    )
+    lines.append(f"The rows to improve on, the slice: {goal.target.name}.")
+    return "\n".join(lines)
+
+
+def describe_standing(train: Trial, inside: BoolArray, goal: Goal) -> str:
+    """Say what the judge gets right and wrong, in the slice and outside it, and what each metric is.
+
+    Args:
+        train: Training rows with the prompt's verdicts.
+        inside: Whether each scored row is in the slice; shape (n,).
+        goal: What the run works towards.
+    """
+    judged, losses = train.judged, train.losses
+    lines: list[str] = []
+    for name, member in (("In the slice", inside), ("In the other rows", ~inside)):
+        if not member.any():
+            continue
+        rows = f"{int(member.sum())} row{'s' * (int(member.sum()) != 1)}"
+        lines.append(f"{name}, {rows}, mean loss {losses[member].mean():.4f}:")
+        lines += [f"  {line}" for line in _cells(judged, losses, member)]
+    objective = goal.objective
+    margins = {guard.metric: guard.margin for guard in objective.guards}
+    floors = {floor.metric: floor.value for floor in objective.floors}
+    for metric in objective.metrics:
+        now = point(metric, *judged.compared(metric)) if len(judged.rows) else None
+        said = f"{metric} is {'not defined' if now is None else f'{now:.3f}'} on these rows"
+        if metric == objective.target:
+            said += "; it is to rise"
+        if metric in margins:
+            said += f"; a new prompt may lose at most {100 * margins[metric]:g} points of it"
+        if metric in floors:
+            said += f"; it must be at least {floors[metric]:g}"
+        lines.append(f"{said}.")
+    return "\n".join(lines)
+
+
+def _cells(judged: JudgedDataset, losses: FloatArray, member: BoolArray) -> list[str]:
+    """One line a cell of the confusion matrix: its rows and its share of the loss."""
+    whole = float(losses[member].sum()) or 1.0
+
+    def line(name: str, cell: BoolArray) -> str:
+        n, share = int((cell & member).sum()), float(losses[cell & member].sum()) / whole
+        return f"{name}: {n}, {share:.0%} of the loss"
+
+    if judged.scale.kind == "choice":
+        pairs = kinds_of_error(judged)
+        return [
+            line("right", ~judged.wrong),
+            *(line(kind, cell) for kind, cell in pairs.items() if (cell & member).any()),
+        ]
+    return [
+        line("true positives", judged.predicted & judged.positive),
+        line("false positives", judged.predicted & ~judged.positive),
+        line("false negatives", ~judged.predicted & judged.positive),
+        line("true negatives", ~judged.predicted & ~judged.positive),
+    ]
+
+
+def describe_loss(loss: Loss, judged: JudgedDataset, *, whole: bool) -> str:
+    """Say what a row costs: the expression, the names in it, and what each outcome comes to.
+
+    Args:
+        loss: The loss.
+        judged: Rows; only their scales are read.
+        whole: Whether the slice is all of them.
+    """
+    expression = str(loss.expression)
+    choice = judged.scale.kind == "choice"
+    names = CLASS_NAMES if choice else NAMES
+    words = set(re.findall(r"\w+", expression))
+    used = [f"{name}: {meaning}" for name, meaning in names.items() if name in words]
+    lines = [f"A row costs {expression}, from 0 to 1; lower is better."]
+    if used:
+        lines.append("; ".join(used) + ".")
+    if loss.reason:
+        lines.append(f"Why: {loss.reason}")
+    if not choice and judged.scale.levels:
+        for row in cost_table(loss.expression, Grades.of(judged.scale, judged.dataset.labels)):
+            if row.confidence > 0.5 and not (whole and row.place == PLACES[0]):
+                lines.append(
+                    f"At confidence {row.confidence:g}, {row.place}: a false positive costs "
+                    f"{_span(row.fp_near, row.fp)}, a false negative {_span(row.fn_near, row.fn)}, "
+                    f"a right positive {row.tp:.2f}, a right negative {row.tn:.2f}."
+                )
+    return "\n".join(lines)
+
+
+def _span(near: float, far: float) -> str:
+    low, high = f"{min(near, far):.2f}", f"{max(near, far):.2f}"
+    return low if low == high else f"{low} to {high}"

@@ -1,0 +1,230 @@
+"""The errors of a slice by cause, and the rightly judged rows nearest to each."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from ..judges import BoolArray, FloatArray, JudgedDataset
+from .passages import quotations, quoted_in, unmatched
+
+MOST_GROUPS = 6
+_SPLIT_FROM = 8
+"""Errors from which on a group is split by its wording."""
+_EACH = 5
+"""Errors of one part of a split group, on average."""
+_MOST_PARTS = 3
+_FEATURES = 1_000
+_CLUSTERED = 500
+"""Errors that are clustered; the others join the nearest part."""
+_COMPARED = 1_000
+"""Rightly judged rows that errors are compared with; those of an error's own group come first."""
+_WORDS = 5
+"""Words that name a group."""
+_NOTHING = re.compile(
+    r"(?i)\b(?:nothing|none|not found|no (?:evidence|support|mention|passage)|not (?:mentioned|stated|in the))\b"
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ErrorGroup:
+    """Errors of one kind that seem to have one cause."""
+
+    kind: str
+    """`false positive`, `false negative`, `grade off`, or a pair of classes."""
+    cause: str
+    """What the judge's own words have in common, as a clause."""
+    words: tuple[str, ...]
+    """The words that tell the group from the other errors; empty where none do."""
+    rows: tuple[int, ...]
+    """Positions among the scored rows, the costliest first."""
+
+
+def kinds_of_error(judged: JudgedDataset) -> dict[str, BoolArray]:
+    """Return which scored rows are errors of each kind, shape (n,) each.
+
+    Two of a decision, and where people and judge grade alike a right decision with another grade; else pairs of
+    classes, the commonest first.
+    """
+    if judged.scale.kind == "choice":
+        pairs = Counter(zip(judged.label[judged.wrong].tolist(), judged.score[judged.wrong].tolist(), strict=True))
+        names = judged.scale.labels
+        return {
+            f"{names[int(label)]!r} called {names[int(score)]!r}": (judged.label == label) & (judged.score == score)
+            for (label, score), _ in sorted(pairs.items(), key=lambda pair: (-pair[1], pair[0]))
+        }
+    kinds = {
+        "false positive": judged.predicted & ~judged.positive,
+        "false negative": ~judged.predicted & judged.positive,
+    }
+    if judged.same_scale:
+        kinds["grade off"] = ~judged.wrong & (judged.label != judged.score)
+    return kinds
+
+
+def group_errors(judged: JudgedDataset, losses: FloatArray, member: BoolArray, *, focus: str) -> tuple[ErrorGroup, ...]:
+    """Group errors: by kind, by what the judge could point to, and large groups by the wording of its reasons.
+
+    Args:
+        judged: Judged rows.
+        losses: Of each scored row; shape (n,).
+        member: Which scored rows to group; shape (n,).
+        focus: The input that the others are held against.
+
+    Returns:
+        The groups with the largest share of the loss first; small ones beyond `MOST_GROUPS` are joined by kind.
+    """
+    groups: list[ErrorGroup] = []
+    for kind, of_kind in kinds_of_error(judged).items():
+        by_cause: dict[str, list[int]] = {}
+        for i in np.flatnonzero(of_kind & member).tolist():
+            cause = _cause(judged, i, focus)
+            lacking = unmatched(judged.rows[i], focus)
+            if lacking:
+                cause += f", and the {focus} has a {lacking} that no other text of the row has"
+            by_cause.setdefault(cause, []).append(i)
+        for cause, rows in by_cause.items():
+            for part in _by_wording(judged, rows, focus):
+                rows = _costliest(judged, losses, part)
+                groups.append(ErrorGroup(kind=kind, cause=cause, words=(), rows=rows))
+    groups.sort(key=lambda group: (-losses[list(group.rows)].sum(), judged.rows[group.rows[0]].id))
+    return _with_words(judged, _joined(judged, losses, groups), focus)
+
+
+def _cause(judged: JudgedDataset, i: int, focus: str) -> str:
+    rationale = judged.verdicts[i].rationale
+    if not rationale.strip():
+        return "the judge gives no reasons"
+    if any(quoted_in(judged.rows[i], quote, focus) for quote in quotations(rationale)):
+        return "the judge quotes a passage that is in the row"
+    if _NOTHING.search(rationale):
+        return "the judge says that it found nothing"
+    return "the judge points to no passage that is in the row"
+
+
+def _by_wording(judged: JudgedDataset, rows: Sequence[int], focus: str) -> list[list[int]]:
+    """Split a large group by the words of the judge's reasons."""
+    if len(rows) < _SPLIT_FROM:
+        return [list(rows)]
+    from sklearn.cluster import AgglomerativeClustering
+    from sklearn.feature_extraction.text import TfidfVectorizer
+
+    texts = [_wording(judged, i, focus) for i in rows]
+    try:
+        table = TfidfVectorizer(sublinear_tf=True, min_df=2, max_df=0.8, max_features=_FEATURES).fit_transform(texts)
+    except ValueError:  # no word that some of them share
+        return [list(rows)]
+    table = table.toarray()
+    parts = min(_MOST_PARTS, len(rows) // _EACH)
+    if parts < 2:
+        return [list(rows)]
+    # Ward keeps parts from being one row and all the rest; its time grows with the square of the rows.
+    first = AgglomerativeClustering(n_clusters=parts, linkage="ward").fit_predict(table[:_CLUSTERED])
+    means = np.array([table[:_CLUSTERED][first == label].mean(axis=0) for label in range(parts)])
+    later = (table[_CLUSTERED:] @ means.T).argmax(axis=1) if len(rows) > _CLUSTERED else []
+    labels = np.concatenate([first, np.asarray(later, np.int64)])
+    return [[rows[k] for k in np.flatnonzero(labels == label).tolist()] for label in range(parts)]
+
+
+def _wording(judged: JudgedDataset, i: int, focus: str) -> str:
+    """The judge's own words: its reasons without what it quotes of the row."""
+    lines = judged.verdicts[i].rationale.splitlines()
+    return " ".join(line for line in lines if not quoted_in(judged.rows[i], line, focus))
+
+
+def _costliest(judged: JudgedDataset, losses: FloatArray, rows: Sequence[int]) -> tuple[int, ...]:
+    """Order rows by their loss; the second row of a document comes after the first ones of all others."""
+    order = sorted(rows, key=lambda i: (-losses[i], judged.rows[i].id))
+    seen: dict[str, int] = {}
+    places: dict[int, int] = {}
+    for i in order:
+        key = judged.rows[i].group_key
+        places[i] = seen[key] = seen.get(key, -1) + 1
+    return tuple(sorted(order, key=lambda i: places[i]))
+
+
+def _joined(judged: JudgedDataset, losses: FloatArray, groups: list[ErrorGroup]) -> list[ErrorGroup]:
+    """Join the small groups of a kind beyond the largest ones; every kind keeps a group of its own."""
+    kinds = dict.fromkeys(group.kind for group in groups)
+    room = max(MOST_GROUPS - len(kinds), 0)
+    kept, rest = groups[:room], groups[room:]
+    for kind in kinds:
+        others = [group for group in rest if group.kind == kind]
+        if len(others) == 1:
+            kept.append(others[0])
+        elif others:
+            rows = [i for group in others for i in group.rows]
+            kept.append(
+                ErrorGroup(kind=kind, cause="of several causes", words=(), rows=_costliest(judged, losses, rows))
+            )
+    return kept
+
+
+def _with_words(judged: JudgedDataset, groups: Sequence[ErrorGroup], focus: str) -> tuple[ErrorGroup, ...]:
+    """Name each group by the words that it has more of than the errors on the whole."""
+    from sklearn.feature_extraction.text import TfidfVectorizer
+
+    if len(groups) < 2:
+        return tuple(groups)
+    texts = [_wording(judged, i, focus) for group in groups for i in group.rows]
+    try:
+        vectorizer = TfidfVectorizer(sublinear_tf=True, min_df=2, max_df=0.6, stop_words="english")
+        table = vectorizer.fit_transform(texts).toarray()
+    except ValueError:
+        return tuple(groups)
+    names = vectorizer.get_feature_names_out()
+    named: list[ErrorGroup] = []
+    first = 0
+    for group in groups:
+        own = table[first : first + len(group.rows)].mean(axis=0) - table.mean(axis=0)
+        first += len(group.rows)
+        order = np.argsort(-np.round(own, 9), kind="stable")[:_WORDS].tolist()
+        named.append(replace(group, words=tuple(str(names[k]) for k in order if own[k] > 0)))
+    return tuple(named)
+
+
+def nearest_right(judged: JudgedDataset, errors: Sequence[int]) -> dict[int, int]:
+    """Return for errors the nearest row that the judge rightly decided as it wrongly decided this one.
+
+    A rule against the error has to leave that row as it is. Near is the mean cosine similarity of TF-IDF over the
+    inputs. No row stands beside two errors.
+
+    Args:
+        judged: Judged rows.
+        errors: Positions among the scored rows, the most important first.
+    """
+    groups = {judged.rows[i].group_key for i in errors}
+    right = sorted(np.flatnonzero(~judged.wrong).tolist(), key=lambda i: judged.rows[i].group_key not in groups)
+    right = right[:_COMPARED]
+    if not errors or not right:
+        return {}
+    texts = [judged.rows[i].inputs for i in (*errors, *right)]
+    similarity = _similarity(texts, len(errors))
+    decided = judged.score if judged.scale.kind == "choice" else judged.predicted
+    beside: dict[int, int] = {}
+    for k, error in enumerate(errors):
+        order = np.argsort(-np.round(similarity[k], 9), kind="stable").tolist()
+        taken = set(beside.values())
+        for j in order:
+            if right[j] not in taken and decided[right[j]] == decided[error]:
+                beside[error] = right[j]
+                break
+    return beside
+
+
+def _similarity(texts: Sequence[Mapping[str, str]], first: int) -> FloatArray:
+    """Return the mean cosine similarity over fields, by TF-IDF, of the first texts to the rest; shape (first, rest)."""
+    from sklearn.feature_extraction.text import TfidfVectorizer
+
+    total = np.zeros((first, len(texts) - first))
+    for name in texts[0]:
+        try:
+            table = TfidfVectorizer(sublinear_tf=True).fit_transform([fields.get(name, "") for fields in texts])
+        except ValueError:  # not one word
+            continue
+        total += (table[:first] @ table[first:].T).toarray()
+    return total
