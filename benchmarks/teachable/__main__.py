@@ -4,7 +4,8 @@
 
 `world.py` says what the judge gets wrong, `optimizer.py` what the optimizer model can learn from a request. Everything
 between them is the product as it stands: `optimize()` with its split, slice search, loss, proposers, race and gate,
-through the client. The unit is a split: rows, the truth about attributes and everything drawn are a seed's own.
+through the client; only the split of a file, which no arm changes, is made once and kept, and the closing table of a
+run is left out. The unit is a split: rows, the truth about attributes and everything drawn are a seed's own.
 `OPEN` seeds are for work; `--sealed` takes the seeds that nothing was chosen on: run it once, at the end.
 
 Each arm may ask as many distinct requests (verdicts and optimizer calls, the loss and trials included) as `BUDGET`
@@ -31,6 +32,7 @@ from concurrent.futures import ProcessPoolExecutor, as_completed
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import partial
+from multiprocessing import get_context
 from pathlib import Path
 from statistics import mean, stdev
 from typing import Any
@@ -52,7 +54,7 @@ from world import (
     read_rules,
 )
 
-from judgewright.judges import Client, Completion, Dataset, JudgePrompt, Request, Row
+from judgewright.judges import Client, Completion, Dataset, JudgePrompt, Request, Row, Splits
 from judgewright.judges.models import FailedCall, MemoryRecord
 from judgewright.optimize import (
     Event,
@@ -211,6 +213,7 @@ class Place:
     objective: Objective
     record: Counted = field(default_factory=Counted)
     measured: dict[str, dict[str, float]] = field(default_factory=dict)
+    parts: Splits | None = None
 
 
 def open_place(world: str, seed: int, *, shuffled: bool) -> Place:
@@ -286,6 +289,27 @@ def run_arm(place: Place, name: str, arm: Arm, cap: int) -> dict[str, Any]:  # A
     }
 
 
+LOOP: Any = sys.modules[optimize.__module__]  # Any: its functions are replaced
+SPLIT = LOOP.split_rows
+
+
+@contextmanager
+def _split_once(place: Place) -> Iterator[None]:
+    """Keep the split of a place, half of the time of a run: fingerprints of rows that no other run has seen."""
+
+    def split(*arguments: Any) -> Splits:  # Any: as `split_rows` has them
+        parts = place.parts or SPLIT(*arguments)
+        place.parts = parts
+        return parts
+
+    kept = LOOP.split_rows, LOOP.measure_everything
+    LOOP.split_rows, LOOP.measure_everything = split, lambda *_: None
+    try:
+        yield
+    finally:
+        LOOP.split_rows, LOOP.measure_everything = kept
+
+
 @contextmanager
 def _optimizing(place: Place, arm: Arm, steps: int, notes: Notes) -> Iterator[tuple[Outcome, int]]:
     """Run `optimize` once in a workspace of its own; yields how it ended, and the requests before the gate's look."""
@@ -298,7 +322,7 @@ def _optimizing(place: Place, arm: Arm, steps: int, notes: Notes) -> Iterator[tu
     loss = _plain_loss(place.task) if arm.plain_loss else None
     settings = RunSettings(steps=steps, seed=place.seed, shares=SHARES, loss=loss, **arm.settings)
     try:
-        with Client(model, record=place.record) as client:
+        with _split_once(place), Client(model, record=place.record) as client:
             services = Services(
                 judge_client=client,
                 optimizer_client=client,
@@ -466,7 +490,7 @@ def main() -> None:
             ):
                 if group:
                     tasks.append(partial(run_seed, world, seed, group, options.budget))
-    with ProcessPoolExecutor(options.jobs, max_tasks_per_child=4) as pool:
+    with ProcessPoolExecutor(options.jobs, mp_context=get_context("fork")) as pool:
         for done in as_completed([pool.submit(task) for task in tasks]):
             for run in done.result():
                 runs.append(run)
