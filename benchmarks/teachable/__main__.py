@@ -66,6 +66,7 @@ from judgewright.optimize import (
     Proposer,
     Rewrite,
     RunSettings,
+    SearchParts,
     Services,
     TextGrad,
     compile_expression,
@@ -109,6 +110,14 @@ ARMS: Mapping[str, Arm] = {
     "slice, plain loss": Arm(proposer=TextGrad(), plain_loss=True),
     "all rows, loss": Arm(proposer=TextGrad(), settings={"slice": "all"}),
     "all rows, plain loss": Arm(proposer=TextGrad(), settings={"slice": "all"}, plain_loss=True),
+}
+PART_ARMS: Mapping[str, Arm] = {
+    "without trials on training rows": Arm(proposer=TextGrad(), settings={"search_parts": SearchParts(trial=False)}),
+    "without early drops": Arm(proposer=TextGrad(), settings={"search_parts": SearchParts(early=False)}),
+    "without guards in races": Arm(proposer=TextGrad(), settings={"search_parts": SearchParts(guards=False)}),
+    "without roles": Arm(proposer=TextGrad(), settings={"search_parts": SearchParts(roles=False)}),
+    "without repair": Arm(proposer=TextGrad(), settings={"search_parts": SearchParts(repair=False)}),
+    "one candidate a step": Arm(proposer=TextGrad(), settings={"candidates": 1}),
 }
 CONTROL_ARMS: Mapping[str, Arm] = {
     "shuffled labels": Arm(proposer=TextGrad(), shuffled=True),
@@ -382,7 +391,7 @@ def count_rules(truth: Truth, survivor: JudgePrompt | None) -> dict[str, int]:
 
 def run_seed(world: str, seed: int, arms: Sequence[str], budget: int) -> list[dict[str, Any]]:  # Any: JSON
     """Run the arms of a split; they share its record of calls, which saves time and nothing else."""
-    both = {**ARMS, **CONTROL_ARMS}
+    both = {**ARMS, **PART_ARMS, **CONTROL_ARMS}
     place = open_place(world, seed, shuffled=any(both[name].shuffled for name in arms))
     cap = budget * (STEP_CALLS + round(ROWS * SHARES[1] / 100))
     return [run_arm(place, name, both[name], cap) for name in arms]
@@ -464,6 +473,7 @@ def main() -> None:
     parser.add_argument(
         "--arms", default="", help="names of arms with ; between them, the first compared with the rest"
     )
+    parser.add_argument("--parts", action="store_true", help="each part of the search switched off in turn")
     parser.add_argument("--worlds", default="slices,plain")
     parser.add_argument("--splits", type=int, default=24)
     parser.add_argument("--budget", type=int, default=BUDGET, help="in steps of TextGrad that validate whole")
@@ -471,6 +481,8 @@ def main() -> None:
     parser.add_argument("--out", type=Path)
     options = parser.parse_args()
     arms = [name.strip() for name in options.arms.split(";") if name.strip()]
+    if options.parts:
+        arms = ["guided", *PART_ARMS]
     arms = arms or list(CONTROL_ARMS if options.controls else ARMS)
     seeds = (CONTROLS if options.controls else SEALED if options.sealed else OPEN)[: options.splits]
     runs: list[dict[str, Any]] = []  # Any: JSON

@@ -291,7 +291,8 @@ def all_rules(*, right: str) -> list[Rule]:
 
 def understand(messages: Sequence[Message], chance: random.Random) -> Understood:
     """Read a request: the criteria it is about, the rows it quotes, and what else it says."""
-    whole = "\n\n".join(message.content for message in messages)
+    # TextGrad's system message lists its tags, which open nothing.
+    whole = "\n\n".join(message.content for message in messages if message.role != "system")
     current = _CURRENT.search(whole)
     criteria = current[2].strip() if current else ""
     feedback = " ".join(_FEEDBACK.findall(whole))
