@@ -48,7 +48,7 @@ _SHARE = re.compile(r"(?:[01]?\.[0-9]{1,9}+|[01])(?!\w|[.,][0-9]|\s{0,9}(?:[%/â€
 _NUMBER = r"-?[0-9]{1,9}+(?:\.[0-9]{1,9}+)?+"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class _Reading:
     score: float
     parser: str
@@ -67,7 +67,7 @@ class _Twice:
     last: Any  # Any: JSON from a model
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class _Objects:
     """The last top-level object with a score field, and whether there is any object, a broken one after it, or more."""
 

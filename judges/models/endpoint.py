@@ -53,7 +53,7 @@ class Endpoint:
     ) -> None:
         self._name = name
         self._base_url = checked_url(base_url)
-        self._timeout = timeout
+        self._limit = _TimeLimit(timeout)
         self._key_hint = key_hint
         self._needs_key = needs_key
         self._transport = _open_transport(
@@ -98,14 +98,15 @@ class Endpoint:
 
     async def close(self) -> None:
         """See `Model.close`."""
+        self._limit.close()
         await self._transport.close()
 
     async def _try(self, body: Mapping[str, Any]) -> Answer | ModelError:  # Any: JSON
         try:
-            async with asyncio.timeout(self._timeout):
+            with self._limit:
                 return await self._transport.post(body)
         except TimeoutError:
-            return ModelError(f"no answer from {self._base_url} within {self._timeout:g} s", retryable=True)
+            return ModelError(f"no answer from {self._base_url} within {self._limit.seconds:g} s", retryable=True)
 
     def _refusal(self, answer: Answer, body: Mapping[str, Any], request: Request) -> Completion:  # Any: JSON
         """Return the completion that an error stands for; raise any other error."""
@@ -119,6 +120,53 @@ class Endpoint:
             base_url=self._base_url,
             key_hint=self._key_hint,
         )
+
+
+class _TimeLimit:
+    """`asyncio.timeout` for many tasks with one limit: one timer for all of them, where each would cost 10 % of a call.
+
+    Args:
+        seconds: For which a task may be inside.
+    """
+
+    def __init__(self, seconds: float) -> None:
+        self.seconds = seconds
+        self._inside: dict[asyncio.Task[Any], float] = {}
+        """Each task's deadline, the earliest first."""
+        self._timer: asyncio.TimerHandle | None = None
+
+    def __enter__(self) -> None:
+        task = asyncio.current_task()
+        assert task is not None
+        loop = task.get_loop()
+        self._inside[task] = loop.time() + self.seconds
+        if len(self._inside) == 1:
+            self.close()
+            self._timer = loop.call_later(self.seconds, self._end_late)
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: object) -> None:
+        if kind is GeneratorExit:  # its loop is gone
+            return
+        task = asyncio.current_task()
+        assert task is not None
+        ended = self._inside.pop(task, None) is None
+        # Unless somebody else has cancelled it as well.
+        if ended and not task.uncancel() and kind is asyncio.CancelledError:
+            raise TimeoutError from error
+
+    def close(self) -> None:
+        """End the timer."""
+        if self._timer is not None:
+            self._timer.cancel()
+
+    def _end_late(self) -> None:
+        loop = asyncio.get_running_loop()
+        for task, deadline in list(self._inside.items()):
+            if deadline > loop.time():
+                self._timer = loop.call_at(deadline, self._end_late)
+                break
+            del self._inside[task]
+            task.cancel()
 
 
 def _open_transport(

@@ -442,12 +442,12 @@ def _load(content: bytes) -> Completion:
         body = orjson.loads(content)
     except orjson.JSONDecodeError:
         body = json.loads(content)
-    tokens = tuple(
-        TokenLogprob(t, _infinite(p), tuple((a, _infinite(q)) for a, q in top)) for t, p, top in body.pop("logprobs")
+    body["logprobs"] = tuple(
+        [TokenLogprob(t, _infinite(p), tuple((a, _infinite(q)) for a, q in top)) for t, p, top in body["logprobs"]]
     )
-    dropped = tuple(body.pop("dropped"))
-    # The record answers at once, whatever the wire took then.
-    return Completion(**{**body, "latency": 0.0}, logprobs=tokens, dropped=dropped, recorded=True)
+    body["dropped"] = tuple(body["dropped"])
+    body["latency"] = 0.0  # the record answers at once, whatever the wire took then
+    return Completion(**body, recorded=True)
 
 
 def _finite(logprob: float) -> float | None:

@@ -115,6 +115,25 @@ def test_a_slow_endpoint_times_out(fake, ask_for):
     assert "within 0.2 s" in str(error) or "broke" in str(error)
 
 
+def test_calls_that_began_later_have_the_same_time(fake, ask_for):
+    """Each try has its own time limit, whatever ends before it; a cancelled one is cancelled and not late."""
+    fake.answer = lambda seen: fake.Reply(body=fake.completion(), delay=30.0 if "never" in seen.text else 0.0)
+
+    async def run() -> list[object]:
+        model = Endpoint(name="m", base_url=fake.url, api_key=KEY, transport=fake.transport, timeout=3.0)
+        never = [asyncio.create_task(model.complete(ask_for(f"never {i}"))) for i in range(4)]
+        assert (await model.complete(ask_for("at once"))).text
+        later = asyncio.create_task(model.complete(ask_for("never, later")))
+        never[3].cancel()
+        outcomes = await asyncio.gather(*never, later, return_exceptions=True)
+        await model.close()
+        return list(outcomes)
+
+    *late, cancelled, later = asyncio.run(run())
+    assert all("no answer from" in str(outcome) for outcome in (*late, later))
+    assert isinstance(cancelled, asyncio.CancelledError)
+
+
 def test_a_reply_cut_in_the_middle_is_retryable(fake, ask_for):
     """The server announces more than it sends."""
     fake.answer = lambda seen: fake.Reply(body=fake.completion("x" * 5000), cut=True)
