@@ -106,6 +106,12 @@ class Brief:
         return group_errors(judged, self.train.losses, member, focus=self._focus)
 
     @property
+    def earlier(self) -> tuple[tuple[int, Attempt], ...]:
+        """The last candidates other than this prompt, oldest first, each with its number."""
+        others = [attempt for attempt in self.past if attempt.prompt.version != self.prompt.version]
+        return tuple(enumerate(others, 1))[-MOST_ATTEMPTS:]
+
+    @property
     def loss(self) -> float:
         """Mean loss over the scored rows of the slice; 0 for none."""
         losses = self.train.losses[self.inside]
@@ -298,24 +304,24 @@ class _Pages:
 
     def earlier(self) -> str:
         """The last candidates: what each changed, mended and broke."""
-        past = [one for one in self.brief.past if one.prompt.version != self.brief.prompt.version][-MOST_ATTEMPTS:]
+        past = self.brief.earlier
         if not past:
             return ""
         sections = [self.add("# Earlier candidates, and what each did beside the present prompt")]
         room = self.left // 4
-        for k, attempt in enumerate(reversed(past)):
+        for k, (number, attempt) in enumerate(reversed(past)):
             share = room // (len(past) - k)
             before = self.left
             pieces = [
-                self.add(f"## Candidate {len(past) - k}\n{describe_attempt(attempt)}.", share),
+                self.add(f"## Candidate {number}\n{describe_attempt(attempt)}.", share),
                 self.add(
-                    _changes(self.brief.prompt, attempt.prompt, "the present prompt", f"candidate {len(past) - k}"),
+                    _changes(self.brief.prompt, attempt.prompt, "the present prompt", f"candidate {number}"),
                     share // 3,
                 ),
             ]
             if attempt.trial is not None:
                 left = share - (before - self.left)
-                pieces.append(self._contrast(attempt.trial, left, f"C{len(past) - k}.", as_candidate=True))
+                pieces.append(self._contrast(attempt.trial, left, f"C{number}.", as_candidate=True))
             sections.append("\n".join(piece for piece in pieces if piece))
             room -= before - self.left
         return "\n\n".join(section for section in sections if section)

@@ -17,17 +17,18 @@ from .proposers.workbench import Trial
 
 def describe_goal(goal: Goal, prompt: JudgePrompt) -> str:
     """Say what a person wants of the judge, in their words and as it was read."""
-    objective = goal.objective
-    wish = " ".join(objective.text.split())
-    lines = ["# What is wanted"]
-    if wish:
-        lines.append(f"Objective, in the person's words: {wish}")
-    lines.append(f"{'Read as' if wish else 'Objective'}: {objective.describe()}")
-    lines.append(
-        f"The judge {prompt.name!r} reads {', '.join(prompt.inputs)} and answers with {prompt.scale.describe()}."
+    return (
+        f"# What is wanted\n{describe_wish(goal)}\n"
+        f"The judge {prompt.name!r} reads {', '.join(prompt.inputs)} and answers with {prompt.scale.describe()}.\n"
+        f"The rows to improve on, the slice: {goal.target.name}."
     )
-    lines.append(f"The rows to improve on, the slice: {goal.target.name}.")
-    return "\n".join(lines)
+
+
+def describe_wish(goal: Goal) -> str:
+    """Say the objective in the person's words, and as it was read."""
+    wish = " ".join(goal.objective.text.split())
+    read = goal.objective.describe()
+    return f"Objective, in the person's words: {wish}\nRead as: {read}" if wish else f"Objective: {read}"
 
 
 def describe_standing(train: Trial, inside: BoolArray, goal: Goal) -> str:

@@ -149,7 +149,7 @@ def bound_proposal(planned: PlannedRun) -> StepBound | None:
             reply = planned.text_limit
             prompt = token_cap(planned.prompt)
             shown = 2 * prompt + _BRIEF_TOKENS  # the part, the rest of the prompt, the critique
-            request = _FRAME_TOKENS + shares * (shown + _RESENT * reply) + (2 + MOMENTUM) * prompt
+            request = _FRAME_TOKENS + shown + shares * _RESENT * reply + (2 + MOMENTUM) * prompt
             again = parts * proposer.retries
             return StepBound(
                 optimizer=parts * (shares + 1) + again,

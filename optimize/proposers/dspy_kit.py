@@ -14,6 +14,7 @@ import contextlib
 import io
 import logging
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import cache
 from types import SimpleNamespace
 from typing import Any, cast
@@ -79,6 +80,12 @@ def load_dspy() -> Any:  # Any: classes that exist only once DSPy is imported
         def complete(self, request: Any) -> Any:  # Any: lm15's
             self.search.own_requests += 1
             messages = [Message(m.role, _plain(m.parts)) for m in request.messages]
+            # DSPy's optimizers know neither the objective nor which rows are wrong.
+            last = messages.pop()
+            brief = self.search.brief
+            messages.append(
+                replace(last, content=f"<BRIEF>\n{brief}\n</BRIEF>\n\n{last.content}" if brief else last.content)
+            )
             if request.system:
                 messages.insert(0, Message("system", _plain(request.system)))
             own = Request(

@@ -44,7 +44,9 @@ class Mipro:
         if trials < 1:
             return NoProposal(f"{self.calls} calls leave nothing to try after the preparations")
         own = shipped(prompt, bench.rows)
-        search = Search(prompt=prompt, bench=bench, calls=self.calls, rows=rows, step=step, examples=own)
+        search = Search(
+            prompt=prompt, bench=bench, calls=self.calls, rows=rows, step=step, examples=own, brief=brief.text()
+        )
 
         def compile_with(kit: Any, module: Any) -> None:
             optimizer = kit.dspy.MIPROv2(
@@ -66,6 +68,8 @@ class Mipro:
                 # Both would show the model our source and a summary of rows instead of the judge.
                 program_aware_proposer=False,
                 data_aware_proposer=False,
+                # A tip drawn at random, such as to give a persona, speaks against the brief.
+                tip_aware_proposer=False,
             )
 
         run_search(search, compile_with)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 import re
 from dataclasses import replace
 from typing import Literal
 
 from ...judges import Completion, Example, JudgePrompt, Row, Verdict, read_reply
+from ..roles import Role
 
 Part = Literal["criteria", "system", "examples", "reply"]
 PARTS: tuple[Part, ...] = ("criteria", "system", "examples", "reply")
@@ -17,6 +19,10 @@ ROLES: dict[Part, str] = {
     "examples": "replies that an LLM judge is shown as demonstrations, numbered",
     "reply": "clause that tells an LLM judge how to give its answer",
 }
+GROWTH = 1.3
+"""How much longer a new text may be than the one it replaces."""
+LEAST_WORDS = 100
+"""Words that a new text may have however short the old one is."""
 _HEAD = re.compile(r"(?m)^Reply (\d{1,3}):[ \t]*\n?")
 
 
@@ -68,14 +74,23 @@ def show_prompt(prompt: JudgePrompt, part: Part) -> str:
     return f"<{tag}>\n{text_of(prompt, part)}\n</{tag}>\n\n<REST_OF_PROMPT>\n{rest}\n</REST_OF_PROMPT>"
 
 
-def constraints(prompt: JudgePrompt, part: Part) -> list[str]:
-    """Return what a new text must keep, in words; `check_candidate` refuses what does not."""
+def constraints(prompt: JudgePrompt, part: Part, role: Role | None = None) -> list[str]:
+    """Return what a new text must keep, in words; `check_candidate` refuses what does not.
+
+    Args:
+        prompt: The prompt that is changed.
+        part: The part that is written anew.
+        role: What kind of change is wanted; no rule speaks against it.
+    """
+    words = max(LEAST_WORDS, math.ceil(GROWTH * len(text_of(prompt, part).split())))
     rules = [
-        "Keep what is right in the text; change or add as little as the feedback calls for.",
+        "Keep what is right in the text; change or add as little as the errors call for.",
         "Write general rules; never quote or describe a particular example.",
         f"Do not change the scale ({prompt.scale.describe()}) or the reply format, and use no placeholders.",
-        "Stay under 250 words.",
+        f"Stay under {words} words, which is about {GROWTH:g} times the present length.",
     ]
+    if role in ("rewrite", "remove", "merge"):
+        rules[0] = "What the judge decides rightly today has to stay right."
     if part == "reply":
         fields = ", ".join(prompt.reply_schema) or "nothing but the grade"
         rules[2] = f"Do not change the scale ({prompt.scale.describe()}); the reply holds, in this order: {fields}."

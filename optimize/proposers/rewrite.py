@@ -56,7 +56,7 @@ class Rewrite:
             ask: The optimizer model.
             repeat: Makes equal requests different.
         """
-        rules = "\n".join(f"- {rule}" for rule in constraints(brief.prompt, "criteria"))
+        rules = "\n".join(f"- {rule}" for rule in constraints(brief.prompt, "criteria", brief.role))
         user = _USER.format(brief=brief.text(), rules=rules)
         request = Request(
             messages=(Message("system", _SYSTEM.format(tag=TAG)), Message("user", user)),

@@ -8,6 +8,7 @@ from typing import Any
 
 from ...judges import JudgePrompt, Message, Request
 from ..brief import Brief, describe_attempt
+from ..brief_figures import describe_wish
 from .prompt_parts import ROLES, Part, constraints, text_of, with_text
 from .proposer import NoProposal, Proposal
 from .textgrad_graph import CLOSE_TAG, OPEN_TAG, load_graph
@@ -51,8 +52,10 @@ class TextGrad:
             texts[part].label = part
         value = f"weighted loss {brief.loss:.4f} over {int(brief.inside.sum())} rows"
         shares = brief.dealt(self.gradients)
-        loss = graph.CritiqueLoss()(
-            list(texts.values()), value, lambda text: [_context(text, share, value) for share in shares]
+        loss = graph.BriefLoss()(
+            list(texts.values()),
+            f"{describe_wish(brief.goal)}\nNow: {value}; lower is better.",
+            lambda text: [share.text(part=text.label) for share in shares],
         )
         loss.backward(engine)
         feedback: dict[Part, list[str]] = {}
@@ -65,14 +68,16 @@ class TextGrad:
         optimizer = graph.Optimizer(
             parameters=list(texts.values()), engine=engine, new_variable_tags=[OPEN_TAG, CLOSE_TAG]
         )
-        system = str(optimizer.optimizer_system_prompt)
+        system = optimizer.system_text
         wanted: list[Wanted] = []
         for part in parts:
-            # What TextGrad calls momentum: the last earlier texts.
+            # What TextGrad calls momentum: the last earlier texts. What each mended and broke stands in the brief.
             earlier: list[str] = []
-            for attempt in brief.past[-MOMENTUM:]:
-                earlier.append(f"\n{describe_attempt(attempt)}:\n{text_of(attempt.prompt, part)}\n")
-            text = optimizer.request(texts[part], constraints(prompt, part), earlier)
+            for number, attempt in brief.earlier[-MOMENTUM:]:
+                ended = describe_attempt(attempt)
+                earlier.append(f"\nCandidate {number}. {ended}:\n{text_of(attempt.prompt, part)}\n")
+            rules = constraints(prompt, part, brief.role)
+            text = optimizer.request(texts[part], brief.text(part=part), rules, earlier)
             request = self._request(text, system, step)
             wanted.append(Wanted(prompt=prompt, part=part, request=request, tag=OPEN_TAG[1:-1]))
         written = write_texts(wanted, bench.ask, retries=self.retries)
@@ -98,7 +103,3 @@ class TextGrad:
             repeat=step,
             purpose="optimizer",
         )
-
-
-def _context(text: Any, brief: Brief, value: str) -> str:  # Any: a TextGrad variable
-    return f"{brief.text(part=text.label)}\n\n<LOSS>{value}; lower is better</LOSS>"

@@ -80,6 +80,16 @@ class ProposerContract:
         assert bool(first.tried) == self.tries
         assert {request.purpose for request in first.asked} <= {"optimizer"}
 
+    def test_every_request_has_the_words_of_the_objective(self, new_desk: Callable[..., Any]) -> None:
+        """Whatever library asks: the optimizer model reads what the person wants, and how it was understood."""
+        desk = new_desk(seed=self.seed)
+        self.propose(desk)
+        objective = desk.brief.goal.objective
+        for request in desk.asked:
+            text = "\n".join(message.content for message in request.messages)
+            assert objective.text in text
+            assert objective.describe() in text
+
     @pytest.mark.parametrize("kind", NONSENSE)
     def test_nonsense_for_ever_is_no_proposal_with_a_reason(self, new_desk: Callable[..., Any], kind: str) -> None:
         """A model that never gives a usable text ends in a value, after a bounded number of requests."""

@@ -2,6 +2,7 @@
 
 import logging
 import os
+import re
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -72,6 +73,23 @@ def test_both_requests_show_the_whole_prompt_and_the_brief(propose: Any, desk: A
     # A lower loss that is called worse reads as a contradiction: the loss to beat stands beside it.
     assert "Validation loss 0.4321, where the text before it had 0.5432: not kept (worse: recall fell)" in step
     assert "None" not in step
+
+
+def test_the_conversation_fits_itself(propose: Any) -> None:
+    """The announced tags are those that come, limits are relative to the text, and momentum asks for no leaps."""
+    past = (Attempt(prompt=PROMPT.edited(criteria="An earlier text."), loss=0.4, to_beat=0.5, result="worse"),)
+    prompt = PROMPT.edited(criteria="Some words of a rule. " * 192)
+    _, asked = propose("Feedback.", NEW, past=past, prompt=prompt)
+    for request in asked:
+        system, user = (message.content for message in request.messages)
+        announced = re.findall(r"# - <([A-Z_]+)>", system)
+        assert announced
+        for tag in announced:
+            assert f"<{tag}>" in user
+        assert "250 words" not in user
+        assert "significant changes" not in user
+    assert "Stay under 1248 words" in asked[1].messages[1].content
+    assert asked[1].messages[1].content.count("# Where it stands") == 1
 
 
 def test_equal_steps_make_equal_requests(propose: Any) -> None:
