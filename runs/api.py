@@ -183,7 +183,7 @@ def score(verdicts: object, *, by: str | None = None, workspace: str | Path | No
 def find_slices(
     judged: object,
     *,
-    metric: str = "precision",
+    metric: str | None = None,
     columns: Iterable[str] = (),
     exclude: Iterable[str] = (),
     max_depth: int = 3,
@@ -195,7 +195,7 @@ def find_slices(
 
     Args:
         judged: What `bench` or `load_verdicts` returned, the path of a verdict file, or a run's id.
-        metric: The metric that should be poor on the slice.
+        metric: The metric that should be poor on the slice; precision, or `accuracy_grades` of classes, unless given.
         columns: The only columns to search; all that do not leak the label unless given.
         exclude: Columns to leave out.
         max_depth: Conditions in a slice at most.
@@ -279,6 +279,8 @@ def optimize(
     guard: Guards = None,
     floor: Mapping[str, float] | None = None,
     yes: bool = False,
+    holdout: object = None,
+    split_column: str | None = None,
     slice: str = "auto",
     steps: int = 15,
     proposer: str = "textgrad",
@@ -300,6 +302,8 @@ def optimize(
         guard: Losses allowed, such as `{"recall": 0.05}`.
         floor: What must be reached with 95 % confidence, such as `{"precision": 0.9}`.
         yes: Whether to go on where the objective is not understood whole: with the model's reading, else the rules'.
+        holdout: Rows to seal, all of them and no other, as `rows` takes them.
+        split_column: A column that says of each row whether it is of train, validation (dev) or test; test is sealed.
         slice: `auto`, `all`, a saved slice's file, or conditions such as `dataset = ragtruth`.
         steps: Optimizer steps.
         proposer: Who writes the new prompt: `textgrad`, `gepa`, `mipro`, `fewshot` or `rewrite`.
@@ -335,6 +339,8 @@ def optimize(
             guards=_guards(guard),
             floors=_floors(floor),
             yes=yes,
+            holdout=None if holdout is None else str(_file_of(_rows(holdout), opened)),
+            split_column=split_column,
             slice=slice if slice in ("auto", "all") else str(read_slice(slice)),
             steps=steps,
             proposer=proposer,

@@ -18,10 +18,15 @@ class SliceRow:
     verdict: Verdict
     labelled: bool
     """Whether people call it positive."""
+    classes: tuple[str, str] | None = None
+    """People's class and the judge's, where it chooses among classes."""
 
     @property
     def outcome(self) -> str:
         """What kind of answer it is, in words."""
+        if self.classes is not None:
+            label, verdict = self.classes
+            return "right" if label == verdict else f"{label} called {verdict}"
         if self.labelled == self.verdict.positive:
             return "right"
         return "false positive" if self.verdict.positive else "false negative"
@@ -67,13 +72,18 @@ def list_rows(judged: JudgedDataset, predicate: Predicate, *, errors_only: bool,
     Raises:
         InputError: No row is in the slice, or no row has a column that it names.
     """
-    inside = members(judged.rows, predicate)
+    inside, scale = members(judged.rows, predicate), judged.scale
     wrong = [i for i in judged.disagreements if inside[i]]
     chosen = list(wrong)
     if not errors_only:
         chosen += sorted({*inside.nonzero()[0].tolist()} - {*wrong})
     rows = tuple(
-        SliceRow(row=judged.rows[i], verdict=judged.verdicts[i], labelled=bool(judged.positive[i]))
+        SliceRow(
+            row=judged.rows[i],
+            verdict=judged.verdicts[i],
+            labelled=bool(judged.positive[i]),
+            classes=(scale.name(judged.label[i]), scale.name(judged.score[i])) if scale.kind == "choice" else None,
+        )
         for i in chosen[:limit]
     )
     return SliceRows(predicate=predicate, rows=rows, found=len(chosen), errors=len(wrong), support=int(inside.sum()))

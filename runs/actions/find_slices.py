@@ -13,6 +13,7 @@ from typing import Any
 from ...judges import Dataset, InputError, JudgedDataset, load_verdicts
 from ...judges.reliability import Finding, read_audit
 from ...optimize import choose_target
+from ...optimize.losses import class_metric_name
 from ...optimize.options import option
 from ...slices import (
     FoundSlice,
@@ -20,6 +21,7 @@ from ...slices import (
     SliceAudit,
     SliceReport,
     audit_slice,
+    find_confusions,
     find_slices,
 )
 from ...slices.error_annotation import annotate_errors, write_marks
@@ -44,7 +46,11 @@ UNGROUPED = "every row is a group of its own"
 class Search:
     """What is searched for, and where; each field is also an option of the command `slices`."""
 
-    metric: str = _slices("precision", "The metric that should be poor on the slice.", choices=tuple(TARGETS))
+    metric: str | None = _slices(
+        None,
+        "The metric that should be poor on the slice, such as recall; of classes also recall[NAME] "
+        "[default: precision; accuracy_grades of classes].",
+    )
     columns: tuple[str, ...] = _slices(
         (), "Comma-separated columns to search [default: all columns that do not leak the label].", kind="names"
     )
@@ -135,11 +141,50 @@ def with_topics(judged: JudgedDataset, wanted: Search) -> JudgedDataset:
     return add_topics(judged, fit_topics(judged.rows, wanted.topics, seed=wanted.seed)) if wanted.topics else judged
 
 
+def require_decisions(judged: JudgedDataset, what: str) -> None:
+    """Refuse to look at one slice of a judge that chooses among classes, in a way that needs positives and negatives.
+
+    Raises:
+        InputError: It chooses.
+    """
+    if judged.scale.kind == "choice":
+        raise InputError(
+            f"{what} needs a judge that decides yes or no, and this one chooses among classes",
+            hint="without it the slices are found where one class is called a certain other; --rows N shows them",
+        )
+
+
+def searched_metric(judged: JudgedDataset, wanted: Search) -> str:
+    """Return the metric that was asked for, else the usual one of such a judge.
+
+    Raises:
+        InputError: Slices are not searched by it.
+    """
+    if judged.scale.kind != "choice":
+        metric = wanted.metric or "precision"
+        if metric not in TARGETS:
+            raise InputError(f"slices are not searched by {metric!r}", hint=f"--metric is one of {', '.join(TARGETS)}")
+        return metric
+    return class_metric_name(wanted.metric or "accuracy_grades", judged.scale)
+
+
 def search(judged: JudgedDataset, wanted: Search, progress: Callable[[int, int], None] | None = None) -> SliceReport:
-    """Find the slices; topics are searched where `with_topics` has written them."""
+    """Find the slices; topics are searched where `with_topics` has written them.
+
+    Of a judge that chooses among classes they are where one class is called a certain other.
+    """
+    if judged.scale.kind == "choice":
+        return find_confusions(
+            judged,
+            metric=searched_metric(judged, wanted),
+            columns=wanted.columns or None,
+            exclude=wanted.exclude,
+            keep=wanted.keep,
+            seed=wanted.seed,
+        )
     return find_slices(
         judged,
-        metric=wanted.metric,
+        metric=searched_metric(judged, wanted),
         columns=wanted.columns or None,
         exclude=wanted.exclude,
         keep=wanted.keep,
@@ -178,7 +223,9 @@ def narrow(judged: JudgedDataset, wanted: Search, predicate: Predicate) -> Tree:
     """Find the refinements of a slice."""
     columns, text = wanted.columns or None, _reads_texts(judged, wanted)
     features = read_features(judged, columns=columns, exclude=wanted.exclude, keep=wanted.keep, text=text)
-    return refine_slice(judged, predicate, features.columns, metric=wanted.metric, min_rows=wanted.min_support)
+    return refine_slice(
+        judged, predicate, features.columns, metric=searched_metric(judged, wanted), min_rows=wanted.min_support
+    )
 
 
 def audit_named(judged: JudgedDataset, wanted: Search, text: str) -> SliceAudit:
@@ -188,9 +235,11 @@ def audit_named(judged: JudgedDataset, wanted: Search, text: str) -> SliceAudit:
         InputError: There is no such slice, or its metric is not audited.
     """
     if not text.strip().isdecimal():
-        return audit_slice(judged, read_slice(text), metric=wanted.metric)
+        return audit_slice(judged, read_slice(text), metric=searched_metric(judged, wanted))
     numbered_slice = numbered(search(judged, wanted), int(text))
-    return audit_slice(judged, numbered_slice.predicate, metric=wanted.metric, direction=numbered_slice.direction)
+    return audit_slice(
+        judged, numbered_slice.predicate, metric=searched_metric(judged, wanted), direction=numbered_slice.direction
+    )
 
 
 def read_or_ask_marks(

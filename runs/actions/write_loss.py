@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from ...judges import ClientStats, InputError, LossError, OutputScale, read_small
 from ...optimize import Loss, Objective, compile_expression, parse_loss, write_loss
 from ...optimize.losses.axioms import axiom_faults
-from ...optimize.losses.costs import CostLine, cost_lines
+from ...optimize.losses.classes import ClassCosts, Classes
+from ...optimize.losses.costs import CostLine, class_costs, cost_lines
 from ...optimize.losses.grid import Grades
 from ...optimize.losses.loss import WrittenLoss, missing_declaration
 from ...optimize.losses.request import scale_facts
@@ -29,15 +30,22 @@ class LossGrades:
     """The judge's."""
     labels: OutputScale | None = None
     """People's, where they are others."""
+    target: str = ""
+    """The metric that the loss is for; among classes it says whose errors cost more."""
 
     @property
-    def ranks(self) -> Grades:
+    def tried_on(self) -> Grades | Classes:
         """The same as the checks of a loss take it."""
+        if self.grades.kind == "choice":
+            return Classes.of(self.grades, self.target)
         return Grades.of(self.grades, self.labels)
 
-    def costs(self, loss: Loss) -> tuple[CostLine, ...]:
-        """Return what every outcome costs."""
-        return tuple(cost_lines(loss.expression, self.ranks))
+    def costs(self, loss: Loss) -> tuple[CostLine | ClassCosts, ...]:
+        """Return what every outcome costs; of a choice, what each class costs by what it is called."""
+        tried_on = self.tried_on
+        if isinstance(tried_on, Classes):
+            return tuple(class_costs(loss.expression, tried_on))
+        return cost_lines(loss.expression, tried_on)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,9 +81,10 @@ def ask_for_loss(
         WorldError: The endpoint, the budget or the disk stopped it.
     """
     config = {"objective": objective.text, "model": models.model}
-    facts = scale_facts(grades.grades, grades.labels)
+    grades = replace(grades, target=objective.target)
+    facts = [] if grades.grades.kind == "choice" else scale_facts(grades.grades, grades.labels)
     with start_run_client(workspace, "loss", config, models, environment) as (_, client):
-        written = write_loss(objective, slice_name, client.ask_one, grades.ranks, facts=facts)
+        written = write_loss(objective, slice_name, client.ask_one, grades.tried_on, facts=facts)
         return ModelLoss(written=written, stats=client.stats, simulated=client.model.simulated)
 
 
@@ -92,7 +101,8 @@ def check_loss(expression: str, declares: str | None, objective: Objective | Non
         loss = read_loss(expression, declares)
     except LossError as error:
         return CheckedLoss(loss=None, refusals=({"axiom": "language", "reason": str(error)},))
-    faults = axiom_faults(loss.expression, loss.declares, grades.ranks)
+    grades = replace(grades, target=objective.target if objective else "")
+    faults = axiom_faults(loss.expression, loss.declares, grades.tried_on)
     refusals = [{"axiom": fault.axiom, "reason": fault.detail} for fault in faults]
     missing = missing_declaration(loss, objective) if objective else None
     if missing:

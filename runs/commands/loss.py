@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from ...judges import OutputScale
+    from ...optimize.losses.classes import ClassCosts
     from ...optimize.losses.costs import CostLine
     from ...optimize.losses.loss import Loss
     from ..actions.write_loss import LossGrades
@@ -133,6 +134,8 @@ def write(
 @click.argument("expression")
 @click.option("--declares", type=click.Choice(["fp", "fn"]), help="Which error the loss claims to charge more for.")
 @click.option("--objective", help="An objective whose direction of errors the loss must declare.")
+@click.option("--target", help=TARGET)
+@click.option("--yes", is_flag=True, help=YES)
 @options_of(scales=ScaleOptions)
 @reads_workspace
 @json_option
@@ -140,6 +143,8 @@ def lint(
     expression: str,
     declares: str | None,
     objective: str | None,
+    target: str | None,
+    yes: bool,
     scales: ScaleOptions,
     workspace: Workspace,
     as_json: bool,
@@ -150,10 +155,11 @@ def lint(
     """
     from ...optimize import ObjectiveWords
     from ..actions.write_loss import check_loss
+    from ..reports.objective_report import say_objective
 
     grades = _grades(workspace, scales)
     judge = workspace.registry.get(scales.judge) if scales.judge else None
-    goal = ObjectiveWords(text=objective).read(judge) if objective else None
+    goal = ObjectiveWords(text=objective or "", target=target, yes=yes).read(judge) if objective or target else None
     checked = check_loss(expression, declares, goal, grades)
     accepted = checked.loss is not None and not checked.refusals
     costs = grades.costs(checked.loss) if checked.loss and accepted else ()
@@ -166,7 +172,12 @@ def lint(
                 "cost_table": [line.to_json() for line in costs],
             }
         )
-    elif checked.loss and accepted:
+        if not accepted:
+            sys.exit(1)
+        return
+    if goal is not None:
+        say_objective(goal)
+    if checked.loss and accepted:
         _say_loss(checked.loss, simulated=False)
         _say_costs(costs, grades)
     else:
@@ -220,12 +231,17 @@ def _say_loss(loss: Loss, *, simulated: bool) -> None:
         say(f"  because: {inline(loss.reason)}")
 
 
-def _say_costs(lines: Sequence[CostLine], scales: LossGrades) -> None:
-    from ...optimize.losses.costs import BANDS
+def _say_costs(lines: Sequence[CostLine | ClassCosts], scales: LossGrades) -> None:
+    from ...optimize.losses.costs import BANDS, CostLine
+    from ..reports.terminal_report import say_costs
+
+    if scales.grades.kind == "choice":
+        say_costs([line.to_json() for line in lines])
+        return
 
     grades = scales.grades.describe()
     people = f"; people's grades {scales.labels.describe()}" if scales.labels else ""
     say(f"\nWhat a row costs by the judge's confidence, from 0 to 1; the judge's grades {grades}{people}")
     head = ("place", "outcome", "distance", *(f"{low:g}-{high:g}" for low, high in BANDS))
-    say_table(head, [line.cells() for line in lines], left=2)
+    say_table(head, [line.cells() for line in lines if isinstance(line, CostLine)], left=2)
     say("  no verdict: such a row is unscored and enters no loss, whatever the expression says of it")

@@ -24,9 +24,11 @@ from ..actions.find_slices import (
     narrow,
     read_judged,
     read_or_ask_marks,
+    require_decisions,
     save,
     save_found,
     search,
+    searched_metric,
     to_json,
     with_topics,
 )
@@ -137,8 +139,11 @@ def slices(
     look.require_sense()
     judged = read_judged(run_or_verdicts, workspace, reading.arguments(), show_all=show_all)
     judged = with_topics(judged, options)
+    for name in ("where", "tree", "audit"):
+        if getattr(look, name) is not None:
+            require_decisions(judged, f"--{name}")
     if look.where is not None:
-        measured = measure_slice(judged, read_slice(look.where), metric=options.metric)
+        measured = measure_slice(judged, read_slice(look.where), metric=searched_metric(judged, options))
         _say_measured(measured, judged, look, as_json=as_json)
     elif look.audit is not None:
         audit = audit_named(judged, options, look.audit)

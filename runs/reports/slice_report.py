@@ -109,11 +109,12 @@ def say_rows(found: SliceRows) -> None:
 
 
 def _say_row(one: SliceRow) -> None:
-    said = "yes" if one.verdict.positive else "no"
-    people = "yes" if one.labelled else "no"
+    people = f"{one.row.label:g} ({'yes' if one.labelled else 'no'})"
+    said = f"{one.verdict.score:g} ({'yes' if one.verdict.positive else 'no'})"
+    if one.classes is not None:
+        people, said = map(inline, one.classes)
     sure = "" if one.verdict.confidence is None else f", confidence {one.verdict.confidence:.2f}"
-    head = f"{inline(one.row.id)}: {one.outcome}; people {one.row.label:g} ({people}), judge "
-    _say_wrapped(f"{head}{one.verdict.score:g} ({said}){sure}", indent="  ")
+    _say_wrapped(f"{inline(one.row.id)}: {inline(one.outcome)}; people {people}, judge {said}{sure}", indent="  ")
     texts = {**one.row.inputs, **({"rationale": one.verdict.rationale} if one.verdict.rationale else {})}
     for name, text in texts.items():
         line = inline(" ".join(text[: 4 * SHOWN].split()))
@@ -157,6 +158,8 @@ def _say_made_of(report: SliceReport) -> None:
         target = f"no: {one.why_no_target}"
         if one.prompt_target:
             target = f"yes: {'false positives' if one.direction == 'fp' else 'false negatives'} prevail"
+            if one.confusion is not None:
+                target = f"yes: {one.confusion}"
         share = one.fp_share
         errors = "none" if share is None else f"{share:.0%} / {1 - share:.0%}"
         parts = ("-", "-", "-") if one.parts is None else _parts(one.parts)

@@ -132,7 +132,7 @@ def _started(event: Started) -> None:
 
 def _split(event: RowsSplit) -> None:
     parts = ", ".join(f"{name} {event.rows[name]}" for name in PARTS)
-    say(f"\nSplit by group: {parts} rows (holdout and final are sealed)")
+    say(f"\nSplit: {parts} rows (holdout and final are sealed)")
     for note in event.notes:
         say(f"  {inline(note)}")
 
@@ -236,17 +236,22 @@ def _loss(event: LossFrozen) -> None:
         say(f"  refused before: {inline(refusal)}")
     say(f"  {inline(event.expression)}")
     say(f"  because: {inline(event.reason)}")
-    if event.cost_table:
+    say_costs(event.cost_table)
+
+
+def say_costs(table: Sequence[Mapping[str, Any]]) -> None:  # Any: JSON
+    """Print what each outcome costs at two confidences, inside and outside the slice."""
+    if table:
         # Of a choice a line is people's class, a column the judge's.
-        of_classes = "label" in event.cost_table[0]
+        of_classes = "label" in table[0]
         columns = COST_COLUMNS
         if of_classes:
             first = ("place", "confidence", "label")
-            columns = (*first, *(name for name in event.cost_table[0] if name not in first))
+            columns = (*first, *(name for name in table[0] if name not in first))
         near = "" if of_classes else " (near: the two grades beside the threshold)"
         say(f"  what an answer costs{near}:")
         lines = []
-        for line in event.cost_table:
+        for line in table:
             cells = (line[name] for name in columns)
             lines.append([number(cell) if isinstance(cell, float) else inline(str(cell)) for cell in cells])
         say_table([inline(name) for name in columns], lines)

@@ -18,7 +18,7 @@ from judgewright.judges import InputError, Registry
 from judgewright.judges.errors import DataError
 from judgewright.optimize.losses.objective import read_guard
 from judgewright.runs.demo.rows import write_demo_rows
-from judgewright.runs.results import Bench
+from judgewright.runs.results import Bench, Run
 
 README = Path(__file__).resolve().parents[2] / "README.md"
 TEN_LINES = next(
@@ -236,6 +236,27 @@ def test_rows_in_memory_are_kept_for_a_run(here: Path) -> None:
     run.reject(comment="only a test")
     with pytest.raises(InputError, match="already rejected"):
         run.reject(comment="again")
+
+
+def holdout_of(run: Run) -> int:
+    """How many rows a run sealed for its gate."""
+    return next(event.payload for event in run.summary.events if event.kind == "split")["rows"]["holdout"]
+
+
+def test_a_prescribed_split_and_a_floor_are_followed(here: Path) -> None:
+    """`holdout` seals the rows it is given, `split_column` those it calls test; the objective's options are kept."""
+    settings = {"objective": "raise precision; and be kind", "model": "simulated", "steps": 0, "yes": True}
+    groups = sorted({str(row["group_id"]) for row in ROWS})
+    sealed = [row for row in ROWS if str(row["group_id"]) in groups[::3]]
+    opened = [row for row in ROWS if row not in sealed]
+    run = jw.optimize("groundedness", opened, holdout=sealed, floor={"precision": 0.5}, workspace=here, **settings)
+    assert holdout_of(run) == len(sealed)
+    objective = run.summary.objective
+    assert [(floor.metric, floor.value) for floor in objective.floors] == [("precision", 0.5)]
+    assert "left out, as it was not understood: 'and be kind'" in objective.notes
+    parts = [{**row, "part": "test" if row in sealed else "dev"} for row in ROWS]
+    run = jw.optimize("groundedness", parts, split_column="part", workspace=here / "other", **settings)
+    assert holdout_of(run) == len(sealed)
 
 
 def test_a_guard_is_a_loss_allowed_however_it_is_written() -> None:

@@ -67,6 +67,9 @@ def test_a_choice_is_optimized_shown_exported_and_adopted(folder: Path, capsys: 
         (("diff", "latest"), "Bills, also where somebody calls"),
         (("runs", "show", "latest"), "recall[orders]"),
         (("runs", "flips", "latest"), "people: orders; judge: support -> orders"),
+        (("slices", "latest"), "yes: orders -> support"),
+        (("slices", "latest", "--metric", "recall[orders]", "--save", "south.yaml"), "saved to south.yaml"),
+        (("slices", "latest", "--rows", "1", "--limit", "1"), "orders called support; people orders, judge support"),
         (("runs", "export", "latest", "--out", "shared"), "run.html"),
         (("accept", "latest"), "routing@"),
         (("export", "routing", "--to", "promptfoo", "--out", "handover"), "promptfoo"),
@@ -74,6 +77,10 @@ def test_a_choice_is_optimized_shown_exported_and_adopted(folder: Path, capsys: 
         code, out, err = run(capsys, *arguments)
         assert code == 0, (arguments, err)
         assert shows in out, arguments
+    for option in (("--where", "region = south"), ("--tree", "1"), ("--audit", "1")):
+        code, _, err = run(capsys, "slices", "latest", *option)
+        assert code == 2
+        assert f"{option[0]} needs a judge that decides yes or no" in err
     page = (folder / "shared" / "run.html").read_text(encoding="utf-8")
     assert "called support" in page
     assert "orders called support mended" in page

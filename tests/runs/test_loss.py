@@ -124,3 +124,37 @@ def test_what_the_caller_got_wrong_is_said(folder: Path, arguments: list[str], m
     with pytest.raises(InputError, match=message):
         run(*arguments)
     assert not (folder / ".judgewright").exists()
+
+
+def test_a_loss_for_classes_is_written_and_shown_class_by_class() -> None:
+    """No false positive anywhere: people's class by what it is called, with the objective's class charged more."""
+    written = run("write", "recall of support matters most", "--judge", "routing", "--model", "simulated")
+    assert written.exit_code == 0
+    assert "Raise recall[support]" in written.output
+    assert "false positive" not in written.output
+    head = next(line.split() for line in written.output.splitlines() if "called orders" in line)
+    assert head[:3] == ["place", "confidence", "label"]
+    body = json.loads(run("write", "accuracy", "--judge", "routing", "--model", "simulated", "--json").output)
+    assert {line["label"] for line in body["cost_table"]} == {"orders", "inventory", "support", "staff"}
+
+
+def test_a_loss_for_classes_is_checked_as_one() -> None:
+    """It may compare classes, has no false positives, and must charge the objective's class more."""
+    by_class = "(1 if label == 'support' else 0.3) * (1 - correct)"
+    assert run("lint", by_class, "--judge", "routing", "--objective", "recall of support").exit_code == 0
+    against = run("lint", by_class, "--judge", "routing", "--target", "recall[staff]")
+    assert against.exit_code == 1
+    assert "label == 'staff' must cost more" in against.output
+    assert run("lint", "fp + 0.5 * fn", "--judge", "routing").exit_code == 1
+
+
+def test_what_the_objective_of_a_check_leaves_open_is_settled_by_options() -> None:
+    """Its reading stands at the head, also of a refusal."""
+    with pytest.raises(InputError, match="not settled"):
+        run("lint", "fp + 0.4 * fn", "--objective", "fewer false alarms")
+    settled = run("lint", "fp + 0.4 * fn", "--objective", "fewer false alarms", "--target", "precision")
+    assert settled.exit_code == 1
+    assert "read as:   Raise precision by making fewer false positives" in settled.output
+    assert "left out, as it was not understood" in settled.output
+    both = ("--objective", "precision first; and be kind", "--yes", "--declares", "fp")
+    assert run("lint", "fp + 0.4 * fn", *both).exit_code == 0

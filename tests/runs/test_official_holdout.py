@@ -46,6 +46,7 @@ def test_the_test_part_is_sealed_and_stays_sealed(
     count = len((folder / "test.jsonl").read_text(encoding="utf-8").splitlines())
     assert f"holdout {count}, final 0 rows" in out
     assert "the split is prescribed" in out
+    assert "by group" not in out.split("the split is prescribed")[0]
     _, out, _ = run(capsys, "bench", "groundedness", "test.jsonl", "--model", "simulated")
     assert f"{count} rows are sealed" in out, out
     code, out, err = run(capsys, "optimize", "groundedness", *options, *RUN, "--seed", "3")
