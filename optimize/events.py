@@ -213,6 +213,23 @@ class StepTaken(RunEvent):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Pruned(RunEvent):
+    """At the end of the search, sentences that earn nothing were looked for and taken out."""
+
+    kind = "pruned"
+    version: str
+    """Of the prompt that the search ended at."""
+    sentences: tuple[Json, ...]
+    """Each with `part`, `text` and what it has `earned`: the loss more without it, None where it earns nothing."""
+    pruned: str | None = None
+    """Version of the prompt without those that earn nothing; None where there is none."""
+    loss: float | None = None
+    """Of that prompt on the validation rows."""
+    kept: bool
+    """Whether it took the other one's place."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class BestCandidate(RunEvent):
     """The search ended with this prompt; with none where no candidate beat the first prompt."""
 
@@ -424,7 +441,8 @@ class GateAnswered(RunEvent):
 KINDS: Mapping[str, type[RunEvent]] = {
     event.kind: event
     for event in (
-        *(Started, RowsSplit, Benchmarked, SliceChosen, LossFrozen, SearchStarted, StepTaken, BestCandidate),
+        *(Started, RowsSplit, Benchmarked, SliceChosen, LossFrozen, SearchStarted, StepTaken),
+        *(Pruned, BestCandidate),
         *(HunksMeasured, GateDecided, ThresholdTuned, Remeasured, Reviewed, HunksRefused, GateAnswered),
     )
 }

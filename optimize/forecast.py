@@ -36,6 +36,7 @@ from .losses.request import LISTED_PAIRS, loss_request, scale_facts
 from .proposers import FewShot, Gepa, HumanEdit, Mipro, Proposer, Rewrite, TextGrad
 from .proposers.textgrad import MOMENTUM
 from .proposers.texts import TEXT_LIMIT
+from .pruning import ablation_rows, most_pruned, prunes
 from .racing.schedule import RaceSettings
 from .settings import RunSettings
 
@@ -92,6 +93,11 @@ class PlannedRun:
     def tries(self) -> bool:
         """Whether candidates are tried on training rows before they race."""
         return self.settings.search_parts.trial and not isinstance(self.proposer, HumanEdit)
+
+    @property
+    def prunes(self) -> bool:
+        """Whether sentences that earn nothing are looked for at the end."""
+        return prunes(self.settings, self.proposer.name)
 
     @property
     def verdict_limit(self) -> int:
@@ -222,6 +228,11 @@ def bound_run(planned: PlannedRun) -> tuple[Asked, ...] | None:
     if settings.steps:
         # The gate judges both prompts on the holdout, the closing report both on the final rows, and the new one on
         # the training rows; what either has answered before is cached.
+        if planned.prunes:
+            # The prompt without each sentence on some rows, and without several on all.
+            some = _some(validation, min(ablation_rows(validation.calls), validation.calls))
+            pruned = (some, most_pruned(settings.steps), more)
+            lines.append(_judged("ablation", pruned, (validation, 1, more), reply=reply))
         closing = ((sealed, 1, 0), (sealed, 1, more), (train, 1, more))
         if settings.hunks:
             # Each hunk left out and added alone; both whole prompts were validated before.
@@ -263,6 +274,7 @@ def count_exchanges(planned: PlannedRun, *, judge: bool, optimizer: bool) -> int
         if settings.steps:
             # The gate, what it asks again, and the closing table.
             count += min(1, settings.hunks) + 1 + ROUNDS + 1
+            count += 2 * planned.prunes
     if optimizer:
         count += _loss_line(planned).calls
     match proposer:
@@ -401,6 +413,9 @@ def draw_runs(planned: PlannedRun, *, draws: int = DRAWS, seed: int = 0) -> Draw
         judge += _draw_race(running, validation, rng)
         new = (running > 0) & (rng.random(draws) < accepted)
         changed |= new
+    if planned.prunes:
+        sentences = rng.integers(0, most_pruned(settings.steps), draws, endpoint=True)
+        judge += np.where(changed, sentences * ablation_rows(validation) + validation, 0)
     judge += np.where(changed, 2 * sealed + train, 0)
     return Drawn(judge=judge.astype(np.int64), optimizer=optimizer.astype(np.int64))
 

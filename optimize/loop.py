@@ -36,6 +36,7 @@ from .holdout.ledger import remember_split, split_with_memory
 from .hunks import split_hunks
 from .losses.loss import Loss
 from .losses.objective import Objective
+from .pruning import prune
 from .search_state import SearchState
 from .settings import RunSettings, require_columns, require_judging
 from .step import Step
@@ -120,7 +121,7 @@ def benchmark(prompt: JudgePrompt, parts: Splits, services: Services, settings: 
 
 
 def search(run: RunContext, baseline: JudgedDataset) -> Archive:
-    """Search step by step: critique a minibatch, propose, check, race, validate, keep what is better.
+    """Search step by step: brief, propose, check, try, race, validate, keep what is better; prune at the end.
 
     Args:
         run: Its sealed parts give their sizes and nothing else.
@@ -134,6 +135,7 @@ def search(run: RunContext, baseline: JudgedDataset) -> Archive:
     run.services.record(SearchStarted(version=run.prompt.version, loss=first.loss, metrics=first.metrics))
     for number in range(1, run.settings.steps + 1):
         run.services.record(Step(number=number, state=state, run=run).take())
+    prune(run, state.archive)
     return state.archive
 
 

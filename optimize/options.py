@@ -118,6 +118,12 @@ class SearchOptions:
         0, "Split the diff of the new prompt into so many hunks at most, and measure each on validation.",
         low=0, high=20,
     )  # fmt: skip
+    ablate: Literal["added", "all", "none"] = _search(
+        "added",
+        "Sentences that are taken out at the end if they earn nothing: those that the run added, all of the criteria, "
+        "or none.",
+        choices=("added", "all", "none"),
+    )
     seed: int = _search(0, "Seed of the rows tried first and of resamples; never of the split.")
 
 

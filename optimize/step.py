@@ -23,7 +23,7 @@ from ..judges import (
 from ..judges.metrics.paired_comparison import common_rows
 from ..judges.models import ask_together
 from .archive import Candidate
-from .brief import Brief, build_brief
+from .brief import Attempt, Brief, build_brief
 from .context import RunContext, judge_rows
 from .events import ProposalRecord, StepTaken
 from .guarding import limits_beside
@@ -187,7 +187,28 @@ class Step:
 
     def _brief(self, plan: Plan) -> Brief:
         prompt = plan.parent.prompt
-        return build_brief(prompt, self.state.known(prompt), goal=self.run.goal, past=self.state.past, role=plan.role)
+        other = plan.other
+        if plan.role == "repair":
+            other = self.state.current
+        return build_brief(
+            prompt,
+            self.state.known(prompt),
+            goal=self.run.goal,
+            past=self.state.past,
+            role=plan.role,
+            other=None if other is None else self._attempt(other),
+        )
+
+    def _attempt(self, candidate: Candidate) -> Attempt:
+        """Return a candidate as a brief compares with it."""
+        judged = self.state.known(candidate.prompt)
+        return Attempt(
+            prompt=candidate.prompt,
+            loss=candidate.loss,
+            to_beat=self.state.first.loss,
+            result="kept" if candidate is self.state.current else "not kept",
+            trial=Trial(judged=judged, losses=self.run.goal.row_losses(judged)),
+        )
 
     def _propose(self, brief: Brief, number: int) -> Proposal | NoProposal:
         """Ask the proposer; what fails for this proposal alone becomes its reason."""

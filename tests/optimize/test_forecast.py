@@ -96,8 +96,9 @@ def made(rows: Dataset, seed: int, proposer: Proposer | None = None, **changes: 
     some = replace(rows, rows=rows.rows[: rng.randint(40, len(rows))])
     settings = RunSettings(
         steps=rng.randint(0, 4),
-        candidates=rng.choice((1, 1, 3)),
-        batch=rng.randint(1, 12),
+        candidates=rng.choice((0, 1, 3)),
+        batch=rng.choice((1, 12, 256)),
+        ablate=rng.choice(("added", "all", "none")),
         slice=rng.choice(["auto", "all"]),
         shares=rng.choice([(30, 20, 30, 20), (25, 25, 25, 25), (40, 30, 30, 0), (20, 50, 20, 10)]),
         seed=seed,
@@ -254,9 +255,14 @@ class Slow:
         """See `Model.close`."""
 
 
+GUIDED: dict[str, Any] = {"unguided": False, "shares": (30, 20, 30, 20)}
+
+
 def test_the_worst_run_comes_close_to_the_bound(rows: Dataset) -> None:
     """With every loss refused, every retry used and every candidate kept, the bound is nearly reached."""
-    run = made(rows, 1, TextGrad(), steps=3, batch=28, slice="all", unguided=False, shares=(30, 20, 30, 20))
+    run = made(
+        rows, 1, TextGrad(), steps=3, batch=28, slice="all", ablate="none", unguided=False, shares=(30, 20, 30, 20)
+    )
     run = replace(
         run,
         dataset=rows,
@@ -276,7 +282,9 @@ def test_the_worst_run_comes_close_to_the_bound(rows: Dataset) -> None:
 
 def test_a_judge_that_answers_no_sealed_row_is_asked_again_within_the_bound(rows: Dataset) -> None:
     """Every holdout row on both sides, three times more: exactly what the bound has for it."""
-    run = made(rows, 1, TextGrad(), steps=3, batch=28, slice="all", unguided=False, shares=(30, 20, 30, 20))
+    run = made(
+        rows, 1, TextGrad(), steps=3, batch=28, slice="all", ablate="none", unguided=False, shares=(30, 20, 30, 20)
+    )
     parts = split_dataset(rows, shares=run.settings.shares)
     run = replace(run, dataset=rows, parts=parts, objective=read_objective("raise accuracy"))
     open_alone = Improving(rows, read=(*parts.train.rows, *parts.validation.rows))

@@ -301,6 +301,7 @@ class Contrary(Overheard):
         return completion
 
 
+LOSS = '{"expression": "0.9 * fp + 0.4 * fn", "declares": {"fp_costs_more_than_fn": true}}'
 HOPELESS = PROMPT.criteria + "\nGive the top grade to everything."
 
 
@@ -310,11 +311,12 @@ def test_a_candidate_that_cannot_win_is_dropped_before_all_rows_are_judged(stage
     model = Contrary()
     fixed = Fixed(make=lambda prompt, bench: prompt.edited(criteria=HOPELESS))
     parts = SearchParts(trial=stage == "trial", early=False)
-    _, steps = run_with(data, fixed, model, shares=(20, 60, 10, 10), search_parts=parts)
+    loss = parse_loss(LOSS, written_by="person")
+    _, steps = run_with(data, fixed, model, shares=(20, 60, 10, 10), search_parts=parts, loss=loss)
     found = steps[0][stage]
     judged, rows = found["standings"][1]["rows"], found["rows"]
     assert found["proven"] is True
-    assert judged < rows
+    assert judged < rows or stage == "trial"
     part = "training" if stage == "trial" else "validation"
     assert steps[0]["result"] == f"worse: it cannot win, shown on {judged} of {rows} {part} rows"
     hopeless = sum(r.purpose == "judge" and "top grade to everything" in r.messages[0].content for r in model.heard)
@@ -352,9 +354,6 @@ def test_several_candidates_race_and_each_is_told_of(data: Dataset) -> None:
     assert len(step["race"]["standings"]) == 2
     assert step["others"][0]["version"] == PROMPT.edited(criteria=HOPELESS).version
     assert "training rows" in step["others"][0]["result"]
-
-
-LOSS = '{"expression": "0.9 * fp + 0.4 * fn", "declares": {"fp_costs_more_than_fn": true}}'
 
 
 def test_a_finisher_is_validated_where_validation_has_rows_without_a_label(plain: Dataset) -> None:
