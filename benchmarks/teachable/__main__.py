@@ -30,7 +30,7 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from multiprocessing import get_context
 from pathlib import Path
@@ -57,6 +57,7 @@ from world import (
 from judgewright.judges import Client, Completion, Dataset, JudgePrompt, Request, Row, Splits
 from judgewright.judges.models import FailedCall, MemoryRecord
 from judgewright.optimize import (
+    Brief,
     Event,
     Gepa,
     Loss,
@@ -96,6 +97,24 @@ class Arm:
     """Every wrong decision costs the same, but for what the checks of a loss ask."""
     wording_only: bool = False
     shuffled: bool = False
+    patched: Mapping[str, Any] = field(default_factory=dict)  # Any: what a module of the brief has
+    """Names in the module of the brief that this arm replaces: parts that have no switch."""
+
+
+BRIEF: Any = sys.modules[Brief.__module__]  # Any: its names are replaced
+GROUP_ERRORS = BRIEF.group_errors
+
+
+def _ungrouped(*arguments: Any, **named: Any) -> tuple[Any, ...]:  # Any: as `group_errors` has them
+    """Return one group for each kind of error, without a cause."""
+    groups = GROUP_ERRORS(*arguments, **named)
+    kinds = dict.fromkeys(group.kind for group in groups)
+    joined: list[Any] = []
+    for kind in kinds:
+        same = [group for group in groups if group.kind == kind]
+        rows = tuple(sorted(row for group in same for row in group.rows))
+        joined.append(replace(same[0], cause="as found", words=(), rows=rows))
+    return tuple(joined)
 
 
 ARMS: Mapping[str, Arm] = {
@@ -118,6 +137,9 @@ PART_ARMS: Mapping[str, Arm] = {
     "without roles": Arm(proposer=TextGrad(), settings={"search_parts": SearchParts(roles=False)}),
     "without repair": Arm(proposer=TextGrad(), settings={"search_parts": SearchParts(repair=False)}),
     "one candidate a step": Arm(proposer=TextGrad(), settings={"candidates": 1}),
+    "without neighbours": Arm(proposer=TextGrad(), patched={"nearest_right": lambda *_: {}}),
+    "without groups": Arm(proposer=TextGrad(), patched={"group_errors": _ungrouped, "EACH_GROUP": 14}),
+    "sixty rows in place of fourteen": Arm(proposer=TextGrad(), patched={"MOST_ROWS": 60, "EACH_GROUP": 20}),
 }
 CONTROL_ARMS: Mapping[str, Arm] = {
     "shuffled labels": Arm(proposer=TextGrad(), shuffled=True),
@@ -311,12 +333,20 @@ def _split_once(place: Place) -> Iterator[None]:
         place.parts = parts
         return parts
 
-    kept = LOOP.split_rows, LOOP.measure_everything
-    LOOP.split_rows, LOOP.measure_everything = split, lambda *_: None
+    with _patched(LOOP, {"split_rows": split, "measure_everything": lambda *_: None}):
+        yield
+
+
+@contextmanager
+def _patched(module: Any, values: Mapping[str, Any]) -> Iterator[None]:  # Any: a module and what is in it
+    kept = {name: getattr(module, name) for name in values}
     try:
+        for name, value in values.items():
+            setattr(module, name, value)
         yield
     finally:
-        LOOP.split_rows, LOOP.measure_everything = kept
+        for name, value in kept.items():
+            setattr(module, name, value)
 
 
 @contextmanager
@@ -331,7 +361,7 @@ def _optimizing(place: Place, arm: Arm, steps: int, notes: Notes) -> Iterator[tu
     loss = _plain_loss(place.task) if arm.plain_loss else None
     settings = RunSettings(steps=steps, seed=place.seed, shares=SHARES, loss=loss, **arm.settings)
     try:
-        with _split_once(place), Client(model, record=place.record) as client:
+        with _split_once(place), _patched(BRIEF, arm.patched), Client(model, record=place.record) as client:
             services = Services(
                 judge_client=client,
                 optimizer_client=client,
