@@ -294,10 +294,7 @@ class _Pages:
         other = self.brief.other
         if other is None:
             return ""
-        title = self.add(
-            "# Compared with another prompt\n"
-            + ("That other prompt came before this one." if self.brief.role == "repair" else describe_attempt(other))
-        )
+        title = self.add(f"# Compared with another prompt\nThe validation loss of the other one is {other.loss:.4f}.")
         changes = self.add(_changes(other.prompt, self.brief.prompt, "the other prompt", "this one"), self.left // 4)
         rows = "" if other.trial is None else self._contrast(other.trial, self.left // 3, "P", as_candidate=False)
         return "\n".join(piece for piece in (title, changes, rows) if piece)

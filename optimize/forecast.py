@@ -26,7 +26,6 @@ from ..judges import (
     judge_request,
 )
 from ..judges.models import Forecast, ModelSettings
-from .brief import BUDGET
 from .holdout.unanswered import ROUNDS
 from .invariants import EXAMPLE_TOKENS, token_cap
 from .losses.classes import Classes
@@ -47,8 +46,8 @@ _REFUSAL_TOKENS = 2_000
 """Tokens that the reasons against one loss may take in the next request."""
 _FRAME_TOKENS = 4_000
 """Tokens of the fixed texts around what an optimizer request is about; TextGrad's longest has about 1,500."""
-_BRIEF_TOKENS = 2 * BUDGET
-"""A brief beside the prompt, counted as the budget reserves: half a token a byte, where the brief has a quarter."""
+_BRIEF_SHARE = 2
+"""The budget reserves half a token a byte, where a brief counts a quarter."""
 _RESENT = 3
 """Tokens that the estimate may make of one token of a reply, when the reply is part of the next request."""
 _SLICE_TOKENS = 500
@@ -154,7 +153,9 @@ def bound_proposal(planned: PlannedRun) -> StepBound | None:
             shares = proposer.gradients
             reply = planned.text_limit
             prompt = token_cap(planned.prompt)
-            shown = 2 * prompt + _BRIEF_TOKENS  # the part, the rest of the prompt, the critique
+            shown = (
+                2 * prompt + _BRIEF_SHARE * planned.settings.brief_tokens
+            )  # the part, the rest of the prompt, the critique
             request = _FRAME_TOKENS + shown + shares * _RESENT * reply + (2 + MOMENTUM) * prompt
             again = parts * proposer.retries
             return StepBound(
@@ -164,7 +165,7 @@ def bound_proposal(planned: PlannedRun) -> StepBound | None:
                 reply=reply,
             )
         case Rewrite():
-            request = _FRAME_TOKENS + 2 * token_cap(planned.prompt) + _BRIEF_TOKENS
+            request = _FRAME_TOKENS + 2 * token_cap(planned.prompt) + _BRIEF_SHARE * planned.settings.brief_tokens
             return StepBound(
                 optimizer=1 + proposer.retries,
                 again=proposer.retries,

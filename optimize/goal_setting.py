@@ -61,7 +61,8 @@ def find_target(baseline: JudgedDataset, objective: Objective, services: Service
         baseline,
         metric=objective.target,
         columns=settings.slice_columns or None,
-        exclude=settings.exclude,
+        # Reasons tell the label.
+        exclude=(*settings.exclude, *([settings.explanation] if settings.explanation else [])),
         keep=settings.keep,
         seed=settings.seed,
     )

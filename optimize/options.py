@@ -124,6 +124,12 @@ class SearchOptions:
         "or none.",
         choices=("added", "all", "none"),
     )
+    brief_tokens: int = _search(
+        12_000, "Tokens of what the optimizer model is told beside the judge's prompt.", low=1_000, high=200_000
+    )
+    explanation: str | None = _search(
+        None, "Column with annotators' reasons; the optimizer model reads them beside training rows, no slice uses it."
+    )
     seed: int = _search(0, "Seed of the rows tried first and of resamples; never of the split.")
 
 

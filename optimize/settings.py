@@ -94,8 +94,7 @@ def require_columns(dataset: Dataset, settings: RunSettings) -> None:
         InputError: A column is missing, or the slice cannot be read.
     """
     columns = [*settings.slice_columns, *settings.exclude, *settings.keep]
-    if settings.by:
-        columns.append(settings.by)
+    columns += [column for column in (settings.by, settings.explanation) if column]
     for column in columns:
         require_column(dataset, column)
     if settings.slice not in ("auto", "all"):

@@ -197,6 +197,8 @@ class Step:
             past=self.state.past,
             role=plan.role,
             other=None if other is None else self._attempt(other),
+            budget=self.run.settings.brief_tokens,
+            explanation=self.run.settings.explanation,
         )
 
     def _attempt(self, candidate: Candidate) -> Attempt:

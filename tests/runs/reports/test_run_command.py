@@ -107,6 +107,8 @@ def test_every_other_setting_comes_back(tmp_path: Path, monkeypatch: pytest.Monk
         keep=("d", "e"),
         shares=(40, 20, 30, 10),
         by="lang",
+        brief_tokens=4_000,
+        explanation="why",
         seed=7,
         max_tokens=300,
     )
