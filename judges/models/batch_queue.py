@@ -164,6 +164,10 @@ class BatchQueue:
         """See `Courier.carries`."""
         return os.path.lexists(_way_path(file.path))
 
+    def forget(self, file: RequestFile) -> None:
+        """See `Courier.forget`."""
+        _way_path(file.path).unlink(missing_ok=True)
+
     def carry(self, files: Sequence[RequestFile], report: Callable[[str], None]) -> None:
         """See `Courier.carry`."""
         if self._needs_key:

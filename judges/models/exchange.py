@@ -8,7 +8,7 @@ the call record, and awaited: `Waiting` ends the command, and the next one reads
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import Future
 from contextvars import ContextVar
 from dataclasses import replace
@@ -93,6 +93,10 @@ class Courier(Protocol):
         """
         ...
 
+    def forget(self, file: RequestFile) -> None:
+        """Drop what is kept beside a file, which nobody needs any more."""
+        ...
+
 
 class Exchange:
     """The calls of one client, asked through the files of a folder.
@@ -149,6 +153,17 @@ class Exchange:
                 group[self] = partial(self._exchange, context, counters.stats, report)
                 raise Waiting(f"waiting for {len(missing):,} replies", awaits={})
             self._exchange(context, counters.stats, report)
+
+    def tidy(self, recorded: Callable[[Collection[str]], Collection[str]]) -> None:
+        """Remove the files of a courier whose every call is recorded; what a person carries stays.
+
+        Args:
+            recorded: Returns which of some calls, by `call_id`, need not be asked again.
+        """
+        if self._courier is not None:
+            contents = self._folder.read()
+            calls = {call for file in contents.requests for call in file.calls}
+            self._folder.remove(recorded(calls), self._courier.forget)
 
     # Replies.
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -101,13 +101,14 @@ class Contents:
 
     def open_files(self) -> list[RequestFile]:
         """Return the request files of which no line has a reply yet: somebody may be at work on them."""
-        return [file for file in self.requests if not self._returned(file)]
+        return [file for file in self.requests if not self.returned(file)]
 
     def askings(self, call: str) -> int:
         """Return how often a call was written into a request file."""
         return max((file.calls.get(call, 0) for file in self.requests), default=0)
 
-    def _returned(self, file: RequestFile) -> bool:
+    def returned(self, file: RequestFile) -> bool:
+        """Return whether any line of a request file has a reply."""
         for call, asking in file.calls.items():
             if any(reply.asking == asking for reply in self.replies.get(call, ())):
                 return True
@@ -201,6 +202,26 @@ class ExchangeFolder:
                     return False
                 expected.remove(line.rstrip(b"\n"))
         return True
+
+    def remove(self, recorded: Collection[str], forget: Callable[[RequestFile], None]) -> None:
+        """Remove the request files whose every call is recorded, and their replies, which nobody reads again.
+
+        Args:
+            recorded: Calls.
+            forget: Called with each request file before it goes.
+        """
+        contents = self.read()
+        needed: set[str] = set()
+        for file in contents.requests:
+            if contents.returned(file) and file.calls.keys() <= set(recorded):
+                forget(file)
+                file.path.unlink(missing_ok=True)
+            else:
+                needed |= file.calls.keys()
+        for path in {reply.path for replies in contents.replies.values() for reply in replies}:
+            calls = {call for call, _, _ in self._read[path].ids}
+            if calls <= set(recorded) and not calls & needed:
+                path.unlink(missing_ok=True)
 
     def _next_number(self) -> int:
         matches = (_REQUESTS.fullmatch(path.name) for path in self.path.iterdir())

@@ -137,6 +137,21 @@ class CallStore:
             found.update(self._failures(part))
         return found
 
+    def recorded(self, calls: Collection[str]) -> set[str]:
+        """Return which of some calls need not be asked again in this run: they are answered, or it gave them up.
+
+        Args:
+            calls: The first half of each key, in hexadecimal digits.
+        """
+        failed = self._database.read("SELECT key FROM failure WHERE run_id = ?", (self._run_id,))
+        given_up = {key[:16].hex() for (key,) in failed}
+        recorded: set[str] = set()
+        for call in calls:
+            first = bytes.fromhex(call)
+            if call in given_up or self._database.read(_ANSWERED, (first + bytes(16), first + b"\xff" * 16)):
+                recorded.add(call)
+        return recorded
+
     def sent(self, key: bytes, *, reserved_cost: float | None, reserved_tokens: int) -> Future[None]:
         """See `CallRecord.sent`."""
         damaged = key in self._damaged
@@ -341,6 +356,7 @@ _RECENT = """
 SELECT request.request_json, response_json FROM call JOIN request USING (seq)
 WHERE call.state = 'done' ORDER BY call.seq DESC LIMIT ?
 """
+_ANSWERED = "SELECT 1 FROM call WHERE key BETWEEN ? AND ? AND state = 'done' LIMIT 1"
 _LOSE = """
 UPDATE attempt SET state = 'lost', settled = ? WHERE state = 'sent' AND run_id = ? AND key = ?
 """

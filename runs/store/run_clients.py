@@ -41,17 +41,23 @@ def open_run_clients(
     budget = Budget(money=allowance.money, tokens=allowance.tokens, spent=record.spending())
     with ExitStack() as opened:
         clients: dict[tuple[str, Via], Client] = {}
+        exchanges: list[Exchange] = []
         for model, via in models or ((options.model, options.via),):
+            exchange = open_exchange(workspace, model, via, options, environment)
+            if exchange is not None:
+                exchanges.append(exchange)
             client = open_client(
                 model,
                 environment,
                 record=record,
                 budget=budget,
-                exchange=open_exchange(workspace, model, via, options, environment),
+                exchange=exchange,
                 concurrency=options.concurrency,
             )
             clients[model, via] = opened.enter_context(client)
         yield clients
+        for exchange in exchanges:
+            exchange.tidy(record.recorded)
 
 
 def open_exchange(

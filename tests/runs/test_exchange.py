@@ -121,9 +121,14 @@ def test_a_batch_is_resumed_by_the_same_command(rows: str, capsys: pytest.Captur
             assert code == 3
             awaits = body["error"]["awaits"]
             assert [batch["status"] for batch in awaits["batches"]] == ["validating"]
+            kept = Path(".judgewright/batches")
+            assert [path.name[:10] for path in kept.glob("*/*.jsonl")] == ["requests-0"]
             code, body = run(capsys, *command)
             assert (code, body["calls"]) == (0, awaits["requests"])
-    (_, second) = summaries(Path())
+            # What the record has is kept twice no longer.
+            assert [path.name for path in kept.rglob("*") if path.is_file()] == ["README.txt"]
+            assert run(capsys, *command)[1]["calls"] == 0
+    (_, second, _) = summaries(Path())
     assert second.cost == pytest.approx(second.tokens / 2e6)
     assert second.in_doubt == 0
 

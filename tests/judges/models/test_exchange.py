@@ -2,7 +2,7 @@
 
 import json
 import os
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -22,6 +22,7 @@ from judgewright.judges.models import (
     Message,
     Prices,
     Request,
+    RequestFile,
     Spending,
     ask_together,
 )
@@ -331,3 +332,42 @@ def test_however_replies_come_each_request_is_open_in_one_place_or_answered(
         except Waiting:
             write(folder / "rest.jsonl", [echo(line) for lines in asked(folder).values() for line in lines])
     assert texts(client(folder, record).ask(rows(6))) == [f"echo row {i}" for i in range(6)]
+
+
+class Nobody:
+    """A courier whose files a person answers."""
+
+    def __init__(self) -> None:
+        self.forgotten: list[str] = []
+
+    def carries(self, file: RequestFile) -> bool:
+        """Everything is on its way."""
+        return True
+
+    def carry(self, files: Sequence[RequestFile], report: Callable[[str], None]) -> None:
+        """It takes a while."""
+        raise Waiting(f"{len(files)} files", awaits={})
+
+    def forget(self, file: RequestFile) -> None:
+        """Note it."""
+        self.forgotten.append(file.path.name)
+
+
+def test_files_go_once_every_call_of_theirs_is_recorded(tmp_path: Path) -> None:
+    """One that is on its way stays, and so does one with a call that has no answer; nothing is asked twice for it."""
+    courier, record = Nobody(), MemoryRecord()
+    exchange = Exchange(tmp_path, courier=courier)
+    model = Endpoint(name="by-hand", base_url=NOWHERE, api_key=None)
+    asker = Client(model, record=record, exchange=exchange)
+    for start in (0, 10, 20):
+        waiting(asker, rows(3, start))
+    first, second, third = asked(tmp_path).values()
+    write(tmp_path / "replies-0001.jsonl", map(echo, first))
+    write(tmp_path / "replies-0002.jsonl", map(echo, second[:2]))
+    asker.ask(rows(3))
+    waiting(asker, rows(3, 10))
+    answered = {line["custom_id"][3:35] for line in (*first, *second[:2], *third)}
+    exchange.tidy(answered.intersection)
+    assert [name[:13] for name in courier.forgotten] == ["requests-0001"]
+    kept = sorted(path.name[:13] for path in tmp_path.glob("*.jsonl"))
+    assert kept == ["replies-0002.", "requests-0002", "requests-0003", "requests-0004"]
