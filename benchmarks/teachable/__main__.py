@@ -1,6 +1,7 @@
 """Compare ways to improve a judge in a world where it is known which sentences help.
 
-    python benchmarks/teachable [--sealed] [--arms NAME,...] [--worlds slices,plain] [--jobs 2] [--out FILE]
+    python benchmarks/teachable [--sealed | --controls] [--parts] [--arms 'NAME;...'] [--worlds slices,plain]
+                                [--budgets 1,3,5] [--jobs 2] [--out FILE]
 
 `world.py` says what the judge gets wrong, `optimizer.py` what the optimizer model can learn from a request. Everything
 between them is the product as it stands: `optimize()` with its split, slice search, loss, proposers, race and gate,
@@ -419,12 +420,16 @@ def count_rules(truth: Truth, survivor: JudgePrompt | None) -> dict[str, int]:
     return counts
 
 
-def run_seed(world: str, seed: int, arms: Sequence[str], budget: int) -> list[dict[str, Any]]:  # Any: JSON
-    """Run the arms of a split; they share its record of calls, which saves time and nothing else."""
-    both = {**ARMS, **PART_ARMS, **CONTROL_ARMS}
-    place = open_place(world, seed, shuffled=any(both[name].shuffled for name in arms))
-    cap = budget * (STEP_CALLS + round(ROWS * SHARES[1] / 100))
-    return [run_arm(place, name, both[name], cap) for name in arms]
+def cap_of(budget: int) -> int:
+    """Return the requests of so many steps of TextGrad that validate whole."""
+    return budget * (STEP_CALLS + round(ROWS * SHARES[1] / 100))
+
+
+def run_seed(world: str, seed: int, missing: Sequence[tuple[str, int]]) -> list[dict[str, Any]]:  # Any: JSON
+    """Run arms of a split, each at a budget; they share its record of calls, which saves time and nothing else."""
+    arms = {**ARMS, **PART_ARMS, **CONTROL_ARMS}
+    place = open_place(world, seed, shuffled=any(arms[name].shuffled for name, _ in missing))
+    return [run_arm(place, name, arms[name], cap_of(budget)) for name, budget in missing]
 
 
 def over_splits(values: Sequence[float]) -> tuple[float, float, float]:
@@ -495,6 +500,31 @@ def write_table(runs: Sequence[Mapping[str, Any]], world: str, arms: Sequence[st
     return "\n".join(lines)
 
 
+def write_curve(runs: Sequence[Mapping[str, Any]], world: str, arms: Sequence[str], budgets: Sequence[int]) -> str:
+    """Return what each arm reaches with each budget, and the first arm's lead at each, as Markdown."""
+    useful: dict[tuple[str, int], dict[int, float]] = {}
+    for run in runs:
+        if run["world"] == world:
+            useful.setdefault((run["arm"], run["cap"]), {})[run["seed"]] = run["useful"]
+    found = [name for name in arms if all((name, cap_of(budget)) in useful for budget in budgets)]
+    if len(budgets) < 2 or not found:
+        return ""
+    lines = [f"| {world}: useful, by budget | {' | '.join(map(str, budgets))} |", "|---" * (len(budgets) + 1) + "|"]
+    for name in found:
+        cells: list[str] = []
+        for budget in budgets:
+            mine, first = useful[name, cap_of(budget)], useful[found[0], cap_of(budget)]
+            seeds = sorted(set(mine) & set(first))
+            value, half, _ = over_splits([mine[seed] for seed in seeds])
+            cell = f"{value:+.1f} ± {half:.1f}"
+            if name != found[0]:
+                apart, reach, _ = over_splits([first[seed] - mine[seed] for seed in seeds])
+                cell += f"; {found[0]} {apart:+.1f} [{apart - reach:+.1f}, {apart + reach:+.1f}]"
+            cells.append(cell)
+        lines.append(f"| {name} | {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
 def main() -> None:
     """Run what is not there yet, and print the tables."""
     parser = argparse.ArgumentParser()
@@ -506,7 +536,9 @@ def main() -> None:
     parser.add_argument("--parts", action="store_true", help="each part of the search switched off in turn")
     parser.add_argument("--worlds", default="slices,plain")
     parser.add_argument("--splits", type=int, default=24)
-    parser.add_argument("--budget", type=int, default=BUDGET, help="in steps of TextGrad that validate whole")
+    parser.add_argument(
+        "--budgets", default=str(BUDGET), help="in steps of TextGrad that validate whole, such as 1,3,5"
+    )
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--out", type=Path)
     options = parser.parse_args()
@@ -519,19 +551,22 @@ def main() -> None:
     if options.out and options.out.exists():
         runs = [json.loads(line) for line in options.out.read_text(encoding="utf-8").splitlines()]
     worlds = options.worlds.split(",")
-    cap = options.budget * (STEP_CALLS + round(ROWS * SHARES[1] / 100))
+    budgets = sorted(int(budget) for budget in options.budgets.split(","))
     there = {(run["world"], run["seed"], run["arm"], run["cap"]) for run in runs}
     tasks = []
     for seed in seeds:
         for world in worlds:
-            missing = [name for name in arms if (world, seed, name, cap) not in there]
+            missing = [
+                (name, budget)
+                for name in arms
+                for budget in budgets
+                if (world, seed, name, cap_of(budget)) not in there
+            ]
             # Shuffled rows are other rows.
-            for group in (
-                [name for name in missing if name == "shuffled labels"],
-                [name for name in missing if name != "shuffled labels"],
-            ):
+            shuffled = [one for one in missing if CONTROL_ARMS.get(one[0], ARMS["guided"]).shuffled]
+            for group in (shuffled, [one for one in missing if one not in shuffled]):
                 if group:
-                    tasks.append(partial(run_seed, world, seed, group, options.budget))
+                    tasks.append(partial(run_seed, world, seed, group))
     with ProcessPoolExecutor(options.jobs, mp_context=get_context("fork")) as pool:
         for done in as_completed([pool.submit(task) for task in tasks]):
             for run in done.result():
@@ -541,10 +576,12 @@ def main() -> None:
                         file.write(json.dumps(run) + "\n")
                 text = f"{run['world']} {run['seed']} {run['arm']:20} {run['requests']:5} {run['steps']:3}"
                 print(f"{text} {run['outcome']} {100 * run['useful']:+.1f} {run['cpu']:.1f} s", file=sys.stderr)
-    runs = [run for run in runs if run["cap"] == cap and run["seed"] in seeds]
+    runs = [run for run in runs if run["seed"] in seeds]
+    at_most = [run for run in runs if run["cap"] == cap_of(budgets[-1])]
     for world in worlds:
-        if table := write_table(runs, world, arms):
-            print(table + "\n")
+        for table in (write_table(at_most, world, arms), write_curve(runs, world, arms, budgets)):
+            if table:
+                print(table + "\n")
 
 
 if __name__ == "__main__":
