@@ -41,6 +41,7 @@ from ...judges.reliability import AttackReport, attack_success_rate
 from ...optimize.holdout.row_fingerprints import KEY_COLUMN, row_keys
 from ..config.environment import Environment
 from ..config.options import BenchOptions, ModelOptions, TrustOptions
+from ..store.model_tests import find_test
 from ..store.run_clients import start_run_client
 from ..store.sealed_rows import enter_look, seal_of, version_of
 from ..store.workspace import Workspace
@@ -150,6 +151,9 @@ def run_bench(
     if kept is not None:
         notes.append(f"decided by the kept rule {kept.rule.version}: positive at {kept.rule.threshold:g}")
         notes += kept.caveats(model=first.model, confidence=options.confidence)
+    test = find_test(workspace, client.model)
+    if test is not None and (note := test.note(confidence=options.confidence)):
+        notes.append(note)
     return BenchResult(
         judged=first,
         benchmark=measure(first),

@@ -35,6 +35,7 @@ from ..config.environment import SIMULATED, Allowance, Environment, open_model, 
 from ..config.options import Via
 from ..store.calls import CallStore
 from ..store.ledger import HoldoutLedger
+from ..store.model_tests import find_test
 from ..store.run_config import RunConfig, open_proposer
 from ..store.sides import sides_beside
 from ..store.workspace import Workspace
@@ -179,7 +180,7 @@ def plan_run(workspace: Workspace, config: RunConfig, environment: Environment, 
         pilot=seen,
         notes=(
             *_notes(planned, seen),
-            *_settings_notes(workspace, dict(zip(names, models, strict=True))),
+            *_settings_notes(workspace, dict(zip(names, models, strict=True)), config.confidence),
             *_unused_notes(config, environment),
         ),
     )
@@ -339,8 +340,8 @@ def _span(draws: FloatArray, most: float | None, reason: str = "") -> Span:
     return Span(p50=middle, p95=high, at_most=most, reason=reason if most is None else "")
 
 
-def _settings_notes(workspace: Workspace, models: Mapping[str, Model]) -> list[str]:
-    """Say which settings the endpoints refuse or ignore, as the workspace's calls show."""
+def _settings_notes(workspace: Workspace, models: Mapping[str, Model], confidence: str) -> list[str]:
+    """Say which settings the endpoints refuse or ignore, as the workspace's calls and tests show."""
     notes: list[str] = []
     for name, model in models.items():
         if name == SIMULATED:
@@ -348,7 +349,10 @@ def _settings_notes(workspace: Workspace, models: Mapping[str, Model]) -> list[s
         calls: list[tuple[Request, Completion]] = []
         if workspace.exists:
             calls = CallStore(workspace.database, "").recent(endpoint=model.endpoint, model=model.name)
-        if not calls:
+        test = find_test(workspace, model)
+        if test is not None and (note := test.note(confidence=confidence)):
+            notes.append(f"{name}: {note}")
+        if not calls and test is None:
             notes.append(f"{name!r} was not asked here yet: `judgewright models test {name}` says what it honours")
         dropped = {parameter for _, completion in calls for parameter in completion.dropped}
         ignored = Counter(parameter for call in calls for parameter in ignored_parameters(*call))

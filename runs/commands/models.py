@@ -138,19 +138,25 @@ def test(
 ) -> None:
     """Ask NAME a few small things, and say which settings its endpoint honours, how fast it is and what it costs.
 
-    It sends about twenty requests; nothing is recorded. Without --rows they are about built-in rows, which are made up.
-    NAME is what --model takes; NAME@URL works too.
+    It sends about twenty requests. Without --rows they are about built-in rows, which are made up. NAME is what --model
+    takes; NAME@URL works too. No reply is recorded; what is ignored is kept in the workspace, for plan and bench.
     """
     from ...judges import JudgeSettings, load_dataset
     from ...judges.files.rows_in_memory import rows_in_memory
     from ..actions.check_model import check_model
     from ..demo import demo_rows
+    from ..store.model_tests import keep_test
 
     prompt = workspace.registry.get(judge)
     source = rows or rows_in_memory(demo_rows(documents=3), name="the built-in rows")
     dataset = load_dataset(source, inputs=prompt.inputs, scale=prompt.scale, limit=limit, skip_incomplete=True)
     environment = asking_environment(workspace.root, name)
     report = check_model(name, environment, prompt, dataset, judge=JudgeSettings(max_tokens=max_tokens))
+    ignored = [check.setting for check in report.checks if check.outcome == "ignored"]
+    try:
+        keep_test(workspace, model=report.model, endpoint=report.base_url, ignored=ignored)
+    except OSError as error:
+        say(f"this is not kept for plan and bench: {inline(str(error))}", to_stderr=True)
     if as_json:
         say_json(report.to_json())
     else:

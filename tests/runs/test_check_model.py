@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ from judgewright.judges import InputError, ModelError
 from judgewright.judges.models import Completion, Request
 from judgewright.judges.simulated import Faults, Server, Simulated, make_app
 from judgewright.runs.cli import main
+from judgewright.runs.demo import write_demo_rows
 
 
 class Honest(Simulated):
@@ -77,7 +79,7 @@ def somewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_an_endpoint_that_honours_everything(capsys: pytest.CaptureFixture[str]) -> None:
-    """Each setting by name; nothing is recorded in the folder."""
+    """Each setting by name; no reply is recorded in the folder."""
     body = report(Honest(), capsys)
     assert body["outcomes"] == {
         "JSON schema": "honoured",
@@ -90,7 +92,7 @@ def test_an_endpoint_that_honours_everything(capsys: pytest.CaptureFixture[str])
     }
     assert (body["rows"], body["readable"], body["unreadable"]) == (6, 6, "")
     assert (body["thousand_rows"], body["cost"]) == (None, None)  # nobody knows this model's price
-    assert list(Path().iterdir()) == []
+    assert [str(path) for path in Path().rglob("*") if path.is_file()] == [".judgewright/model-tests.json"]
 
 
 def test_an_endpoint_that_ignores_everything(capsys: pytest.CaptureFixture[str]) -> None:
@@ -105,6 +107,34 @@ def test_an_endpoint_that_ignores_everything(capsys: pytest.CaptureFixture[str])
         "reasoning tokens": "cannot tell",
         "usage": "honoured",
     }
+
+
+def test_plan_and_bench_say_what_a_test_found(capsys: pytest.CaptureFixture[str]) -> None:
+    """What single replies do not show, such as the seed; of log-probabilities only where they are asked for."""
+    write_demo_rows(Path("rows.jsonl"), documents=30)
+    with Server(make_app(Restless(), Faults.parse(""))) as server:
+        model = f"m@{server.base_url}"
+        judge = ("groundedness", "rows.jsonl", "--model", model)
+
+        def notes(*words: str) -> str:
+            main([*words, "--json"])
+            return " ".join(json.loads(capsys.readouterr().out)["notes"])
+
+        assert "`judgewright models test" in notes("plan", *judge, "--objective", "raise precision")
+        main(["models", "test", model, "--json"])
+        capsys.readouterr()
+        plan = notes("plan", *judge, "--objective", "raise precision")
+        found = r"ignored by the endpoint, as `models test` found on \d{4}-\d\d-\d\d: "
+        assert re.search(rf"{found}JSON schema, seed, max_tokens( |$)", plan)
+        assert "`judgewright models test" not in plan
+        main(["bench", *judge])
+        assert re.search(rf"{found}JSON schema, seed, max_tokens\n", capsys.readouterr().out)
+        tok = notes("plan", *judge, "--objective", "raise precision", "--confidence", "tok")
+        assert re.search(rf"{found}JSON schema, seed, log-probabilities, max_tokens( |$)", tok)
+    Path(".judgewright/model-tests.json").write_text("[]")
+    with pytest.raises(SystemExit):
+        main(["plan", *judge, "--objective", "raise precision"])
+    assert "model-tests.json cannot be read" in capsys.readouterr().err
 
 
 def test_an_endpoint_that_refuses(capsys: pytest.CaptureFixture[str]) -> None:
