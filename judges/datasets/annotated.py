@@ -40,7 +40,7 @@ class Item:
     id: str
     fields: Mapping[str, Any]  # Any: JSON
     """Its texts and other columns, nested ones under dotted names."""
-    answers: Mapping[str, list[PersonAnswer]] = field(default_factory=dict)
+    answers: dict[str, list[PersonAnswer]] = field(default_factory=dict)
     """By question."""
 
 

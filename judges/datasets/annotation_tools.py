@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import DataError
-from ..files.problems import Problems
+from ..files.problems import Problems, shorten
 from ..files.records import unit_of
 from .annotated import Body, Item, PersonAnswer, flat, read_bodies, rows_of
 from .release import table_files
@@ -31,9 +31,16 @@ def read_label_studio(path: Path, options: ReadOptions, notes: list[str]) -> Ite
     """
     for file in table_files(path):
         problems = Problems(file, unit_of(file))
-        items = [_task(at, body, options) for at, body in read_bodies(file, problems)]
+        tasks: dict[str, Item] = {}
+        for at, body in read_bodies(file, problems):
+            task = _task(at, body, options)
+            first = tasks.setdefault(task.id, task)
+            # JSON-MIN and CSV have a line for each annotation of a task.
+            if first is not task:
+                for question, answers in task.answers.items():
+                    first.answers.setdefault(question, []).extend(answers)
         problems.check()
-        yield from rows_of(file, items, options, notes)
+        yield from rows_of(file, tasks.values(), options, notes)
 
 
 def _task(at: int, body: Body, options: ReadOptions) -> Item:
@@ -58,8 +65,12 @@ def _task(at: int, body: Body, options: ReadOptions) -> Item:
 
 
 def _studio_answer(value: Any, annotation: Body, who: Any) -> PersonAnswer:  # Any: JSON
+    if isinstance(value, str) and value[:2] == "[{":
+        value = _decoded(value)
     if isinstance(value, list) and len(value) == 1:
         value = value[0]
+    if isinstance(value, dict):  # a rating of JSON-MIN
+        value = next((value[name] for name in _VALUES if name in value), value)
     if isinstance(who, dict):
         who = who.get("email") or who.get("id")
     seconds = annotation.get("lead_time")
@@ -74,7 +85,7 @@ def _studio_answer(value: Any, annotation: Body, who: Any) -> PersonAnswer:  # A
 def read_argilla(path: Path, options: ReadOptions, notes: list[str]) -> Iterator[Flat]:
     """Yield a row for each record of Argilla's export: `records.to_json`, a list, or a flattened table (Parquet).
 
-    Submitted responses count; suggestions, which models make, do not.
+    Submitted responses count, and those of which nobody knows; suggestions, which models make, do not.
 
     Raises:
         InputError: Several questions were asked, and none is named.
@@ -82,8 +93,11 @@ def read_argilla(path: Path, options: ReadOptions, notes: list[str]) -> Iterator
     """
     for file in table_files(path):
         problems = Problems(file, unit_of(file))
-        items = [_record(at, body) for at, body in read_bodies(file, problems)]
+        bodies = list(read_bodies(file, problems))
+        items = [_record(at, body) for at, body in bodies]
         problems.check()
+        if any(_lacks_status(body) for _, body in bodies):
+            notes.append("the file does not say which answers are drafts; records.to_list(flatten=True) does")
         yield from rows_of(file, items, options, notes)
 
 
@@ -110,9 +124,21 @@ def _record(at: int, body: Body) -> Item:
     return Item(at=at, id=str(body.get("id", at)), fields=fields, answers=answers)
 
 
+def _lacks_status(body: Body) -> bool:
+    responses = body.get("responses")
+    if not isinstance(responses, dict):
+        return False
+    return any("status" not in one for given in responses.values() for one in given)
+
+
 def _list(value: Any) -> list[Any]:  # Any: JSON; in a table a list stands as text
     if isinstance(value, str):
-        value = json.loads(value)
+        try:
+            value = json.loads(value)
+        except ValueError:
+            raise DataError(
+                f"{shorten(value)} is no list, as a CSV cannot keep one", hint="write the records as JSON or Parquet"
+            ) from None
     return list(value or ())
 
 
@@ -134,14 +160,18 @@ def read_langfuse(path: Path, options: ReadOptions, notes: list[str]) -> Iterato
         problems = Problems(file, unit_of(file))
         for at, body in read_bodies(file, problems, inside="data"):
             scores = [one for one in body.get("scores") or () if isinstance(one, dict)]
-            if body.get("traceId"):
+            if "source" in body:
                 scores = [body]
-            else:
+            elif not body.get("traceId"):
                 traces[str(body.get("id"))] = at, body
+            elif body.get("parentObservationId") is None:  # the first observation has what the trace was asked
+                traces.setdefault(str(body["traceId"]), (at, body))
             for score in scores:
                 if score.get("source") == "ANNOTATION":
-                    trace = str(score.get("traceId") or body.get("id"))
-                    answers[trace][str(score.get("name"))].append(_score_answer(score))
+                    # Since version 3 of the scores' API what was scored stands in an object of its own.
+                    subject = score.get("subject") or {}
+                    named = score.get("traceId") or subject.get("traceId") or subject.get("id") or body.get("id")
+                    answers[str(named)][str(score.get("name"))].append(_score_answer(score))
         problems.check()
     if not traces:
         raise DataError(
@@ -171,7 +201,9 @@ def _score_answer(score: Body) -> PersonAnswer:
 
 
 def read_mlflow(path: Path, options: ReadOptions, notes: list[str]) -> Iterator[Flat]:
-    """Yield a row for each trace of MLflow that people assessed (`trace.to_json()`, one a line or in a list).
+    """Yield a row for each trace of MLflow that people assessed: `trace.to_json()`, one a line or in a list.
+
+    It may also stand in a column `trace`, as in the table that `search_traces()` returns.
 
     Inputs and outputs of the first span are the columns `inputs` and `outputs`, with what is inside under dotted names.
 
@@ -187,6 +219,8 @@ def read_mlflow(path: Path, options: ReadOptions, notes: list[str]) -> Iterator[
 
 
 def _trace(at: int, body: Body) -> Item:
+    whole = _decoded(body.get("trace"))
+    body = whole if isinstance(whole, dict) else body
     info, data = body.get("info") or {}, body.get("data") or {}
     answers: defaultdict[str, list[PersonAnswer]] = defaultdict(list)
     for one in info.get("assessments") or ():
@@ -205,11 +239,18 @@ def _trace(at: int, body: Body) -> Item:
     spans = data.get("spans") or [{}]
     first = next((span for span in spans if not (span.get("parent_span_id") or span.get("parent_id"))), spans[0])
     attributes = first.get("attributes") or {}
-    asked = attributes.get("mlflow.spanInputs") or data.get("request") or info.get("request_preview")
-    said = attributes.get("mlflow.spanOutputs") or data.get("response") or info.get("response_preview")
+    asked = _decoded(attributes.get("mlflow.spanInputs")) or data.get("request") or info.get("request_preview")
+    said = _decoded(attributes.get("mlflow.spanOutputs")) or data.get("response") or info.get("response_preview")
     fields = flat("inputs", asked) | flat("outputs", said) | flat("tags", info.get("tags"))
     trace = info.get("trace_id") or info.get("request_id") or at
     return Item(at=at, id=str(trace), fields=fields, answers=answers)
+
+
+def _decoded(value: Any) -> Any:  # Any: JSON, or JSON in a text
+    try:
+        return json.loads(value) if isinstance(value, str) else value
+    except ValueError:
+        return value
 
 
 def _moment(milliseconds: int | None) -> str | None:

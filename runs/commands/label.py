@@ -169,10 +169,11 @@ def read_share(text: str) -> float:
 
 def _ask(session: LabelSession, keys: AnswerKeys, answers: Answers) -> bool:
     """Ask about row after row; return whether nothing is left, rather than that the annotator left."""
-    note = ""
+    note, before = "", None
     while (row := session.next()) is not None:
         began = time.monotonic()
-        _show(row, session, keys, answers, note)
+        _show(row, before, session, keys, answers, note)
+        before = row
         answer = _answer(keys, answers)
         seconds = round(time.monotonic() - began, 1)
         note = ""
@@ -187,12 +188,12 @@ def _ask(session: LabelSession, keys: AnswerKeys, answers: Answers) -> bool:
     return True
 
 
-def _show(row: Row, session: LabelSession, keys: AnswerKeys, answers: Answers, note: str) -> None:
+def _show(row: Row, before: Row | None, session: LabelSession, keys: AnswerKeys, answers: Answers, note: str) -> None:
     progress = session.progress()
     head = f"{progress.labelled} labelled" + (f", {note}" if note else "")
     question = [session.config.question] if session.config.question else []
     foot = [*question, *keys.legend(), f"{SKIP} skip   {UNDO} undo   {END} quit"]
-    answers.show(head, row_lines(row, width=answers.width), foot)
+    answers.show(head, row_lines(row, width=answers.width, before=before), foot)
 
 
 def _answer(keys: AnswerKeys, answers: Answers) -> float | str:
@@ -212,7 +213,7 @@ def _skip_reason(typed: str, answers: Answers) -> str:
     if typed:
         return REASONS.get(typed, typed)
     listed = "   ".join(f"{key} {reason}" for key, reason in REASONS.items())
-    line = answers.read_line(f"Why? {listed}, or your words; Enter goes back: ")
+    line = answers.read_reason(f"Why? {listed}, or your words; Enter goes back: ")
     return REASONS.get(line, line)
 
 

@@ -11,7 +11,7 @@ from typing import Protocol
 
 import click
 
-from ..reports.label_screen import HEADING
+from ..reports.label_screen import HEADING, REASONS
 from ..terminal import bold, say
 
 if sys.platform != "win32":
@@ -43,8 +43,8 @@ class Answers(Protocol):
         """Return the next key, or the next line."""
         ...
 
-    def read_line(self, prompt: str) -> str:
-        """Return a line of text."""
+    def read_reason(self, prompt: str) -> str:
+        """Return the key of a reason, or a line of text."""
         ...
 
     def refuse(self, typed: str) -> None:
@@ -77,8 +77,8 @@ class LineAnswers:
         if typed:
             say(f"{typed!r} is none of the answers", to_stderr=self._to_stderr)
 
-    def read_line(self, prompt: str) -> str:
-        """See `Answers.read_line`."""
+    def read_reason(self, prompt: str) -> str:
+        """See `Answers.read_reason`."""
         say(prompt, to_stderr=self._to_stderr)
         return sys.stdin.readline().strip()
 
@@ -130,13 +130,20 @@ class KeyAnswers:
                 return key
             self._draw()
 
-    def read_line(self, prompt: str) -> str:
-        """See `Answers.read_line`."""
+    def read_reason(self, prompt: str) -> str:
+        """See `Answers.read_reason`; a reason's key needs no Enter."""
         sys.stdout.write(prompt)
+        sys.stdout.flush()
+        begun = os.read(sys.stdin.fileno(), KEYS_AT_ONCE).decode(errors="replace")
+        if begun[:1] in REASONS:
+            return begun[0]
+        if not begun.isprintable():  # Enter, Escape, Ctrl-D
+            return ""
+        sys.stdout.write(begun)
         sys.stdout.flush()
         termios.tcsetattr(sys.stdin, termios.TCSADRAIN, self._before)
         try:
-            return sys.stdin.readline().strip()
+            return (begun + sys.stdin.readline()).strip()
         finally:
             tty.setcbreak(sys.stdin)
 
@@ -148,11 +155,14 @@ class KeyAnswers:
     def _draw(self) -> None:
         head, body, foot = self._shown
         room = max(5, shutil.get_terminal_size().lines - len(foot) - 5)
-        pages = max(1, math.ceil(len(body) / room))
+        pinned = _first_text(body, most=room // 3) if len(body) > room else 0
+        room -= pinned
+        pages = max(1, math.ceil((len(body) - pinned) / room))
         self._page = min(max(self._page, 0), pages - 1)
         click.clear()
         say(head)
-        for line in body[self._page * room : (self._page + 1) * room]:
+        start = pinned + self._page * room
+        for line in (*body[:pinned], *body[start : start + room]):
             if line.startswith(HEADING):
                 bold(line)
             else:
@@ -160,6 +170,12 @@ class KeyAnswers:
         if pages > 1:
             foot = (*foot, f"page {self._page + 1} of {pages}: space next, b back")
         say("\n".join(("", *foot)))
+
+
+def _first_text(body: Sequence[str], *, most: int) -> int:
+    """Return how many lines the first text has, which stays on every page of a long row; 0 for more than `most`."""
+    headings = [position for position, line in enumerate(body) if line.startswith(HEADING)]
+    return headings[1] if len(headings) > 1 and headings[1] <= most else 0
 
 
 def _first_key(typed: str) -> tuple[str, str]:

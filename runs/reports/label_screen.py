@@ -71,11 +71,18 @@ class AnswerKeys:
         return ["a number from 0 to 1, then Enter"]
 
 
-def row_lines(row: Row, *, width: int) -> list[str]:
-    """Return a row's texts as lines: each under its name, a long source after what is to be judged by it."""
+def row_lines(row: Row, *, width: int, before: Row | None = None) -> list[str]:
+    """Return a row's texts as lines: each under its name, a long source after what is to be judged by it.
+
+    Args:
+        row: The row.
+        width: Columns of a line.
+        before: The row that was read just before; a text that is the same there is said to be.
+    """
     lines: list[str] = []
     for name, text in sorted(row.inputs.items(), key=lambda item: len(item[1])):
-        lines += [f"{HEADING}{name.replace('_', ' ')} ──", *_wrapped(text, min(width, WIDEST)), ""]
+        same = ", the same as before" if before is not None and before.inputs.get(name) == text else ""
+        lines += [f"{HEADING}{name.replace('_', ' ')}{same} ──", *_wrapped(text, min(width, WIDEST)), ""]
     return lines[:-1]
 
 

@@ -168,7 +168,7 @@ def test_a_row_is_skipped_with_a_reason_and_a_key_is_taken_back(folder: Path, te
     terminal.type("x")
     terminal.type("s")
     terminal.until("goes back: ")
-    terminal.type("2\n")
+    terminal.type("2")
     terminal.until("0 labelled")
     terminal.until("q quit")
     terminal.type("u")
@@ -191,7 +191,7 @@ def test_a_row_is_skipped_with_a_reason_and_a_key_is_taken_back(folder: Path, te
 
 
 def test_a_long_row_has_pages_and_what_is_asked_stands_below_each(folder: Path) -> None:
-    """Space shows the next page, b the one before; the statement stands before its source."""
+    """Space shows the next page, b the one before; the statement stands before its source, on each of them."""
     rows = (folder / "rows.jsonl").read_text().splitlines()
     (folder / "rows.jsonl").write_text(rows[0] + "\n")
     terminal = Terminal(folder, *ROWS)
@@ -199,12 +199,30 @@ def test_a_long_row_has_pages_and_what_is_asked_stands_below_each(folder: Path) 
     assert first.index("── statement ──") < first.index("── source ──") < first.index("Is it supported?")
     assert "line 0 of many" in first
     terminal.type(" ")
-    assert "line 0 of many" not in terminal.until("page 2 of")
+    second = terminal.until("page 2 of")
+    assert "line 0 of many" not in second
+    assert second.index("── statement ──") < second.index("of many")
     terminal.until("space next")
     terminal.type("b")
     terminal.until("page 1 of")
     terminal.type("n")
     assert "Nothing is left to label." in terminal.until("data labels")
+    assert terminal.close() == 0
+
+
+def test_a_source_that_was_just_read_is_said_to_be_the_same(folder: Path) -> None:
+    """Rows of one document follow each other in a queue of flips, and nobody reads it twice."""
+    row = {"source": "The guild built it.", "statement": "The guild built it in a year."}
+    rows = [row | {"id": "a"}, row | {"id": "b", "statement": "The guild did not build it."}]
+    (folder / "rows.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+    terminal = Terminal(folder, *ROWS)
+    assert "the same as before" not in terminal.until("q quit")
+    terminal.type("y")
+    shown = terminal.until("q quit")
+    assert "── source, the same as before ──" in shown
+    assert "── statement ──" in shown
+    terminal.type("n")
+    terminal.until("data labels")
     assert terminal.close() == 0
 
 

@@ -50,6 +50,25 @@ def test_label_studio_without_nesting_and_as_csv(tmp_path: Path) -> None:
     assert again == rows[0]
 
 
+def test_label_studio_has_a_line_for_each_annotation_of_a_task(tmp_path: Path) -> None:
+    """As Label Studio 1.23 exports JSON-MIN and CSV: the id of a task stands twice, a rating is an object in a list."""
+    tasks = [
+        {"statement": "a", "id": 1, "ok": "Yes", "stars": [{"rating": 5}], "annotator": 1, "annotation_id": 1},
+        {"statement": "b", "id": 4, "ok": "No", "stars": [{"rating": 2}], "annotator": 1, "annotation_id": 5},
+        {"statement": "b", "id": 4, "ok": "Yes", "stars": [{"rating": 2}], "annotator": 2, "annotation_id": 4},
+    ]
+    rows, _ = read("label_studio", tmp_path, tasks, {"label": "ok"})
+    assert [(row["id"], row["label"], row["label_annotator"]) for row in rows] == [("1", 1, "1"), ("4", None, "1, 2")]
+    assert (rows[1]["annotation_1"], rows[1]["annotation_2"]) == (0, 1)
+    assert [row["label"] for row in read("label_studio", tmp_path, tasks, {"label": "stars"})[0]] == [5, 2]
+    table = tmp_path / "export.csv"
+    table.write_text(
+        '"annotator","id","stars","statement"\n"1",1,"[{""rating"":5}]","a"\n"1",4,"[{""rating"":2}]","b"\n'
+    )
+    again = open_source("label_studio", table, ReadOptions(columns={"label": "stars"})).rows
+    assert [row["label"] for row in again] == [5, 2]
+
+
 def test_argilla_has_a_label_only_where_its_annotators_agree(tmp_path: Path) -> None:
     """Each one's answer stands beside it; drafts and suggestions do not count."""
     records = exports.argilla()
@@ -84,6 +103,21 @@ def test_argilla_flattened_reads_the_same(tmp_path: Path) -> None:
     assert read("argilla", tmp_path, flat)[0] == read("argilla", tmp_path, exports.argilla())[0]
 
 
+def test_argilla_does_not_say_in_nested_records_which_answers_are_drafts(tmp_path: Path) -> None:
+    """`records.to_json` of Argilla 2.8 leaves the status out; a CSV of the flattened table holds no list at all."""
+    records = exports.argilla()
+    for record in records:
+        for given in record["responses"].values():
+            for one in given:
+                one.pop("status", None)
+    _, notes = read("argilla", tmp_path, records)
+    assert "the file does not say which answers are drafts; records.to_list(flatten=True) does" in notes
+    table = tmp_path / "export.csv"
+    table.write_text("id,statement,ok.responses,ok.responses.users\nr1,a,['yes' 'no'],['u1' 'u2']\n")
+    with pytest.raises(DataError, match="is no list, as a CSV cannot keep one"):
+        list(open_source("argilla", table, ReadOptions(columns={"label": "ok"})).rows)
+
+
 def test_langfuse_counts_the_scores_of_people_alone(tmp_path: Path) -> None:
     """With the comment as the reason; traces and scores may lie in two files of a folder."""
     rows, _ = read("langfuse", tmp_path, exports.langfuse())
@@ -101,6 +135,43 @@ def test_langfuse_counts_the_scores_of_people_alone(tmp_path: Path) -> None:
     (apart / "traces.json").unlink()
     with pytest.raises(DataError, match="no traces with input and output"):
         list(open_source("langfuse", apart, options).rows)
+
+
+def test_langfuse_version_5_has_observations_and_scores_with_a_subject(tmp_path: Path) -> None:
+    """A trace is its first observation; a score names a trace, or an observation of one."""
+    common = {"name": "supported", "dataType": "BOOLEAN", "authorUserId": "ann"}
+    scores = [
+        common | {"source": "ANNOTATION", "value": True, "subject": {"kind": "trace", "id": "t0"}},
+        common
+        | {"source": "ANNOTATION", "value": False, "subject": {"kind": "observation", "id": "o1", "traceId": "t1"}},
+        common | {"source": "EVAL", "value": True, "subject": {"kind": "trace", "id": "t1"}},
+    ]
+    observations = [
+        {"id": "o0", "traceId": "t0", "type": "SPAN", "input": {"q": "first?"}, "parentObservationId": None},
+        {"id": "i0", "traceId": "t0", "type": "SPAN", "input": {"q": "inner"}, "parentObservationId": "o0"},
+        {"id": "i1", "traceId": "t1", "type": "SPAN", "input": {"q": "inner"}, "parentObservationId": "o1"},
+        {"id": "o1", "traceId": "t1", "type": "SPAN", "input": {"q": "second?"}},
+    ]
+    (tmp_path / "observations.json").write_text(json.dumps({"data": observations, "meta": {}}))
+    (tmp_path / "scores.json").write_text(json.dumps({"data": scores, "meta": {}}))
+    rows = list(open_source("langfuse", tmp_path, ReadOptions(columns={"query": "input.q"})).rows)
+    assert [(row["id"], row["query"], row["label"]) for row in rows] == [("t0", "first?", 1), ("t1", "second?", 0)]
+
+
+def test_mlflow_reads_the_table_of_search_traces_and_plain_outputs(tmp_path: Path) -> None:
+    """MLflow 3.17: the column `trace` is the whole trace as text; what a span said is JSON, a plain text too."""
+    source = {"source_type": "HUMAN", "source_id": "ann"}
+    assessment = {"assessment_name": "ok", "source": source, "feedback": {"value": True}, "valid": True}
+    attributes = {"mlflow.spanInputs": '{"text": "hello there"}', "mlflow.spanOutputs": '"HELLO THERE"'}
+    spans = [{"name": "plain", "parent_span_id": None, "attributes": attributes}]
+    trace = {"info": {"trace_id": "tr-1", "assessments": [assessment]}, "data": {"spans": spans}}
+    rows, _ = read("mlflow", tmp_path, [{"trace_id": "tr-1", "trace": json.dumps(trace), "spans": []}], {})
+    assert (rows[0]["id"], rows[0]["inputs.text"], rows[0]["outputs"], rows[0]["label"]) == (
+        "tr-1",
+        "hello there",
+        "HELLO THERE",
+        1,
+    )
 
 
 def test_mlflow_counts_what_people_assessed_and_nobody_replaced(tmp_path: Path) -> None:
