@@ -6,6 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -81,7 +82,8 @@ def group_errors(judged: JudgedDataset, losses: FloatArray, member: BoolArray, *
     groups: list[ErrorGroup] = []
     for kind, of_kind in kinds_of_error(judged).items():
         by_cause: dict[str, list[int]] = {}
-        for i in np.flatnonzero(of_kind & member).tolist():
+        positions: list[int] = np.flatnonzero(of_kind & member).tolist()
+        for i in positions:
             cause = _cause(judged, i, focus)
             lacking = unmatched(judged.rows[i], focus)
             if lacking:
@@ -89,10 +91,10 @@ def group_errors(judged: JudgedDataset, losses: FloatArray, member: BoolArray, *
             by_cause.setdefault(cause, []).append(i)
         for cause, rows in by_cause.items():
             for part in _by_wording(judged, rows, focus):
-                rows = _costliest(judged, losses, part)
+                rows = _costliest(judged, losses, part, focus)
                 groups.append(ErrorGroup(kind=kind, cause=cause, words=(), rows=rows))
     groups.sort(key=lambda group: (-losses[list(group.rows)].sum(), judged.rows[group.rows[0]].id))
-    return _with_words(judged, _joined(judged, losses, groups), focus)
+    return _with_words(judged, _joined(judged, losses, groups, focus), focus)
 
 
 def _cause(judged: JudgedDataset, i: int, focus: str) -> str:
@@ -108,26 +110,21 @@ def _cause(judged: JudgedDataset, i: int, focus: str) -> str:
 
 def _by_wording(judged: JudgedDataset, rows: Sequence[int], focus: str) -> list[list[int]]:
     """Split a large group by the words of the judge's reasons."""
-    if len(rows) < _SPLIT_FROM:
-        return [list(rows)]
-    from sklearn.cluster import AgglomerativeClustering
-    from sklearn.feature_extraction.text import TfidfVectorizer
-
-    texts = [_wording(judged, i, focus) for i in rows]
-    try:
-        table = TfidfVectorizer(sublinear_tf=True, min_df=2, max_df=0.8, max_features=_FEATURES).fit_transform(texts)
-    except ValueError:  # no word that some of them share
-        return [list(rows)]
-    table = table.toarray()
     parts = min(_MOST_PARTS, len(rows) // _EACH)
-    if parts < 2:
+    if len(rows) < _SPLIT_FROM or parts < 2:
         return [list(rows)]
+    counted = _tfidf([_wording(judged, i, focus) for i in rows], min_df=2, max_df=0.8, max_features=_FEATURES)
+    if counted is None:
+        return [list(rows)]
+    from sklearn.cluster import AgglomerativeClustering  # pyright: ignore[reportMissingTypeStubs]
+
+    table: FloatArray = counted[0].toarray()
     # Ward keeps parts from being one row and all the rest; its time grows with the square of the rows.
-    first = AgglomerativeClustering(n_clusters=parts, linkage="ward").fit_predict(table[:_CLUSTERED])
-    means = np.array([table[:_CLUSTERED][first == label].mean(axis=0) for label in range(parts)])
-    later = (table[_CLUSTERED:] @ means.T).argmax(axis=1) if len(rows) > _CLUSTERED else []
-    labels = np.concatenate([first, np.asarray(later, np.int64)])
-    return [[rows[k] for k in np.flatnonzero(labels == label).tolist()] for label in range(parts)]
+    ward: Any = AgglomerativeClustering(n_clusters=parts, linkage="ward")
+    labels: list[int] = ward.fit_predict(table[:_CLUSTERED]).tolist()
+    means = np.array([table[: len(labels)][np.array(labels) == label].mean(axis=0) for label in range(parts)])
+    labels += np.argmax(table[len(labels) :] @ means.T, axis=1).tolist()
+    return [[i for i, label in zip(rows, labels, strict=True) if label == part] for part in range(parts)]
 
 
 def _wording(judged: JudgedDataset, i: int, focus: str) -> str:
@@ -136,18 +133,19 @@ def _wording(judged: JudgedDataset, i: int, focus: str) -> str:
     return " ".join(line for line in lines if not quoted_in(judged.rows[i], line, focus))
 
 
-def _costliest(judged: JudgedDataset, losses: FloatArray, rows: Sequence[int]) -> tuple[int, ...]:
-    """Order rows by their loss; the second row of a document comes after the first ones of all others."""
+def _costliest(judged: JudgedDataset, losses: FloatArray, rows: Sequence[int], focus: str) -> tuple[int, ...]:
+    """Order rows by their loss; the second row of a document or text comes after the first ones of all others."""
     order = sorted(rows, key=lambda i: (-losses[i], judged.rows[i].id))
-    seen: dict[str, int] = {}
+    seen: Counter[str] = Counter()
     places: dict[int, int] = {}
     for i in order:
-        key = judged.rows[i].group_key
-        places[i] = seen[key] = seen.get(key, -1) + 1
+        keys = {f"group {judged.rows[i].group_key}", f"text {judged.rows[i].inputs.get(focus)}"}
+        places[i] = max(seen[key] for key in keys)
+        seen.update(keys)
     return tuple(sorted(order, key=lambda i: places[i]))
 
 
-def _joined(judged: JudgedDataset, losses: FloatArray, groups: list[ErrorGroup]) -> list[ErrorGroup]:
+def _joined(judged: JudgedDataset, losses: FloatArray, groups: list[ErrorGroup], focus: str) -> list[ErrorGroup]:
     """Join the small groups of a kind beyond the largest ones; every kind keeps a group of its own."""
     kinds = dict.fromkeys(group.kind for group in groups)
     room = max(MOST_GROUPS - len(kinds), 0)
@@ -159,31 +157,28 @@ def _joined(judged: JudgedDataset, losses: FloatArray, groups: list[ErrorGroup])
         elif others:
             rows = [i for group in others for i in group.rows]
             kept.append(
-                ErrorGroup(kind=kind, cause="of several causes", words=(), rows=_costliest(judged, losses, rows))
+                ErrorGroup(kind=kind, cause="of several causes", words=(), rows=_costliest(judged, losses, rows, focus))
             )
     return kept
 
 
 def _with_words(judged: JudgedDataset, groups: Sequence[ErrorGroup], focus: str) -> tuple[ErrorGroup, ...]:
     """Name each group by the words that it has more of than the errors on the whole."""
-    from sklearn.feature_extraction.text import TfidfVectorizer
-
     if len(groups) < 2:
         return tuple(groups)
     texts = [_wording(judged, i, focus) for group in groups for i in group.rows]
-    try:
-        vectorizer = TfidfVectorizer(sublinear_tf=True, min_df=2, max_df=0.6, stop_words="english")
-        table = vectorizer.fit_transform(texts).toarray()
-    except ValueError:
+    counted = _tfidf(texts, min_df=2, max_df=0.6, stop_words="english")
+    if counted is None:
         return tuple(groups)
-    names = vectorizer.get_feature_names_out()
+    table: FloatArray = counted[0].toarray()
+    names = counted[1]
     named: list[ErrorGroup] = []
     first = 0
     for group in groups:
-        own = table[first : first + len(group.rows)].mean(axis=0) - table.mean(axis=0)
+        own: FloatArray = table[first : first + len(group.rows)].mean(axis=0) - table.mean(axis=0)
         first += len(group.rows)
-        order = np.argsort(-np.round(own, 9), kind="stable")[:_WORDS].tolist()
-        named.append(replace(group, words=tuple(str(names[k]) for k in order if own[k] > 0)))
+        order: list[int] = np.argsort(-np.round(own, 9), kind="stable")[:_WORDS].tolist()
+        named.append(replace(group, words=tuple(names[k] for k in order if own[k] > 0)))
     return tuple(named)
 
 
@@ -198,8 +193,8 @@ def nearest_right(judged: JudgedDataset, errors: Sequence[int]) -> dict[int, int
         errors: Positions among the scored rows, the most important first.
     """
     groups = {judged.rows[i].group_key for i in errors}
-    right = sorted(np.flatnonzero(~judged.wrong).tolist(), key=lambda i: judged.rows[i].group_key not in groups)
-    right = right[:_COMPARED]
+    right: list[int] = np.flatnonzero(~judged.wrong).tolist()
+    right = sorted(right, key=lambda i: judged.rows[i].group_key not in groups)[:_COMPARED]
     if not errors or not right:
         return {}
     texts = [judged.rows[i].inputs for i in (*errors, *right)]
@@ -207,7 +202,7 @@ def nearest_right(judged: JudgedDataset, errors: Sequence[int]) -> dict[int, int
     decided = judged.score if judged.scale.kind == "choice" else judged.predicted
     beside: dict[int, int] = {}
     for k, error in enumerate(errors):
-        order = np.argsort(-np.round(similarity[k], 9), kind="stable").tolist()
+        order: list[int] = np.argsort(-np.round(similarity[k], 9), kind="stable").tolist()
         taken = set(beside.values())
         for j in order:
             if right[j] not in taken and decided[right[j]] == decided[error]:
@@ -218,13 +213,23 @@ def nearest_right(judged: JudgedDataset, errors: Sequence[int]) -> dict[int, int
 
 def _similarity(texts: Sequence[Mapping[str, str]], first: int) -> FloatArray:
     """Return the mean cosine similarity over fields, by TF-IDF, of the first texts to the rest; shape (first, rest)."""
-    from sklearn.feature_extraction.text import TfidfVectorizer
-
     total = np.zeros((first, len(texts) - first))
     for name in texts[0]:
-        try:
-            table = TfidfVectorizer(sublinear_tf=True).fit_transform([fields.get(name, "") for fields in texts])
-        except ValueError:  # not one word
-            continue
-        total += (table[:first] @ table[first:].T).toarray()
+        counted = _tfidf([fields.get(name, "") for fields in texts])
+        if counted is not None:
+            table = counted[0]
+            total += (table[:first] @ table[first:].T).toarray()
     return total
+
+
+def _tfidf(texts: Sequence[str], **options: object) -> tuple[Any, list[str]] | None:  # Any: a sparse matrix
+    """Return the TF-IDF of texts, shape (texts, words), and the words; None where there are no words."""
+    from sklearn.feature_extraction.text import TfidfVectorizer  # pyright: ignore[reportMissingTypeStubs]
+
+    counter: Any = TfidfVectorizer
+    vectorizer = counter(sublinear_tf=True, **options)
+    try:
+        table = vectorizer.fit_transform(texts)
+    except ValueError:  # not one word is left
+        return None
+    return table, [str(word) for word in vectorizer.get_feature_names_out()]
