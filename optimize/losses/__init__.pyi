@@ -1,6 +1,6 @@
 from .agreement import Unsettled, read_objective
 from .axioms import axiom_faults, check_axioms
-from .class_objective import class_metric_name
+from .class_names import ClassNames
 from .classes import Classes, ClassOutcomes
 from .costs import BANDS, MAX_DISTANCES, class_costs, cost_lines, cost_table
 from .expression import FUNCTIONS, NAMES, Expression, compile_expression
@@ -28,6 +28,7 @@ __all__ = [
     "NAMES",
     "TARGETS",
     "TARGET_SLICE",
+    "ClassNames",
     "ClassOutcomes",
     "Classes",
     "Expression",
@@ -45,7 +46,6 @@ __all__ = [
     "check_axioms",
     "check_loss",
     "class_costs",
-    "class_metric_name",
     "compile_expression",
     "cost_lines",
     "cost_table",

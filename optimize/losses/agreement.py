@@ -6,8 +6,8 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from ...judges import InputError, JudgePrompt
-from .class_objective import read_class_objective
+from ...judges import InputError, JudgePrompt, split_class_metric
+from .class_names import ClassNames
 from .lexicon import tokens
 from .objective import (
     COUNTERPARTS,
@@ -52,19 +52,22 @@ class Choices:
     """Whether to take the model's reading where it is valid, else the rules', without asking."""
 
     @classmethod
-    def read(
-        cls, *, target: str | None = None, guards: Sequence[str] = (), floors: Sequence[str] = (), yes: bool = False
-    ) -> Choices:
+    def read(cls, words: ObjectiveWords, classes: ClassNames | None = None) -> Choices:
         """Read them as they are typed.
+
+        Args:
+            words: What the person says.
+            classes: Those among which the judge chooses.
 
         Raises:
             InputError: A metric is unknown, or a guard or floor cannot be read.
         """
+        named = classes.metric_name if classes else metric_name
         return cls(
-            target=None if target is None else metric_name(target),
-            guards=tuple(read_guard(guard) for guard in guards),
-            floors=tuple(read_floor(floor) for floor in floors),
-            yes=yes,
+            target=None if words.target is None else named(words.target),
+            guards=tuple(read_guard(guard, named) for guard in words.guards),
+            floors=tuple(read_floor(floor, named) for floor in words.floors),
+            yes=words.yes,
         )
 
 
@@ -120,10 +123,10 @@ def read_objective(
         raise InputError(f"the objective has {len(text):,} characters; {MAX_CHARACTERS:,} are read")
     if not text.strip() and target is None:
         raise InputError("the objective is empty", hint="say what should improve, or name a metric with --target")
-    if judge is not None and judge.scale.kind == "choice":
-        return read_class_objective(text, judge.scale, target=target, guards=guards, floors=floors, yes=yes)
-    choices = Choices.read(target=target, guards=guards, floors=floors, yes=yes)
-    rules = read_by_rules(text, Polarity.of(judge) if judge else None)
+    classes = ClassNames.of(judge.scale) if judge else None
+    words = ObjectiveWords(text=text, target=target, guards=guards, floors=floors, yes=yes)
+    choices = Choices.read(words, classes)
+    rules = read_by_rules(text, classes or (Polarity.of(judge) if judge else None))
     read = model.reading if model else None
     if read is not None and _means_the_same_errors(text, rules, read):
         read = replace(read, target=rules.target)
@@ -136,7 +139,7 @@ def read_objective(
         problems.append("some of it speaks to its reader, not about the judge")
     if problems and choices.target is None:
         if not choices.yes or reading.target is None:
-            raise _unsettled(rules, model, problems)
+            raise _unsettled(rules, model, problems, classes)
         if read is not None:
             reading = read
         notes += [f"settled by --yes: {problem}" for problem in problems]
@@ -217,7 +220,9 @@ def _differing_limits(rules: Reading, model: Reading) -> list[str]:
     return problems
 
 
-def _unsettled(rules: Reading, model: ModelReading | None, problems: Sequence[str]) -> Unsettled:
+def _unsettled(
+    rules: Reading, model: ModelReading | None, problems: Sequence[str], classes: ClassNames | None
+) -> Unsettled:
     lines = [f"what the objective means is not settled: {'; '.join(problems)}", f"  the rules read: {rules.describe()}"]
     settling = [rules.flags()] if rules.target else []
     if model is not None and model.reading is not None:
@@ -228,6 +233,8 @@ def _unsettled(rules: Reading, model: ModelReading | None, problems: Sequence[st
     settling = [flags for flags in dict.fromkeys(settling) if "--target" in flags] or ["--target METRIC"]
     hint = "say it otherwise, or settle it with " + ", or with ".join(settling)
     hint += " (also --guard METRIC=LOSS, --floor METRIC=VALUE)"
+    if classes is not None:
+        hint += f"; {classes.hint}"
     if "METRIC" not in settling[0]:
         whose = "the model's reading" if model is not None and model.reading is not None else "the rules' reading"
         hint += f"; --yes takes {whose}"
@@ -266,6 +273,12 @@ def _choose(text: str, reading: Reading, choices: Choices, notes: list[str]) -> 
         notes.append(
             f"no guard on {counterpart} was read in it: it may fall by at most {100 * DEFAULT_MARGIN:g} points; "
             f"say how far with --guard {counterpart}=0.10"
+        )
+    if split_class_metric(target)[1] is not None and not guards:
+        guards["f1_macro_grades"] = Guard(metric="f1_macro_grades", margin=DEFAULT_MARGIN)
+        notes.append(
+            f"no guard was read in it: macro F1 may fall by at most {100 * DEFAULT_MARGIN:g} points, so that other "
+            "classes do not pay for this one"
         )
     return Objective(
         text=text,

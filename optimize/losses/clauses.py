@@ -10,6 +10,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import Literal
 
+from .class_names import OF_ONE, OVERALL, ClassNames
 from .lexicon import Token
 from .objective import OWN_DIRECTION, Direction, Floor
 from .polarity import Polarity
@@ -17,7 +18,11 @@ from .polarity import Polarity
 Order = Literal["first", "second", ""]
 
 _VERBS = "CGJKOD"
-_CLASSES = "PN+-"
+_NAMING = ("call", "label", "mark", "count", "classif", "judg", "nenn", "genannt")
+"""Verbs behind which people's class comes first, in English and German."""
+_SENDING = ("envo", "envi", "mand", "invi", "smist", "dirig", "encaminh", "direcion")
+"""Verbs whose `to`, one letter in Romance languages, is no word of its own here."""
+_CLASSES = "PN+-@"
 NO_POLARITY = "the judge does not say which class is its positive one"
 
 
@@ -52,7 +57,7 @@ class NotRead(Exception):
     """The clause is not understood; the message says why, where that is known."""
 
 
-def read_clause(clause: list[Token], polarity: Polarity | None) -> Clause:
+def read_clause(clause: list[Token], polarity: Polarity | ClassNames | None) -> Clause:
     """Read one clause, every word of it.
 
     Raises:
@@ -65,11 +70,20 @@ def read_clause(clause: list[Token], polarity: Polarity | None) -> Clause:
         raise NotRead("the gate cannot compare this figure; probabilities are fitted by `judgewright calibrate`")
     if "a" in marks:
         return _abstentions(marks)
-    for read in (_amount_alone, _floor, _guard, _metric_wish, _complaint):
-        found = read(clause, marks.replace("H", "") if read is not _complaint else marks, polarity)
+    if isinstance(polarity, ClassNames):
+        found = _class_complaint(clause, marks)
         if found is not None:
             return found
-    raise NotRead
+        clause = [token for token in clause if token.symbol not in "dm"]
+        marks = "".join(token.symbol for token in clause)
+    for read in (_amount_alone, _floor, _guard, _metric_wish):
+        found = read(clause, marks.replace("H", ""), polarity)
+        if found is not None:
+            return found
+    found = None if isinstance(polarity, ClassNames) else _complaint(clause, marks, polarity)
+    if found is None:
+        raise NotRead
+    return found
 
 
 def _abstentions(marks: str) -> Clause:
@@ -87,7 +101,7 @@ def _share(token: Token) -> float:
     return token.number / 100.0 if token.unit or token.number >= 1.0 else token.number
 
 
-def _amount_alone(clause: list[Token], marks: str, polarity: Polarity | None) -> Clause | None:
+def _amount_alone(clause: list[Token], marks: str, polarity: Polarity | ClassNames | None) -> Clause | None:
     """Read `but not more than a tenth`."""
     del polarity
     if marks in ("Q#", "Xq#"):
@@ -95,7 +109,7 @@ def _amount_alone(clause: list[Token], marks: str, polarity: Polarity | None) ->
     return None
 
 
-def _floor(clause: list[Token], marks: str, polarity: Polarity | None) -> Clause | None:
+def _floor(clause: list[Token], marks: str, polarity: Polarity | ClassNames | None) -> Clause | None:
     """Read `at least 90 % precision`, `recall must not fall below 0.8`."""
     if not set(marks) <= set("MZz#VXWBRw12" + _CLASSES) or marks.count("#") != 1:
         return None
@@ -115,7 +129,7 @@ def _floor(clause: list[Token], marks: str, polarity: Polarity | None) -> Clause
     return found
 
 
-def _guard(clause: list[Token], marks: str, polarity: Polarity | None) -> Clause | None:
+def _guard(clause: list[Token], marks: str, polarity: Polarity | ClassNames | None) -> Clause | None:
     """Read `lose at most 3 points of recall`, `keep recall`, `without hurting precision`."""
     if not set(marks) <= set("MBVQqXWwLY#&" + _CLASSES) or marks.count("#") > 1 or "M" not in marks:
         return None
@@ -143,10 +157,10 @@ def _guard(clause: list[Token], marks: str, polarity: Polarity | None) -> Clause
         return Clause(guards=[(_class_metric(clause, polarity), amount)])
     if set(marks) & set(_CLASSES):
         return None
-    return Clause(guards=[(token.metric, amount) for token in named])
+    return Clause(guards=[(_class_metric([token], polarity), amount) for token in named])
 
 
-def _metric_wish(clause: list[Token], marks: str, polarity: Polarity | None) -> Clause | None:
+def _metric_wish(clause: list[Token], marks: str, polarity: Polarity | ClassNames | None) -> Clause | None:
     """Read `raise precision`, `hallucination recall first`, `precision matters more than recall`, `recall is fine`."""
     if "Y" in marks:
         return Clause() if marks.count("M") == 1 and set(marks) <= set("MY12") else None
@@ -157,7 +171,8 @@ def _metric_wish(clause: list[Token], marks: str, polarity: Polarity | None) -> 
             and marks.index("M") < marks.index(">")
             and first.metric != second.metric
         ):
-            return Clause(wishes=[Wish(metric=first.metric, direction=OWN_DIRECTION.get(first.metric), named=True)])
+            metric = _class_metric([first], polarity)
+            return Clause(wishes=[Wish(metric=metric, direction=OWN_DIRECTION.get(metric), named=True)])
         return None
     if marks.count("M") != 1 or not set(marks) <= set("MR12Io" + _CLASSES):
         return None
@@ -170,7 +185,7 @@ def _order(marks: str) -> Order:
     return "second" if "2" in marks else "first" if "1" in marks else ""
 
 
-def _class_metric(clause: list[Token], polarity: Polarity | None) -> str:
+def _class_metric(clause: list[Token], polarity: Polarity | ClassNames | None) -> str:
     """Return the metric of a clause that names one, of the class that it names beside it.
 
     Raises:
@@ -180,6 +195,12 @@ def _class_metric(clause: list[Token], polarity: Polarity | None) -> str:
     classes = [token for token in clause if token.symbol in _CLASSES]
     if len(metrics) != 1 or len(classes) > 1:
         raise NotRead
+    if isinstance(polarity, ClassNames):
+        if classes and classes[0].symbol == "@" and metrics[0] in OF_ONE:
+            return f"{metrics[0]}[{classes[0].metric}]"
+        if classes or metrics[0] not in (*OVERALL, *OVERALL.values()):
+            raise NotRead(f"{metrics[0]} of which class?" if metrics[0] in OF_ONE else "")
+        return OVERALL.get(metrics[0], metrics[0])
     if not classes:
         return metrics[0]
     if metrics[0] not in ("precision", "recall"):
@@ -268,6 +289,63 @@ def _complaint(clause: list[Token], marks: str, polarity: Polarity | None) -> Cl
     if calls_good == is_bad:  # a row is given the wrong class
         return None if "R" in marks or commanded else _missed(positive, by_class=False, order=order)
     return None if unwanted or kinds or "H" in marks else _missed(positive, by_class=True, order=order)
+
+
+def _class_complaint(clause: list[Token], marks: str) -> Clause | None:
+    """Read which rows are given which wrong class: `orders must not be called support`, `never miss a staff row`."""
+    order = _order(marks)
+    plain = [token for token in clause if token.symbol not in "12"]
+    marks = "".join(token.symbol for token in plain)
+    verbs = [i for i, mark in enumerate(marks) if mark in "CrODB"]
+    classes = [i for i, mark in enumerate(marks) if mark == "@"]
+    if not set(marks) <= set("CrODBXTLSdomw@") or len(verbs) != 1 or len(classes) not in (1, 2):
+        return None
+    at, verb = verbs[0], marks[verbs[0]]
+    negated = "X" in marks or "L" in marks
+    # "Orders should be called support" is a wish and no complaint, and so is "call orders support".
+    commanded = not set(marks) & set("XTL") and at < classes[0] and not plain[at].word.endswith(("s", "ed", "ing"))
+    if (commanded and verb != "D") or (set(marks) & set("mw") and not negated) or marks.count("X") > 1:
+        return None
+    if len(classes) == 1:
+        metric = _of_one_class(marks, verb, at, classes[0])
+    else:
+        metric = _of_two_classes(plain, marks, at, classes)
+    if metric is None:
+        return None
+    name = plain[metric[1]].metric
+    return Clause(wishes=[Wish(metric=f"{metric[0]}[{name}]", direction=None, named=True, order=order)])
+
+
+def _of_one_class(marks: str, verb: str, at: int, place: int) -> tuple[str, int] | None:
+    """Return the metric of the one class that a complaint names, and the class's place."""
+    if verb == "O" or (verb == "B" and "X" in marks and "L" not in marks):
+        return ("recall", place)
+    if verb == "D":
+        return None if set(marks) & set("XTL") else ("recall", place)
+    # "Too many rows are called orders": what is called so is not.
+    called = at < place or marks[place - 1 : place] in ("S", "d")
+    if verb in "Cr" and "T" in marks and called and marks[place - 1 : place] != "T":
+        return ("precision", place)
+    return None
+
+
+def _of_two_classes(plain: list[Token], marks: str, at: int, classes: list[int]) -> tuple[str, int] | None:
+    """Return recall and the place of people's class, where a complaint says which of two classes is the judge's."""
+    if marks[at] not in "Cr":
+        return None
+    first, second = classes
+    behind = [marks[place - 1 : place] in ("S", "d") for place in classes]
+    if all(behind):
+        return None
+    if any(behind):
+        return ("recall", second if behind[0] else first)
+    # Without a word such as `as` the order decides, where the language has one.
+    passive = first < at < second
+    if marks[at] == "C" and (passive or plain[at].word.startswith(_NAMING)):
+        return ("recall", first)
+    if marks[at] == "r" and passive and plain[at].word.startswith(_SENDING):
+        return ("recall", first)
+    return None
 
 
 def _names_bad(token: Token, polarity: Polarity | None) -> bool:

@@ -52,7 +52,16 @@ def _whole(phrases: Iterable[str]) -> re.Pattern[str]:
     return re.compile(rf"(?:{'|'.join(longest_first)})(?:(?<=\W)|(?!\w))")
 
 
-_SYMBOLS: tuple[tuple[str, str, re.Pattern[str]], ...] = (
+Words = tuple[tuple[str, str, re.Pattern[str]], ...]
+"""Words to read by: symbol, metric or class, pattern."""
+
+CLASS_WORDS: Words = (
+    *(("M", name, _whole(words)) for name, words in _WORDS["classes"]["metrics"].items()),
+    *((symbol, "", _whole(words)) for symbol, words in _WORDS["classes"]["words"].items()),
+)
+"""Those of objectives about a judge that chooses among classes; they come before the others."""
+
+_SYMBOLS: Words = (
     *(("M", name, _whole(words)) for name, words in _WORDS["metrics"].items()),
     ("N", "", _whole([*_WORDS["bad"], *(_NEGATED + word for word in _WORDS["good"])])),
     ("P", "", _whole(_WORDS["good"])),
@@ -66,30 +75,37 @@ class Token:
     """A word or phrase of a text; what it means is its symbol."""
 
     symbol: str
-    """A key of the table above, `M` metric, `P` and `N` the good and the bad class, `#` amount, `?` unknown."""
+    """A key of the table above, `M` metric, `P` and `N` the good and the bad class, `@` one of several classes,
+    `#` amount, `?` unknown."""
     start: int
     end: int
     word: str
     metric: str = ""
+    """The metric, or the class of `@`."""
     number: float = 0.0
     unit: str = ""
     """`share` for per cent, `points`, or empty."""
 
 
-def tokens(text: str) -> Iterator[Token]:
-    """Cut a text into tokens; words that mean nothing of their own have an empty symbol."""
+def tokens(text: str, words: Words = ()) -> Iterator[Token]:
+    """Cut a text into tokens; words that mean nothing of their own have an empty symbol.
+
+    Args:
+        text: An objective.
+        words: Further words, before the usual ones.
+    """
     plain = plain_text(text)
     at = 0
     while at < len(plain):
         if plain[at].isspace() and plain[at] != "\n" and not re.match(r"\s[-–—]+\s", plain[at:]):
             at += 1
             continue
-        token = _token_at(plain, at)
+        token = _token_at(plain, at, words)
         at = token.end
         yield token
 
 
-def _token_at(plain: str, at: int) -> Token:
+def _token_at(plain: str, at: int, words: Words) -> Token:
     """Return the longest token that begins here."""
     if (match := _TENTH.match(plain, at)) is not None:
         return Token("#", at, match.end(), match[0], number=0.1)
@@ -100,7 +116,7 @@ def _token_at(plain: str, at: int) -> Token:
         number = float(match["number"].replace(",", "."))
         return Token("#", at, match.end(), match[0], number=number, unit=_unit(match["unit"]))
     best = Token("?", at, at, "")
-    for symbol, metric, pattern in _SYMBOLS:
+    for symbol, metric, pattern in (*words, *_SYMBOLS):
         match = pattern.match(plain, at)
         if match is not None and match.end() > best.end:
             best = Token(symbol, at, match.end(), match[0], metric=metric)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import difflib
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
@@ -165,14 +165,18 @@ def describe_limits(guards: Sequence[Guard], floors: Sequence[Floor]) -> list[st
     return limits + [f"{floor.metric} must be at least {floor.value:g} with 95 % confidence" for floor in floors]
 
 
-def read_guard(text: str) -> Guard:
+def read_guard(text: str, named: Callable[[str], str] | None = None) -> Guard:
     """Read `recall:-0.05` or `recall=0.05`: in both, the loss that is allowed.
+
+    Args:
+        text: What is read.
+        named: Returns the contract's name of a metric; `metric_name` unless given.
 
     Raises:
         InputError: It is not a known metric with a margin between 0 and 1.
     """
-    name, between, amount = text.partition("=" if "=" in text else ":")
-    metric = metric_name(name)
+    name, between, amount = text.rpartition("=" if "=" in text else ":")
+    metric = (named or metric_name)(name if between else text)
     margin = abs(_number(amount))
     if not between or not 0.0 <= margin < 1.0:
         raise InputError(
@@ -182,14 +186,17 @@ def read_guard(text: str) -> Guard:
     return Guard(metric=metric, margin=margin)
 
 
-def read_floor(text: str) -> Floor:
+def read_floor(text: str, named: Callable[[str], str] | None = None) -> Floor:
     """Read `precision=0.9`: the least that the metric must be.
+
+    Args:
+        text, named: As `read_guard` takes them.
 
     Raises:
         InputError: It is not a known metric with a value between 0 and 1.
     """
-    name, between, amount = text.partition("=")
-    metric, value = metric_name(name), _number(amount)
+    name, between, amount = text.rpartition("=")
+    metric, value = (named or metric_name)(name if between else text), _number(amount)
     if not between or not 0.0 < value < 1.0:
         raise InputError(
             f"floor {text!r} is not METRIC=VALUE with a value between 0 and 1",

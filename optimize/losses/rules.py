@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from itertools import groupby
 
+from .class_names import ClassNames
 from .clauses import Clause, NotRead, Wish, read_clause
 from .lexicon import Token, tokens
 from .objective import DEFAULT_MARGIN, ERRORS, OWN_DIRECTION, SECOND_MARGIN, Guard, Reading, second_wish
@@ -20,14 +21,14 @@ _MOST_SPLITS = 12
 OF_WHICH_CLASS = "say of which class: such as 'unsupported statements are called supported'"
 
 
-def read_by_rules(text: str, polarity: Polarity | None) -> Reading:
+def read_by_rules(text: str, polarity: Polarity | ClassNames | None) -> Reading:
     """Read an objective.
 
     Args:
         text: What the person wants, such as `precision matters most; lose at most 3 points of recall`.
-        polarity: Which class the judge calls positive; None where that is not known.
+        polarity: Which class the judge calls positive, or the classes among which it chooses; None where not known.
     """
-    whole = list(tokens(text))
+    whole = list(tokens(text, polarity.words if isinstance(polarity, ClassNames) else ()))
     clauses: list[Clause] = []
     unread: list[str] = []
     for is_break, group in groupby(whole, key=lambda token: token.symbol == "|"):
@@ -62,7 +63,7 @@ def _parts(segment: list[Token]) -> list[tuple[list[Token], bool]]:
     return parts
 
 
-def _read_parts(part: list[Token], polarity: Polarity | None) -> list[Clause]:
+def _read_parts(part: list[Token], polarity: Polarity | ClassNames | None) -> list[Clause]:
     """Read a part as one clause, else as the fewest clauses that are all understood.
 
     Raises:

@@ -13,7 +13,7 @@ from typing import Any
 from ...judges import Dataset, InputError, JudgedDataset, load_verdicts
 from ...judges.reliability import Finding, read_audit
 from ...optimize import choose_target
-from ...optimize.losses import class_metric_name
+from ...optimize.losses import ClassNames
 from ...optimize.options import option
 from ...slices import (
     FoundSlice,
@@ -160,12 +160,13 @@ def searched_metric(judged: JudgedDataset, wanted: Search) -> str:
     Raises:
         InputError: Slices are not searched by it.
     """
-    if judged.scale.kind != "choice":
+    classes = ClassNames.of(judged.scale)
+    if classes is None:
         metric = wanted.metric or "precision"
         if metric not in TARGETS:
             raise InputError(f"slices are not searched by {metric!r}", hint=f"--metric is one of {', '.join(TARGETS)}")
         return metric
-    return class_metric_name(wanted.metric or "accuracy_grades", judged.scale)
+    return classes.metric_name(wanted.metric or "accuracy_grades")
 
 
 def search(judged: JudgedDataset, wanted: Search, progress: Callable[[int, int], None] | None = None) -> SliceReport:

@@ -218,7 +218,7 @@ def _read_objective(config: RunConfig, environment: Environment) -> Objective:
         InputError: They read no target, or nobody will be asked for what they left over.
     """
     model = config.optimizer_access[0]
-    if config.judge.scale.kind == "choice" or not asks_model(config.words, model, environment):
+    if not asks_model(config.words, model, environment):
         return config.words.read(config.judge)
     asked = f"the run first asks {model} to read the objective, one call more, and stops where the readings differ"
     try:

@@ -34,9 +34,7 @@ def settle_objective(
         InputError: What it means is not settled.
         WorldError: The endpoint, the budget or the disk stopped it.
     """
-    # Of classes the rules alone read it, and ask about what they do not.
-    of_classes = judge is not None and judge.scale.kind == "choice"
-    if of_classes or not asks_model(words, models.model, environment):
+    if not asks_model(words, models.model, environment):
         return words.read(judge)
     config = {"objective": words.text, "judge": judge.name if judge else None, "model": models.model}
     with start_run_client(workspace, "reading", config, models, environment) as (_, client):
