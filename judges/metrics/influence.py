@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from ..errors import InputError
 from ..judged_dataset import BoolArray, FloatArray, IntArray
-from .catalog import BINARY_METRICS, METRICS, NO_ROWS, Metric, metric_of
+from .catalog import NO_ROWS, Metric, metric_of
 
 Values = BoolArray | FloatArray | npt.NDArray[np.integer]
 
@@ -67,22 +67,23 @@ def influence(metric: str, label: Values, predicted: Values) -> FloatArray:
 
 
 def cell_influence(metric: str, counts: npt.NDArray[np.integer]) -> tuple[float, FloatArray] | None:
-    """Return a metric of decisions, and the influence of a row of each cell on it, from a table alone.
+    """Return a metric of decisions or classes, and the influence of a row of each cell on it, from a table alone.
 
     Args:
-        metric: One of the metrics of decisions.
-        counts: Rows by label and verdict: no and no, no and yes, yes and no, yes and yes; shape (4,).
+        metric: One of the metrics of decisions, also of one class, or one of classes.
+        counts: Rows by label and verdict, such as no and no, no and yes, yes and no, yes and yes; shape (K * K,).
 
     Returns:
-        The value and the influences, shape (4,); None where the metric is undefined.
+        The value and the influences, shape (K * K,); None where the metric is undefined.
     """
+    entry, size = metric_of(metric), round(len(counts) ** 0.5)
+    assert entry.formula is not None, metric
     # An empty table has no metric; dividing by 1 says so without a warning.
-    shares = counts.reshape(2, 2) / max(int(counts.sum()), 1)
-    value = float(BINARY_METRICS[metric](shares))
-    by_cell = METRICS[metric].influence
-    if by_cell is None or not np.isfinite(value):
+    shares = counts.reshape(size, size) / max(int(counts.sum()), 1)
+    value = float(entry.formula(shares))
+    if entry.influence is None or not np.isfinite(value):
         return None
-    return value, by_cell(shares, value).reshape(4)
+    return value, entry.influence(shares, value).ravel()
 
 
 def _within_one(label: Values, predicted: Values) -> FloatArray:

@@ -10,11 +10,25 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
-from ...judges import POWER, BoolArray, FloatArray, InputError, IntArray, JudgedDataset, clustered_se, influence, point
-from ...judges.metrics import BINARY_METRICS, METRICS, cell_influence
+from ...judges import (
+    CLASS_METRICS,
+    POWER,
+    BoolArray,
+    FloatArray,
+    InputError,
+    IntArray,
+    JudgedDataset,
+    clustered_se,
+    influence,
+    point,
+    split_class_metric,
+)
+from ...judges.metrics import BINARY_METRICS, cell_influence
+from ...judges.metrics.catalog import metric_of
 from ...judges.metrics.paired_comparison import UNMOVED
 from ...judges.metrics.permutation_test import FEW_GROUPS, changed_groups, permutation_p
 from ...judges.reliability import RANDOM_EDITS
@@ -55,7 +69,7 @@ def smallest_gain(
     fixes some more on top: the gain, so many that four of five holdouts pass the test.
 
     Args:
-        metric: A metric of decisions.
+        metric: A metric of decisions, or of the classes of a choice.
         judged: The judge as it is, on open rows.
         churn: Share of the wrong verdicts that are fixed while as many right ones are broken.
         alpha: Of the one-sided test.
@@ -67,10 +81,10 @@ def smallest_gain(
         None where the metric is undefined, or not even fixing every wrong verdict is shown.
 
     Raises:
-        InputError: The metric is not one of decisions.
+        InputError: The metric is neither.
     """
-    if metric not in BINARY_METRICS:
-        raise InputError(f"the detectable gain is known for metrics of decisions, and {metric} is not one")
+    if not _is_planned(metric, judged):
+        raise InputError(f"the detectable gain is known for metrics of decisions or classes, and {metric} is not one")
     edits = _Edits(metric=metric, judged=judged, churn=churn, alpha=alpha, rows=rows, groups=groups, seed=seed)
     low, high = 0, edits.fixable
     if high == 0:
@@ -108,7 +122,7 @@ def guard_needs(
 ) -> tuple[GuardNeed, ...]:
     """Return the rows that each guard wants to hold with 80 % power, by the scatter of edits with this churn.
 
-    Guards on grades are left out, and those whose metric is undefined on the open rows.
+    Guards on the order of grades are left out, and those whose metric is undefined on the open rows.
 
     Args:
         guards: Metrics with their margins.
@@ -121,7 +135,7 @@ def guard_needs(
     z = float(norm.isf(GUARD_ALPHA) + norm.ppf(POWER))
     needs = []
     for guard in guards:
-        if guard.metric not in BINARY_METRICS:
+        if not _is_planned(guard.metric, judged):
             continue
         edits = _Edits(metric=guard.metric, judged=judged, churn=churn, alpha=GUARD_ALPHA, rows=1, seed=seed)
         se = edits.standard_error()
@@ -135,6 +149,13 @@ def guard_needs(
     return tuple(needs)
 
 
+def _is_planned(metric: str, judged: JudgedDataset) -> bool:
+    """Whether made-up edits are known for a metric of such a judge."""
+    if judged.scale.kind == "choice":
+        return metric in CLASS_METRICS or split_class_metric(metric)[1] is not None
+    return metric in BINARY_METRICS
+
+
 @dataclass(frozen=True, slots=True)
 class _EditTest:
     """What became of edits of one size."""
@@ -145,7 +166,7 @@ class _EditTest:
     """Share of the drawn holdouts on which the test passed."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class _Edits:
     """Made-up edits of one judge, that differ in how many wrong verdicts they fix beyond the churn."""
 
@@ -157,9 +178,18 @@ class _Edits:
     groups: int | None = None
     seed: int
 
+    @cached_property
+    def _codes(self) -> tuple[IntArray, IntArray, int]:
+        """People's classes and the judge's, from 0, and how many there are; decisions are two classes."""
+        judged = self.judged
+        if judged.scale.kind == "choice":
+            return judged.label.astype(np.int64), judged.score.astype(np.int64), len(judged.scale.labels)
+        return judged.positive.astype(np.int64), judged.predicted.astype(np.int64), 2
+
     @property
     def _wrong(self) -> IntArray:
-        return np.flatnonzero(self.judged.predicted != self.judged.positive)
+        label, before, _ = self._codes
+        return np.flatnonzero(before != label)
 
     @property
     def _flips(self) -> int:
@@ -177,9 +207,9 @@ class _Edits:
         """Return the standard error of the change on all open rows by edits that only churn; None where undefined."""
         rng = np.random.default_rng(self.seed)
         variances: list[float] = []
-        label, before = self.judged.positive, self.judged.predicted
+        label, before = self._sides(self._codes[1])
         for _ in range(RANDOM_EDITS):
-            after = self._edited(0, rng)
+            _, after = self._sides(self._edited(0, rng))
             if point(self.metric, label, before) is None or point(self.metric, label, after) is None:
                 continue
             difference = influence(self.metric, label, after) - influence(self.metric, label, before)
@@ -192,12 +222,12 @@ class _Edits:
         """Put edits that fix so many more to the test; None where the metric is undefined on all of them."""
         # The same seed for every size, so that power rises with the number fixed and not by luck.
         rng = np.random.default_rng(self.seed)
-        before = point(self.metric, self.judged.positive, self.judged.predicted)
+        before = point(self.metric, *self._sides(self._codes[1]))
         gains: list[float] = []
         passed: list[bool] = []
         for _ in range(RANDOM_EDITS):
             after = self._edited(fixed, rng)
-            value = point(self.metric, self.judged.positive, after)
+            value = point(self.metric, *self._sides(after))
             if before is None or value is None:
                 continue
             gains.append(value - before)
@@ -206,15 +236,29 @@ class _Edits:
             return None
         return _EditTest(gain=float(np.mean(gains)), power=float(np.mean(passed)))
 
-    def _edited(self, fixed: int, rng: np.random.Generator) -> BoolArray:
+    def _sides(self, verdicts: IntArray) -> tuple[IntArray, IntArray] | tuple[BoolArray, BoolArray]:
+        """Return people's side and these verdicts as metrics take them."""
+        label, _, _ = self._codes
+        if self.metric in CLASS_METRICS:
+            return label, verdicts
+        _, name = split_class_metric(self.metric)
+        code = 1 if name is None else self.judged.scale.labels.index(name)
+        return label == code, verdicts == code
+
+    def _edited(self, fixed: int, rng: np.random.Generator) -> IntArray:
         """Return the verdicts of an edit; shape (n,)."""
-        right = np.flatnonzero(self.judged.predicted == self.judged.positive)
-        after = self.judged.predicted.copy()
-        after[rng.permutation(self._wrong)[: self._flips + fixed]] ^= True
-        after[rng.permutation(right)[: self._flips]] ^= True
+        label, before, size = self._codes
+        right = np.flatnonzero(before == label)
+        after = before.copy()
+        mended = rng.permutation(self._wrong)[: self._flips + fixed]
+        after[mended] = label[mended]
+        broken = rng.permutation(right)[: self._flips]
+        # Any other class; of two there is one.
+        shift = 1 if size == 2 else rng.integers(1, size, len(broken))
+        after[broken] = (label[broken] + shift) % size
         return after
 
-    def _passes(self, after: BoolArray, rng: np.random.Generator) -> list[bool]:
+    def _passes(self, after: IntArray, rng: np.random.Generator) -> list[bool]:
         """Return for each drawn holdout whether the gate's test of the target passes on it.
 
         Groups with the same counts before and after are one kind; a holdout is how many of each
@@ -222,8 +266,10 @@ class _Edits:
         """
         from scipy.special import stdtr
 
-        old = _count(self.judged.positive, self.judged.predicted, self.judged.groups)
-        new = _count(self.judged.positive, after, self.judged.groups)
+        _, before, classes = self._codes
+        size = classes if self.metric in CLASS_METRICS else 2
+        old = _count(*self._sides(before), self.judged.groups, size)
+        new = _count(*self._sides(after), self.judged.groups, size)
         old_influence = cell_influence(self.metric, old.sum(0))
         new_influence = cell_influence(self.metric, new.sum(0))
         if old_influence is None or new_influence is None:
@@ -231,12 +277,12 @@ class _Edits:
         kinds, counts = _kinds(np.hstack([old, new]))
         groups = self.groups or max(2, round(self.rows * len(old) / len(self.judged.scored)))
         many = rng.multinomial(groups, counts / len(old), size=HOLDOUTS)
-        old, new = kinds[:, :4], kinds[:, 4:]
+        old, new = kinds[:, : size * size], kinds[:, size * size :]
         gains = _values(self.metric, many @ new) - _values(self.metric, many @ old)
         difference = new @ new_influence[1] - old @ old_influence[1]
         squares = np.maximum(many @ difference**2 - (many @ difference) ** 2 / groups, 1e-12)
         se = np.sqrt(groups / (groups - 1) * squares) / (many @ old).sum(1)
-        cells = list(METRICS[self.metric].cells)
+        cells = slice(None) if self.metric in CLASS_METRICS else list(metric_of(self.metric).cells)
         old_rows, new_rows = old[:, cells].sum(1), new[:, cells].sum(1)  # those in the metric's denominator
         sizes = np.maximum(old_rows, new_rows)
         effective = (many @ sizes) ** 2 / np.maximum(many @ sizes**2, 1)
@@ -246,6 +292,8 @@ class _Edits:
         passed = enough & (effective >= MIN_EFFECTIVE) & (moved >= 2) & (gains > 0)
         passed &= stdtr(freedom, -gains / se) <= self.alpha
         few = many[:, changed_groups(self.metric, old, new)].sum(1) < FEW_GROUPS
+        if self.metric == "f1_macro_grades":
+            few[:] = True
         # The swap test is slow: it is asked only where the gate would and the other test has passed.
         for i in np.flatnonzero(passed & few):
             before, now = np.repeat(old, many[i], axis=0), np.repeat(new, many[i], axis=0)
@@ -253,17 +301,18 @@ class _Edits:
         return passed.tolist()
 
 
-def _count(label: BoolArray, predicted: BoolArray, groups: IntArray) -> IntArray:
-    """Count each group's rows by label and verdict; shape (G, 4)."""
-    cells = 4 * groups + 2 * label.astype(np.int64) + predicted.astype(np.int64)
+def _count(label: IntArray | BoolArray, predicted: IntArray | BoolArray, groups: IntArray, size: int) -> IntArray:
+    """Count each group's rows by label and verdict; shape (G, K * K)."""
+    cells = size * size
     count = int(groups.max()) + 1
-    return np.bincount(cells, minlength=4 * count).reshape(count, 4)
+    cell = size * label.astype(np.int64) + predicted.astype(np.int64)
+    return np.bincount(cells * groups + cell, minlength=cells * count).reshape(count, cells)
 
 
 def _kinds(groups: IntArray) -> tuple[IntArray, IntArray]:
-    """Return the different rows of a table, and how often each occurs; shapes (kinds, 8) and (kinds,)."""
+    """Return the different rows of a table, and how often each occurs; shapes (kinds, columns) and (kinds,)."""
     base = int(groups.max()) + 1
-    if base ** groups.shape[1] >= 2**62:
+    if int(base) ** groups.shape[1] >= 2**62:
         return np.unique(groups, axis=0, return_counts=True)
     # As one number each: sorting numbers takes a hundredth of the time of sorting rows.
     codes = groups @ base ** np.arange(groups.shape[1], dtype=np.int64)
@@ -273,4 +322,6 @@ def _kinds(groups: IntArray) -> tuple[IntArray, IntArray]:
 
 def _values(metric: str, cells: IntArray) -> FloatArray:
     """Return the metric of each table; shape (holdouts,), NaN where it is undefined."""
-    return BINARY_METRICS[metric](cells.reshape(-1, 2, 2).astype(np.float64))
+    size, formula = round(cells.shape[1] ** 0.5), metric_of(metric).formula
+    assert formula is not None, metric
+    return formula(cells.reshape(-1, size, size).astype(np.float64))

@@ -188,9 +188,25 @@ def measure_churn(before: JudgedDataset, after: JudgedDataset) -> Estimate:
 def assumed_judge(
     dataset: Dataset, prompt: JudgePrompt, *, skill: float = ASSUMED_SKILL, seed: int = 0
 ) -> JudgedDataset:
-    """Return made-up verdicts with this precision and recall on labelled rows; they stand for a judge nobody asked."""
+    """Return made-up verdicts with this precision and recall on labelled rows; they stand for a judge nobody asked.
+
+    Of a choice each class has this recall.
+    """
     rng = np.random.default_rng(seed)
     labelled = [row for row in dataset.rows if row.label is not None]
+    whole = replace(dataset, rows=tuple(labelled))
+    if prompt.scale.kind == "choice":
+        label = np.array([row.label for row in labelled], np.int64)
+        verdict, size = label.copy(), len(prompt.scale.labels)
+        for code in range(size):
+            rows = np.flatnonzero(label == code)
+            wrong = rng.choice(rows, round((1 - skill) * len(rows)), replace=False) if len(rows) else rows
+            verdict[wrong] = (code + rng.integers(1, size, len(wrong))) % size
+        answers = tuple(
+            Verdict(row_id=row.id, score=float(code), positive=False)
+            for row, code in zip(labelled, verdict, strict=True)
+        )
+        return JudgedDataset(dataset=whole, answers=answers, scale=prompt.scale, judge=prompt.name, model="assumed")
     positive = np.array([dataset.positive(row) for row in labelled], np.bool_)
     said = positive.copy()
     yes, no = np.flatnonzero(positive), np.flatnonzero(~positive)
@@ -201,7 +217,6 @@ def assumed_judge(
     answers = tuple(
         Verdict(row_id=row.id, score=float(yes_), positive=bool(yes_)) for row, yes_ in zip(labelled, said, strict=True)
     )
-    whole = replace(dataset, rows=tuple(labelled))
     return JudgedDataset(dataset=whole, answers=answers, scale=BINARY, judge=prompt.name, model="assumed")
 
 
@@ -228,7 +243,8 @@ def minimum_detectable_gain(workspace: Workspace, planned: PlannedRun, seen: Pil
         rows = replace(planned.dataset, rows=(*planned.parts.train.rows, *planned.parts.validation.rows))
         judged = assumed_judge(rows, planned.prompt)
         churn = Estimate(value=CHURN, low=None, high=None, n=0, reason="assumed, not measured")
-        basis = f"assumed: a judge with precision and recall {ASSUMED_SKILL:.0%} and a churn of {CHURN:.0%}"
+        skill = "every class's recall" if judged.scale.kind == "choice" else "precision and recall"
+        basis = f"assumed: a judge with {skill} {ASSUMED_SKILL:.0%} and a churn of {CHURN:.0%}"
     else:
         judged, churn = seen.before, measure_churn(seen.before, seen.reworded)
         basis = f"a pilot of {churn.n:,} open rows, judged by the prompt and by a rewording of it"

@@ -104,7 +104,9 @@ def test_macro_f1_is_planned_and_gated_and_a_persons_loss_is_followed(
     wish = ("--objective", "", "--target", "macro F1", "--guard", "recall[support]=0.3", "--loss", loss)
     code, out, err = run(capsys, "plan", "routing", "rows.jsonl", *wish, "--model", "simulated")
     assert code == 0, err
-    assert "f1_macro_grades is not one" in out
+    assert "The smallest gain of f1_macro_grades that the gate shows with 80 % power" in out
+    assert "assumed: a judge with every class's recall 80%" in out
+    assert "guard recall[support]:-0.3 wants about" in out
     edit = ("--proposer", "human", "--edit", "edit.yaml")
     code, out, err = run(capsys, "optimize", "routing", "rows.jsonl", *wish, "--model", "simulated", *edit, "--json")
     assert code == 0, err

@@ -7,8 +7,8 @@ from statistics import NormalDist
 import numpy as np
 import pytest
 
-from judgewright.judges import BINARY, Dataset, InputError, JudgedDataset, Row, Verdict, point
-from judgewright.optimize import Guard, decide, read_objective
+from judgewright.judges import BINARY, Dataset, InputError, JudgedDataset, OutputScale, Row, Verdict, point
+from judgewright.optimize import Guard, Objective, decide, read_objective
 from judgewright.optimize.holdout import guard_needs, hold_guard, perfect_gain, smallest_gain
 
 
@@ -114,3 +114,67 @@ def test_rows_that_come_in_groups_show_less() -> None:
     assert more is not None
     assert more < alone
     assert together > 1.05 * alone
+
+
+CHOICE = OutputScale(kind="choice", labels=("billing", "tech", "staff", "other"))
+
+
+def chosen(labels: list[int], said: list[int]) -> JudgedDataset:
+    """Answers to independent rows of four classes."""
+    rows = tuple(Row(id=str(i), inputs={}, label=label) for i, label in enumerate(labels))
+    answers = tuple(Verdict(row_id=row.id, score=s, positive=False) for row, s in zip(rows, said, strict=True))
+    return JudgedDataset(dataset=Dataset(rows=rows, labels=CHOICE), answers=answers, scale=CHOICE)
+
+
+def choosing(n: int, seed: int = 0) -> JudgedDataset:
+    """Labels of four classes, the rarest of one row in ten; a quarter of the verdicts name another class."""
+    rng = np.random.default_rng(seed)
+    labels = rng.choice(4, n, p=[0.4, 0.3, 0.2, 0.1])
+    other = (labels + rng.integers(1, 4, n)) % 4
+    return chosen(labels.tolist(), np.where(rng.random(n) < 0.25, other, labels).tolist())
+
+
+def renamed(before: JudgedDataset, mends: float, breaks: float, rng: np.random.Generator) -> JudgedDataset:
+    """An edit that mends a share of the wrong verdicts and breaks a share of the right ones."""
+    label, said = before.label.astype(int), before.score.astype(int)
+    draw = rng.random(len(label))
+    said = np.where((label != said) & (draw < mends), label, said)
+    said = np.where((label == before.score) & (draw < breaks), (label + rng.integers(1, 4, len(label))) % 4, said)
+    return chosen(label.tolist(), said.tolist())
+
+
+@pytest.mark.parametrize("metric", ["accuracy_grades", "f1_macro_grades"])
+def test_the_gain_of_classes_that_is_promised_is_what_the_gate_accepts(metric: str) -> None:
+    """Fifty holdouts of fresh rows, with an edit of the promised size by the same recipe."""
+    judged = choosing(500)
+    gain = smallest_gain(metric, judged, churn=0.25, alpha=0.0304, rows=300)
+    assert gain is not None
+    assert 0.02 < gain < 0.12
+    rng = np.random.default_rng(8)
+    objective = Objective(text="", target=metric, direction=None)
+    # Of accuracy a share of the wrong verdicts is worth a quarter of it; macro F1 moves nearly alike.
+    sides = [
+        (before := choosing(300, seed), renamed(before, 0.25 + gain / 0.25, 0.25 / 3, rng)) for seed in range(1, 51)
+    ]
+    accepted = sum(decide(*pair, objective, alpha=0.0304).accepted for pair in sides)
+    assert 30 <= accepted <= 48
+
+
+def test_the_gain_of_one_class_and_the_rows_of_its_guard_are_known() -> None:
+    """More rows show a smaller gain; the order of grades has none for a choice."""
+    judged = choosing(2000)
+    few, many = (smallest_gain("recall[billing]", judged, churn=0.25, alpha=0.03, rows=rows) for rows in (400, 2000))
+    assert few is not None
+    assert many is not None
+    assert many < 0.7 * few
+    assert perfect_gain("recall[staff]", judged, alpha=0.03, rows=400) is not None
+    guards = (Guard(metric="recall[billing]", margin=0.08), Guard(metric="f1_macro_grades", margin=0.05))
+    need, overall = guard_needs(guards, judged, churn=0.25)
+    assert need.rows is not None
+    assert overall.rows is not None
+    rng = np.random.default_rng(9)
+    sides = [(before := choosing(need.rows, seed), renamed(before, 0.25, 0.25 / 3, rng)) for seed in range(60)]
+    held = sum(hold_guard(guards[0], *pair).state == "held" for pair in sides)
+    assert 38 <= held <= 57
+    with pytest.raises(InputError, match="precision"):
+        smallest_gain("precision", judged, churn=0.25, alpha=0.03, rows=400)
