@@ -6,7 +6,7 @@ validation rows that both answered, because a race stops early for most of them.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -130,10 +130,11 @@ class Archive:
         others = [member for member in self.members if member is not self.first]
         return sorted(others, key=self._rank)[:most]
 
-    def to_repair(self, tried: Sequence[str] = ()) -> Candidate | None:
+    def to_repair(self, *, holds: Callable[[Candidate], bool], tried: Collection[str] = ()) -> Candidate | None:
         """Return the member of least loss that beats the current prompt's and breaks a guard; None where none does.
 
         Args:
+            holds: Whether every guard of a candidate could hold.
             tried: Versions that are left out.
         """
         broken: list[tuple[float, int, Candidate]] = []
@@ -142,7 +143,7 @@ class Archive:
                 continue
             _, ours, _, theirs = in_common(self.current, member)
             fall = float((ours - theirs).mean()) if len(ours) else 0.0
-            if fall > 0 and self.shortfall(member) > 0:
+            if fall > 0 and not holds(member):
                 broken.append((-fall, member.number, member))
         return min(broken)[2] if broken else None
 

@@ -178,7 +178,7 @@ class ProposalRecord:
     role: str | None = field(default=None, metadata=_OMIT)
     parent: str | None = field(default=None, metadata=_OMIT)
     """Version of the prompt that it was made from; None for the step's current one."""
-    trial: Json | None = field(default=None, metadata=_OMIT)
+    tried: Json | None = field(default=None, metadata=_OMIT)
     """On training rows: `rows`, `loss`, the current prompt's loss as `to_beat`, and rows `mended` and `broken`."""
     loss: float | None = field(default=None, metadata=_OMIT)
     """On the validation rows."""

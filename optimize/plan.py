@@ -31,7 +31,13 @@ class Plan:
 
 
 def plan_proposals(
-    archive: Archive, *, step: int, candidates: int, done: Collection[tuple[str, ...]], roles: bool, repair: bool
+    archive: Archive,
+    *,
+    step: int,
+    candidates: int,
+    done: Collection[tuple[str, ...]],
+    roles: bool,
+    broken: Candidate | None,
 ) -> list[Plan]:
     """Plan the proposals of a step; a repair and a merge come before the roles that go round.
 
@@ -41,13 +47,11 @@ def plan_proposals(
         candidates: How many proposals.
         done: Keys of the repairs and merges that were asked for.
         roles: Whether to ask in roles; else any change is asked for.
-        repair: Whether a candidate that lowered the loss and broke a guard may be a parent.
+        broken: A candidate that lowered the loss and broke a guard, to be repaired.
     """
     plans: list[Plan] = []
-    if repair:
-        broken = archive.to_repair([key[0] for key in done if len(key) == 1])
-        if broken is not None:
-            plans.append(Plan(parent=broken, role="repair"))
+    if broken is not None:
+        plans.append(Plan(parent=broken, role="repair"))
     if roles and step % MERGE_EVERY == 0 and len(plans) < candidates:
         best = archive.finalists(2)
         if len(best) == 2 and all(one.loss < archive.first.loss for one in best):

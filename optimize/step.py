@@ -77,14 +77,18 @@ class Step:
 
     def take(self) -> StepTaken:
         """Take the step: the search goes on from the best candidate, and the event has every proposal."""
-        parts = self.run.settings.search_parts
+        parts, objective = self.run.settings.search_parts, self.run.goal.objective
+        reads = self.run.services.proposer.name not in WITHOUT_ROLES
+        broken: Candidate | None = None
+        if parts.repair and reads:
+            broken = self.state.to_repair(objective, holdout_rows=len(self.run.parts.holdout))
         plans = plan_proposals(
             self.state.archive,
             step=self.number,
             candidates=self._candidates,
             done=self.state.done,
-            roles=parts.roles and self.run.services.proposer.name not in WITHOUT_ROLES,
-            repair=parts.repair and self.run.services.proposer.name not in WITHOUT_ROLES,
+            roles=parts.roles and reads,
+            broken=broken,
         )
         losses = self._judge_batch(plans)
         entries, quoted = self._propose_all(plans)
@@ -101,7 +105,7 @@ class Step:
             # None of them came to an end, so none is tried again.
             for entry in entrants:
                 self._drop(entry, f"no loss: {error}", loss=1.0)
-        first = entrants[0] if entrants else max(entries, key=lambda entry: entry.prompt is not None)
+        first = entrants[0] if entrants else max(entries, key=lambda entry: (entry.record.tried or {}).get("rows", -1))
         others = tuple(entry.record for entry in entries if entry is not first)
         found = {"trial": trial, "race": race}
         results = {name: result.to_json() for name, result in found.items() if result is not None}
@@ -226,14 +230,16 @@ class Step:
         """Try candidates on training rows against the current prompt; at most one of them goes on."""
         rows = self.run.settings.trial_rows(len(self.run.parts.validation))
         dataset = replace(self.state.batch, rows=self.state.batch.rows[:rows])
-        result = self._run_race("trial", entrants, dataset, RaceSettings(seed=self.run.settings.seed, spare_first=True))
+        population = len(self.state.train.scored)
+        settings = RaceSettings(seed=self.run.settings.seed, spare_first=True, population=population)
+        result = self._run_race("trial", entrants, dataset, settings)
         before = dict(zip((a.row_id for a in result.judged[0].answers), result.judged[0].answers, strict=True))
         for entry, standing, judged in zip(entrants, result.standings[1:], result.judged[1:], strict=True):
             assert entry.prompt is not None
             entry.trial = Trial(judged=judged, losses=self.run.goal.row_losses(judged))
             self.state.learn(entry.prompt, judged)
             current = replace(judged, answers=tuple(before[answer.row_id] for answer in judged.answers))
-            entry.record = replace(entry.record, trial=self._count(current, judged))
+            entry.record = replace(entry.record, tried=self._count(current, judged))
             if standing.dropped is not None:
                 behind = standing.behind or 0.0
                 ending = _ending(standing, result.rows, "training")

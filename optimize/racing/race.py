@@ -169,7 +169,7 @@ def run_race(
 def _run(arms: _Arms, judge_batch: JudgeBatch, settings: RaceSettings) -> None:
     """Race until one is left, or the spared one alone."""
     entrants = int(arms.running.sum())
-    evidence = ConfidenceSequence(len(arms.candidates), len(arms.rows))
+    evidence = ConfidenceSequence(len(arms.candidates), max(len(arms.rows), settings.population or 0))
     stops = plan_stops(len(arms.rows), entrants, settings)
     for stop in stops:
         if arms.running.sum() == 1:

@@ -31,6 +31,9 @@ class RaceSettings:
     spare_first: bool = False
     """Whether the first candidate is what the others are tried against: it is never dropped, and of the others one is
     left at the end, or none."""
+    population: int | None = None
+    """Rows that these are a sample of: a candidate is dropped where it is shown to cost more over all of those. None
+    for these alone."""
     screening: int = 80
     """Rows that a screening judge looks at."""
     seed: int = 0

@@ -305,20 +305,18 @@ LOSS = '{"expression": "0.9 * fp + 0.4 * fn", "declares": {"fp_costs_more_than_f
 HOPELESS = PROMPT.criteria + "\nGive the top grade to everything."
 
 
-@pytest.mark.parametrize("stage", ["trial", "race"])
-def test_a_candidate_that_cannot_win_is_dropped_before_all_rows_are_judged(stage: str, data: Dataset) -> None:
-    """Trial and race stop early and say on how many rows, and the optimizer is told of the attempt."""
+def test_a_candidate_that_cannot_win_is_dropped_before_all_rows_are_judged(data: Dataset) -> None:
+    """The race stops early, says on how many rows, and the optimizer is told of the attempt."""
     model = Contrary()
     fixed = Fixed(make=lambda prompt, bench: prompt.edited(criteria=HOPELESS))
-    parts = SearchParts(trial=stage == "trial", early=False)
+    parts = SearchParts(trial=False, early=False)
     loss = parse_loss(LOSS, written_by="person")
     _, steps = run_with(data, fixed, model, shares=(20, 60, 10, 10), search_parts=parts, loss=loss)
-    found = steps[0][stage]
-    judged, rows = found["standings"][1]["rows"], found["rows"]
-    assert found["proven"] is True
-    assert judged < rows or stage == "trial"
-    part = "training" if stage == "trial" else "validation"
-    assert steps[0]["result"] == f"worse: it cannot win, shown on {judged} of {rows} {part} rows"
+    race = steps[0]["race"]
+    judged, rows = race["standings"][1]["rows"], race["rows"]
+    assert race["proven"] is True
+    assert judged < rows
+    assert steps[0]["result"] == f"worse: it cannot win, shown on {judged} of {rows} validation rows"
     hopeless = sum(r.purpose == "judge" and "top grade to everything" in r.messages[0].content for r in model.heard)
     assert hopeless == judged
     assert steps[1]["result"] == "tried before"

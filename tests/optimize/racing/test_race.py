@@ -231,6 +231,16 @@ def test_who_answers_only_easy_rows_is_not_ranked_before_who_answers_all() -> No
     assert found.winner.criteria == "version 1"
 
 
+def test_on_a_sample_one_that_is_only_behind_is_not_shown_to_be_worse() -> None:
+    """One error more on 40 rows is worse on these rows, and says little of the 400 that they are of."""
+    wrong = np.zeros((2, 40), np.bool_)
+    wrong[1, 7] = True
+    known = run(Table(wrong), 40, spare_first=True)
+    sample = run(Table(wrong), 40, spare_first=True, population=400)
+    assert known.standings[1].dropped == "cannot win"
+    assert sample.standings[1].dropped is None
+
+
 def test_what_the_record_holds_costs_nothing() -> None:
     """The same race again makes no call, and finds the same."""
     prompt = Registry().get("groundedness")
