@@ -28,6 +28,7 @@ from ...optimize.events import (
     GateDecided,
     HunksMeasured,
     LossFrozen,
+    Pruned,
     Remeasured,
     Reviewed,
     RowsSplit,
@@ -151,6 +152,8 @@ class RunSummary:
     """The loss."""
     search_start = _Last(SearchStarted)
     """The first prompt on the validation rows."""
+    pruned = _Last(Pruned)
+    """What was taken out at the end of the search."""
     best = _Last(BestCandidate)
     """What the search ended with."""
     hunks = _Last(HunksMeasured)
@@ -223,16 +226,18 @@ class RunSummary:
         """What the run spent for what it gained, beside what judging every row for every candidate would have taken."""
         raced = unraced = 0
         for step in self.steps:
-            if step.race is None:
-                continue
-            standings = step.race["standings"]
-            candidates = standings[1:]  # the first is the current prompt, which is in the record
-            rows = step.race["full_calls"] // len(standings)
+            # The first standing is the current prompt's, which is in the record.
+            tried = step.trial["standings"][1:] if step.trial else ()
+            candidates = step.race["standings"][1:] if step.race else ()
+            rows = self.split.rows["validation"] if self.split else 0
+            if step.race is not None:
+                rows = step.race["full_calls"] // len(step.race["standings"])
+            raced += sum(standing["rows"] for standing in tried)
             for standing in candidates:
                 # The winner is validated on every row, however soon it won.
                 raced += rows if standing["dropped"] is None else standing["rows"]
-            raced += step.race.get("screened", 0)
-            unraced += rows * len(candidates)
+            raced += sum(race.get("screened", 0) for race in (step.trial, step.race) if race)
+            unraced += rows * max(len(tried), len(candidates))
         points = None
         if self.decision is not None and self.decision.accepted:
             evidence = self.decision.evidence

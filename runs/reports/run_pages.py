@@ -22,6 +22,7 @@ from ..terminal import inline, visible
 from . import charts
 from .gate_sentences import P_MEANS, change_cells, describe_final, describe_limits, describe_unanswered, gate_changes
 from .numbers import NONE, count, interval, moment, number, percent, price, signed
+from .search_report import archive_table, describe_origin, describe_pruned
 from .terminal_report import missed_targets, ordered_metrics, slice_heading
 
 if TYPE_CHECKING:
@@ -93,6 +94,9 @@ def _values(run: RunSummary, flips: Flips) -> dict[str, object]:
     if evidence is not None:
         sentences = describe_limits(evidence) + describe_unanswered(evidence)
     return {
+        "archive": archive_table(run.best.archive if run.best else None),
+        "pruned": describe_pruned(run.pruned) if run.pruned else [],
+        "origin": describe_origin,
         "made_by": f"Judgewright {version('judgewright')}",
         "run": run,
         "command": command_of(run.config),

@@ -17,6 +17,7 @@ from ...optimize.events import (
     Json,
     LossFrozen,
     ProposalRecord,
+    Pruned,
     Remeasured,
     Reviewed,
     RowsSplit,
@@ -33,6 +34,7 @@ from ..terminal import inline, say, say_table, simulated_mark
 from .gate_sentences import describe_final, describe_limits, describe_unanswered, gate_changes
 from .numbers import NONE, count, interval, number, p_value, percent, signed, step_result
 from .objective_report import say_objective
+from .search_report import archive_table, describe_origin, describe_pruned
 
 Payload = Mapping[str, Any]  # Any: JSON out of the journal
 METRIC_ORDER = (
@@ -117,6 +119,10 @@ def say_event(event: RunEvent) -> None:
         _say_measured(event.benchmark, title="1. Benchmark: the judge as it is, on training and validation rows")
     elif isinstance(event, BestCandidate):
         say(f"  best on validation: {event.version or 'none; the prompt stays as it is'}")
+        heading, lines = archive_table(event.archive)
+        if lines:
+            say("  candidates that no other beats in everything, with their changes on validation rows:")
+            say_table(heading, lines, left=3)
     elif event.kind in _SAY:
         _SAY[event.kind](event)
 
@@ -274,17 +280,24 @@ def _step(event: StepTaken) -> None:
     if proposal.loss is not None:
         line += f", validation loss {number(proposal.loss, 4)} ({_named_metrics(proposal.metrics)})"
     say(f"{line}: {inline(step_result(proposal.result))}")
-    _say_refusal(proposal)
+    _say_details(proposal)
     for other in event.others or ():
         say(f"           beside it {other.version or 'none'}: {inline(step_result(other.result))}")
-        _say_refusal(other)
+        _say_details(other)
 
 
-def _say_refusal(proposal: ProposalRecord) -> None:
+def _say_details(proposal: ProposalRecord) -> None:
+    if origin := describe_origin(proposal):
+        say(f"           {inline(origin)}")
     for violation in proposal.violations or ():
         say(f"           {violation.name}: {inline(violation.detail)}")
     if proposal.reason:
         say(f"           {inline(proposal.reason)}")
+
+
+def _pruned(event: Pruned) -> None:
+    for line in describe_pruned(event):
+        say(f"  {inline(line)}")
 
 
 def _decision(event: GateDecided) -> None:
@@ -443,6 +456,7 @@ _SAY: Mapping[str, Callable[[Any], None]] = {  # Any: the event of that kind
     LossFrozen.kind: _loss,
     SearchStarted.kind: _validation,
     StepTaken.kind: _step,
+    Pruned.kind: _pruned,
     HunksMeasured.kind: _hunks,
     GateDecided.kind: _decision,
     ThresholdTuned.kind: _threshold,

@@ -22,6 +22,7 @@ from ..actions.lineage import lineage
 from ..actions.run_summary import RunSummary
 from ..reports import charts
 from ..reports.numbers import count, price
+from ..reports.search_report import archive_table, describe_origin, describe_pruned
 from ..store.journal import RunRecord, list_runs
 from .app_state import AppState
 from .rendering import stamp
@@ -87,6 +88,8 @@ def run(state: AppState, request: Request) -> Response:
             brief=CHOICE_METRICS if among_labels else BRIEF,
             pictures=charts.run_charts(summary, yes_or_no=not among_labels),
             steps=_steps(summary),
+            archive=archive_table(summary.best.archive if summary.best else None),
+            pruned=describe_pruned(summary.pruned) if summary.pruned else [],
             looks=state.looks(summary),
         )
     )
@@ -103,6 +106,11 @@ class ProposalView:
     def of(cls, record: ProposalRecord, start: str) -> ProposalView:
         """Compare a proposal with the first prompt's criteria."""
         return cls(record=record, pieces=() if record.criteria is None else diff_words(start, record.criteria))
+
+    @property
+    def origin(self) -> str:
+        """In which role it was asked for, and what it did on training rows."""
+        return describe_origin(self.record)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

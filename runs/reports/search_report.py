@@ -1,0 +1,43 @@
+"""What a search found, in words and lines: the roles of proposals, the archive, and what was taken out at the end."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ...optimize.events import Json, ProposalRecord, Pruned
+from .numbers import NONE, number, signed
+
+
+def describe_origin(record: ProposalRecord) -> str:
+    """Say in which role a proposal was asked for and what it did on training rows; empty where neither is known."""
+    parts: list[str] = []
+    if record.role:
+        parts.append(f"asked to {record.role}" + (f" {record.parent}" if record.parent else ""))
+    if record.tried:
+        tried = record.tried
+        parts.append(f"mended {tried['mended']} and broke {tried['broken']} of {tried['rows']} training rows")
+    return "; ".join(parts)
+
+
+def archive_table(archive: Sequence[Json] | None) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+    """Return the heading and the lines of the archive: each candidate beside the first prompt, on validation rows."""
+    others = [line for line in archive or () if line["number"]]
+    if not others:
+        return (), []
+    metrics = tuple(others[0]["changes"])
+    lines: list[tuple[str, ...]] = []
+    for one in others:
+        changes = (NONE if one["changes"][name] is None else signed(one["changes"][name]) for name in metrics)
+        loss = NONE if one["loss"] is None else signed(one["loss"])
+        lines.append((one["version"], str(one["step"]), one["role"] or NONE, str(one["rows"]), loss, *changes))
+    return ("candidate", "step", "role", "rows", "loss", *metrics), lines
+
+
+def describe_pruned(event: Pruned) -> list[str]:
+    """Say which sentences earn nothing, and what became of the prompt without them."""
+    idle = [one for one in event.sentences if one["earned"] is None]
+    lines = [f"{len(idle)} of {len(event.sentences)} additions to {event.version} earn nothing on validation rows"]
+    if event.pruned is not None:
+        ending = "takes its place" if event.kept else "costs more, and is not taken"
+        lines[0] += f"; without them it is {event.pruned}, validation loss {number(event.loss, 4)}: it {ending}"
+    return [*lines, *(f"earns nothing: {' '.join(one['text'].split())}" for one in idle)]
