@@ -50,7 +50,7 @@ PROPOSERS: Mapping[str, tuple[str, ...]] = {
     "gepa": (),
     "mipro": (),
     "fewshot": (),
-    "rewrite": (),
+    "rewrite": ("--candidates", "4", "--ablate", "all"),
 }
 _REACHED = "SELECT (SELECT count(*) FROM call WHERE state = 'done'), (SELECT count(*) FROM event)"
 _POLL = 0.01
