@@ -135,12 +135,16 @@ def test_the_page_and_the_markdown_say_who_decided_when_and_on_what_text(kept: K
     assert str(decided[0]["created"])[:16].replace("T", " ") in markdown
 
 
-def test_markdown_puts_the_decision_first_and_mentions_nobody(kept: Kept) -> None:
-    """The gate's word stands above all else; a comment pings nobody, links nothing, and breaks no table or fence."""
+def test_markdown_puts_the_decision_right_behind_what_was_wanted_and_mentions_nobody(kept: Kept) -> None:
+    """Words, reading, the gate's word, then all else; a comment pings nobody and breaks no table or fence."""
     markdown = (kept.folder / "run.md").read_text(encoding="utf-8")
     head = markdown.splitlines()
     assert head[0].startswith("# Judge `groundedness`: ")
-    assert head[2].startswith("**Gate: ACCEPTED.**")
+    assert head[2].startswith("Wanted: ")
+    assert head[4].startswith("Read as: Raise precision")
+    above = [line for line in head[5 : head.index(next(line for line in head if "Gate:" in line))] if line]
+    assert all(line.startswith("- ") for line in above)
+    assert "**Gate: ACCEPTED.**" in markdown
     assert "see &#64;team and &#35;12 &#124; &#60;b>now&#60;/b> http:&#47;&#47;x.example" in markdown
     fences = re.findall(r"^(`{3,})(\w*)$", markdown, flags=re.MULTILINE)
     assert [name for _, name in fences] == ["diff", "", "sh", ""]
