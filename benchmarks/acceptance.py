@@ -1,25 +1,76 @@
 """How true the printed chance of acceptance is.
 
-    python benchmarks/acceptance.py tables [--runs 2000]
+    python benchmarks/acceptance.py tables [--runs 3600]
+    python benchmarks/acceptance.py walks [--splits 15] [--json FILE]
 
 Tables: rows, labels and verdicts are drawn, no model is asked. Each run draws a few candidates that differ in what they
 mend and break, measures them on selection rows, takes the one with the largest chance, and lets the real gate decide on
 a holdout of its own. Chances are put into bands; in each the share accepted should be the mean chance.
+
+Walks: whole runs on real rows with the simulated model. Each walk draws a part of the groups of a file, and cuts it
+into training, validation and holdout; the groups that are left are an evaluation part, which the product never sees.
+What has the largest chance goes to the gate whatever its chance, and so does, as a first look too, what an earlier
+version would have sent: the last prompt that the search kept. Printed are the mean chance and the share accepted,
+accepts by either rule, and by how much changes on selection rows, before and after shrinking, overstate those on the
+evaluation part.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import math
-from dataclasses import dataclass
+import tempfile
+from collections import Counter
+from dataclasses import dataclass, replace
 from itertools import pairwise
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 
-from judgewright.judges import BINARY, Dataset, JudgedDataset, Row, Verdict
-from judgewright.optimize import Changes, Prior, chance_of, decide, read_objective
+from judgewright.judges import (
+    BINARY,
+    Client,
+    Dataset,
+    JudgedDataset,
+    Registry,
+    Row,
+    Simulated,
+    Verdict,
+    compare,
+    load_dataset,
+)
+from judgewright.judges.metrics import wilson
+from judgewright.judges.models import MemoryRecord
+from judgewright.optimize import (
+    Chance,
+    Changes,
+    Mipro,
+    Prior,
+    Proposer,
+    RunContext,
+    RunSettings,
+    Services,
+    Survivor,
+    TextGrad,
+    benchmark,
+    chance_of,
+    choose_survivor,
+    decide,
+    decide_on_holdout,
+    judge_rows,
+    read_objective,
+    search,
+    split_rows,
+)
+from judgewright.optimize.goal_setting import set_goal
 from judgewright.optimize.holdout.ledger import alpha_of_look
+from judgewright.runs.store.database import Database
+from judgewright.runs.store.journal import RunJournal, create_run
+from judgewright.runs.store.ledger import HoldoutLedger
 
+DATA = Path(__file__).resolve().parents[2] / "shared/data"
 GUARDED = read_objective("", target="precision", guards=("recall:-0.05",))
 BANDS = (0.0, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1.01)
 
@@ -128,9 +179,145 @@ def tables(runs: int) -> None:
     print(f"all: chance {found[:, 0].mean():.4f}, accepted {found[:, 1].mean():.4f} of {len(found)}")
 
 
+@dataclass(frozen=True, slots=True)
+class Task:
+    """A file with what is wanted of its judge."""
+
+    file: str
+    judge: str
+    text: str
+    target: str
+    guards: tuple[str, ...]
+
+
+TASKS = (
+    Task("groundedness_multi.jsonl", "groundedness", "no false alarms", "precision", ("recall:-0.05",)),
+    Task("groundedness_multi.jsonl", "groundedness", "better all round", "f1", ("recall:-0.05",)),
+    Task("answer_relevance.jsonl", "answer_relevance", "miss fewer", "recall", ("precision:-0.05",)),
+    Task("answer_relevance.jsonl", "answer_relevance", "better all round", "f1", ("precision:-0.05",)),
+)
+WALK_ROWS = 1_200
+SHARES = (30, 25, 45, 0)
+
+
+def cut(dataset: Dataset, seed: int) -> tuple[Dataset, Dataset]:
+    """Draw whole groups for a walk; the rest are the evaluation part."""
+    keys = list(dict.fromkeys(row.group_key for row in dataset.rows))
+    chosen: set[str] = set()
+    count = 0
+    sizes = Counter(row.group_key for row in dataset.rows)
+    for i in np.random.default_rng(seed).permutation(len(keys)):
+        if count >= WALK_ROWS:
+            break
+        chosen.add(keys[i])
+        count += sizes[keys[i]]
+    parts = []
+    for inside in (True, False):
+        rows = tuple(row for row in dataset.rows if (row.group_key in chosen) == inside)
+        parts.append(replace(dataset, rows=rows, content_hash=f"{dataset.content_hash} {seed} {inside}"))
+    return parts[0], parts[1]
+
+
+def open_services(client: Client, proposer: Proposer, name: str) -> Services:
+    """Return services with a workspace of their own, so that each decision is a first look."""
+    database = Database(Path(tempfile.mkdtemp()) / "workspace.db")
+    run = create_run(database, "optimize", {"name": name})
+    return Services(
+        judge_client=client,
+        optimizer_client=client,
+        proposer=proposer,
+        journal=RunJournal(database, run),
+        ledger=HoldoutLedger(database),
+        run_id=run,
+    )
+
+
+def walk(task: Task, dataset: Dataset, client: Client, split: int) -> dict[str, Any]:
+    """Take one walk, and measure what it ends with on the evaluation part; None in the place of what it has not."""
+    prompt = Registry().get(task.judge)
+    objective = read_objective(task.text, target=task.target, guards=task.guards)
+    rows, evaluation = cut(dataset, split)
+    proposer, steps = (TextGrad(), 5) if split % 2 else (Mipro(), 2)
+    settings = RunSettings(steps=steps, seed=split, shares=SHARES, look_anyway=True)
+    services = open_services(client, proposer, f"{task.file} {task.target} {split}")
+    parts = split_rows(rows, services, settings)
+    baseline = benchmark(prompt, parts, services, settings)
+    goal = set_goal(objective, baseline, services, settings)
+    run = RunContext(prompt=prompt, parts=parts, goal=goal, services=services, settings=settings)
+    archive = search(run, baseline)
+    survivor = choose_survivor(run, archive)
+    result: dict[str, Any] = {"task": f"{task.judge} {task.target}", "split": split, "proposer": proposer.name}
+    old = None if archive.current is archive.first else archive.current.prompt
+    result |= {"chance": None, "accepted": False, "old": old is not None, "old_accepted": False}
+    if survivor is not None:
+        decision = decide_on_holdout(run, survivor)
+        assert decision is not None
+        chance = survivor.chance
+        result |= {"chance": chance.accepted, "accepted": decision.accepted, "rule": survivor.rule is not None}
+        result |= {"threshold_alone": survivor.prompt is prompt, "outcome": decision.outcome, "reason": decision.reason}
+        tables = [judge_rows("evaluation", p, evaluation, services, settings) for p in (prompt, survivor.prompt)]
+        if survivor.rule is not None:
+            tables[1] = tables[1].under(survivor.rule)
+        changes = [compare(name, *tables) for name in objective.metrics]
+        names = objective.metrics
+        result["measured"] = [chance.measured[name] for name in names]
+        result["expected"] = [chance.expected[name] for name in names]
+        result["evaluation"] = [None if change is None else change.difference for change in changes]
+        result["holdout"] = None if decision.target is None else decision.target.difference
+    if old is not None:
+        if survivor is not None and survivor.prompt.version == old.version and survivor.rule is None:
+            result["old_accepted"] = result["accepted"]
+        else:
+            other = open_services(client, proposer, "old rule")
+            split_rows(rows, other, settings)
+            rest = replace(run, services=other)
+            last = Survivor(prompt=old, rule=None, chance=NO_CHANCE, sent=True, least=0.0)
+            decision = decide_on_holdout(rest, last)
+            result["old_accepted"] = decision is not None and decision.accepted
+    return result
+
+
+NO_CHANCE = Chance(accepted=0.0, target=0.0, guards={}, measured={}, expected={}, error={}, rows=0)
+
+
+def walks(splits: int, file: Path | None) -> None:
+    """Take the walks, and print what they come to."""
+    found: list[dict[str, Any]] = []
+    for task in TASKS:
+        prompt = Registry().get(task.judge)
+        dataset = load_dataset(DATA / task.file, inputs=prompt.inputs, scale=prompt.scale)
+        with Client(Simulated(), record=MemoryRecord()) as client:
+            for split in range(splits):
+                found.append(walk(task, dataset, client, split))
+                print(json.dumps(found[-1]), flush=True)
+    if file is not None:
+        file.write_text(json.dumps(found, indent=1))
+    sent = [one for one in found if one["chance"] is not None]
+    chances = [one["chance"] for one in sent]
+    accepted = sum(one["accepted"] for one in sent)
+    low, high = wilson(accepted, len(sent)) or (0.0, 1.0)
+    print(f"{len(found)} walks, {len(sent)} with a candidate: mean chance {np.mean(chances):.3f}, accepted {accepted}")
+    print(f"  share accepted {accepted / len(sent):.3f}, binomial 95 % interval [{low:.3f}, {high:.3f}]")
+    for least in (0.0, 0.05, 0.1, 0.2):
+        looks = [one for one in sent if one["chance"] >= least]
+        print(f"  --least-chance {least:g}: {len(looks)} looks, {sum(one['accepted'] for one in looks)} accepted")
+    print(
+        f"  last kept: {sum(one['old'] for one in found)} looks, {sum(one['old_accepted'] for one in found)} accepted"
+    )
+    for what in ("measured", "expected"):
+        off = [one[what][0] - one["evaluation"][0] for one in sent if one["evaluation"][0] is not None]
+        se = float(np.std(off, ddof=1)) / math.sqrt(len(off))
+        print(f"  {what} change less that on the evaluation part: {np.mean(off):+.4f}, standard error {se:.4f}")
+
+
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("part", choices=("tables",))
-    parser.add_argument("--runs", type=int, default=1800)
+    parser.add_argument("part", choices=("tables", "walks"))
+    parser.add_argument("--runs", type=int, default=3600)
+    parser.add_argument("--splits", type=int, default=15)
+    parser.add_argument("--json", type=Path)
     arguments = parser.parse_args()
-    tables(arguments.runs)
+    if arguments.part == "tables":
+        tables(arguments.runs)
+    else:
+        walks(arguments.splits, arguments.json)

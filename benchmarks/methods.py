@@ -57,6 +57,7 @@ from judgewright.optimize import (
     RunContext,
     RunSettings,
     Services,
+    Survivor,
     Target,
     TextGrad,
     Workbench,
@@ -68,9 +69,10 @@ from judgewright.optimize import (
     find_target,
     judge_rows,
     read_objective,
-    search,
     split_rows,
 )
+from judgewright.optimize.search_state import SearchState
+from judgewright.optimize.step import Step
 from judgewright.runs.store.database import Database
 from judgewright.runs.store.journal import RunJournal, create_run
 from judgewright.runs.store.ledger import HoldoutLedger
@@ -133,11 +135,7 @@ SITUATIONS: Mapping[str, Situation] = {
 
 
 class Spent(Exception):
-    """The next step could go over the budget; `prompt` is where the search had got to."""
-
-    def __init__(self, prompt: JudgePrompt) -> None:
-        super().__init__("the budget is spent")
-        self.prompt = prompt
+    """The next step could go over the budget."""
 
 
 class Counted(MemoryRecord):
@@ -192,7 +190,7 @@ class Capped:
     def propose(self, prompt: JudgePrompt, brief: Brief, bench: Workbench, *, step: int) -> Proposal | NoProposal:
         """See `Proposer.propose`."""
         if self.record.requests + self.step_most > self.cap:
-            raise Spent(prompt)
+            raise Spent
         self.steps += 1
         return self.inner.propose(prompt, brief, bench, step=step)
 
@@ -287,19 +285,22 @@ def open_tools(client: Client, proposer: Proposer, run_id: str) -> Services:
 
 def run_method(start: Start, method: str, proposer: Proposer, target: Target, seed: int) -> Run:
     """Write the loss, search under the cap, decide, and measure what survived on the final rows."""
-    settings = RunSettings(steps=ENDLESS, seed=seed, unguided=method == UNGUIDED)
+    settings = RunSettings(steps=ENDLESS, look_anyway=True, seed=seed, unguided=method == UNGUIDED)
     capped = Capped(proposer, start.record, start.budget, _step_most(start, proposer, settings))
     services = open_tools(start.client, capped, f"{method} {seed}")
     start.record.begin()
     loss = construct_loss(start.objective, target, start.baseline, services, settings)
     goal = Goal(objective=start.objective, target=target, loss=loss)
     run = RunContext(prompt=start.prompt, parts=start.parts, goal=goal, services=services, settings=settings)
+    state = SearchState.start(run, start.baseline)
     try:
-        survivor = choose_survivor(run, search(run, start.baseline))
-    except Spent as spent:
-        survivor = None if spent.prompt.version == start.prompt.version else spent.prompt
+        for number in range(1, ENDLESS + 1):
+            services.record(Step(number=number, state=state, run=run).take())
+    except Spent:
+        pass
     requests = start.record.requests
     assert requests <= start.budget, f"{method} asked {requests:,} of {start.budget:,} requests"
+    survivor = choose_survivor(run, state.archive)
     decision = decide_on_holdout(run, survivor)
     return Run(
         method=method,
@@ -309,7 +310,7 @@ def run_method(start: Start, method: str, proposer: Proposer, target: Target, se
         requests=requests,
         steps=capped.steps,
         results=_results(services),
-        survivor=survivor.version if survivor else None,
+        survivor=survivor.prompt.version if survivor else None,
         decision=decision,
         changes=measure_final(start, survivor, services, settings) if survivor and decision else {},
     )
@@ -339,11 +340,15 @@ def _results(services: Services) -> dict[str, int]:
     return {result: ended.count(result) for result in sorted({*ended})}
 
 
-def measure_final(start: Start, survivor: JudgePrompt, services: Services, settings: RunSettings) -> dict[str, Change]:
+def measure_final(start: Start, survivor: Survivor, services: Services, settings: RunSettings) -> dict[str, Change]:
     """Open the final rows, whatever the decision was, and compare both prompts on them; no run does that."""
-    sealed, versions = start.parts.final, {"before": start.prompt.version, "after": survivor.version}
-    final = sealed.open(services.ledger.begin(sealed.content_hash, run_id=services.run_id, **versions))
-    before, after = (judge_rows("final", prompt, final, services, settings) for prompt in (start.prompt, survivor))
+    sealed, versions = start.parts.final, (start.prompt.version, survivor.prompt.version)
+    look = services.ledger.begin(sealed.content_hash, run_id=services.run_id, before=versions[0], after=versions[1])
+    final = sealed.open(look)
+    prompts = start.prompt, survivor.prompt
+    before, after = (judge_rows("final", prompt, final, services, settings) for prompt in prompts)
+    if survivor.rule is not None:
+        after = after.under(survivor.rule)
     metrics = (start.objective.target, *(guard.metric for guard in start.objective.guards))
     changes = {metric: compare(metric, before, after) for metric in metrics}
     undefined = [metric for metric, change in changes.items() if change is None]

@@ -13,7 +13,7 @@ from .holdout.ledger import Ledger, Look
 from .hunks import compose, cut_sentences, split_hunks
 from .invariants import PhraseIndex, Violation, check_candidate
 from .journal import VOLATILE, Event, Journal, first_difference
-from .loop import Outcome, benchmark, choose_survivor, decide_on_holdout, optimize, search, split_rows
+from .loop import Outcome, benchmark, decide_on_holdout, optimize, search, split_rows
 from .losses.agreement import ObjectiveWords, Unsettled, read_objective
 from .losses.axioms import check_axioms
 from .losses.costs import cost_table
@@ -33,7 +33,8 @@ from .proposers.textgrad import TextGrad
 from .proposers.workbench import Trial, Unanswered, Workbench
 from .roles import Role
 from .settings import RunSettings, SearchParts
-from .threshold import NoThreshold, TunedThresholds, tune_threshold
+from .survivor import Survivor, choose_survivor
+from .threshold import ChosenThreshold, NoThreshold, choose_threshold
 from .word_diff import Piece, diff_prompts, diff_words, prompt_parts
 
 __all__ = [
@@ -48,6 +49,7 @@ __all__ = [
     "Candidate",
     "Chance",
     "Changes",
+    "ChosenThreshold",
     "Decision",
     "Event",
     "Expression",
@@ -84,10 +86,10 @@ __all__ = [
     "SearchParts",
     "Services",
     "StepBound",
+    "Survivor",
     "Target",
     "TextGrad",
     "Trial",
-    "TunedThresholds",
     "Unanswered",
     "Unsettled",
     "Violation",
@@ -101,6 +103,7 @@ __all__ = [
     "check_candidate",
     "choose_survivor",
     "choose_target",
+    "choose_threshold",
     "compile_expression",
     "compose",
     "construct_loss",
@@ -128,6 +131,5 @@ __all__ = [
     "search",
     "split_hunks",
     "split_rows",
-    "tune_threshold",
     "write_loss",
 ]

@@ -92,6 +92,10 @@ class Archive:
     """The prompt that the search goes on from."""
     members: list[Candidate] = field(default_factory=list)
     """In the order of their numbers; the first and the current prompt are always among them."""
+    tried: int = 0
+    """Candidates that were judged on some rows, those that left the archive included."""
+    quoted: set[str] = field(default_factory=set)
+    """Ids of the training rows that a proposer has read or tried a prompt on."""
 
     @classmethod
     def start(cls, first: Candidate, objective: Objective) -> Archive:

@@ -229,7 +229,8 @@ class Prior:
         """
         usual = USUAL_CHANGE**2 * np.eye(metrics)
         mean = sum((one.measured for one in archive), np.zeros(metrics))
-        mean = mean / (1 + len(archive) + unmeasured)
+        # The archive holds what was found good on rows like these: that candidates gain on average is not believed.
+        mean = np.minimum(mean / (1 + len(archive) + unmeasured), 0.0)
         spread = PSEUDO_CANDIDATES * usual
         for one in archive:
             away = one.measured - mean

@@ -230,13 +230,48 @@ class Pruned(RunEvent):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ChancesReckoned(RunEvent):
+    """The chance of each finalist to be accepted, and whether the best of them goes to the gate."""
+
+    kind = "chance"
+    chosen: int
+    """Place in `candidates`, from 0."""
+    accepted: float
+    """Its chance."""
+    least: float
+    """The chance from which on a look is spent."""
+    sent: bool
+    alpha: float
+    """What the look may spend."""
+    holdout_rows: int
+    holdout_groups: int
+    rows: int
+    """Selection rows."""
+    training_rows: int
+    """Those of them that are training rows."""
+    tried: int
+    """Candidates that the search judged on some rows."""
+    measured: int
+    """Those among them from whose changes all changes are shrunk."""
+    flattery: float | None
+    """Points of the target by which choosing among the finalists overstates the change of the chosen one."""
+    agreement: float | None
+    """Share of splits in which two halves of the selection rows choose the same finalist."""
+    candidates: tuple[Json, ...]
+    """Each finalist: `version`, its own `rule` or None, and the fields of `Chance`."""
+    notes: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class BestCandidate(RunEvent):
-    """The search ended with this prompt; with none where no candidate beat the first prompt."""
+    """The search ended with this prompt; with none where there is nothing to send to the gate."""
 
     kind = "survivor"
     version: str | None
     prompt: str | None
     """As YAML."""
+    rule: Json | None = field(default=None, metadata=_OMIT)
+    """A rule of its own that decides for it, as `DecisionRule.to_json` writes it, with its version."""
     archive: tuple[Json, ...] | None = field(default=None, metadata=_OMIT)
     """The candidates that no other beats in everything, as `Archive.to_json` writes them."""
 
@@ -330,7 +365,10 @@ class GateDecided(RunEvent):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ThresholdTuned(RunEvent):
-    """After an accept the thresholds were chosen again; where they were not, `reason` alone says why."""
+    """What another threshold alone would give; where none can be chosen, `reason` alone says why.
+
+    Earlier runs wrote it after an accept, about both prompts; then there are `after` and `at_old`.
+    """
 
     kind = "threshold"
     reason: str | None = field(default=None, metadata=_OMIT)
@@ -338,9 +376,10 @@ class ThresholdTuned(RunEvent):
     n: int | None = field(default=None, metadata=_OMIT)
     simulated: bool | None = field(default=None, metadata=_OMIT)
     rules: Mapping[str, Json] | None = field(default=None, metadata=_OMIT)
-    """`old`, `before` and `after`, as `DecisionRule.to_json` writes them, each with its version."""
+    """`old` and `before`, the one in force and the best one, as `DecisionRule.to_json` writes them, with versions."""
     at_old: Mapping[str, Json | None] | None = field(default=None, metadata=_OMIT)
     retuned: Mapping[str, Json | None] | None = field(default=None, metadata=_OMIT)
+    """The change of each metric of the objective, cross-fitted."""
     notes: tuple[str, ...] | None = field(default=None, metadata=_OMIT)
 
 
@@ -441,9 +480,9 @@ class GateAnswered(RunEvent):
 KINDS: Mapping[str, type[RunEvent]] = {
     event.kind: event
     for event in (
-        *(Started, RowsSplit, Benchmarked, SliceChosen, LossFrozen, SearchStarted, StepTaken),
-        *(Pruned, BestCandidate),
-        *(HunksMeasured, GateDecided, ThresholdTuned, Remeasured, Reviewed, HunksRefused, GateAnswered),
+        *(Started, RowsSplit, Benchmarked, SliceChosen, LossFrozen, SearchStarted, StepTaken, Pruned),
+        *(ChancesReckoned, BestCandidate, HunksMeasured, GateDecided, ThresholdTuned, Remeasured, Reviewed),
+        *(HunksRefused, GateAnswered),
     )
 }
 

@@ -38,6 +38,7 @@ from .proposers.texts import TEXT_LIMIT
 from .pruning import ablation_rows, most_pruned, prunes
 from .racing.schedule import RaceSettings
 from .settings import RunSettings
+from .survivor import FINALISTS
 
 Who = Literal["judge", "optimizer", "either", "screen"]
 
@@ -229,6 +230,9 @@ def bound_run(planned: PlannedRun) -> tuple[Asked, ...] | None:
     if settings.steps:
         # The gate judges both prompts on the holdout, the closing report both on the final rows, and the new one on
         # the training rows; what either has answered before is cached.
+        # The finalists are judged on training rows too; one of them is on all, in the closing report.
+        others = min(FINALISTS, candidates + 1) - 1
+        lines.append(_judged("finalists on training rows", (train, others, more), reply=reply))
         if planned.prunes:
             # The prompt without each sentence on some rows, and without several on all.
             some = _some(validation, min(ablation_rows(validation.calls), validation.calls))
@@ -273,6 +277,7 @@ def count_exchanges(planned: PlannedRun, *, judge: bool, optimizer: bool) -> int
         if planned.screened and planned.candidates > 1:
             count += settings.steps
         if settings.steps:
+            count += 1  # the finalists
             # The gate, what it asks again, and the closing table.
             count += min(1, settings.hunks) + 1 + ROUNDS + 1
             count += 2 * planned.prunes
@@ -397,6 +402,7 @@ def draw_runs(planned: PlannedRun, *, draws: int = DRAWS, seed: int = 0) -> Draw
     optimizer = np.zeros(draws, np.int64)
     if _asks_for_loss(settings):
         optimizer += 1 + rng.binomial(RETURNS, again)
+    entered = np.zeros(draws, np.int64)
     changed = np.zeros(draws, np.bool_)
     batch = min(settings.batch_rows(validation), train)
     tried = min(settings.trial_rows(validation), batch)
@@ -412,11 +418,13 @@ def draw_runs(planned: PlannedRun, *, draws: int = DRAWS, seed: int = 0) -> Draw
             judge += np.ceil(tried * (1 + running) / 2 * (running > 0)).astype(np.int64)
             running = np.minimum(running, 1)
         judge += _draw_race(running, validation, rng)
+        entered += running > 0
         new = (running > 0) & (rng.random(draws) < accepted)
         changed |= new
     if planned.prunes:
         sentences = rng.integers(0, most_pruned(settings.steps), draws, endpoint=True)
         judge += np.where(changed, sentences * ablation_rows(validation) + validation, 0)
+    judge += np.clip(entered - changed, 0, FINALISTS - 1) * train
     judge += np.where(changed, 2 * sealed + train, 0)
     return Drawn(judge=judge.astype(np.int64), optimizer=optimizer.astype(np.int64))
 

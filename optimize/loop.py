@@ -7,17 +7,16 @@ past the calls that are already paid for.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import partial
 
-from ..judges import Dataset, JudgedDataset, JudgePrompt, Splits, by_column, measure
+from ..judges import Dataset, JudgedDataset, JudgePrompt, Splits, by_column, compare, measure
 from ..judges.models import ask_together
 from .ablation import measure_hunks
 from .archive import Archive
 from .context import RunContext, Services, judge_rows, open_rows
 from .events import (
     Benchmarked,
-    BestCandidate,
     DecisionRecord,
     GateDecided,
     HunksMeasured,
@@ -40,7 +39,8 @@ from .pruning import prune
 from .search_state import SearchState
 from .settings import RunSettings, require_columns, require_judging
 from .step import Step
-from .threshold import NoThreshold, tune_threshold
+from .survivor import Survivor, choose_survivor
+from .threshold import NoThreshold, choose_threshold
 
 LEAST_ROWS = 20
 """Rows that a value needs for a line of its own in the closing table, which would else tell single sealed rows."""
@@ -52,11 +52,11 @@ class Outcome:
 
     before: JudgePrompt
     after: JudgePrompt | None
-    """The best candidate on validation; None where none beat the prompt it came from."""
+    """What had the largest chance of being accepted; None where there was nothing to choose."""
     target: Target
     loss: Loss
     decision: Decision | None
-    """None where there was no candidate to decide about."""
+    """None where there was no candidate to decide about, or none that was worth a look."""
 
 
 def optimize(
@@ -79,14 +79,15 @@ def optimize(
     require_columns(dataset, settings)
     parts = split_rows(dataset, services, settings)
     baseline = benchmark(prompt, parts, services, settings)
+    benchmark_threshold(baseline, objective, services, settings)
     goal = set_goal(objective, baseline, services, settings)
     run = RunContext(prompt=prompt, parts=parts, goal=goal, services=services, settings=settings)
     best = choose_survivor(run, search(run, baseline))
     measure_edit(run, best)
     decision = decide_on_holdout(run, best)
-    tune_thresholds(run, best, decision)
     measure_everything(run, best, decision)
-    return Outcome(before=prompt, after=best, target=goal.target, loss=goal.loss, decision=decision)
+    after = None if best is None else best.prompt
+    return Outcome(before=prompt, after=after, target=goal.target, loss=goal.loss, decision=decision)
 
 
 def split_rows(dataset: Dataset, services: Services, settings: RunSettings) -> Splits:
@@ -120,6 +121,27 @@ def benchmark(prompt: JudgePrompt, parts: Splits, services: Services, settings: 
     return judged
 
 
+def benchmark_threshold(
+    baseline: JudgedDataset, objective: Objective, services: Services, settings: RunSettings
+) -> None:
+    """Say what another threshold alone would give on the open rows: the first thing a new prompt has to beat."""
+    chosen = choose_threshold(baseline, baseline, objective, claims=settings.claims is not None, seed=settings.seed)
+    if isinstance(chosen, NoThreshold):
+        services.record(ThresholdTuned(reason=chosen.reason))
+        return
+    rules = {"old": chosen.old, "before": chosen.rule}
+    changes = {name: compare(name, baseline, chosen.judged) for name in objective.metrics}
+    event = ThresholdTuned(
+        metric=chosen.metric,
+        n=len(baseline.scored),
+        simulated=baseline.simulated,
+        rules={name: {"version": rule.version, **rule.to_json()} for name, rule in rules.items()},
+        retuned={name: None if change is None else asdict(change) for name, change in changes.items()},
+        notes=chosen.notes,
+    )
+    services.record(event)
+
+
 def search(run: RunContext, baseline: JudgedDataset) -> Archive:
     """Search step by step: brief, propose, check, try, race, validate, keep what is better; prune at the end.
 
@@ -139,23 +161,12 @@ def search(run: RunContext, baseline: JudgedDataset) -> Archive:
     return state.archive
 
 
-def choose_survivor(run: RunContext, archive: Archive) -> JudgePrompt | None:
-    """Choose what goes to the gate: the prompt that the search ended at; None where it is the first one."""
-    found = tuple(archive.to_json())
-    if archive.current is archive.first:
-        run.services.record(BestCandidate(version=None, prompt=None, archive=found))
-        return None
-    best = archive.current.prompt
-    run.services.record(BestCandidate(version=best.version, prompt=best.to_yaml(), archive=found))
-    return best
-
-
-def measure_edit(run: RunContext, best: JudgePrompt | None) -> None:
+def measure_edit(run: RunContext, best: Survivor | None) -> None:
     """Measure which words earned the change: each hunk left out and added alone, on validation rows."""
-    if best is None or not run.settings.hunks:
+    if best is None or best.prompt is run.prompt or not run.settings.hunks:
         return
     report = measure_hunks(
-        split_hunks(run.prompt, best, most=run.settings.hunks),
+        split_hunks(run.prompt, best.prompt, most=run.settings.hunks),
         lambda doing, prompt: run.judge(doing, prompt, run.parts.validation),
         run.goal.row_losses,
         metric=run.goal.objective.target,
@@ -163,18 +174,21 @@ def measure_edit(run: RunContext, best: JudgePrompt | None) -> None:
     run.services.record(read_as(HunksMeasured, report.to_json()))
 
 
-def decide_on_holdout(run: RunContext, best: JudgePrompt | None) -> Decision | None:
-    """Put the best candidate through the gate; without one there is nothing to decide."""
-    if best is None:
+def decide_on_holdout(run: RunContext, best: Survivor | None) -> Decision | None:
+    """Put the survivor through the gate, unless its chance is too small; without one there is nothing to decide."""
+    if best is None or not best.sent:
         nothing = DecisionRecord(accepted=False, outcome="refused", reason="no candidate beat the prompt on validation")
+        if best is not None:
+            nothing = DecisionRecord(accepted=False, outcome="not sent", reason=best.why_not_sent)
         run.services.record(GateDecided(decision=nothing))
         return None
     decision = gate(
         run.prompt,
-        best,
+        best.prompt,
         run.parts.holdout,
         run.goal.objective,
         judge=lambda prompt, rows, repeat: run.judge("holdout", prompt, rows, repeat=repeat),
+        rules=(run.settings.rule, best.rule or run.settings.rule),
         ledger=run.services.ledger,
         run_id=run.services.run_id,
         member=run.goal.target.member,
@@ -184,24 +198,7 @@ def decide_on_holdout(run: RunContext, best: JudgePrompt | None) -> Decision | N
     return decision
 
 
-def tune_thresholds(run: RunContext, best: JudgePrompt | None, decision: Decision | None) -> None:
-    """After an accept, choose the threshold again on validation, for both prompts; every answer is recorded."""
-    if best is None or decision is None or not decision.accepted:
-        return
-    if run.settings.claims is not None:
-        reason = "responses are judged by claim, and a threshold decides about a claim, which has no label"
-        run.services.record(ThresholdTuned(reason=reason))
-        return
-    validation = run.parts.validation
-    before, after = ask_together([partial(run.judge, "threshold", prompt, validation) for prompt in (run.prompt, best)])
-    tuned = tune_threshold(before, after, run.parts, run.goal.objective, seed=run.settings.seed)
-    if isinstance(tuned, NoThreshold):
-        run.services.record(ThresholdTuned(reason=tuned.reason))
-    else:
-        run.services.record(read_as(ThresholdTuned, tuned.to_json()))
-
-
-def measure_everything(run: RunContext, best: JudgePrompt | None, decision: Decision | None) -> None:
+def measure_everything(run: RunContext, best: Survivor | None, decision: Decision | None) -> None:
     """Measure before and after: the whole benchmark and the final rows after an accept, else the open rows.
 
     Without an accept the sealed rows stay sealed: a table over all rows, less one over the open rows, would hand out
@@ -215,21 +212,24 @@ def measure_everything(run: RunContext, best: JudgePrompt | None, decision: Deci
     if best is not None and decision is not None and decision.accepted:
         accepted = True
         rows, opened = open_for_report(
-            parts, run.prompt, best, decision, ledger=run.services.ledger, run_id=run.services.run_id
+            parts, run.prompt, best.prompt, decision, ledger=run.services.ledger, run_id=run.services.run_id
         )
     doing = "whole benchmark" if accepted else "open rows"
     tasks = [partial(run.judge, f"{doing}, before", run.prompt, rows)]
     if best is not None:
-        tasks.append(partial(run.judge, f"{doing}, after", best, rows))
+        tasks.append(partial(run.judge, f"{doing}, after", best.prompt, rows))
     sides: list[MeasuredSide] = []
     finals: list[JudgedDataset] = []
-    for judged in ask_together(tasks):
+    tables = ask_together(tasks)
+    if best is not None and best.rule is not None:
+        tables[1] = tables[1].under(best.rule)
+    for judged in tables:
         if accepted and len(parts.final):
             finals.append(judged.only(range(len(rows) - len(parts.final), len(rows))))
-        tables = by_column(judged, column, least=LEAST_ROWS, seed=settings.seed) if column else {}
+        by = by_column(judged, column, least=LEAST_ROWS, seed=settings.seed) if column else {}
         side = MeasuredSide(
             pooled=measure(judged, seed=settings.seed).to_json(),
-            by={value: table.to_json() for value, table in sorted(tables.items())},
+            by={value: table.to_json() for value, table in sorted(by.items())},
             final=measure(finals[-1], seed=settings.seed).to_json() if finals else None,
         )
         sides.append(side)

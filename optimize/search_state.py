@@ -100,6 +100,7 @@ class SearchState:
 
     def remember(self, prompt: JudgePrompt, loss: float, result: str, trial: Trial | None) -> None:
         """Remember what became of a candidate beside the current prompt, for proposers to see."""
+        self.archive.tried += 1
         self.past.append(Attempt(prompt=prompt, loss=loss, to_beat=self.current.loss, result=result, trial=trial))
 
     def _compare(self, candidate: Candidate, objective: Objective, holdout_rows: int) -> str:

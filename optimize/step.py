@@ -92,6 +92,7 @@ class Step:
         )
         losses = self._judge_batch(plans)
         entries, quoted = self._propose_all(plans)
+        self.state.archive.quoted.update(quoted)
         entrants = [entry for entry in entries if entry.prompt is not None]
         trial = race = None
         try:
@@ -356,6 +357,7 @@ class Step:
         def try_out(prompt: JudgePrompt, rows: Sequence[Row]) -> Trial:
             if not ids.issuperset(row.id for row in rows):
                 raise ValueError("a proposer may try prompts on training rows only")
+            state.archive.quoted.update(row.id for row in rows)
             return trial(self._judge("trials", prompt, replace(state.train.dataset, rows=tuple(rows))))
 
         inside = trial(train.only(self._inside(train)))

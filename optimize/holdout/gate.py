@@ -24,6 +24,7 @@ from ...judges import (
     BoolArray,
     Change,
     Dataset,
+    DecisionRule,
     JudgedDataset,
     JudgePrompt,
     SealedRows,
@@ -38,7 +39,7 @@ from ..losses.objective import Objective
 from .decision import Decision, DecisionOutcome
 from .floors import FloorResult, hold_floor
 from .guards import MIN_EFFECTIVE, MIN_GROUPS, GuardResult, hold_guard
-from .ledger import Ledger
+from .ledger import Ledger, judge_id
 from .projection import Projection, project
 from .unanswered import ask_again, count_against
 
@@ -299,6 +300,7 @@ def gate(
     judge: Callable[[JudgePrompt, Dataset, int], JudgedDataset],
     ledger: Ledger,
     run_id: str,
+    rules: tuple[DecisionRule | None, DecisionRule | None] = (None, None),
     member: Callable[[Dataset], BoolArray] | None = None,
     exclude: Collection[str] = (),
 ) -> Decision:
@@ -307,6 +309,8 @@ def gate(
     Rows that either leaves unanswered are asked again, see `ask_again`.
 
     Args:
+        rules: Rules of their own that decide for `before` and `after`, entered with the look; None where the verdicts
+            that `judge` returns are decided already.
         judge: Asks one prompt about rows, for the first time (0) or again; it is called for
             `before`, then for `after`.
         member: Says which rows belong to the optimized slice.
@@ -315,7 +319,13 @@ def gate(
     Raises:
         InputError: The holdout's looks are spent; fresh labels are needed.
     """
-    look = ledger.begin(holdout.content_hash, run_id=run_id, before=before.version, after=after.version)
+    look = ledger.begin(
+        holdout.content_hash,
+        run_id=run_id,
+        before=judge_id(before, rules[0]),
+        after=judge_id(after, rules[1]),
+        known_as=(before.version, after.version),
+    )
     rows = holdout.open(look)
     old, new = ask_together([partial(judge, before, rows, 0), partial(judge, after, rows, 0)])
     old, new, rounds = ask_again(
@@ -325,8 +335,8 @@ def gate(
         lambda some, repeat: judge(after, some, repeat),
     )
     decision = decide(
-        old,
-        new,
+        old if rules[0] is None else old.under(rules[0]),
+        new if rules[1] is None else new.under(rules[1]),
         objective,
         alpha=look.alpha,
         look=look.number,

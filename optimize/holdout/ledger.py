@@ -19,7 +19,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal, Protocol
 
-from ...judges import Dataset, Splits, split_dataset
+from ...judges import Dataset, DecisionRule, JudgePrompt, Splits, split_dataset
 from ...judges.splits import Part, Side
 from .row_fingerprints import RowFingerprints, group_fingerprints, open_to_hash
 from .sides import Sides, known_sides
@@ -41,6 +41,16 @@ def alpha_of_look(number: int, *, alpha: float = ALPHA) -> float:
     if number < 1:
         raise ValueError(f"look {number!r}: looks are counted from 1")
     return alpha * 6.0 / (math.pi**2 * number**2)
+
+
+def judge_id(prompt: JudgePrompt, rule: DecisionRule | None) -> str:
+    """Return the version under which a look knows a prompt: with its rule, where it has one of its own."""
+    return prompt.version if rule is None else f"{prompt.version}+{rule.version}"
+
+
+def version_of(judge: str) -> str:
+    """Return the version of the prompt in what `judge_id` returned."""
+    return judge.partition("+")[0]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -138,6 +148,10 @@ class Ledger(Protocol):
 
     def memories(self) -> Sequence[SeenRows]:
         """Return what `remember` has entered, in order."""
+        ...
+
+    def history(self) -> History:
+        """Return all that was entered."""
         ...
 
     def remember(

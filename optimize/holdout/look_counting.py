@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from ...judges import InputError, WorkspaceError
-from .ledger import SHARED, History, Look, LookOutcome, LookRecord, SeenRows, alpha_of_look
+from .ledger import SHARED, History, Look, LookOutcome, LookRecord, SeenRows, alpha_of_look, version_of
 from .row_fingerprints import Overlap, RowFingerprints
 from .sides import Sides
 
@@ -97,7 +97,9 @@ def _spent(records: Iterable[LookRecord], request: LookRequest, holdout: str) ->
 def _starts_anew(record: LookRecord, request: LookRequest, holdouts: set[str]) -> bool:
     """Whether the prompt in use was accepted by this look at one of the holdouts."""
     look = record.look
-    return look.holdout in holdouts and record.outcome == "accepted" and look.after == request.before
+    if look.holdout not in holdouts or record.outcome != "accepted":
+        return False
+    return version_of(look.after) == version_of(request.before)
 
 
 def _measured(history: History, request: LookRequest, holdouts: set[str]) -> set[str]:
@@ -114,7 +116,7 @@ def _measured(history: History, request: LookRequest, holdouts: set[str]) -> set
         if _starts_anew(record, request, holdouts):
             since = number
         if record.look.holdout in holdouts:
-            counted |= {record.look.before, record.look.after}
+            counted |= {version_of(record.look.before), version_of(record.look.after)}
     mine = _sealed(history.memories, request.holdout)
     # A prompt may have been measured piece by piece; three rows to try an endpoint are no look.
     pieces: dict[tuple[str, bytes], RowFingerprints] = {}

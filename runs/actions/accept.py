@@ -16,12 +16,14 @@ from typing import Any
 
 from ...judges import (
     ClientStats,
+    DecisionRule,
     InputError,
     Interrupted,
     JudgePrompt,
     JudgewrightError,
     Splits,
 )
+from ...judges.registry import KeptRule
 from ...optimize import PhraseIndex, check_candidate
 from ...optimize.events import DecisionRecord, HunksRefused, Reviewed, write_event, write_part
 from ...optimize.holdout.ledger import remember_split
@@ -91,10 +93,14 @@ def promote_prompt(
         taken: The hunks that it is composed of, where it is not the whole edit.
     """
     registry, before = workspace.registry, run.before
-    accepted = replace(prompt, parent=before.version)
+    accepted = prompt if prompt.version == before.version else replace(prompt, parent=before.version)
     if before.version not in {version.version for version in registry.versions(before.name)}:
         registry.keep(before, current=False)
     registry.keep(accepted)
+    if taken is None and run.new_rule is not None:
+        registry.keep_rule(accepted, fitted_rule(run, accepted, run.new_rule))
+        _write_review(workspace, run, "accepted", accepted, who=who, comment=comment)
+        return accepted
     rule = registry.kept_rule(before)
     if rule and run.config.rule == rule.rule.to_json():
         # The gate decided under this rule; its calibration is the parent's.
@@ -102,6 +108,24 @@ def promote_prompt(
     # The event comes last: cut off before it, the same command can be given again and ends the same.
     _write_review(workspace, run, "accepted", accepted, who=who, comment=comment, taken=taken)
     return accepted
+
+
+def fitted_rule(run: RunSummary, prompt: JudgePrompt, rule: DecisionRule) -> KeptRule:
+    """Return the rule that a run chose for its new prompt, with what it was chosen on."""
+    assert run.started is not None
+    assert run.chances is not None
+    return KeptRule(
+        rule=rule,
+        judge=f"{prompt.name}@{prompt.version}",
+        asked_at=prompt.scale.threshold,
+        dataset=run.started.data,
+        dataset_hash=run.started.data_hash,
+        rows=run.chances.rows,
+        model=run.started.model,
+        confidence=run.config.confidence,
+        metric=run.started.objective.target,
+        simulated=run.simulated,
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -146,6 +146,8 @@ def validation(workspace: Workspace, run: RunSummary) -> Validation:
         in_slice = run.slice.predicate.mask(rows.rows)
     before = recorded_verdicts(workspace, run, run.before, rows)
     after = None if run.after is None else recorded_verdicts(workspace, run, run.after, rows)
+    if after is not None and run.new_rule is not None:
+        after = after.under(run.new_rule)
     return Validation(before=before, after=after, in_slice=in_slice)
 
 

@@ -68,9 +68,12 @@ class RunResult:
             "run": self.run_id,
             "simulated": payloads["benchmark"]["simulated"],
             "decision": payloads["decision"],
+            "chance": payloads.get("chance"),
+            "threshold": payloads["threshold"],
             "prompt": {
                 "before": self.outcome.before.version,
                 "after": self.outcome.after.version if self.outcome.after else None,
+                "rule": payloads["survivor"].get("rule"),
             },
             "slice": payloads["slice"]["name"],
             "loss": payloads["loss"]["expression"],

@@ -10,6 +10,7 @@ from typing import Any, Generic, TypeVar
 from ...judges import (
     Client,
     Dataset,
+    DecisionRule,
     InputError,
     JudgedDataset,
     JudgePrompt,
@@ -23,6 +24,7 @@ from ...optimize import Event, Objective, open_rows
 from ...optimize.events import (
     Benchmarked,
     BestCandidate,
+    ChancesReckoned,
     DecisionRecord,
     GateAnswered,
     GateDecided,
@@ -159,7 +161,9 @@ class RunSummary:
     hunks = _Last(HunksMeasured)
     """What each hunk does on validation rows; None where that was not measured."""
     threshold = _Last(ThresholdTuned)
-    """The thresholds that were chosen again."""
+    """What another threshold alone would give; of earlier runs the thresholds that were chosen after an accept."""
+    chances = _Last(ChancesReckoned)
+    """The chance of each finalist to be accepted."""
     closing = _Last(Remeasured)
     """The closing tables."""
     answer = _Last(GateAnswered)
@@ -201,6 +205,11 @@ class RunSummary:
     def after(self) -> JudgePrompt | None:
         """The best candidate; None where none beat the first prompt, or none has been chosen yet."""
         return None if self.best is None else self.best.judge
+
+    @property
+    def new_rule(self) -> DecisionRule | None:
+        """The rule of its own that decides for the best candidate; None where the run's rule does."""
+        return None if self.best is None or self.best.rule is None else DecisionRule.from_json(self.best.rule)
 
     @property
     def decided(self) -> DecisionRecord:

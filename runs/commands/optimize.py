@@ -18,6 +18,10 @@ if TYPE_CHECKING:
     from ..store.workspace import Workspace
 
 
+NOT_SENT = 4
+"""Exit code of a run that spent no look at the holdout."""
+
+
 @click.command(
     cls=Command,
     epilog='Example:  judgewright optimize groundedness rows.jsonl --objective "do not call unsupported statements '
@@ -32,8 +36,9 @@ if TYPE_CHECKING:
 def optimize(judge: str, data: Path, options: OptimizeOptions, workspace: Workspace, as_json: bool) -> None:
     """Improve JUDGE on the slice of DATA where it errs, and decide on rows nobody tuned on.
 
-    Exits 0 when the gate accepted, 1 when it refused or could not decide. A run that is stopped goes on
-    with `judgewright runs resume`.
+    Exits 0 when the gate accepted, 1 when it refused or could not decide, 4 when the best candidate's chance of being
+    accepted was too small to spend a look on (--least-chance). A run that is stopped goes on with `judgewright runs
+    resume`.
     """
     from ..actions.optimize import start_run
     from ..reports.terminal_report import say_event, say_nothing
@@ -58,7 +63,7 @@ def finish(result: RunResult, root: Path, *, as_json: bool) -> None:
             elsewhere = "" if root.resolve() == Path.cwd() else f" --workspace {root}"
             say(f"Adopt it with: judgewright accept {result.run_id}{elsewhere}")
     if not body["decision"]["accepted"]:
-        sys.exit(1)
+        sys.exit(NOT_SENT if body["decision"]["outcome"] == "not sent" else 1)
 
 
 def say_end(result: RunResult) -> None:

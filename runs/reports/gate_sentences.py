@@ -2,8 +2,17 @@
 
 from __future__ import annotations
 
-from ...optimize.events import DecisionRecord, Evidence, FloorRecord, GuardRecord, Json, Remeasured
-from .numbers import count, interval, number, p_value, percent, signed
+from ...optimize.events import (
+    ChancesReckoned,
+    DecisionRecord,
+    Evidence,
+    FloorRecord,
+    GuardRecord,
+    Json,
+    Remeasured,
+    ThresholdTuned,
+)
+from .numbers import NONE, count, interval, number, p_value, percent, signed
 
 P_MEANS = "p is against no gain; that of a guard against a loss of its margin"
 """What the p-values beside the gate's changes are about."""
@@ -34,6 +43,50 @@ def change_cells(role: str, change: Json, p: float | None) -> tuple[str, ...]:
         p_value(p),
         count(change["n"]),
         count(change["groups"]),
+    )
+
+
+def describe_chance(chances: ChancesReckoned | None) -> list[str]:
+    """Say how likely the gate was to accept what the search ended with, and what that rests on."""
+    if chances is None:
+        return []
+    best = chances.candidates[chances.chosen]
+    target = next(iter(best["measured"]))
+    what = best["version"] if best["rule"] is None else f"{best['version']} at threshold {best['rule']['threshold']:g}"
+    parts = [f"{best['target']:.0%} for the gain of {target}"]
+    parts += [f"{chance:.0%} for {name}" for name, chance in best["guards"].items()]
+    lines = [
+        f"chance of acceptance {chances.accepted:.0%} ({', '.join(parts)} alone): {what}, the largest of "
+        f"{len(chances.candidates)}, on a holdout of {count(chances.holdout_rows)} rows in "
+        f"{count(chances.holdout_groups)} groups at alpha {number(chances.alpha, 4)}"
+    ]
+    rows = f"{count(chances.rows)} open rows that no brief has quoted"
+    if chances.training_rows:
+        rows += f", {count(chances.training_rows)} of them training rows"
+    lines.append(
+        f"on {rows}, {target} changed by {signed(best['measured'][target])}; {signed(best['expected'][target])} "
+        f"± {number(best['error'][target])} is believed of it, as the best of {count(chances.tried)} that were tried"
+    )
+    if chances.flattery is not None:
+        lines.append(f"choosing among the finalists on these rows flatters by about {chances.flattery:.1f} points")
+    return lines + list(chances.notes)
+
+
+def describe_threshold(threshold: ThresholdTuned) -> str:
+    """Say what another threshold alone would give, in a run that began with it."""
+    if threshold.rules is None:
+        return f"no other threshold: {threshold.reason}"
+    old, new = (threshold.rules[name]["threshold"] for name in ("old", "before"))
+    if old == new:
+        return f"the threshold {old:g} in force serves {threshold.metric} best on {count(threshold.n)} open rows"
+    changes = [
+        f"{name} {signed(change['difference'])} ({interval(change, change=True, missing=NONE)})"
+        for name, change in (threshold.retuned or {}).items()
+        if change
+    ]
+    return (
+        f"the threshold {new:g} in place of {old:g} alone would give {', '.join(changes)}, cross-fitted on "
+        f"{count(threshold.n)} open rows: that is what a new prompt has to beat"
     )
 
 

@@ -20,7 +20,15 @@ from ..actions.run_summary import RunSummary
 from ..store.run_command import command_of
 from ..terminal import inline, visible
 from . import charts
-from .gate_sentences import P_MEANS, change_cells, describe_final, describe_limits, describe_unanswered, gate_changes
+from .gate_sentences import (
+    P_MEANS,
+    change_cells,
+    describe_chance,
+    describe_final,
+    describe_limits,
+    describe_unanswered,
+    gate_changes,
+)
 from .numbers import NONE, count, interval, moment, number, percent, price, signed
 from .search_report import archive_table, describe_origin, describe_pruned
 from .terminal_report import missed_targets, ordered_metrics, slice_heading
@@ -110,6 +118,7 @@ def _values(run: RunSummary, flips: Flips) -> dict[str, object]:
         "calibration": CALIBRATION,
         "moved": [change_cells(*change) for change in gate_changes(evidence)] if evidence and evidence.target else [],
         "guarded": sentences,
+        "chance": describe_chance(run.chances),
         "p_means": P_MEANS,
         "reviews": [(review, run.review_times[i]) for i, review in enumerate(run.reviews)],
         "diffs": diff_prompts(run.before, run.after) if run.after else (),

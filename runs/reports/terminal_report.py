@@ -11,6 +11,7 @@ from ...judges.metrics.macro_average import MacroMean
 from ...optimize.events import (
     Benchmarked,
     BestCandidate,
+    ChancesReckoned,
     DecisionRecord,
     GateDecided,
     HunksMeasured,
@@ -31,7 +32,14 @@ from ...optimize.events import (
 from ...slices.search_result import CALIBRATION
 from ..actions.gate_decision import OF_HOLDOUT, label_next
 from ..terminal import inline, say, say_table, simulated_mark
-from .gate_sentences import describe_final, describe_limits, describe_unanswered, gate_changes
+from .gate_sentences import (
+    describe_chance,
+    describe_final,
+    describe_limits,
+    describe_threshold,
+    describe_unanswered,
+    gate_changes,
+)
 from .numbers import NONE, count, interval, number, p_value, percent, signed, step_result
 from .objective_report import say_objective
 from .search_report import archive_table, describe_origin, describe_pruned
@@ -371,10 +379,19 @@ def _hunks(event: HunksMeasured) -> None:
         say(f"  note: {inline(note)}")
 
 
+def _chance(event: ChancesReckoned) -> None:
+    say("")
+    for line in describe_chance(event):
+        say(f"  {inline(line)}")
+
+
 def _threshold(event: ThresholdTuned) -> None:
-    if event.rules is None:
-        say(f"\nThreshold: not chosen again; {inline(event.reason or '')}")
+    if event.rules is None or "after" not in event.rules:
+        say(f"  {inline(describe_threshold(event))}")
+        for note in event.notes or ():
+            say(f"  note: {inline(note)}")
         return
+    # Earlier runs chose it after an accept, for both prompts.
     rules = {name: f"{rule['threshold']:g}" for name, rule in event.rules.items()}
     say(
         f"\nThreshold, chosen again on {event.n:,} validation rows: {rules['before']} serves the old prompt best, "
@@ -457,6 +474,7 @@ _SAY: Mapping[str, Callable[[Any], None]] = {  # Any: the event of that kind
     SearchStarted.kind: _validation,
     StepTaken.kind: _step,
     Pruned.kind: _pruned,
+    ChancesReckoned.kind: _chance,
     HunksMeasured.kind: _hunks,
     GateDecided.kind: _decision,
     ThresholdTuned.kind: _threshold,

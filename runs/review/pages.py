@@ -159,11 +159,12 @@ _NEXT = {
     "split": "measuring the judge as it is",
     "benchmark": "searching for the slice",
     "slice": "writing the loss",
+    "chance": "measuring hunks, then the gate",
     "loss": "validating the prompt as it is",
     "survivor": "measuring hunks, then the gate",
     "hunks": "the gate is judging the holdout",
     "decision": "measuring everything again",
-    "threshold": "measuring everything again",
+    "threshold": "searching for the slice",
 }
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from ...slices.search_result import CALIBRATION
 from ..actions.run_summary import RunSummary
 from ..reports import numbers
-from ..reports.gate_sentences import P_MEANS, describe_final, gate_sentences
+from ..reports.gate_sentences import P_MEANS, describe_chance, describe_final, describe_threshold, gate_sentences
 from ..reports.terminal_report import ordered_metrics, slice_heading, slice_standing
 from ..terminal import visible
 
@@ -49,6 +49,8 @@ def open_templates() -> Environment:
         "exact": Exact,
         "drawn": drawn,
         "gate_sentences": gate_sentences,
+        "chance_sentences": describe_chance,
+        "threshold_sentence": describe_threshold,
         "final_changes": describe_final,
         "slice_heading": slice_heading,
         "slice_standing": slice_standing,

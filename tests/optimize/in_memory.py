@@ -61,6 +61,10 @@ class MemoryLedger:
         """See `Ledger.memories`."""
         return self._memories
 
+    def history(self) -> History:
+        """See `Ledger.history`."""
+        return History(records=self._records, memories=self._memories, measured=self._measured)
+
     def remember(
         self,
         run_id: str,
@@ -100,8 +104,7 @@ class MemoryLedger:
             line=line,
             known_as=known_as,
         )
-        history = History(records=self._records, memories=self._memories, measured=self._measured)
-        look = requested_look(history, request)
+        look = requested_look(self.history(), request)
         if find_look(self._records, look) is None:
             require_allowed(look, self._max_looks)
             self._records.append(LookRecord(look=look))

@@ -127,7 +127,7 @@ def test_a_new_run_starts(golden: Path) -> None:
     objective = "do not call unsupported statements grounded"
     words = ["optimize", "groundedness", rows, "--model", "simulated", "--objective", objective, "--slice", "all"]
     new = CliRunner().invoke(cli, [*words, "--steps", "1", "--seed", "2", "--workspace", str(golden), "--json"])
-    assert new.exit_code in (0, 1), new.output
+    assert new.exit_code in (0, 1, 4), new.output
     run_id = json.loads(new.stdout)["run"]
     assert run_id not in {BENCH, FINISHED, UNFINISHED}
     splits = [as_json(golden, "runs", "show", name)["events"][1]["payload"] for name in (FINISHED, run_id)]

@@ -80,10 +80,12 @@ def test_a_walk_writes_its_steps_in_order_and_resuming_it_asks_nothing(place: Wo
         "started",
         "split",
         "benchmark",
+        "threshold",
         "slice",
         "loss",
         "validation",
         "step",
+        "chance",
         "survivor",
         "decision",
         "everything",
@@ -389,7 +391,7 @@ def test_without_an_accept_the_final_rows_stay_sealed_and_nobody_pays_for_them(r
         )
         # Nobody reaches this floor; a prompt that comes nearer to it goes to the gate all the same.
         objective = read_objective(OBJECTIVE, judge=PROMPT, guards=("recall:-0.25",), floors=("precision=0.999",))
-        outcome = optimize(PROMPT, data, objective, tools, RunSettings(steps=1))
+        outcome = optimize(PROMPT, data, objective, tools, RunSettings(steps=1, look_anyway=True))
     assert outcome.decision is not None
     assert outcome.decision.outcome == "refused"
     asked = [request.messages[-1].content for request in model.heard if request.purpose == "judge"]

@@ -83,6 +83,8 @@ def test_every_other_setting_comes_back(tmp_path: Path, monkeypatch: pytest.Monk
         unguided=True,
         hunks=3,
         allow_opened=True,
+        least_chance=0.2,
+        look_anyway=True,
         budget="5.00",
         label="l",
         id_="key",

@@ -1,0 +1,223 @@
+"""What goes to the gate: the finalist with the largest chance of being accepted, or nothing.
+
+Finalists are judged on every open row that no brief has quoted, training rows included. Each stands there twice: under
+the rule in force, and with its threshold chosen again, cross-fitted. The prompt in use with another threshold is one of
+them: that is what a new prompt has to beat.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import asdict, dataclass, replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from ..judges import Dataset, DecisionRule, JudgedDataset, JudgePrompt
+from ..judges.models import ask_together
+from .archive import Archive, in_common
+from .chance import Chance, Changes, Prior, chance_of
+from .context import RunContext, open_rows
+from .events import BestCandidate, ChancesReckoned
+from .holdout.ledger import judge_id
+from .holdout.look_counting import LookRequest, requested_look
+from .losses.objective import Objective
+from .threshold import NoThreshold, choose_threshold
+
+FINALISTS = 4
+"""Candidates that are judged on all selection rows."""
+SPLITS = 200
+"""Times that the selection rows are cut in half to see how far choosing flatters."""
+LEAST_MEASURED = 20
+"""Rows on which a candidate must have been judged to say something about the others."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Survivor:
+    """What a search ends with."""
+
+    prompt: JudgePrompt
+    rule: DecisionRule | None
+    """A rule of its own; None where the run's rule decides."""
+    chance: Chance
+    sent: bool
+    """Whether it goes to the gate."""
+    least: float
+    """The chance from which on it does."""
+
+    @property
+    def why_not_sent(self) -> str:
+        """Say why no look is spent on it."""
+        return (
+            f"the chance that the gate accepts {self.prompt.version} is {self.chance.accepted:.0%}, under the "
+            f"{self.least:.0%} of --least-chance; no look was spent (--look-anyway looks all the same)"
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Contender:
+    """A prompt with the rule that decides for it."""
+
+    prompt: JudgePrompt
+    rule: DecisionRule | None
+    changes: Changes
+
+
+def choose_survivor(run: RunContext, archive: Archive) -> Survivor | None:
+    """Reckon each finalist's chance, and choose the largest; None where there is none, or no step was asked for."""
+    objective, settings = run.goal.objective, run.settings
+    rows = selection_rows(run, archive.quoted)
+    prompts = [run.prompt, *(finalist.prompt for finalist in archive.finalists(FINALISTS))]
+    tables = ask_together([partial(run.judge, "selection", prompt, rows) for prompt in prompts])
+    contenders: list[_Contender] = []
+    inside = None if run.goal.target.predicate is None else run.goal.target.member(rows)
+    for prompt, judged in zip(prompts, tables, strict=True):
+        rules: list[tuple[DecisionRule | None, JudgedDataset]] = []
+        if prompt is not run.prompt:
+            rules.append((None, judged))
+        chosen = choose_threshold(tables[0], judged, objective, claims=settings.claims is not None, seed=settings.seed)
+        if not isinstance(chosen, NoThreshold) and chosen.rule != chosen.old:
+            rules.append((chosen.rule, chosen.judged))
+        for rule, decided in rules:
+            changes = Changes.of(tables[0], decided, objective, in_slice=inside)
+            if changes is not None:
+                contenders.append(_Contender(prompt=prompt, rule=rule, changes=changes))
+    found = tuple(archive.to_json())
+    if not contenders or not settings.steps:
+        run.services.record(BestCandidate(version=None, prompt=None, archive=found))
+        return None
+    prior, measured = _learn_prior(archive, objective)
+    plain = Prior.of([], len(objective.metrics))
+    alphas = [_alpha(run, contender) for contender in contenders]
+    chances: list[Chance] = []
+    for number, (contender, alpha) in enumerate(zip(contenders, alphas, strict=True)):
+        groups = run.parts.holdout.groups
+        seed = settings.seed * 1_000 + number
+        # What new prompts of this run change says nothing of the prompt in use with another threshold.
+        belief = plain if contender.prompt is run.prompt else prior
+        chances.append(chance_of(contender.changes, objective, belief, alpha=alpha, groups=groups, seed=seed))
+    best = max(range(len(chances)), key=lambda i: (chances[i].accepted, chances[i].expected[objective.target], -i))
+    chosen_by, chance = contenders[best], chances[best]
+    sent = settings.look_anyway or chance.accepted >= settings.least_chance
+    flattery = measure_flattery([contender.changes for contender in contenders], objective, seed=settings.seed)
+    lines: list[dict[str, Any]] = []  # Any: JSON
+    for contender, one in zip(contenders, chances, strict=True):
+        rule = None if contender.rule is None else {"version": contender.rule.version, **contender.rule.to_json()}
+        lines.append({"version": contender.prompt.version, "rule": rule, **asdict(one)})
+    run.services.record(
+        ChancesReckoned(
+            chosen=best,
+            accepted=chance.accepted,
+            least=settings.least_chance,
+            sent=sent,
+            alpha=alphas[best],
+            holdout_rows=len(run.parts.holdout),
+            holdout_groups=run.parts.holdout.groups,
+            rows=len(rows),
+            training_rows=len(rows) - len(run.parts.validation),
+            tried=max(archive.tried, measured),
+            measured=measured,
+            flattery=flattery.points,
+            agreement=flattery.agreement,
+            candidates=tuple(lines),
+            notes=flattery.notes(len(rows)),
+        )
+    )
+    rule = None if chosen_by.rule is None else {"version": chosen_by.rule.version, **chosen_by.rule.to_json()}
+    prompt = chosen_by.prompt
+    run.services.record(BestCandidate(version=prompt.version, prompt=prompt.to_yaml(), rule=rule, archive=found))
+    return Survivor(prompt=prompt, rule=chosen_by.rule, chance=chance, sent=sent, least=settings.least_chance)
+
+
+def selection_rows(run: RunContext, quoted: Collection[str]) -> Dataset:
+    """Return the open rows of which no brief has quoted a row of the same group: training rows, then validation."""
+    dataset = open_rows(run.parts)
+    groups = {row.group_key for row in dataset.rows if row.id in quoted}
+    validation = {row.id for row in run.parts.validation.rows}
+    rows = tuple(row for row in dataset.rows if row.id in validation or row.group_key not in groups)
+    return replace(dataset, rows=rows)
+
+
+def _learn_prior(archive: Archive, objective: Objective) -> tuple[Prior, int]:
+    """Return what the archive says of candidates like these, and how many of them were measured."""
+    measured: list[Changes] = []
+    for member in archive.members:
+        if member is archive.first:
+            continue
+        before, _, after, _ = in_common(archive.first, member)
+        changes = Changes.of(before, after, objective) if len(before.scored) >= LEAST_MEASURED else None
+        if changes is not None:
+            measured.append(changes)
+    unmeasured = max(archive.tried - len(measured), 0)
+    return Prior.of(measured, len(objective.metrics), unmeasured=unmeasured), len(measured)
+
+
+def _alpha(run: RunContext, contender: _Contender) -> float:
+    """Return what a look at the holdout may spend; none is entered. A resumed run keeps to what it reckoned with."""
+    for event in run.services.journal.events():
+        if event.kind == ChancesReckoned.kind:
+            return float(event.payload["alpha"])
+    request = LookRequest(
+        holdout=run.parts.holdout.content_hash,
+        run_id=run.services.run_id,
+        before=judge_id(run.prompt, run.settings.rule),
+        after=judge_id(contender.prompt, contender.rule or run.settings.rule),
+        purpose="gate",
+        line="",
+        known_as=(run.prompt.version, contender.prompt.version),
+    )
+    return requested_look(run.services.ledger.history(), request).alpha
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Flattery:
+    """How far choosing among several on the same rows flatters the one that is chosen."""
+
+    metric: str
+    points: float | None
+    """By how much its change is overstated, in points of the target; None where there is one alone."""
+    agreement: float | None
+    """Share of the splits in which both halves of the rows would choose the same one."""
+
+    def notes(self, rows: int) -> tuple[str, ...]:
+        """Say where the rows are too few to choose."""
+        if self.agreement is None or self.agreement >= 0.5:
+            return ()
+        agree = f"two halves of them choose the same one in {self.agreement:.0%} of splits"
+        return (f"these {rows:,} selection rows cannot tell the finalists apart: {agree}",)
+
+
+def measure_flattery(contenders: Sequence[Changes], objective: Objective, *, seed: int = 0) -> Flattery:
+    """Choose on one half of the groups and measure on the other, over and over.
+
+    Choosing on all rows flatters less than on a half, by the square root of two. What is chosen is the largest gain of
+    the target, less what it goes past a guard's margin.
+
+    Args:
+        contenders: What each changes on the same selection rows.
+        objective: Target and guards.
+        seed: Of the splits.
+    """
+    if len(contenders) < 2:
+        return Flattery(metric=objective.target, points=None, agreement=None)
+    rng = np.random.default_rng(seed)
+    gains = np.array([[metric.gain for metric in one.metrics] for one in contenders])
+    rows = np.array([[metric.rows for metric in one.metrics] for one in contenders])
+    half = np.zeros((SPLITS, gains.shape[2]))
+    for split in half:
+        split[rng.permutation(len(split))[: len(split) // 2]] = 1.0
+    names = [metric.name for metric in contenders[0].metrics]
+    targets, scores = [], []
+    for side in (half, 1.0 - half):
+        change = np.einsum("sg,cmg->scm", side, gains) / np.maximum(np.einsum("sg,cmg->scm", side, rows), 1.0)
+        score = change[:, :, 0].copy()
+        for guard in objective.guards:
+            score += np.minimum(change[:, :, names.index(guard.metric)] + guard.margin, 0.0)
+        targets.append(change[:, :, 0])
+        scores.append(score)
+    best = scores[0].argmax(axis=1)
+    each = np.arange(SPLITS)
+    flattered = float((targets[0][each, best] - targets[1][each, best]).mean()) / np.sqrt(2.0)
+    agreement = float((best == scores[1].argmax(axis=1)).mean())
+    return Flattery(metric=objective.target, points=100.0 * flattered, agreement=agreement)

@@ -1,0 +1,146 @@
+"""What goes to the gate: the largest chance, another threshold among what competes; and when nothing does."""
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from judgewright.judges import BINARY, Dataset, JudgedDataset, JudgePrompt, Registry, Row, Verdict, load_dataset
+from judgewright.judges.models import Client
+from judgewright.judges.simulated import Simulated
+from judgewright.optimize import (
+    Changes,
+    HumanEdit,
+    Objective,
+    Outcome,
+    RunSettings,
+    Services,
+    optimize,
+    read_objective,
+)
+from judgewright.optimize.survivor import measure_flattery
+from judgewright.runs.demo import write_demo_rows
+
+from .in_memory import MemoryJournal, MemoryLedger
+
+PROMPT = Registry().get("groundedness")
+GUARDED = read_objective("", target="precision", guards=("recall:-0.05",))
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory: pytest.TempPathFactory) -> Dataset:
+    """About three hundred made-up labelled rows."""
+    path = tmp_path_factory.mktemp("rows") / "rows.jsonl"
+    write_demo_rows(path, documents=90)
+    return load_dataset(path, inputs=PROMPT.inputs, scale=PROMPT.scale)
+
+
+def run_edit(
+    data: Dataset,
+    prompt: JudgePrompt,
+    ledger: MemoryLedger,
+    *,
+    objective: Objective = GUARDED,
+    edit: str = "Numbers and dates must match the source exactly.",
+    **settings: Any,
+) -> tuple[Outcome, dict[str, Any]]:
+    """Run one edit through, and return the outcome with the last event of each kind."""
+    journal = MemoryJournal()
+    with Client(Simulated()) as client:
+        services = Services(
+            judge_client=client,
+            optimizer_client=client,
+            proposer=HumanEdit(edit=prompt.edited(criteria=f"{prompt.criteria}\n{edit}")),
+            journal=journal,
+            ledger=ledger,
+            run_id="r",
+        )
+        outcome = optimize(prompt, data, objective, services, RunSettings(**{"steps": 1, "slice": "all", **settings}))
+    return outcome, {event.kind: event.payload for event in journal.events()}
+
+
+def test_what_has_hardly_a_chance_is_not_sent_and_spends_no_look(data: Dataset) -> None:
+    ledger = MemoryLedger()
+    outcome, events = run_edit(data, PROMPT, ledger, least_chance=1.01)
+    assert outcome.decision is None
+    assert outcome.after is not None
+    assert (events["decision"]["outcome"], events["decision"]["accepted"]) == ("not sent", False)
+    assert "no look was spent" in events["decision"]["reason"]
+    assert not events["chance"]["sent"]
+    assert ledger.history().records == []
+    assert not events["everything"]["includes_sealed_rows"]
+
+
+def test_it_is_sent_all_the_same_where_that_was_asked_for(data: Dataset) -> None:
+    ledger = MemoryLedger()
+    outcome, events = run_edit(data, PROMPT, ledger, least_chance=1.01, look_anyway=True)
+    assert outcome.decision is not None
+    assert events["chance"]["sent"]
+    assert [record.look.purpose for record in ledger.history().records] == ["gate"]
+
+
+def test_training_rows_that_no_brief_has_quoted_help_to_choose(data: Dataset) -> None:
+    _, events = run_edit(data, PROMPT, MemoryLedger(), look_anyway=True)
+    chance, split = events["chance"], events["split"]["rows"]
+    quoted = set(events["step"]["quoted"])
+    assert 0 < chance["training_rows"] <= split["train"] - len(quoted)
+    assert chance["rows"] == chance["training_rows"] + split["validation"]
+    assert chance["holdout_rows"] == split["holdout"]
+
+
+def test_a_threshold_alone_may_be_what_survives(data: Dataset) -> None:
+    """A judge whose threshold is too high: nothing that is said in words mends what moving it mends."""
+    strict = replace(PROMPT, scale=replace(PROMPT.scale, threshold=3.0))
+    ledger, f1 = MemoryLedger(), read_objective("", target="f1")
+    outcome, events = run_edit(data, strict, ledger, objective=f1, look_anyway=True)
+    rules = events["threshold"]["rules"]
+    assert rules["old"]["threshold"] == 3.0
+    assert rules["before"]["threshold"] < 3.0
+    assert events["threshold"]["retuned"]["f1"]["difference"] > 0
+    survivor = events["survivor"]
+    assert survivor["rule"]["threshold"] < 3.0
+    assert outcome.decision is not None
+    assert outcome.decision.accepted
+    # The look knows the prompt with its frozen rule, and the closing table decides by it.
+    look = ledger.history().records[0].look
+    assert look.after == f"{survivor['version']}+{survivor['rule']['version']}"
+    after = events["everything"]["after"]["pooled"]["metrics"]["f1"]["value"]
+    assert after > events["everything"]["before"]["pooled"]["metrics"]["f1"]["value"]
+
+
+def make_changes(seeds: list[int], rows: int, gain: float) -> list[Changes]:
+    rng = np.random.default_rng(0)
+    labels = rng.random(rows) < 0.5
+    made = (Row(id=str(i), inputs={}, label=float(label), group=f"g{i}") for i, label in enumerate(labels))
+    dataset = Dataset(rows=tuple(made), labels=BINARY)
+
+    def judge(decisions: np.ndarray) -> JudgedDataset:
+        pairs = zip(dataset.rows, decisions.tolist(), strict=True)
+        answers = tuple(Verdict(row_id=row.id, score=float(yes), positive=yes) for row, yes in pairs)
+        return JudgedDataset(dataset=dataset, answers=answers, scale=BINARY)
+
+    first = judge(labels ^ (rng.random(rows) < 0.25))
+    found = []
+    for k, seed in enumerate(seeds):
+        draw = np.random.default_rng(seed).random(rows)
+        flips = np.where(first.predicted != labels, draw < 0.1 + gain * (k == 0), draw < 0.03)
+        changes = Changes.of(first, judge(first.predicted ^ flips), GUARDED)
+        assert changes is not None
+        found.append(changes)
+    return found
+
+
+def test_choosing_among_equals_flatters_and_that_is_said() -> None:
+    equal = measure_flattery(make_changes([1, 2, 3, 4], 80, 0.0), GUARDED)
+    clear = measure_flattery(make_changes([1, 2, 3, 4], 2_000, 0.5), GUARDED)
+    assert equal.points is not None
+    assert clear.points is not None
+    assert equal.points > 0.5 > abs(clear.points)
+    assert clear.agreement == 1.0
+    assert clear.notes(2_000) == ()
+    assert "cannot tell the finalists apart" in equal.notes(80)[0]
+
+
+def test_one_alone_is_not_flattered_by_a_choice() -> None:
+    assert measure_flattery(make_changes([1], 80, 0.0), GUARDED).points is None
